@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attnviz.tokens import Tokens
 from attnviz.toy.block import trace_toy
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 
 def tokens_of(ids: Sequence[int], pieces: Sequence[str] | None = None) -> Tokens:

@@ -21,7 +21,7 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.layers import EncoderLayer
 from attnviz.trace.ablation import Replaced, replaced
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 Head = tuple[int, int]
 """Layer and head"""

@@ -14,7 +14,7 @@ from attnviz.attention import attend
 from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.rows import distance, entropy
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 MEASURES = ("largest", "words", "entropy", "distance", "norm")
 """Names of the measures, as in links"""

@@ -14,8 +14,7 @@ from attnviz.cli import failed, wish_to_stop
 
 if TYPE_CHECKING:
     from attnviz.corpus.blocks import Block, Read, Source
-    from attnviz.corpus.job import Job
-    from attnviz.corpus.run import Run
+    from attnviz.corpus.run import Job, Run
 
 ENGINES = ("local", "ray")
 SAVED_EVERY = 30.0
@@ -69,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(arguments: argparse.Namespace) -> int:
     from attnviz.corpus.blocks import sources
-    from attnviz.corpus.job import Job
+    from attnviz.corpus.run import Job
 
     job = Job(arguments.model, arguments.batch, arguments.pairs_every, arguments.lines)
     quoted = arguments.quote
@@ -148,7 +147,7 @@ def _finish(begun: Run, arguments: argparse.Namespace, checkpoint: Path) -> int:
         if not arguments.quiet:
             sys.stdout.write(_report(begun))
         raise ValueError("the files have no sentence that can be read")
-    from attnviz.corpus.card import card_of
+    from attnviz.corpus.run import card_of
     from attnviz.corpus.table import write
 
     name = arguments.name or ", ".join(source.name for source in begun.sources)

@@ -24,8 +24,8 @@ from attnviz.settings import name_in_links, settings
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from attnviz.corpus.card import CorpusCard
-    from attnviz.corpus.sums.finished import CorpusStatistics
+    from attnviz.corpus.results import CorpusStatistics
+    from attnviz.corpus.run import CorpusCard
 
 SHIPPED = FOLDER / "assets" / "corpus" / f"{BUILT_IN}.parquet"
 COLUMNS = {

@@ -1,4 +1,4 @@
-"""A run over a corpus: what has been read, folded into one, and the checkpoint from which it goes on."""
+"""A run over a corpus: what it is asked for, what has been read, the checkpoint from which it goes on, and its card."""
 
 from __future__ import annotations
 
@@ -12,11 +12,54 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.corpus.blocks import Block, Problems, Read, Source, blocks
-from attnviz.corpus.job import Job
+from attnviz.corpus.blocks import LINES, Block, Problems, Read, Source, blocks
+from attnviz.corpus.results import Place
+from attnviz.corpus.sentences import PAIRS_EVERY, Reader
 from attnviz.corpus.statistics import HeadStatistics
-from attnviz.corpus.sums.strongest import Place
 from attnviz.training.checkpoint import write_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The model and how it reads. Small, so that it can be sent to any process."""
+
+    model: str
+    """A name as `attnviz.pretrained.load` takes it"""
+    batch: int = 32
+    """The most sentences that are computed at once"""
+    pairs_every: int = PAIRS_EVERY
+    lines: int = LINES
+    """Lines of a block"""
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "pairs_every", "lines"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name.replace('_', ' ')} is {getattr(self, name)}; it must be at least 1")
+
+    def reader(self, device: str = "cpu") -> Reader:
+        """Load the model, and return what reads with it; torch computes in one thread, so results repeat bit for bit.
+
+        Args:
+            device: where the built-in model computes, as torch names it.
+
+        Raises:
+            attnviz.pretrained.ModelError: the model can't be loaded.
+        """
+        import torch
+
+        from attnviz.pretrained import load
+        from attnviz.pretrained.built_in import BuiltInModel
+
+        torch.set_num_threads(1)
+        model = load(self.model)
+        if isinstance(model, BuiltInModel):
+            model.bert.to(device)
+        return Reader(model, batch=self.batch, pairs_every=self.pairs_every)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its settings."""
+        return asdict(self)
+
 
 FORMAT = 2
 """Of checkpoints; another one can't be read"""
@@ -155,3 +198,62 @@ class Run:
 
 def _written(settings: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in settings.items())
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """A file that was read."""
+
+    name: str
+    sha256: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusCard:
+    """What made statistics."""
+
+    corpus: str
+    """The corpus's name, for people"""
+    licence: str
+    model: str
+    kind: str
+    """Of attention"""
+    command: str
+    """What makes the same file"""
+    files: tuple[CorpusFile, ...]
+    problems: dict[str, int]
+    """Lines that were left out or cut, by reason"""
+    quoted: tuple[str, ...]
+    """The names of the files whose sentences may be the strongest examples"""
+    pairs_every: int
+    """Of so many sentences of a block, one counts for the divergence between heads"""
+    weights: str
+    """The sha256 of the model's weights, as `attnviz.pretrained.model.weights_digest` computes it"""
+
+    def to_json(self) -> str:
+        """Write it as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> CorpusCard:
+        """Read what `to_json` wrote; raises ValueError, KeyError or TypeError if it is no card."""
+        found: dict[str, Any] = json.loads(text)
+        files = tuple(CorpusFile(**one) for one in found.pop("files"))
+        return cls(**found | {"files": files, "quoted": tuple(found["quoted"])})
+
+
+def card_of(run: Run, *, corpus: str, licence: str, command: str) -> CorpusCard:
+    """Return the card of a run that is done."""
+    return CorpusCard(
+        corpus,
+        licence,
+        run.job.model,
+        "decoder" if run.statistics is not None and run.statistics.causal else "encoder",
+        command,
+        tuple(CorpusFile(source.name, source.sha256, source.lines) for source in run.sources),
+        dict(sorted(run.problems.counts.items())),
+        tuple(source.name for source in run.sources if source.quoted),
+        run.job.pairs_every,
+        run.weights,
+    )

@@ -7,11 +7,9 @@ from collections.abc import Callable, Collection, Sequence
 import torch
 
 from attnviz.bert.encoding import BATCH, places_by_length
+from attnviz.corpus.observing import divergence_sums, marks_of, observe
+from attnviz.corpus.results import Place
 from attnviz.corpus.statistics import HeadStatistics
-from attnviz.corpus.sums.marks import marks_of
-from attnviz.corpus.sums.observing import observe
-from attnviz.corpus.sums.pairs import divergence_sums
-from attnviz.corpus.sums.strongest import Place
 from attnviz.pretrained.model import PretrainedModel, weights_digest
 from attnviz.tokens import Tokens
 from attnviz.trace.model import Kind

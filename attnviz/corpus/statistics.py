@@ -10,16 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.corpus.names import LABELLED, LABELS
-from attnviz.corpus.sums.finished import CorpusStatistics, finished
-from attnviz.corpus.sums.marks import PARTS, marks_of
-from attnviz.corpus.sums.observing import OFFSETS, Observed, observe
-from attnviz.corpus.sums.pairs import divergence_sums
-from attnviz.corpus.sums.scales import SCALES, Counts, histogram, whole
-from attnviz.corpus.sums.strongest import SHORTEST, Place, Strongest
+from attnviz.corpus.observing import OFFSETS, PARTS, Observed, divergence_sums, marks_of, observe
+from attnviz.corpus.results import (
+    SCALES,
+    SHORTEST,
+    CorpusStatistics,
+    Counts,
+    Place,
+    Strongest,
+    finished,
+    histogram,
+    whole,
+)
 from attnviz.measures.labels import holding
 from attnviz.measures.names import NAMES
 from attnviz.trace.model import Kind
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 
 class OtherHeadsError(ValueError):
@@ -30,7 +36,7 @@ class OtherHeadsError(ValueError):
 class HeadStatistics:
     """Sums over sentences for each head of one kind of self-attention. `merge` is associative and commutative, exactly.
 
-    All counts are exact. Values are summed as whole numbers (`attnviz.corpus.sums.scales`).
+    All counts are exact. Values are summed as whole numbers (`attnviz.corpus.results`).
     """
 
     layers: int

@@ -17,12 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from attnviz.corpus.card import CorpusCard
 from attnviz.corpus.names import FORMAT, LABELS, QUANTILES
-from attnviz.corpus.sums.finished import KEPT_BINS, CorpusStatistics
-from attnviz.corpus.sums.marks import PARTS
-from attnviz.corpus.sums.observing import OFFSETS
-from attnviz.corpus.sums.strongest import KEPT, Place, Strongest
+from attnviz.corpus.observing import OFFSETS, PARTS
+from attnviz.corpus.results import KEPT, KEPT_BINS, CorpusStatistics, Place, Strongest
+from attnviz.corpus.run import CorpusCard
 from attnviz.measures.names import NAMES
 from attnviz.training.checkpoint import write_whole
 

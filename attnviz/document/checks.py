@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.trace.part import NORMS
+from attnviz.trace.context import NORMS
 
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind

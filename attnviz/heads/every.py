@@ -14,7 +14,7 @@ from attnviz.heads.files import Arrays, Part, list_files, write_part
 from attnviz.heads.payload import explorer_payload
 from attnviz.measures.survey import Survey, rolled_out, survey, survey_name
 from attnviz.trace.model import Kind
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

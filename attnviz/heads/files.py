@@ -17,7 +17,7 @@ from safetensors.numpy import save
 from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.survey import Survey
 from attnviz.trace.model import Kind
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 ALL_BYTES = 2_500_000
 """Up to this size, all weights of a text are in one file."""

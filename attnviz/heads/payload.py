@@ -11,7 +11,7 @@ from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS
 from attnviz.measures.survey import Survey
 from attnviz.tokens import Tokens
 from attnviz.trace.model import Kind
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 
 def explorer_payload(

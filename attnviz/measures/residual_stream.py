@@ -18,8 +18,8 @@ from torch.nn import functional
 
 from attnviz.reprs import ShortRepr
 from attnviz.trace.block import Block, Norm
+from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
-from attnviz.trace.whole import Trace
 
 AFTER = {
     "attention_residual": "+ attention",

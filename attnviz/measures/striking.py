@@ -17,7 +17,7 @@ from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS, is_punctuat
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 NEIGHBOURS = 1
 """Tokens up to this distance are neighbours: many heads look at these on any text."""

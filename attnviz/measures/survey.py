@@ -20,7 +20,7 @@ from attnviz.measures.summary import Measure, choose_measures, measure_head, uni
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 Labels = tuple[tuple[tuple[str, ...], ...], ...]
 

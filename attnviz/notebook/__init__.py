@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from attnviz.notebook.explorer import HeadsWidget
     from attnviz.notebook.widget import WalkWidget
     from attnviz.trace.model import Kind, Model
+    from attnviz.trace.trace import Trace
     from attnviz.trace.walk import Walk
-    from attnviz.trace.whole import Trace
 
 __all__ = ["NotebookError", "bundle", "show", "show_heads"]
 

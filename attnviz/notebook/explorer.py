@@ -14,8 +14,8 @@ from attnviz.links.values import ROLLOUT
 from attnviz.notebook.base import BaseWidget
 from attnviz.notebook.overview import draw_heads
 from attnviz.trace.model import Kind
+from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
-from attnviz.trace.whole import Trace
 
 
 class HeadsWidget(BaseWidget):

@@ -13,8 +13,8 @@ from attnviz.document import array_of, document_of_layer, write
 from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ShortRepr
+from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
-from attnviz.trace.whole import Trace
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Kind

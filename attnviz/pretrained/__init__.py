@@ -13,7 +13,7 @@ from attnviz.trace.model import Kind
 
 if TYPE_CHECKING:
     from attnviz.pretrained.model import PretrainedModel
-    from attnviz.trace.whole import Trace
+    from attnviz.trace.trace import Trace
 
 __all__ = ["BUILT_IN", "Kind", "ModelError", "PretrainedModel", "Trace", "load", "open_model"]
 
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
         return PretrainedModel
     if name == "Trace":
-        from attnviz.trace.whole import Trace
+        from attnviz.trace.trace import Trace
 
         return Trace
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

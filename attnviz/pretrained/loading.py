@@ -18,7 +18,7 @@ from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 
 if TYPE_CHECKING:
     from attnviz.pretrained.model import PretrainedModel
-    from attnviz.trace.whole import Trace
+    from attnviz.trace.trace import Trace
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY = 384, 12, 6, 1536, 30522
 """As in the model's config.json"""

@@ -18,8 +18,8 @@ from attnviz.trace.block import AfterAttention, Block, BlockWeights, Norm
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, batch_weights, recording
+from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
-from attnviz.trace.whole import Trace
 
 TRACE_BYTES = 160 * 2**20
 """The memory for each model's traces: two 512-token traces of a bert-base-sized model, or eight of the built-in."""

@@ -13,7 +13,7 @@ from attnviz.trace.model import Model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from attnviz.trace.whole import Trace
+    from attnviz.trace.trace import Trace
 
 
 @cache

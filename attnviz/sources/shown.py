@@ -12,8 +12,8 @@ from attnviz.trace.model import Kind, Model, layers_in_words, no_layer
 from attnviz.trained.shipped import title
 
 if TYPE_CHECKING:
+    from attnviz.trace.trace import Trace
     from attnviz.trace.walk import Walk
-    from attnviz.trace.whole import Trace
 
 KIND_NAMES: dict[Kind, str] = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder to encoder"}
 

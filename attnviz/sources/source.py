@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from attnviz.tokens import CharVocab
     from attnviz.trace.model import Model
-    from attnviz.trace.whole import Trace
+    from attnviz.trace.trace import Trace
 
 Get = Callable[[str], Any]
 """Returns a setting by its link key, from a view or from one side of a comparison"""

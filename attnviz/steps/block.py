@@ -31,7 +31,7 @@ from attnviz.trace.model import Activation
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.trace.part import BlockPart
+    from attnviz.trace.context import AttentionContext
     from attnviz.trace.walk import Walk
 
 
@@ -47,7 +47,7 @@ TITLES = {
 """The titles of matrices in pictures, by name"""
 
 
-def part_of(walk: Walk) -> BlockPart:
+def part_of(walk: Walk) -> AttentionContext:
     """Return the part of a block that a walk goes through.
 
     Raises:

@@ -16,7 +16,7 @@ from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recording
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 ATTENTION_ALONE = "The toy is attention alone: it has no residual, no norm and no feed-forward."
 NO_HEAD = "The toy has no language head."

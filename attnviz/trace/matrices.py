@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attnviz.trace.part import MATRICES as OF_BLOCK
+from attnviz.trace.context import MATRICES as OF_BLOCK
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,7 +12,7 @@ from attnviz.tokens import Tokens
 
 if TYPE_CHECKING:
     from attnviz.trace.sizes import ModelSizes
-    from attnviz.trace.whole import Trace
+    from attnviz.trace.trace import Trace
 
 Kind = Literal["encoder", "decoder", "cross"]
 """encoder: bidirectional self-attention; decoder: causal self-attention; cross: attention from decoder to encoder"""

@@ -11,10 +11,57 @@ from torch import Tensor
 from attnviz.attention import AttentionSteps
 from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
+from attnviz.trace.context import AttentionContext
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind
-from attnviz.trace.part import BlockPart
-from attnviz.trace.summary import HeadSummary, summaries
+
+
+@dataclass(frozen=True, slots=True)
+class HeadSummary:
+    """Numbers of one head's steps."""
+
+    cells: int
+    """Queries times keys; if there are none, the numbers are 0"""
+    largest: int
+    """The cell of the score with the largest magnitude, counted row by row"""
+    largest_score: float
+    """That magnitude"""
+    largest_scaled: float
+    hidden: int
+    """Masked cells"""
+    strongest: int
+    """The cell of the largest weight, counted row by row"""
+    strongest_weight: float
+    row_maxima: tuple[float, ...]
+    """The largest weight of each row"""
+
+
+def summaries(steps: AttentionSteps, *, but_diagonal: bool) -> list[HeadSummary]:
+    """Return the numbers of heads.
+
+    Args:
+        steps: the steps of all heads, (H, Tq, Tk), or of one, (Tq, Tk).
+        but_diagonal: whether `strongest` is one off the diagonal, whose weights count as -1 for it.
+    """
+    matrices = steps.weights, steps.scores, steps.hidden
+    weights, scores, hides = (one.reshape(-1, *one.shape[-2:]) for one in matrices)
+    heads, queries, keys = weights.shape
+    if not queries * keys:
+        return [HeadSummary(0, 0, 0.0, 0.0, 0, 0, 0.0, ())] * heads
+    sizes = scores.abs().flatten(1)
+    largest = sizes.amax(1)
+    scaled = (largest * steps.scale).abs()  # what the scaled scores have, too
+    others = weights
+    if but_diagonal:
+        others = others.clone()
+        others.diagonal(dim1=1, dim2=2).fill_(-1)
+    others = others.flatten(1)
+    hidden, maxima = hides.sum((1, 2)), weights.amax(2)
+    columns = sizes.argmax(1), largest, scaled, hidden, others.argmax(1), others.amax(1), maxima
+    return [
+        HeadSummary(queries * keys, at, before, after, count, strongest, weight, tuple(rows))
+        for at, before, after, count, strongest, weight, rows in zip(*map(Tensor.tolist, columns), strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +94,7 @@ class Walk(NotebookRepr):
     averages: Mapping[str, Tensor] = field(default_factory=dict)
     """By name, what `attnviz.toy.averages.Averages` holds: the means of the embeddings over the past, and the matrices
     that make them; empty unless the walk is one from averages to attention"""
-    block: BlockPart | None = None
+    block: AttentionContext | None = None
     """The steps around the attention, if the walk goes through them too"""
     known_summary: HeadSummary | None = None
     """The summary, if it is computed already"""

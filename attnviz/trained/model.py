@@ -22,8 +22,8 @@ from attnviz.toy.layers import linear_map
 from attnviz.toy.transformer.blocks import blocks_of, final_norms, parameters_of, sizes_of
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recording
+from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import ALL, Vocabulary
-from attnviz.trace.whole import Trace
 from attnviz.trained.card import Card
 from attnviz.trained.files import Saved
 from attnviz.training.plan import Plan

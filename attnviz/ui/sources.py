@@ -18,7 +18,7 @@ from attnviz.ui.tokens.tokenizers import char_vocab
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model
-    from attnviz.trace.whole import Trace
+    from attnviz.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ import torch
 
 from attnviz.corpus.blocks import Block, Read, sources
 from attnviz.corpus.engines.local import run_local
-from attnviz.corpus.job import Job
-from attnviz.corpus.run import Run
+from attnviz.corpus.run import Job, Run
 from attnviz.pretrained import load
 from tests.bench.encoding import reviews
 from tests.bench.table import Row

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from attnviz.document import document_of_layer, write
 from attnviz.pretrained import load
 from attnviz.steps import STEPS
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.settle import frames, settled
 from tests.browser.test_diagram import TEXT as BLOCK_TEXT

@@ -16,7 +16,7 @@ from attnviz.measures.thumbnails import thumbnails
 from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.settle import frames
 

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import islice
 
 from attnviz.corpus.blocks import Block, Read, read_block
-from attnviz.corpus.job import Job
+from attnviz.corpus.run import Job
 from attnviz.corpus.sentences import Reader
 
 WAITING = 2

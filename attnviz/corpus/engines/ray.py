@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from attnviz.cluster import ClusterError, connected, first_line
 from attnviz.corpus.blocks import Block, Read, read_block
 from attnviz.corpus.engines.local import EngineError, cores
-from attnviz.corpus.job import Job
+from attnviz.corpus.run import Job
 from attnviz.corpus.sentences import Reader
 
 if TYPE_CHECKING:

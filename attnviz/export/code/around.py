@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from attnviz.export.code.lines import Cell, literals
 from attnviz.export.code.shown import compare
+from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
-from attnviz.trace.whole import Trace
 
 LAYOUTS = {
     ".attention.self": {

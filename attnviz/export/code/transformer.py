@@ -33,7 +33,7 @@ from attnviz.export.numbers import collect
 from attnviz.steps import PARTS
 from attnviz.toy.config import MAX_WIDTH
 from attnviz.toy.transformer.config import FACTOR, MAX_TOKENS, TransformerConfig
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 MODELS = {
     "encoder": "an encoder alone: every token looks at every token",

@@ -22,7 +22,7 @@ from attnviz.measures.mistakes.computed import find
 from attnviz.measures.mistakes.texts import TEXTS, Text
 from attnviz.sources import TOY
 from attnviz.steps.picture import AXES
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 WIDTH, HEIGHT, BRIEF_HEIGHT = 500.0, 340.0, 290.0
 """Of a picture, in its own pixels: small, so that its type is large where it stands"""

@@ -19,7 +19,7 @@ from attnviz.lessons.html import html
 from attnviz.links.pages import PAGES
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.sources import Resources
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 ASSETS = "assets"
 PICTURE_ONLY = "A picture of the page “{}”, which moves only in the app."

@@ -18,7 +18,7 @@ from attnviz.tokens import Tokens
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 Value = float | int | str
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from attnviz.toy.transformer.model import Transformer, shared_stack
 from attnviz.trace.layer import LinearMap
 from attnviz.trace.model import Description, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recording
+from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
-from attnviz.trace.whole import Trace
 
 NO_HEAD = "The toy's encoder alone has no language head: it gives a row of numbers for each token, and stops there."
 TRACE_BUDGET = TraceBudget("transformer", 64 * 2**20)

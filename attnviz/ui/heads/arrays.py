@@ -12,7 +12,7 @@ from attnviz.pretrained import ModelError
 from attnviz.serving.work.arrays import NotOfferedError, array_store
 from attnviz.tokens import NoTokensError
 from attnviz.trace.model import Kind
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from attnviz.ui import caches
 
 

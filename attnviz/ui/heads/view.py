@@ -20,7 +20,7 @@ from attnviz.measures.labels import possible_labels
 from attnviz.measures.survey import Survey, survey_name
 from attnviz.sources.shown import Shown
 from attnviz.sources.trained import source_of
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.arrays import Heads, offer_arrays

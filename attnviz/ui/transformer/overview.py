@@ -19,7 +19,7 @@ from attnviz.ui.tokens.chips import shorten
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart
     from attnviz.trace.model import Place
-    from attnviz.trace.whole import Trace
+    from attnviz.trace.trace import Trace
 
 Link = Callable[[str, Mapping[str, Any]], str]
 """Writes the address of a page with some values of the view changed"""

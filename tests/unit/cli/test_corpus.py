@@ -16,7 +16,7 @@ from attnviz.cli import main
 from attnviz.corpus import table
 from attnviz.corpus.blocks import Block, Read, read_block
 from attnviz.corpus.engines.local import EngineError
-from attnviz.corpus.job import Job
+from attnviz.corpus.run import Job
 from tests.unit.test_layers import ROOT
 
 LINES = 128

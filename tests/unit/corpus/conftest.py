@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from attnviz.corpus.blocks import Source, read_block
-from attnviz.corpus.job import Job
-from attnviz.corpus.run import Run
+from attnviz.corpus.run import Job, Run
 from attnviz.corpus.sentences import Reader
 from attnviz.corpus.statistics import HeadStatistics
 from attnviz.pretrained import load

@@ -22,9 +22,9 @@ from attnviz.corpus.blocks import (
     read_block,
     sources,
 )  # fmt: skip
+from attnviz.corpus.results import Place
 from attnviz.corpus.sentences import CUT, Reader
 from attnviz.corpus.statistics import HeadStatistics
-from attnviz.corpus.sums.strongest import Place
 from tests.unit.corpus.conftest import same
 
 

@@ -10,10 +10,9 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 from transformers import BertModel
 
+from attnviz.corpus.observing import PARTS, clusters, divergence_sums, in_pieces, marks_of
+from attnviz.corpus.results import CorpusStatistics
 from attnviz.corpus.sentences import Reader
-from attnviz.corpus.sums.finished import CorpusStatistics
-from attnviz.corpus.sums.marks import PARTS, in_pieces, marks_of
-from attnviz.corpus.sums.pairs import clusters, divergence_sums
 from attnviz.measures.survey import survey
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder

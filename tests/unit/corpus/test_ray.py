@@ -23,8 +23,7 @@ from attnviz.corpus import table
 from attnviz.corpus.blocks import Block, Read, Source, sources
 from attnviz.corpus.engines import ray as engine
 from attnviz.corpus.engines.local import EngineError
-from attnviz.corpus.job import Job
-from attnviz.corpus.run import Run
+from attnviz.corpus.run import Job, Run
 from attnviz.corpus.sentences import Reader
 from attnviz.pretrained import ModelError
 from tests.browser.server import ROOT

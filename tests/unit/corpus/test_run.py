@@ -12,13 +12,11 @@ import pytest
 
 from attnviz.corpus import table
 from attnviz.corpus.blocks import Block, Read, Source, read_block, sources
-from attnviz.corpus.card import CorpusCard, card_of
 from attnviz.corpus.engines import local
 from attnviz.corpus.engines.local import EngineError, run_local
-from attnviz.corpus.job import Job
-from attnviz.corpus.run import OtherWeightsError, ResumeError, Run
+from attnviz.corpus.results import CorpusStatistics
+from attnviz.corpus.run import CorpusCard, Job, OtherWeightsError, ResumeError, Run, card_of
 from attnviz.corpus.sentences import Reader
-from attnviz.corpus.sums.finished import CorpusStatistics
 from attnviz.pretrained import ModelError, load
 from tests.unit.corpus.conftest import JOB, SENTENCES, equal
 from tests.unit.families import save

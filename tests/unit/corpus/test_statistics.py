@@ -10,12 +10,10 @@ import pytest
 import torch
 
 from attnviz.corpus.names import QUANTILES
+from attnviz.corpus.observing import Marks, observe
+from attnviz.corpus.results import KEPT, NOTHING, SCALES, SHORTEST, Place
 from attnviz.corpus.sentences import CUT, EMPTY, Reader
 from attnviz.corpus.statistics import HeadStatistics, OtherHeadsError
-from attnviz.corpus.sums.marks import Marks
-from attnviz.corpus.sums.observing import observe
-from attnviz.corpus.sums.scales import SCALES
-from attnviz.corpus.sums.strongest import KEPT, NOTHING, SHORTEST, Place
 from attnviz.measures.names import NAMES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.trained import shipped

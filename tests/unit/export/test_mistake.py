@@ -15,7 +15,7 @@ from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.transformer.config import TransformerConfig
 from attnviz.toy.transformer.trace import trace_transformer
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 VIEW = {name: key.default for name, key in KEYS.items()}
 HOSTILE = "<script>alert(1)</script> & <b> 'x' \"y\""

@@ -23,7 +23,7 @@ from attnviz.steps import PARTS
 from attnviz.tokens import CharVocab, WordTokenizer
 from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
 from attnviz.toy.transformer.trace import trace_transformer
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from tests.unit.export.test_numbers import HOSTILE
 from tests.unit.families import save, save_model
 from tests.unit.pretrained.test_blocks import WITH_HEADS

@@ -15,7 +15,7 @@ from attnviz.heads.every import EveryHead
 from attnviz.heads.view import view
 from attnviz.links.link import read_link
 from attnviz.pretrained import load
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from tests.unit.families import save
 
 TEXT = "the cat sat on the mat"

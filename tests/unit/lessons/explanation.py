@@ -18,7 +18,7 @@ from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS

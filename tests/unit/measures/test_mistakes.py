@@ -23,7 +23,7 @@ from attnviz.toy.transformer.config import TransformerConfig
 from attnviz.toy.transformer.model import draw_stack
 from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from tests.unit.toy.transformers import copy_attention
 
 TEXT, TARGET = DEFAULT_TEXT, "das Tier war zu müde"

@@ -9,7 +9,7 @@ import torch
 
 from attnviz.measures.residual_stream import residual_stream
 from attnviz.pretrained import load
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 TEXT = "The animal didn't cross the street."
 

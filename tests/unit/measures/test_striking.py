@@ -14,7 +14,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import Tokens, WordPiece, WordTokenizer
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from tests.unit.families import save
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."

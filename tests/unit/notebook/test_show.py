@@ -30,7 +30,7 @@ from attnviz.steps import STEPS
 from attnviz.tokens import CharVocab
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 
 TEXT = "The animal didn't cross the street."
 SIDE = LARGEST

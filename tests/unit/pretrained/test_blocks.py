@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attnviz.pretrained import load
 from attnviz.steps import names_at, steps_of
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from tests.unit.families import BERT, FAMILIES, SIZES, save, save_model
 
 TEXT = "the cat sat on the mat"

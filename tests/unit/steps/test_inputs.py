@@ -12,8 +12,8 @@ from attnviz.export.captions import title
 from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.steps.step import Step
+from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
-from attnviz.trace.whole import Trace
 from attnviz.trained import load as load_trained
 
 STEP: Step[Walk] = STEPS["embeddings"]

@@ -15,7 +15,7 @@ from attnviz.formulas import mathml
 from attnviz.pretrained import load
 from attnviz.steps import PARTS, STEPS, steps_of
 from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.trace.part import MATRICES, NORMS
+from attnviz.trace.context import MATRICES, NORMS
 from attnviz.trace.walk import Walk
 from tests.unit.families import save
 from tests.unit.toy.test_transformer import CONFIGS, run

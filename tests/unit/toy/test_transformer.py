@@ -24,7 +24,7 @@ from attnviz.toy.transformer.config import (
 )
 from attnviz.toy.transformer.model import Transformer, draw_stack
 from attnviz.toy.transformer.trace import ToyTransformer, trace_transformer
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from tests.toy import tokens_of
 from tests.unit.toy.transformers import copy_decoder, copy_encoder, torchs_stack
 

@@ -22,7 +22,7 @@ from attnviz.serving.work.cache import cache_usage
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from attnviz.ui import caches
 from tests.unit.families import save
 

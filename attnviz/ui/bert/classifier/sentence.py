@@ -13,7 +13,7 @@ from attnviz.bert.classification.classifier import terms
 from attnviz.bert.classification.removal import Without, most_passes, without_words
 from attnviz.formatting import number
 from attnviz.links.classification import MAX_SENTENCE
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier.result import features_in
 from attnviz.ui.bert.classifier.results import Shown, pooled_text

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.pretrained.built_in import BuiltInModel
-    from attnviz.trace.whole import Trace
+    from attnviz.trace.trace import Trace
 
 HIDDEN_BYTES = 12 * 2**20
 """Output embeddings of 15 texts of 512 tokens, or of some 500 sentences"""

@@ -14,7 +14,7 @@ from safetensors.numpy import save
 from attnviz.components.explorer import explorer
 from attnviz.components.updates import acknowledged
 from attnviz.corpus.offered import stamp, statistics
-from attnviz.corpus.sums.finished import CorpusStatistics
+from attnviz.corpus.results import CorpusStatistics
 from attnviz.heads.files import encode
 from attnviz.serving.work.arrays import array_store
 from attnviz.settings import name_in_links

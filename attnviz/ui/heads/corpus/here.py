@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from attnviz.corpus.card import CorpusCard
-from attnviz.corpus.sums.finished import CorpusStatistics
+from attnviz.corpus.results import CorpusStatistics
+from attnviz.corpus.run import CorpusCard
 from attnviz.measures.survey import Survey
 from attnviz.ui.heads.corpus.words import HALF, Words, words_for
 

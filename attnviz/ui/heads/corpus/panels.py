@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnviz.corpus.sums.pairs import clusters
+from attnviz.corpus.observing import clusters
 from attnviz.formatting import number
 from attnviz.links.pages import PAGES
 from attnviz.measures.summary import choose_measures

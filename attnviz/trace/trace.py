@@ -15,6 +15,7 @@ from attnviz.attention import AttentionSteps
 from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.block import Block, Norm
+from attnviz.trace.context import context_of
 from attnviz.trace.layer import LayerTrace, held_bytes
 from attnviz.trace.model import Kind, Place, layers_and_heads, no_layer, numbered, places
 from attnviz.trace.vocabulary import Vocabulary
@@ -166,13 +167,11 @@ class Trace(NotebookRepr):
         Raises:
             IndexError: the model has no such attention or head.
         """
-        from attnviz.trace.parts import part_of
-
         if not 0 <= number < len(self.places):
             raise IndexError(f"attention {number} does not exist: attentions go from 0 to {len(self.places) - 1}")
         place = self.places[number]
         walk = self.walk(place.layer, head, place.kind)
-        return replace(walk, number=number, block=part_of(self, place))
+        return replace(walk, number=number, block=context_of(self, place))
 
     def query_tokens(self, kind: Kind) -> Tokens:
         """Return the tokens on the rows of this kind's matrices."""

@@ -1,20 +1,124 @@
-"""What the sums over a corpus come to: means, deviations, quantiles, shares."""
+"""What the sums over a corpus come to: means, deviations, quantiles, shares, and the strongest sentences of each head.
+
+Sums of floats depend on their order. Those of whole numbers don't, so parts of a corpus may be added in any order and
+give the same result, bit for bit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 
+import boost_histogram as bh
 import numpy as np
 import numpy.typing as npt
 
 from attnviz.corpus.names import QUANTILES
-from attnviz.corpus.sums.marks import PARTS
-from attnviz.corpus.sums.observing import OFFSETS
-from attnviz.corpus.sums.scales import BINS, SCALES, Counts, amount, histogram
-from attnviz.corpus.sums.strongest import Strongest
+from attnviz.corpus.observing import OFFSETS, PARTS
 from attnviz.measures.names import NAMES
+
+Counts: TypeAlias = "bh.Histogram[bh.storage.Int64]"
+"""A histogram that counts"""
+LARGEST = {"entropy": 10.0, "distance": 1024.0}
+"""The largest value of a measure; of the others it is 1. A text of 1,024 tokens, the most that a
+model takes here, has log₂ 1024 = 10 bits at most"""
+UNIT, LOW = 2**44, 2**22
+"""A sum of 1 counts `UNIT`, and is kept as two numbers of 64 bits: multiples of `LOW`, and the rest. They hold the sum
+of 3e10 values, each rounded to 6e-14"""
+BINS = 512
+SCALES = np.array([LARGEST.get(name, 1.0) for name in NAMES])
+
+
+def whole(values: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
+    """Return numbers up to 2^18, (...), as two whole numbers each, (..., 2), which may be summed; NaN counts 0."""
+    numbers = np.rint(np.nan_to_num(values, nan=0.0) * UNIT).astype(np.int64)
+    return np.stack(np.divmod(numbers, LOW), -1)
+
+
+def amount(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the sums of what `whole` gave, (..., 2), as numbers, (...)."""
+    total: npt.NDArray[np.float64] = sums[..., 0] * (LOW / UNIT) + sums[..., 1] / UNIT
+    return total
+
+
+def histogram(measure: int, heads: int) -> Counts:
+    """Return an empty histogram of one measure, of so many heads.
+
+    Bins of equal width, but for the distance: there they are narrower the nearer, since most heads look at most a few
+    tokens away.
+    """
+    largest = SCALES[measure]
+    how = bh.axis.transform.sqrt if NAMES[measure] == "distance" else None
+    values = bh.axis.Regular(BINS, 0, largest, transform=how)
+    return bh.Histogram(bh.axis.Integer(0, heads, overflow=False, underflow=False), values, storage=bh.storage.Int64())
+
+
+KEPT = 10
+SHORTEST = 8
+"""Shorter sentences, in tokens, don't count: among three tokens every weight is high"""
+NOTHING = -1
+
+
+class Place(NamedTuple):
+    """Where a sentence stands."""
+
+    file: int
+    """The number of the file"""
+    line: int
+    """From 1"""
+
+
+@dataclass(slots=True, eq=False)
+class Strongest:
+    """Of each of some cells, such as (L, H, M), the sentences with the highest values, the highest first."""
+
+    values: npt.NDArray[np.float32]
+    """(..., KEPT): −inf where there is none"""
+    places: npt.NDArray[np.int64]
+    """(..., KEPT, 2): `Place`; `NOTHING` where there is none"""
+    texts: dict[Place, str] = field(default_factory=dict)
+    """The text of each sentence in `places`"""
+
+    @classmethod
+    def none(cls, shape: tuple[int, ...]) -> Strongest:
+        """Return those of no sentence."""
+        return cls(np.full((*shape, KEPT), -np.inf, np.float32), np.full((*shape, KEPT, 2), NOTHING, np.int64))
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.float32], places: list[Place], texts: list[str]) -> Strongest:
+        """Return those of N sentences, with values (N, ...); NaN is no value."""
+        shape = values.shape[1:]
+        every = np.broadcast_to(np.array(places, np.int64).reshape(-1, *[1] * len(shape), 2), (*values.shape, 2))
+        found = cls._highest(np.moveaxis(np.nan_to_num(values, nan=-np.inf), 0, -1), np.moveaxis(every, 0, -2))
+        found._keep(dict(zip(places, texts, strict=True)))
+        return found
+
+    def merge(self, other: Strongest) -> None:
+        """Take the highest of both. Of equal values, those that stand first in the corpus are taken."""
+        found = self._highest(
+            np.concatenate([self.values, other.values], -1), np.concatenate([self.places, other.places], -2)
+        )
+        texts = self.texts | other.texts
+        self.values, self.places = found.values, found.places
+        self._keep(texts)
+
+    @classmethod
+    def _highest(cls, values: npt.NDArray[np.float32], places: npt.NDArray[np.int64]) -> Strongest:
+        """Return the highest of n values, (..., n), with their places, (..., n, 2)."""
+        order = np.lexsort((places[..., 1], places[..., 0], -values))[..., :KEPT]
+        found = cls.none(values.shape[:-1])
+        kept = order.shape[-1]
+        found.values[..., :kept] = np.take_along_axis(values, order, -1)
+        found.places[..., :kept, :] = np.take_along_axis(places, order[..., None], -2)
+        found.places[np.isneginf(found.values)] = NOTHING
+        return found
+
+    def _keep(self, texts: dict[Place, str]) -> None:
+        """Keep the texts of what is left."""
+        left = {Place(*place) for place in np.unique(self.places.reshape(-1, 2), axis=0).tolist()}
+        self.texts = {place: text for place, text in texts.items() if place in left}
+
 
 KEPT_BINS = 64
 """Bins of a finished histogram: each is eight of those that were counted"""

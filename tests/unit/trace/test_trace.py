@@ -10,7 +10,7 @@ import torch
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind, layers_and_heads
-from attnviz.trace.whole import Trace
+from attnviz.trace.trace import Trace
 from tests.toy import tokens_of
 
 ENCODER, DECODER = tokens_of((1, 2, 3), "abc"), tokens_of((4, 5), "de")

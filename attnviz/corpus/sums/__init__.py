@@ -1,1 +1,0 @@
-"""What is summed of sentences, and what the sums come to."""
