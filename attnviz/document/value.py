@@ -1,4 +1,4 @@
-"""`Document`: a header and arrays, frozen. Whatever is not valid can't be one, wherever it comes from."""
+"""`Document`: a header and arrays, frozen, which agree in names, shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.document.checks import DocumentError, DocumentKind, check_arrays, check_header, check_steps
-from attnviz.document.marks import check_marks
-from attnviz.document.pictures import check_pictures
+from attnviz.document.checks import DocumentError, DocumentKind, check_arrays, check_header
 
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
@@ -122,7 +120,7 @@ class Document:
     """Heads of one layer as a value.
 
     Raises:
-        DocumentError: the header and the arrays do not agree, or hold what the format forbids.
+        DocumentError: the header and the arrays do not agree, or an array holds numbers that the format forbids.
     """
 
     header: Header
@@ -131,10 +129,7 @@ class Document:
 
     def __post_init__(self) -> None:
         check_header(self.header)
-        check_steps(self.header)
-        check_marks(self.header)
-        sizes = check_arrays(self.header, self.arrays)
-        check_pictures(self.header, {*self.arrays, *self.header.references}, sizes)
+        check_arrays(self.header, self.arrays)
         frozen = {name: read_only(array) for name, array in self.arrays.items()}
         object.__setattr__(self, "arrays", MappingProxyType(frozen))
 
@@ -142,8 +137,7 @@ class Document:
     def of_checked(cls, header: Header, arrays: Mapping[str, npt.NDArray[Any]]) -> Document:
         """Return a document of parts that are known to be valid, with arrays as `read_only` returns them.
 
-        Checking all of a layer's parts takes a quarter of the time in which it is made. `making` knows most of them to
-        be valid, since they do not depend on the text, and checks the rest.
+        `making` knows names, shapes and dtypes to be valid, and checks the numbers that it puts into the file.
         """
         document = object.__new__(cls)
         object.__setattr__(document, "header", header)

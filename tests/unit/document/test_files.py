@@ -14,16 +14,13 @@ import torch
 from safetensors.numpy import load as load_arrays
 from torch.nn import functional as F
 
-from attnviz.attention import MaskKind
 from attnviz.document import Document, DocumentError, Header, Reference, StepText, document_of, read, write
-from attnviz.document.checks import ARRAYS, COMPUTED, KINDS, MASKS
+from attnviz.document.checks import ARRAYS
 from attnviz.document.files import MAX_BYTES
-from attnviz.document.pictures import OPERATIONS
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
-from attnviz.steps.picture import MadeFrom, MatrixProduct, Operation, PanelSpec, Picture
+from attnviz.steps.picture import AXES, MadeFrom, MatrixProduct, Operation, OperationKind, PanelSpec, Picture
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.model import Kind
 from attnviz.trace.walk import Walk
 from tests.documents import document, random_document
 from tests.toy import run_block
@@ -172,25 +169,23 @@ def test_any_text_is_kept() -> None:
     assert read(write(replace(document, header=header))).header == header
 
 
-def test_a_file_has_one_key_of_metadata_and_the_kinds_of_masks_are_all_known() -> None:
+def test_a_file_has_one_key_of_metadata() -> None:
     data = write(random_document(1))
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     assert header["__metadata__"].keys() == {"attnviz"}
-    assert get_args(MaskKind) == MASKS
-    assert get_args(Kind) == KINDS
 
 
 def test_the_docs_name_every_field_and_array_and_their_example_runs() -> None:
     docs = (ROOT / "docs" / "document.md").read_text(encoding="utf-8")
     rows = [line.split(" | ")[0] for line in docs.splitlines() if line.startswith("| `")]
-    named = {name for row in rows for name in re.findall("`(.+?)`", row)} - set(OPERATIONS)
+    named = {name for row in rows for name in re.findall("`(.+?)`", row)} - set(get_args(OperationKind))
     assert named == {*ARRAYS, *(field.name for value in (Header, PanelSpec) for field in fields(value))}
     others = [
         field.name
         for value in (StepText, Picture, MatrixProduct, Operation, MadeFrom, Reference)
         for field in fields(value)
     ]
-    assert [name for name in (*COMPUTED, *others) if f"`{name}`" not in docs] == []
+    assert [name for name in (*(set(AXES) - set(ARRAYS)), *others) if f"`{name}`" not in docs] == []
     space: dict[str, object] = {}
     exec(docs.partition("```python\n")[2].partition("```")[0], space)
     document = space["document"]

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
-from copy import deepcopy
-from functools import reduce
-from operator import getitem
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnviz.document import Document, DocumentError, read, write
-from tests.documents import changed, file, hostile, parts, random_document
-from tests.pictures import board_picture_of
+from tests.documents import changed, hostile, random_document
 
 HOSTILE = hostile()
 GOOD = changed(lambda *_: None)
@@ -28,7 +22,7 @@ def test_what_is_no_document_is_refused_in_one_sentence(name: str) -> None:
     with pytest.raises(DocumentError) as refusal:
         read(data)
     assert re.fullmatch(r"[^\n]{10,200}\.", str(refusal.value))
-    assert sentence in (None, str(refusal.value))
+    assert sentence == str(refusal.value)
 
 
 def test_more_bytes_than_a_document_has_are_not_read() -> None:
@@ -66,39 +60,3 @@ def test_a_file_cut_anywhere_is_refused(start: int, length: int) -> None:
     start, length = start % len(data), 1 + length % len(data)
     with pytest.raises(DocumentError):
         read(data[:start] + data[start + length :])
-
-
-VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 1, 3, 0.5, 1e308, 2**60, "", "a", "__proto__", "weights", "concat", "embeddings_k", "b_query",
-    [], {}, [0], [None], [["a"]], ["masked"], {"a": "b"}, {"0": "a"},
-)  # fmt: skip
-
-
-def paths(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the places of all values in JSON."""
-    if at:
-        yield at
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, entry in inner:
-        yield from paths(entry, (*at, key))
-
-
-PATHS = list(paths(parts()[0]))
-
-
-@settings(max_examples=500, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(VALUES)), min_size=1, max_size=2))
-def test_whatever_is_read_can_be_drawn(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
-    header, arrays = parts()
-    for path, value in changes:
-        with suppress(KeyError, IndexError, TypeError):  # another change took the place away
-            at = reduce(getitem, path[:-1], header)
-            at[path[-1]] = deepcopy(value)  # a second change may write into it
-    try:
-        document = read(file(header, arrays))
-    except DocumentError:
-        return
-    for step in document.header.steps:
-        for head in document.header.heads:
-            _, drawn = board_picture_of(document, step.name, head)
-            assert all(array.ndim == 2 for array in drawn.values())

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attnviz.document import Document, document_of_layer, read, write
-from attnviz.document.marks import SAID
+from attnviz.document.header import SAID
 from attnviz.formatting import number
 from attnviz.marked import Mark, marks_of
 from attnviz.pretrained import load

@@ -14,7 +14,7 @@ export class Formula {
     this.sizes.observe(this.root);
   }
 
-  /** @param {string} formula MathML that core/checks.js has passed, so it may be inserted as markup */
+  /** @param {string} formula MathML that core/document.js has passed, so it may be inserted as markup */
   show(formula) {
     if (formula === this.shown) return;
     this.shown = formula;
