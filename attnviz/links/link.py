@@ -37,7 +37,13 @@ from attnviz.sources.compared import B_KEYS
 from attnviz.steps import STEPS
 from attnviz.steps.averages import WAYS
 from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, MIN_WIDTH, WIDTH, MaskValue
-from attnviz.toy.transformer.config import ACTIVATIONS, ARCHITECTURES, MAX_LAYERS, NORM_PLACES
+from attnviz.toy.transformer.config import (
+    ACTIVATIONS,
+    ARCHITECTURES,
+    MAX_FEED_FORWARD,
+    MAX_LAYERS,
+    NORM_PLACES,
+)
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_OTHER = 40
@@ -89,6 +95,7 @@ KEYS: dict[str, Key] = {
     "depth": Key(2, whole(1, MAX_LAYERS)),
     "decoder_depth": Key(None, whole(1, MAX_LAYERS)),
     "width": Key(32, whole(MIN_WIDTH, MAX_WIDTH)),
+    "feed_forward": Key(None, whole(1, MAX_FEED_FORWARD)),
     "norm": Key("post", one_of(*NORM_PLACES)),
     "activation": Key("relu", one_of(*ACTIVATIONS)),
     "bias": Key(True, read_switch, write_switch),

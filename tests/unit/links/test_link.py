@@ -51,6 +51,8 @@ GOOD = [
     ("depth", "12", 12),
     ("decoder_depth", "1", 1),
     ("width", "8", 8),
+    ("feed_forward", "1", 1),
+    ("feed_forward", "512", 512),
     ("norm", "pre", "pre"),
     ("activation", "gelu", "gelu"),
     ("bias", "0", False),
@@ -130,7 +132,7 @@ GOOD = [
 NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0", "9" * 30, "9" * 100_000]
 WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
 WHOLE |= {"padding": 513, "model_width": 129}
-WHOLE |= {"depth": 13, "decoder_depth": 13, "width": 129, "block": 100_001}
+WHOLE |= {"depth": 13, "decoder_depth": 13, "width": 129, "feed_forward": 513, "block": 100_001}
 WHOLE |= {"pads": 17, "draw": 1000}
 WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
@@ -168,6 +170,7 @@ BAD = [
     ("pads", "0"),
     ("heads", "0"),
     ("head_size", "1"),
+    ("feed_forward", "0"),
     ("model_width", "7"),
     ("block_size", "0"),
 ]
