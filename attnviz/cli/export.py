@@ -60,7 +60,10 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     toy.add_argument("--heads", help="number of heads, 1 to 8")
     toy.add_argument("--head-size", help="width of a head, 2 to 64")
     toy.add_argument("--scale", help="sqrt_d, sqrt_c, off or a number")
-    toy.add_argument("--model-width", help="numbers of a token, 8 to 128")
+    toy.add_argument("--model-width", help="numbers of a token, 8 to 512")
+    toy.add_argument("--embedding", help="normal or uniform")
+    for option, matrix in (("--std-q", "W_Q"), ("--std-k", "W_K"), ("--std-v", "W_V")):
+        toy.add_argument(option, help=f"the standard deviation of {matrix}, 0 to 10 (default: 1/√C)")
     toy.add_argument("--mask", help="none or causal")
     toy.add_argument("--padding", help="how many tokens, from the first on, are padding")
     toy.add_argument("--mask-value", help="what hidden cells hold: --mask-value=-inf, -1e10 or -1e10_before (scaling)")

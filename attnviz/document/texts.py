@@ -63,7 +63,8 @@ def settings_of(walks: Sequence[Walk]) -> Hashable:
     layer, maps, block = walks[0].layer, walks[0].layer.projections, walks[0].block
     return (
         bool(walks[0].averages), None if block is None else block.settings, tuple(walk.head for walk in walks),
-        walks[0].kind, walks[0].query_tokens.tokenizer, walks[0].parts is None, walks[0].layer_index > 0,
+        walks[0].kind, walks[0].query_tokens.tokenizer, walks[0].parts is None, walks[0].has_positions,
+        walks[0].layer_index > 0,
         layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, _mask(layer),
         layer.query_input is layer.key_input, _shape(layer.query_input), _shape(layer.key_input),
         None if maps is None else tuple((name, one.kind, *_map(one)) for name, one in maps.items()),

@@ -25,6 +25,7 @@ from attnviz.links.values import (
     read_scale,
     read_source,
     read_switch,
+    read_up_to_10,
     short,
     whole,
     write_heads,
@@ -36,8 +37,22 @@ from attnviz.settings import settings
 from attnviz.sources.compared import B_KEYS
 from attnviz.steps import STEPS
 from attnviz.steps.averages import WAYS
-from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, MIN_WIDTH, WIDTH, MaskValue
-from attnviz.toy.transformer.config import ACTIVATIONS, ARCHITECTURES, MAX_LAYERS, NORM_PLACES
+from attnviz.toy.config import (
+    MAX_MODEL_WIDTH,
+    MAX_TOKENS,
+    MAX_WIDTH,
+    MIN_WIDTH,
+    WIDTH,
+    Embedding,
+    MaskValue,
+)
+from attnviz.toy.transformer.config import (
+    ACTIVATIONS,
+    ARCHITECTURES,
+    MAX_FEED_FORWARD,
+    MAX_LAYERS,
+    NORM_PLACES,
+)
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_OTHER = 40
@@ -81,7 +96,9 @@ KEYS: dict[str, Key] = {
     "mask": Key("none", one_of("none", "causal")),
     "padding": Key(0, whole(0, MAX_TOKENS)),
     "mask_value": Key("-inf", one_of(*get_args(MaskValue))),
-    "model_width": Key(WIDTH, whole(MIN_WIDTH, MAX_WIDTH)),
+    "model_width": Key(WIDTH, whole(MIN_WIDTH, MAX_MODEL_WIDTH)),
+    "embedding": Key("normal", one_of(*get_args(Embedding))),
+    **{name: Key(None, read_up_to_10, "{:g}".format) for name in ("std_q", "std_k", "std_v")},
     "projection_bias": Key(False, read_switch, write_switch),
     "projection": Key(True, read_switch, write_switch),
     "seed": Key(0, whole(0, 999_999)),
@@ -89,6 +106,7 @@ KEYS: dict[str, Key] = {
     "depth": Key(2, whole(1, MAX_LAYERS)),
     "decoder_depth": Key(None, whole(1, MAX_LAYERS)),
     "width": Key(32, whole(MIN_WIDTH, MAX_WIDTH)),
+    "feed_forward": Key(None, whole(1, MAX_FEED_FORWARD)),
     "norm": Key("post", one_of(*NORM_PLACES)),
     "activation": Key("relu", one_of(*ACTIVATIONS)),
     "bias": Key(True, read_switch, write_switch),

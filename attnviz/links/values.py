@@ -164,8 +164,8 @@ def read_name(raw: str) -> str:
     return raw
 
 
-def read_rate(raw: str) -> float:
-    """Parse a learning rate, from 0 to 10."""
+def read_up_to_10(raw: str) -> float:
+    """Parse a number from 0 to 10, such as a learning rate, and keep six digits of it."""
     if not (re.fullmatch(r"\d{0,2}(\.\d{1,10})?(e-\d{1,2})?", raw, re.ASCII) and re.match(r"\.?\d", raw)):
         raise BadValueError("is not a number from 0 to 10")
     if not float(raw) <= 10:

@@ -56,6 +56,7 @@ class BuiltInModel(PretrainedModel):
     is_encoder_decoder = False
     takes_segments = True
     max_tokens = MAX_POSITIONS
+    has_positions = True
 
     def __init__(self, folder: Path) -> None:
         """Load the weights.

@@ -74,6 +74,8 @@ class PretrainedModel(ShortRepr, ABC):
     """The parts of the language head, if they are known"""
     output_bias: Tensor | None = None
     """(V,): what the last layer of the language head adds to the logits; None if it has no head, or adds nothing"""
+    has_positions: bool | None = None
+    """Whether the first attention reads embeddings that include positions; None if that is not known"""
     final_norms: Mapping[str, Norm | None] = MappingProxyType({})
     """The norms after the last blocks, as `Trace` has them"""
 
@@ -140,6 +142,7 @@ class PretrainedModel(ShortRepr, ABC):
             decoder_tokens,
             blocks,
             done.hidden,
+            has_positions=self.has_positions,
             final_norms=self.final_norms,
             vocabulary=self.vocabulary,
             has_learned=True,

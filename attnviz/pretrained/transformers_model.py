@@ -111,6 +111,7 @@ class TransformersModel(PretrainedModel):
             self.language_head = self._language_head(hidden)
             self.vocabulary = self._vocabulary(hidden)
             self.output_bias = self._output_bias()
+            self.has_positions = self._finds_positions()
             self.final_norms = self._final_norms(probe.calls, hidden)
         self._names = self._names_by_kind(probe.modules)
         self.description = self._describe(probe.calls, width=hidden.shape[-1], checked=is_checked(self._model, modules))
@@ -272,6 +273,18 @@ class TransformersModel(PretrainedModel):
     def _probe_words(self) -> tuple[Sequence[int], Sequence[int], Sequence[int] | None]:
         tokens = self.tokenize("one two three")
         return tokens.ids, tokens.segments, tokens.ids if self.is_encoder_decoder else None
+
+    def _finds_positions(self) -> bool | None:
+        """Return whether the first attention reads other numbers of a token at another position; None if not known.
+
+        They are the same where positions are rotated into queries and keys, or are added to the scores.
+        """
+        ids, segments, decoder_ids = self._probe_words()
+        same = [ids[0]] * len(ids), [segments[0]] * len(ids)
+        with recording() as recorder:
+            self.forward(*same, decoder_ids)
+        x = recorder.calls[0].query_input
+        return None if x is None or len(x) < 2 else not torch.allclose(x[0], x[-1], rtol=1e-4, atol=1e-6)
 
     def _language_head(self, hidden: Tensor) -> Callable[[Tensor], Tensor] | None:
         """Return the model's language head if it reproduces the model's logits from the probe's last hidden state."""

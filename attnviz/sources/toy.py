@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from attnviz.toy.block import Toy
     from attnviz.trace.walk import Walk
 
-KEYS = ("head", "tokenizer", "charset", "positions", "model_width", "qkv", "heads", "head_size", "scale", "mask",
-        "padding", "mask_value", "projection", "projection_bias", "seed")  # fmt: skip
+KEYS = ("head", "tokenizer", "charset", "positions", "model_width", "embedding", "qkv", "heads", "head_size", "std_q",
+        "std_k", "std_v", "scale", "mask", "padding", "mask_value", "projection", "projection_bias",
+        "seed")  # fmt: skip
 
 
 @cache

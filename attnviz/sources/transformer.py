@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from attnviz.toy.transformer.trace import ToyTransformer
     from attnviz.trace.walk import Walk
 
-KEYS = ("pair", "head", "architecture", "depth", "decoder_depth", "heads", "width", "norm", "activation", "bias",
-        "positions", "tokenizer", "charset", "seed")  # fmt: skip
+KEYS = ("pair", "head", "architecture", "depth", "decoder_depth", "heads", "width", "feed_forward", "norm",
+        "activation", "bias", "positions", "tokenizer", "charset", "seed")  # fmt: skip
 
 
 def open_transformer(get: Get, resources: Resources) -> ToyTransformer:

@@ -391,6 +391,17 @@ def _output_code(walk: Walk) -> str:
     return f"feed_forward_output = feed_forward_hidden @ W_2{' + b_2' if has(walk, 'b_2') else ''}"
 
 
+def _output_notice(walk: Walk) -> str:
+    if not has(walk, "W_2"):
+        return "The second map brings the hidden numbers back to the width of the stream."
+    hidden, width = matrix(walk, "W_2").shape
+    is_larger = hidden > 2 * width  # 2 · C · F weights, where an attention has 4 · C · C
+    return marked(
+        "Each neuron that fires adds its row of [W₂](matrix=W_2) to the token's new row"
+        + (": most of a transformer's parameters are in W₁ and W₂." if is_larger else ".")
+    )
+
+
 def _output_fact(walk: Walk) -> str:
     found = lengths(walk, "feed_forward_output")
     low, high = int(found.argmin()), int(found.argmax())
@@ -420,12 +431,7 @@ FEED_FORWARD_OUTPUT: Step[Walk] = Step(
     name="feed_forward_output",
     title="Feed-forward",
     formula=_output_formula,
-    notice=lambda walk: marked(
-        "Each neuron that fires adds its row of [W₂](matrix=W_2) to the token's new row: most of a transformer's "
-        "parameters are in W₁ and W₂."
-        if has(walk, "W_2")
-        else "The second map brings the hidden numbers back to the width of the stream."
-    ),
+    notice=_output_notice,
     code=_output_code,
     picture=_output_picture,
     fact=_output_fact,

@@ -44,6 +44,10 @@ TOKENS: Step[Tokens] = Step(
 )
 
 
+_POSITION = {True: ", position included", False: ". No position is added to it", None: ""}
+"""What is said of positions where they are no matrix of their own, by whether X includes them"""
+
+
 def is_later(walk: Walk) -> bool:
     """Return whether X is what an attention before has given, no embeddings."""
     return follows_another(walk.kind, walk.layer_index)
@@ -60,7 +64,7 @@ def _embeddings_notice(walk: Walk) -> str:
     if is_later(walk):
         return "Not the embeddings: the hidden states that this layer receives from the one before, a row a token."
     if walk.parts is None:
-        return "This is what the layer receives: a row of numbers for each token, position included."
+        return f"This is what the layer receives: a row of numbers for each token{_POSITION[walk.has_positions]}."
     return marked(
         "Each token is now a row of numbers. [Position](matrix=positions) must be added, for attention itself knows no "
         "order."

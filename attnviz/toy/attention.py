@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask, MaskKind, causal_mask
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, ToyConfig
-from attnviz.toy.weights import draw, draw_wide
+from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
+from attnviz.toy.weights import draw, draw_tall, draw_wide
 from attnviz.trace.layer import OutputProjection, Projection
 from attnviz.trace.recorder import recorded_attention, watch_inputs
 
@@ -21,9 +21,9 @@ from attnviz.trace.recorder import recorded_attention, watch_inputs
 class SeededProjection(nn.Module):
     """The projection from X to "query", "key" or "value", for all heads.
 
-    Linear weights have variance 1/C, so the projection preserves the variance of X. Position-mixing weights have
-    variance 1/16 for every length, so a longer text does not change them. Biases are drawn as a row of linear weights
-    is.
+    Linear weights are normal with variance 1/C, so the projection preserves the variance of X, unless the settings give
+    their standard deviation. Position-mixing weights have variance 1/16 for every length, so a longer text does not
+    change them. Biases are normal with variance 1/C.
     """
 
     def __init__(self, name: str, config: ToyConfig, n: int) -> None:
@@ -33,8 +33,9 @@ class SeededProjection(nn.Module):
         weight = bias = None
         if config.qkv == "linear":
             width, size = config.width, config.head_size
-            maps = [draw(seed, f"W_{name}", h, MAX_WIDTH, MAX_HEAD_SIZE)[:width, :size] for h in heads]
-            weight = torch.stack(maps) / math.sqrt(width)  # (H, C, D)
+            maps = torch.stack([_linear(seed, name, h, width)[:, :size] for h in heads])  # (H, C, D)
+            std = config.stds[name]
+            weight = maps / math.sqrt(width) if std is None else maps * std
             if config.bias:
                 rows = [draw(seed, f"b_{name}", h, 1, MAX_HEAD_SIZE)[:, :size] for h in heads]
                 bias = torch.cat(rows) / math.sqrt(width)  # (H, D)
@@ -56,7 +57,7 @@ class SeededOutput(nn.Module):
     def __init__(self, config: ToyConfig) -> None:
         super().__init__()
         seed, size, width = config.seed, config.width_per_head, config.width
-        rows = [draw_wide(seed, "W_output", h, MAX_WIDTH, width)[:size] for h in range(config.head_count)]
+        rows = [_rows_of_output(seed, h, size, width) for h in range(config.head_count)]
         self.weight = nn.Parameter(torch.cat(rows) / math.sqrt(width), requires_grad=False)
         bias = draw_wide(seed, "b_output", 0, 1, width)[0] / math.sqrt(width) if config.bias else None
         self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
@@ -65,6 +66,16 @@ class SeededOutput(nn.Module):
     def forward(self, concat: Tensor) -> Tensor:
         """Project (..., T, H·D) to (..., T, C)."""
         return self.map.apply(concat)
+
+
+def _linear(seed: int, name: str, head: int, width: int) -> Tensor:
+    """Draw the standard normal numbers of a head's W before they are scaled, (C, MAX_HEAD_SIZE)."""
+    return draw_tall(lambda quantity, rows: draw(seed, quantity, head, rows, MAX_HEAD_SIZE), f"W_{name}", width)
+
+
+def _rows_of_output(seed: int, head: int, size: int, width: int) -> Tensor:
+    """Draw a head's rows of W_O before they are scaled, (D, C)."""
+    return draw_tall(lambda quantity, rows: draw_wide(seed, quantity, head, rows, width), "W_output", size)
 
 
 def mask_of(config: ToyConfig, n: int) -> Mask:

@@ -36,7 +36,7 @@ class ToyBlock(nn.Module):
         if n > MAX_TOKENS:
             raise ValueError(f"{n} tokens: the toy takes at most {MAX_TOKENS}")
         super().__init__()
-        self.embeddings = SeededEmbeddings(config.seed, config.positions, config.width)
+        self.embeddings = SeededEmbeddings(config.seed, config.positions, config.width, config.embedding)
         self.attention = SeededAttention(config, n)
 
     def forward(self, ids: Ids) -> tuple[dict[str, Tensor], Tensor]:

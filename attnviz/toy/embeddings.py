@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from attnviz.toy.config import MAX_TOKENS, WIDTH, Positions
+from attnviz.toy.config import MAX_TOKENS, WIDTH, Embedding, Positions
 from attnviz.toy.positions import lab_positions, sinusoidal_positions
 from attnviz.toy.weights import draw_wide
 
@@ -15,24 +15,28 @@ Ids = Sequence[int] | Sequence[Sequence[int]]
 """Token ids of a text, or of a batch of texts of one length"""
 
 
+QUANTITY: dict[Embedding, str] = {"normal": "embedding", "uniform": "uniform embedding"}
+"""What the vectors of tokens are called where their seed is made"""
+
+
 class SeededEmbeddings(nn.Module):
     """Token and position embeddings drawn from a seed. Any integer is a valid id, so rows are drawn on demand."""
 
-    def __init__(self, seed: int, positions: Positions, width: int = WIDTH) -> None:
+    def __init__(self, seed: int, positions: Positions, width: int = WIDTH, embedding: Embedding = "normal") -> None:
         super().__init__()
-        self.seed, self.positions, self.width = seed, positions, width
+        self.seed, self.positions, self.width, self.embedding = seed, positions, width, embedding
 
     def forward(self, ids: Ids) -> dict[str, Tensor]:
         """Return the embeddings by name, (T, C) each; X is their sum. Of a batch of texts, tokens are (B, T, C)."""
-        parts = {"token": embed_tokens(ids, self.seed, self.width)}
+        parts = {"token": embed_tokens(ids, self.seed, self.width, self.embedding)}
         positions = embed_positions(parts["token"].shape[-2], self.positions, self.seed, self.width)
         return parts if positions is None else {**parts, "position": positions}
 
 
-def embed_tokens(ids: Ids, seed: int, width: int = WIDTH) -> Tensor:
-    """Return one standard normal vector per token id, (T, C). Equal ids have equal vectors in every text.
+def embed_tokens(ids: Ids, seed: int, width: int = WIDTH, embedding: Embedding = "normal") -> Tensor:
+    """Return one vector per token id, (T, C). Equal ids have equal vectors in every text.
 
-    Of a batch, (B, T, C).
+    Its numbers are standard normal, or uniform from 0 to 1. Of a batch, (B, T, C).
 
     Raises:
         ValueError: the texts of a batch differ in length.
@@ -41,11 +45,11 @@ def embed_tokens(ids: Ids, seed: int, width: int = WIDTH) -> Tensor:
         return torch.zeros(0, width)
     texts = [[one] if isinstance(one, int) else one for one in ids]
     if isinstance(ids[0], int):
-        return torch.cat([draw_wide(seed, "embedding", token, 1, width) for (token,) in texts])
+        return torch.cat([draw_wide(seed, QUANTITY[embedding], token, 1, width, embedding) for (token,) in texts])
     lengths = sorted({len(text) for text in texts})
     if len(lengths) > 1:
         raise ValueError(f"texts of a batch have {lengths[0]} to {lengths[-1]} tokens; they need as many each")
-    return torch.stack([embed_tokens(text, seed, width) for text in texts])
+    return torch.stack([embed_tokens(text, seed, width, embedding) for text in texts])
 
 
 def embed_positions(n: int, kind: Positions, seed: int, width: int = WIDTH) -> Tensor | None:

@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from attnviz.toy.config import MAX_WIDTH, WIDTH
+from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_WIDTH, WIDTH, Embedding
+
+NUMBERS = {"normal": torch.randn, "uniform": torch.rand}
+"""What draws numbers of each kind"""
 
 
-def draw(seed: int, quantity: str, index: int, rows: int, cols: int) -> Tensor:
-    """Draw (rows, cols) standard normal numbers that depend only on the arguments.
+def draw(seed: int, quantity: str, index: int, rows: int, cols: int, kind: Embedding = "normal") -> Tensor:
+    """Draw (rows, cols) numbers that depend only on the arguments: standard normal, or uniform from 0 to 1.
 
     Callers draw the largest size and slice it, so that a narrow matrix is a slice of a wide one.
     """
-    return torch.randn(rows, cols, generator=generator(seed, quantity, index))
+    return NUMBERS[kind](rows, cols, generator=generator(seed, quantity, index))
 
 
-def draw_wide(seed: int, quantity: str, index: int, rows: int, width: int) -> Tensor:
-    """Draw (rows, C) standard normal numbers; the first columns do not depend on the width C.
+def draw_wide(seed: int, quantity: str, index: int, rows: int, width: int, kind: Embedding = "normal") -> Tensor:
+    """Draw (rows, C) numbers as `draw` does; the first columns do not depend on the width C.
 
-    The columns beyond `WIDTH` are drawn by themselves.
+    The columns beyond `WIDTH`, and those beyond `MAX_WIDTH`, are drawn by themselves.
     """
-    first = draw(seed, quantity, index, rows, WIDTH)
-    if width <= WIDTH:
-        return first[:, :width]
-    others = draw(seed, f"{quantity}, wider", index, rows, MAX_WIDTH - WIDTH)
-    return torch.cat((first, others[:, : width - WIDTH]), dim=1)
+    drawn = draw(seed, quantity, index, rows, WIDTH, kind)
+    if width > WIDTH:
+        drawn = torch.cat((drawn, draw(seed, f"{quantity}, wider", index, rows, MAX_WIDTH - WIDTH, kind)), dim=1)
+    if width > MAX_WIDTH:
+        others = draw(seed, f"{quantity}, widest", index, rows, MAX_MODEL_WIDTH - MAX_WIDTH, kind)
+        drawn = torch.cat((drawn, others), dim=1)
+    return drawn[:, :width]
+
+
+def draw_tall(draw_rows: Callable[[str, int], Tensor], quantity: str, rows: int) -> Tensor:
+    """Return as many rows of a quantity; the first do not depend on how many there are.
+
+    Args:
+        draw_rows: draws so many rows of a quantity. The rows beyond `MAX_WIDTH` are a quantity by themselves.
+        quantity: its name.
+        rows: up to `MAX_MODEL_WIDTH`.
+    """
+    drawn = draw_rows(quantity, MAX_WIDTH)
+    if rows > MAX_WIDTH:
+        drawn = torch.cat((drawn, draw_rows(f"{quantity}, taller", MAX_MODEL_WIDTH - MAX_WIDTH)))
+    return drawn[:rows]
 
 
 def generator(seed: int, quantity: str, index: int) -> torch.Generator:

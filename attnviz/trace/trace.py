@@ -38,6 +38,8 @@ class Trace(NotebookRepr):
     """The summands of `embeddings`, such as "token" and "position", (T, C) each; empty if not known"""
     decoder_embedding_parts: dict[str, Tensor] = field(default_factory=dict)
     """The same of the first decoder block's input in an encoder-decoder model"""
+    has_positions: bool | None = None
+    """Whether `embeddings` include positions, where their summands are not known; None if that is not known either"""
     final_norms: Mapping[str, Norm | None] = field(default_factory=dict)
     """The norms after the last blocks, by stack, "encoder" or "decoder", where there are any; None is one that is no
     LayerNorm, whose result is the last hidden state"""
@@ -148,13 +150,16 @@ class Trace(NotebookRepr):
         attention.mask_of(head)  # raises IndexError
         tokens = self.query_tokens(kind), self.key_tokens(kind)
         parts = self._parts_at(Place(kind, layer))
-        return Walk(*tokens, attention, head, parts, layer_index=layer, model=self.model, kind=kind)
+        has_positions = "position" in parts if parts else self.has_positions
+        return Walk(
+            *tokens, attention, head, _summands(parts), has_positions, layer_index=layer, model=self.model, kind=kind
+        )
 
-    def _parts_at(self, place: Place) -> tuple[Tensor, Tensor] | None:
-        """Return token and position embeddings, if they are known and an attention reads their sum."""
+    def _parts_at(self, place: Place) -> dict[str, Tensor]:
+        """Return the summands of the embeddings, if an attention reads their sum and they are known."""
         if place.layer or place.kind == "cross":
-            return None
-        return _summands(self.embedding_parts if place.kind == self.kinds[0] else self.decoder_embedding_parts)
+            return {}
+        return self.embedding_parts if place.kind == self.kinds[0] else self.decoder_embedding_parts
 
     @property
     def places(self) -> tuple[Place, ...]:

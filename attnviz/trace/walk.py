@@ -79,6 +79,8 @@ class Walk(NotebookRepr):
     head: int
     parts: tuple[Tensor, Tensor] | None = None
     """Token and position embeddings, (T, C) each, whose sum is the input; None if they are not known separately"""
+    has_positions: bool | None = None
+    """Whether the embeddings of a first layer include positions; None if that is not known"""
     name: str = ""
     """For titles, such as "minilm · layer 3 · head 5" """
     link: str = ""

@@ -13,7 +13,7 @@ from attnviz.sources import SOURCES, Names, Source
 from attnviz.sources.shown import of_model
 from attnviz.sources.trained import source_of
 from attnviz.steps.picture import darkens
-from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, MIN_WIDTH
+from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_STD, MAX_TOKENS, MIN_WIDTH
 from attnviz.trained.shipped import is_kept, title
 from attnviz.ui import state
 from attnviz.ui.sources import settle
@@ -35,6 +35,11 @@ one for K, one for V. A trained model has learned them; here they are drawn from
 MAX_TITLE = 20
 """The most characters of a model's name in the choice of a source."""
 POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
+EMBEDDINGS = {"normal": "normal", "uniform": "uniform, 0 to 1"}
+EMBEDDINGS_HELP = """How the numbers of a token's vector are drawn. *Normal*: with mean 0 and standard deviation 1.
+*Uniform*: from 0 to 1, as `torch.rand` draws. Positions are added to it, if there are any."""
+STDS = {"std_q": "Std of W_Q", "std_k": "Std of W_K", "std_v": "Std of W_V"}
+STD_HELP = "The weights are normal with mean 0 and this standard deviation; with 1/√C if the field is empty."
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASKS = {"none": "none", "causal": "causal"}
 MASK_VALUES = {"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10, before scaling"}
@@ -110,8 +115,20 @@ def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -
 
 
 def _more() -> None:
-    """Show the width, the biases, how many tokens are padding and, if any cells are hidden, what these hold."""
-    state.bound("model_width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH)
+    """Show the width, how embeddings and weights are drawn, the biases, how many tokens are padding and, if any cells
+    are hidden, what these hold.
+    """
+    state.bound("model_width", st.number_input, "Width C", MIN_WIDTH, MAX_MODEL_WIDTH)
+    state.choice(
+        "embedding", st.selectbox, "Token embeddings", EMBEDDINGS, format_func=EMBEDDINGS.get, help=EMBEDDINGS_HELP
+    )
+    if state.get("qkv") == "linear":
+        for (name, label), place in zip(STDS.items(), st.columns(len(STDS)), strict=True):
+            with place:
+                state.bound(
+                    name, st.number_input, label, 0.0, float(MAX_STD), value=None, step=0.1, format="%g",
+                    placeholder="1/√C", help=STD_HELP,
+                )  # fmt: skip
     state.bound("projection_bias", st.toggle, "Biases of the projections")
     state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
     if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding")):

@@ -9,6 +9,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from attnviz.links.link import CHECKS as CHECK_NAMES
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.sources.transformer import SOURCES
 from attnviz.steps import PARTS
@@ -91,6 +92,48 @@ def test_the_decoder_has_as_many_blocks_as_the_encoder_until_another_number_is_c
     assert dict(at.query_params) == {"architecture": "both", "depth": "4"}
 
 
+def test_the_feed_forward_is_four_times_as_wide_as_the_model_until_another_width_is_chosen() -> None:
+    def maps() -> list[list[int]]:
+        found: list[list[int]] = model(at)["attentions"][0]["feed_forward"]
+        return found
+
+    at = opened(part="feed_forward_hidden")
+    assert (maps(), at.number_input(key="hidden_width").value) == ([[32, 128], [128, 32]], 128)
+    at.slider(key="width").set_value(48).run()
+    assert (maps(), at.number_input(key="hidden_width").value) == ([[48, 192], [192, 48]], 192)
+    assert dict(at.query_params) == {"part": "feed_forward_hidden", "width": "48"}
+    at.number_input(key="hidden_width").set_value(64).run()
+    assert maps() == [[48, 64], [64, 48]]
+    assert dict(at.query_params) == {"part": "feed_forward_hidden", "width": "48", "feed_forward": "64"}
+    at.slider(key="width").set_value(16).run()
+    assert (maps(), at.number_input(key="hidden_width").value) == ([[16, 64], [64, 16]], 64)
+    at.number_input(key="hidden_width").set_value(96).run()
+    at.number_input(key="hidden_width").set_value(64).run()
+    assert dict(at.query_params) == {"part": "feed_forward_hidden", "width": "16"}
+
+
+@pytest.mark.parametrize("hidden", ["1", "64", "512"])
+def test_the_feed_forward_of_a_link_is_torchs(hidden: str) -> None:
+    at = opened(feed_forward=hidden, depth="1", part="block_output")
+    config = TransformerConfig(depth=1, feed_forward=int(hidden))
+    trace = trace_transformer(WordTokenizer().tokenize(DEFAULT_TEXT), None, config)
+    x = sum(trace.embedding_parts.values(), start=torch.zeros(()))
+    with torch.no_grad():
+        expected = torchs_stack(config, draw_stack(config))(x[None])[0]
+    np.testing.assert_allclose(panels(at)["block_output"], expected.numpy(), rtol=1e-5, atol=1e-5)
+    _, document = walk(at)
+    assert document.arrays["W_1"].shape == (32, int(hidden))
+    assert document.arrays["feed_forward_hidden"].shape == (len(x), int(hidden))
+
+
+@pytest.mark.parametrize("check", CHECK_NAMES)
+@pytest.mark.parametrize("hidden", ["1", "64"])
+def test_every_check_takes_a_feed_forward_of_another_width(check: str, hidden: str) -> None:
+    at = opened(feed_forward=hidden, check=check, architecture="decoder", q="2")
+    assert not at.exception
+    assert not at.warning
+
+
 @pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -152,6 +195,10 @@ def test_a_choice_in_the_walk_is_in_the_link() -> None:
         ({"depth": "13"}, "depth=13 is not a whole number from 1 to 12"),
         ({"decoder_depth": "0"}, "decoder_depth=0 is not a whole number from 1 to 12, so nothing is used"),
         ({"architecture": "both", "depth": "6", "decoder_depth": "1", "block": "8"}, "the choices go from 0 to 7."),
+        *(
+            ({"feed_forward": raw}, f"feed_forward={raw} is not a whole number from 1 to 512, so nothing is used")
+            for raw in ("0", "513", "-1", "nan", "inf", "1e999", "64.5", "<b>", "")
+        ),
         ({"width": "1000000"}, "width=1000000 is not a whole number from 8 to 128"),
         ({"architecture": "x" * 99}, "is not one of encoder, decoder, both"),
         ({"q": "99"}, "The pinned row 99 does not exist"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attnviz.export.code.lines import Cell, literals
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, WIDTH, ToyConfig
+from attnviz.toy.config import MAX_HEAD_SIZE, MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, ToyConfig
+from attnviz.toy.embeddings import QUANTITY
 from attnviz.trace.walk import Walk
 
 SEEDED = """\
@@ -22,18 +24,43 @@ IDS = {ids}  # the tokenizer's output: one id per token
 SEED = {seed}
 T, C, H, D = len(IDS), {model_width}, {heads}, {width}\
 """
-DRAW = f"""\
-def draw(quantity, index, rows, cols):
-    \"\"\"Standard normal numbers.\"\"\"
-    return torch.randn(rows, cols, generator=seeded(quantity, index))
-
-
-def draw_wide(quantity, index, rows):
-    \"\"\"C columns; those beyond {WIDTH} are drawn by themselves, so that C does not change the first.\"\"\"
-    others = draw(f"{{quantity}}, wider", index, rows, {MAX_WIDTH - WIDTH})
-    return torch.cat((draw(quantity, index, rows, {WIDTH}), others), dim=1)[:, :C]\
+STD = """
+STD = {{{stds}}}  # standard deviations of the weights of the projections\
 """
-EMBED = 'x = torch.cat([draw_wide("embedding", token, 1) for token in IDS])  # (T, C): equal ids, equal rows'
+DRAW = f"""\
+def draw(quantity, index, rows, cols{{parameter}}):
+    \"\"\"{{said}}.\"\"\"
+    return {{numbers}}(rows, cols, generator=seeded(quantity, index))
+
+
+def draw_wide(quantity, index, rows{{parameter}}):
+    \"\"\"C columns; those beyond {WIDTH}{{widths}} are drawn by themselves, so that C does not change the first.\"\"\"
+    first = draw(quantity, index, rows, {WIDTH}{{argument}})
+    wider = draw(f"{{quantity}}, wider", index, rows, {MAX_WIDTH - WIDTH}{{argument}})
+    {{widest}}return torch.cat((first, wider{{and_widest}}), dim=1)[:, :C]\
+"""
+DRAWN: dict[Embedding, dict[str, str]] = {
+    "normal": {"parameter": "", "argument": "", "numbers": "torch.randn", "said": "Standard normal numbers"},
+    "uniform": {
+        "parameter": ", numbers=torch.randn", "argument": ", numbers", "numbers": "numbers",
+        "said": "Numbers that are standard normal, or of torch.rand uniform from 0 to 1",
+    },
+}  # fmt: skip
+"""What is filled into `DRAW`, by how token embeddings are drawn"""
+WIDEST = {
+    False: {"widths": "", "widest": "", "and_widest": ""},
+    True: {
+        "widths": f" and {MAX_WIDTH}", "and_widest": ", widest",
+        "widest": f'widest = draw(f"{{quantity}}, widest", index, rows, {MAX_MODEL_WIDTH - MAX_WIDTH}{{argument}})\n'
+        "    ",
+    },
+}  # fmt: skip
+"""The same, by whether C is larger than `MAX_WIDTH`"""
+EMBED = "x = torch.cat([draw_wide({}) for token in IDS])  # (T, C): equal ids, equal rows"
+TOKEN: dict[Embedding, str] = {
+    "normal": f'"{QUANTITY["normal"]}", token, 1', "uniform": f'"{QUANTITY["uniform"]}", token, 1, torch.rand',
+}  # fmt: skip
+"""What `EMBED` draws of each token"""
 COMPUTED_POSITIONS = {
     "sinusoidal": (
         "angle = torch.arange({})[:, None] / 10000 ** (torch.arange(0, C, 2) / C)  # (T, C/2)",
@@ -52,11 +79,11 @@ POSITIONS = {
 }
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
-    "linear": f"""\
+    "linear": """\
 def project(name):
-    W = torch.stack([draw(f"W_{{name}}", h, {MAX_WIDTH}, {MAX_HEAD_SIZE})[:C, :D] for h in range(H)])  # (H, C, D)
-    W = W / math.sqrt(C)
-    return x @ W{{bias}}  # (T, C) @ (H, C, D) -> (H, T, D)
+    W = torch.stack([{weights}[:C, :D] for h in range(H)])  # (H, C, D)
+    W = {scaled}
+    return x @ W{bias}  # (T, C) @ (H, C, D) -> (H, T, D)
 
 
 query, key, value = project("query"), project("key"), project("value")""",
@@ -68,10 +95,23 @@ def project(name):
 
 query, key, value = project("query"), project("key"), project("value")""",
 }
+WEIGHTS = f'draw(f"W_{{name}}", h, {MAX_WIDTH}, {MAX_HEAD_SIZE})'
+TALL_WEIGHTS = f"""\
+torch.cat((
+        draw(f"W_{{name}}", h, {MAX_WIDTH}, {MAX_HEAD_SIZE}),
+        draw(f"W_{{name}}, taller", h, {MAX_MODEL_WIDTH - MAX_WIDTH}, {MAX_HEAD_SIZE}),
+    ))"""
 BIAS = f"""\
  + torch.stack([draw(f"b_{{name}}", h, 1, {MAX_HEAD_SIZE})[:, :D] for h in range(H)]) / math.sqrt(C)"""
 SCALES = {"sqrt_d": "1 / math.sqrt(D)", "sqrt_c": "1 / math.sqrt(C)", "off": "1.0"}
 OUTPUT = f'W_O = torch.cat([draw_wide("W_output", h, {MAX_WIDTH})[:D] for h in range(H)]) / math.sqrt(C)  # (H·D, C)'
+TALL_OUTPUT = f"""\
+W_O = torch.cat([
+    torch.cat((
+        draw_wide("W_output", h, {MAX_WIDTH}), draw_wide("W_output, taller", h, {MAX_MODEL_WIDTH - MAX_WIDTH})
+    ))[:D]
+    for h in range(H)
+]) / math.sqrt(C)  # (H·D, C)"""
 OUTPUT_BIAS = 'b_O = draw_wide("b_output", 0, 1)[0] / math.sqrt(C)  # (C,)'
 
 
@@ -90,22 +130,52 @@ class ToyRecipe:
             ids=literals(self.ids), seed=config.seed, heads=config.head_count, width=config.width_per_head,
             model_width=config.width,
         )  # fmt: skip
+        embed = EMBED.format(TOKEN[config.embedding])
         rest = (
             f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
             f"mask = {_mask(config)}",
-            OUTPUT if config.projection else "W_O = None",
+            (TALL_OUTPUT if config.width_per_head > MAX_WIDTH else OUTPUT) if config.projection else "W_O = None",
             OUTPUT_BIAS if config.projection and config.bias else "b_O = None",
         )
-        maps = MAPS[config.qkv].replace("{bias}", BIAS if config.bias else "")
         return (
             Cell("markdown", "## The weights, drawn from the seed"),
-            Cell("code", f"{settings}\n\n\n{SEEDED}\n\n\n{DRAW}"),
+            Cell("code", f"{settings}{_stds(config)}\n\n\n{SEEDED}\n\n\n{_draw(config)}"),
             Cell("markdown", "## embeddings: a row of numbers for each token"),
-            Cell("code", f'{EMBED}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
+            Cell("code", f'{embed}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
             Cell("markdown", "## query, key, value"),
-            Cell("code", f'{maps}\nshow("query", query[HEAD])\nshow("key", key[HEAD])\n'
+            Cell("code", f'{_maps(config)}\nshow("query", query[HEAD])\nshow("key", key[HEAD])\n'
                  'show("value", value[HEAD])\n' + "\n".join(rest)),
         )  # fmt: skip
+
+
+def _stds(config: ToyConfig) -> str:
+    """Return the line with the standard deviations that the view sets; empty if it sets none, or nothing has them."""
+    own = {name: std for name, std in config.stds.items() if std is not None}
+    if not own or config.qkv != "linear":
+        return ""
+    return STD.format(stds=", ".join(f'"{name}": {std!r}' for name, std in own.items()))
+
+
+def _draw(config: ToyConfig) -> str:
+    """Return the functions that draw numbers."""
+    return _filled(DRAW, {**WIDEST[config.width > MAX_WIDTH], **DRAWN[config.embedding]})
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Return a template with these values in place of their names in braces; other braces stay."""
+    for name, value in values.items():
+        template = template.replace(f"{{{name}}}", value)
+    return template
+
+
+def _maps(config: ToyConfig) -> str:
+    """Return the lines that make query, key and value."""
+    given = [std is not None for std in config.stds.values()]
+    scaled = "W * STD[name]" if all(given) else "W / math.sqrt(C)"
+    if any(given) and not all(given):
+        scaled = f"W * STD[name] if name in STD else {scaled}"
+    weights = TALL_WEIGHTS if config.width > MAX_WIDTH else WEIGHTS
+    return _filled(MAPS[config.qkv], {"weights": weights, "scaled": scaled, "bias": BIAS if config.bias else ""})
 
 
 def _mask(config: ToyConfig) -> str:

@@ -32,7 +32,7 @@ from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
 from attnviz.export.numbers import collect
 from attnviz.steps import PARTS
 from attnviz.toy.config import MAX_WIDTH
-from attnviz.toy.transformer.config import FACTOR, MAX_TOKENS, TransformerConfig
+from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
 from attnviz.trace.trace import Trace
 
 MODELS = {
@@ -225,7 +225,7 @@ def _begin(trace: Trace, config: TransformerConfig, head: int, link: str) -> str
     return BEGIN.format(
         link=ascii(link), tokens=literals(tokens.labels), ids=literals(tokens.ids), seed=config.seed, head=head,
         target="" if target is None else TARGET.format(tokens=literals(target.labels), ids=literals(target.ids)),
-        width=config.width, heads=config.heads, hidden=FACTOR * config.width, depth=config.depth,
+        width=config.width, heads=config.heads, hidden=config.hidden_width, depth=config.depth,
         decoder=DECODER_BLOCKS.format(count=config.decoder_blocks) if _has_two_depths(config) else "",
     )  # fmt: skip
 

@@ -22,7 +22,9 @@ MAX_LAYERS = 12
 MAX_TOKENS = 128
 """Of each text: the logits have a column for each of its tokens that differ"""
 FACTOR = 4
-"""F / C, as in the paper (section 3.3)"""
+"""F / C unless a view sets F, as in the paper (section 3.3)"""
+MAX_FEED_FORWARD = FACTOR * MAX_WIDTH
+"""The largest F"""
 EXAMPLE_TARGET = "This is an example of what the decoder has written so far."
 """What the decoder reads beside an encoder if a view gives no second text"""
 
@@ -45,6 +47,8 @@ class TransformerConfig:
     seed: int = 0
     decoder_depth: int | None = None
     """Blocks of the decoder of a model with both; None: as many as the encoder has"""
+    feed_forward: int | None = None
+    """F of every block; None: 4 · C"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> TransformerConfig:
@@ -64,6 +68,7 @@ class TransformerConfig:
             ("layers of the decoder", self.decoder_blocks, 1, MAX_LAYERS),
             ("heads", self.heads, 1, MAX_HEADS),
             ("numbers a token", self.width, MIN_WIDTH, MAX_WIDTH),
+            ("hidden numbers of a feed-forward", self.hidden_width, 1, MAX_FEED_FORWARD),
         ):
             if not low <= value <= high:
                 raise ValueError(f"{value} {name}: the toy transformer has {low} to {high}")
@@ -82,6 +87,16 @@ class TransformerConfig:
     def decoder_blocks(self) -> int:
         """The blocks of the decoder of a model with both."""
         return self.depth if self.decoder_depth is None else self.decoder_depth
+
+    @property
+    def hidden_width(self) -> int:
+        """F, the hidden width of every feed-forward."""
+        return default_hidden_width(self.width) if self.feed_forward is None else self.feed_forward
+
+
+def default_hidden_width(width: int) -> int:
+    """Return the F of a model of this width C, unless a view sets another one."""
+    return FACTOR * width
 
 
 def fitting_heads(heads: int, width: int) -> int:

@@ -17,7 +17,7 @@ from attnviz.toy.config import MAX_WIDTH
 from attnviz.toy.embeddings import Ids, sum_of
 from attnviz.toy.positions import lab_positions, sinusoidal_positions
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.toy.transformer.config import FACTOR, MAX_TOKENS, TransformerConfig
+from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
 from attnviz.toy.weights import draw, generator
 
 STACKS = 4
@@ -78,7 +78,7 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
     uniform in ±1/√in, as in nn.Linear (nn.Transformer's attention begins with 0); norms begin as 1 and 0.
     """
     settings: dict[str, Any] = {
-        "layers": config.depth, "heads": config.heads, "feed_forward": FACTOR * config.width,
+        "layers": config.depth, "heads": config.heads, "feed_forward": config.hidden_width,
         "activation": config.activation, "norm_first": config.norm == "pre", "bias": config.bias,
     }  # fmt: skip
     with torch.random.fork_rng(devices=[]):

@@ -10,7 +10,7 @@ import torch
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.transformer.blocks import blocks_of, final_norms, parameters_of, sizes_of
-from attnviz.toy.transformer.config import EXAMPLE_TARGET, FACTOR, TransformerConfig
+from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer.model import Transformer, shared_stack
 from attnviz.trace.layer import LinearMap
 from attnviz.trace.model import Description, TraceBudget, layers_and_heads
@@ -48,7 +48,7 @@ class ToyTransformer(ShortRepr):
             norm_first=config.norm == "pre",
             final_norm=config.norm == "pre",
             shows_logits=config.architecture != "encoder",
-            feed_forward=FACTOR * config.width,
+            feed_forward=config.hidden_width,
             parameters=parameters_of(shared_stack(config)),
             sizes=sizes_of(shared_stack(config)),
             unavailable={"logits": NO_HEAD} if config.architecture == "encoder" else {},

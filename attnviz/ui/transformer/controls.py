@@ -7,7 +7,13 @@ import streamlit as st
 from attnviz.settings import settings
 from attnviz.sources import Source
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
-from attnviz.toy.transformer.config import EXAMPLE_TARGET, MAX_LAYERS, fitting_heads
+from attnviz.toy.transformer.config import (
+    EXAMPLE_TARGET,
+    MAX_FEED_FORWARD,
+    MAX_LAYERS,
+    default_hidden_width,
+    fitting_heads,
+)
 from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import DESCRIBED
@@ -29,7 +35,8 @@ POSITIONS_HELP = """*sin, cos*: the paper's; two dimensions share a frequency. *
 *Learned*: a table, here as it is before training."""
 STEP = 8
 """Of the width in its slider"""
-_DECODER = "decoder_blocks"
+HIDDEN_HELP = "Numbers of a token between the two maps of a feed-forward. It is 4 · C until you choose another."
+_DECODER, _HIDDEN = "decoder_blocks", "hidden_width"
 
 
 def toy_controls() -> None:
@@ -59,14 +66,18 @@ def toy_controls() -> None:
         _heads()
     with right:
         state.bound("width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH, step=STEP)
-        state.choice("activation", st.selectbox, "Activation", ACTIVATIONS, format_func=ACTIVATIONS.get)
+        _hidden_width()
     left, right = st.columns(2)
     with left:
         state.choice("norm", st.selectbox, "Norm", NORMS, format_func=NORMS.get, help=NORMS_HELP)
     with right:
-        state.bound("bias", st.toggle, "Biases")
+        state.choice("activation", st.selectbox, "Activation", ACTIVATIONS, format_func=ACTIVATIONS.get)
     controls.token_controls(POSITIONS)
-    controls.seed()
+    left, right = st.columns(2, vertical_alignment="bottom")
+    with left:
+        controls.seed()
+    with right:
+        state.bound("bias", st.toggle, "Biases")
 
 
 def model_controls(source: Source, name: str | None) -> None:
@@ -86,15 +97,33 @@ def model_controls(source: Source, name: str | None) -> None:
 def _decoder_blocks() -> None:
     """Show the number of the decoder's blocks, which follows the encoder's until another one is chosen."""
     state.adopt("depth")
-    given = state.get("decoder_depth")
-    st.session_state[_DECODER] = state.get("depth") if given is None else given
-    st.slider("Decoder blocks", 1, MAX_LAYERS, key=_DECODER, on_change=_take_decoder_blocks)
+    usual = state.get("depth")
+    _put_own("decoder_depth", _DECODER, usual)
+    st.slider(
+        "Decoder blocks", 1, MAX_LAYERS, key=_DECODER, on_change=_take_own, args=("decoder_depth", _DECODER, usual)
+    )
 
 
-def _take_decoder_blocks() -> None:
-    """Apply the slider's value as far as a link could hold it: clients may send any."""
-    blocks = st.session_state[_DECODER]
-    state.take({"decoder_depth": None if blocks == state.get("depth") else blocks}, ["decoder_depth"])
+def _hidden_width() -> None:
+    """Show the hidden width F, which follows the width C until another one is chosen."""
+    usual = default_hidden_width(state.get("width"))
+    _put_own("feed_forward", _HIDDEN, usual)
+    st.number_input(
+        "Hidden F", 1, MAX_FEED_FORWARD, key=_HIDDEN, help=HIDDEN_HELP,
+        on_change=_take_own, args=("feed_forward", _HIDDEN, usual),
+    )  # fmt: skip
+
+
+def _put_own(name: str, key: str, usual: int) -> None:
+    """Give the widget with this key the view's number, or the usual one if the view has none of its own."""
+    given = state.get(name)
+    st.session_state[key] = usual if given is None else given
+
+
+def _take_own(name: str, key: str, usual: int) -> None:
+    """Apply a widget's number as far as a link could hold it: clients may send any. The usual one is not kept."""
+    chosen = st.session_state[key]
+    state.take({name: None if chosen == usual else chosen}, [name])
 
 
 def _heads() -> None:

@@ -32,6 +32,11 @@ LONG = urlencode({"text": " ".join(f"w{number}" for number in range(90))})
 TOO_LONG = urlencode({"text": "many words " * 300})
 PAIR = "text=The+cat+is+hungry.&pair=It+wants+fish."
 
+CELL = (
+    "/?source=toy&text=Life+is+short%2C+eat+dessert&model_width=512&heads=1&head_size=7&std_q=0.5&std_k=0.1&std_v=0.2"
+    "&embedding=uniform&positions=none"
+)
+
 MORE = {
     "step_by_step": [
         "/",
@@ -55,6 +60,10 @@ MORE = {
         f"/?{CAT}&recompute=past&mask=causal&lecture=1",
         f"/?{CAT}&step=qkv&model_width=40&projection_bias=1",
         "/?model_width=7&padding=513&mask_value=-1&projection_bias=2&step=masked",
+        f"{CELL}&step=qkv",
+        f"{CELL}&step=head_outputs",
+        f"/?{CAT}&step=embeddings&positions=none",
+        f"/?{CAT}&step=weights&std_q=nan&std_k=1e999&std_v=-1&embedding=rand",
         f"/?{CAT}&step=head_outputs&mask=causal&heads=4&head_size=4&head=3&q=5",
         f"/?{CAT}&step=concat&heads=3&head_size=2&head=1&q=0",
         f"/?{CAT}&step=output&projection=0",
@@ -143,6 +152,9 @@ MORE = {
         f"/transformer?{CAT}&architecture=both&block=5&part=probabilities&norm=pre&lecture=1",
         f"/transformer?{CAT}&width=48&heads=6&part=concat",
         f"/transformer?{CAT}&width=20&heads=3&part=weights",
+        f"/transformer?{CAT}&feed_forward=64&part=feed_forward_output",
+        f"/transformer?{CAT}&feed_forward=1&width=16&architecture=both&part=feed_forward_hidden&check=parameters",
+        f"/transformer?{CAT}&feed_forward=1e999&check=cost",
         f"/transformer?{CAT}&source=pretrained&block=5&part=feed_forward_residual",
         f"/transformer?{LETTERS}&source=trained&model=induction&block=1&part=probabilities",
         "/transformer?text=the+teacher+plans+walks&source=trained&model=tagging&part=logits",
@@ -195,6 +207,7 @@ MORE = {
     ],
     "compare": [
         "/compare",
+        "/compare?source=toy&text=Life+is+short&model_width=300&std_q=2&std_k=0&std_v=0.25&embedding=uniform",
         "/compare?compare=same",
         f"/compare?{CAT}&b_head=1",
         f"/compare?{CAT}&b_text=the+cat+saw+the+bird+run&quantity=scores",

@@ -150,6 +150,17 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
         "wide": toy(ToyConfig(width=45, bias=True, positions="random", causal=True, padding=2)),
         "filled": toy(ToyConfig(bias=True, projection=False, causal=True, padding=1, mask_value="-1e10")),
         "before": toy(ToyConfig(width=8, causal=True, padding=1, mask_value="-1e10_before", scale="0.3")),
+        "lab's cell": toy(
+            ToyConfig(
+                width=512, heads=1, head_size=7, std_q=0.5, std_k=0.1, std_v=0.2, embedding="uniform", positions="none"
+            )
+        ),
+        "one of three": toy(ToyConfig(std_k=3.0, bias=True, embedding="uniform", positions="random", heads=3)),
+        "widest": toy(ToyConfig(width=300, positions="random", bias=True, heads=2, head_size=64)),
+        "widest, mixing": toy(ToyConfig(width=512, qkv="positions", std_q=2.0, heads=2)),
+        "widest, plain": toy(ToyConfig(width=129, qkv="identity", embedding="uniform", positions="lab")),
+        "no queries": toy(ToyConfig(std_q=0.0, std_v=1e-9)),
+        "largest": toy(ToyConfig(width=512, heads=8, head_size=64, std_q=10, std_k=10, std_v=10, scale="1000")),
         "minilm": of_model("minilm", text, pair, "encoder", 3, 5),
         "gpt2": of_model(str(save("gpt2", tmp_path / "gpt2")), "the cat sat", None, "decoder", 1, 2),
         "bart": of_model(str(save("bart", tmp_path / "bart")), text, pair, "cross", 1, 3),

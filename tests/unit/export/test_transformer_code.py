@@ -49,6 +49,9 @@ CONFIGS = {
     "six and one": TransformerConfig("both", depth=6, width=16, norm="pre", seed=3, decoder_depth=1),
     "one and two": TransformerConfig("both", depth=1, width=24, heads=3, activation="gelu", decoder_depth=2),
     "wide": TransformerConfig("encoder", 1, 8, 128, norm="pre"),
+    "32 to 64 and back": TransformerConfig(feed_forward=64),
+    "one neuron": TransformerConfig("both", depth=1, feed_forward=1, bias=False, seed=9),
+    "512 neurons": TransformerConfig("decoder", depth=1, width=8, feed_forward=512, norm="pre", activation="gelu"),
 }
 
 

@@ -43,7 +43,13 @@ GOOD = [
     ("padding", "512", 512),
     ("mask_value", "-1e10_before", "-1e10_before"),
     ("model_width", "8", 8),
-    ("model_width", "128", 128),
+    ("model_width", "512", 512),
+    ("embedding", "uniform", "uniform"),
+    ("std_q", "0.5", 0.5),
+    ("std_k", "1e-1", 0.1),
+    ("std_v", "0", 0.0),
+    ("std_v", "10", 10.0),
+    ("std_q", "0.12345678", 0.123457),
     ("projection_bias", "1", True),
     ("projection", "0", False),
     ("positions", "lab", "lab"),
@@ -51,6 +57,8 @@ GOOD = [
     ("depth", "12", 12),
     ("decoder_depth", "1", 1),
     ("width", "8", 8),
+    ("feed_forward", "1", 1),
+    ("feed_forward", "512", 512),
     ("norm", "pre", "pre"),
     ("activation", "gelu", "gelu"),
     ("bias", "0", False),
@@ -129,8 +137,8 @@ GOOD = [
 
 NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0", "9" * 30, "9" * 100_000]
 WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
-WHOLE |= {"padding": 513, "model_width": 129}
-WHOLE |= {"depth": 13, "decoder_depth": 13, "width": 129, "block": 100_001}
+WHOLE |= {"padding": 513, "model_width": 513}
+WHOLE |= {"depth": 13, "decoder_depth": 13, "width": 129, "feed_forward": 513, "block": 100_001}
 WHOLE |= {"pads": 17, "draw": 1000}
 WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
@@ -141,7 +149,7 @@ WHOLE |= {"train_block": 129, "train_layers": 13, "train_heads": 9, "train_width
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
-CHOICES += ["mask_value", "projection_bias", "recompute"]
+CHOICES += ["embedding", "mask_value", "projection_bias", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
 CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part", "run"]
@@ -149,6 +157,11 @@ CHOICES += ["rung", "text_view", "cut", "halves", "cache", "panel"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
+    *(
+        (f"std_{one}", raw)
+        for one in "qkv"
+        for raw in ["", ".", "-0.1", "10.1", "nan", "inf", "-inf", "1e999", "1e1", "x"]
+    ),
     *((name, raw) for name in CHOICES for raw in ["", "nonsense", "Toy ", "2", "None", "<b>"]),
     *(("scale", raw) for raw in ["", "nan", "inf", "-inf", "1e9", "1001", "-1001", "sqrt", "1/2", "9" * 100_000]),
     *(("off", raw) for raw in ["3", "3.", "3.r", "3.5_", "_3.5", "3,5", "٣.5", "100.0", "_".join(["1.1"] * 300)]),
@@ -168,6 +181,7 @@ BAD = [
     ("pads", "0"),
     ("heads", "0"),
     ("head_size", "1"),
+    ("feed_forward", "0"),
     ("model_width", "7"),
     ("block_size", "0"),
 ]

@@ -69,6 +69,8 @@ def test_attention_to_an_encoder_is_counted() -> None:
         TransformerConfig("decoder", depth=1, width=24, heads=3, norm="pre"),
         TransformerConfig("both", depth=2, heads=8),
         TransformerConfig("both", depth=6, decoder_depth=1),
+        TransformerConfig("both", depth=2, feed_forward=64),
+        TransformerConfig("encoder", depth=2, feed_forward=1),
     ],
 )
 def test_the_toys_layers_multiply_as_often_as_its_sizes_say(config: TransformerConfig) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, get_args
 
 import pytest
@@ -18,7 +19,7 @@ from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.attention import SeededAttention
 from attnviz.toy.averages import average_past
 from attnviz.toy.block import Toy, ToyBlock
-from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, WIDTH, MaskValue, Positions, ToyConfig
+from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, MaskValue, Positions, ToyConfig
 from attnviz.toy.embeddings import embed_positions, embed_tokens
 from tests.toy import run_block
 
@@ -28,7 +29,10 @@ SEED_3 = {"token": "d55845552fccada4", "query": "30a068a37b430527", "output": "d
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize(("heads", "width"), [(1, WIDTH), (2, WIDTH), (4, WIDTH), (1, 8), (3, 45), (8, MAX_WIDTH)])
+@pytest.mark.parametrize(
+    ("heads", "width"),
+    [(1, WIDTH), (2, WIDTH), (4, WIDTH), (1, 8), (3, 45), (8, MAX_WIDTH), (5, 130), (8, MAX_MODEL_WIDTH)],
+)
 def test_equals_multihead_attention(heads: int, width: int, bias: bool, causal: bool) -> None:
     """With H·D = C the block is exactly torch's module with the block's weights copied in."""
     trace = run_block(IDS, ToyConfig(width=width, heads=heads, head_size=width // heads, causal=causal, bias=bias))
@@ -131,11 +135,29 @@ def quantities(config: ToyConfig) -> dict[str, torch.Tensor]:
         ({"scale": "off"}, {"weights"}),
         ({"positions": "random"}, {"x", "query", "key", "value", "scores", "weights"}),
         ({"bias": True}, {"query", "key", "value", "scores", "weights"}),
+        ({"std_q": 0.5}, {"query", "scores", "weights"}),
+        ({"std_k": 0.1}, {"key", "scores", "weights"}),
+        ({"std_v": 0.2}, {"value"}),
+        ({"embedding": "uniform"}, {"tokens", "x", "query", "key", "value", "scores", "weights"}),
         ({"padding": 1}, {"weights"}),
         ({"mask_value": "-1e10"}, set()),
         ({"seed": 1}, {"tokens", "x", "query", "key", "value", "scores", "weights", "W_output"}),
     ],
-    ids=["heads", "projection", "mask", "scale", "positions", "bias", "padding", "value", "seed"],
+    ids=[
+        "heads",
+        "projection",
+        "mask",
+        "scale",
+        "positions",
+        "bias",
+        "std of Q",
+        "std of K",
+        "std of V",
+        "embedding",
+        "padding",
+        "value",
+        "seed",
+    ],
 )
 def test_a_control_moves_only_its_own(change: dict[str, object], moves: set[str]) -> None:
     config = ToyConfig()
@@ -150,22 +172,136 @@ def test_a_wider_head_keeps_the_columns_it_had() -> None:
 
 
 @pytest.mark.parametrize("positions", ["random", "none"])
-def test_a_wider_model_keeps_the_numbers_that_a_token_had(positions: Positions) -> None:
-    narrow, usual, wide = (
-        run_block(IDS, ToyConfig(width=width, positions=positions)).embeddings for width in (8, 16, 100)
-    )
-    assert narrow is not None
+@pytest.mark.parametrize("embedding", get_args(Embedding))
+def test_a_wider_model_keeps_the_numbers_that_a_token_had(positions: Positions, embedding: Embedding) -> None:
+    widths = (8, 16, 100, 128, 129, 300, MAX_MODEL_WIDTH)
+    found = [
+        run_block(IDS, ToyConfig(width=width, positions=positions, embedding=embedding)).embeddings for width in widths
+    ]
+    for narrow, wide in pairwise(found):
+        assert narrow is not None
+        assert wide is not None
+        assert torch.equal(wide[:, : narrow.shape[1]], narrow)
+
+
+@pytest.mark.parametrize("qkv", ["linear", "identity", "positions"])
+def test_a_wider_model_keeps_the_weights_that_it_had(qkv: Any) -> None:
+    """Apart from their standard deviation, which is 1/√C."""
+    found = {}
+    for width in (100, 128, 300, MAX_MODEL_WIDTH):
+        layer = run_block(IDS, ToyConfig(width=width, qkv=qkv)).layer(0)
+        assert layer.output_projection is not None
+        rows = layer.output_projection.weight.unflatten(0, (layer.heads, -1))
+        found[width] = [rows * width**0.5]
+        if qkv == "linear":
+            assert layer.projections is not None
+            weight = layer.projections["query"].weight
+            assert weight is not None
+            found[width].append(weight.transpose(1, 2) * width**0.5)
+    for (_, narrow), (_, wide) in pairwise(found.items()):
+        for few, many in zip(narrow, wide, strict=True):
+            torch.testing.assert_close(many[:, : few.shape[1], : few.shape[2]], few)
+
+
+def test_weights_have_the_standard_deviations_that_are_given() -> None:
+    """Those of a known exercise: 0.5, 0.1 and 0.2. The numbers are the usual ones, only their size is another."""
+    config = ToyConfig(width=MAX_MODEL_WIDTH, heads=8, head_size=64)
+    usual = run_block(IDS, config).layer(0).projections
+    own = run_block(IDS, replace(config, std_q=0.5, std_k=0.1, std_v=0.2)).layer(0).projections
     assert usual is not None
-    assert wide is not None
-    assert torch.equal(wide[:, :16], usual)
-    assert torch.equal(usual[:, :8], narrow)
+    assert own is not None
+    for name, std in {"query": 0.5, "key": 0.1, "value": 0.2}.items():
+        weight, before = own[name].weight, usual[name].weight
+        assert weight is not None
+        assert before is not None
+        assert float(weight.std()) == pytest.approx(std, rel=0.01)
+        assert float(weight.mean()) == pytest.approx(0, abs=0.01 * std)
+        fourth = (weight / std) ** 4
+        assert float(fourth.mean()) == pytest.approx(3, rel=0.03), "as of normal numbers; of uniform ones it is 1.8"
+        torch.testing.assert_close(weight, before * MAX_MODEL_WIDTH**0.5 * std)
+
+
+def test_biases_and_other_projections_keep_their_standard_deviation() -> None:
+    own = ToyConfig(heads=8, head_size=64, bias=True, std_q=5.0)
+    layer, usual = (run_block(IDS, config).layer(0) for config in (own, replace(own, std_q=None)))
+    assert layer.projections is not None
+    assert usual.projections is not None
+    for name in ("query", "key", "value"):
+        biases = layer.projections[name].bias, usual.projections[name].bias
+        assert all(bias is not None for bias in biases)
+        assert torch.equal(*biases)  # type: ignore[arg-type]
+    for qkv in ("identity", "positions"):
+        one, other = (run_block(IDS, replace(config, qkv=qkv)).attentions(0) for config in (own, ToyConfig(bias=True)))
+        assert torch.equal(one[:1], other[:1]), "only linear weights have it"
+
+
+@pytest.mark.parametrize("width", [WIDTH, 100, MAX_MODEL_WIDTH])
+def test_uniform_embeddings_are_those_of_torch_rand(width: int) -> None:
+    x = embed_tokens(range(400), 3, width, "uniform")
+    assert x.shape == (400, width)
+    assert 0 <= float(x.min()) < 0.01
+    assert 0.99 < float(x.max()) < 1
+    assert float(x.mean()) == pytest.approx(0.5, abs=0.01)
+    assert float(x.var()) == pytest.approx(1 / 12, rel=0.05)
+    deciles = torch.histc(x, 10, 0, 1) / x.numel()
+    torch.testing.assert_close(deciles, torch.full((10,), 0.1), atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize("scale", ["sqrt_d", "off"])
+def test_the_cell_of_a_lab_is_torchs(scale: str) -> None:
+    """X of torch.rand(5, 512), and W_q, W_k, W_v of 512 to 7, normal with 0.5, 0.1 and 0.2."""
+    config = ToyConfig(
+        width=512, heads=1, head_size=7, std_q=0.5, std_k=0.1, std_v=0.2, embedding="uniform", positions="none",
+        scale=scale, projection=False,
+    )  # fmt: skip
+    layer = run_block(IDS, config).layer(0)
+    x, maps = layer.query_input, layer.projections
+    assert x is not None
+    assert maps is not None
+    linear = {name: nn.Linear(512, 7, bias=False) for name in maps}
+    with torch.no_grad():
+        for name, module in linear.items():
+            module.weight.copy_(maps[name].weight[0].T)  # type: ignore[index]
+        query, key, value = (linear[name](x) for name in ("query", "key", "value"))
+        expected = F.scaled_dot_product_attention(
+            query[None], key[None], value[None], scale=None if scale == "sqrt_d" else 1.0
+        )
+    assert x.shape == (5, 512)
+    assert 0 <= float(x.min()) <= float(x.max()) < 1
+    for found, theirs in ((layer.query[0], query), (layer.key[0], key), (layer.value[0], value)):
+        torch.testing.assert_close(found, theirs)
+    torch.testing.assert_close(layer.head(0).head_outputs, expected[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_standard_deviation_of_0_makes_all_scores_0_and_all_weights_equal() -> None:
+    layer = run_block(IDS, ToyConfig(std_q=0.0)).layer(0)
+    assert torch.equal(layer.head(0).scores, torch.zeros(5, 5))
+    torch.testing.assert_close(layer.attentions(), torch.full((2, 5, 5), 0.2))
+
+
+@pytest.mark.parametrize("std", [-0.1, 10.1, math.nan, math.inf, -math.inf, 1e308])
+@pytest.mark.parametrize("name", ["std_q", "std_k", "std_v"])
+def test_a_standard_deviation_out_of_range_is_refused(name: str, std: float) -> None:
+    with pytest.raises(ValueError, match="the toy has 0 to 10"):
+        ToyConfig(**{name: std})  # type: ignore[arg-type]
+
+
+def test_the_largest_numbers_are_finite() -> None:
+    config = ToyConfig(width=MAX_MODEL_WIDTH, heads=8, head_size=64, std_q=10, std_k=10, std_v=10, scale="1000")
+    layer = run_block(range(40), config).layer(0)
+    steps = layer.all_heads()
+    assert float(steps.scaled.abs().max()) > 1e7
+    for matrix in (steps.scaled, steps.weights, steps.head_outputs, layer.output()):
+        assert matrix is not None
+        assert bool(matrix.isfinite().all())
+    torch.testing.assert_close(steps.weights.sum(-1), torch.ones(8, 40))
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"width": 7}, "7 numbers a token"),
-        ({"width": 129}, "8 to 128"),
+        ({"width": 513}, "8 to 512"),
         ({"padding": 513}, "513 tokens of padding"),
         ({"heads": 9}, "9 heads"),
         ({"head_size": 1}, "1 numbers a head"),
@@ -281,11 +417,15 @@ def test_three_averages_are_one(n: int) -> None:
     [
         (ToyConfig(), {"token": "322b24a1908b9bb8", "query": "c2849de4d1965d28", "output": "b92994ec7a973320"}),
         (ToyConfig(qkv="positions", positions="random", head_size=16, causal=True, seed=3), SEED_3),
+        (
+            ToyConfig(width=MAX_WIDTH, positions="random", bias=True, seed=11),
+            {"token": "949d0291bc4639ab", "query": "560348e70bd69a5d", "output": "a385768323084d2a"},
+        ),
     ],
-    ids=["default", "position mixing"],
+    ids=["default", "position mixing", "wide"],
 )
 def test_a_seeds_weights_are_those_of_earlier_versions(config: ToyConfig, digests: dict[str, str]) -> None:
-    trace = run_block((5, 9, 5, 1, 77, 20000, 3), replace(config, heads=5 if config.seed else 2))
+    trace = run_block((5, 9, 5, 1, 77, 20000, 3), replace(config, heads=5 if config.seed == 3 else 2))
     layer = trace.layer(0)
     assert layer.projections is not None
     assert layer.output_projection is not None

@@ -17,6 +17,7 @@ from attnviz.toy import lab_positions, sinusoidal_positions
 from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.toy.transformer.config import (
     EXAMPLE_TARGET,
+    MAX_FEED_FORWARD,
     MAX_LAYERS,
     MAX_WIDTH,
     TransformerConfig,
@@ -90,6 +91,63 @@ def test_each_attention_is_torchs_and_its_place_is_in_order(config: TransformerC
             )
         torch.testing.assert_close(layer.attentions(), weights[0], **NEAR)
         torch.testing.assert_close(layer.output(), output[0], **NEAR)
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder"])
+@pytest.mark.parametrize("hidden", [1, 64, 75, MAX_FEED_FORWARD])
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_a_feed_forward_of_any_width_is_torchs(architecture: Any, hidden: int, norm: Any) -> None:
+    config = TransformerConfig(architecture, depth=1, norm=norm, activation="gelu", feed_forward=hidden)
+    ours = draw_stack(config)
+    theirs = nn.TransformerEncoderLayer(
+        32, 2, dim_feedforward=hidden, dropout=0.0, activation="gelu", norm_first=norm == "pre", batch_first=True
+    ).eval()
+    stack = nn.TransformerEncoder(theirs, 1, nn.LayerNorm(32) if norm == "pre" else None, enable_nested_tensor=False)
+    copy_encoder(ours, stack)  # type: ignore[arg-type]
+    trace = run(config)
+    x, _ = inputs(trace)
+    mask = nn.Transformer.generate_square_subsequent_mask(len(x)) if architecture == "decoder" else None
+    with torch.no_grad():
+        expected = stack.eval()(x[None], mask=mask)[0]
+    torch.testing.assert_close(trace.last_hidden_state, expected, **NEAR)
+    steps = trace.block(0).steps()
+    assert steps is not None
+    assert steps.feed_forward_hidden is not None
+    assert steps.feed_forward_hidden.shape == (len(x), hidden)
+    described = ToyTransformer(config, WordTokenizer().tokenize).description
+    assert described.feed_forward == hidden
+    assert sum(described.parameters.values()) == sum(one.numel() for one in stack.parameters())
+
+
+@pytest.mark.parametrize("hidden", [1, 64])
+def test_of_an_encoder_and_a_decoder_every_block_has_this_feed_forward(hidden: int) -> None:
+    config = TransformerConfig("both", 2, feed_forward=hidden, decoder_depth=1)
+    theirs = torchs_stack(config, draw_stack(config))
+    trace = run(config)
+    x, y = inputs(trace)
+    with torch.no_grad():
+        mask = theirs.generate_square_subsequent_mask(len(y))
+        expected = theirs(x[None], y[None], tgt_mask=mask, tgt_is_causal=True)[0]
+    torch.testing.assert_close(trace.last_hidden_state, expected, **NEAR)
+    layers = [*theirs.encoder.layers, *theirs.decoder.layers]
+    assert [one.linear1.out_features for one in layers] == [hidden] * 3
+
+
+def test_without_a_width_of_its_own_the_feed_forward_is_four_times_as_wide_as_the_model() -> None:
+    usual, same = (run(TransformerConfig("both", width=24, feed_forward=hidden)) for hidden in (None, 96))
+    assert torch.equal(usual.last_hidden_state, same.last_hidden_state)
+    assert usual.logits is not None
+    assert same.logits is not None
+    assert torch.equal(usual.logits, same.logits)
+
+
+def test_another_width_of_the_feed_forward_changes_no_weight_of_an_attention() -> None:
+    usual, narrow = (run(TransformerConfig(feed_forward=hidden)) for hidden in (None, 64))
+    assert torch.equal(*(one.block(0).attention.attentions() for one in (usual, narrow)))
+    for name in ("query", "key", "value"):
+        maps = [(one.block(1).attention.projections or {})[name].weight for one in (usual, narrow)]
+        assert all(one is not None for one in maps)
+        assert torch.equal(*maps)  # type: ignore[arg-type]
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
@@ -255,7 +313,8 @@ def test_parameters_are_counted(architecture: Any) -> None:
 def test_what_can_not_be_is_refused() -> None:
     for fields in (
         {"depth": 0}, {"depth": MAX_LAYERS + 1}, {"decoder_depth": 0}, {"decoder_depth": MAX_LAYERS + 1},
-        {"heads": 9}, {"width": MAX_WIDTH + 8}, {"heads": 3},
+        {"heads": 9}, {"width": MAX_WIDTH + 8}, {"heads": 3}, {"feed_forward": 0},
+        {"feed_forward": MAX_FEED_FORWARD + 1},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"the toy transformer has|can't be divided"):
             TransformerConfig(**fields)  # type: ignore[arg-type]

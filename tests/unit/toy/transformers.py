@@ -8,14 +8,15 @@ import torch
 from torch import nn
 
 from attnviz.toy import Decoder, DecoderLayer, Encoder, EncoderLayer, MultiHeadAttention, Seq2Seq
-from attnviz.toy.transformer.config import FACTOR, TransformerConfig
+from attnviz.toy.transformer.config import TransformerConfig
 
 
 def torchs_stack(config: TransformerConfig, ours: Encoder | Seq2Seq) -> Any:
     """Return torch's stack of these settings with copies of our weights."""
     pre = config.norm == "pre"
     given: dict[str, Any] = {
-        "d_model": config.width, "nhead": config.heads, "dim_feedforward": FACTOR * config.width, "dropout": 0.0,
+        "d_model": config.width, "nhead": config.heads, "dropout": 0.0,
+        "dim_feedforward": 4 * config.width if config.feed_forward is None else config.feed_forward,
         "activation": config.activation, "norm_first": pre, "bias": config.bias, "batch_first": True,
     }  # fmt: skip
 

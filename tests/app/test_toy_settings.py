@@ -1,0 +1,184 @@
+"""How the toy's embeddings and weights are drawn, through `app.py`: the width, standard deviations, uniform numbers."""
+
+from __future__ import annotations
+
+import math
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from torch.nn import functional as F
+
+from attnviz.cli import main
+from attnviz.toy.config import ToyConfig
+from tests.app.compare import open_link, picture, same, sdpa, words
+from tests.app.pages import messages, open_page
+from tests.app.walking import of_head, panels, step_of, walk
+from tests.toy import run_block
+
+TEXT = "Life is short eat dessert"
+LINK = {
+    "text": TEXT, "model_width": "512", "heads": "1", "head_size": "7", "std_q": "0.5", "std_k": "0.1", "std_v": "0.2",
+    "embedding": "uniform", "positions": "none",
+}  # fmt: skip
+"""A cell as it is often given: X of torch.rand(5, 512), and W_q, W_k, W_v of (512, 7) with these deviations"""
+STDS = {"W_query": 0.5, "W_key": 0.1, "W_value": 0.2}
+
+
+def notice(at: AppTest) -> str:
+    header, document = walk(at)
+    return of_head(step_of(header, document).notice, header, document)
+
+
+def test_the_cell_of_a_link_is_torchs_at_every_step() -> None:
+    at = open_page(step="qkv", **LINK)
+    assert not at.warning
+    _, document = walk(at)
+    found = {name.split("/")[0]: torch.from_numpy(np.array(array)) for name, array in document.arrays.items()}
+    x = found["embeddings"]
+    assert x.shape == (5, 512)
+    assert 0 <= float(x.min()) < float(x.max()) < 1
+    for name, std in STDS.items():
+        assert found[name].shape == (512, 7)
+        assert float(found[name].std()) == pytest.approx(std, rel=0.05)
+    query, key, value = (F.linear(x, found[name].T) for name in STDS)
+    expected = F.scaled_dot_product_attention(query[None], key[None], value[None])[0]
+    np.testing.assert_allclose(found["query"], query, rtol=1e-4, atol=1e-4)
+    at = open_page(step="scaled", **LINK)
+    np.testing.assert_allclose(panels(at)["scaled"], query @ key.T / math.sqrt(7), rtol=1e-4, atol=1e-3)
+    at = open_page(step="head_outputs", **LINK)
+    np.testing.assert_allclose(panels(at)["head_outputs"], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_fields_change_what_is_drawn_and_are_in_the_link() -> None:
+    at = open_page(step="qkv", text=TEXT)
+    before = panels(at)
+    at.number_input(key="std_q").set_value(0.5).run()
+    np.testing.assert_allclose(panels(at)["W_query"], before["W_query"] * 4 * 0.5, rtol=1e-6)
+    np.testing.assert_array_equal(panels(at)["W_key"], before["W_key"])
+    at.number_input(key="model_width").set_value(512).run()
+    at.selectbox(key="embedding").set_value("uniform").run()
+    assert dict(at.query_params) == {
+        "text": TEXT, "step": "qkv", "std_q": "0.5", "model_width": "512", "embedding": "uniform",
+    }  # fmt: skip
+    at.number_input(key="std_q").set_value(None).run()
+    at.number_input(key="model_width").set_value(16).run()
+    at.selectbox(key="embedding").set_value("normal").run()
+    assert dict(at.query_params) == {"text": TEXT, "step": "qkv"}
+    for name, array in panels(at).items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.parametrize("qkv", ["identity", "positions"])
+def test_only_linear_weights_have_fields_for_their_standard_deviations(qkv: str) -> None:
+    at = open_page(step="qkv", **LINK)
+    assert {one.key for one in at.number_input} >= {"std_q", "std_k", "std_v"}
+    at = open_page(step="weights", **{**LINK, "qkv": qkv})
+    assert not {one.key for one in at.number_input} & {"std_q", "std_k", "std_v"}
+    assert at.query_params["std_q"] == "0.5", "it counts again with other projections"
+    assert panels(at)["weights"].shape == (5, 5)
+
+
+@pytest.mark.parametrize("key", ["std_q", "std_k", "std_v"])
+@pytest.mark.parametrize("raw", ["nan", "inf", "-inf", "1e999", "-0.1", "10.01", "<b>", "", "1,5", "٣"])
+def test_a_standard_deviation_that_can_not_be_has_a_note_and_the_usual_numbers(key: str, raw: str) -> None:
+    at = open_page(step="weights", **{key: raw})
+    assert f"{key}={raw} is not a number from 0 to 10, so nothing is used" in " ".join(
+        one.value.replace("\\", "") for one in at.warning
+    )
+    expected = sdpa(run_block(words(), ToyConfig()).layer(0), 0)
+    np.testing.assert_allclose(panels(at)["weights"], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ({"model_width": "513"}, "model_width=513 is not a whole number from 8 to 512, so 16 is used"),
+        ({"model_width": "1e999"}, "is not a whole number from 8 to 512"),
+        ({"embedding": "rand"}, "embedding=rand is not one of normal, uniform, so normal is used"),
+        ({"embedding": "<script>"}, "is not one of normal, uniform"),
+    ],
+)
+def test_other_nonsense_is_named(query: dict[str, str], sentence: str) -> None:
+    at = open_page(step="weights", **query)
+    assert sentence in messages(at)
+    assert panels(at)["weights"].shape == (11, 11)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 11.0, 1e300])
+def test_what_a_client_sends_and_no_link_could_hold_changes_nothing(value: float) -> None:
+    at = open_page(step="weights")
+    before = panels(at)["weights"]
+    at.number_input(key="std_q").set_value(value).run()
+    assert not at.exception
+    np.testing.assert_array_equal(panels(at)["weights"], before)
+    assert "std_q" not in at.query_params
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ({"positions": "none"}, "No position is added to it."),
+        ({"positions": "none", "embedding": "uniform"}, "No position is added to it."),
+        ({"positions": "random"}, "Position must be added"),
+        ({"source": "pretrained"}, "a row of numbers for each token, position included."),
+    ],
+)
+def test_what_is_said_of_positions_is_true(link: dict[str, str], said: str) -> None:
+    at = open_page(step="embeddings", **link)
+    assert said in notice(at)
+    assert ("included" in notice(at)) == (link.get("source") == "pretrained")
+
+
+@pytest.mark.parametrize("positions", ["none", "sinusoidal"])
+def test_on_transformer_too(positions: str) -> None:
+    at = open_page("transformer", part="embeddings", positions=positions)
+    assert ("No position is added to it." in notice(at)) == (positions == "none")
+    assert "included" not in notice(at)
+
+
+def test_compare_has_the_same_settings() -> None:
+    config: dict[str, Any] = {
+        "width": 512, "heads": 1, "head_size": 7, "std_q": 0.5, "std_k": 0.1, "std_v": 0.2, "embedding": "uniform",
+        "positions": "none",
+    }  # fmt: skip
+    at = open_link(source="toy", **LINK, b_mask="causal")
+    assert not at.warning
+    _, arrays = picture(at)
+    same(arrays["a"], sdpa(run_block(words(TEXT), ToyConfig(**config)).layer(0), 0))
+    same(np.nan_to_num(arrays["b"]), sdpa(run_block(words(TEXT), ToyConfig(**config)).layer(0), 0, causal=True))
+    at.number_input(key="std_q").set_value(2.0).run()
+    same(picture(at)[1]["a"], sdpa(run_block(words(TEXT), ToyConfig(**{**config, "std_q": 2.0})).layer(0), 0))
+
+
+def test_the_averages_have_none_of_them() -> None:
+    others = {key: value for key, value in LINK.items() if key not in ("text", "positions")}
+    usual, same_ = (panels(open_page("averages", way="data", **link)) for link in ({}, others))
+    np.testing.assert_array_equal(usual["by_data"], same_["by_data"])
+
+
+@pytest.mark.parametrize("kind", ["py", "ipynb", "npz", "csv"])
+def test_the_cell_is_exported(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    link = "http://localhost:8501/?source=toy&" + "&".join(f"{key}={value}" for key, value in LINK.items())
+    address = link.replace(" ", "+")
+    assert main(["export", "--link", address, "--format", kind, "--out", str(tmp_path), "--quiet"]) == 0
+    (file,) = tmp_path.iterdir()
+    expected = run_block(
+        words(TEXT),
+        ToyConfig(
+            width=512, heads=1, head_size=7, std_q=0.5, std_k=0.1, std_v=0.2, embedding="uniform", positions="none"
+        ),
+    ).layer(0)
+    if kind == "py":
+        found = runpy.run_path(str(file))
+        assert "matrices are those that the page showed" in capsys.readouterr().out
+        np.testing.assert_allclose(found["weights"], expected.attentions(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found["x"], expected.query_input, rtol=0, atol=0)
+    elif kind == "npz":
+        with np.load(file) as arrays:
+            np.testing.assert_array_equal(arrays["W_query"], (expected.projections or {})["query"].weight)
+    assert file.stat().st_size < 500_000
