@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -123,8 +124,24 @@ class TaggedSentences(TaggedWords):
         """Take both files."""
         super().__init__(data.labels, data.tags, data.longest, [example_of(data)])
         self.data = data
-        self._train, self._test = _Sentences(data.train), _Sentences(data.test)
-        self._once = torch.bincount(self._train.words, minlength=len(self.labels)) == 1
+
+    @cached_property
+    def _train(self) -> _Sentences:
+        return _Sentences(self.data.train)
+
+    @cached_property
+    def _test(self) -> _Sentences:
+        return _Sentences(self.data.test)
+
+    @cached_property
+    def _once(self) -> Tensor:
+        """Which tokens stand in the training file once, (V,)."""
+        return torch.bincount(self._train.words, minlength=len(self.labels)) == 1
+
+    @property
+    def has_rare_words(self) -> bool:
+        """Whether a word stands only once in the training file: from these a model learns what unknown words are."""
+        return bool(self._once.any())
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw sentences of the training file; some words that stand in it once are unknown words here."""
