@@ -16,7 +16,7 @@ from attnviz.ui.plain import plain
 from attnviz.ui.tokens.own_text import source_choice, source_of
 
 SOURCES = {"built_in": "Generated", "own": "Your files"}
-FILES = {"training": "Training file", "test": "Test file, held out"}
+FILES = {"training": "Training file", "test": "Test file"}
 """Both files, with titles"""
 EXAMPLE = "she\tPRON\nplans\tVERB\n.\tPUNCT\n\nher\tDET\nplans\tNOUN\nwork\tVERB"
 FORMAT = "UTF-8: a word and its tag a line, a tab or spaces between them, a blank line between sentences. For example:"
@@ -39,27 +39,45 @@ def sentences_choice(on_change: Callable[[], None]) -> None:
     """
     if not settings().uploads or source_choice(_NAME, "Sentences", SOURCES, on_change) != "own":
         return
+    task = own_sentences()
+    with st.expander("Training and test file", expanded=task is None):
+        _fields(on_change)
+        for line in () if task is None else facts_of(task):
+            st.caption(plain(line))
+    if refused := st.session_state.get(_REFUSED):
+        st.error(plain(refused))
+    st.caption("Until both files are there, the generated sentences are shown." if task is None else _counts(task))
+
+
+def _fields(on_change: Callable[[], None]) -> None:
+    """Show the fields for the files, and what they are to look like."""
     most = min(MOST_BYTES // 2**20, settings().largest_upload)
     for which, title in FILES.items():
         st.file_uploader(
             f"{title} (text, up to {most} MB)", key=f"{_NAME}_{which}", max_upload_size=most, on_change=_take,
-            args=(which, on_change), help=FORMAT.partition(" For")[0],
+            args=(which, on_change),
         )  # fmt: skip
-    if refused := st.session_state.get(_REFUSED):
-        st.error(plain(refused))
-    task = own_sentences()
-    if task is not None:
-        _counts(task)
-        return
     st.caption(FORMAT)
     st.code(EXAMPLE, language=None)
-    st.caption("Until both files are there, the generated sentences are shown.")
+    st.caption(NO_LINK)
 
 
-def _counts(task: TaggedSentences) -> None:
-    """Show what is known of the files before a training."""
-    for line in (*facts_of(task), NO_LINK):
-        st.caption(plain(line))
+def _counts(task: TaggedSentences) -> str:
+    """Return what is known of the files in short; `facts_of` says it in sentences."""
+    files = task.data
+    sizes = (
+        f"{name}: {counted(len(part.lengths), 'sentence')}, {counted(len(part.words), 'word')}"
+        for name, part in (("Training", files.train), ("Test", files.test))
+    )
+    train, test = sizes
+    return (
+        f"{train}, {len(files.tags)} tags. {test}, {_percent(files.unknown, len(files.test.words))} unknown. "
+        f"Baseline: {_percent(files.baseline.right, files.baseline.total)} right. No link holds the files."
+    )
+
+
+def _percent(part: int, of: int) -> str:
+    return f"{number(100 * part / of, 1)} %"
 
 
 def facts_of(task: TaggedSentences) -> Iterator[str]:
@@ -70,14 +88,14 @@ def facts_of(task: TaggedSentences) -> Iterator[str]:
         f"Training file {quoted(train.name)}: {counted(len(train.lengths), 'sentence')}, "
         f"{counted(len(train.words), 'word')}, {len(files.words):,} different; {len(files.tags)} tags."
     )
-    unknown = number(100 * files.unknown / len(test.words), 1)
+    unknown = _percent(files.unknown, len(test.words))
     yield (
         f"Test file {quoted(test.name)}: {counted(len(test.lengths), 'sentence')}, {counted(len(test.words), 'word')}; "
-        f"{unknown} % of these are unknown, as the training file lacks them. {_seen(files.seen)}"
+        f"{unknown} of these are unknown, as the training file lacks them. {_seen(files.seen)}"
     )
-    right = number(100 * usual.accuracy, 1)
+    right = _percent(usual.right, usual.total)
     yield (
-        f"Baseline: {right} % of the test file's words have the tag that is the word's most frequent one in the "
+        f"Baseline: {right} of the test file's words have the tag that is the word's most frequent one in the "
         "training file, or of an unknown word the most frequent tag of all."
     )
     if files.unknown and not task.has_rare_words:
