@@ -10,7 +10,7 @@ from attnviz.formatting import quoted
 from attnviz.reprs import ShortRepr
 from attnviz.tokens.chars import BadUploadError, read_upload
 
-MOST_BYTES = 2 * 2**20
+MOST_BYTES = 2**20
 """Of a file, whole megabytes"""
 MOST_SENTENCES = 20_000
 """Of a file"""
@@ -73,7 +73,7 @@ def read_tagged(data: bytes, which: str, name: str = "") -> TaggedText:
     for number, line in enumerate([*_LINE_ENDS.split(text), ""], 1):
         stripped = line.strip(" \t")
         if stripped:
-            word, tag = _word_and_tag(stripped, f"Line {number:,} {where}")
+            word, tag = _word_and_tag(stripped, number, where)
             words.append((word, tag))
             lines.setdefault(tag, number)
             if len(words) > MOST_WORDS:
@@ -92,16 +92,18 @@ def read_tagged(data: bytes, which: str, name: str = "") -> TaggedText:
     return TaggedText(name, hashlib.sha256(data).hexdigest(), len(text), tuple(sentences), lines)
 
 
-def _word_and_tag(line: str, where: str) -> tuple[str, str]:
-    cells = _SPACES.split(line, maxsplit=8)
+def _word_and_tag(line: str, number: int, of: str) -> tuple[str, str]:
+    word, _, rest = line.replace("\t", " ").partition(" ")
+    tag = rest.lstrip(" ")
+    if tag and " " not in tag and len(word) <= LONGEST and len(tag) <= LONGEST:
+        return word, tag
+    where, cells = f"Line {number:,} {of}", _SPACES.split(line, maxsplit=8)
     if len(cells) != 2:
         several = f"{len(cells)}" if len(cells) < 9 else "more than 8"
         shown = f", {quoted(line)}" if len(cells) == 1 else ""
         raise TaggedError(f"{where} has {'one column' if len(cells) == 1 else f'{several} columns'}{shown}: {RULE}.")
-    for what, cell in zip(("word", "tag"), cells, strict=True):
-        if len(cell) > LONGEST:
-            raise TaggedError(f"{where} has a {what} of {len(cell):,} characters; it can have {LONGEST}.")
-    return cells[0], cells[1]
+    what, cell = ("word", word) if len(word) > LONGEST else ("tag", tag)
+    raise TaggedError(f"{where} has a {what} of {len(cell):,} characters; it can have {LONGEST}.")
 
 
 def _at_line(data: bytes) -> str:

@@ -67,10 +67,10 @@ RULE = "a line has a word and its tag, with a tab or spaces between them."
         (b"1 the the DET\n", f"Line 1 of the training file has 4 columns: {RULE}"),
         (b"a " * 5000, f"Line 1 of the training file has more than 8 columns: {RULE}"),
         (b"\n \n\t\n", f"The training file has no sentences: {RULE}"),
-        (b"", "A training file is UTF-8 text of up to 2 MB; this one is empty."),
-        (b"a X\nb\0 Y", "A training file is UTF-8 text of up to 2 MB; this one holds NUL bytes, so it is not text "
+        (b"", "A training file is UTF-8 text of up to 1 MB; this one is empty."),
+        (b"a X\nb\0 Y", "A training file is UTF-8 text of up to 1 MB; this one holds NUL bytes, so it is not text "
          "(line 2)."),
-        (b"a X\r\nb Y\r\n\xe9 Z", "A training file is UTF-8 text of up to 2 MB; this one has the byte 0xE9 at position "
+        (b"a X\r\nb Y\r\n\xe9 Z", "A training file is UTF-8 text of up to 1 MB; this one has the byte 0xE9 at position "
          "10, which is not UTF-8: save it as UTF-8 (line 3)."),
         (b"a X\n" + b"b" * (LONGEST + 1) + b" Y", "Line 2 of the training file has a word of 61 characters; it can "
          "have 60."),
@@ -79,7 +79,7 @@ RULE = "a line has a word and its tag, with a tab or spaces between them."
          "can have 128: a blank line ends a sentence."),
         (b"a X\n\n" * (MOST_SENTENCES + 1), "Sentence 20,001 of the training file ends at line 40,001: a file can have "
          "20,000 sentences."),
-        (b"a X\n" * (MOST_BYTES // 4) + b"b Y", "A training file is UTF-8 text of up to 2 MB; this one has 2.0 MB."),
+        (b"a X\n" * (MOST_BYTES // 4) + b"b Y", "A training file is UTF-8 text of up to 1 MB; this one has 1.0 MB."),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_named_with_its_line(data: bytes, said: str) -> None:
