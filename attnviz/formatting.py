@@ -1,6 +1,9 @@
-"""Formats numbers for the screen, for prose and for exported files."""
+"""Formats numbers, and texts that are quoted, for the screen, for prose and for exported files."""
 
 from __future__ import annotations
+
+LONGEST_SHOWN = 40
+"""Of a text that is quoted in a sentence, in characters"""
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -14,6 +17,12 @@ def number(value: float, digits: int = 2) -> str:
 def counted(count: int, thing: str) -> str:
     """Return a count of things with an s where there is not one: "1 step", "2,000 steps"."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotation marks on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return f"“{line[:LONGEST_SHOWN]}{'…' if len(line) > LONGEST_SHOWN else ''}”"
 
 
 def nonzero(value: float, digits: int = 2) -> str:

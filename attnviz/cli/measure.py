@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attnviz.cli import failed
+from attnviz.cli.train import files_of
 
 ABOUT = """Measure loss, accuracy and heads of trained models, or of the last weights of recorded trainings, on all that
 they were not trained on, and write them into the files and their cards. The weights stay as they are."""
@@ -19,6 +20,8 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="file", help="safetensors files that train or record has written")
     add("--text", type=Path, metavar="FILE", help="the text that a model learned from, if it is not the built-in one")
+    add("--train-file", type=Path, metavar="FILE", help="what a model that learned from files was trained on")
+    add("--test-file", type=Path, metavar="FILE", help="and what it is tested on")
     parser.set_defaults(run=run)
 
 
@@ -33,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     torch.set_num_threads(1)
     for file in arguments.files:
         try:
-            _measure(file, arguments.text)
+            _measure(file, arguments.text, files_of(arguments))
         except (ModelError, BadUploadError, TextError, ValueError) as error:
             return failed(f"{file}: {error}", 1)
         except OSError as error:
@@ -41,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _measure(file: Path, text: Path | None) -> None:
+def _measure(file: Path, text: Path | None, files: tuple[Path, Path] | None) -> None:
     from attnviz.trained.card import as_file
     from attnviz.trained.files import read
     from attnviz.trained.making import measured
@@ -56,7 +59,7 @@ def _measure(file: Path, text: Path | None) -> None:
         data, plan, card = write_recording(recording), recording.plan, recording.card
     else:
         saved = read(file.read_bytes())
-        data, card = measured(saved, text)
+        data, card = measured(saved, text, files)
         plan = saved.plan
     write_whole(file, data)
     write_whole(file.with_suffix(".json"), as_file(plan, card))

@@ -13,6 +13,7 @@ from attnviz.cli import failed, wish_to_stop
 from attnviz.training.recipes import NAMES
 
 if TYPE_CHECKING:
+    from attnviz.trained.card import AboutFiles
     from attnviz.trained.making import Making
     from attnviz.training.settings import TrainingSettings
     from attnviz.training.tasks.task import Result
@@ -30,6 +31,8 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add = parser.add_argument
     add("name", choices=NAMES, help=f"one of {', '.join(NAMES)}", metavar="name")
     add("--text", type=Path, metavar="FILE", help="the text that chargpt learns from: UTF-8, up to 5 MB")
+    add("--train-file", type=Path, metavar="FILE", help="what tagging learns from: a word and its tag a line, UTF-8")
+    add("--test-file", type=Path, metavar="FILE", help="what tagging is tested on, in the same form")
     add("--steps", type=int, metavar="N", help="how many steps (default: as the shipped model)")
     add("--seed", type=int, metavar="N", help="of the weights, the batches and dropout (default: as the shipped model)")
     add("--learning-rate", type=float, metavar="RATE", help="(default: as the shipped model)")
@@ -54,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.tokens.chars import BadUploadError
     from attnviz.training.checkpoint import CheckpointError
     from attnviz.training.loop import DivergedError
+    from attnviz.training.tagged.reading import TaggedError
     from attnviz.training.text.subject import TextError
 
     try:
@@ -61,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise FileExistsError(0, "it already exists; --force overwrites it", str(out))
         making = _begin(arguments, out)
         return _train(making, arguments, out)
-    except (CheckpointError, DivergedError, BadUploadError, TextError, ModelError) as error:
+    except (CheckpointError, DivergedError, BadUploadError, TextError, TaggedError, ModelError) as error:
         return failed(str(error), 1)
     except OSError as error:
         return failed(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
@@ -75,8 +79,9 @@ def _begin(arguments: argparse.Namespace, out: Path) -> Making:
 
     from attnviz.trained.making import Making, subject_of
     from attnviz.training.checkpoint import Checkpoint
-    from attnviz.training.plan import TEXT
+    from attnviz.training.plan import TAGGED, TEXT
     from attnviz.training.recipes import plan_of
+    from attnviz.training.tasks.tagging import Tagging
 
     if arguments.threads < 1 or (arguments.every is not None and arguments.every < 1):
         raise ValueError("--threads and --every are at least 1")
@@ -85,6 +90,9 @@ def _begin(arguments: argparse.Namespace, out: Path) -> Making:
     plan = plan_of(arguments.name)
     if arguments.text is not None and plan.subject != TEXT:
         raise ValueError(f"{arguments.name} is a task, which learns from no text")
+    files = files_of(arguments)
+    if files is not None and arguments.name != Tagging.name:
+        raise ValueError(f"only tagging learns from a training file, and {arguments.name} does not")
     found = None if arguments.resume is None else Checkpoint.read(arguments.resume)
     if found is not None:
         if given:
@@ -92,10 +100,24 @@ def _begin(arguments: argparse.Namespace, out: Path) -> Making:
         plan = found.plan
     plan = replace(plan, training=replace(plan.training, **given))
     checkpoint = arguments.resume or out.with_suffix(".checkpoint")
-    making = Making.begin(arguments.name, subject_of(plan, arguments.text), checkpoint, arguments.every)
+    if plan.subject == TAGGED and files is None:
+        raise ValueError("this checkpoint is of a training on files: --train-file and --test-file name them")
+    making = Making.begin(arguments.name, subject_of(plan, arguments.text, files), checkpoint, arguments.every)
     if found is not None:
         making.resume(found)
     return making
+
+
+def files_of(arguments: argparse.Namespace) -> tuple[Path, Path] | None:
+    """Return the training file and the test file; None if there are none.
+
+    Raises:
+        ValueError: one of them is missing.
+    """
+    train, test = arguments.train_file, arguments.test_file
+    if (train is None) != (test is None):
+        raise ValueError("--train-file and --test-file go together: what is learned from, and what is tested on")
+    return None if train is None else (train, test)
 
 
 def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
@@ -126,11 +148,22 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
     making.checkpoint.unlink(missing_ok=True)
     if not arguments.quiet:
         sys.stdout.write(f"{out}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on held-out sequences\n")
+        if card.files is not None:
+            sys.stdout.write(f"{tested(card.files)}\n")
     return 0
 
 
+def tested(files: AboutFiles) -> str:
+    """Return what is known of a test file beside a model's accuracy, in a line."""
+    unknown, right = files.unknown / files.words, files.right / files.words
+    return (
+        f"{files.name}: {files.sentences:,} sentences, {files.words:,} words, {unknown:.2%} of them unknown; "
+        f"sentences that stand in the training file too: {files.seen:,}; baseline {right:.2%}"
+    )
+
+
 def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
-    """Write the command that makes the same model, with the text's name without its folder.
+    """Write the command that makes the same model, with names of files without their folders.
 
     Its settings are those of the training: a resumed one has them from its checkpoint.
     """
@@ -140,6 +173,8 @@ def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
     words = ["python", "-m", "attnviz", "train", arguments.name]
     if arguments.text is not None:
         words += ["--text", arguments.text.name]
+    if arguments.train_file is not None:
+        words += ["--train-file", arguments.train_file.name, "--test-file", arguments.test_file.name]
     for name in SETTINGS:
         value = getattr(training, name)
         words += [] if value == getattr(usual, name) else [f"--{name.replace('_', '-')}", str(value)]

@@ -12,6 +12,7 @@ from typing import Any
 from attnviz.tokens import repair
 from attnviz.training.plan import Plan
 from attnviz.training.settings import MOST_STEPS
+from attnviz.training.tagged.files import TaggedFiles, TaggedPart
 
 LONGEST = 2000
 """The most characters of a text in a card"""
@@ -24,12 +25,47 @@ class Corpus:
     name: str
     characters: int
     sha256: str
-    """Of its UTF-8 bytes"""
+    """Of its UTF-8 bytes; of a training file with tags, of the file as it is"""
 
     @classmethod
     def of(cls, name: str, text: str) -> Corpus:
         """Return what is said of a text."""
         return cls(name, len(text), hashlib.sha256(text.encode(errors="replace")).hexdigest())
+
+    @classmethod
+    def of_file(cls, part: TaggedPart) -> Corpus:
+        """Return what is said of a file of words and tags."""
+        return cls(part.name, part.characters, part.sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class AboutFiles:
+    """What is said of a user's training file and test file; unless it says so, of the test file."""
+
+    name: str
+    sha256: str
+    """Of its bytes"""
+    sentences: int
+    words: int
+    unknown: int
+    """Words of it that the training file lacks"""
+    seen: int
+    """Sentences of it that stand in the training file too, word for word"""
+    right: int
+    """Words of it whose tag is the word's most frequent one in the training file: the baseline"""
+    train_sentences: int
+    train_words: int
+    example: str
+    """A sentence of it, with which the model opens"""
+
+    @classmethod
+    def of(cls, files: TaggedFiles, example: str) -> AboutFiles:
+        """Return what is said of two files."""
+        train, test, baseline = files.train, files.test, files.baseline
+        return cls(
+            test.name, test.sha256, len(test.lengths), len(test.words), files.unknown, files.seen, baseline.right,
+            len(train.lengths), len(train.words), example,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +104,8 @@ class Card:
     """The version of torch"""
     after: int | None = None
     """After how many steps of its training the weights are; None: after all of them"""
+    files: AboutFiles | None = None
+    """None if it was not trained on a user's files; else `corpus` is the training file"""
 
     def to_json(self) -> dict[str, Any]:
         """Return the card as plain values."""
@@ -81,7 +119,7 @@ class Card:
             ValueError: something is missing, unknown, out of range, too long or of another type; the message names it.
         """
         given = _fields(cls, value)
-        corpus, heads = given.get("corpus"), given.get("heads", {})
+        corpus, heads, files = given.get("corpus"), given.get("heads", {}), given.get("files")
         if not isinstance(heads, dict) or not all(isinstance(name, str) for name in heads):
             raise ValueError("heads are no heads by name")
         found = {name: FoundHead(**_fields(FoundHead, one)) for name, one in heads.items()}
@@ -90,6 +128,7 @@ class Card:
                 **given,
                 "corpus": None if corpus is None else Corpus(**_fields(Corpus, corpus)),
                 "heads": found,
+                "files": None if files is None else AboutFiles(**_fields(AboutFiles, files)),
             }
         )
 
@@ -102,7 +141,7 @@ def as_file(plan: Plan, card: Card) -> bytes:
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "str": (str,), "int": (int,), "float": (float, int), "int | None": (int, type(None)),
 }  # fmt: skip
-LATER = {"after"}
+LATER = {"after", "files"}
 """Fields that older cards do not have, so that files without them can be read"""
 _HIGHEST: Mapping[str, int] = {"accuracy": 1, "score": 1, "after": MOST_STEPS}
 """The largest numbers of fields that have one"""

@@ -1,6 +1,7 @@
 """A trained model as one safetensors file, and back.
 
-The file's `__metadata__` holds, as JSON: `plan` (`attnviz.training.plan.Plan`), `labels` (the vocabulary) and `card`.
+The file's `__metadata__` holds, as JSON: `plan` (`attnviz.training.plan.Plan`), `labels` (the vocabulary) and `card`;
+of a model that learned a user's tags, also `outputs`, their names.
 Nothing in a file is run, and nothing is built before the file is known to hold it: whoever reads a file need not trust
 who made it. https://github.com/safetensors/safetensors#format
 """
@@ -21,8 +22,12 @@ from attnviz.pretrained.names import ModelError
 from attnviz.tokens import repair
 from attnviz.toy.language.config import BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
 from attnviz.trained.card import Card
-from attnviz.training.plan import TEXT, Plan, build
+from attnviz.training.plan import TAGGED, TEXT, Plan, build
+from attnviz.training.tagged.files import FILL, NO_WORDS
+from attnviz.training.tagged.reading import LONGEST
+from attnviz.training.tagged.task import TaggedWords
 from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Task
 
 FORMAT = "1"
 LARGEST = 8 * 2**20
@@ -44,10 +49,19 @@ class Saved:
     card: Card
     module: nn.Module
     """float32, in evaluation mode, without gradients"""
+    task: Task | None = None
+    """What it learned; None if it was trained on a text"""
 
 
-def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card) -> bytes:
+def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card, outputs: Sequence[str] = ()) -> bytes:
     """Return a file with the module's weights, rounded to float16: equal bytes for equal weights, plan and card.
+
+    Args:
+        module: the model.
+        plan: its training.
+        labels: its vocabulary.
+        card: what is said of it.
+        outputs: what its logits stand for, if the plan's subject is a user's files.
 
     Raises:
         ModelError: a weight is not finite, or too large for float16; or the file would be too large to be read.
@@ -56,9 +70,12 @@ def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card) -> b
     if not all(one.isfinite().all() for one in weights.values()):
         raise ModelError("The model has weights that are not finite in float16, so it can't be saved.")
     said = {"plan": plan.to_json(), "labels": list(labels), "card": card.to_json()}
+    said |= {"outputs": list(outputs)} if plan.subject == TAGGED else {}
     data = _ordered(save(weights, {"attnviz.trained": FORMAT, **{name: json.dumps(one) for name, one in said.items()}}))
     if len(data) > LARGEST:
         raise ModelError(f"The model's file would have {len(data) / 2**20:.1f} MB; it can have {LARGEST // 2**20} MB.")
+    if int.from_bytes(data[:_LENGTH], "little") > LARGEST_HEADER:
+        raise ModelError(f"The model's words take more than the {LARGEST_HEADER // 2**20} MB that a file has for them.")
     return data
 
 
@@ -84,9 +101,10 @@ def read(data: bytes) -> Saved:
             f"A trained model's file has up to {LARGEST // 2**20} MB; this one has {len(data) / 2**20:.1f} MB."
         )
     header = _header(data)
-    plan, labels, card = _said(header.get("__metadata__"))
+    metadata = header.get("__metadata__")
+    plan, labels, card = _said(metadata)
     _check_size(plan.token_model, len(data))
-    _check_subject(plan, labels)
+    task = _checked_task(plan, labels, metadata, card)
     _check_heads(plan, card)
     try:
         weights = load(data)
@@ -98,7 +116,7 @@ def read(data: bytes) -> Saved:
         raise ModelError(f"The model's file says what can't be: {_short(error)}.") from error
     _check_weights(weights, module.state_dict())
     module.load_state_dict({name: one.float() for name, one in weights.items()})
-    return Saved(plan, labels, card, module.eval().requires_grad_(False))
+    return Saved(plan, labels, card, module.eval().requires_grad_(False), task)
 
 
 def _header(data: bytes) -> dict[str, Any]:
@@ -129,9 +147,13 @@ def _said(metadata: Any) -> tuple[Plan, tuple[str, ...], Card]:
         raise ModelError(f"The model's file says what can't be: {_short(error)}.") from error
     if isinstance(plan.model, LinearConfig):
         raise ModelError("The model in this file is one linear layer, which reads vectors and not a text.")
-    if not isinstance(labels, list) or not all(isinstance(one, str) and one == repair(one) for one in labels):
-        raise ModelError("The model's file has no list of tokens.")
-    return plan, tuple(labels), card
+    return plan, _names(labels, "tokens"), card
+
+
+def _names(value: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) and one == repair(one) for one in value):
+        raise ModelError(f"The model's file has no list of {what}.")
+    return tuple(value)
 
 
 def _check_size(model: ModelConfig, nbytes: int) -> None:
@@ -160,14 +182,22 @@ def _fewest_numbers(model: ModelConfig) -> int:
     return (model.vocabulary + model.block_size + model.logit_count) * width + model.layers * block
 
 
-def _check_subject(plan: Plan, labels: tuple[str, ...]) -> None:
-    """Refuse a plan whose model can't read what its subject gives."""
+def _checked_task(plan: Plan, labels: tuple[str, ...], metadata: Any, card: Card) -> Task | None:
+    """Return what a model learned; refuse a plan whose model can't read what its subject gives."""
     check_plan(plan)
     model, subject = plan.token_model, plan.subject
     if len(labels) != model.vocabulary or len(set(labels)) != len(labels):
         raise ModelError("The model's file does not have one token for each row of its embedding.")
+    if subject == TAGGED and isinstance(model, TokenConfig):
+        outputs = _names(_json(str(metadata.get("outputs"))), "tags")
+        if len(outputs) != model.outputs or len(set(outputs)) != len(outputs) or labels[: len(NO_WORDS)] != NO_WORDS:
+            raise ModelError("The model's file does not have one tag for each of its outputs, and the words for them.")
+        if not all(0 < len(one) <= LONGEST for one in (*labels, *outputs)) or len(labels) == len(NO_WORDS):
+            raise ModelError(f"The model's file has a word or a tag that is empty or longer than {LONGEST} characters.")
+        return TaggedWords(labels, outputs, model.block_size, [card.files.example] if card.files else ())
     if not all(len(one) == 1 for one in labels) if subject == TEXT else labels != TASKS[subject].labels:
         raise ModelError(_UNREADABLE.format(subject))
+    return TASKS.get(subject)
 
 
 def check_plan(plan: Plan) -> None:
@@ -177,12 +207,14 @@ def check_plan(plan: Plan) -> None:
         ModelError: it can't, or there is no such task.
     """
     model, subject = plan.model, plan.subject
-    if subject != TEXT and subject not in TASKS:
+    if subject not in (TEXT, TAGGED, *TASKS) or (subject == TAGGED and not isinstance(model, TokenConfig)):
         raise ModelError(f"The model's file names a task, “{repair(subject[:40])}”, that is not known here.")
     if not isinstance(model, TokenConfig):
         return
     if subject == TEXT:
         fits = (model.architecture, model.outputs, model.padding) == ("decoder", None, None)
+    elif subject == TAGGED:
+        fits = (model.architecture, model.padding) == ("encoder", FILL) and model.outputs is not None
     else:
         fits = _interface(model) == _interface(TASKS[subject].model)
     if not fits:

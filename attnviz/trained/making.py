@@ -14,12 +14,14 @@ from torch import nn
 from attnviz.pretrained.names import ModelError
 from attnviz.tokens.chars import MAX_UPLOAD, read_upload
 from attnviz.toy.language.config import longest_context
-from attnviz.trained.card import Card, Corpus, FoundHead
+from attnviz.trained.card import AboutFiles, Card, Corpus, FoundHead
 from attnviz.trained.files import Saved, read, write
 from attnviz.training.checkpoint import Checkpoint, CheckpointError
 from attnviz.training.evaluation import evaluate, evaluate_whole, heads_of
 from attnviz.training.loop import Trainer
-from attnviz.training.plan import TEXT, Plan, build
+from attnviz.training.plan import TAGGED, TEXT, Plan, build
+from attnviz.training.tagged.files import TaggedFiles, tagged_files
+from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Result, Subject
 from attnviz.training.text.corpus import built_in
@@ -37,7 +39,20 @@ class Subjects:
     plan: Plan
     subject: Subject
     corpus: Corpus | None
-    """None if it is a task"""
+    """None if it is a task that generates its sequences"""
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of what it learns from; "" for a task that generates its sequences."""
+        if isinstance(self.subject, TaggedSentences):
+            return self.subject.data.digest
+        return "" if self.corpus is None else self.corpus.sha256
+
+    @property
+    def about(self) -> AboutFiles | None:
+        """What a card says of a user's files, if it learns from these."""
+        subject = self.subject
+        return AboutFiles.of(subject.data, subject.examples[0]) if isinstance(subject, TaggedSentences) else None
 
 
 @dataclass(slots=True)
@@ -66,8 +81,10 @@ class Making:
         Raises:
             CheckpointError: it is of another model, plan or text, or damaged.
         """
-        if (found.name, found.plan, found.corpus) != (self.name, self.given.plan, self._digest):
-            raise CheckpointError(f"this checkpoint is of another training: of {found.name}, or on another text")
+        if (found.name, found.plan, found.corpus) != (self.name, self.given.plan, self.given.digest):
+            raise CheckpointError(
+                f"this checkpoint is of another training: of {found.name}, or on another text or other files"
+            )
         try:
             self.trainer.resume(found.state)
         except (RuntimeError, KeyError, TypeError, ValueError) as error:
@@ -106,7 +123,7 @@ class Making:
 
     def save(self) -> None:
         """Write the checkpoint; raises OSError if that fails."""
-        Checkpoint(self.name, self.given.plan, self._digest, self.trainer.state(), tuple(self.losses)).write(
+        Checkpoint(self.name, self.given.plan, self.given.digest, self.trainer.state(), tuple(self.losses)).write(
             self.checkpoint
         )
 
@@ -118,10 +135,6 @@ class Making:
         """
         loss = sum(self.losses) / len(self.losses)
         return finished(self.trainer.model, self.given, Card(self.name, 0.0, 0.0, loss, command=command))
-
-    @property
-    def _digest(self) -> str:
-        return self.given.corpus.sha256 if self.given.corpus is not None else ""
 
 
 def finished(model: nn.Module, given: Subjects, said: Card, *, whole: bool = True) -> tuple[bytes, Card]:
@@ -138,48 +151,63 @@ def finished(model: nn.Module, given: Subjects, said: Card, *, whole: bool = Tru
     """
     plan, labels = given.plan, given.subject.labels
     today = datetime.now(UTC).date().isoformat()
-    said = replace(said, corpus=given.corpus, date=today, torch=torch.__version__)
-    card = _measured(read(write(model, plan, labels, said)), given.subject, whole=whole)
-    return write(model, plan, labels, card), card
+    said = replace(said, corpus=given.corpus, files=given.about, date=today, torch=torch.__version__)
+    outputs = given.subject.outputs if isinstance(given.subject, TaggedSentences) else ()
+    card = _measured(read(write(model, plan, labels, said, outputs)), given.subject, whole=whole)
+    return write(model, plan, labels, card, outputs), card
 
 
-def measured(saved: Saved, text: Path | None) -> tuple[bytes, Card]:
+def measured(saved: Saved, text: Path | None, files: tuple[Path, Path] | None = None) -> tuple[bytes, Card]:
     """Return a model's file with the same weights and a card whose loss, accuracy and heads are measured anew.
 
     Args:
         saved: the file.
         text: what the model was trained on, as `subject_of` takes it.
+        files: what it was trained and tested on, as `subject_of` takes them.
 
     Raises:
-        attnviz.pretrained.ModelError: it was trained on another text, or can't be saved.
-        BadUploadError, TextError, OSError: as `subject_of` raises them.
+        attnviz.pretrained.ModelError: it was trained on another text or other files, or can't be saved.
+        BadUploadError, TextError, TaggedError, OSError, ValueError: as `subject_of` raises them.
     """
-    given = subject_of(saved.plan, text)
-    wanted, found = (one and one.sha256 for one in (saved.card.corpus, given.corpus))
+    if (saved.plan.subject == TAGGED) != (files is not None):
+        raise ModelError(
+            "--train-file and --test-file name the files of a model that learned from these, and no other."
+        )
+    given = subject_of(saved.plan, text, files)
+    card = saved.card
+    wanted = card.corpus and card.corpus.sha256, card.files and card.files.sha256
+    found = given.corpus and given.corpus.sha256, given.about and given.about.sha256
     if wanted != found:
-        raise ModelError("The model was trained on another text: --text names its own.")
-    card = _measured(saved, given.subject)
-    return write(saved.module, saved.plan, saved.labels, card), card
+        names = "--text names its own" if files is None else "--train-file and --test-file name its own"
+        raise ModelError(f"The model was trained on {'another text' if files is None else 'other files'}: {names}.")
+    card = replace(_measured(saved, given.subject), files=given.about)
+    return write(saved.module, saved.plan, saved.labels, card, saved.task.outputs if saved.task else ()), card
 
 
 def _measured(saved: Saved, subject: Subject, *, whole: bool = True) -> Card:
+    whole = whole or isinstance(subject, TaggedSentences)  # its baseline is of the whole test file
     found = evaluate_whole(saved.module, subject) if whole else evaluate(saved.module, subject)
     heads = {name: FoundHead(**asdict(head)) for name, head in heads_of(saved.module, subject).items()}
     return replace(saved.card, **asdict(found), heads=heads)
 
 
-def subject_of(plan: Plan, text: Path | None) -> Subjects:
-    """Return what a plan learns from. A text's characters are the model's vocabulary.
+def subject_of(plan: Plan, text: Path | None, files: tuple[Path, Path] | None = None) -> Subjects:
+    """Return what a plan learns from. A text's characters are the model's vocabulary, or a training file's words.
 
     Args:
-        plan: the plan.
+        plan: the plan; with files that of the task `tagging`, or one that was made from it.
         text: a UTF-8 file; the built-in corpus if None. A task reads none.
+        files: a training file and a test file, of words and their tags.
 
     Raises:
+        TaggedError: the files can't be used.
         BadUploadError: the file is larger than 5 MB, binary, empty or not UTF-8.
         TextError: the text is too short for the plan's block size.
         OSError: it can't be read.
     """
+    if files is not None:
+        train, test = files
+        return of_files(plan, tagged_files(_start(train), _start(test), (train.name, test.name)))
     if plan.subject != TEXT:
         return Subjects(plan, TASKS[plan.subject], None)
     data = built_in().encode() if text is None else _start(text)
@@ -187,6 +215,14 @@ def subject_of(plan: Plan, text: Path | None) -> Subjects:
     subject = Text(content, longest_context(model))
     corpus = Corpus.of(BUILT_IN_CORPUS if text is None else text.name, content)
     return Subjects(replace(plan, model=replace(model, vocabulary=len(subject.labels))), subject, corpus)
+
+
+def of_files(plan: Plan, files: TaggedFiles) -> Subjects:
+    """Return what a plan learns from a user's files; its model is made for their words, tags and longest sentence."""
+    task = TaggedSentences(files)
+    sizes = {name: getattr(task.model, name) for name in ("vocabulary", "block_size", "outputs")}
+    plan = replace(plan, subject=TAGGED, model=replace(plan.token_model, **sizes))
+    return Subjects(plan, task, Corpus.of_file(files.train))
 
 
 def _start(file: Path) -> bytes:

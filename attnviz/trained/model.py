@@ -27,7 +27,6 @@ from attnviz.trace.vocabulary import ALL, Vocabulary
 from attnviz.trained.card import Card
 from attnviz.trained.files import Saved
 from attnviz.training.plan import Plan
-from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.reading import added, parts_of, tokens_of
 from attnviz.training.tasks.task import Task
 
@@ -50,6 +49,8 @@ class TrainedModel(ShortRepr):
         self.card: Card = saved.card
         self.labels: tuple[str, ...] = saved.labels
         """The vocabulary: labels[i] is the token with id i"""
+        self.task: Task | None = saved.task
+        """The task that it learned; None if it was trained on a text"""
         self.module = saved.module
         """float32, in evaluation mode, without gradients"""
         self._traced = _with_unknown(saved.module) if isinstance(saved.module, TokenModel) else None
@@ -58,11 +59,6 @@ class TrainedModel(ShortRepr):
     def _summary(self) -> Iterator[str]:
         yield self.name
         yield layers_and_heads(self.description.layers) if self.has_attention else "no attention"
-
-    @property
-    def task(self) -> Task | None:
-        """The task that it learned; None if it was trained on a text."""
-        return TASKS.get(self.plan.subject)
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -17,8 +17,9 @@ from attnviz.trained.making import BUILT_IN_CORPUS, RECENT, Subjects, finished
 from attnviz.trained.model import NO_ATTENTION
 from attnviz.training.jobs.view import Snapshot
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.plan import Plan, subject_of
-from attnviz.training.tasks import TASKS
+from attnviz.training.plan import TAGGED, Data, Plan, subject_of
+from attnviz.training.tagged.files import TaggedFiles
+from attnviz.training.tasks.task import Subject, Task
 from attnviz.training.text.corpus import built_in
 
 OWN_TEXT = "a text of one's own"
@@ -59,29 +60,40 @@ def why_not_shown(plan: Plan) -> str:
     return ""
 
 
-def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, text: str | None = None) -> ModelFile:
+def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, data: Data | None = None) -> ModelFile:
     """Return the model of a snapshot as a file. Its weights are those of the snapshot, bit for bit.
 
     Args:
         plan: its training.
         snapshot: the weights after some steps.
         losses: the loss of each step of the training, in nats, (steps,).
-        text: what it was trained on, if the plan's subject is a text.
+        data: what it was trained on, if the plan's subject is a text or a user's files.
 
     Raises:
         ModelError: the file would be larger than a trained model's file can be, or its model does not read what the
             task's own model reads.
         ValueError: the subject does not exist, or the snapshot is of another model.
     """
+    subject = subject_of(plan, data)
     recent = losses[max(0, snapshot.step - RECENT) : snapshot.step]
-    said = Card(_name(plan, snapshot.step), 0.0, 0.0, float(recent.mean()) if len(recent) else 0.0, after=snapshot.step)
-    name = BUILT_IN_CORPUS if text == built_in() else OWN_TEXT
-    given = Subjects(plan, subject_of(plan, text), None if text is None else Corpus.of(name, text))
-    data, card = finished(model_of(plan.model, snapshot.weights), given, said, whole=False)
-    return ModelFile(data, plan, card)
+    said = Card(
+        _name(plan, subject, snapshot.step), 0.0, 0.0, float(recent.mean()) if len(recent) else 0.0, after=snapshot.step
+    )
+    given = Subjects(plan, subject, _corpus(data))
+    file, card = finished(model_of(plan.model, snapshot.weights), given, said, whole=False)
+    return ModelFile(file, plan, card)
 
 
-def _name(plan: Plan, step: int) -> str:
-    task = TASKS.get(plan.subject)
-    what = f"{plan.subject} (control)" if task is not None and task.is_control(plan.model) else plan.subject
-    return f"{what}, {counted(step, 'step')}"
+def _corpus(data: Data | None) -> Corpus | None:
+    """Return what a card says of a text, or of a training file."""
+    if isinstance(data, TaggedFiles):
+        return Corpus.of_file(data.train)
+    if not isinstance(data, str):
+        return None
+    return Corpus.of(BUILT_IN_CORPUS if data == built_in() else OWN_TEXT, data)
+
+
+def _name(plan: Plan, subject: Subject, step: int) -> str:
+    what = "tagging, own files" if plan.subject == TAGGED else plan.subject
+    is_control = isinstance(subject, Task) and subject.is_control(plan.model)
+    return f"{what}{' (control)' if is_control else ''}, {counted(step, 'step')}"

@@ -21,6 +21,12 @@ def about(model: TrainedModel) -> str:
             f"trained on, its loss is {number(card.loss, 2)} nats a character."
         )
     right, end = number(100 * card.accuracy, 1), "" if task.title[-1] in "?!." else "."
+    if card.files is not None:
+        usual = number(100 * card.files.right / max(1, card.files.words), 1)
+        return (
+            f"{task.title}{end} After {counted(steps, 'step')} {right} % of the words of its test file have the right "
+            f"tag; with each word's most frequent tag, {usual} % have."
+        )
     return f"{task.title}{end} After {counted(steps, 'step')} {right} % of what it was not trained on is right."
 
 

@@ -15,8 +15,9 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import best_head, scores_of, weights_of
 from attnviz.training.jobs.view import HeadOf
 from attnviz.training.loop import inputs_of, loss_from
+from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks.task import Batch, Result, Subject, Task
-from attnviz.training.text.subject import Text
+from attnviz.training.text.subject import Text, result_of
 from attnviz.training.vectors import Vectors
 
 AT_ONCE = 128
@@ -39,13 +40,15 @@ def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> 
 
 
 def evaluate_whole(model: nn.Module, subject: Subject) -> Result:
-    """Run a model on all that a subject holds out: of a text, on its whole validation part."""
+    """Run a model on all that a subject holds out: of a text, on its whole validation part; of files, the test file."""
+    if isinstance(subject, TaggedSentences):
+        return result_of(model, subject.tested())
     return subject.whole(model) if isinstance(subject, Text) else evaluate(model, subject)
 
 
 def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
     """Return, for each pattern of a task by name, the head that shows it most on all held-out sequences."""
-    if not isinstance(subject, Task) or not isinstance(model, TokenModel):
+    if not isinstance(subject, Task) or not isinstance(model, TokenModel) or not subject.patterns:
         return {}
     batch = subject.held_out()
     weights = weights_of(model.eval(), batch)
@@ -59,7 +62,7 @@ class Evaluator:
     def __init__(self, subject: Subject, batch: int) -> None:
         self._subject, self._batch = subject, subject.held_out()
         some = max(FEWEST, min(MOST, 2 * batch))
-        is_small = isinstance(subject, Vectors) or subject.trained_on() is not None
+        is_small = isinstance(subject, Vectors | TaggedSentences) or subject.trained_on() is not None
         self._count = len(self._batch) if is_small else some
 
     def evaluate(self, model: nn.Module, *, whole: bool = False) -> dict[str, Any]:

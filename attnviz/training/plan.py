@@ -8,25 +8,28 @@ from typing import TYPE_CHECKING, Any
 from attnviz.toy.language.config import AnyConfig, BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.settings import TrainingSettings
+from attnviz.training.tagged.files import FILL, TaggedFiles
 from attnviz.training.text.cut import CUTS, MOST, Cut
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from attnviz.training.tasks.task import Subject
+    from attnviz.training.tasks.task import Subject, Task
 
 TEXT = "text"
 """The subject that is a text, not a task"""
 VECTORS = "vectors"
 """The subject that is vectors with a class each"""
+TAGGED = "tagged"
+"""The subject that is a user's two files of words and their tags"""
 BIGRAM_BLOCK = 8
 """Tokens of a sequence on which a bigram model is trained: it reads one at a time, so that any length will do"""
 CONFIGS: dict[str, type[AnyConfig]] = {
     "transformer": TokenConfig, "gru": GRUConfig, "bigram": BigramConfig, "linear": LinearConfig,
 }  # fmt: skip
 """The kinds of models by their names in JSON"""
-Data = str | LabelledVectors
-"""What a training is given beside its plan: a text, or vectors with a class each"""
+Data = str | LabelledVectors | TaggedFiles
+"""What a training is given beside its plan: a text, vectors with a class each, or words with a tag each"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Plan:
     """One training, to the last setting: the same plan gives the same losses on the same machine."""
 
     subject: str
-    """A task's name, `TEXT` or `VECTORS`"""
+    """A task's name, `TEXT`, `VECTORS` or `TAGGED`"""
     model: AnyConfig
     training: TrainingSettings
     cut: Cut = "blocks"
@@ -124,7 +127,6 @@ def subject_of(plan: Plan, data: Data | None = None) -> Subject:
         ValueError: the subject does not exist, the data can't be trained on, or the model has another vocabulary. The
             message is a sentence.
     """
-    from attnviz.training.tasks import TASKS
     from attnviz.training.text.documents import Documents
     from attnviz.training.text.subject import Text
     from attnviz.training.vectors import Vectors
@@ -137,22 +139,37 @@ def subject_of(plan: Plan, data: Data | None = None) -> Subject:
         subject: Subject = (
             Text(text, plan.block_size) if plan.cut == "blocks" else Documents(text, plan.block_size, plan.cut)
         )
-    elif plan.subject in TASKS:
-        subject = TASKS[plan.subject]
     else:
-        raise ValueError(f"There is no task {plan.subject!r}: choose from {', '.join(TASKS)}, or a text.")
+        subject = task_of(plan, data)
     vocabulary = getattr(plan.model, "vocabulary", 0)
     if vocabulary != len(subject.labels):
         raise ValueError(f"The model knows {vocabulary} tokens, and its subject has {len(subject.labels)}.")
     return subject
 
 
+def task_of(plan: Plan, data: Data | None = None) -> Task:
+    """Return the task that a plan trains on.
+
+    Raises:
+        ValueError: there is no such task, or its files are missing.
+    """
+    from attnviz.training.tagged.task import TaggedSentences
+    from attnviz.training.tasks import TASKS
+
+    if plan.subject == TAGGED and isinstance(data, TaggedFiles):
+        return TaggedSentences(data)
+    if plan.subject not in TASKS:
+        raise ValueError(f"There is no task {plan.subject!r}: choose from {', '.join(TASKS)}, or a text.")
+    return TASKS[plan.subject]
+
+
 def check_kinds(plan: Plan, data: Data | None) -> None:
-    """Check that a linear layer is trained on vectors of its width, and no other model.
+    """Check that a linear layer is trained on vectors of its width, a model of files on files that it can read.
 
     Raises:
         ValueError: it is not; the message is a sentence.
     """
+    _check_files(plan, data)
     model = plan.model
     kinds = plan.subject == VECTORS, isinstance(model, LinearConfig), isinstance(data, LabelledVectors)
     if any(kinds) != all(kinds):
@@ -164,6 +181,22 @@ def check_kinds(plan: Plan, data: Data | None) -> None:
                 f"Vectors of {width} numbers with classes up to {highest} are not for a linear layer from "
                 f"{model.features} to {model.classes}."
             )
+
+
+def _check_files(plan: Plan, data: Data | None) -> None:
+    files = data if isinstance(data, TaggedFiles) else None
+    if (plan.subject == TAGGED) != (files is not None):
+        raise ValueError("A training file and a test file are what tagging of one's own needs, and no other training.")
+    if files is None:
+        return
+    model = plan.model
+    if not isinstance(model, TokenConfig) or (model.architecture, model.padding) != ("encoder", FILL):
+        raise ValueError("Words are tagged by an encoder.")
+    if (model.vocabulary, model.outputs) != (len(files.labels), len(files.tags)) or model.block_size < files.longest:
+        raise ValueError(
+            f"A model for {model.vocabulary} tokens, {model.logit_count} tags and {model.block_size} words a sentence "
+            f"is not for files with {len(files.labels)}, {len(files.tags)} and {files.longest}."
+        )
 
 
 def _checked(value: Any, names: set[str], others: set[str]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz import files
-from attnviz.bert.classification.table import CsvError, Table, quoted, read_table
+from attnviz.bert.classification.table import CsvError, Table, read_table
+from attnviz.formatting import quoted
 from attnviz.reprs import ShortRepr
 from attnviz.tokens.value import repair
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from attnviz.formatting import quoted
+
 MOST_BYTES = 2**20
 MOST_ROWS, MOST_COLUMNS, LONGEST_CELL = 2000, 50, 5000
 DELIMITERS = ",;\t"
-LONGEST_SHOWN = 40
-"""Characters of a cell or a name that a sentence shows"""
 
 _RULE = f"A CSV file is UTF-8 text of up to {MOST_BYTES // 2**20} MB"
 
@@ -44,12 +44,6 @@ class Table:
             raise CsvError(f"There is no column {quoted(name)}; the file has {named}.")
         place = self.columns.index(name)
         return tuple(row[place] for row in self.rows)
-
-
-def quoted(text: str) -> str:
-    """Return a text in quotation marks on one line, cut where it is long."""
-    line = " ".join(text.split())
-    return f"“{line[:LONGEST_SHOWN]}{'…' if len(line) > LONGEST_SHOWN else ''}”"
 
 
 def read_table(data: bytes) -> Table:

@@ -25,3 +25,8 @@ class Recording(ShortRepr):
     def text(self) -> str | None:
         """What it was trained on; None if that is a task."""
         return None if self.card.corpus is None else built_in()
+
+    @property
+    def data(self) -> str | None:
+        """What it was given beside its plan, as a job has it."""
+        return self.text

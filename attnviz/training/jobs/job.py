@@ -15,7 +15,6 @@ import numpy as np
 
 from attnviz.training.jobs.messages import Message
 from attnviz.training.jobs.view import Evaluation, Snapshot, Status, View
-from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import Data, Plan
 
 SNAPSHOT_BYTES, SNAPSHOTS = 24 * 2**20, 400
@@ -84,7 +83,7 @@ class Job:
     def start_command(self) -> tuple[dict[str, Any], bytes]:
         """Return the header and the bytes of the command with which a process starts it, or goes on with it."""
         given = self.data
-        data = given.to_bytes() if isinstance(given, LabelledVectors) else (given or "").encode(errors="replace")
+        data = (given or "").encode(errors="replace") if isinstance(given, str | None) else given.to_bytes()
         with self._lock:
             step, state = self._state or (0, b"")
             self._go_back(step)
@@ -163,7 +162,7 @@ def held_by(jobs: Iterable[Job]) -> int:
 
 
 def _size_of(data: Data) -> int:
-    return data.nbytes if isinstance(data, LabelledVectors) else sys.getsizeof(data)
+    return sys.getsizeof(data) if isinstance(data, str) else data.nbytes
 
 
 def _size(snapshots: list[Snapshot] | tuple[Snapshot, ...]) -> int:

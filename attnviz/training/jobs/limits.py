@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from attnviz.toy.language.config import AnyConfig, LinearConfig, TokenConfig
 from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import TEXT, VECTORS, Data, Plan, build, check_kinds
+from attnviz.training.plan import TAGGED, TEXT, VECTORS, Data, Plan, build, check_kinds
+from attnviz.training.tagged.files import TaggedFiles
 
 MEMORY_MB = 600
 """Of a training process: a job that needs more fails"""
@@ -14,6 +15,8 @@ TEXT_BYTES = 5 * 2**20
 """Of a text to train on, in UTF-8"""
 VECTOR_BYTES = 16 * 2**20
 """Of vectors to train on"""
+TAGGED_BYTES = 16 * 2**20
+"""Of tagged words to train and test on, as numbers"""
 MOST_LAYERS, MOST_WIDTH = 24, 1024
 """Whatever the settings are: with more, counting the parameters would take long"""
 
@@ -45,7 +48,7 @@ class Limits:
         from attnviz.training.tasks import TASKS
 
         check_kinds(plan, data)
-        if plan.subject not in (TEXT, VECTORS, *TASKS):
+        if plan.subject not in (TEXT, VECTORS, TAGGED, *TASKS):
             raise ValueError(f"There is no task {plan.subject!r}; choose from {', '.join(TASKS)}, or a text.")
         if (plan.subject == TEXT) != isinstance(data, str):
             raise ValueError("A text is what a training on a text needs, and no other one.")
@@ -53,6 +56,8 @@ class Limits:
             raise TooLargeError(f"The text is longer than {TEXT_BYTES // 2**20} MB.")
         if isinstance(data, LabelledVectors) and data.nbytes > VECTOR_BYTES:
             raise TooLargeError(f"The vectors are more than {VECTOR_BYTES // 2**20} MB.")
+        if isinstance(data, TaggedFiles) and data.nbytes > TAGGED_BYTES:
+            raise TooLargeError(f"The files are more than {TAGGED_BYTES // 2**20} MB as numbers.")
         model, training = plan.model, plan.training
         _at_most("steps", training.steps, self.steps)
         _at_most("sequences a step", training.batch, self.batch)

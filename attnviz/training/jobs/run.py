@@ -18,8 +18,9 @@ from attnviz.training.jobs.schedule import evaluation_steps, snapshot_steps
 from attnviz.training.jobs.weights import to_bytes
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.loop import DivergedError, Trainer
-from attnviz.training.plan import VECTORS, Data, Plan, build, subject_of
+from attnviz.training.plan import TAGGED, VECTORS, Data, Plan, build, subject_of
 from attnviz.training.settings import TrainingSettings
+from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks import TASKS
 
 PROGRESS = 0.1
@@ -82,6 +83,8 @@ def why(error: Exception) -> str:
 
 def read_data(plan: Plan, data: bytes) -> Data:
     """Return what a training is given, from the bytes that came with its plan."""
+    if plan.subject == TAGGED:
+        return TaggedFiles.from_bytes(data)
     return LabelledVectors.from_bytes(data) if plan.subject == VECTORS else data.decode()
 
 

@@ -10,15 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
 
-from attnviz.tokens import Tokens
+from attnviz.tokens import NO_ID, Tokens
 from attnviz.toy.language.config import AnyConfig, TokenConfig
 from attnviz.trace.model import Kind
 from attnviz.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from attnviz.training.tagged.files import TaggedFiles
 
 IGNORED = -100
 """A target that does not count, as torch's cross-entropy has it"""
@@ -114,6 +117,8 @@ class Task(Subject):
     """What the control lacks and why it fails, in a sentence"""
     examples: tuple[str, ...]
     """Texts that `read` takes, to begin with"""
+    data: TaggedFiles | None = None
+    """What it draws sequences from, if that is given to it"""
     writes = False
     """Whether a model writes its answer, token by token, and `solution` says the right one"""
     sign = ""
@@ -149,7 +154,8 @@ class Task(Subject):
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the tokens of a text that a user types: of the model, or of its encoder and its decoder.
 
-        Symbols that are not in the vocabulary are marked in `Tokens.unknown`, with the id `NO_ID`.
+        Symbols that are not in the vocabulary are marked in `Tokens.unknown`, with the id `NO_ID` or that of an unknown
+        word, where the task has one.
         """
 
     @abstractmethod
@@ -218,8 +224,8 @@ def held_out_of(count: int, number: int) -> Tensor:
 
 
 def known(tokens: Tokens) -> list[int]:
-    """Return the ids of the tokens that are in the vocabulary."""
-    return [one for one, unknown in zip(tokens.ids, tokens.unknown, strict=True) if not unknown]
+    """Return the ids of the tokens that have one."""
+    return [one for one in tokens.ids if one != NO_ID]
 
 
 def says(model: Answering, ids: Sequence[int], source: Sequence[int] | None = None) -> list[int]:

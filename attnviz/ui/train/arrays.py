@@ -6,9 +6,9 @@ Shapes: S snapshots, T tokens that are answered, L layers, H heads, Tq query pos
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from attnviz.heads.files import encode
 from attnviz.serving.work.arrays import NotOfferedError, array_store
-from attnviz.tokens import Tokens
+from attnviz.tokens import NO_ID, Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Kind, Place
 from attnviz.training.attention import attentions, weights_of, without_heads
 from attnviz.training.loop import inputs_of
+from attnviz.training.tagged.files import TaggedFiles
+from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch, Task
 
@@ -88,23 +90,36 @@ def reading_of(task: Task, first: Tokens, second: Tokens | None) -> Reading:
 
 
 def reading_of_tokens(subject: str, tokens: Tokens) -> Reading:
-    """Return what a model reads of tokens: those that it knows."""
+    """Return what a model reads of tokens: those that have an id."""
     return Reading(subject, *_known(tokens), text=tokens.text)
 
 
 def _known(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    kept = [at for at in range(len(tokens)) if not tokens.unknown[at]]
+    kept = [at for at in range(len(tokens)) if tokens.ids[at] != NO_ID]
     return tuple(tokens.ids[at] for at in kept), tuple(tokens.labels[at] for at in kept)
 
 
-def offer(name: tuple[object, ...], reading: Reading, model_at: ModelAt) -> str:
+def offer(name: tuple[object, ...], reading: Reading, model_at: ModelAt, files: TaggedFiles | None = None) -> str:
     """Offer what a training's model does on a text, and return the digest.
 
     Parts: `s.0.5.10` is attention and answers at up to 16 snapshots; `a.5` the accuracy without each head at one.
+
+    Args:
+        name: of the training.
+        reading: the text.
+        model_at: finds its model.
+        files: what it is trained on, if that is the visitor's. The offer does not keep them.
     """
+    kept = None if files is None else weakref.ref(files)
+
+    def task() -> Task:
+        found = None if kept is None else kept()
+        if kept is not None and found is None:
+            raise NotOfferedError
+        return TASKS[reading.task] if found is None else TaggedSentences(found)
 
     def part(address: str) -> bytes:
-        return _write(address, reading, model_at)
+        return _write(address, reading, model_at, task)
 
     return array_store().offer(("train", *name, reading), _nothing, part=part, compress=True)
 
@@ -113,14 +128,14 @@ def _nothing() -> bytes:
     raise NotOfferedError
 
 
-def _write(address: str, reading: Reading, model_at: ModelAt) -> bytes:
+def _write(address: str, reading: Reading, model_at: ModelAt, task: Callable[[], Task]) -> bytes:
     from safetensors.numpy import save
 
     if found := _SNAPSHOTS.fullmatch(address):
         steps = [int(step) for step in found[1].split(".")[1:]]
         return save(at_snapshots([model_at(step) for step in steps], reading))
     if found := _ABLATION.fullmatch(address):
-        return save({"accuracy": accuracy_without(model_at(int(found[1])), TASKS[reading.task])})
+        return save({"accuracy": accuracy_without(model_at(int(found[1])), task())})
     raise NotOfferedError
 
 
@@ -168,18 +183,11 @@ def heads_of(model: TokenModel) -> list[tuple[Place, int]]:
 def accuracy_without(model: TokenModel, task: Task) -> NDArray[np.float32]:
     """Return the accuracy on held-out sequences of a model without each of its heads, and last of the whole one."""
     heads = heads_of(model)
-    length = task.held_out().ids.shape[1]
-    batch = _held_out(task.name, max(FEWEST, EVALUATED // (length * (len(heads) + 1))))
+    held = task.held_out()
+    most = max(FEWEST, EVALUATED // (held.ids.shape[1] * (len(heads) + 1)))
+    batch = Batch(held.ids[:most], held.targets[:most], None if held.source is None else held.source[:most])
     found = []
     for without in (*([head] for head in heads), []):
         with torch.no_grad(), without_heads(model, without):
             found.append(task.accuracy(model(*inputs_of(model, batch)), batch))
     return np.array(found, np.float32)
-
-
-@cache
-def _held_out(task: str, most: int) -> Batch:
-    """Return held-out sequences of a task. There are few tasks, and few numbers of heads."""
-    held = TASKS[task].held_out()
-    source = None if held.source is None else held.source[:most]
-    return Batch(held.ids[:most], held.targets[:most], source)

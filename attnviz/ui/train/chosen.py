@@ -9,9 +9,11 @@ from attnviz.trained.recorded import Recording, load
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Snapshot, View
 from attnviz.training.plan import TEXT
+from attnviz.training.plan import task_of as subject_task
+from attnviz.training.tasks.task import Task
 from attnviz.ui import state
 from attnviz.ui.train import commands
-from attnviz.ui.train.plans import fitting_plan, sample_of
+from attnviz.ui.train.plans import fitting_plan, sample_of, task_of
 from attnviz.ui.train.runs import jobs_of, runs_of
 from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, rung_of
@@ -49,6 +51,15 @@ class Chosen:
         if found is None:
             raise LookupError("This training is no longer on the server.")
         return found
+
+    def learned(self) -> Task | None:
+        """Return the task that it learns; None if that is a text.
+
+        Raises:
+            LookupError: as `job` does.
+        """
+        job = self.job()
+        return None if self.task == TEXT else subject_task(job.plan, job.data)
 
     def snapshot(self) -> Snapshot:
         """Return the weights. Of those that are still there, the snapshot that is nearest.
@@ -94,7 +105,7 @@ def _of_text() -> Chosen | None:
 
 def _of_task() -> Chosen | None:
     name, run = visitor(), commands.chosen_run()
-    runs = runs_of(name, fitting_plan(state.get)[0], state.get("run"))
+    runs = runs_of(name, fitting_plan(state.get)[0], task_of(state.get), state.get("run"))
     shown = next((one for one in runs if one.id == run), runs[-1])
     if not shown.view.snapshots:
         return None

@@ -15,7 +15,7 @@ from attnviz.links.train import RECORDED
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.ui import state
-from attnviz.ui.train.plans import plan_of, settings_of
+from attnviz.ui.train.plans import is_of, plan_of, settings_of, task_of
 from attnviz.ui.trained.visitor import is_training, take_visitor, visitor
 
 VALUES = ("watch", "snapshot", "q", "k", "predict")
@@ -122,9 +122,10 @@ def _find_again() -> None:
 def _show_settings(run: str) -> None:
     """Make the settings of a training those of the view: the link describes the training that is shown."""
     job = next((one for one in training_jobs().jobs(visitor()) if str(one.number) == run), None)
-    if job is not None and job.plan.subject == state.get("task"):
+    task = task_of(state.get)
+    if job is not None and is_of(job, task):
         before = state.every()
-        settings = settings_of(job.plan)
+        settings = settings_of(job.plan, task)
         state.take({name: None if one is None else str(one) for name, one in settings.items()}, settings)
         st.session_state[_SETTINGS] = before != state.every()
 
@@ -139,7 +140,7 @@ def do(command: str) -> None:
     """Obey a command of the browser; ignore one that there is not."""
     jobs, name = training_jobs(), visitor()
     job = jobs.job(name)
-    can_go_on = job is not None and job.view.can_continue and job.plan.subject == state.get("task")
+    can_go_on = job is not None and job.view.can_continue and is_of(job, task_of(state.get))
     if command in ("train", "control"):
         _start(control=command == "control")
     elif command == "stop":
@@ -166,7 +167,8 @@ def _start(*, control: bool = False, paused: bool = False) -> None:
     for name in ("run", "snapshot"):
         state.put(name, KEYS[name].default)
     with refusing():
-        training_jobs().start(visitor(), plan_of(state.get, control=control), speed=speed(), paused=paused)
+        plan, data = plan_of(state.get, control=control), task_of(state.get).data
+        training_jobs().start(visitor(), plan, data, speed=speed(), paused=paused)
 
 
 def refuse(sentence: str) -> None:

@@ -13,10 +13,12 @@ from attnviz.settings import settings
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH
 from attnviz.training.settings import MOST_STEPS
 from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.tagging import Tagging
 from attnviz.training.tasks.task import Task
 from attnviz.ui import controls, state
 from attnviz.ui.train.plans import DECAYS, OPTIMISERS, default_of, fitting_plan, task_of
 from attnviz.ui.train.schedule import schedule
+from attnviz.ui.train.tagged import sentences_choice
 from attnviz.ui.trained import own
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -31,9 +33,11 @@ def train_controls() -> None:
     titles = {name: task.title.partition(":")[0] for name, task in TASKS.items()}
     before = state.get("task")
     state.choice("task", st.selectbox, "Task", list(TASKS), format_func=titles.get)
-    task = task_of(state.get)
-    if before in TASKS and before != task.name:
+    if before in TASKS and before != state.get("task"):
         forget_choices()
+    if state.get("task") == Tagging.name:
+        sentences_choice(forget_choices)
+    task = task_of(state.get)
     _sample(task)
     left, right = st.columns(2)
     with left:
@@ -114,7 +118,8 @@ def _of(key: str) -> str:
 def _take(key: str, task: str) -> None:
     """Apply a widget's value as far as a link could hold it: clients may send any. The task's own leaves the link."""
     value = st.session_state[_of(key)]
-    if task in TASKS and value == default_of(TASKS[task], key):
+    own = task_of(state.get)
+    if task == own.name and value == default_of(own, key):
         state.put(key, None)
     elif isinstance(value, int | float | str):
         state.take({key: value if isinstance(value, str) else f"{value:g}"}, [key])

@@ -18,6 +18,7 @@ from attnviz.trained.model import TrainedModel
 from attnviz.trained.shipped import keep
 from attnviz.trained.snapshots import ModelFile, file_of
 from attnviz.training.plan import TEXT
+from attnviz.training.tagged.files import TaggedFiles
 from attnviz.ui import state
 from attnviz.ui.plain import plain
 from attnviz.ui.train import commands
@@ -41,7 +42,7 @@ def model_file(of: Chosen) -> ModelFile:
     job, snapshot = of.job(), of.snapshot()
 
     def make() -> ModelFile:
-        return file_of(job.plan, snapshot, job.view.losses, text=job.text)
+        return file_of(job.plan, snapshot, job.view.losses, data=job.data)
 
     with queue_note() as on_wait:
         return _files().get((of.visitor, of.number, of.recording, snapshot.step), make, on_wait)
@@ -63,7 +64,8 @@ def script_of(of: Chosen) -> str:
     losses, last = job.view.losses, len(job.view.losses) - 1
     shown = {step: float(losses[step]) for step in sorted({*range(0, last + 1, max(1, last // 20)), last}) if step >= 0}
     digest = None if job.text is None else hashlib.sha256(job.text.encode(errors="replace")).hexdigest()
-    return training_script(job.plan, sha256=digest, losses=shown)
+    files = job.data if isinstance(job.data, TaggedFiles) else None
+    return training_script(job.plan, sha256=digest, files=files, losses=shown)
 
 
 def open_if_asked() -> None:

@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from attnviz.training.jobs.job import Job
 from attnviz.training.plan import Plan
+from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.tagging import Tagging
 from attnviz.training.tasks.task import Task
+from attnviz.ui.train.tagged import own_sentences
 
 Get = Callable[[str], Any]
 
@@ -33,8 +37,17 @@ CUTS = {
 
 
 def task_of(get: Get) -> Task:
-    """Return the view's task, or the first one."""
-    return TASKS.get(get("task")) or next(iter(TASKS.values()))
+    """Return the view's task, or the first one; of tagging, that of the visitor's files, if these are chosen."""
+    task = TASKS.get(get("task")) or next(iter(TASKS.values()))
+    return (own_sentences() or task) if task.name == Tagging.name else task
+
+
+def is_of(job: Job, task: Task) -> bool:
+    """Whether a training is on a task, and on the same files where it has some."""
+    data, files = job.data, task.data
+    if not isinstance(data, TaggedFiles):
+        return job.plan.subject == task.name
+    return files is not None and data.digest == files.digest
 
 
 def default_of(task: Task, key: str) -> Any:
@@ -57,12 +70,12 @@ def plan_of(get: Get, *, control: bool = False) -> Plan:
     return Plan(task.name, model, replace(task.training, seed=get("seed"), **training))
 
 
-def settings_of(plan: Plan) -> dict[str, Any]:
+def settings_of(plan: Plan, task: Task) -> dict[str, Any]:
     """Return the settings of a task's training by their link keys; None for those that are the task's own.
 
     Of a control, whose shape is its own, those of its training and its dropout.
     """
-    task, model = TASKS[plan.subject], plan.model
+    model = plan.model
     of_model = {key: name for key, name in OF_MODEL.items() if not task.is_control(model) or name == "dropout"}
     found = {key: getattr(plan.training, name) for key, name in OF_TRAINING.items()}
     found |= {key: getattr(model, name) for key, name in of_model.items()}

@@ -22,11 +22,11 @@ from attnviz.trained.snapshots import why_not_shown
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Evaluation, View
 from attnviz.training.jobs.weights import model_of, thinned
-from attnviz.training.plan import Plan, build
-from attnviz.training.tasks import TASKS
+from attnviz.training.plan import Data, Plan, build, task_of
+from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import Reading, offer
-from attnviz.ui.train.plans import CUTS, DECAYS, OPTIMISERS
+from attnviz.ui.train.plans import CUTS, DECAYS, OPTIMISERS, is_of
 
 SHOWN = 3
 """The most trainings that are shown together, the newest ones"""
@@ -57,11 +57,13 @@ class Run:
     view: View
     recording: str = ""
     """The name of the recording, if it ships with the app"""
+    data: Data | None = None
+    """What it is trained on, if that is the visitor's"""
 
     @property
     def task(self) -> Task:
         """What it learns."""
-        return TASKS[self.plan.subject]
+        return task_of(self.plan, self.data)
 
     @property
     def model(self) -> TokenConfig:
@@ -83,17 +85,22 @@ class Run:
         return self.task.is_control(self.plan.model)
 
 
-def runs_of(visitor: str, plan: Plan, chosen: str = "") -> list[Run]:
-    """Return the trainings of the plan's task that are shown together, the newest last.
+def runs_of(visitor: str, plan: Plan, task: Task, chosen: str = "") -> list[Run]:
+    """Return the trainings of a task that are shown together, the newest last.
 
     They are the recorded ones, where the plan is that of the recorded training or `chosen` is one of them; then the
     visitor's own. Before the first of these, it is the untrained model, if its training was not recorded.
     """
-    own = [Run(job.plan, job.number, job.view) for job in jobs_of(visitor) if job.plan.subject == plan.subject]
+    own = [run_of(job) for job in jobs_of(visitor) if is_of(job, task)]
     recorded = recorded_of(plan.subject)
     is_recorded = bool(recorded) and recorded[-1].plan == plan
     shown = [*(recorded if is_recorded or chosen in RECORDED else ()), *own[-SHOWN:]]
-    return shown if own or is_recorded else [*shown, Run(plan, 0, View("stopped", plan.training.steps))]
+    return shown if own or is_recorded else [*shown, Run(plan, 0, View("stopped", plan.training.steps), data=task.data)]
+
+
+def run_of(job: Job) -> Run:
+    """Return a visitor's training as it is now."""
+    return Run(job.plan, job.number, job.view, data=job.data)
 
 
 def recorded_of(task: str) -> list[Run]:
@@ -115,6 +122,7 @@ def task_header(task: Task, reading: Reading) -> dict[str, Any]:
         "patterns": [{"name": one.name, "title": one.title, "kind": one.kind} for one in task.patterns],
         "answers": list(task.outputs), "read": list(reading.labels), "first": first,
         "right": task.solution(reading.text),
+        **({} if task.data is None else {"baseline": task.data.baseline.accuracy}),
     }  # fmt: skip
 
 
@@ -167,6 +175,7 @@ def diverging(losses: NDArray[np.float32]) -> str:
 
 
 def _offer(run: Run, visitor: str, reading: Reading) -> str:
+    files = run.data if isinstance(run.data, TaggedFiles) else None
     if run.recording:
         return offer(("recorded", run.recording), reading, lambda step: model_of_run(run, step))
     if not run.number:
@@ -177,9 +186,10 @@ def _offer(run: Run, visitor: str, reading: Reading) -> str:
                 raise NotOfferedError
             return _checked(build(plan.model, plan.training.seed).eval())
 
-        return offer(("new", repr(plan.model), plan.training.seed), reading, untrained)
+        digest = "" if files is None else files.digest
+        return offer(("new", repr(plan.model), plan.training.seed, digest), reading, untrained, files)
     number = run.number
-    return offer(("job", visitor, number), reading, lambda step: model_at(visitor, number, step))
+    return offer(("job", visitor, number), reading, lambda step: model_at(visitor, number, step), files)
 
 
 def model_at(visitor: str, number: int, step: int) -> TokenModel:

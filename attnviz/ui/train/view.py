@@ -37,7 +37,7 @@ def show_training() -> None:
     task = task_of(state.get)
     with st.container():
         reading = _read(task)
-        runs = runs_of(name, _plan(), state.get("run"))
+        runs = runs_of(name, _plan(), task, state.get("run"))
         if commands.refusal():
             st.warning(plain(commands.refusal()))
     header = {

@@ -223,6 +223,98 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, capsys: pyt
     assert "own settings" in capsys.readouterr().err
 
 
+TAGGED = "she PRON\nplans VERB\n\nher DET\nplans NOUN\nwork VERB\n\nthe DET\nplans NOUN\nfail VERB\n"
+HELD = "her DET\nplans NOUN\n\nzebras NOUN\nwork VERB\n"
+
+
+@pytest.fixture
+def tagged(tmp_path: Path) -> list[str | Path]:
+    folder = tmp_path / "secret folder"
+    folder.mkdir()
+    (folder / "a.txt").write_text(TAGGED)
+    (folder / "b.txt").write_text(HELD)
+    return ["tagging", "--train-file", folder / "a.txt", "--test-file", folder / "b.txt"]
+
+
+def test_tagging_learns_from_files_and_is_tested_on_the_other_one(
+    tagged: list[str | Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "one.safetensors"
+    assert train(*tagged, "--out", out, "--steps", "6", "--every", "2") == 0
+    said = capsys.readouterr().out
+    assert "b.txt: 2 sentences, 4 words, 25.00% of them unknown" in said
+    assert "baseline 75.00%" in said  # an unknown word is a VERB, the most frequent tag
+    found = read(out.read_bytes())
+    card = json.loads(out.with_suffix(".json").read_text())
+    assert card["command"] == "python -m attnviz train tagging --train-file a.txt --test-file b.txt --steps 6"
+    assert (card["plan"]["subject"], card["plan"]["model"]["block_size"]) == ("tagged", 3)
+    assert found.labels[2:] == tuple(sorted({"she", "plans", "her", "work", "the", "fail"}))
+    right = []
+    for sentence in HELD.split("\n\n"):
+        pairs = [line.split() for line in sentence.splitlines()]
+        ids = torch.tensor([[found.labels.index(word) if word in found.labels else 1 for word, _ in pairs]])
+        answers = [["DET", "NOUN", "PRON", "VERB"][one] for one in found.module(ids)[0].argmax(-1).tolist()]
+        right += [answer == tag for answer, (_, tag) in zip(answers, pairs, strict=True)]
+    assert card["accuracy"] == pytest.approx(sum(right) / 4)
+    assert b"secret" not in out.read_bytes()
+    before = out.read_bytes()
+    assert main(["measure", str(out), *map(str, tagged[1:])]) == 0
+    assert out.read_bytes() == before
+    assert main(["measure", str(out)]) == 1
+    assert "--train-file and --test-file" in capsys.readouterr().err
+
+
+def test_a_training_on_files_that_was_stopped_goes_on_as_if_nothing_had_happened(
+    tagged: list[str | Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from attnviz.trained.making import Making, subject_of
+    from attnviz.training.recipes import plan_of
+
+    whole, out = tmp_path / "whole.safetensors", tmp_path / "one.safetensors"
+    assert train(*tagged, "--out", whole, *QUICK) == 0
+    plan, files = plan_of("tagging"), (Path(tagged[2]), Path(tagged[4]))
+    given = subject_of(replace(plan, training=replace(plan.training, steps=6)), None, files)
+    making = Making.begin("tagging", given, tmp_path / "one.checkpoint")
+    assert not making.run(stops=lambda: making.trainer.step == 3)
+    resume = ["--resume", making.checkpoint, "--out", out, "--quiet"]
+    assert train("tagging", *resume) == 2
+    assert "--train-file and --test-file name them" in capsys.readouterr().err
+    assert train("tagging", *tagged[3:], "--train-file", files[1], *resume) == 1  # another training file
+    assert capsys.readouterr().err.count("\n") == 1
+    assert train(*tagged, *resume) == 0
+    assert weights(out).keys() == weights(whole).keys()
+    for name, one in weights(whole).items():
+        assert torch.equal(weights(out)[name], one), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (["tagging", "--train-file", "a.txt"], 2, "go together"),
+        (["induction", "--train-file", "a.txt", "--test-file", "a.txt"], 2, "only tagging"),
+        (["tagging", "--train-file", "a.txt", "--test-file", "no.txt"], 1, "no.txt: No such file"),
+        (["tagging", "--train-file", "bad.txt", "--test-file", "a.txt"], 1, "Line 2 of the training file"),
+        (["tagging", "--train-file", "a.txt", "--test-file", "tags.txt"], 1, "has the tag “Z”"),
+    ],
+)
+def test_files_that_can_t_be_used_are_said_in_one_line(
+    arguments: list[str],
+    code: int,
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text(TAGGED)
+    Path("bad.txt").write_text("she PRON\nplans\n")
+    Path("tags.txt").write_text("she Z\n")
+    assert train(*arguments, "--quiet", "--out", "x.safetensors") == code
+    said = capsys.readouterr().err
+    assert reason in said
+    assert said.count("\n") == 1
+
+
 def test_a_loss_that_diverges_ends_it_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -90,7 +90,7 @@ def test_the_training_loss_of_a_card_is_the_mean_of_the_last_50_steps_or_of_all(
 def test_each_rung_of_the_ladder_becomes_a_file_or_is_said_to_have_no_attention(rung: Any) -> None:
     text = "to be or not to be, that is the question. " * 20
     of = rung.plan(len(set(text)))
-    made = file_of(of, snapshot(of), LOSSES, text=text)
+    made = file_of(of, snapshot(of), LOSSES, data=text)
     found = read(made.data)
     assert (found.card.corpus and found.card.corpus.name) == OWN_TEXT
     if rung.name in ("bigram", "gru"):

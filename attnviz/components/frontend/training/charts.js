@@ -44,6 +44,10 @@ export class Charts {
       losses.push({ ...curves.loss, name: `training${of}`, look: "loss", isOther });
       losses.push({ ...curves.held_out, name: `held out${of}`, look: "held", isOther });
     }
+    if (task.baseline !== undefined) {
+      const [steps, values] = [Float32Array.of(0, high), Float32Array.of(task.baseline, task.baseline)];
+      shares.push({ steps, values, name: "baseline", look: "baseline", isOther: false });
+    }
     const entries = this.entriesOf(shown, task);
     this.legends = [
       { key: this.shares.legend, entries: entries.shares },
@@ -81,6 +85,8 @@ export class Charts {
     if (curves.trained.values.length) {
       accuracies.push({ look: "accuracy trained", name: "training", at: share(curves.trained) });
     }
+    const { baseline } = task;
+    if (baseline !== undefined) accuracies.push({ look: "baseline", name: "baseline", at: () => percent(baseline) });
     return {
       shares: [...accuracies, ...shares],
       losses: [

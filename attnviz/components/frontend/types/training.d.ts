@@ -56,6 +56,8 @@ interface TrainingTask {
   first: number;
   /** what is right to write to the text; "" where nothing is written, or nothing known */
   right: string;
+  /** the accuracy of a baseline that needs no model, where there is one */
+  baseline?: number;
 }
 /** What the user chooses, by link key, and what is asked of the server. */
 interface TrainingValues {

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 
 from attnviz.export.code.training import source
 from attnviz.export.code.training.models import attentions, inside, model_code
+from attnviz.export.code.training.tagged import ABOUT, IMPORTS, tagged_code, tagged_end
 from attnviz.export.code.training.text import TEXT_ABOUT, TEXT_END, text_code
 from attnviz.toy.language.config import GRUConfig, TokenConfig, has_attention
 from attnviz.training.loop import MUON_RATE
-from attnviz.training.plan import TEXT, Plan, subject_of
+from attnviz.training.plan import TAGGED, TEXT, Plan, subject_of
 from attnviz.training.settings import TrainingSettings
+from attnviz.training.tasks.task import IGNORED
 
 if TYPE_CHECKING:
+    from attnviz.training.tagged.files import TaggedFiles
     from attnviz.training.tasks.task import Subject, Task
 
 BEGIN = '''\
@@ -138,20 +141,26 @@ class _Part:
     end: str
 
 
-def training_script(plan: Plan, *, losses: Mapping[int, float], sha256: str | None = None) -> str:
-    """Return a script of plain torch that trains a model on a task or a text, as a plan says.
+def training_script(
+    plan: Plan, *, losses: Mapping[int, float], sha256: str | None = None, files: TaggedFiles | None = None
+) -> str:
+    """Return a script of plain torch that trains a model on a task, a text or a user's files, as a plan says.
 
     Args:
         plan: the training.
         losses: some losses of the training, by step; the script compares its own with them.
         sha256: of the text as it is trained on (`as_read`), in UTF-8; the script says so if it is given another.
             None for a task.
+        files: the files, of a training on these; the script says so if it is given others.
 
     Raises:
         NoTrainingCodeError: the plan's model does not fit its task, or no script is known for it.
     """
     config, settings = plan.token_model, plan.training
-    part = _of_text(plan, sha256 or "") if plan.subject == TEXT else _of_task(plan)
+    if plan.subject == TAGGED:
+        part = _of_files(plan, files)
+    else:
+        part = _of_text(plan, sha256 or "") if plan.subject == TEXT else _of_task(plan)
     begin = BEGIN.format(
         what=_what(plan), about=part.about, imports=_imports(part.imports), seed=settings.seed, steps=settings.steps,
         batch=settings.batch,
@@ -160,7 +169,8 @@ def training_script(plan: Plan, *, losses: Mapping[int, float], sha256: str | No
 
 
 def _what(plan: Plan) -> str:
-    config, on = plan.model, "a text" if plan.subject == TEXT else f"the task {plan.subject}"
+    named = {TEXT: "a text", TAGGED: "words and their tags"}
+    config, on = plan.model, named.get(plan.subject, f"the task {plan.subject}")
     if isinstance(config, TokenConfig):
         return f"{ARCHITECTURES[config.architecture]} on {on}"
     return f"{'a GRU' if isinstance(config, GRUConfig) else 'a bigram model'} on {on}"
@@ -185,6 +195,16 @@ def _of_text(plan: Plan, sha256: str) -> _Part:
     return _Part(
         TEXT_ABOUT, frozenset({"import hashlib", "import sys"}), text_code(plan, sha256),
         "x, y = draw(BATCH, generator)", "x", "y.flatten()", TEXT_END,
+    )  # fmt: skip
+
+
+def _of_files(plan: Plan, files: TaggedFiles | None) -> _Part:
+    config = plan.model
+    if files is None or not isinstance(config, TokenConfig):
+        raise NoTrainingCodeError("The files of this training are missing.")
+    return _Part(
+        ABOUT, IMPORTS, tagged_code(config, files), "x, y = draw(BATCH, generator)", "x",
+        f"y.flatten(), ignore_index={IGNORED}", tagged_end(),
     )  # fmt: skip
 
 

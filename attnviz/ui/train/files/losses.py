@@ -12,7 +12,7 @@ from attnviz.export.csv_files import rows_csv
 from attnviz.training.jobs.view import Evaluation
 from attnviz.training.plan import TEXT
 from attnviz.ui import state
-from attnviz.ui.train.plans import fitting_plan
+from attnviz.ui.train.plans import fitting_plan, task_of
 from attnviz.ui.train.runs import Run, runs_of
 from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.rungs import rows_of
@@ -36,7 +36,7 @@ def shown_losses() -> list[Losses]:
     if state.get("train_part") == TEXT:
         named = [(row.rung.title.removeprefix("+ "), row.view) for row in rows_of(name, chosen_facts(), state.get)]
     else:
-        runs = runs_of(name, fitting_plan(state.get)[0], state.get("run"))
+        runs = runs_of(name, fitting_plan(state.get)[0], task_of(state.get), state.get("run"))
         named = [(_title(run), run.view) for run in runs]
     return [Losses(title, view.losses, view.evaluations) for title, view in named if len(view.losses)]
 

@@ -11,14 +11,13 @@ from attnviz.toy.language.config import TokenConfig
 from attnviz.trace.model import Place
 from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import attention_over_time, thinned
-from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import reading_of
 from attnviz.ui.train.chosen import Chosen
 
 
 def frames_of(of: Chosen) -> int:
     """Return how many frames the picture has; 0 if there is no head, or no text for it."""
-    task = TASKS.get(of.task)
+    task = of.learned()
     if task is None or of.head() is None or not reading_of(task, *task.read(of.sample)).ids:
         return 0
     return min(FRAMES, len(of.job().view.snapshots))
@@ -34,10 +33,12 @@ def moving_picture(of: Chosen, kind: AnimationKind) -> bytes:
 
 
 def _made(of: Chosen, kind: AnimationKind) -> bytes:
-    job, head, task = of.job(), of.head(), TASKS[of.task]
-    reading = reading_of(task, *task.read(of.sample))
+    job, head, task = of.job(), of.head(), of.learned()
     model = job.plan.model
-    if head is None or not reading.ids or not isinstance(model, TokenConfig):
+    if head is None or task is None:
+        raise LookupError("There is no head to show.")
+    reading = reading_of(task, *task.read(of.sample))
+    if not reading.ids or not isinstance(model, TokenConfig):
         raise LookupError("There is no head to show.")
     place, number = head
     snapshots = thinned(job.view.snapshots, FRAMES)

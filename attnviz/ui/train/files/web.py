@@ -14,9 +14,10 @@ from attnviz.export.web import write_page
 from attnviz.export.web.page import Page
 from attnviz.serving.work.pool import worker_pool
 from attnviz.training.jobs.job import Job
-from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Task
 from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, reading_of
 from attnviz.ui.train.chosen import Chosen
+from attnviz.ui.train.plans import is_of
 from attnviz.ui.train.runs import (
     SHOWN,
     Run,
@@ -25,6 +26,7 @@ from attnviz.ui.train.runs import (
     jobs_of,
     model_of_run,
     recorded_of,
+    run_of,
     task_header,
 )
 
@@ -36,8 +38,15 @@ HOW = "Its attention at each snapshot of the training: press play, drag the slid
 
 
 def title_of_page(of: Chosen) -> str:
-    """Return the title of the page."""
-    return f"{TASKS[of.task].title.partition(':')[0]}: a small model in training"
+    """Return the title of the page; raises as `training_file` does."""
+    return f"{_task(of).title.partition(':')[0]}: a small model in training"
+
+
+def _task(of: Chosen) -> Task:
+    task = of.learned()
+    if task is None:
+        raise LookupError("There is no page of a training on a text.")
+    return task
 
 
 def training_file(of: Chosen) -> bytes:
@@ -51,7 +60,7 @@ def training_file(of: Chosen) -> bytes:
 
 def training_page(of: Chosen) -> Page:
     """Return the newest trainings of a task as a page; raises as `training_file` does."""
-    task = TASKS[of.task]
+    task = _task(of)
     reading = reading_of(task, *task.read(of.sample))
     runs, shown = _runs(of)
     headers, files = [], dict[str, NDArray[np.uint8]]()
@@ -83,11 +92,11 @@ def _runs(of: Chosen) -> tuple[list[Run], Run]:
     if of.recording:
         runs = recorded_of(of.task)
         return runs, next(one for one in runs if one.recording == of.recording)
-    jobs = [job for job in jobs_of(of.visitor) if job.plan.subject == of.task][-SHOWN:]
+    jobs = [job for job in jobs_of(of.visitor) if is_of(job, _task(of))][-SHOWN:]
     shown = of.job()
     if isinstance(shown, Job) and shown not in jobs:
         jobs = [shown, *jobs[1:]]
-    runs = [Run(job.plan, job.number, job.view) for job in jobs]
+    runs = [run_of(job) for job in jobs]
     return runs, next(one for one in runs if one.number == of.number)
 
 

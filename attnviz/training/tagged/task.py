@@ -1,0 +1,198 @@
+"""Tagging from a user's files as a task: its model, its batches, and how a typed text is read.
+
+Shapes: B sentences, T words of the longest, S sentences of a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from attnviz.tokens import NO_ID, Tokens, repair
+from attnviz.toy.language.config import TokenConfig
+from attnviz.training.plan import TAGGED
+from attnviz.training.settings import TrainingSettings
+from attnviz.training.tagged.files import FILL, UNKNOWN, TaggedFiles, TaggedPart
+from attnviz.training.tasks.reading import Part, tokens_of
+from attnviz.training.tasks.task import IGNORED, Batch, Task
+
+WATCHED = 256
+"""Test sentences that are evaluated while a training runs"""
+AT_ONCE = 64
+"""Test sentences that a whole evaluation runs at once"""
+DROPPED = 0.5
+"""The share of the words that stand once in the training file that a batch has as unknown words, so that the model
+learns what to say of these (Lample et al. 2016, "Neural Architectures for Named Entity Recognition", section 4.2)"""
+LONGEST_EXAMPLE = 80
+"""Characters of a sentence that is offered as an example, if there is such a short one"""
+_ENDS = re.compile(r"([^\w\s]*)(.*?)([^\w\s]*)", re.DOTALL)
+
+
+class TaggedWords(Task):
+    """The task as a trained model knows it: its words and tags, without the files."""
+
+    name, title = TAGGED, "Tagging: your files"
+    explanation = (
+        "For each word of a sentence, its tag is to be said, as your training file has it. Accuracy is the share of "
+        "the test file's words whose tag is right; the baseline says each word's most frequent tag."
+    )
+    expected = "Which head looks at what depends on your sentences: no pattern is known in advance."
+    patterns = ()
+    control = "Without a layer it sees each word alone, so it can do little better than each word's most frequent tag."
+
+    def __init__(self, labels: Sequence[str], tags: Sequence[str], longest: int, examples: Sequence[str] = ()) -> None:
+        """Take the vocabulary, what each logit stands for, the most words of a sentence, and texts to begin with."""
+        self.labels, self.tags, self.longest = tuple(labels), tuple(tags), longest
+        self.examples = tuple(examples) or (" ".join(self.labels[UNKNOWN + 1 : UNKNOWN + 7]),)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The tags."""
+        return self.tags
+
+    @property
+    def model(self) -> TokenConfig:
+        """An encoder of one layer with four heads."""
+        return TokenConfig(
+            len(self.labels), self.longest, "encoder", layers=1, heads=4, width=32, outputs=len(self.tags), padding=FILL
+        )
+
+    @property
+    def control_model(self) -> TokenConfig:
+        """Embeddings and the output layer alone."""
+        return replace(self.model, layers=0)
+
+    @property
+    def training(self) -> TrainingSettings:
+        """Those of the generated sentences."""
+        return TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the words of a text; one that is not in the vocabulary is marked, and has the id of an unknown word.
+
+        Words stand between spaces, as in a file. Of one that is not known, punctuation at its ends is cut off.
+        """
+        known = set(self.labels)
+        parts = [part for match in re.finditer(r"\S+", repair(text)) for part in _cut(match, known)]
+        kept = parts[: self.longest]
+        found = tokens_of(text, kept, self.labels, dropped=len(parts) - len(kept))
+        return replace(found, ids=tuple(UNKNOWN if one == NO_ID else one for one in found.ids)), None
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Refuse: there are no files.
+
+        Raises:
+            ValueError: always.
+        """
+        del size, generator
+        raise ValueError("A model that learned from files can't be trained or measured without them.")
+
+    def batch(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw sentences of the training file: none of the test file's are among them, unless they stand in both."""
+        return self.draw(size, generator)
+
+    def held_out(self) -> Batch:
+        """Return sentences of the test file."""
+        return self.draw(0, torch.Generator())
+
+
+def _cut(match: re.Match[str], known: set[str]) -> list[Part]:
+    """Return a word, and what is cut off its ends."""
+    start, found = match.start(), _ENDS.fullmatch(match.group())
+    if match.group() in known or found is None:
+        return [(match.group(), *match.span())]
+    before, word, after = found.groups()
+    pieces = [*before, *([word] if word else []), *after]
+    parts = []
+    for piece in pieces:
+        parts.append((piece, start, start + len(piece)))
+        start += len(piece)
+    return parts
+
+
+class TaggedSentences(TaggedWords):
+    """The task with the files: what a model is trained and tested on."""
+
+    data: TaggedFiles
+
+    def __init__(self, data: TaggedFiles) -> None:
+        """Take both files."""
+        super().__init__(data.labels, data.tags, data.longest, [example_of(data)])
+        self.data = data
+
+    @cached_property
+    def _train(self) -> _Sentences:
+        return _Sentences(self.data.train)
+
+    @cached_property
+    def _test(self) -> _Sentences:
+        return _Sentences(self.data.test)
+
+    @cached_property
+    def _once(self) -> Tensor:
+        """Which tokens stand in the training file once, (V,)."""
+        return torch.bincount(self._train.words, minlength=len(self.labels)) == 1
+
+    @property
+    def has_rare_words(self) -> bool:
+        """Whether a word stands only once in the training file: from these a model learns what unknown words are."""
+        return bool(self._once.any())
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw sentences of the training file; some words that stand in it once are unknown words here."""
+        drawn = self._train.batch(torch.randint(len(self._train), (size,), generator=generator))
+        dropped = self._once[drawn.ids] & (torch.rand(drawn.ids.shape, generator=generator) < DROPPED)
+        return Batch(drawn.ids.masked_fill(dropped, UNKNOWN), drawn.targets)
+
+    def held_out(self) -> Batch:
+        """Return up to `WATCHED` sentences of the test file, evenly spread."""
+        count = len(self._test)
+        return self._test.batch(torch.linspace(0, count - 1, min(WATCHED, count)).long().unique())
+
+    def tested(self) -> Iterator[Batch]:
+        """Yield all sentences of the test file, the shortest first."""
+        for rows in self._test.lengths.argsort(stable=True).split(AT_ONCE):
+            yield self._test.batch(rows)
+
+
+class _Sentences:
+    """The sentences of a file as tensors."""
+
+    def __init__(self, part: TaggedPart) -> None:
+        self.words, self.tags, self.lengths = (
+            torch.from_numpy(one.astype("int64")) for one in (part.words, part.tags, part.lengths)
+        )
+        self.starts = self.lengths.cumsum(0) - self.lengths
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def batch(self, rows: Tensor) -> Batch:
+        """Return some sentences, (B,), as rows (B, T), filled up to the longest; what fills them counts nothing."""
+        starts, lengths = self.starts[rows, None], self.lengths[rows, None]  # (B, 1)
+        places = torch.arange(int(lengths.max()))
+        beyond = places >= lengths
+        cells = (starts + places).clamp(max=len(self.words) - 1)
+        return Batch(self.words[cells].masked_fill(beyond, FILL), self.tags[cells].masked_fill(beyond, IGNORED))
+
+
+def example_of(files: TaggedFiles) -> str:
+    """Return the first sentence of the test file that is short, of 3 words or more, and has no unknown word.
+
+    If there is none, the known words of its first sentence that has some, as many as fit.
+    """
+    first, labels, start = "", files.labels, 0
+    for length in files.test.lengths.tolist():
+        ids = files.test.words[start : start + length].tolist()
+        start += length
+        text = " ".join(labels[one] for one in ids if one != UNKNOWN)
+        if length > 2 and UNKNOWN not in ids and len(text) <= LONGEST_EXAMPLE:
+            return text
+        cut = text[: LONGEST_EXAMPLE + 1].rpartition(" ")[0]  # a word has at most 60 characters
+        first = first or (text if len(text) <= LONGEST_EXAMPLE else cut)
+    return first or labels[UNKNOWN + 1]

@@ -1,0 +1,130 @@
+"""The sentences to tag: generated ones, or a user's two files, which stay in the session. No link holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from attnviz.formatting import counted, number, quoted
+from attnviz.settings import settings
+from attnviz.training.tagged.files import made_of
+from attnviz.training.tagged.reading import MOST_BYTES, TaggedError, read_tagged
+from attnviz.training.tagged.task import WATCHED, TaggedSentences
+from attnviz.ui.plain import plain
+from attnviz.ui.tokens.own_text import source_choice, source_of
+
+SOURCES = {"built_in": "Generated", "own": "Your files"}
+FILES = {"training": "Training file", "test": "Test file"}
+"""Both files, with titles"""
+EXAMPLE = "she\tPRON\nplans\tVERB\n.\tPUNCT\n\nher\tDET\nplans\tNOUN\nwork\tVERB"
+FORMAT = "UTF-8: a word and its tag a line, a tab or spaces between them, a blank line between sentences. For example:"
+NO_LINK = "The files stay in this session. They are in no link: a link opens the generated sentences."
+_NAME = "tagged"
+_GIVEN, _REFUSED, _MADE = (f"{_NAME}_{name}" for name in ("given", "refused", "made"))
+
+
+def own_sentences() -> TaggedSentences | None:
+    """Return the visitor's files as a task; None if generated sentences are chosen, or a file is missing or refused."""
+    made: TaggedSentences | None = st.session_state.get(_MADE)
+    return made if source_of(_NAME) == "own" else None
+
+
+def sentences_choice(on_change: Callable[[], None]) -> None:
+    """Show the choice of the sentences and the fields for the files, where files may be uploaded.
+
+    Args:
+        on_change: is called when there are other sentences.
+    """
+    if not settings().uploads or source_choice(_NAME, "Sentences", SOURCES, on_change) != "own":
+        return
+    task = own_sentences()
+    with st.expander("Training and test file", expanded=task is None):
+        _fields(on_change)
+        for line in () if task is None else facts_of(task):
+            st.caption(plain(line))
+    if refused := st.session_state.get(_REFUSED):
+        st.error(plain(refused))
+    st.caption("Until both files are there, the generated sentences are shown." if task is None else _counts(task))
+
+
+def _fields(on_change: Callable[[], None]) -> None:
+    """Show the fields for the files, and what they are to look like."""
+    most = min(MOST_BYTES // 2**20, settings().largest_upload)
+    for which, title in FILES.items():
+        st.file_uploader(
+            f"{title} (text, up to {most} MB)", key=f"{_NAME}_{which}", max_upload_size=most, on_change=_take,
+            args=(which, on_change),
+        )  # fmt: skip
+    st.caption(FORMAT)
+    st.code(EXAMPLE, language=None)
+    st.caption(NO_LINK)
+
+
+def _counts(task: TaggedSentences) -> str:
+    """Return what is known of the files in short; `facts_of` says it in sentences."""
+    files = task.data
+    sizes = (
+        f"{name}: {counted(len(part.lengths), 'sentence')}, {counted(len(part.words), 'word')}"
+        for name, part in (("Training", files.train), ("Test", files.test))
+    )
+    train, test = sizes
+    return (
+        f"{train}, {len(files.tags)} tags. {test}, {_percent(files.unknown, len(files.test.words))} unknown. "
+        f"Baseline: {_percent(files.baseline.right, files.baseline.total)} right. No link holds the files."
+    )
+
+
+def _percent(part: int, of: int) -> str:
+    return f"{number(100 * part / of, 1)} %"
+
+
+def facts_of(task: TaggedSentences) -> Iterator[str]:
+    """Yield what is known of the files before a training, in sentences."""
+    files = task.data
+    train, test, usual = files.train, files.test, files.baseline
+    yield (
+        f"Training file {quoted(train.name)}: {counted(len(train.lengths), 'sentence')}, "
+        f"{counted(len(train.words), 'word')}, {len(files.words):,} different; {len(files.tags)} tags."
+    )
+    unknown = _percent(files.unknown, len(test.words))
+    yield (
+        f"Test file {quoted(test.name)}: {counted(len(test.lengths), 'sentence')}, {counted(len(test.words), 'word')}; "
+        f"{unknown} of these are unknown, as the training file lacks them. {_seen(files.seen)}"
+    )
+    right = _percent(usual.right, usual.total)
+    yield (
+        f"Baseline: {right} of the test file's words have the tag that is the word's most frequent one in the "
+        "training file, or of an unknown word the most frequent tag of all."
+    )
+    if files.unknown and not task.has_rare_words:
+        yield "No word stands only once in the training file, so a model learns nothing about unknown words."
+    if len(test.lengths) > WATCHED:
+        yield (
+            f"While a model trains, and without one of its heads, {WATCHED} test sentences are measured, evenly spread "
+            "over the file; at the end all of them."
+        )
+
+
+def _seen(count: int) -> str:
+    if not count:
+        return "None of the sentences stands in the training file."
+    return f"{counted(count, 'sentence')} of it {'stands' if count == 1 else 'stand'} in the training file too."
+
+
+def _take(which: str, on_change: Callable[[], None]) -> None:
+    """Keep an uploaded file, and read both; keep the reason why one is refused."""
+    file = st.session_state.get(f"{_NAME}_{which}")
+    given: dict[str, tuple[str, bytes]] = dict(st.session_state.get(_GIVEN, {}))
+    given.pop(which, None)
+    if isinstance(file, UploadedFile):  # else it was removed, or the server does not have it
+        given[which] = file.name, file.read(MOST_BYTES + 1)
+    st.session_state[_GIVEN], st.session_state[_MADE], st.session_state[_REFUSED] = given, None, ""
+    on_change()
+    try:
+        read = {name: read_tagged(data, name, title) for name, (title, data) in given.items() if name in FILES}
+        if len(read) == len(FILES):
+            st.session_state[_MADE] = TaggedSentences(made_of(*(read[name] for name in FILES)))
+    except TaggedError as why:
+        st.session_state[_REFUSED] = str(why)

@@ -1,0 +1,191 @@
+"""A training file and a test file as numbers, the baseline, the batches, and what a model has right."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import chain
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from attnviz.training.evaluation import Evaluator, evaluate_whole, heads_of
+from attnviz.training.jobs.limits import Limits
+from attnviz.training.jobs.run import read_data
+from attnviz.training.plan import TAGGED, Plan, build, subject_of, task_of
+from attnviz.training.tagged.files import FILL, UNKNOWN, tagged_files
+from attnviz.training.tagged.task import TaggedSentences, TaggedWords
+from attnviz.training.tasks.task import IGNORED, known
+
+TRAIN = [
+    [("her", "PRON"), ("plans", "NOUN"), ("work", "VERB")],
+    [("she", "PRON"), ("plans", "VERB")],
+    [("the", "DET"), ("plans", "NOUN"), ("fail", "VERB"), ("her", "PRON")],
+    [("she", "PRON"), ("work", "VERB"), ("her", "DET"), ("work", "NOUN"), ("plans", "NOUN"), ("her", "PRON")],
+]
+TEST = [
+    [("she", "PRON"), ("plans", "VERB")],
+    [("zebras", "NOUN"), ("work", "VERB"), ("the", "DET"), ("plans", "NOUN")],
+    [("She", "PRON"), ("fail", "VERB")],
+    [("she", "PRON"), ("plans", "VERB")],
+]
+
+
+def written(sentences: list[list[tuple[str, str]]]) -> bytes:
+    return "\n\n".join("\n".join(f"{word}\t{tag}" for word, tag in one) for one in sentences).encode()
+
+
+FILES = tagged_files(written(TRAIN), written(TEST), ("train.txt", "test.txt"))
+TASK = TaggedSentences(FILES)
+
+
+def test_the_vocabulary_is_that_of_the_training_file() -> None:
+    assert FILES.words == ("fail", "her", "plans", "she", "the", "work")
+    assert FILES.tags == ("DET", "NOUN", "PRON", "VERB")
+    assert FILES.labels[:2] == ("<no word>", "<unknown word>")
+    assert (len(FILES.train.lengths), len(FILES.train.words), FILES.longest) == (4, 15, 6)
+    ids = FILES.test.words.tolist()
+    assert [FILES.labels[one] for one in ids] == [
+        word if word in FILES.words else "<unknown word>" for word, _ in chain(*TEST)
+    ]
+    assert [FILES.tags[one] for one in FILES.test.tags] == [tag for _, tag in chain(*TEST)]
+    assert FILES.unknown == 2  # zebras, She
+    assert FILES.seen == 2  # "she plans", twice
+
+
+def test_the_baseline_is_that_of_a_counter() -> None:
+    tags: dict[str, Counter[str]] = defaultdict(Counter)
+    for word, tag in chain(*TRAIN):
+        tags[word][tag] += 1
+    usual = Counter(tag for _, tag in chain(*TRAIN)).most_common(1)[0][0]
+    right = [tag == (tags[word].most_common(1)[0][0] if word in tags else usual) for word, tag in chain(*TEST)]
+    assert (FILES.baseline.right, FILES.baseline.total) == (sum(right), len(right))
+    # By hand: she PRON, plans NOUN (wrong); zebras PRON (wrong), work VERB, the DET, plans NOUN; She PRON, fail VERB;
+    # and the first sentence again.
+    assert (FILES.baseline.right, FILES.baseline.total) == (7, 10)
+    assert usual == "PRON"
+    assert FILES.tags[FILES.baseline.tags[UNKNOWN]] == "PRON"
+
+
+def test_the_first_of_equally_frequent_tags_is_the_baselines() -> None:
+    files = tagged_files(b"a Y\na X\nb Y\nb X\n", b"a X\nc X\nb Y\n")
+    assert files.baseline.tags.tolist() == [0, 0, 0, 0]
+    assert files.baseline.right == 2
+
+
+def test_numbers_survive_a_pipe() -> None:
+    other = read_data(Plan(TAGGED, TASK.model, TASK.training), FILES.to_bytes())
+    assert (other.words, other.tags, other.seen, other.digest) == (  # type: ignore[union-attr]
+        FILES.words, FILES.tags, FILES.seen, FILES.digest,
+    )  # fmt: skip
+    for name in ("words", "tags", "lengths"):
+        np.testing.assert_array_equal(getattr(other.test, name), getattr(FILES.test, name))  # type: ignore[union-attr]
+    assert other.test.name == "test.txt"  # type: ignore[union-attr]
+
+
+def as_rows(sentences: list[list[tuple[str, str]]]) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
+    return {
+        (
+            tuple(FILES.labels.index(word) if word in FILES.words else UNKNOWN for word, _ in one),
+            tuple(FILES.tags.index(tag) for _, tag in one),
+        )
+        for one in sentences
+    }
+
+
+def test_a_batch_has_sentences_of_the_training_file() -> None:
+    drawn = TASK.batch(300, torch.Generator().manual_seed(0))
+    once = {FILES.labels.index(word) for word in ("the", "fail")}
+    found, dropped = set(), 0
+    for ids, targets in zip(drawn.ids.tolist(), drawn.targets.tolist(), strict=True):
+        length = len(ids) - ids.count(FILL)
+        assert targets[length:] == [IGNORED] * (len(ids) - length)
+        tags = tuple(targets[:length])
+        same = next(row for row in as_rows(TRAIN) if row[1] == tags)
+        for one, whole in zip(ids[:length], same[0], strict=True):
+            assert one == whole or (one == UNKNOWN and whole in once)
+            dropped += one == UNKNOWN
+        found.add(tags)
+    assert len(found) == 4
+    assert 40 < dropped < 110  # half of two words of one sentence in four
+    again = TASK.batch(300, torch.Generator().manual_seed(0))
+    assert torch.equal(again.ids, drawn.ids)
+
+
+def test_what_is_held_out_is_the_test_file() -> None:
+    held = TASK.held_out()
+    rows = {
+        (tuple(one for one in ids if one != FILL), tuple(one for one in targets if one != IGNORED))
+        for ids, targets in zip(held.ids.tolist(), held.targets.tolist(), strict=True)
+    }
+    assert rows == as_rows(TEST)
+    assert sum(len(one) for one in TASK.tested()) == len(held) == 4
+
+
+def test_accuracy_and_loss_are_torchs_word_by_word() -> None:
+    model = build(TASK.model, 3).eval()
+    losses, right = [], []
+    for sentence in TEST:
+        ids = torch.tensor([[FILES.labels.index(word) if word in FILES.words else UNKNOWN for word, _ in sentence]])
+        targets = torch.tensor([FILES.tags.index(tag) for _, tag in sentence])
+        with torch.no_grad():
+            logits = model(ids)[0]
+        losses += functional.cross_entropy(logits, targets, reduction="none").tolist()
+        right += (logits.argmax(-1) == targets).tolist()
+    found = evaluate_whole(model, TASK)
+    assert found.accuracy == pytest.approx(sum(right) / 10)
+    assert found.loss == pytest.approx(sum(losses) / 10, rel=1e-5)
+    while_it_runs = Evaluator(TASK, 64).evaluate(model)
+    assert while_it_runs["accuracy"] == pytest.approx(found.accuracy)
+    assert while_it_runs["loss"] == pytest.approx(found.loss, rel=1e-5)
+    assert heads_of(model, TASK) == {}
+
+
+def test_a_model_learns_what_the_baseline_can_not() -> None:
+    plan = Plan(TAGGED, TASK.model, TASK.training)
+    subject = subject_of(plan, FILES)
+    model = build(plan.model, 0)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(60):
+        drawn = subject.batch(32, generator)
+        loss = functional.cross_entropy(model(drawn.ids).flatten(0, 1), drawn.targets.flatten())
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+    assert evaluate_whole(model, subject).accuracy > FILES.baseline.accuracy
+
+
+def test_a_plan_that_does_not_fit_its_files_is_refused() -> None:
+    plan = Plan(TAGGED, TASK.model, TASK.training)
+    Limits().check(plan, FILES)
+    assert isinstance(task_of(plan, FILES), TaggedSentences)
+    with pytest.raises(ValueError, match="A training file and a test file"):
+        Limits().check(plan)
+    with pytest.raises(ValueError, match="A training file and a test file"):
+        Limits().check(Plan("tagging", TASK.model, TASK.training), FILES)
+    other = tagged_files(b"a X\nb Y", b"a X")
+    with pytest.raises(ValueError, match="is not for files with 4, 2 and 2"):
+        subject_of(plan, other)
+
+
+def test_a_typed_text_is_read_as_a_file_is() -> None:
+    tokens, _ = TASK.read("she plans, zebras (plans)! don't")
+    assert tokens.pieces == ("she", "plans", ",", "zebras", "(", "plans")
+    assert tokens.dropped == 3
+    assert tokens.ids[:2] == (FILES.labels.index("she"), FILES.labels.index("plans"))
+    assert tokens.ids[2:5] == (UNKNOWN,) * 3
+    assert tokens.unknown == (False, False, True, True, True, False)
+    assert known(tokens) == list(tokens.ids)  # the model reads an unknown word as one
+    assert [tokens.text[start:end] for start, end in tokens.offsets] == list(tokens.pieces)
+    assert TASK.read("")[0].ids == ()
+    assert TASK.examples == ("she plans",)  # the only sentence of three words or more has an unknown one
+
+
+def test_words_alone_read_but_have_no_sentences() -> None:
+    words = TaggedWords(FILES.labels, FILES.tags, 5)
+    assert words.read("she plans")[0] == TASK.read("she plans")[0]
+    assert words.examples == ("fail her plans she the work",)
+    with pytest.raises(ValueError, match="without them"):
+        words.held_out()
