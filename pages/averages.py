@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.serving.work.lock import page_lock
+from attnviz.runtime.lock import page_lock
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.averages.view import show_ways

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.serving.work.lock import page_lock
+from attnviz.runtime.lock import page_lock
 from attnviz.ui import shell, state
 from attnviz.ui.bert.files import EXPORTS
 from attnviz.ui.waiting import has_changed, starting

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.serving.work.lock import page_lock
+from attnviz.runtime.lock import page_lock
 from attnviz.sources.shown import of_model
 from attnviz.sources.trained import EVERY_MODEL
 from attnviz.tokens import NoTokensError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.serving.work.lock import page_lock
+from attnviz.runtime.lock import page_lock
 from attnviz.sources.transformer import SOURCES, ShownPart
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state

@@ -19,16 +19,16 @@ from starlette.routing import Route
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from attnviz.components.walk import PLOTLY_PATH
-from attnviz.serving.http import arrays, modules
-from attnviz.serving.http.exports import Exports
-from attnviz.serving.http.headers import SafeHeaders
-from attnviz.serving.http.limits import Limits
-from attnviz.serving.http.messages import CheckedMessages
-from attnviz.serving.http.metrics import MEDIA_TYPE, metrics
-from attnviz.serving.http.origins import SameOrigin
-from attnviz.serving.http.traffic import traffic
-from attnviz.serving.http.uploads import Uploads
+from attnviz.runtime.traffic import traffic
+from attnviz.serving import arrays, modules
+from attnviz.serving.exports import Exports
+from attnviz.serving.headers import SafeHeaders
+from attnviz.serving.limits import Limits
+from attnviz.serving.messages import CheckedMessages
+from attnviz.serving.metrics import MEDIA_TYPE, metrics
+from attnviz.serving.origins import SameOrigin
 from attnviz.serving.preload import Preload, PreloadTrigger
+from attnviz.serving.uploads import Uploads
 from attnviz.settings import SettingsError, settings
 
 COLLECTED = 10_000, 10, 10

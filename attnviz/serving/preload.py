@@ -9,9 +9,9 @@ import threading
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from attnviz.links.pages import PAGES
-from attnviz.serving.http.arrays import PATH as ARRAYS
-from attnviz.serving.http.modules import make_all
-from attnviz.serving.work.pool import limit_openmp, limit_threads
+from attnviz.runtime.pool import limit_openmp, limit_threads
+from attnviz.serving.arrays import PATH as ARRAYS
+from attnviz.serving.modules import make_all
 from attnviz.settings import settings
 
 DELAY = 5.0

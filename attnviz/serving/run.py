@@ -38,8 +38,8 @@ def serve(host: str, port: int) -> None:
     from streamlit import config
 
     from attnviz.serving.app import ROUTES, middleware, warm_up
-    from attnviz.serving.http.messages import MESSAGE
     from attnviz.serving.logs import keep_texts_out
+    from attnviz.serving.messages import MESSAGE
     from attnviz.ui import FRAME
 
     keep_texts_out()

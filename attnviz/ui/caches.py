@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from cachetools import LRUCache, TTLCache, cached
 
 from attnviz import trained
-from attnviz.serving.work.cache import SingleFlightCache, Sized
-from attnviz.serving.work.pool import limit_threads, worker_pool
+from attnviz.runtime.cache import SingleFlightCache, Sized
+from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.settings import settings
 from attnviz.ui.waiting import queue_note
 

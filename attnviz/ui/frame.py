@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.links.pages import PAGES
-from attnviz.serving.work.lock import page_lock
+from attnviz.runtime.lock import page_lock
 
 st.set_page_config(page_icon="🔎", layout="wide")
 page = st.navigation(

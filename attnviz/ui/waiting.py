@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attnviz.serving.http.traffic import traffic
-from attnviz.serving.work.pool import place_in_queue
+from attnviz.runtime.pool import place_in_queue
+from attnviz.runtime.traffic import traffic
 
 _started: set[str] = set()
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load
 
-from attnviz.serving.work.arrays import array_store
+from attnviz.runtime.arrays import array_store
 
 Arrays = dict[str, np.ndarray]
 

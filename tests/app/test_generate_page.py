@@ -14,7 +14,7 @@ from safetensors.torch import load as load_file
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.training import training_jobs
 from attnviz.tokens import CharVocab
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.shipped import FOLDER, keep

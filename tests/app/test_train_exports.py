@@ -19,7 +19,7 @@ from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
 
 from attnviz.components.packing import unpack
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained.shipped import keep

@@ -13,7 +13,7 @@ from safetensors.torch import save
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.training import training_jobs
 from attnviz.trained import recorded, shipped
 from attnviz.training.jobs.weights import model_of
 from tests.app.pages import boxes, go_to_page, open_page, payload

@@ -13,8 +13,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from attnviz.serving.work.arrays import NotOfferedError
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.arrays import NotOfferedError
+from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.config import BigramConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import attentions

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.serving.work.arrays import NotOfferedError
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.arrays import NotOfferedError
+from attnviz.runtime.training import training_jobs
 from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS

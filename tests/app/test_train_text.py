@@ -14,8 +14,8 @@ from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
-from attnviz.serving.work.arrays import NotOfferedError, array_store
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.arrays import NotOfferedError, array_store
+from attnviz.runtime.training import training_jobs
 from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.loop import Trainer

@@ -232,7 +232,7 @@ def test_a_large_model_is_offered_in_small_documents() -> None:
     at = opened(text=text, depth="12", heads="8", width="128", architecture="decoder", part="weights")
     header, _ = payload(at, "walk")
     assert len(header["documents"]) == 12
-    from attnviz.serving.work.arrays import array_store
+    from attnviz.runtime.arrays import array_store
 
     file = array_store().request(header["documents"][0]).result(120).decompressed()
     assert len(file) < 2_500_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from safetensors.numpy import load
 
-from attnviz.serving.work.arrays import array_store
+from attnviz.runtime.arrays import array_store
 
 
 def moment(digest: str, step: int) -> dict[str, np.ndarray]:

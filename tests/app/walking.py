@@ -11,7 +11,7 @@ from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
 
 from attnviz.document import Document, read
-from attnviz.serving.work.arrays import array_store
+from attnviz.runtime.arrays import array_store
 from tests.app.pages import payload
 from tests.pictures import board_picture_of
 

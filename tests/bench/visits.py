@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Error, Page, Response, WebSocket
 
-from attnviz.serving.http.arrays import PATH as ARRAYS
+from attnviz.serving.arrays import PATH as ARRAYS
 from tests.bench import bertviz_views as bertviz
 from tests.bench import explorer
 from tests.bench.limits import BrokeError, limited, megabytes

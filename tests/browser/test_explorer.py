@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 
-from attnviz.serving.http.arrays import PATH as ARRAYS
+from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.attention import Model
 from tests.browser.apps.explored import HALF_A_STEP, Explore, Explored
 from tests.browser.apps.operands import HOSTILE

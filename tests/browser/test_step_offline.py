@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
-from attnviz.serving.http.arrays import PATH as ARRAYS
+from attnviz.serving.arrays import PATH as ARRAYS
 from attnviz.steps import STEPS
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, matrix

@@ -16,7 +16,7 @@ from safetensors.numpy import load
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from attnviz.components.packing import unpack
-from attnviz.serving.http.arrays import PATH
+from attnviz.serving.arrays import PATH
 from tests.browser.server import Server
 from tests.safety.client import Visitor
 from tests.safety.server import SECRET, status

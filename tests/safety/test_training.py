@@ -15,7 +15,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from attnviz.components.packing import unpack
 from attnviz.links.pages import PAGES
-from attnviz.serving.http.arrays import PATH
+from attnviz.serving.arrays import PATH
 from tests.browser.server import Server
 from tests.safety.client import Shown, Visitor
 from tests.safety.hostile import EVENTS_ID

@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.types import Message, Receive, Scope, Send
 
-from attnviz.serving.http.uploads import AT_ONCE, PATH, Uploads
+from attnviz.serving.uploads import AT_ONCE, PATH, Uploads
 from tests.threads import run_in_thread
 
 SCOPE = {"type": "http", "method": "PUT", "path": f"{PATH}session/file", "headers": []}

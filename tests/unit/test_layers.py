@@ -38,9 +38,8 @@ LEVELS = (
     ("attnviz.lessons", "attnviz.heads"),
     ("attnviz.export", "attnviz.components"),
     ("attnviz.notebook",),
-    ("attnviz.ready", "attnviz.serving.logs"),
-    ("attnviz.serving.work",),
-    ("attnviz.serving.http",),
+    ("attnviz.ready",),
+    ("attnviz.runtime",),  # what all sessions of a process share
     ("attnviz.ui",),  # what pages share
     (
         "attnviz.ui.averages",
@@ -52,12 +51,12 @@ LEVELS = (
         "attnviz.ui.train",
         "attnviz.ui.transformer",
     ),
-    ("attnviz.serving",),  # what is left of it: the app and how it is started
+    ("attnviz.serving",),  # the server: what it accepts, and how it is started
     ("pages", "attnviz.cli"),
     ("app", "attnviz.__init__", "attnviz.__main__"),
 )
 """A part imports parts of lower levels and itself, nothing else."""
-STREAMLIT = ("app", "pages", "attnviz.ui", "attnviz.components", "attnviz.serving")
+STREAMLIT = ("app", "pages", "attnviz.ui", "attnviz.components", "attnviz.runtime", "attnviz.serving")
 PLOTLY = ("attnviz.figures",)
 MOST_PAGE = 60
 
@@ -114,9 +113,9 @@ def test_imports_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert set(imported(file)) == names
     both = ["attnviz.pretrained", "attnviz.pretrained.g"]
     assert upward(file) == [f"attnviz.toy.some imports {name}" for name in both]
-    assert place("attnviz.serving.work.pool") == (13, "attnviz.serving.work")
-    assert place("attnviz.ui.heads.state") == (16, "attnviz.ui.heads")
-    assert place("attnviz.serving.app") == (17, "attnviz.serving")
+    assert place("attnviz.runtime.pool") == (13, "attnviz.runtime")
+    assert place("attnviz.ui.heads.state") == (15, "attnviz.ui.heads")
+    assert place("attnviz.serving.app") == (16, "attnviz.serving")
 
 
 def test_arrows_point_one_way() -> None:

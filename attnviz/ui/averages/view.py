@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from attnviz.links.pages import PAGES
-from attnviz.serving.work.arrays import array_store
+from attnviz.runtime.arrays import array_store
 from attnviz.sources.toy import averages_of
 from attnviz.tokens import CharVocab, NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED

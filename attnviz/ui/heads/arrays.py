@@ -9,7 +9,7 @@ from typing import Any
 from attnviz.heads.files import Part, list_files, write_part
 from attnviz.measures.survey import Survey, survey_name
 from attnviz.pretrained import ModelError
-from attnviz.serving.work.arrays import NotOfferedError, array_store
+from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.tokens import NoTokensError
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace

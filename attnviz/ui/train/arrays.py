@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from attnviz.heads.files import encode
-from attnviz.serving.work.arrays import NotOfferedError, array_store
+from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.tokens import NO_ID, Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel

@@ -12,7 +12,7 @@ import streamlit as st
 from attnviz.components.registration import position
 from attnviz.links.link import KEYS
 from attnviz.links.train import RECORDED
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.ui import state
 from attnviz.ui.train.plans import is_of, plan_of, settings_of, task_of

@@ -11,8 +11,8 @@ from attnviz.export.code.training import training_script
 from attnviz.links.link import KEYS, write_link
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import ModelError
-from attnviz.serving.work.cache import SingleFlightCache
-from attnviz.serving.work.pool import worker_pool
+from attnviz.runtime.cache import SingleFlightCache
+from attnviz.runtime.pool import worker_pool
 from attnviz.trace.model import places
 from attnviz.trained.model import TrainedModel
 from attnviz.trained.shipped import keep

@@ -12,8 +12,8 @@ from torch import nn
 
 from attnviz.formatting import counted
 from attnviz.links.train import RECORDED
-from attnviz.serving.work.arrays import NotOfferedError
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.arrays import NotOfferedError
+from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.trained.recorded import of_task

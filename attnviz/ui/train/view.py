@@ -8,7 +8,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.components.training import training
-from attnviz.serving.work.training import keep, training_jobs
+from attnviz.runtime.training import keep, training_jobs
 from attnviz.training.plan import Plan
 from attnviz.training.tasks.task import Task
 from attnviz.ui import shell, state

@@ -7,7 +7,7 @@ import secrets
 
 import streamlit as st
 
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.training import training_jobs
 
 _VISITOR = "train_visitor"
 _NAME = re.compile(r"[\w-]{22}", re.ASCII)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attnviz.pretrained import BUILT_IN
-from attnviz.serving.work.arrays import PART, NotOfferedError, UnmakeableError, array_store
+from attnviz.runtime.arrays import PART, NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import Shown
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.ui import caches

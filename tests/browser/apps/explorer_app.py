@@ -12,7 +12,7 @@ from safetensors.numpy import save
 from attnviz.components.registration import mount
 from attnviz.components.updates import acknowledged, update_handler
 from attnviz.measures.thumbnails import thumbnails
-from attnviz.serving.work.arrays import array_store
+from attnviz.runtime.arrays import array_store
 from tests.browser.apps.attention import MEASURES, Model
 
 st.set_page_config(layout="wide")

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from attnviz.runtime.pool import Task, worker_pool
 from attnviz.serving.app import ROUTES, middleware, warm_up
-from attnviz.serving.work.pool import Task, worker_pool
 from attnviz.ui import FRAME
 
 freed = Event()

@@ -13,16 +13,16 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from attnviz.serving.http.arrays import PATH, Arrays
-from attnviz.serving.http.limits import Limits
-from attnviz.serving.http.traffic import ARRAY_TOKEN_BYTES, Traffic
-from attnviz.serving.work.arrays import ArrayStore, NotOfferedError, UnmakeableError
-from attnviz.serving.work.cache import SingleFlightCache, cache_usage
-from attnviz.serving.work.pool import Task, WorkerPool
+from attnviz.runtime.arrays import ArrayStore, NotOfferedError, UnmakeableError
+from attnviz.runtime.cache import SingleFlightCache, cache_usage
+from attnviz.runtime.pool import Task, WorkerPool
+from attnviz.runtime.traffic import ARRAY_TOKEN_BYTES, Traffic
+from attnviz.serving.arrays import PATH, Arrays
+from attnviz.serving.limits import Limits
 from attnviz.settings import PUBLIC
 from tests.threads import run_in_thread
 from tests.unit.serving.test_limits import Clock, Inner, ask
-from tests.unit.serving.test_work import Result, until
+from tests.unit.runtime.test_work import Result, until
 
 
 class Making:
@@ -242,7 +242,7 @@ def test_why_something_can_not_be_made_is_the_answer(monkeypatch: pytest.MonkeyP
 
     offered = store()
     digest = offered.offer(("key",), make)
-    monkeypatch.setattr("attnviz.serving.http.arrays.array_store", lambda: offered)
+    monkeypatch.setattr("attnviz.serving.arrays.array_store", lambda: offered)
     client = TestClient(Arrays(Starlette()))
     answer = client.get(f"{PATH}{digest}")
     assert (answer.status_code, answer.text) == (422, "The text has too many tokens.")

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.types import Message
 
 from attnviz.components.export_view import PATHS
-from attnviz.serving.http.exports import AT_ONCE, MAX_BYTES, MAX_LETTERS, Exports
+from attnviz.serving.exports import AT_ONCE, MAX_BYTES, MAX_LETTERS, Exports
 from tests.threads import run_in_thread
 from tests.unit.export.test_recording import recorded, words, written
 

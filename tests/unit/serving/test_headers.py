@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from attnviz.serving.http.headers import REPLICA_COOKIE, SafeHeaders, content_policy, safe_headers
+from attnviz.serving.headers import REPLICA_COOKIE, SafeHeaders, content_policy, safe_headers
 from tests.threads import run_in_thread
 
 

@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from attnviz.serving.http.limits import Limits
-from attnviz.serving.http.metrics import metrics
-from attnviz.serving.http.traffic import ADDRESSES, CONNECT_TIME, TOKEN_BYTES, Buckets, Traffic
-from attnviz.serving.work.arrays import array_store
-from attnviz.serving.work.cache import SingleFlightCache
-from attnviz.serving.work.pool import Task, WorkerPool
+from attnviz.runtime.arrays import array_store
+from attnviz.runtime.cache import SingleFlightCache
+from attnviz.runtime.pool import Task, WorkerPool
+from attnviz.runtime.traffic import ADDRESSES, CONNECT_TIME, TOKEN_BYTES, Buckets, Traffic
+from attnviz.serving.limits import Limits
+from attnviz.serving.metrics import metrics
 from attnviz.settings import PUBLIC, Settings
 from tests.threads import run_in_thread
-from tests.unit.serving.test_work import Result, Work, until
+from tests.unit.runtime.test_work import Result, Work, until
 
 
 class Clock:
@@ -250,7 +250,7 @@ def test_a_large_message_is_delayed_by_its_size(monkeypatch: pytest.MonkeyPatch)
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("attnviz.serving.http.limits.asyncio.sleep", sleep)
+    monkeypatch.setattr("attnviz.serving.limits.asyncio.sleep", sleep)
     run_in_thread(app({"type": "websocket", "path": "/_stcore/stream", "headers": []}, receive, send))
     assert waited == pytest.approx([10])  # each takes ten tokens of twenty
 
@@ -270,7 +270,7 @@ def test_changes_beyond_the_limit_wait_and_none_is_lost(monkeypatch: pytest.Monk
         incoming.put_nowait("websocket.disconnect")
         await connect(app, incoming, [])
 
-    monkeypatch.setattr("attnviz.serving.http.limits.asyncio.sleep", sleep)
+    monkeypatch.setattr("attnviz.serving.limits.asyncio.sleep", sleep)
     run_in_thread(visit())
     assert inner.messages == 22
     assert waited == pytest.approx([1, 2, 3])  # the connection itself has taken a token
@@ -323,7 +323,7 @@ def test_metrics_are_in_prometheus_own_format(monkeypatch: pytest.MonkeyPatch) -
     for number in range(1, 7):
         pool.submit(Task(), Result if number <= 3 else work)
     until(lambda: pool.counts() == (1, 2, 3))
-    monkeypatch.setattr("attnviz.serving.http.metrics.worker_pool", lambda: pool)
+    monkeypatch.setattr("attnviz.serving.metrics.worker_pool", lambda: pool)
     families = list(text_string_to_metric_families(metrics(traffic, ready=True).decode()))
     samples = {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
     assert samples["attnviz_http_requests_total", "200"] == 3

@@ -12,7 +12,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
-from attnviz.serving.http.messages import (
+from attnviz.runtime.traffic import Traffic
+from attnviz.serving.messages import (
     MESSAGE,
     MOST_REFUSED,
     MOST_WIDGET_BYTES,
@@ -20,7 +21,6 @@ from attnviz.serving.http.messages import (
     RefusedMessageError,
     check,
 )
-from attnviz.serving.http.traffic import Traffic
 from attnviz.settings import PUBLIC
 from tests.threads import run_in_thread
 

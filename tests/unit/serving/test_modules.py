@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from attnviz.components.bundle import linking
 from attnviz.components.bundle.kinds import KINDS, folder, read
 from attnviz.serving.app import ROUTES
-from attnviz.serving.http.modules import make_all
+from attnviz.serving.modules import make_all
 from tests.threads import run_in_thread
 from tests.unit.serving.test_exports import Answer, ask
 

@@ -6,8 +6,8 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
-from attnviz.serving.http.origins import SameOrigin, is_foreign
-from attnviz.serving.http.traffic import Traffic
+from attnviz.runtime.traffic import Traffic
+from attnviz.serving.origins import SameOrigin, is_foreign
 from attnviz.settings import PUBLIC
 from tests.threads import run_in_thread
 

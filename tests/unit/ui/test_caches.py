@@ -18,7 +18,7 @@ from cachetools import TTLCache
 from attnviz import pretrained
 from attnviz.measures.mistakes.case import NotKnownError
 from attnviz.pretrained import ModelError, PretrainedModel, load
-from attnviz.serving.work.cache import cache_usage
+from attnviz.runtime.cache import cache_usage
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig

@@ -18,8 +18,8 @@ from safetensors.numpy import load_file, save_file
 from attnviz.heads import files as head_files
 from attnviz.heads.files import Arrays
 from attnviz.measures.survey import survey_name
-from attnviz.serving.work.arrays import Body, NotOfferedError, array_store
-from attnviz.serving.work.cache import cache_usage
+from attnviz.runtime.arrays import Body, NotOfferedError, array_store
+from attnviz.runtime.cache import cache_usage
 from attnviz.ui import caches
 from attnviz.ui.heads.arrays import Heads, offer_arrays
 from tests.unit.families import save

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnviz.serving.work.arrays import NotOfferedError, array_store
+from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import attentions

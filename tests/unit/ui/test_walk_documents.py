@@ -15,7 +15,7 @@ from safetensors.numpy import load as load_arrays
 
 from attnviz.document import Document, read
 from attnviz.links.link import KEYS
-from attnviz.serving.work.arrays import NotOfferedError, UnmakeableError, array_store
+from attnviz.runtime.arrays import NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import shown
 from attnviz.toy.config import ToyConfig
 from attnviz.ui import caches

@@ -1,4 +1,4 @@
-// Arrays under digests: of the app, those that the page has offered (attnviz/serving/work/arrays.py); elsewhere, names
+// Arrays under digests: of the app, those that the page has offered (attnviz/runtime/arrays.py); elsewhere, names
 // that no other text or model has. A digest stands for the same numbers for ever, so what has come stays here while
 // there is room: beyond the component, the page and the text.
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.bert.classification.examples import Examples
 from attnviz.bert.classification.seeds import SEEDS
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.jobs.view import View
 from attnviz.training.labelled import LabelledVectors

@@ -23,10 +23,10 @@ from attnviz.bert.classification.outcome import Outcome, outcome_of
 from attnviz.bert.classification.seeds import SEEDS, SeedResult
 from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.bert.encoding import SENTENCE_TOKENS
-from attnviz.serving.work.cache import SingleFlightCache, Sized
-from attnviz.serving.work.pool import limit_threads, worker_pool
-from attnviz.serving.work.slices import Slices
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.cache import SingleFlightCache, Sized
+from attnviz.runtime.pool import limit_threads, worker_pool
+from attnviz.runtime.slices import Slices
+from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.labelled import LabelledVectors

@@ -11,7 +11,7 @@ from attnviz.bert.classification.examples import Examples
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.figures.plots import Spec
 from attnviz.formatting import number
-from attnviz.serving.work.training import keep, training_jobs
+from attnviz.runtime.training import keep, training_jobs
 from attnviz.settings import settings
 from attnviz.ui import state
 from attnviz.ui.bert.classifier import commands

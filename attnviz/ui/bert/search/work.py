@@ -17,8 +17,8 @@ from cachetools import LRUCache
 from attnviz.bert.search.index import Index, build
 from attnviz.bert.search.sentences import Sentences
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.serving.work.lock import FairLock, page_lock
-from attnviz.serving.work.pool import Task, WorkerPool, limit_threads, worker_pool
+from attnviz.runtime.lock import FairLock, page_lock
+from attnviz.runtime.pool import Task, WorkerPool, limit_threads, worker_pool
 
 CAPACITY = 128 * 2**20
 """Bytes of all indexes that are kept: some seventy of 1,000 sentences, or at least three of a megabyte"""

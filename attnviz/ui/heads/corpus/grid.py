@@ -16,7 +16,7 @@ from attnviz.components.updates import acknowledged
 from attnviz.corpus.offered import stamp, statistics
 from attnviz.corpus.results import CorpusStatistics
 from attnviz.heads.files import encode
-from attnviz.serving.work.arrays import array_store
+from attnviz.runtime.arrays import array_store
 from attnviz.settings import name_in_links
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.corpus.here import Here

@@ -6,7 +6,7 @@ import numpy as np
 
 from attnviz.export.files.animation import FRAMES, AnimationKind, Frame, write_animation
 from attnviz.formatting import counted
-from attnviz.serving.work.pool import worker_pool
+from attnviz.runtime.pool import worker_pool
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trace.model import Place
 from attnviz.training.jobs.view import View

@@ -12,7 +12,7 @@ from safetensors.numpy import save
 from attnviz.components.packing import pack
 from attnviz.export.web import write_page
 from attnviz.export.web.page import Page
-from attnviz.serving.work.pool import worker_pool
+from attnviz.runtime.pool import worker_pool
 from attnviz.training.jobs.job import Job
 from attnviz.training.tasks.task import Task
 from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, reading_of

@@ -14,7 +14,7 @@ import streamlit as st
 from attnviz.export.code.training.generation import generation_script
 from attnviz.export.draws import ROWS, draws_csv
 from attnviz.pretrained.names import ModelError
-from attnviz.serving.work.pool import worker_pool
+from attnviz.runtime.pool import worker_pool
 from attnviz.trained.shipped import FOLDER, is_kept, load
 from attnviz.training.generation import Drawn, generate
 from attnviz.training.plan import TEXT

@@ -11,8 +11,8 @@ from torch import nn
 
 from attnviz.formatting import counted
 from attnviz.pretrained.names import ModelError
-from attnviz.serving.work.arrays import NotOfferedError
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.arrays import NotOfferedError
+from attnviz.runtime.training import training_jobs
 from attnviz.tokens import CharVocab
 from attnviz.tokens.value import repair
 from attnviz.toy.language.config import ModelConfig

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.serving.work.arrays import NotOfferedError, array_store
+from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig, has_attention, longest_context
 from attnviz.training.generation import Sampling, generate
 from attnviz.training.generation.record import record

@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.components.generation import generation
 from attnviz.formatting import counted
 from attnviz.pretrained.names import ModelError
-from attnviz.serving.work.training import keep
+from attnviz.runtime.training import keep
 from attnviz.tokens.value import label_of
 from attnviz.toy.language.config import has_attention, longest_context
 from attnviz.training.generation.record import has_lens

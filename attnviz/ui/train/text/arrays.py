@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from attnviz.heads.files import encode
-from attnviz.serving.work.arrays import NotOfferedError, array_store
+from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.toy.language.bigram import BigramModel
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import weights_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.job import Job
 from attnviz.training.ladder import LADDER, Rung
 from attnviz.training.plan import TEXT, Plan

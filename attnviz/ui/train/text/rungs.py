@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from attnviz.serving.work.arrays import NotOfferedError
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.arrays import NotOfferedError
+from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.config import ModelConfig, TokenConfig
 from attnviz.trained.recorded import Recording, of_rung
 from attnviz.trained.snapshots import why_not_shown

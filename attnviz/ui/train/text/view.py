@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from attnviz.components.training import ladder
-from attnviz.serving.work.training import keep, training_jobs
+from attnviz.runtime.training import keep, training_jobs
 from attnviz.tokens import CharVocab
 from attnviz.training.ladder import LADDER
 from attnviz.ui import shell, state

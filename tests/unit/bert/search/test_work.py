@@ -14,7 +14,7 @@ from attnviz.bert.search.index import Index
 from attnviz.bert.search.plane import Plane
 from attnviz.bert.search.sentences import Sentences, split
 from attnviz.bert.search.words import Words
-from attnviz.serving.work.pool import Task, WorkerPool
+from attnviz.runtime.pool import Task, WorkerPool
 from attnviz.ui.bert.search import work
 from attnviz.ui.bert.search.work import Embedder, Job
 

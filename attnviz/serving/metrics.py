@@ -9,11 +9,11 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from attnviz.serving.http.traffic import Traffic
-from attnviz.serving.work.arrays import array_store
-from attnviz.serving.work.cache import cache_usage
-from attnviz.serving.work.pool import worker_pool
-from attnviz.serving.work.training import training_jobs
+from attnviz.runtime.arrays import array_store
+from attnviz.runtime.cache import cache_usage
+from attnviz.runtime.pool import worker_pool
+from attnviz.runtime.traffic import Traffic
+from attnviz.runtime.training import training_jobs
 
 __all__ = ["MEDIA_TYPE", "metrics"]
 

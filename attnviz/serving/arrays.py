@@ -1,4 +1,4 @@
-"""Serves what a page has offered to the browser (`serving/work/arrays.py`).
+"""Serves what a page has offered to the browser (`runtime/arrays.py`).
 
 `/attnviz/arrays/<digest>` serves it; `/attnviz/queue/<digest>` says meanwhile what it waits for.
 """
@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from attnviz.serving.work.arrays import NotOfferedError, UnmakeableError, array_store
-from attnviz.serving.work.pool import place_in_queue
+from attnviz.runtime.arrays import NotOfferedError, UnmakeableError, array_store
+from attnviz.runtime.pool import place_in_queue
 
 PATH = "/attnviz/arrays/"
 QUEUE_ROUTE = "/attnviz/queue/{digest:path}"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from attnviz.serving.work.lock import FairLock
+from attnviz.runtime.lock import FairLock
 
 LONG = 30.0
 """Seconds: a lease that never ends during a test"""

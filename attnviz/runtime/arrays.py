@@ -1,7 +1,7 @@
 """Arrays that browsers request under digests: pages offer them, and they are made when one is requested.
 
 A page offers what its component may need (`ArrayStore.offer`). That computes nothing, so it may offer neighbours too.
-The browser requests what it shows from `GET /attnviz/arrays/<digest>` (`serving/http/arrays.py`).
+The browser requests what it shows from `GET /attnviz/arrays/<digest>` (`serving/arrays.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hashlib import blake2b
 
 from cachetools import LRUCache
 
-from attnviz.serving.work.cache import SingleFlightCache
-from attnviz.serving.work.pool import WorkerPool, worker_pool
+from attnviz.runtime.cache import SingleFlightCache
+from attnviz.runtime.pool import WorkerPool, worker_pool
 
 OFFERS = 2**14
 """The most offers; the one that was made or requested longest ago is dropped first. Each holds a text at most."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from attnviz.serving.work import cache as cache_module
-from attnviz.serving.work.cache import SingleFlightCache, cache_usage
-from attnviz.serving.work.pool import Task, WorkerPool
+from attnviz.runtime import cache as cache_module
+from attnviz.runtime.cache import SingleFlightCache, cache_usage
+from attnviz.runtime.pool import Task, WorkerPool
 
 
 @dataclass(frozen=True)

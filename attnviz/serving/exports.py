@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from attnviz.components.export_view import PATHS
-from attnviz.serving.http.traffic import content_length
-from attnviz.serving.work.pool import Task, worker_pool
+from attnviz.runtime.pool import Task, worker_pool
+from attnviz.runtime.traffic import content_length
 
 AT_ONCE = 16
 """The most requests that are read, waiting or in work."""

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attnviz.serving.work import training
+from attnviz.runtime import training
 from attnviz.settings import PUBLIC
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.plan import Plan

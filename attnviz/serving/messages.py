@@ -14,7 +14,7 @@ from google.protobuf.message import Message as Protobuf
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from attnviz.serving.http.traffic import Traffic
+from attnviz.runtime.traffic import Traffic
 
 STREAM = "/_stcore/stream"
 """The path of Streamlit's websocket, or its end if the app is not at the root."""

@@ -10,8 +10,8 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from attnviz.serving.http import arrays
-from attnviz.serving.http.traffic import TOKEN_BYTES, Traffic, content_length
+from attnviz.runtime.traffic import TOKEN_BYTES, Traffic, content_length
+from attnviz.serving import arrays
 
 UNCOUNTED = (
     "/static/", "/attnviz/", "/healthz", "/readyz", "/metrics", "/_stcore/health", "/_stcore/host-config",

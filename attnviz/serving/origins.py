@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from attnviz.serving.http.traffic import Traffic
+from attnviz.runtime.traffic import Traffic
 
 
 class SameOrigin:

@@ -12,8 +12,8 @@ from weakref import WeakSet
 
 from cachetools import LRUCache
 
-from attnviz.serving.work.lock import page_lock
-from attnviz.serving.work.pool import Task, WorkerPool
+from attnviz.runtime.lock import page_lock
+from attnviz.runtime.pool import Task, WorkerPool
 
 POLL = 0.4
 """Seconds between two calls of `on_wait`."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from attnviz.serving.work.pool import Task, WorkerPool
-from attnviz.serving.work.slices import Slices
+from attnviz.runtime.pool import Task, WorkerPool
+from attnviz.runtime.slices import Slices
 
 SECONDS = 20
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from typing import Generic, TypeVar
 
-from attnviz.serving.work.cache import POLL
-from attnviz.serving.work.lock import page_lock
-from attnviz.serving.work.pool import Task, WorkerPool
+from attnviz.runtime.cache import POLL
+from attnviz.runtime.lock import page_lock
+from attnviz.runtime.pool import Task, WorkerPool
 
 V = TypeVar("V")
 
