@@ -21,7 +21,7 @@ from attnviz.trace.trace import Trace
 ATTENTION_ALONE = "The toy is attention alone: it has no residual, no norm and no feed-forward."
 NO_HEAD = "The toy has no language head."
 TRACE_BUDGET = TraceBudget("toy", 16 * 2**20)
-"""Of all toys: some 600 traces of sixty tokens, each of which takes milliseconds to compute again"""
+"""Of all toys: of the usual width some 600 traces of sixty tokens, each of which takes milliseconds to compute again"""
 
 
 class ToyBlock(nn.Module):

@@ -32,11 +32,6 @@ LONG = urlencode({"text": " ".join(f"w{number}" for number in range(90))})
 TOO_LONG = urlencode({"text": "many words " * 300})
 PAIR = "text=The+cat+is+hungry.&pair=It+wants+fish."
 
-CELL = (
-    "/?source=toy&text=Life+is+short%2C+eat+dessert&model_width=512&heads=1&head_size=7&std_q=0.5&std_k=0.1&std_v=0.2"
-    "&embedding=uniform&positions=none"
-)
-
 MORE = {
     "step_by_step": [
         "/",
@@ -60,8 +55,7 @@ MORE = {
         f"/?{CAT}&recompute=past&mask=causal&lecture=1",
         f"/?{CAT}&step=qkv&model_width=40&projection_bias=1",
         "/?model_width=7&padding=513&mask_value=-1&projection_bias=2&step=masked",
-        f"{CELL}&step=qkv",
-        f"{CELL}&step=head_outputs",
+        "/?source=toy&text=Life+is+short&model_width=300&std_q=2&std_k=0&std_v=0.25&embedding=uniform&step=head_outputs",
         f"/?{CAT}&step=embeddings&positions=none",
         f"/?{CAT}&step=weights&std_q=nan&std_k=1e999&std_v=-1&embedding=rand",
         f"/?{CAT}&step=head_outputs&mask=causal&heads=4&head_size=4&head=3&q=5",

