@@ -99,6 +99,7 @@ def test_what_is_known_of_the_files_is_told_before_a_training() -> None:
     # Zebras (STOP, as frequent as VERB and first: wrong), fail, ".".
     assert "Baseline: 80.0 % of the test file's words" in said
     assert "Training: 4 sentences, 17 words, 6 tags. Test: 3 sentences, 10 words, 10.0 % unknown." in said
+    assert "1 test sentence is in both. Baseline:" in said
     assert "Baseline: 80.0 % right. No link holds the files." in said
     task = told(at)["task"]
     assert task["baseline"] == pytest.approx(0.8)

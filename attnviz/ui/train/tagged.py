@@ -70,8 +70,11 @@ def _counts(task: TaggedSentences) -> str:
         for name, part in (("Training", files.train), ("Test", files.test))
     )
     train, test = sizes
+    both = (
+        f" {counted(files.seen, 'test sentence')} {'is' if files.seen == 1 else 'are'} in both." if files.seen else ""
+    )
     return (
-        f"{train}, {len(files.tags)} tags. {test}, {_percent(files.unknown, len(files.test.words))} unknown. "
+        f"{train}, {len(files.tags)} tags. {test}, {_percent(files.unknown, len(files.test.words))} unknown.{both} "
         f"Baseline: {_percent(files.baseline.right, files.baseline.total)} right. No link holds the files."
     )
 
