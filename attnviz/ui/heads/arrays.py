@@ -1,4 +1,4 @@
-"""The files with the weights of all heads of a text, offered to the browser (see `serving.work.arrays`)."""
+"""The files with the weights of all heads of a text, offered to the browser (see `runtime.arrays`)."""
 
 from __future__ import annotations
 

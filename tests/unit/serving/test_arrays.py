@@ -21,8 +21,8 @@ from attnviz.serving.arrays import PATH, Arrays
 from attnviz.serving.limits import Limits
 from attnviz.settings import PUBLIC
 from tests.threads import run_in_thread
-from tests.unit.serving.test_limits import Clock, Inner, ask
 from tests.unit.runtime.test_work import Result, until
+from tests.unit.serving.test_limits import Clock, Inner, ask
 
 
 class Making:
