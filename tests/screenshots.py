@@ -1,4 +1,4 @@
-"""`python -m tests.screenshots`: the README's pictures; with `--all DIR`, every step on every screen."""
+"""`python -m tests.screenshots`: the pictures of README and docs; with `--all DIR`, every step on every screen."""
 
 from __future__ import annotations
 
@@ -41,12 +41,9 @@ def step_link(source: str, step: str, **more: str | int) -> str:
     return "/?" + urlencode({"source": source, "step": step, **more})
 
 
-CAT, DOG = "The cat sat on the mat.", "The dog sat on the mat."
-README = [
+CAT = "The cat sat on the mat."
+DOCS = [
     Shot("step-by-step", "/"),
-    Shot("weights-dark", step_link("toy", "scores", text="you can follow every number", q=3, k=1), scheme="dark"),
-    Shot("transformer", "/transformer?architecture=both&block=3&part=weights&q=7"),
-    Shot("averages", "/averages?way=softmax"),
     Shot("train", "/train?rate=0.003&steps=400&watch=decoder.1.1", trains=True),
     Shot("generate", "/train?train_part=generate&drawn=40", ready='.generation[data-state="ready"]'),
     Shot("bert", "/bert?bert_part=search", ready="text=cosine of the sentence embeddings"),
@@ -56,9 +53,6 @@ README = [
         "corpus",
         "/heads?over=corpus&layer=1&head=8&corpus_view=distribution&corpus_measure=next",
         ready=".st-key-corpus_right .js-plotly-plot",
-    ),
-    Shot(
-        "compare", "/compare?" + urlencode({"source": "pretrained", "layer": 3, "head": 8, "text": CAT, "b_text": DOG})
     ),
 ]
 
@@ -119,7 +113,7 @@ def main() -> None:
     asked = parser.parse_args()
     folder: Path = asked.all or ROOT / "assets" / "screenshots"
     folder.mkdir(parents=True, exist_ok=True)
-    shots = [shot for shot in (every_view() if asked.all else README) if asked.only in shot.name]
+    shots = [shot for shot in (every_view() if asked.all else DOCS) if asked.only in shot.name]
     path = chromium.find()
     if not path:
         raise SystemExit("no Chromium found: install one, or name it in ATTNVIZ_CHROMIUM")

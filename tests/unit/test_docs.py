@@ -105,12 +105,34 @@ def test_every_option_and_every_format_of_the_command_is_named() -> None:
     assert f"{MAX_CSV_CELLS:,} numbers" in rows["csv"][1]
 
 
-def test_readme_says_what_each_folder_holds() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = readme.partition("## How it is built")[2].partition("\n\nArrows")[0]
+def test_the_architecture_says_what_each_folder_holds_and_the_files_that_it_names_exist() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Folders")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(?:attnviz/)?([a-z_]+/[\w/]*\.(?:py|js))`", page))
+    places = (ROOT / "attnviz", ROOT / "attnviz" / "components" / "frontend", ROOT)
+    places += (ROOT / "attnviz" / "components",)
+    assert len(named) > 20
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
     folders = [folder.name for folder in (ROOT / "attnviz").iterdir() if (folder / "__init__.py").is_file()]
     assert "ui" in folders
     assert [name for name in folders if f"`{name}/`" not in table and f"`attnviz/{name}/`" not in table] == []
+
+
+def test_the_readme_is_short_and_shows_four_pictures() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len([word for word in readme.split() if re.search(r"\w", word)]) <= 600
+    assert len(re.findall(r"^!\[", readme, re.MULTILINE)) == 4
+
+
+def test_tables_of_the_readme_and_the_architecture_have_short_cells() -> None:
+    for file in (ROOT / "README.md", ROOT / "docs" / "architecture.md"):
+        cells = [
+            cell
+            for line in file.read_text(encoding="utf-8").splitlines()
+            if line.startswith("| ")
+            for cell in line.strip("| ").split(" | ")
+        ]
+        assert [cell for cell in cells if len(cell.split()) > 25] == []
 
 
 def test_tests_that_the_docs_name_exist() -> None:
