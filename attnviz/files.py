@@ -1,8 +1,13 @@
-"""Paths of the app's files outside the package: pages, assets, Streamlit's options, requirements.txt."""
+"""Paths of the app's files outside the package (pages, assets, Streamlit's options), and writing a file atomically."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO
 
 _PACKAGE = Path(__file__).resolve().parent
 _INSTALLED = _PACKAGE / "app"
@@ -15,3 +20,33 @@ CONFIG = FOLDER / ".streamlit" / "config.toml"
 """Streamlit's options, which `streamlit run app.py` reads."""
 REQUIREMENTS = FOLDER / "requirements.txt"
 """The versions with which the app is tested."""
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file: either all of it, or the file stays as it was.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file beside another one, which it replaces at the end, unless an exception ends it."""
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        temporary = Path(file.name)
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    try:
+        temporary.chmod(0o644)  # the folder's other files can be read by all, a temporary one only by its owner
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attnviz.bert.ends import Chunks
+from attnviz.bert.embedding_and_output import Chunks
 from attnviz.reprs import ShortRepr
 
 LISTED = 8

@@ -57,9 +57,9 @@ def _make(arguments: argparse.Namespace, out: Path) -> int:
     from attnviz.bert.classification.making import Making, make
     from attnviz.bert.classification.seeds import verdict
     from attnviz.bert.classification.shipped import write
+    from attnviz.files import write_atomically
     from attnviz.pretrained.built_in import BuiltInModel
     from attnviz.pretrained.loading import find_folder
-    from attnviz.training.checkpoint import write_whole
 
     torch.set_num_threads(1)
     given = {"how": arguments.features, "steps": arguments.steps, "rate": arguments.learning_rate}
@@ -68,7 +68,7 @@ def _make(arguments: argparse.Namespace, out: Path) -> int:
     with tqdm(unit="text", disable=arguments.quiet) as bar:
         made = make(making, BuiltInModel(find_folder()), _command(arguments), lambda done: bar.update(done - bar.n))
     for file, data in zip((out, out.with_suffix(".json")), write(made), strict=True):
-        write_whole(file, data)
+        write_atomically(file, data)
     if not arguments.quiet:
         sys.stdout.write(f"{out}: accuracy {made.card.accuracy:.2%} on held-out texts\n{verdict(made.card.seeds)}\n")
     return 0

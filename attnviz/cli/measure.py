@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measure(file: Path, text: Path | None, files: tuple[Path, Path] | None) -> None:
+    from attnviz.files import write_atomically
     from attnviz.trained.card import as_file
     from attnviz.trained.files import read
     from attnviz.trained.making import measured
@@ -52,7 +53,6 @@ def _measure(file: Path, text: Path | None, files: tuple[Path, Path] | None) -> 
     from attnviz.trained.recorded.file import is_recording
     from attnviz.trained.recorded.file import read as read_recording
     from attnviz.trained.recorded.file import write as write_recording
-    from attnviz.training.checkpoint import write_whole
 
     if is_recording(file):
         recording = recordings.measured(read_recording(file))
@@ -61,6 +61,6 @@ def _measure(file: Path, text: Path | None, files: tuple[Path, Path] | None) -> 
         saved = read(file.read_bytes())
         data, card = measured(saved, text, files)
         plan = saved.plan
-    write_whole(file, data)
-    write_whole(file.with_suffix(".json"), as_file(plan, card))
+    write_atomically(file, data)
+    write_atomically(file.with_suffix(".json"), as_file(plan, card))
     sys.stdout.write(f"{file}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on all that it was not trained on\n")

@@ -28,10 +28,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Record. Exit codes: 0 done, 1 the file can't be written or the loss diverged."""
     import torch
 
+    from attnviz.files import write_atomically
     from attnviz.trained.card import as_file
     from attnviz.trained.recorded.file import write
     from attnviz.trained.recorded.making import record
-    from attnviz.training.checkpoint import write_whole
     from attnviz.training.loop import DivergedError
 
     out: Path = arguments.out or Path(f"{arguments.name}.safetensors")
@@ -41,8 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         recording = record(arguments.name)
         data = write(recording)
-        write_whole(out, data)
-        write_whole(out.with_suffix(".json"), as_file(recording.plan, recording.card))
+        write_atomically(out, data)
+        write_atomically(out.with_suffix(".json"), as_file(recording.plan, recording.card))
     except DivergedError as error:
         return failed(str(error), 1)
     except OSError as error:

@@ -124,8 +124,8 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
     """Make the steps, and write the model, or the checkpoint if Ctrl-C stops it."""
     from tqdm import tqdm
 
+    from attnviz.files import write_atomically
     from attnviz.trained.card import as_file
-    from attnviz.training.checkpoint import write_whole
 
     steps, first = making.given.plan.training.steps, making.trainer.step
     with tqdm(total=steps, initial=first, unit="step", disable=arguments.quiet) as bar, wish_to_stop() as is_stopped:
@@ -143,8 +143,8 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
         again = f"--resume {making.checkpoint}"
         return failed(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", 130)
     data, card = making.finish(_command(arguments, making.given.plan.training))
-    write_whole(out, data)
-    write_whole(out.with_suffix(".json"), as_file(making.given.plan, card))
+    write_atomically(out, data)
+    write_atomically(out.with_suffix(".json"), as_file(making.given.plan, card))
     making.checkpoint.unlink(missing_ok=True)
     if not arguments.quiet:
         sys.stdout.write(f"{out}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on held-out sequences\n")

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.annotated_text import AnnotatedText, named
 from attnviz.compare.alignment import GAP
 from attnviz.compare.matrices import Comparison, Distance
 from attnviz.formatting import number
-from attnviz.marked import Marked, named
 from attnviz.steps import STEPS
 
 ROUNDING = 1e-5
@@ -38,7 +38,7 @@ def notice(
     queries: Sequence[str],
     keys: Sequence[str],
     differs: Collection[str] = (),
-) -> Marked:
+) -> AnnotatedText:
     """Return a sentence or two: where A and B differ most, and by how much; what names a part of the picture is marked.
 
     Args:
@@ -49,15 +49,17 @@ def notice(
         differs: the settings in which A and B differ, as link keys.
     """
     if distance is None:
-        return Marked("A and B have no cell in common, so there is nothing to subtract.")
+        return AnnotatedText("A and B have no cell in common, so there is nothing to subtract.")
     if distance.largest == 0:
         where = "every cell" if distance.cells == comparison.difference.size else "every cell that both have"
-        return Marked.joined([f"A and B are equal in {where}.", *_reason_equal(comparison.quantity, differs)])
+        return AnnotatedText.joined([f"A and B are equal in {where}.", *_reason_equal(comparison.quantity, differs)])
     if comparison.divergence is not None and np.isfinite(comparison.divergence).any():
         first = _largest_row_change(comparison, comparison.divergence, queries, keys)
     else:
         first = _largest_cell_change(comparison, distance, queries, keys)
-    return Marked.joined([first, *_only_changed_tokens(comparison, queries), *_perplexity_note(comparison, differs)])
+    return AnnotatedText.joined(
+        [first, *_only_changed_tokens(comparison, queries), *_perplexity_note(comparison, differs)]
+    )
 
 
 def perplexity(weights: npt.NDArray[np.float32]) -> float | None:
@@ -79,7 +81,7 @@ def name(labels: Sequence[str], at: int) -> str:
     return f"“{labels[at]}”" if labels.count(labels[at]) == 1 else f"“{labels[at]}” at {at}"
 
 
-def place(queries: Sequence[str], keys: Sequence[str], at: tuple[int, int]) -> tuple[Marked, Marked]:
+def place(queries: Sequence[str], keys: Sequence[str], at: tuple[int, int]) -> tuple[AnnotatedText, AnnotatedText]:
     """Return the names of a cell's row and column, each marked as what it names."""
     row, column = at
     return named(name(queries, row), row=row), named(name(keys, column), column=column)
@@ -91,33 +93,33 @@ def _reason_equal(quantity: str, differs: Collection[str]) -> list[str]:
 
 def _largest_row_change(
     comparison: Comparison, bits: npt.NDArray[np.float64], queries: Sequence[str], keys: Sequence[str]
-) -> Marked:
+) -> AnnotatedText:
     row = int(np.nanargmax(bits))
     a, b = (np.nan_to_num(side[row]) for side in (comparison.a, comparison.b))
     top_a, top_b = int(a.argmax()), int(b.argmax())
 
-    def weight(matrix: str, column: int) -> Marked:
+    def weight(matrix: str, column: int) -> AnnotatedText:
         return named(number({"a": a, "b": b}[matrix][column]), row=row, column=column, matrix=matrix)
 
     at_a, at_b = (named(name(keys, top), column=top) for top in (top_a, top_b))
     if top_a == top_b:
-        looks = Marked.of(
+        looks = AnnotatedText.of(
             "both look most at ", at_a, ", A with ", weight("a", top_a), " and B with ", weight("b", top_a)
         )
     else:
-        looks = Marked.of(
+        looks = AnnotatedText.of(
             "A looks most at ", at_a, " (", weight("a", top_a), "; B: ", weight("b", top_a), "), B at ", at_b,
             " (", weight("b", top_b), "; A: ", weight("a", top_b), ")",
         )  # fmt: skip
     divergence = named(number(bits[row]), row=row, matrix="divergence")
     average = f" of at most 1 bit; a row's average is {number(float(np.nanmean(bits)), 3)}"
     changed = named(name(queries, row), row=row)
-    return Marked.of("The row that changes most is ", changed, " (", divergence, average, "): ", looks, ".")
+    return AnnotatedText.of("The row that changes most is ", changed, " (", divergence, average, "): ", looks, ".")
 
 
 def _largest_cell_change(
     comparison: Comparison, distance: Distance, queries: Sequence[str], keys: Sequence[str]
-) -> Marked:
+) -> AnnotatedText:
     i, j = distance.at
     a, b = (
         named(number(float(np.nan_to_num(side[i, j]))), row=i, column=j, matrix=matrix)
@@ -125,7 +127,7 @@ def _largest_cell_change(
     )
     query, key = place(queries, keys, distance.at)
     cell = f"The largest change is {STEPS[comparison.quantity].cell} of "
-    return Marked.of(cell, query, " for ", key, ": ", a, " in A, ", b, " in B.")
+    return AnnotatedText.of(cell, query, " for ", key, ": ", a, " in A, ", b, " in B.")
 
 
 def _only_changed_tokens(comparison: Comparison, queries: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from attnviz.corpus.blocks import LINES, Block, Problems, Read, Source, blocks
 from attnviz.corpus.results import Place
 from attnviz.corpus.sentences import PAIRS_EVERY, Reader
 from attnviz.corpus.statistics import HeadStatistics
-from attnviz.training.checkpoint import write_whole
+from attnviz.files import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Run:
             arrays = self.statistics.arrays()
         written = io.BytesIO()
         np.savez_compressed(written, said=np.frombuffer(json.dumps(said).encode(), np.uint8), **arrays)
-        write_whole(path, written.getvalue())
+        write_atomically(path, written.getvalue())
 
     @classmethod
     def resume(cls, path: Path, job: Job, files: Sequence[Source]) -> Run:

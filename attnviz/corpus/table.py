@@ -21,8 +21,8 @@ from attnviz.corpus.names import FORMAT, LABELS, QUANTILES
 from attnviz.corpus.observing import OFFSETS, PARTS
 from attnviz.corpus.results import KEPT, KEPT_BINS, CorpusStatistics, Place, Strongest
 from attnviz.corpus.run import CorpusCard
+from attnviz.files import write_atomically
 from attnviz.measures.names import NAMES
-from attnviz.training.checkpoint import write_whole
 
 COLUMNS = tuple(f"q{round(100 * q):02d}" for q in QUANTILES)
 """The columns of the quantiles: q50 is the median"""
@@ -70,7 +70,7 @@ def write(path: Path, found: CorpusStatistics, card: CorpusCard) -> None:
     )
     written = io.BytesIO()
     pq.write_table(table, written, compression="zstd", compression_level=19)
-    write_whole(path, written.getvalue())
+    write_atomically(path, written.getvalue())
 
 
 def read(path: Path) -> tuple[CorpusStatistics, CorpusCard]:

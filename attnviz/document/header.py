@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
+from attnviz.annotated_text import AnnotatedText, Mark, Target, marks_of
 from attnviz.document.checks import refuse
 from attnviz.document.value import VERSION, Axis, Header, OfHeads, Reference, StepText
-from attnviz.marked import Mark, Marked, Target, marks_of
 from attnviz.steps.picture import MadeFrom, MatrixProduct, Operation, PanelSpec, Picture
 
 SAID = ("notice", "fact", "advice")
@@ -100,11 +100,11 @@ def _said_in(given: Any) -> OfHeads:
     return tuple(map(_text_from_json, given)) if isinstance(given, list) else _text_from_json(given)
 
 
-def _text_from_json(given: Any) -> Marked:
+def _text_from_json(given: Any) -> AnnotatedText:
     if isinstance(given, str):
-        return Marked(given)
+        return AnnotatedText(given)
     marks = [Mark(mark["from"], mark["to"], Target(**{name: mark[name] for name in _NAMES})) for mark in given["marks"]]
-    return Marked(given["text"], marks)
+    return AnnotatedText(given["text"], marks)
 
 
 def _picture(given: Mapping[str, Any]) -> Picture:

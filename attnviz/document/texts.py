@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache, cached
 
+from attnviz.annotated_text import marks_of
 from attnviz.document.value import OfHeads, StepText
 from attnviz.formulas import mathml
-from attnviz.marked import marks_of
 from attnviz.steps import steps_of, unavailable
 from attnviz.steps.picture import joined
 

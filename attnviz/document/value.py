@@ -24,7 +24,7 @@ VERSION = 5
 
 OfHeads = str | tuple[str, ...]
 """A text of all heads, or one for each in the order of `Header.heads`; notice, fact and advice may be
-`attnviz.marked.Marked`"""
+`attnviz.annotated_text.AnnotatedText`"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
 from attnviz.figures.colour_limit import dark_end, end_text
 from attnviz.formatting import number, power_of_ten
-from attnviz.marked import Marked
 from attnviz.sources.compared import Choice, differs
 from attnviz.steps import STEPS
 from attnviz.steps.picture import darkens
@@ -115,12 +115,12 @@ class Compared:
             digest.update(matrix.tobytes())
         return digest.hexdigest()
 
-    def notice(self) -> Marked:
+    def notice(self) -> AnnotatedText:
         """Return what to notice: how A and B differ, and where one has no counterpart of the other's tokens."""
         labels = self.labels
         distance = measure_distance(self.comparison)
         sentence = explain.notice(self.comparison, distance, labels["query"], labels["key"], differs(*self.choices))
-        return Marked.joined((sentence, explain.gap_note(self.comparison)))
+        return AnnotatedText.joined((sentence, explain.gap_note(self.comparison)))
 
     @property
     def dark_end(self) -> float:

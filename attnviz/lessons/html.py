@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from html import escape
 
-from attnviz.marked import Marked, Target
+from attnviz.annotated_text import AnnotatedText, Target
 
 
-def html(text: Marked) -> str:
+def html(text: AnnotatedText) -> str:
     """Return a text as HTML: all of it escaped, its marked words as `frontend/marks/text.js` makes them."""
     return "".join(escape(piece) if target is None else _button(piece, target) for piece, target in text.pieces())
 

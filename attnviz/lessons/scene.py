@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from attnviz.annotated_text import AnnotatedText, MarkError
 from attnviz.lessons.targets import marked_text
 from attnviz.links.link import KEYS, read_link
 from attnviz.links.pages import PAGES
-from attnviz.marked import Marked, MarkError
 from attnviz.steps import PARTS, STEPS
 
 OWN = "own"
@@ -47,7 +47,7 @@ class Scene:
 
     title: str
     sentence: str
-    """As its author writes it, with marks: see `attnviz.marked.marked`; `said` is what is shown"""
+    """As its author writes it, with marks: see `attnviz.annotated_text.annotated`; `said` is what is shown"""
     page: str
     """One of `PATHS`"""
     query: str = ""
@@ -59,20 +59,20 @@ class Scene:
     """Steps of a page in `WALKED` that follow the link's own one before the next scene"""
 
     @property
-    def said(self) -> Marked:
+    def said(self) -> AnnotatedText:
         """The sentence, and what its words name."""
         return self._read(self.sentence)
 
     @property
-    def asked(self) -> Marked:
+    def asked(self) -> AnnotatedText:
         """The question, and what its words name."""
         return self._read(self.question)
 
-    def _read(self, text: str) -> Marked:
+    def _read(self, text: str) -> AnnotatedText:
         try:
             return marked_text(self.page, self.query, text)
         except MarkError:  # of a scene that `check_scene` refuses
-            return Marked(text)
+            return AnnotatedText(text)
 
     @property
     def link(self) -> str:

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attnviz import files
+from attnviz.annotated_text import AnnotatedText
 from attnviz.lessons.reading import read_lesson, read_yaml
 from attnviz.lessons.scene import Lesson, Scene, query_of
 from attnviz.lessons.targets import marked_text
 from attnviz.links.link import KEYS
-from attnviz.marked import Marked
 from attnviz.sources import PRETRAINED
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ class Example:
     figure: str
     """The value of the measure, as written in `says`"""
     says: str
-    """What the head does, as the author writes it, with marks: see `attnviz.marked.marked`"""
+    """What the head does, as the author writes it, with marks: see `attnviz.annotated_text.annotated`"""
     q: int | None = None
     k: int | None = None
     """The cell, if `measure` is "weight\""""
 
     @property
-    def said(self) -> Marked:
+    def said(self) -> AnnotatedText:
         """What the head does, its words marked that name a part of its picture."""
         return self._marked(self.says)
 
@@ -53,11 +53,11 @@ class Example:
         return f"[Layer {self.layer} · head {self.head}](layer={self.layer} head={self.head}). {self.says}"
 
     @property
-    def explained(self) -> Marked:
+    def explained(self) -> AnnotatedText:
         """`sentence`, its words marked that name a part of the picture."""
         return self._marked(self.sentence)
 
-    def _marked(self, text: str) -> Marked:
+    def _marked(self, text: str) -> AnnotatedText:
         return marked_text("heads", query_of(self.link("heads")), text)
 
     def link(self, page: str) -> dict[str, str]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from urllib.parse import parse_qsl
 
+from attnviz.annotated_text import AnnotatedText, MarkError, Target, annotated, position
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
-from attnviz.marked import Marked, MarkError, Target, marked, position
 from attnviz.sources import PRETRAINED, TRAINED
 from attnviz.sources.toy import wordpiece
 from attnviz.steps.picture import AXES
@@ -37,22 +37,22 @@ PICTURES: Mapping[str, _Names] = {
 
 
 @lru_cache(256)
-def marked_text(page: str, query: str, source: str) -> Marked:
+def marked_text(page: str, query: str, source: str) -> AnnotatedText:
     """Read a text of a scene.
 
     Args:
         page: the name of its page.
         query: the query of its link.
-        source: the text as the author writes it, see `attnviz.marked.marked`. In place of a position a token may stand
-            that occurs once, where the scene shows the toy or the built-in model.
+        source: the text as the author writes it, see `attnviz.annotated_text.annotated`. In place of a position a token
+            may stand that occurs once, where the scene shows the toy or the built-in model.
 
     Raises:
         MarkError: a mark names what the scene's picture does not have. The message is one sentence.
     """
     if "](" not in source:
-        return Marked(source)
+        return AnnotatedText(source)
     labels = _labels(page, query)
-    text = marked(source, partial(_place, labels))
+    text = annotated(source, partial(_place, labels))
     for mark in text.marks:
         _check(mark.target, page, labels)
     return text

@@ -9,7 +9,7 @@ from traitlets import Bytes, Unicode
 
 from attnviz.components.bundle import module, styles
 from attnviz.components.packing import pack
-from attnviz.heads.every import EveryHead
+from attnviz.heads.all_heads import AllHeads
 from attnviz.links.values import ROLLOUT
 from attnviz.notebook.base import BaseWidget
 from attnviz.notebook.overview import draw_heads
@@ -33,7 +33,7 @@ class HeadsWidget(BaseWidget):
     """The file that all heads share; of a short text, it has all weights. Others are sent when they are asked for"""
 
     def __init__(self, trace: Trace, kind: Kind, **chosen: Any) -> None:
-        every = EveryHead.of(trace, kind)
+        every = AllHeads.of(trace, kind)
         layers, heads = trace.numbers_of(kind), every.survey.overview.shape[1]
         choices = {
             "layer": layers,

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
-from attnviz.pretrained.after import (
+from attnviz.pretrained.attention_interface import attention_inputs
+from attnviz.pretrained.block_layout import (
     find_after_attention,
     find_final_norm,
     find_language_head,
@@ -21,7 +22,6 @@ from attnviz.pretrained.after import (
     find_vocabulary,
     find_weights,
 )
-from attnviz.pretrained.attention_interface import attention_inputs
 from attnviz.pretrained.families import (
     count_parameters,
     find_input_projections,

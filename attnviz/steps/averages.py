@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import nonzero
 from attnviz.formulas import tree
-from attnviz.marked import Marked, marked, named
 from attnviz.steps.picture import MatrixProduct, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
 from attnviz.steps.weighing import weights_panel
@@ -109,7 +109,7 @@ def _difference(name: str, why: str) -> Callable[[Walk], str]:
             return "Largest difference to the loop: 0. On these numbers every rounding comes out the same."
         place = named(f"row {row}, “{walk.query_labels[row]}”", row=row, matrix=name)
         size = nonzero(largest)
-        return Marked.of(f"Largest difference to the loop: {size}, in ", place, f", feature {feature}. {why}")
+        return AnnotatedText.of(f"Largest difference to the loop: {size}, in ", place, f", feature {feature}. {why}")
 
     return say
 
@@ -127,7 +127,7 @@ def _way(
     Its code computes `averages`, (T, C), from `x`, (T, C), and for attention also from `query` and `key`, (T, D). No
     line is longer than `CODE_WIDTH`.
     """
-    made, said = _PICTURES[name], marked(notice)
+    made, said = _PICTURES[name], annotated(notice)
     return Step(
         name,
         title,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import number
 from attnviz.formulas.tree import (
     Box,
@@ -22,7 +23,6 @@ from attnviz.formulas.tree import (
     Sum,
     Symbol,
 )
-from attnviz.marked import Marked, marked, named
 from attnviz.steps.picture import MatrixProduct, Operation, Picture, panel, picture, product_picture, share
 from attnviz.steps.step import Step
 from attnviz.trace.matrices import matrix
@@ -113,7 +113,7 @@ def _residual_sum(
     cross_title: str = "",
 ) -> Step[Walk]:
     """Return a step that adds two matrices; `terms` are the stream and what is added."""
-    said = marked(notice)
+    said = annotated(notice)
 
     def draw(walk: Walk) -> Picture:
         stream, added = terms(walk)
@@ -127,7 +127,7 @@ def _residual_sum(
         shares = lengths(walk, added) / lengths(walk, stream).clamp(min=1e-12)
         largest = int(shares.argmax())
         mean = 100 * float(shares.mean())
-        return Marked.of(
+        return AnnotatedText.of(
             f"Here what is added is on average {number(mean, 0)} % as long as the row that it is added to, most in ",
             named(row(walk, largest), row=largest),
             f": {number(100 * float(shares[largest]), 0)} %.",
@@ -222,7 +222,7 @@ def _norm_fact(walk: Walk, rows: Tensor) -> str:
     """Say what the variances and the means of the rows are before the norm."""
     means, variances = rows.mean(-1), rows.var(-1, unbiased=False)
     low, high = int(variances.argmin()), int(variances.argmax())
-    return Marked.of(
+    return AnnotatedText.of(
         "Before, the variance of a row goes from ",
         named(f"{number(float(variances[low]))} in {row(walk, low)}", row=low),
         ", to ",
@@ -316,7 +316,7 @@ def _output_formula(walk: Walk) -> Expression:
 
 def _hidden_notice(walk: Walk) -> str:
     activation = part_of(walk).activation
-    return marked(
+    return annotated(
         "Each column is a neuron: it compares a token's row with its column of [W₁](matrix=W_1). "
         + ("" if activation is None else ACTIVATION_NOTICES[activation])
         if has(walk, "W_1")
@@ -361,7 +361,7 @@ def _hidden_fact(walk: Walk) -> str:
     largest, neurons = int(hidden.argmax()), hidden.shape[1]
     at, neuron = divmod(largest, neurons)
     fires = 100 * float((hidden > 0).float().mean())
-    return Marked.of(
+    return AnnotatedText.of(
         f"Here {number(fires, 0)} % of the cells are above 0. Neuron {neuron} fires most, with ",
         f"{number(float(hidden[at, neuron]))}, on ",
         named(row(walk, at), row=at, matrix="feed_forward_hidden"),
@@ -396,7 +396,7 @@ def _output_notice(walk: Walk) -> str:
         return "The second map brings the hidden numbers back to the width of the stream."
     hidden, width = matrix(walk, "W_2").shape
     is_larger = hidden > 2 * width  # 2 · C · F weights, where an attention has 4 · C · C
-    return marked(
+    return annotated(
         "Each neuron that fires adds its row of [W₂](matrix=W_2) to the token's new row"
         + (": most of a transformer's parameters are in W₁ and W₂." if is_larger else ".")
     )
@@ -405,7 +405,7 @@ def _output_notice(walk: Walk) -> str:
 def _output_fact(walk: Walk) -> str:
     found = lengths(walk, "feed_forward_output")
     low, high = int(found.argmin()), int(found.argmax())
-    return Marked.of(
+    return AnnotatedText.of(
         "Here the longest row is ",
         named(row(walk, high), row=high, matrix="feed_forward_output"),
         f", with a length of {number(float(found[high]))}, and the shortest ",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from attnviz.annotated_text import annotated
 from attnviz.formulas.tree import Box, Relation, Row, Symbol, Text
-from attnviz.marked import marked
 from attnviz.steps.formula import X, projection_formula, projection_kind
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
 from attnviz.steps.step import Step, follows_another
@@ -65,7 +65,7 @@ def _embeddings_notice(walk: Walk) -> str:
         return "Not the embeddings: the hidden states that this layer receives from the one before, a row a token."
     if walk.parts is None:
         return f"This is what the layer receives: a row of numbers for each token{_POSITION[walk.has_positions]}."
-    return marked(
+    return annotated(
         "Each token is now a row of numbers. [Position](matrix=positions) must be added, for attention itself knows no "
         "order."
     )
@@ -106,12 +106,12 @@ EMBEDDINGS: Step[Walk] = Step(
 
 
 _QKV_NOTICE = {
-    "linear": marked(
+    "linear": annotated(
         "One input, three roles: [a query](matrix=query) asks, [a key](matrix=key) answers, and "
         "[a value](matrix=value) is what gets passed on. Like a search: the query is typed in, keys are titles, values "
         "are contents. But a soft one: it returns no single hit, but the mean of all contents, weighted."
     ),
-    "identity": marked(
+    "identity": annotated(
         "Nothing is learned here: query, key and value are all [X](matrix=embeddings), so a token mostly matches "
         "itself."
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attnviz.marked import Marked, marked, named
+from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import PanelSpec, Picture, panel, picture, product_picture, share
 from attnviz.steps.step import Step
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 
-_HEAD_OUTPUTS_NOTICE = marked(
+_HEAD_OUTPUTS_NOTICE = annotated(
     "Each row is an average of the [rows of V](matrix=value), in the proportions of the [weights](matrix=weights)."
 )
 
@@ -50,7 +50,7 @@ def _concat_fact(walk: Walk) -> str:
     queries = walk.layer.query.shape[1]
     if not queries or not keys:
         return ""
-    return Marked.of(
+    return AnnotatedText.of(
         f"Here {heads} heads × {width} numbers = {heads * width} a row; ",
         named(f"head {walk.head}", head=walk.head),
         f" has columns {walk.head * width} to {(walk.head + 1) * width - 1}: its own subspace, which no other "
@@ -90,7 +90,7 @@ CONCAT: Step[Walk] = Step(
 def _output_notice(walk: Walk) -> str:
     if walk.layer.output_projection is None and "output_projection" not in walk.layer.unavailable:
         return "There is no output projection, so the heads stay side by side, unmixed."
-    text = marked("[W_O](matrix=W_output) mixes what the heads found and brings it back to the width of the input.")
+    text = annotated("[W_O](matrix=W_output) mixes what the heads found and brings it back to the width of the input.")
     return text if walk.layer.output_projection is not None else str(text)
 
 

@@ -31,7 +31,7 @@ class Step(Generic[S]):
     """The formula for this walk's settings, with the term of this step in a box; the same for all heads of a layer"""
     notice: Callable[[S], str]
     """What to notice, in plain words, for this walk's settings; the same for all heads of a layer. What names a part of
-    the picture may be marked, as in `fact` and `advice`: see `attnviz.marked`"""
+    the picture may be marked, as in `fact` and `advice`: see `attnviz.annotated_text`"""
     code: Callable[[S], str]
     """The lines of PyTorch that compute this step from the one before, with this walk's constants; the same for all
     heads of a layer"""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import nonzero, number
 from attnviz.formulas.tree import Box, Call, Expression, Indexed, Name, Product, Relation, Sum, Symbol
-from attnviz.marked import Marked, marked, named
 from attnviz.steps.block import (
     TITLES,
     activation_code,
@@ -66,7 +66,7 @@ def _transform_picture(walk: Walk) -> Picture:
 def _transform_fact(walk: Walk) -> str:
     found = lengths(walk, "transform_hidden")
     high = int(found.argmax())
-    return Marked.of(
+    return AnnotatedText.of(
         "Here the longest row is ",
         named(row(walk, high), row=high, matrix="transform_hidden"),
         f", with a length of {number(float(found[high]))}.",
@@ -77,7 +77,7 @@ TRANSFORM_HIDDEN: Step[Walk] = Step(
     name="transform_hidden",
     title="Dense (head)",
     formula=_transform_formula,
-    notice=lambda _: marked(
+    notice=lambda _: annotated(
         "The language head begins: one more [map](matrix=W_transform) of each row by itself, trained to name the "
         "tokens that were hidden from the model."
     ),
@@ -141,7 +141,7 @@ def _largest(walk: Walk, name: str) -> tuple[int, int, float]:
 def _logits_fact(walk: Walk) -> str:
     at, entry, logit = _largest(walk, "logits")
     label = part_of(walk).vocabulary[entry]
-    return Marked.of(
+    return AnnotatedText.of(
         f"Here the largest logit is {number(logit)}: in ",
         named(row(walk, at), row=at, matrix="logits"),
         f", for “{label}”.",
@@ -155,7 +155,7 @@ def _probabilities_fact(walk: Walk) -> str:
     entry = int(own.argmax())
     percent = 100 * float(own[entry])
     where, what = ("at", "token") if walk.kind == "encoder" else ("after", "next token")
-    return Marked.of(
+    return AnnotatedText.of(
         f"Here, {where} ",
         named(row(walk, at), row=at, matrix="probabilities"),
         f", the most likely {what} is “{part.vocabulary[entry]}”, with {nonzero(percent, 0 if percent >= 1 else 2)} %.",
@@ -177,10 +177,12 @@ def _logits_notice(walk: Walk) -> str:
     said = f"A dot product with each [token's column](matrix=W_vocabulary) says how well it fits {place}. "
     if part.rest:
         whole = part.rest + len(part.vocabulary)
-        return marked(f"{said}Of all {whole:,} tokens, {len(part.vocabulary)} that are likely in some row are shown.")
+        return annotated(
+            f"{said}Of all {whole:,} tokens, {len(part.vocabulary)} that are likely in some row are shown."
+        )
     if part.has_learned:
-        return marked(f"{said}All {len(part.vocabulary)} that the model can answer with have one.")
-    return marked(
+        return annotated(f"{said}All {len(part.vocabulary)} that the model can answer with have one.")
+    return annotated(
         f"{said}The columns are the token embeddings themselves, transposed, as in the paper. Here only tokens of the "
         "text have one."
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import number, power_of_ten
-from attnviz.marked import Marked, marked, named
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import (
     FEW,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 
-_SCORES_NOTICE = marked(
+_SCORES_NOTICE = annotated(
     "Each cell is one dot product: a query's [row of Q](matrix=query) with a key's [column of Kᵀ](matrix=key_t). Large "
     "means: they match."
 )
@@ -75,7 +75,7 @@ def _scaled_fact(walk: Walk) -> str:
     if scale == 1 or not found.cells:
         return ""
     q, k = divmod(found.largest, walk.layer.key.shape[1])
-    return Marked.of(
+    return AnnotatedText.of(
         "Here the largest magnitude goes from ",
         named(number(found.largest_score), row=q, column=k, matrix="scores"),
         " to ",
@@ -120,13 +120,13 @@ def _masked_notice(walk: Walk) -> str:
     if mask.kind == "none":
         return "No mask: every query sees every key, before and after it. The causal mask hides the future."
     if mask.window is not None and mask.is_infinite:
-        return marked(f"{window_in_words(mask.window)} {_WINDOW}")
+        return annotated(f"{window_in_words(mask.window)} {_WINDOW}")
     if mask.is_infinite:
-        return marked(
+        return annotated(
             "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. "
             "exp(−∞) = 0."
         )
-    return marked(f"A [hidden cell](part=hidden) becomes {_finite(mask, walk.layer.scale)}")
+    return annotated(f"A [hidden cell](part=hidden) becomes {_finite(mask, walk.layer.scale)}")
 
 
 def window_in_words(window: tuple[int, int]) -> str:
@@ -185,7 +185,7 @@ def _masked_fact(walk: Walk) -> str:
         return ""
     if not hidden:
         return "Here nothing is hidden."
-    return Marked.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), " are hidden.")
+    return AnnotatedText.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), " are hidden.")
 
 
 def _masked_title(walk: Walk) -> str:
@@ -223,12 +223,12 @@ MASKED: Step[Walk] = Step(
 FAINT_BELOW = 0.1
 """Weights below this look like 0 if the colour domain ends at 1; frontend/heads/values.js has the same value"""
 
-_WEIGHTS_NOTICE = marked(
+_WEIGHTS_NOTICE = annotated(
     "Each row now [sums to 1](matrix=row_sum): it says how one query shares out its attention over the keys."
 )
 
 
-_WEIGHTS_NOTICE_OF_SOME = marked(
+_WEIGHTS_NOTICE_OF_SOME = annotated(
     "Each row that sees a key now [sums to 1](matrix=row_sum): it says how one query shares out its attention."
 )
 
@@ -262,7 +262,7 @@ def _weights_fact(walk: Walk) -> str:
         return ""
     q, k = divmod(found.strongest, walk.layer.key.shape[1])
     share = number(100 * found.strongest_weight, 0)
-    return Marked.of(
+    return AnnotatedText.of(
         "Here ",
         named(f"row {q}, “{walk.query_labels[q]}”", row=q),
         ", puts ",
@@ -279,10 +279,10 @@ def _row_without_keys(walk: Walk) -> str:
     row = named(f"row {q}, “{walk.query_labels[q]}”", row=q)
     if walk.layer.mask.is_infinite:
         why = ", every key is hidden: its exponentials sum to 0, and 0/0 is no number (torch: NaN). It gets no weights."
-        return Marked.of("In ", row, why)
+        return AnnotatedText.of("In ", row, why)
     keys = walk.layer.key.shape[1]
     why = f", every key is hidden, so all its masked scores are equal, and softmax gives each key 1/{keys}."
-    return Marked.of("In ", row, why)
+    return AnnotatedText.of("In ", row, why)
 
 
 def _weights_code(walk: Walk) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import IO, Any
+from typing import Any
 
 import torch
 
+from attnviz.files import replacing
 from attnviz.training.plan import Plan
 
 
@@ -42,7 +39,7 @@ class Checkpoint:
         said = json.dumps(
             {"name": self.name, "plan": self.plan.to_json(), "corpus": self.corpus, "losses": self.losses}
         )
-        with _replacing(path) as file:
+        with replacing(path) as file:
             torch.save({"said": said, "state": self.state}, file)
 
     @classmethod
@@ -62,33 +59,3 @@ class Checkpoint:
             raise
         except Exception as error:  # of a damaged file, the reader raises almost every type
             raise CheckpointError(f"{path.name} is not a checkpoint of a training, or it is damaged.") from error
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file: either all of it, or the file stays as it was.
-
-    Raises:
-        OSError: it can't be written.
-    """
-    with _replacing(path) as file:
-        file.write(data)
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file beside another one, which it replaces at the end, unless an exception ends it."""
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        made = Path(file.name)
-        try:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            made.unlink(missing_ok=True)
-            raise
-    try:
-        made.chmod(0o644)  # the folder's other files can be read by all, a temporary one only by its owner
-        made.replace(path)
-    except OSError:
-        made.unlink(missing_ok=True)
-        raise

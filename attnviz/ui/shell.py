@@ -12,7 +12,7 @@ from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.tokens import Tokens
 from attnviz.ui import state, toolbar
-from attnviz.ui.guide import examples, said, surprise
+from attnviz.ui.guide import examples, message, surprise
 from attnviz.ui.lecture import mode as lecture
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
@@ -86,7 +86,7 @@ def begin(page: str, *, with_text: bool = True, exports: toolbar.Tabs = toolbar.
     busy_note()
     lesson_bar.show(page)
     place = _text_of(page, with_field=with_text) if "text" in PAGES[page].keys else st.container()
-    said.show()
+    message.show()
     return place
 
 
@@ -107,7 +107,7 @@ def text_field(place: DeltaGenerator) -> None:
         value = state.bound(
             "text", st.text_area, "Text", height=88, max_chars=settings().largest_text, placeholder="Type a sentence"
         )
-    if value != before and state.in_fragment() and (state.notes() or state.is_elsewhere() or said.is_about(before)):
+    if value != before and state.in_fragment() and (state.notes() or state.is_elsewhere() or message.is_about(before)):
         st.rerun()
 
 

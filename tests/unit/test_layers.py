@@ -23,7 +23,7 @@ LEVELS = (
         "attnviz.formulas",
         "attnviz.formatting",
         "attnviz.files",
-        "attnviz.marked",
+        "attnviz.annotated_text",
         "attnviz.hosts",
         "attnviz.cluster",
         "attnviz.settings",

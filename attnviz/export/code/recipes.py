@@ -80,7 +80,7 @@ def _from_transformers(shown: Shown, walk: Walk) -> Cells:
 
 
 def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
-    from attnviz.export.code.around import around
+    from attnviz.export.code.block_context import around
     from attnviz.export.code.model import model_recipe
 
     place = shown.place

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from attnviz.export.code.assertions import compare
 from attnviz.export.code.lines import Cell, literals
-from attnviz.export.code.shown import compare
 from attnviz.export.code.training.models import ACTIVATIONS
 from attnviz.pretrained.names import ModelError
 from attnviz.tokens import NO_ID, Tokens

@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from attnviz.export.code.assertions import compare
 from attnviz.export.code.lines import TOLERANCE, Cell, literals
 from attnviz.export.code.parts import (
     ACTIVATIONS,
@@ -27,7 +28,6 @@ from attnviz.export.code.parts import (
     SAID,
     STACK,
 )
-from attnviz.export.code.shown import compare
 from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
 from attnviz.export.numbers import collect
 from attnviz.steps import PARTS

@@ -173,12 +173,12 @@ def _precision(ranges: Iterable[list[float] | None]) -> str:
 
 
 def _heads_page(view: View, resources: Resources) -> Page:
-    from attnviz.heads.every import EveryHead
+    from attnviz.heads.all_heads import AllHeads
     from attnviz.heads.files import ERROR
     from attnviz.heads.view import view as chosen
 
     (here,) = _one("heads", view, resources)
-    every = EveryHead.of(here.trace(resources), here.kind)
+    every = AllHeads.of(here.trace(resources), here.kind)
     view = {**view, "layer": here.layer, "head": here.head}
     header, arrays = every.payload(chosen(view.__getitem__))
     files = {name: np.frombuffer(every.file(name), np.uint8) for name in every.names()}

@@ -12,6 +12,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain as explain_compare
 from attnviz.compare.formulas import FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
@@ -21,7 +22,6 @@ from attnviz.formatting import number
 from attnviz.formulas import latex
 from attnviz.lessons.html import html
 from attnviz.links.link import STRETCH
-from attnviz.marked import Marked
 from attnviz.sources.compared import Choice, differs, run
 from attnviz.steps.picture import darkens
 from attnviz.ui import controls, shell, state
@@ -61,7 +61,7 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
         _darken(both)
     show_picture(both)
     ends = both.colours(stretch=STRETCH[state.get("stretch")])
-    st.html(f'<div class="notice">{html(Marked.joined((both.notice(), both.caveats(), ends)))}</div>')
+    st.html(f'<div class="notice">{html(AnnotatedText.joined((both.notice(), both.caveats(), ends)))}</div>')
     distance = measure_distance(both.comparison)
     if distance is not None:
         st.html(figures(differences(distance, both.labels)))
@@ -97,7 +97,7 @@ def differences(distance: Distance, labels: Mapping[str, Sequence[str]]) -> list
     row, column = explain_compare.place(labels["query"], labels["key"], distance.at)
     return [
         ("mean |A − B|", number(distance.mean, 4), f"of {distance.cells:,} cells"),
-        ("largest A − B", number(distance.largest, 4), Marked.of(row, " → ", column)),
+        ("largest A − B", number(distance.largest, 4), AnnotatedText.of(row, " → ", column)),
     ]
 
 
@@ -120,5 +120,5 @@ def figures(tiles: Sequence[Tile]) -> str:
 
 
 def _tile(name: str, value: str, about: str) -> str:
-    of = f'<span class="of" title="{escape(about)}">{html(Marked.of(about))}</span>'
+    of = f'<span class="of" title="{escape(about)}">{html(AnnotatedText.of(about))}</span>'
     return f'<div><span class="figure-name">{escape(name)}</span> <b>{escape(value)}</b>{of}</div>'

@@ -7,7 +7,7 @@ import streamlit as st
 from attnviz.lessons import Example, TextExample, gallery, text_examples
 from attnviz.links.link import read_link
 from attnviz.ui import state
-from attnviz.ui.guide import said
+from attnviz.ui.guide import message
 from attnviz.ui.plain import plain
 
 CSS = """
@@ -62,6 +62,6 @@ def _take(example: Example | TextExample, page: str) -> None:
     if isinstance(example, Example) and (page not in CHOICE or st.session_state.get(_WITH_HEAD)):
         link = example.link(page)
         state.visit(link)
-        said.say(example.explained, view=read_link(link)[0])
+        message.say(example.explained, view=read_link(link)[0])
     else:
         state.put("text", example.text)

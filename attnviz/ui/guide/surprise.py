@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.annotated_text import AnnotatedText, named
 from attnviz.formatting import number
-from attnviz.marked import Marked, named
 from attnviz.sources import PRETRAINED, SOURCES
 from attnviz.tokens import NoTokensError
 from attnviz.ui import caches, state
-from attnviz.ui.guide import said
+from attnviz.ui.guide import message
 from attnviz.ui.sources import RESOURCES, shown_now
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ def show_button(page: str) -> None:
         _open_next(page)
 
 
-def sentence(striking: Striking, here: Shown, heads: int) -> Marked:
+def sentence(striking: Striking, here: Shown, heads: int) -> AnnotatedText:
     """Say why a head stands out among all `heads` of its kind of attention."""
     queries, keys = here.axes()
     query, key = queries.labels[striking.query], keys.labels[striking.key]
     again = "another " if query == key and here.kind != "cross" else ""
     others = "in the other head it is" if heads == 2 else f"in the {heads - 1} other heads the mean is"
     q, k = striking.query, striking.key
-    return Marked.of(
+    return AnnotatedText.of(
         named(f"Layer {striking.layer}, head {striking.head}", layer=striking.layer, head=striking.head),
         ": ", named(f"“{query}”", row=q), f" looks at {again}", named(f"“{key}”", column=k),
         " with ", named(number(striking.weight, 2), row=q, column=k), f"; {others} {number(striking.others, 2)}.",
@@ -84,7 +84,7 @@ def _open_next(page: str) -> None:
         says = sentence(ranking[place], here, layers * heads)
     st.session_state[_FOUND] = Found(of, place)
     more = f"{place + 1} of {len(ranking)}; press again for the next." if len(ranking) > 1 else ""
-    said.say(Marked.of(SWITCHED if of_toy else "", says), more)
+    message.say(AnnotatedText.of(SWITCHED if of_toy else "", says), more)
 
 
 def _open(page: str, here: Shown, striking: Striking) -> None:

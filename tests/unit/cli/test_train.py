@@ -15,13 +15,13 @@ import pytest
 import torch
 
 from attnviz.cli import main
+from attnviz.files import write_atomically
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained import recorded
 from attnviz.trained.files import read, write
 from attnviz.trained.recorded.file import read as read_recording
 from attnviz.trained.recorded.file import write as write_recording
 from attnviz.training import recipes
-from attnviz.training.checkpoint import write_whole
 from attnviz.training.evaluation import evaluate
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
@@ -332,5 +332,5 @@ def test_a_file_that_can_t_be_replaced_leaves_nothing_beside_it(tmp_path: Path) 
     folder = tmp_path / "one.safetensors"
     folder.mkdir()
     with pytest.raises(OSError, match="directory"):
-        write_whole(folder, b"x")
+        write_atomically(folder, b"x")
     assert list(tmp_path.iterdir()) == [folder]

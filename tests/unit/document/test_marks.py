@@ -8,10 +8,10 @@ from itertools import chain
 import pytest
 import torch
 
+from attnviz.annotated_text import Mark, marks_of
 from attnviz.document import Document, document_of_layer, read, write
 from attnviz.document.header import SAID
 from attnviz.formatting import number
-from attnviz.marked import Mark, marks_of
 from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from attnviz.bert.back import neighbours, there_and_back
 from attnviz.bert.configuration import BERT_BASE, configuration_of
-from attnviz.bert.ends import Ends, drawn, tied
+from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, tied
 from attnviz.bert.favoured import favoured
+from attnviz.bert.round_trip import neighbours, there_and_back
 from attnviz.bert.table import table_of
 from attnviz.export.code.bert.back import Settings, back_script, in_lines
 from attnviz.export.code.bert.configuration import configuration_script
@@ -53,7 +53,7 @@ class Ran:
         return self.masked if settings.bias_of else self.model
 
 
-def ends_of(settings: Settings, weight: torch.Tensor) -> Ends:
+def ends_of(settings: Settings, weight: torch.Tensor) -> EmbeddingAndOutput:
     return drawn(settings.seed, *weight.shape) if settings.is_random else tied(weight, is_unit=settings.is_unit)
 
 

@@ -11,15 +11,15 @@ from torch import Tensor
 
 from attnviz.bert.ablation import hidden_without
 from attnviz.bert.agent import ASK, decide, over_positions, selective
-from attnviz.bert.back import there_and_back
 from attnviz.bert.classification.examples import built_in
 from attnviz.bert.classification.features import pool
 from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import NAMES
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.configuration import BERT_BASE, Configuration, configuration_of
+from attnviz.bert.embedding_and_output import tied
 from attnviz.bert.encoding import embed_sentences
-from attnviz.bert.ends import tied
+from attnviz.bert.round_trip import there_and_back
 from attnviz.bert.search.index import Ranking
 from attnviz.bert.search.sentences import built_in as sentences
 from attnviz.bert.search.words import Words

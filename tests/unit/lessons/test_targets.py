@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attnviz.annotated_text import Mark, Target
 from attnviz.document import document_of_layer
 from attnviz.export.comparison import compared
 from attnviz.lessons import OWN, LessonError, Scene, read_lesson, shipped, write_lesson
 from attnviz.lessons.html import html
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
-from attnviz.marked import Mark, Target
 from attnviz.sources.compared import choices, default_of_b, run
 from attnviz.sources.direct import Direct
 from attnviz.sources.toy import averages_of

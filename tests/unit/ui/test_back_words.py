@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attnviz.bert.back import Back, there_and_back
+from attnviz.bert.round_trip import RoundTrip, there_and_back
 from attnviz.bert.table import EmbeddingTable
 from attnviz.tokens import Tokens
 from attnviz.ui.bert.back import each
@@ -25,7 +25,7 @@ EQUAL = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 def said(weight: Tensor, *ids: int, is_unit: bool, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return what is to be noticed of some ids in a table of three rows."""
 
-    def back(chosen: Chosen) -> Back:
+    def back(chosen: Chosen) -> RoundTrip:
         return there_and_back(chosen.tokens.ids, chosen.ends())
 
     monkeypatch.setattr(Chosen, "back", back)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import streamlit as st
 
-from attnviz.ui.walk.checks import clicked
+from attnviz.ui.widgets import clicked
 from tests.app.pages import BAD_SELECTIONS
 
 

@@ -1,4 +1,4 @@
-// Texts whose words name parts of a picture: attnviz/marked.py describes them.
+// Texts whose words name parts of a picture: attnviz/annotated_text.py describes them.
 
 /** What a word names: a query, a key, a matrix, a part of it, a head; together they narrow it. */
 interface Target {

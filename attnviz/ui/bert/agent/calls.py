@@ -14,7 +14,7 @@ from attnviz.ui.bert.classifier.results import Shown
 from attnviz.ui.bert.classifier.sentence import LINES, Typed, field, show_arithmetic, typed
 from attnviz.ui.bert.classifier.view import percent
 from attnviz.ui.bert.look import in_torch
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 WARNING = (
     "A teaching example and no medical device: the reports are made up, the layer is often wrong, and nothing is "

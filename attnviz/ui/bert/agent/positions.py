@@ -12,7 +12,7 @@ from attnviz.ui.bert.classifier.sentence import field, typed
 from attnviz.ui.bert.look import built_in, in_torch
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import notice, plot
+from attnviz.ui.widgets import notice, plot
 
 LINES = """hidden = model(**inputs).last_hidden_state[0]  # (T, C)
 logits = layer(hidden)  # (T, 4): four numbers at each token

@@ -15,7 +15,7 @@ from attnviz.ui.bert.classifier.results import Shown
 from attnviz.ui.bert.classifier.view import percent, show_plot
 from attnviz.ui.bert.look import in_torch
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 THRESHOLDS = tuple(number / 100 for number in range(101))
 LINES = """confidence, action = probabilities.max(-1)  # (N,) each, of the held-out reports

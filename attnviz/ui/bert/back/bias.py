@@ -11,7 +11,7 @@ from attnviz.pretrained.names import shown
 from attnviz.ui.bert.back.chosen import Chosen
 from attnviz.ui.bert.back.look import named, percent, value
 from attnviz.ui.bert.back.look import show as show_html
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 TITLES = {"bias": ("largest bias", "smallest bias"), "length": ("longest rows", "shortest rows")}
 """Of the two tables"""

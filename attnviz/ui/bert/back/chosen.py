@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import Tensor
 
-from attnviz.bert.back import Back, Neighbours, Operands, neighbours, operands, there_and_back
-from attnviz.bert.ends import Ends, drawn, tied
+from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, tied
 from attnviz.bert.favoured import Favoured, favoured
+from attnviz.bert.round_trip import Neighbours, Operands, RoundTrip, neighbours, operands, there_and_back
 from attnviz.bert.table import EmbeddingTable, table_of
 from attnviz.pretrained import PretrainedModel
 from attnviz.tokens import Tokens
@@ -35,16 +35,16 @@ class Chosen:
     seed: int
     scale: float
 
-    def ends(self) -> Ends:
+    def ends(self) -> EmbeddingAndOutput:
         """Return both ends. It is quick: their rows are made when they are read."""
         weight = self.table.weight
         return drawn(self.seed, *weight.shape) if self.is_random else tied(weight, is_unit=self.is_unit)
 
-    def back(self) -> Back:
+    def back(self) -> RoundTrip:
         """Return what comes back of the text."""
         ids = self.tokens.ids
         made = partial(there_and_back, ids, self.ends(), scale=self.scale)
-        found: Back = self._cached(("back", ids, self.scale), made)
+        found: RoundTrip = self._cached(("back", ids, self.scale), made)
         return found
 
     def near(self, token: int) -> Neighbours:

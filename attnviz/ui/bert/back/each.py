@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import torch
 
-from attnviz.bert.back import LOST
+from attnviz.bert.round_trip import LOST
 from attnviz.pretrained import BUILT_IN
 from attnviz.ui.bert.back.chosen import Chosen
 from attnviz.ui.bert.back.look import named, percent, value
 from attnviz.ui.bert.back.look import show as show_html
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 SOFTMAX = (
     "Why a softmax, if only the largest logit counts? The maximum has no gradient: a slightly larger logit changes "

@@ -13,7 +13,7 @@ from attnviz.ui.bert.back.look import named, value
 from attnviz.ui.bert.back.look import show as show_html
 from attnviz.ui.bert.back.one import choose_token
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 
 def show(found: Chosen) -> None:

@@ -14,7 +14,7 @@ from attnviz.ui.bert.back.chosen import Chosen, place_of
 from attnviz.ui.bert.back.look import named, percent, value
 from attnviz.ui.bert.back.look import show as show_html
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 FIRST = 5
 """The products of a logit that are written out"""

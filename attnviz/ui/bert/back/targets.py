@@ -7,7 +7,7 @@ from html import escape
 
 from attnviz.ui.bert.back.chosen import Chosen
 from attnviz.ui.bert.back.look import show as show_html
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 WORDS = 8
 """The most tokens of the text in an example"""

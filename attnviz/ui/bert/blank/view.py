@@ -17,7 +17,7 @@ from attnviz.ui.bert.blank.needed import show_needed
 from attnviz.ui.bert.blank.results import blanks_of
 from attnviz.ui.bert.look import in_torch
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import notice, plot
+from attnviz.ui.widgets import notice, plot
 
 if TYPE_CHECKING:
     from attnviz.bert.blank import Blanks

@@ -13,7 +13,7 @@ from attnviz.ui.bert.classifier.view import origin, percent, show_plot
 from attnviz.ui.bert.look import in_torch
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 MOST_POINTS = 400
 LINES = """with torch.no_grad():  # the model is frozen

@@ -13,7 +13,7 @@ from attnviz.ui.bert.classifier.results import Shown, seed_results
 from attnviz.ui.bert.classifier.view import origin, percent, show_plot
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 TITLES = {"classifier": "linear layer", "bag_of_words": "bag of words", "majority": "most frequent class"}
 

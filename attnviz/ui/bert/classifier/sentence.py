@@ -21,7 +21,7 @@ from attnviz.ui.bert.classifier.view import percent, show_plot
 from attnviz.ui.bert.look import built_in, in_torch
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 HEIGHT = 68
 """px: of the field, two lines"""

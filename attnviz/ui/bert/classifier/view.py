@@ -21,7 +21,7 @@ from attnviz.ui.bert.classifier.what import What
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
 from attnviz.ui.trained.visitor import visitor
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 OWN_VIEWS = {
     "result": "attnviz.ui.bert.classifier.result", "sentence": "attnviz.ui.bert.classifier.sentence",

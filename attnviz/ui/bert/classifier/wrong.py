@@ -12,7 +12,7 @@ from attnviz.ui import state
 from attnviz.ui.bert.classifier.result import interval
 from attnviz.ui.bert.classifier.results import Shown
 from attnviz.ui.bert.classifier.view import percent
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 CSS = """
 <style>

@@ -18,7 +18,7 @@ from attnviz.ui.bert.part import Part
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.palette import palette
 from attnviz.ui.tokens.chips import shorten
-from attnviz.ui.walk.checks import notice, plot
+from attnviz.ui.widgets import notice, plot
 
 MAX_TITLE = 18
 """The most characters of a model's name at the head of a column"""

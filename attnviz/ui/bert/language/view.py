@@ -22,7 +22,7 @@ from attnviz.ui.bert.rows import LIMITED, axis_labels, choose_row, chosen_row, c
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import notice, plot
+from attnviz.ui.widgets import notice, plot
 
 if TYPE_CHECKING:
     from attnviz.bert.blocks.stack import Setup

@@ -13,7 +13,7 @@ from attnviz.ui.bert.look import in_torch
 from attnviz.ui.bert.search.found import Found
 from attnviz.ui.bert.search.hits import by_meaning
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import clicked, notice, plot
+from attnviz.ui.widgets import clicked, notice, plot
 
 CODE = """centred = E[1:] - E[1:].mean(0)  # the sentences' embeddings, (N, C)
 U, S, V = torch.linalg.svd(centred, full_matrices=False)

@@ -7,7 +7,7 @@ import streamlit as st
 from attnviz.ui.bert.look import in_torch
 from attnviz.ui.bert.search.found import Found
 from attnviz.ui.bert.search.hits import by_meaning, by_words
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 CODE = """inputs = tokenizer([query, *sentences], padding=True, truncation=True, max_length=256, return_tensors="pt")
 hidden = model(**inputs).last_hidden_state  # (1 + N, T, C)

@@ -12,7 +12,7 @@ from attnviz.ui.bert.look import in_torch
 from attnviz.ui.bert.search.found import Found, similarity
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import notice, plot
+from attnviz.ui.widgets import notice, plot
 
 SPECIAL = ("[CLS]", "[SEP]")
 CODE = """rows, columns = (

@@ -17,7 +17,7 @@ from attnviz.ui.bert.rows import LIMITED, axis_labels, choose_row, colour_end, i
 from attnviz.ui.bert.subsets.exports import script
 from attnviz.ui.bert.subsets.results import names, subsets_of, telling_row
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import notice, plot
+from attnviz.ui.widgets import notice, plot
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.links.values import Head
 from attnviz.ui import state
-from attnviz.ui.walk.checks import clicked
+from attnviz.ui.widgets import clicked
 
 WAYS = {"zero": "zero", "mean": "mean"}
 ABOUT = """**Zero**: the head's slice of `concat` is 0, as if its rows of W_O were (Michel et al. 2019).

@@ -13,7 +13,7 @@ from attnviz.ui import state
 from attnviz.ui.bert.without.controls import click
 from attnviz.ui.bert.without.results import Found, effects_of, measures_of
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 TITLES = {
     "largest": "largest weight",

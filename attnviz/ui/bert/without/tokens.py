@@ -11,7 +11,7 @@ from attnviz.ui.bert.without.controls import named
 from attnviz.ui.bert.without.results import Found
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 
 def show(here: Found) -> None:

@@ -14,7 +14,7 @@ from attnviz.ui.bert.look import in_torch
 from attnviz.ui.bert.without.controls import choose, click
 from attnviz.ui.bert.without.results import Found, ask, effects_of, found
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import notice, plot
+from attnviz.ui.widgets import notice, plot
 
 VIEWS = {
     "tokens": "Output",

@@ -19,7 +19,7 @@ from attnviz.ui.heads.table import HEIGHT
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain, plain_part
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 LIKE_IT, CLUSTERS = 6, 12
 """Heads that are named as alike; groups into which all heads are put"""

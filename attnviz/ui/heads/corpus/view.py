@@ -16,7 +16,7 @@ from attnviz.ui.heads.corpus.grid import show_grid
 from attnviz.ui.heads.corpus.here import Here
 from attnviz.ui.heads.corpus.words import share
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
     from attnviz.measures.survey import Survey

@@ -10,7 +10,7 @@ from attnviz.formatting import nonzero
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from attnviz.measures.causality import FromPast

@@ -13,7 +13,7 @@ from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.transformer.checks.stack import NOT_KNOWN, choose_stack, choose_token, numbered
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

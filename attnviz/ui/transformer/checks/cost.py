@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.measures.cost import cost, equal_at, maps_in_words
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

@@ -13,7 +13,7 @@ from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.transformer.checks.stack import numbered
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

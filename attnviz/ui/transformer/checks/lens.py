@@ -12,7 +12,7 @@ from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.transformer.checks.stack import choose_stack, choose_token
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

@@ -11,7 +11,7 @@ from attnviz.links.link import KEYS
 from attnviz.ui import state
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.transformer.overview import address, html, overview
-from attnviz.ui.walk.checks import notice
+from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

@@ -12,7 +12,7 @@ from attnviz.tokens import NO_ID
 from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.transformer.checks.stack import numbered
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,7 +11,7 @@ from safetensors.numpy import load as read
 from transformers import AutoModel
 
 from attnviz.heads import files
-from attnviz.heads.every import EveryHead
+from attnviz.heads.all_heads import AllHeads
 from attnviz.heads.view import view
 from attnviz.links.link import read_link
 from attnviz.pretrained import load
@@ -43,7 +43,7 @@ def eager(folder: Path, trace: Trace) -> np.ndarray:
 def test_the_files_hold_every_weight(folder: Path, trace: Trace, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "ALL_BYTES", most)
     monkeypatch.setattr(files, "PART_BYTES", most)
-    every = EveryHead.of(trace, "encoder")
+    every = AllHeads.of(trace, "encoder")
     expected = eager(folder, trace)
     header, arrays = every.payload({})
     np.testing.assert_array_equal(arrays["measures"], every.survey.values)
@@ -65,16 +65,16 @@ def test_the_files_hold_every_weight(folder: Path, trace: Trace, most: int, monk
 
 
 def test_no_file_has_the_name_of_another_texts(folder: Path, trace: Trace) -> None:
-    every, other = EveryHead.of(trace, "encoder"), EveryHead.of(load(str(folder)).trace(TEXT + " again"), "encoder")
+    every, other = AllHeads.of(trace, "encoder"), AllHeads.of(load(str(folder)).trace(TEXT + " again"), "encoder")
     assert not set(every.names()) & set(other.names())
-    assert every.names() == EveryHead.of(load(str(folder)).trace(TEXT), "encoder").names()
+    assert every.names() == AllHeads.of(load(str(folder)).trace(TEXT), "encoder").names()
     with pytest.raises(KeyError):
         every.file(other.names()[0])
 
 
 def test_there_is_no_rollout_from_one_text_to_another(tmp_path: Path) -> None:
     bart = load(str(save("bart", tmp_path))).trace("the cat sat", "le chat assis la")
-    header, _ = EveryHead.of(bart, "cross").payload({}, acknowledged=3)
+    header, _ = AllHeads.of(bart, "cross").payload({}, acknowledged=3)
     assert header["files"]["rollout"] == []
     assert (header["rollout"], header["acknowledged"]) == (False, 3)
     assert header["rows"] != header["cols"]

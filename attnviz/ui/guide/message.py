@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
+from attnviz.annotated_text import AnnotatedText
 from attnviz.lessons.html import html
-from attnviz.marked import Marked
 from attnviz.ui import state
 
 CSS = """
@@ -27,7 +27,7 @@ _SAID = "guide_said"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     """A sentence, and what it is about."""
 
     sentence: str
@@ -37,23 +37,23 @@ class Said:
 
 def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
     """Say a sentence, marked or not, and quietly some words more, on this view or that of the session."""
-    st.session_state[_SAID] = Said(sentence, more, _about(view))
+    st.session_state[_SAID] = Message(sentence, more, _about(view))
 
 
 def show() -> None:
     """Show the sentence, as long as the view is the one that it is about."""
-    said: Said | None = st.session_state.get(_SAID)
+    said: Message | None = st.session_state.get(_SAID)
     if said is None or said.view != _about() or not state.get("text").strip():
         return
     st.html(CSS)
     more = f' <span class="more">{escape(said.more)}</span>' if said.more else ""
     with st.container(key="guide_says"):
-        st.html(f'<p class="said" role="status">{html(Marked.of(said.sentence))}{more}</p>')
+        st.html(f'<p class="said" role="status">{html(AnnotatedText.of(said.sentence))}{more}</p>')
 
 
 def is_about(text: str) -> bool:
     """Whether the last sentence is about this text."""
-    said: Said | None = st.session_state.get(_SAID)
+    said: Message | None = st.session_state.get(_SAID)
     return said is not None and text in said.view
 
 

@@ -1,9 +1,9 @@
 """Texts whose words name parts of a picture: a row, a column, a cell, a matrix, the largest weight, ...
 
-    marked('[The row "it"](row=11) puts [0.97](row=11 column=5) on [“bicycle”](column=5).')
-    Marked.of("Row ", named(f"“{token}”", row=3), " is the last.")
+    annotated('[The row "it"](row=11) puts [0.97](row=11 column=5) on [“bicycle”](column=5).')
+    AnnotatedText.of("Row ", named(f"“{token}”", row=3), " is the last.")
 
-`Marked` is a plain string to all that reads it; only a browser makes the marked words light what they name.
+`AnnotatedText` is a plain string to all that reads it; only a browser makes the marked words light what they name.
 """
 
 from __future__ import annotations
@@ -61,29 +61,29 @@ class Mark:
     target: Target
 
 
-class Marked(str):
+class AnnotatedText(str):
     """A text, and what its words name: marks in order that do not overlap. Slices and f-strings of it are plain."""
 
     marks: tuple[Mark, ...]
 
-    def __new__(cls, text: str = "", marks: Iterable[Mark] = ()) -> Marked:
+    def __new__(cls, text: str = "", marks: Iterable[Mark] = ()) -> AnnotatedText:
         """Return the text with these marks."""
         made = super().__new__(cls, text)
         made.marks = tuple(marks)
         return made
 
     @classmethod
-    def of(cls, *parts: str) -> Marked:
+    def of(cls, *parts: str) -> AnnotatedText:
         """Return texts as one, with the marks of those that have any."""
         at, marks = 0, []
         for part in parts:
-            if isinstance(part, Marked):
+            if isinstance(part, AnnotatedText):
                 marks += [Mark(at + one.start, at + one.end, one.target) for one in part.marks]
             at += len(part)
         return cls("".join(parts), marks)
 
     @classmethod
-    def joined(cls, parts: Iterable[str]) -> Marked:
+    def joined(cls, parts: Iterable[str]) -> AnnotatedText:
         """Return sentences as one text, with a space between them; empty ones are left out."""
         spaced = [piece for part in parts if part for piece in (" ", part)]
         return cls.of(*spaced[1:])
@@ -102,13 +102,13 @@ class Marked(str):
 
 def marks_of(text: str) -> tuple[Mark, ...]:
     """Return the marks of a text; none if it is a plain string."""
-    return text.marks if isinstance(text, Marked) else ()
+    return text.marks if isinstance(text, AnnotatedText) else ()
 
 
 def named(text: str, *, row: int | None = None, column: int | None = None, matrix: str = "", part: str = "",
-          layer: int | None = None, head: int | None = None) -> Marked:  # fmt: skip
+          layer: int | None = None, head: int | None = None) -> AnnotatedText:  # fmt: skip
     """Return a text that as a whole names this."""
-    return Marked(text, (Mark(0, len(text), _part(row, column, matrix, part, layer, head)),))
+    return AnnotatedText(text, (Mark(0, len(text), _part(row, column, matrix, part, layer, head)),))
 
 
 _part = lru_cache(2**12)(Target)
@@ -126,7 +126,7 @@ def position(_: str, raw: str) -> int:
     return int(raw)
 
 
-def marked(source: str, read: Callable[[str, str], int] = position) -> Marked:
+def annotated(source: str, read: Callable[[str, str], int] = position) -> AnnotatedText:
     r"""Read a text as an author writes it: `[words](row=8 column=5)`. After a backslash it is not a mark.
 
     Args:
@@ -145,10 +145,10 @@ def marked(source: str, read: Callable[[str, str], int] = position) -> Marked:
             parts.append(found[0][1:])
             continue
         try:
-            parts.append(Marked(found[1], (Mark(0, len(found[1]), _target(found[2], read)),)))
+            parts.append(AnnotatedText(found[1], (Mark(0, len(found[1]), _target(found[2], read)),)))
         except MarkError as why:
             raise MarkError(f"In “{found[0][:60]}”: {why}") from None
-    return Marked.of(*parts, source[at:])
+    return AnnotatedText.of(*parts, source[at:])
 
 
 def _target(source: str, read: Callable[[str, str], int]) -> Target:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.marked import Mark, Marked, MarkError, Target, marked, marks_of, named
+from attnviz.annotated_text import AnnotatedText, Mark, MarkError, Target, annotated, marks_of, named
 
 
 def test_a_marked_text_is_plain_to_all_that_reads_it() -> None:
-    text = marked('The row [the row "it"](row=11) puts [[CLS] 0.97](row=11 column=5) on [V](matrix=value).')
+    text = annotated('The row [the row "it"](row=11) puts [[CLS] 0.97](row=11 column=5) on [V](matrix=value).')
     assert text == 'The row the row "it" puts [CLS] 0.97 on V.'
     assert list(text.pieces()) == [
         ("The row ", None), ('the row "it"', Target(row=11)), (" puts ", None),
@@ -27,11 +27,11 @@ def test_a_marked_text_is_plain_to_all_that_reads_it() -> None:
     "source", ["[l](http://e.example)", "[x](see below)", "a[0](1)", "[](row=1)", "[a] (row=1)", "]([", "[", ""]
 )
 def test_brackets_of_other_texts_stay(source: str) -> None:
-    assert (marked(source), marked(source).marks) == (source, ())
+    assert (annotated(source), annotated(source).marks) == (source, ())
 
 
 def test_a_backslash_keeps_a_mark_as_it_is_written() -> None:
-    assert marked(r"\[a](row=1) [b](row=2)") == "[a](row=1) b"
+    assert annotated(r"\[a](row=1) [b](row=2)") == "[a](row=1) b"
 
 
 @pytest.mark.parametrize(
@@ -52,23 +52,23 @@ def test_a_backslash_keeps_a_mark_as_it_is_written() -> None:
 )
 def test_what_names_nothing_is_refused_in_a_sentence(mark: str, why: str) -> None:
     with pytest.raises(MarkError) as refused:
-        marked(f"See [this]({mark}).")
+        annotated(f"See [this]({mark}).")
     assert str(refused.value).startswith(f"In “[this]({mark})”: {why}")
 
 
 @given(st.text(max_size=20), st.text(min_size=1, max_size=20), st.text(max_size=20))
 def test_any_token_is_joined_as_it_is(before: str, token: str, after: str) -> None:
     """A token may hold what an author would write a mark with."""
-    text = Marked.of(before, named(token, row=3), after)
+    text = AnnotatedText.of(before, named(token, row=3), after)
     assert text == before + token + after
     assert text.marks == (Mark(len(before), len(before) + len(token), Target(row=3)),)
-    assert Marked.of("😀", text).marks[0].start == len(before) + 1
+    assert AnnotatedText.of("😀", text).marks[0].start == len(before) + 1
 
 
 @given(st.text(st.sampled_from("[]()\\row=1 a"), max_size=40))
 def test_whatever_is_typed_is_read_or_refused(source: str) -> None:
     try:
-        text = marked(source)
+        text = annotated(source)
     except MarkError as why:
         assert str(why).endswith(".")
         return

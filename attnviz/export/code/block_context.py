@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attnviz.export.code.assertions import compare
 from attnviz.export.code.lines import Cell, literals
-from attnviz.export.code.shown import compare
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from attnviz.bert.ends import Ends, rows_of
+from attnviz.bert.embedding_and_output import EmbeddingAndOutput, rows_of
 from attnviz.reprs import ShortRepr
 
 CANDIDATES = 5
@@ -23,7 +23,7 @@ LOST = 18
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Back(ShortRepr):
+class RoundTrip(ShortRepr):
     """What comes back of a text."""
 
     ids: tuple[int, ...]
@@ -74,7 +74,9 @@ class Back(ShortRepr):
 
 
 @torch.inference_mode()
-def there_and_back(ids: Sequence[int], ends: Ends, *, scale: float = 1.0, candidates: int = CANDIDATES) -> Back:
+def there_and_back(
+    ids: Sequence[int], ends: EmbeddingAndOutput, *, scale: float = 1.0, candidates: int = CANDIDATES
+) -> RoundTrip:
     """Embed ids, and ask the output layer which id each vector most likely is.
 
     Args:
@@ -101,7 +103,7 @@ def there_and_back(ids: Sequence[int], ends: Ends, *, scale: float = 1.0, candid
         logits, kept = logits.topk(min(candidates, logits.shape[-1]), dim=-1)
         tokens = tokens.gather(-1, kept)
         first += len(rows)
-    return Back(tuple(ids), tokens, logits, own, log_sum.float(), scale)
+    return RoundTrip(tuple(ids), tokens, logits, own, log_sum.float(), scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -128,7 +130,7 @@ class Neighbours(ShortRepr):
 
 
 @torch.inference_mode()
-def neighbours(token: int, ends: Ends, *, count: int = NEIGHBOURS) -> Neighbours:
+def neighbours(token: int, ends: EmbeddingAndOutput, *, count: int = NEIGHBOURS) -> Neighbours:
     """Return the nearest neighbours of a row of the embedding table, by cosine and by dot product.
 
     Raises:
@@ -163,7 +165,7 @@ class Operands(ShortRepr):
 
 
 @torch.inference_mode()
-def operands(token: int, candidates: Sequence[int], ends: Ends) -> Operands:
+def operands(token: int, candidates: Sequence[int], ends: EmbeddingAndOutput) -> Operands:
     """Return what the logits of some candidates for a token are made of.
 
     Raises:

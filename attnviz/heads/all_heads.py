@@ -18,7 +18,7 @@ from attnviz.trace.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class EveryHead:
+class AllHeads:
     """All heads of one kind of attention on a text."""
 
     trace: Trace
@@ -26,7 +26,7 @@ class EveryHead:
     survey: Survey
 
     @classmethod
-    def of(cls, trace: Trace, kind: Kind) -> EveryHead:
+    def of(cls, trace: Trace, kind: Kind) -> AllHeads:
         """Compute the survey of a trace's heads; raises KeyError if the model has no such kind of attention."""
         return cls(trace, kind, survey(trace, kind, survey_name(trace, kind)))
 

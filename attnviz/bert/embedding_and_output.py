@@ -23,7 +23,7 @@ Chunks = Callable[[], Iterator[Tensor]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Ends(ShortRepr):
+class EmbeddingAndOutput(ShortRepr):
     """The two ends of a model."""
 
     embedding: Chunks
@@ -33,17 +33,17 @@ class Ends(ShortRepr):
         yield "tied" if self.embedding is self.output else "independent"
 
 
-def tied(weight: Tensor, *, is_unit: bool = False) -> Ends:
+def tied(weight: Tensor, *, is_unit: bool = False) -> EmbeddingAndOutput:
     """Return an embedding table, (V, C), as both ends; with `is_unit`, every row divided by its length."""
 
     def chunks() -> Iterator[Tensor]:
         for rows in weight.split(ROWS):
             yield nn.functional.normalize(rows, dim=1) if is_unit else rows
 
-    return Ends(chunks, chunks)
+    return EmbeddingAndOutput(chunks, chunks)
 
 
-def drawn(seed: int, vocabulary: int, width: int) -> Ends:
+def drawn(seed: int, vocabulary: int, width: int) -> EmbeddingAndOutput:
     """Return independent random ends: what torch draws after `torch.manual_seed(seed)`, in this order, for
 
     nn.Embedding(V, C), standard normal, and nn.Linear(C, V, bias=False), uniform up to 1/√C (He et al. 2015, with the
@@ -66,7 +66,7 @@ def drawn(seed: int, vocabulary: int, width: int) -> Ends:
         for size in sizes:
             yield torch.empty(size, width).uniform_(-bound, bound, generator=generator)
 
-    return Ends(embedding, output)
+    return EmbeddingAndOutput(embedding, output)
 
 
 def rows_of(chunks: Chunks, ids: Sequence[int]) -> Tensor:

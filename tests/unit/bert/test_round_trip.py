@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from attnviz.bert.back import LOST, neighbours, operands, there_and_back
-from attnviz.bert.ends import ROWS, Ends, drawn, rows_of, tied
+from attnviz.bert.embedding_and_output import ROWS, EmbeddingAndOutput, drawn, rows_of, tied
+from attnviz.bert.round_trip import LOST, neighbours, operands, there_and_back
 from attnviz.bert.table import search, table_of
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
@@ -41,7 +41,7 @@ def test_random_ends_are_those_of_torchs_modules_bit_for_bit(vocabulary: int, wi
     assert torch.equal(torch.cat(list(ends.output())), output.weight)
 
 
-def compare(ids: list[int], ends: Ends, embedding: nn.Embedding, output: nn.Linear, scale: float) -> None:
+def compare(ids: list[int], ends: EmbeddingAndOutput, embedding: nn.Embedding, output: nn.Linear, scale: float) -> None:
     found = there_and_back(ids, ends, scale=scale)
     with torch.no_grad():
         logits = output(embedding(torch.tensor(ids)))

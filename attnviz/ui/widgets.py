@@ -1,0 +1,48 @@
+"""What several pages show: a notice, and a plot whose points can be selected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from attnviz.ui import state
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.palette import palette
+
+SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
+"""A plot has one button, while it is pointed at: it saves the plot as SVG"""
+LECTURE = 18
+"""px: the letters of a plot in a lecture"""
+
+
+def notice(sentence: str) -> None:
+    """Say what to notice. In a lesson the scene's sentence stands in its place."""
+    if not lesson_bar.is_open():
+        st.html(f'<div class="notice">{escape(sentence)}</div>')
+
+
+def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:
+    """Show a figure of `attnviz.figures.plots`, with larger letters in a lecture; `more` as in `st.plotly_chart`."""
+    layout = {**figure["layout"], "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": palette().rule}}
+    if state.get("lecture"):
+        layout["font"] = font = {**layout["font"], "size": LECTURE}
+        layout["hoverlabel"] = {**layout["hoverlabel"], "font": font}
+    st.plotly_chart(
+        {**figure, "layout": layout}, theme=None, key=key,
+        config=SAVED | {"toImageButtonOptions": {"format": "svg", "filename": key}}, **more,
+    )  # fmt: skip
+
+
+def clicked(key: str) -> object | None:
+    """Return the `customdata` of the point that is selected in the plot with this key; None if there is none.
+
+    A client may send a selection of any shape, also of a plot that is gone.
+    """
+    chosen = st.session_state.get(key)
+    selection = chosen.get("selection") if isinstance(chosen, Mapping) else None
+    points = selection.get("points") if isinstance(selection, Mapping) else None
+    point = points[0] if isinstance(points, list) and points else None
+    return point.get("customdata") if isinstance(point, Mapping) else None
