@@ -54,8 +54,8 @@ def _make(arguments: argparse.Namespace, out: Path) -> int:
     import torch
     from tqdm import tqdm
 
+    from attnviz.bert.classification.baselines import verdict
     from attnviz.bert.classification.making import Making, make
-    from attnviz.bert.classification.seeds import verdict
     from attnviz.bert.classification.shipped import write
     from attnviz.files import write_atomically
     from attnviz.pretrained.built_in import BuiltInModel

@@ -14,8 +14,8 @@ from sklearn.metrics import accuracy_score
 from streamlit.testing.v1 import AppTest
 
 from attnviz.bert.agent import REVIEW, TITLES, message
+from attnviz.bert.classification.classifier import pool
 from attnviz.bert.classification.examples import ACTIONS, built_in
-from attnviz.bert.classification.features import pool
 from attnviz.bert.classification.shipped import load
 from attnviz.links.classification import REPORT
 from attnviz.pretrained import load as load_model

@@ -20,10 +20,9 @@ from sklearn.metrics import confusion_matrix
 from streamlit.testing.v1 import AppTest
 from transformers import AutoTokenizer, BertModel
 
-from attnviz.bert.classification.classifier import vectors_of
+from attnviz.bert.classification.baselines import verdict
+from attnviz.bert.classification.classifier import Pooled, pool, vectors_of
 from attnviz.bert.classification.examples import Examples, built_in
-from attnviz.bert.classification.features import Pooled, pool
-from attnviz.bert.classification.seeds import verdict
 from attnviz.bert.classification.shipped import load
 from attnviz.export.csv_files import table_csv
 from attnviz.links.classification import SENTENCE

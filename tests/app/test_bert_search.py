@@ -13,7 +13,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 from transformers import AutoModel, AutoTokenizer
 
-from attnviz.bert.search.sentences import built_in
+from attnviz.bert.search import built_in
 from attnviz.links.bert import QUERY
 from attnviz.pretrained.loading import find_folder
 from attnviz.settings import settings

@@ -11,11 +11,10 @@ import torch
 from scipy.stats import spearmanr
 from streamlit.testing.v1 import AppTest
 
-from attnviz.bert.ablation import cosine, effects, head_means, hidden_without
+from attnviz.bert.ablation import cosine, effects, head_means, head_measures, hidden_without
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.encoding import embed_sentences
-from attnviz.bert.head_measures import head_measures
-from attnviz.bert.search.sentences import built_in as reference
+from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.without import BY_MEAN, LINES
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load

@@ -17,7 +17,7 @@ from attnviz.runtime.arrays import NotOfferedError
 from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.config import BigramConfig
 from attnviz.toy.language.model import TokenModel
-from attnviz.training.attention import attentions
+from attnviz.training.evaluation import attentions
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.plan import TEXT, Plan, build
 from attnviz.training.settings import TrainingSettings

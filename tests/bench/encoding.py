@@ -10,7 +10,7 @@ from itertools import cycle, islice
 import torch
 
 from attnviz.bert.encoding import embed_sentences, token_ids
-from attnviz.bert.search.sentences import built_in
+from attnviz.bert.search import built_in
 from attnviz.files import FOLDER
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel

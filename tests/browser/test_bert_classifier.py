@@ -8,9 +8,8 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from attnviz.bert.classification.classifier import plan_of, vectors_of
+from attnviz.bert.classification.classifier import plan_of, pool, vectors_of
 from attnviz.bert.classification.examples import built_in
-from attnviz.bert.classification.features import pool
 from attnviz.pretrained import load
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import build

@@ -9,7 +9,7 @@ import torch
 from playwright.sync_api import Page, expect
 from transformers import AutoModel, AutoTokenizer
 
-from attnviz.bert.search.sentences import built_in
+from attnviz.bert.search import built_in
 from attnviz.pretrained.loading import find_folder
 from tests.browser.settle import settled
 

@@ -12,15 +12,23 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from attnviz.bert.classification.baselines import baselines
-from attnviz.bert.classification.classifier import RATE, STEPS, Classifier, classifier_of, plan_of, vectors_of
+from attnviz.bert.classification.baselines import SEEDS, SeedResult, baselines
+from attnviz.bert.classification.classifier import (
+    RATE,
+    STEPS,
+    Classifier,
+    How,
+    Pooled,
+    classifier_of,
+    plan_of,
+    pool,
+    vectors_of,
+)
 from attnviz.bert.classification.examples import Examples, built_in
-from attnviz.bert.classification.features import How, Pooled, pool
 from attnviz.bert.classification.outcome import outcome_of
-from attnviz.bert.classification.seeds import SEEDS, SeedResult
 from attnviz.bert.classification.shipped import NAMES, Card, Shipped
 from attnviz.training.evaluation import evaluate
-from attnviz.training.jobs.schedule import evaluation_steps
+from attnviz.training.jobs.run import evaluation_steps
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import Plan, build
 from attnviz.training.vectors import Vectors, split

@@ -1,4 +1,4 @@
-"""How good a classifier is on texts that were held out: accuracy with its interval, confusion, and what goes wrong.
+"""How good a classifier is: accuracy on held-out texts, confusion, mistakes, and texts without a word.
 
 Shapes: N held-out texts, K classes.
 """
@@ -6,6 +6,7 @@ Shapes: N held-out texts, K classes.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -14,9 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from attnviz.bert.classification.classifier import Classifier
+from attnviz.bert.classification.classifier import Classifier, Pooled
 from attnviz.bert.classification.examples import Examples
-from attnviz.bert.classification.features import Pooled
 from attnviz.training.vectors import split
 
 CONFIDENCE = 0.95
@@ -126,3 +126,42 @@ def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[floa
     middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
     half = z / (1 + z**2 / total) * math.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+MOST, FEWEST = 48, 8
+SHORT = 128
+"""Tokens of a text for which the model may run `MOST` times; for longer ones in proportion less often"""
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """A text without one word, or some neighbours."""
+
+    words: str
+    """What is left out"""
+    text: str
+    """What is left"""
+
+
+def most_passes(tokens: int) -> int:
+    """Return how often the model runs at most for a text of so many tokens."""
+    return max(FEWEST, min(MOST, MOST * SHORT // max(1, tokens)))
+
+
+def without_words(text: str, most: int = MOST) -> list[Without]:
+    """Return the text without each of its words in turn: a word is what stands between spaces.
+
+    Of more than `most` words, as few neighbours as possible are left out together. A text of one word has none to be
+    left out.
+    """
+    words = list(_WORD.finditer(text))
+    if len(words) < 2:
+        return []
+    each = -(-len(words) // most)
+    found = []
+    for first in range(0, len(words), each):
+        gone = words[first : first + each]
+        left = text[: gone[0].start()] + text[gone[-1].end() :]
+        found.append(Without(text[gone[0].start() : gone[-1].end()], " ".join(left.split())))
+    return found

@@ -18,12 +18,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from attnviz.bert.classification.baselines import Baselines
-from attnviz.bert.classification.classifier import Classifier
+from attnviz.bert.classification.baselines import Baselines, SeedResult
+from attnviz.bert.classification.classifier import Classifier, How
 from attnviz.bert.classification.examples import FOLDER, Examples
-from attnviz.bert.classification.features import How
 from attnviz.bert.classification.outcome import Outcome, Share, held_out
-from attnviz.bert.classification.seeds import SeedResult
 from attnviz.reprs import ShortRepr
 from attnviz.training.plan import Plan
 

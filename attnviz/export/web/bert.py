@@ -23,7 +23,7 @@ def of_bert(view: View, resources: Resources) -> tuple[Layout | None, dict[str, 
         NoTokensError: the text has no token.
     """
     from attnviz.bert.ablation import effects, head_means
-    from attnviz.bert.search.sentences import built_in
+    from attnviz.bert.search import built_in
 
     model = cast("BuiltInModel", resources.load(BUILT_IN))
     tokens = model.tokenize(view["text"])

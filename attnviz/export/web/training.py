@@ -13,9 +13,9 @@ from attnviz.tokens import CharVocab, Tokens
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained import recorded
-from attnviz.trained.heads import head_of
+from attnviz.trained.opening import head_of
 from attnviz.trained.recorded import Recording
-from attnviz.training.attention import weights_of
+from attnviz.training.evaluation import weights_of
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch

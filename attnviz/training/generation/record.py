@@ -23,8 +23,7 @@ from attnviz.toy.stacks import Encoder
 from attnviz.toy.transformer.blocks import final_norms, sizes_of
 from attnviz.trace.sizes import ModelSizes
 from attnviz.trace.vocabulary import Vocabulary
-from attnviz.training.generation.generate import Drawn, generate
-from attnviz.training.generation.sampling import Sampling
+from attnviz.training.generation.generate import Drawn, Sampling, generate
 
 SHOWN = 128
 """K: the most tokens of a draw that are kept"""

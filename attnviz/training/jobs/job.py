@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.training.jobs.messages import Message
+from attnviz.training.jobs.process import Message
 from attnviz.training.jobs.view import Evaluation, Snapshot, Status, View
 from attnviz.training.plan import Data, Plan
 

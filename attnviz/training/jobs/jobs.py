@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from attnviz.training.jobs.job import Job, held_by
 from attnviz.training.jobs.limits import Limits
-from attnviz.training.jobs.messages import Message
-from attnviz.training.jobs.process import WorkerProcess
+from attnviz.training.jobs.process import Message, WorkerProcess
 from attnviz.training.plan import Data, Plan
 
 LEASE = 60.0

@@ -13,8 +13,7 @@ import torch
 
 from attnviz.training.evaluation import Evaluator
 from attnviz.training.jobs.limits import MEMORY_MB
-from attnviz.training.jobs.messages import Message
-from attnviz.training.jobs.schedule import evaluation_steps, snapshot_steps
+from attnviz.training.jobs.process import Message
 from attnviz.training.jobs.weights import to_bytes
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.loop import DivergedError, Trainer
@@ -22,6 +21,33 @@ from attnviz.training.plan import TAGGED, VECTORS, Data, Plan, build, subject_of
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks import TASKS
+
+SNAPSHOT_EVERY, EVALUATE_EVERY = 5, 10
+"""Steps between two of them in the beginning"""
+SNAPSHOT_PART, EVALUATE_PART = 40, 20
+"""Later, the steps between two are the step's own number over this, rounded down to a multiple of the first distance"""
+
+
+def snapshot_steps(total: int) -> tuple[int, ...]:
+    """Return the steps of a training after which its weights are kept: 0, every 5th up to 400, then sparser, the last.
+
+    800 steps have some 110 snapshots, 5,000 steps some 190.
+    """
+    return _spread(total, SNAPSHOT_EVERY, SNAPSHOT_PART)
+
+
+def evaluation_steps(total: int) -> tuple[int, ...]:
+    """Return the steps after which it is evaluated: 0, every 10th up to 400, then sparser, and the last."""
+    return _spread(total, EVALUATE_EVERY, EVALUATE_PART)
+
+
+def _spread(total: int, every: int, part: int) -> tuple[int, ...]:
+    found, step = [], 0
+    while step < total:
+        found.append(step)
+        step += max(1, step // part // every) * every
+    return (*found, total)
+
 
 PROGRESS = 0.1
 """Seconds between two messages about progress, at least"""

@@ -18,7 +18,7 @@ from attnviz.reprs import ShortRepr
 from attnviz.toy.language.config import AnyConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
-from attnviz.training.attention import attentions, weights_of
+from attnviz.training.evaluation import attentions, weights_of
 from attnviz.training.plan import build
 
 if TYPE_CHECKING:

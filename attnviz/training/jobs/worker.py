@@ -18,7 +18,7 @@ import threading
 from contextlib import suppress
 
 from attnviz.training.jobs.limits import MEMORY_MB
-from attnviz.training.jobs.messages import BrokenMessageError, Message
+from attnviz.training.jobs.process import BrokenMessageError, Message
 
 NICE = 10
 """How much less of a busy processor it gets than the server: see nice(2)"""

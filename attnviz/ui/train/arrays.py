@@ -21,7 +21,7 @@ from attnviz.tokens import NO_ID, Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Kind, Place
-from attnviz.training.attention import attentions, weights_of, without_heads
+from attnviz.training.evaluation import attentions, weights_of, without_heads
 from attnviz.training.loop import inputs_of
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tagged.task import TaggedSentences

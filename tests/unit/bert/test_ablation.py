@@ -13,8 +13,16 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 from transformers import BertModel
 
-from attnviz.bert.ablation import cosine, effects, head_means, hidden_without, sentence_embedding
-from attnviz.bert.head_measures import MEASURES, head_measures, spearman
+from attnviz.bert.ablation import (
+    MEASURES,
+    cosine,
+    effects,
+    head_means,
+    head_measures,
+    hidden_without,
+    sentence_embedding,
+    spearman,
+)
 from attnviz.pretrained import PretrainedModel, load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder

@@ -13,9 +13,8 @@ from scipy.stats import entropy
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attnviz.bert.blocks import stack
-from attnviz.bert.blocks.stack import KEPT, Setup, draw_layers, embed, guess, moved, run
-from attnviz.bert.blocks.subsets import attend_in_parts, most_apart, row_of
+from attnviz.bert import blocks
+from attnviz.bert.blocks import KEPT, Setup, attend_in_parts, draw_layers, embed, guess, most_apart, moved, row_of, run
 from attnviz.export.code.bert.blocks import language_script, subsets_script
 from attnviz.links.bert import SUBSETS
 from attnviz.pretrained.built_in import BuiltInModel
@@ -108,7 +107,7 @@ def test_the_logits_are_computed_some_rows_at_a_time(
     table = model.bert.embeddings.token.weight
     hidden = run(embed(model, tokens.ids, tokens.segments, "tokens"), draw_layers(0, 1, 384), causal=True).hidden
     whole, changes = guess(hidden, table), moved(hidden, hidden.flip(0), table)
-    monkeypatch.setattr(stack, "CELLS", 1)
+    monkeypatch.setattr(blocks, "CELLS", 1)
     torch.testing.assert_close(guess(hidden, table).probabilities, whole.probabilities)
     torch.testing.assert_close(moved(hidden, hidden.flip(0), table), changes)
 

@@ -10,8 +10,7 @@ import torch
 import transformers as tf
 from torch.nn import functional
 
-from attnviz.bert.embedding_and_output import drawn, tied
-from attnviz.bert.favoured import favoured
+from attnviz.bert.embedding_and_output import drawn, favoured, tied
 from attnviz.bert.table import table_of
 from attnviz.pretrained import load
 from tests.unit.bert.test_blank import OTHERS

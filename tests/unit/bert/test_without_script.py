@@ -11,7 +11,7 @@ import torch
 from transformers import AutoTokenizer, BertModel
 
 from attnviz.bert.ablation import cosine, head_means, hidden_without
-from attnviz.bert.search.sentences import built_in as reference
+from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.without import BY_MEAN, LINES, script_of
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel

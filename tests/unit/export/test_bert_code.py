@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from attnviz.bert.configuration import BERT_BASE, configuration_of
-from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, tied
-from attnviz.bert.favoured import favoured
+from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, favoured, tied
 from attnviz.bert.round_trip import neighbours, there_and_back
 from attnviz.bert.table import table_of
 from attnviz.export.code.bert.back import Settings, back_script, in_lines

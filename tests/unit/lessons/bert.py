@@ -11,8 +11,8 @@ from torch import Tensor
 
 from attnviz.bert.ablation import hidden_without
 from attnviz.bert.agent import ASK, decide, over_positions, selective
+from attnviz.bert.classification.classifier import pool
 from attnviz.bert.classification.examples import built_in
-from attnviz.bert.classification.features import pool
 from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import NAMES
 from attnviz.bert.classification.shipped import load as classifier
@@ -20,9 +20,8 @@ from attnviz.bert.configuration import BERT_BASE, Configuration, configuration_o
 from attnviz.bert.embedding_and_output import tied
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.round_trip import there_and_back
-from attnviz.bert.search.index import Ranking
-from attnviz.bert.search.sentences import built_in as sentences
-from attnviz.bert.search.words import Words
+from attnviz.bert.search import Ranking, Words
+from attnviz.bert.search import built_in as sentences
 from attnviz.bert.table import table_of
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link

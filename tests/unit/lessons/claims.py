@@ -10,7 +10,7 @@ from attnviz.lessons import shipped
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained import recorded
-from attnviz.training.attention import weights_of
+from attnviz.training.evaluation import weights_of
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import reading_of

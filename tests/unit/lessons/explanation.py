@@ -8,9 +8,8 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from attnviz.bert.ablation import cosine, effects, hidden_without
+from attnviz.bert.ablation import cosine, effects, head_measures, hidden_without, spearman
 from attnviz.bert.classification.shipped import load as classifier
-from attnviz.bert.head_measures import head_measures, spearman
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link
 from attnviz.measures.layers import mean_weights, rollout

@@ -12,7 +12,7 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained import recorded
 from attnviz.trained.recorded import Recording
-from attnviz.training.attention import weights_of
+from attnviz.training.evaluation import weights_of
 from attnviz.training.jobs.view import Evaluation
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS

@@ -15,7 +15,7 @@ from attnviz.toy.language.config import GRUConfig, TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained import recorded
-from attnviz.training.attention import weights_of
+from attnviz.training.evaluation import weights_of
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.ladder import LADDER
 from attnviz.training.text.corpus import built_in

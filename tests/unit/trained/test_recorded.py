@@ -20,9 +20,8 @@ from attnviz.trained import recorded
 from attnviz.trained import shipped as trained_models
 from attnviz.trained.card import as_file
 from attnviz.trained.recorded import making, recipes, shipped
-from attnviz.trained.recorded.file import read, write
+from attnviz.trained.recorded.file import pack, read, unpack, write
 from attnviz.trained.recorded.making import chosen
-from attnviz.trained.recorded.packing import pack, unpack
 from attnviz.training.evaluation import evaluate
 from attnviz.training.jobs.view import Evaluation, Snapshot, View
 from attnviz.training.jobs.weights import model_of

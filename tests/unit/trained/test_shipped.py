@@ -12,8 +12,7 @@ from attnviz.pretrained import ModelError
 from attnviz.toy.language.model import TokenModel
 from attnviz.trained import shipped
 from attnviz.trained.card import as_file
-from attnviz.training.attention import scores_of, weights_of
-from attnviz.training.evaluation import evaluate
+from attnviz.training.evaluation import evaluate, scores_of, weights_of
 from attnviz.training.plan import TEXT
 from attnviz.training.tasks import TASKS
 

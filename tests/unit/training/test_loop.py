@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from attnviz.toy.language.config import BigramConfig, GRUConfig, TokenConfig
-from attnviz.training.attention import attentions, best_head, weights_of, without_heads
+from attnviz.training.evaluation import attentions, best_head, weights_of, without_heads
 from attnviz.training.loop import DivergedError, Trainer
 from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TrainingSettings

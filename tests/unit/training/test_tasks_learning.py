@@ -15,7 +15,7 @@ from attnviz.tokens import NO_ID
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
-from attnviz.training.attention import best_head, weights_of, without_heads
+from attnviz.training.evaluation import best_head, weights_of, without_heads
 from attnviz.training.loop import Trainer, inputs_of
 from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS

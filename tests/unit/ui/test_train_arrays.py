@@ -10,7 +10,7 @@ from torch import nn
 from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
-from attnviz.training.attention import attentions
+from attnviz.training.evaluation import attentions
 from attnviz.training.jobs.view import View
 from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS

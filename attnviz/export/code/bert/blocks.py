@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.bert.blocks.stack import Setup
+from attnviz.bert.blocks import Setup
 from attnviz.export.code.lines import literals
 from attnviz.export.code.model import BUILT_IN_NAME
 

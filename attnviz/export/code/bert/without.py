@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attnviz.bert.ablation import Head
-from attnviz.bert.search.sentences import built_in as reference
+from attnviz.bert.search import built_in as reference
 from attnviz.export.code.model import BUILT_IN_NAME
 
 LINES = """inputs = tokenizer(TEXT, return_tensors="pt", truncation=True, max_length=512)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from torch import Tensor
 
-from attnviz.bert.favoured import Favoured
+from attnviz.bert.embedding_and_output import Favoured
 from attnviz.pretrained import BUILT_IN
 from attnviz.pretrained.names import shown
 from attnviz.ui.bert.back.chosen import Chosen

@@ -9,8 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, tied
-from attnviz.bert.favoured import Favoured, favoured
+from attnviz.bert.embedding_and_output import EmbeddingAndOutput, Favoured, drawn, favoured, tied
 from attnviz.bert.round_trip import Neighbours, Operands, RoundTrip, neighbours, operands, there_and_back
 from attnviz.bert.table import EmbeddingTable, table_of
 from attnviz.pretrained import PretrainedModel

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import streamlit as st
 
+from attnviz.bert.classification.baselines import SEEDS
 from attnviz.bert.classification.examples import Examples
-from attnviz.bert.classification.seeds import SEEDS
 from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.jobs.view import View

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.bert.classification.features import WAYS
+from attnviz.bert.classification.classifier import WAYS
 from attnviz.links.classification import MAX_CLASS_STEPS
 from attnviz.ui import controls, state
 from attnviz.ui.bert.classifier.data import data_choice

@@ -8,9 +8,16 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from attnviz.bert.classification.examples import Examples, built_in, examples_of
+from attnviz.bert.classification.examples import (
+    MOST_BYTES,
+    CsvError,
+    Examples,
+    Table,
+    built_in,
+    examples_of,
+    read_table,
+)
 from attnviz.bert.classification.shipped import NAMES
-from attnviz.bert.classification.table import MOST_BYTES, CsvError, Table, read_table
 from attnviz.settings import settings
 from attnviz.ui.bert.classifier.what import What
 from attnviz.ui.plain import plain

@@ -15,12 +15,18 @@ import streamlit as st
 import torch
 from numpy.typing import NDArray
 
-from attnviz.bert.classification.baselines import Baselines, baselines
-from attnviz.bert.classification.classifier import Classifier, classifier_of, plan_of, vectors_of
+from attnviz.bert.classification.baselines import SEEDS, Baselines, SeedResult, baselines
+from attnviz.bert.classification.classifier import (
+    Classifier,
+    Pooled,
+    classifier_of,
+    plan_of,
+    pool,
+    pool_in_steps,
+    vectors_of,
+)
 from attnviz.bert.classification.examples import Examples
-from attnviz.bert.classification.features import Pooled, pool, pool_in_steps
 from attnviz.bert.classification.outcome import Outcome, outcome_of
-from attnviz.bert.classification.seeds import SEEDS, SeedResult
 from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.runtime.cache import SingleFlightCache, Sized

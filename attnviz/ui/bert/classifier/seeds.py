@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from attnviz.bert.classification.seeds import NAMES, SEEDS, SeedResult, Spread, spreads, verdict
+from attnviz.bert.classification.baselines import NAMES, SEEDS, SeedResult, Spread, spreads, verdict
 from attnviz.formatting import number
 from attnviz.ui import state
 from attnviz.ui.bert.classifier import commands

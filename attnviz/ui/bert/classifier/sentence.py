@@ -10,7 +10,7 @@ import streamlit as st
 from torch import Tensor
 
 from attnviz.bert.classification.classifier import terms
-from attnviz.bert.classification.removal import Without, most_passes, without_words
+from attnviz.bert.classification.outcome import Without, most_passes, without_words
 from attnviz.formatting import number
 from attnviz.links.classification import MAX_SENTENCE
 from attnviz.trace.trace import Trace

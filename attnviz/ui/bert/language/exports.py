@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from attnviz.bert.blocks.stack import KEPT, Setup
+from attnviz.bert.blocks import KEPT, Setup
 from attnviz.export.code.bert.blocks import language_script
 from attnviz.links.link import KEYS
 from attnviz.ui import state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from attnviz.bert.blocks.stack import Setup
+from attnviz.bert.blocks import Setup
 from attnviz.ui.tokens.chips import shorten
 
 LABEL = 14

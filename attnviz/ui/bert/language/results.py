@@ -7,7 +7,7 @@ from functools import partial
 
 from torch import Tensor
 
-from attnviz.bert.blocks.stack import Guesses, Setup, Stack, draw_layers, embed, guess, moved, run
+from attnviz.bert.blocks import Guesses, Setup, Stack, draw_layers, embed, guess, moved, run
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LinearMap

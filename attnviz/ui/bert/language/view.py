@@ -25,7 +25,7 @@ from attnviz.ui.plain import plain
 from attnviz.ui.widgets import notice, plot
 
 if TYPE_CHECKING:
-    from attnviz.bert.blocks.stack import Setup
+    from attnviz.bert.blocks import Setup
     from attnviz.pretrained.built_in import BuiltInModel
     from attnviz.tokens import Tokens
 

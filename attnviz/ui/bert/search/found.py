@@ -9,7 +9,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from torch import Tensor
 
 from attnviz.bert.encoding import embed_sentences
-from attnviz.bert.search.index import Index, Ranking, TokenSimilarity, token_similarity
+from attnviz.bert.search import Index, Ranking, TokenSimilarity, token_similarity
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.ui import state
 from attnviz.ui.bert.look import built_in

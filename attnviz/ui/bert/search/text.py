@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.bert.search.index import Index, NoSentenceError
-from attnviz.bert.search.sentences import MOST_SENTENCES, Sentences, built_in, split
+from attnviz.bert.search import MOST_SENTENCES, Index, NoSentenceError, Sentences, built_in, split
 from attnviz.settings import settings
 from attnviz.ui import state
 from attnviz.ui.tokens.own_text import OwnText

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 import torch
 
-from attnviz.bert.search.index import TokenSimilarity
+from attnviz.bert.search import TokenSimilarity
 from attnviz.formatting import number
 from attnviz.ui import state
 from attnviz.ui.bert.look import in_torch

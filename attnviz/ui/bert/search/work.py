@@ -14,8 +14,7 @@ from functools import cache, partial
 
 from cachetools import LRUCache
 
-from attnviz.bert.search.index import Index, build
-from attnviz.bert.search.sentences import Sentences
+from attnviz.bert.search import Index, Sentences, build
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.runtime.lock import FairLock, page_lock
 from attnviz.runtime.pool import Task, WorkerPool, limit_threads, worker_pool

@@ -6,7 +6,7 @@ from functools import partial
 
 import pandas as pd
 
-from attnviz.bert.blocks.subsets import row_of
+from attnviz.bert.blocks import row_of
 from attnviz.export.code.bert.blocks import subsets_script
 from attnviz.ui import state
 from attnviz.ui.bert.look import built_in

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from attnviz.bert.blocks.stack import embed
-from attnviz.bert.blocks.subsets import Subsets, attend_in_parts, most_apart
+from attnviz.bert.blocks import Subsets, attend_in_parts, embed, most_apart
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.ui import state

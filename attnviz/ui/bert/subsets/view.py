@@ -22,7 +22,7 @@ from attnviz.ui.widgets import notice, plot
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.bert.blocks.subsets import Row, Subsets
+    from attnviz.bert.blocks import Row, Subsets
     from attnviz.figures.plots import Spec
     from attnviz.tokens import Tokens
 
@@ -121,7 +121,7 @@ def _small(weights: Tensor, tokens: Tokens) -> tuple[Tensor, list[str]]:
 
 def _show_row(subsets: Subsets, tokens: Tokens) -> None:
     """Show one row of weights under each softmax, and how far any two differ."""
-    from attnviz.bert.blocks.subsets import row_of
+    from attnviz.bert.blocks import row_of
     from attnviz.figures.plots import heatmap
 
     left, right = st.columns([5, 4], gap="small")

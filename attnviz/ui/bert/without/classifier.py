@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from attnviz.bert.ablation import sentence_embedding
-from attnviz.bert.classification.features import Pooled
+from attnviz.bert.classification.classifier import Pooled
 from attnviz.bert.classification.shipped import load
 from attnviz.formatting import number
 from attnviz.ui.bert.without.controls import named

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from attnviz.bert.head_measures import spearman
+from attnviz.bert.ablation import spearman
 from attnviz.formatting import number
 from attnviz.ui import state
 from attnviz.ui.bert.without.controls import click

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.bert.ablation import Effects, Head, effects, head_means, hidden_without, without
+from attnviz.bert.ablation import (
+    Effects,
+    Head,
+    HeadMeasures,
+    effects,
+    head_means,
+    head_measures,
+    hidden_without,
+    without,
+)
 from attnviz.bert.encoding import embed_sentences
-from attnviz.bert.head_measures import HeadMeasures, head_measures
-from attnviz.bert.search.sentences import built_in as reference
+from attnviz.bert.search import built_in as reference
 from attnviz.measures.survey import survey_name
 from attnviz.ui import state
 from attnviz.ui.bert.look import built_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from attnviz.bert.head_measures import spearman
-from attnviz.bert.search.sentences import built_in as reference
+from attnviz.bert.ablation import spearman
+from attnviz.bert.search import built_in as reference
 from attnviz.formatting import number
 from attnviz.ui.bert.without.controls import named
 from attnviz.ui.bert.without.results import Found, ranked

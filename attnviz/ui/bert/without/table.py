@@ -7,8 +7,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from attnviz.bert.ablation import Effects
-from attnviz.bert.head_measures import MEASURES, HeadMeasures
+from attnviz.bert.ablation import MEASURES, Effects, HeadMeasures
 from attnviz.formatting import number
 from attnviz.ui import state
 from attnviz.ui.bert.without.measures import NOT_YET

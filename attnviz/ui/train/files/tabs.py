@@ -160,7 +160,7 @@ def _show_numbers() -> None:
 
 def _show_ids() -> None:
     """Offer the training part of the text as JSON lines of ids, and say how long a data set it is."""
-    from attnviz.training.text.lines import id_lines, length_of
+    from attnviz.training.text.cut import id_lines, length_of
     from attnviz.ui.train.text.chosen import chosen_facts
     from attnviz.ui.train.text.cuts import cut_of
     from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, plan_of

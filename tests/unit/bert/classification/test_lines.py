@@ -9,9 +9,8 @@ from torch.nn import functional
 from transformers import AutoTokenizer, BertModel
 
 from attnviz.bert.agent import over_positions, selective
-from attnviz.bert.classification.classifier import plan_of, vectors_of
+from attnviz.bert.classification.classifier import Pooled, plan_of, pool, pool_in_steps, vectors_of
 from attnviz.bert.classification.examples import Examples, built_in
-from attnviz.bert.classification.features import Pooled, pool, pool_in_steps
 from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.pretrained import load as load_model

@@ -18,12 +18,20 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.pipeline import make_pipeline
 
 from attnviz.bert.agent import ASK, CALLS, MOVES, TITLES, decide, message, move, over_positions, selective
-from attnviz.bert.classification.baselines import MOST_WORDS, bag_of_words, baselines, majority
+from attnviz.bert.classification.baselines import (
+    MOST_WORDS,
+    SeedResult,
+    bag_of_words,
+    baselines,
+    beats,
+    majority,
+    spreads,
+    verdict,
+    wins,
+)
 from attnviz.bert.classification.classifier import Classifier, terms
 from attnviz.bert.classification.examples import ACTIONS, built_in
-from attnviz.bert.classification.outcome import Outcome, Share, wilson
-from attnviz.bert.classification.removal import MOST, most_passes, without_words
-from attnviz.bert.classification.seeds import Baselines, SeedResult, beats, spreads, verdict, wins
+from attnviz.bert.classification.outcome import MOST, Baselines, Outcome, Share, most_passes, wilson, without_words
 from attnviz.training.vectors import split
 
 N, K, C = 60, 4, 10

@@ -9,8 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from attnviz.bert.classification.examples import ACTIONS, built_in, examples_of
-from attnviz.bert.classification.table import LONGEST_CELL, MOST_BYTES, MOST_ROWS, CsvError, read_table
+from attnviz.bert.classification.examples import (
+    ACTIONS,
+    LONGEST_CELL,
+    MOST_BYTES,
+    MOST_ROWS,
+    CsvError,
+    built_in,
+    examples_of,
+    read_table,
+)
 
 GOOD = "text,label\n" + "".join(f"text {number},{'ab'[number % 2]}\n" for number in range(12))
 

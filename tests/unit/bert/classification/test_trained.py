@@ -13,12 +13,11 @@ from sklearn.metrics import accuracy_score
 from torch.nn import functional
 from transformers import AutoTokenizer, BertModel
 
-from attnviz.bert.classification.classifier import plan_of, vectors_of
+from attnviz.bert.classification.baselines import SEEDS, beats
+from attnviz.bert.classification.classifier import WAYS, How, Pooled, plan_of, pool, vectors_of
 from attnviz.bert.classification.examples import FOLDER, built_in
-from attnviz.bert.classification.features import WAYS, How, Pooled, pool
 from attnviz.bert.classification.making import Making, make, result_of
 from attnviz.bert.classification.outcome import outcome_of
-from attnviz.bert.classification.seeds import SEEDS, beats
 from attnviz.bert.classification.shipped import NAMES, Card, Shipped, load, write
 from attnviz.cli import main
 from attnviz.pretrained import load as load_model

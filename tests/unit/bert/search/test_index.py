@@ -11,10 +11,21 @@ from torch import Tensor
 from transformers import BertModel
 
 from attnviz.bert.encoding import SENTENCE_TOKENS, embed_sentences
-from attnviz.bert.search.index import Index, NoSentenceError, Ranking, build, token_similarity
-from attnviz.bert.search.plane import Plane
-from attnviz.bert.search.sentences import Sentences, built_in, split
-from attnviz.bert.search.words import K1, B, Words, words_of
+from attnviz.bert.search import (
+    K1,
+    B,
+    Index,
+    NoSentenceError,
+    Plane,
+    Ranking,
+    Sentences,
+    Words,
+    build,
+    built_in,
+    split,
+    token_similarity,
+    words_of,
+)
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.bert.search import sentences
-from attnviz.bert.search.sentences import LONGEST, MOST_SENTENCES, built_in, split
+from attnviz.bert import search
+from attnviz.bert.search import LONGEST, MOST_SENTENCES, built_in, split
 from attnviz.files import FOLDER
 
 CASES = {
@@ -55,7 +55,7 @@ def test_a_long_sentence_is_cut_at_a_space_and_nothing_is_lost() -> None:
     words = [f"word{n}" for n in range(5000)]
     found = split(" ".join(words)).sentences  # of several blocks
     assert all(len(one) <= LONGEST for one in found)
-    assert sum(len(one) < LONGEST - 10 for one in found) <= len(" ".join(words)) / sentences.BLOCK + 1
+    assert sum(len(one) < LONGEST - 10 for one in found) <= len(" ".join(words)) / search.BLOCK + 1
     assert " ".join(found).split() == words
     assert [len(one) for one in split("x" * (2 * LONGEST + 5)).sentences] == [LONGEST, LONGEST, 5]
 
@@ -75,9 +75,9 @@ def test_unbalanced_quotation_marks_are_no_burden(monkeypatch: pytest.MonkeyPatc
         longest.append(len(text))
         return [text]
 
-    monkeypatch.setattr(sentences.sentencex, "segment", segment)
+    monkeypatch.setattr(search.sentencex, "segment", segment)
     split('"(“ ' * 100_000)
-    assert max(longest) <= sentences.BLOCK
+    assert max(longest) <= search.BLOCK
 
 
 @given(st.text(max_size=300))

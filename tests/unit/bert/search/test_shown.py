@@ -13,8 +13,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from attnviz.bert.encoding import embed_sentences
-from attnviz.bert.search.index import TokenSimilarity, token_similarity
-from attnviz.bert.search.plane import Plane
+from attnviz.bert.search import Plane, TokenSimilarity, token_similarity
 from attnviz.export.code.bert.search import search_script
 from attnviz.figures.search import LONGEST, MANY, NUMBERED, SHORTEST, plane_map, token_heatmap
 from attnviz.figures.style import DARK, LIGHT

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from attnviz.bert.search.index import Index
-from attnviz.bert.search.plane import Plane
-from attnviz.bert.search.sentences import Sentences, split
-from attnviz.bert.search.words import Words
+from attnviz.bert.search import Index, Plane, Sentences, Words, split
 from attnviz.runtime.pool import Task, WorkerPool
 from attnviz.ui.bert.search import work
 from attnviz.ui.bert.search.work import Embedder, Job

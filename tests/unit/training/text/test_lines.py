@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 
-from attnviz.training.text.lines import id_lines, length_of
+from attnviz.training.text.cut import id_lines, length_of
 
 TEXT = "To be, or not to be: that is the question.\n" * 3 + "Whether 'tis nobler in the mind to suffer é.\n"
 LABELS = sorted(set(TEXT))

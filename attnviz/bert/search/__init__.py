@@ -1,1 +1,0 @@
-"""Search by meaning: a text in sentences, their embeddings and their plane, a ranking, and BM25 beside it."""
