@@ -19,7 +19,8 @@ from starlette.routing import Route
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from attnviz.components.walk import PLOTLY_PATH
-from attnviz.serving.http import arrays, modules
+from attnviz.links.pages import PAGES
+from attnviz.serving.http import arrays, index, modules
 from attnviz.serving.http.exports import Exports
 from attnviz.serving.http.headers import SafeHeaders
 from attnviz.serving.http.limits import Limits
@@ -82,6 +83,7 @@ _FOR_PAGES = [
     Route(modules.ROUTE, modules.modules),
     Route(arrays.QUEUE_ROUTE, arrays.queue),
     *Exports().routes(),
+    *(Route(page.path, index.page) for page in PAGES.values() if page.path != "/"),
 ]
 ROUTES = [
     *_FOR_PAGES,
