@@ -7,7 +7,7 @@ from importlib import import_module
 import streamlit as st
 
 from attnviz.ui import state
-from attnviz.ui.bert.part import Part
+from attnviz.ui.bert.part import Exports, Part
 from attnviz.ui.lessons import bar as lesson_bar
 
 CSS = """
@@ -64,3 +64,9 @@ def part_of(name: str) -> Part:
     """Return the part with this name."""
     part: Part = import_module(f"attnviz.ui.bert.{name}").PART
     return part
+
+
+def exports_of(name: str) -> Exports:
+    """Return what Export gives of the part with this name."""
+    exports: Exports = import_module(f"attnviz.ui.bert.{name}.exports")
+    return exports
