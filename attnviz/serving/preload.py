@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 
@@ -60,11 +61,16 @@ class Preload:
         if not settings().public:  # a public server gets no visitors before the model is loaded
             self._requested.wait(self._delay)
         limit_threads()
-        caches.model("minilm")
+        model = caches.model("minilm")
         self._loaded.set()
-        for prepare in (*(partial(import_module, name) for name in IMPORTED), make_all):
+        from attnviz.pretrained.built_in import BuiltInModel
+
+        steps: list[Callable[[], object]] = [*(partial(import_module, name) for name in IMPORTED), make_all]
+        if isinstance(model, BuiltInModel):
+            steps.insert(0, model.graph)
+        for step in steps:
             with page_lock().held():  # between two pages: beside the first one it would only make that one late
-                prepare()
+                step()
         gc.collect()
         gc.freeze()  # what is loaded now stays: later collections need not look at it
         if settings().public:

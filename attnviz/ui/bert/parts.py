@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz.ui import state
 from attnviz.ui.bert.part import Exports, Part
 from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.waiting import starting
 
 CSS = """
 <style>
@@ -57,7 +58,9 @@ def choose_part() -> Part:
             "bert_part", st.segmented_control, "What BERT does", list(TITLES), required=True,
             format_func=TITLES.get, label_visibility="collapsed",
         )  # fmt: skip
-    return part_of(state.get("bert_part"))
+    name = state.get("bert_part")
+    with starting(f"bert, {name}"):
+        return part_of(name)
 
 
 def part_of(name: str) -> Part:
