@@ -5,13 +5,12 @@ import streamlit as st
 from attnviz.runtime.lock import page_lock
 from attnviz.ui import shell, state
 from attnviz.ui.bert.files import EXPORTS
-from attnviz.ui.waiting import has_changed, starting
+from attnviz.ui.bert.parts import choose_part
+from attnviz.ui.waiting import has_changed
 
 EVERY = 0.4  # seconds between two looks at what is computed meanwhile
 
 shell.begin("bert", exports=EXPORTS)
-with starting("bert"):
-    from attnviz.ui.bert.parts import choose_part
 part = choose_part()
 with st.sidebar:
     part.controls()

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock
 
 import torch
 from safetensors.torch import load_file
@@ -67,7 +68,8 @@ class BuiltInModel(PretrainedModel):
         super().__init__()
         check_digest(folder)
         self.bert = load_bert(folder / "model.safetensors")
-        self._run = compiled(self.bert)
+        self._graph: Callable[[Tensor, Tensor], Pass] | None = None
+        self._making = Lock()
         self._tokenizer = read_tokenizer(folder)
         self.blocks = tuple(_maps(layer) for layer in self.bert.encoder.layers if isinstance(layer, EncoderLayer))
         self.description = describe(_parameters(self.bert), sizes_of(self.bert.encoder))
@@ -104,7 +106,14 @@ class BuiltInModel(PretrainedModel):
         """
         if is_replacing():
             return super().run(ids, segments, decoder_ids)
-        return self._run(torch.tensor(ids), torch.tensor(segments))
+        return self.graph()(torch.tensor(ids), torch.tensor(segments))
+
+    def graph(self) -> Callable[[Tensor, Tensor], Pass]:
+        """Return the compiled forward pass. Making it takes a quarter of a second: the first pass does, or a server."""
+        with self._making:
+            if self._graph is None:
+                self._graph = compiled(self.bert)
+            return self._graph
 
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:
         """Return the names of a layer's attention modules in transformers' BERT."""

@@ -19,8 +19,9 @@ from starlette.routing import Route
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from attnviz.components.walk import PLOTLY_PATH
+from attnviz.links.pages import PAGES
 from attnviz.runtime.traffic import traffic
-from attnviz.serving import arrays, modules
+from attnviz.serving import arrays, index, modules
 from attnviz.serving.exports import Exports
 from attnviz.serving.headers import SafeHeaders
 from attnviz.serving.limits import Limits
@@ -82,6 +83,7 @@ _FOR_PAGES = [
     Route(modules.ROUTE, modules.modules),
     Route(arrays.QUEUE_ROUTE, arrays.queue),
     *Exports().routes(),
+    *(Route(page.path, index.page) for page in PAGES.values() if page.path != "/"),
 ]
 ROUTES = [
     *_FOR_PAGES,

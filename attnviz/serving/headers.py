@@ -7,11 +7,11 @@ import hashlib
 import re
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
-import streamlit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from attnviz.serving.index import index_of_page
 
 REPLICA_COOKIE = "attnviz_replica"
 """The cookie with the name of the replica that holds a browser's session; the load balancer routes by it."""
@@ -72,7 +72,7 @@ def safe_headers(frame_ancestors: tuple[str, ...] = ()) -> dict[str, str]:
 def content_policy(frame_ancestors: tuple[str, ...] = ()) -> str:
     """Return the Content-Security-Policy under which Streamlit and our components work, and foreign code does not.
 
-    Scripts are loaded from this server only; the only inline scripts that run are those in Streamlit's own index.html.
+    Scripts are loaded from this server only; the only inline scripts that run are those in the pages' index.html.
     Streamlit's protobuf library needs WebAssembly, which can't run text as code.
     Inline styles are allowed: Streamlit and KaTeX use them for nearly every element.
     """
@@ -95,8 +95,7 @@ def content_policy(frame_ancestors: tuple[str, ...] = ()) -> str:
 
 @cache
 def inline_scripts() -> tuple[str, ...]:
-    """Return the sources 'sha256-…' of the inline scripts in Streamlit's index.html (CSP Level 3, section 8.4)."""
-    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    scripts = re.findall(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", page, re.DOTALL)
+    """Return the sources 'sha256-…' of the inline scripts in the pages' index.html (CSP Level 3, section 8.4)."""
+    scripts = re.findall(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", index_of_page(), re.DOTALL)
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     return tuple(f"'sha256-{digest}'" for digest in digests)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from attnviz.links.bert import BERT_PARTS
 from attnviz.links.pages import PAGES
+from attnviz.runtime.lock import page_lock
 from attnviz.runtime.pool import limit_openmp, limit_threads
 from attnviz.serving.arrays import PATH as ARRAYS
 from attnviz.serving.modules import make_all
@@ -18,6 +23,17 @@ DELAY = 5.0
 """Seconds for which a local server delays importing torch and loading the model. Both hold Python's global interpreter
 lock, and made the first picture up to three seconds later, which needs neither. A request for a page that needs one of
 them ends the delay, and so does the picture of the first view, once it is sent."""
+
+IMPORTED = (
+    "attnviz.document",
+    "attnviz.ui.step_by_step.view",
+    "attnviz.ui.compare.view",
+    "attnviz.ui.heads.view",
+    "attnviz.ui.transformer.view",
+    *(f"attnviz.ui.bert.{part}" for part in BERT_PARTS),
+    "attnviz.ui.tokens.view",
+)
+"""What the pages import when they are opened; pandas, for Tokens, takes longest."""
 
 
 class Preload:
@@ -38,25 +54,23 @@ class Preload:
         self._requested.set()
 
     def run(self) -> None:
-        """Import torch, load the model, then prepare the other pages. On a public server, check the installation."""
+        """Load the model, then prepare the pages. On a public server, check the installation."""
         from attnviz.ui import caches
 
         limit_openmp()
         if not settings().public:  # a public server gets no visitors before the model is loaded
             self._requested.wait(self._delay)
         limit_threads()
-        from attnviz import document  # noqa: F401 — what makes documents, and torch
-        from attnviz.toy import block  # noqa: F401
-        from attnviz.ui.step_by_step import view  # noqa: F401
-
-        caches.model("minilm")
+        model = caches.model("minilm")
         self._loaded.set()
-        make_all()
-        # The first visit of the other pages is faster with their imports done; pandas, for Tokens, takes longest.
-        from attnviz.ui.compare import view as compare_view  # noqa: F401
-        from attnviz.ui.heads import view as heads_view  # noqa: F401
-        from attnviz.ui.tokens import view as tokens_view  # noqa: F401
+        from attnviz.pretrained.built_in import BuiltInModel
 
+        steps: list[Callable[[], object]] = [*(partial(import_module, name) for name in IMPORTED), make_all]
+        if isinstance(model, BuiltInModel):
+            steps.insert(0, model.graph)
+        for step in steps:
+            with page_lock().held():  # between two pages: beside the first one it would only make that one late
+                step()
         gc.collect()
         gc.freeze()  # what is loaded now stays: later collections need not look at it
         if settings().public:

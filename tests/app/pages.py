@@ -63,6 +63,16 @@ def go_to_page(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
     return at
 
 
+def lines_of_torch(at: AppTest) -> str:
+    """Open "In torch" of a part of BERT at work, and return its lines, which are not sent before."""
+    assert not at.code
+    at.session_state["in_torch"] = True
+    at.run()
+    assert not at.exception
+    (code,) = at.code
+    return code.value
+
+
 def choose(at: AppTest, name: str, value: object) -> AppTest:
     """Choose something in the walk, as the browser sends it."""
     return send_update(at, "walk", {"number": next(_numbers), "values": {name: value}})

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.settings import PUBLIC
 from attnviz.ui import caches
 from attnviz.ui.bert.parts import TITLES
-from tests.app.pages import messages, open_page
+from tests.app.pages import lines_of_torch, messages, open_page
 from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers, said
 from tests.unit.bert.test_blank import made, saved
 from tests.unit.families import save_model
@@ -141,7 +141,7 @@ def test_a_public_server_says_that_it_offers_no_other(monkeypatch: pytest.Monkey
 def test_the_lines_of_torch_give_what_is_shown(folder: str) -> None:
     at = opened(folder, text=TEXT, blank_at="2")
     space: dict[str, Any] = {}
-    exec(at.code[0].value, space)
+    exec(lines_of_torch(at), space)
     for figure, probabilities in zip(figures(at), space["likely"].values, strict=True):
         assert numbers(figure["data"][0]["x"]) == pytest.approx(100 * probabilities.numpy(), rel=1e-3)
 

@@ -35,11 +35,11 @@ from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.vectors import split
 from attnviz.ui.bert.classifier import results
-from attnviz.ui.bert.classifier.exports import script, tables
+from attnviz.ui.bert.classifier.exports import script_of, tables_of
 from attnviz.ui.bert.classifier.what import AGENT, CLASSIFIER
 from attnviz.ui.plain import plain
 from tests.app.pages import boxes as boxes_of
-from tests.app.pages import messages, open_page
+from tests.app.pages import lines_of_torch, messages, open_page
 
 LONG = "one word after another " * 150
 HELD = load("classifier").card.seeds[0].classifier
@@ -246,7 +246,7 @@ def test_long_texts_of_a_file_are_cut_and_the_page_says_so() -> None:
     long = CSV.replace("cold rain at night 4,", f"cold rain at night {'and again ' * 150},")
     at = trained(own(opened(), long.encode()))
     assert "1 of 40 texts has more than 256 tokens: the first 256 are read." in boxes_of(at, "caption")
-    assert "truncation=True, max_length=256, return_tensors" in " ".join(one.value for one in at.code)
+    assert "truncation=True, max_length=256, return_tensors" in lines_of_torch(at)
     at.segmented_control(key="class_from").set_value("built_in").run()
     assert "more than 256 tokens" not in " ".join(boxes_of(at, "caption"))
 
@@ -327,7 +327,7 @@ def exported(monkeypatch: pytest.MonkeyPatch, **view: object) -> tuple[dict[str,
 
     values = {name: key.default for name, key in KEYS.items()} | view
     monkeypatch.setattr(state, "get", values.__getitem__)
-    return tables(CLASSIFIER), script(CLASSIFIER)
+    return tables_of(CLASSIFIER), script_of(CLASSIFIER)
 
 
 def test_the_script_trains_the_same_layer_from_the_exported_data(

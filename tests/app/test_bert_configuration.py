@@ -18,7 +18,7 @@ from tests.unit.families import FAMILIES, save
 
 
 def opened(**query: str) -> AppTest:
-    return open_page("bert", bert_part="configuration", **query)
+    return open_page("bert", {"configuration_counts": True}, bert_part="configuration", **query)
 
 
 def sizes(at: AppTest) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from torch.nn import functional
 from attnviz.bert.table import table_of
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel, load
-from tests.app.pages import boxes, messages, open_page
+from tests.app.pages import boxes, lines_of_torch, messages, open_page
 
 LONG = "one word after another " * 200
 HOSTILE = "<script>alert(1)</script> $x$ **b** [a](b) :smile: \u202e"
@@ -162,9 +162,8 @@ def test_a_lecture_has_the_switch_and_no_code() -> None:
 
 def test_the_lines_of_torch_give_what_comes_out(minilm: PretrainedModel) -> None:
     at = opened(lm_blocks="3")
-    code = at.code[0].value
     space: dict[str, Any] = {}
-    exec(code, space)
+    exec(lines_of_torch(at), space)
     assert [table_of(minilm).labels[one][:14] for one in space["likely"].indices[:, 0].tolist()] == out(at)
 
 

@@ -15,7 +15,7 @@ from transformers import AutoModel
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel, load
 from attnviz.pretrained.loading import find_folder
-from tests.app.pages import messages, open_page
+from tests.app.pages import lines_of_torch, messages, open_page
 from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers
 
 
@@ -119,7 +119,7 @@ def test_a_lecture_has_the_choice_of_parts() -> None:
 def test_the_lines_of_torch_give_the_weights() -> None:
     at = opened(subset_heads="3")
     space: dict[str, Any] = {}
-    exec(at.code[0].value, space)
+    exec(lines_of_torch(at), space)
     for drawn, weights in zip(figures(at)[1]["data"], space["weights"], strict=True):
         assert numbers(drawn["z"]) == pytest.approx(weights.numpy(), abs=1e-5)
 

@@ -19,7 +19,7 @@ from attnviz.export.code.bert.without import BY_MEAN, LINES
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
-from tests.app.pages import BAD_SELECTIONS, messages, open_page, select
+from tests.app.pages import BAD_SELECTIONS, lines_of_torch, messages, open_page, select
 
 LONG = "one word after another " * 60
 
@@ -149,7 +149,7 @@ def test_a_click_in_the_grid_switches_a_head_and_no_message_breaks_the_page() ->
 
 @pytest.mark.parametrize(("by", "lines"), [("zero", LINES), ("mean", BY_MEAN)])
 def test_the_lines_of_torch_are_those_of_the_way_that_is_chosen(by: str, lines: str) -> None:
-    assert lines in [one.value for one in opened(off_by=by).code]
+    assert lines_of_torch(opened(off_by=by)) == lines
 
 
 def test_a_text_without_a_word_has_nothing_to_rank() -> None:

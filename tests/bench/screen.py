@@ -21,19 +21,28 @@ THERE_AND_BACK = ("Scores", "Weights")
 Action = Callable[[], object]
 
 
-def cold_start(app: App, path: str) -> float:
-    """Return the ms from the start of the server's process until a waiting browser shows the first picture."""
+PARTS_OF_BERT = {
+    "back": "() => document.querySelector('.back-rows')",
+    "language": "() => document.querySelectorAll('.js-plotly-plot:has(.main-svg)').length === 3",
+}
+"""Parts of BERT at work, by their names in links, and whether a browser shows all of each, in JavaScript"""
+
+
+def cold_start(app: App, path: str, done: str) -> float:
+    """Return the ms from the start of the server's process until a waiting browser shows what `done` asks for."""
     with chrome() as browser:
         page = new_page(browser)
         wait_for_calm()
         with app.served() as server:
             server.wait()
-            return load(page, server.url + path, app.repainted, since=server.started)
+            return load(page, server.url + path, done, since=server.started)
 
 
 def cold_rows(other: App) -> Iterator[Row]:
     """Compare cold starts, in turns."""
-    turns = [(other, "/"), (OURS, "/"), (OURS, WEIGHTS_OF_MINILM)]
+    pictures = [(other, "/"), (OURS, "/"), (OURS, WEIGHTS_OF_MINILM)]
+    turns = [(app, path, app.repainted) for app, path in pictures]
+    turns += [(OURS, f"/bert?bert_part={part}", done) for part, done in PARTS_OF_BERT.items()]
     series: list[list[float]] = [[] for _ in turns]
     for number in range(COLD_ROUNDS):
         for which in range(len(turns)):
@@ -41,6 +50,8 @@ def cold_rows(other: App) -> Iterator[Row]:
             series[index].append(cold_start(*turns[index]))
     yield compared("server start -> first heatmap, the default view", series[0], series[1], limit=0.5)
     yield compared("server start -> first heatmap, a head of MiniLM", series[0], series[2], limit=0.6)
+    for part, times in zip(PARTS_OF_BERT, series[3:], strict=True):
+        yield compared(f"server start -> BERT at work, the part {part}", series[0], times, limit=0.8)
 
 
 def click(app: App, page: Page, prepare: Callable[[], Action], event: str = "pointerup") -> float:

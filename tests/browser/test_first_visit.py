@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from attnviz.components.bundle.kinds import PATH
+from attnviz.links.pages import PAGES
 from tests.bench.first_visit import MOST_KB, MOST_REQUESTS, Fetched
 from tests.browser.contexts import LAPTOP
 from tests.browser.server import ROOT, start
@@ -66,17 +67,37 @@ def test_the_code_of_export_comes_when_export_is_opened(fresh: BrowserContext, a
     assert sorted({*scripts(fetched)} - {*before}) == ["export_view.css", "export_view.js"]
 
 
+def not_found(page: Page) -> list[str]:
+    """Return the list that will hold the addresses of this page's requests that are answered 404."""
+    found: list[str] = []
+    page.on("response", lambda answer: found.append(answer.url) if answer.status == 404 else None)
+    return found
+
+
+@pytest.mark.parametrize("path", [page.path for page in PAGES.values()])
+def test_a_link_to_a_page_asks_for_nothing_that_is_not_there(fresh: BrowserContext, app_url: str, path: str) -> None:
+    page = fresh.new_page()
+    missing = not_found(page)
+    page.goto(f"{app_url}{path}?text=a+first+visit")
+    settled(page)
+    assert urlsplit(page.url).path == path
+    expect(page.get_by_role("link", name="Tokens", exact=True)).to_be_visible()
+    assert missing == []
+
+
 def test_a_page_works_under_a_base_path(page: Page) -> None:
     server = start(ROOT / "app.py", options=["--server.baseUrlPath", "some/where"])
     server = replace(server, url=f"{server.url}/some/where")
     try:
         server.wait()
+        missing = not_found(page)
         page.goto(server.url)
         settled(page)
         expect(page.locator(STAGE)).to_be_visible()
         page.goto(f"{server.url}/heads")
         settled(page)
         expect(page.locator(".st-key-explorer canvas").first).to_be_visible()
+        assert missing == []
     finally:
         server.stop()
         server.log.unlink()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,13 @@ class Part:
     """Shows what is set in the sidebar"""
     is_live: Callable[[], bool] = _never
     """Whether something is computed for it meanwhile, so that it has to be shown again and again"""
-    tables: Callable[[], Mapping[str, pd.DataFrame]] | None = None
-    """Returns the numbers that are shown, for Export: tables by the names of their files"""
-    script: Callable[[], str] | None = None
-    """Returns a script of plain torch that computes what is shown, for Export"""
+
+
+class Exports(Protocol):
+    """What Export gives of a part: its module `exports`, imported when Export is opened, since pandas takes long."""
+
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Return the numbers that are shown: tables by the names of their files."""
+
+    def script(self) -> str:
+        """Return a script of plain torch that computes what is shown."""

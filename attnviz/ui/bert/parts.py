@@ -7,8 +7,9 @@ from importlib import import_module
 import streamlit as st
 
 from attnviz.ui import state
-from attnviz.ui.bert.part import Part
+from attnviz.ui.bert.part import Exports, Part
 from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.waiting import starting
 
 CSS = """
 <style>
@@ -57,10 +58,18 @@ def choose_part() -> Part:
             "bert_part", st.segmented_control, "What BERT does", list(TITLES), required=True,
             format_func=TITLES.get, label_visibility="collapsed",
         )  # fmt: skip
-    return part_of(state.get("bert_part"))
+    name = state.get("bert_part")
+    with starting(f"bert, {name}"):
+        return part_of(name)
 
 
 def part_of(name: str) -> Part:
     """Return the part with this name."""
     part: Part = import_module(f"attnviz.ui.bert.{name}").PART
     return part
+
+
+def exports_of(name: str) -> Exports:
+    """Return what Export gives of the part with this name."""
+    exports: Exports = import_module(f"attnviz.ui.bert.{name}.exports")
+    return exports

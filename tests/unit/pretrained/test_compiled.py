@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import pytest
 import torch
 
-from attnviz.pretrained import PretrainedModel, load
+from attnviz.pretrained import PretrainedModel, built_in, load
 from attnviz.trace.recorder import Pass
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -48,6 +49,18 @@ def test_threads_share_the_graph(minilm: PretrainedModel) -> None:
     with ThreadPoolExecutor(4) as threads:
         for graph, python in threads.map(lambda text: both(minilm, text), texts * 2):
             assert_equal(graph, python)
+
+
+def test_the_first_pass_makes_the_graph_once_for_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Mock(side_effect=built_in.compiled)
+    monkeypatch.setattr(built_in, "compiled", made)
+    model = load()
+    assert model.tokenize(TEXT).ids
+    assert not made.called
+    with ThreadPoolExecutor(4) as threads:
+        for graph, python in threads.map(lambda _: both(model, TEXT), range(8)):
+            assert_equal(graph, python)
+    assert made.call_count == 1
 
 
 def test_a_token_id_that_the_model_does_not_have_is_an_error(minilm: PretrainedModel) -> None:

@@ -3,10 +3,8 @@
 from functools import partial
 
 from attnviz.ui.bert.agent import calls, positions, threshold
-from attnviz.ui.bert.agent.exports import tables
 from attnviz.ui.bert.classifier.commands import is_live
 from attnviz.ui.bert.classifier.controls import show_controls
-from attnviz.ui.bert.classifier.exports import script
 from attnviz.ui.bert.classifier.view import show_view
 from attnviz.ui.bert.classifier.what import AGENT
 from attnviz.ui.bert.part import Part
@@ -17,6 +15,4 @@ PART = Part(
     partial(show_view, AGENT, VIEWS),
     controls=partial(show_controls, AGENT),
     is_live=is_live,
-    tables=tables,
-    script=partial(script, AGENT),
 )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from attnviz.bert.agent import ASK, Selective, selective
@@ -56,10 +53,3 @@ def show(here: Shown) -> None:
 def curve_of(here: Shown) -> Selective:
     """Return coverage and error at all thresholds."""
     return selective(here.outcome, THRESHOLDS)
-
-
-def threshold_table(here: Shown) -> pd.DataFrame:
-    """Return coverage and error as a table."""
-    curve = curve_of(here)
-    rows = {"coverage": curve.coverage, "error": [None if math.isnan(one) else one for one in curve.error]}
-    return pd.DataFrame(rows, index=pd.Index(curve.thresholds, name="threshold"))

@@ -12,7 +12,6 @@ from attnviz.formatting import number
 from attnviz.links.bert import MAX_KEPT
 from attnviz.ui import shell, state
 from attnviz.ui.bert import models
-from attnviz.ui.bert.blank.exports import script
 from attnviz.ui.bert.blank.needed import show_needed
 from attnviz.ui.bert.blank.results import blanks_of
 from attnviz.ui.bert.look import in_torch
@@ -65,7 +64,7 @@ def show() -> None:
         "The model reads the words on both sides of a mask. Each mask is filled by itself, while the others stay "
         "masked: two likely tokens need not fit together."
     )
-    in_torch(script())
+    in_torch()
 
 
 def _choose(model: PretrainedModel, tokens: Tokens) -> None:

@@ -4,7 +4,6 @@ from functools import partial
 
 from attnviz.ui.bert.classifier.commands import is_live
 from attnviz.ui.bert.classifier.controls import show_controls
-from attnviz.ui.bert.classifier.exports import script, tables
 from attnviz.ui.bert.classifier.view import show_view
 from attnviz.ui.bert.classifier.what import CLASSIFIER
 from attnviz.ui.bert.part import Part
@@ -13,6 +12,4 @@ PART = Part(
     partial(show_view, CLASSIFIER, {}),
     controls=partial(show_controls, CLASSIFIER),
     is_live=is_live,
-    tables=partial(tables, CLASSIFIER),
-    script=partial(script, CLASSIFIER),
 )

@@ -12,10 +12,20 @@ from attnviz.ui.bert.classifier.data import chosen
 from attnviz.ui.bert.classifier.results import Shown, seed_results, shown
 from attnviz.ui.bert.classifier.seeds import table
 from attnviz.ui.bert.classifier.sentence import removals, typed
-from attnviz.ui.bert.classifier.what import What
+from attnviz.ui.bert.classifier.what import CLASSIFIER, What
 
 
-def tables(what: What) -> dict[str, pd.DataFrame]:
+def tables() -> dict[str, pd.DataFrame]:
+    """Return the tables of the classifier."""
+    return tables_of(CLASSIFIER)
+
+
+def script() -> str:
+    """Return the script of the classifier."""
+    return script_of(CLASSIFIER)
+
+
+def tables_of(what: What) -> dict[str, pd.DataFrame]:
     """Return the texts, what is said of those that were held out, the losses, the seeds, and the typed text."""
     here = shown(what) if chosen(what) is not None else None
     if here is None:
@@ -78,7 +88,7 @@ def _of_text(here: Shown) -> dict[str, pd.DataFrame]:
     }
 
 
-def script(what: What) -> str:
+def script_of(what: What) -> str:
     """Return a script that trains the layer that is shown, and reads the typed text with it."""
     here = shown(what) if chosen(what) is not None else None
     if here is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
@@ -13,12 +13,15 @@ from attnviz.pretrained.names import shown
 from attnviz.ui import state
 from attnviz.ui.bert.configuration.words import sizes
 from attnviz.ui.bert.look import in_torch
-from attnviz.ui.bert.models import choose, chosen, current
+from attnviz.ui.bert.models import choose, chosen
 from attnviz.ui.bert.part import Part
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.palette import palette
 from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.widgets import notice, plot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_TITLE = 18
 """The most characters of a model's name at the head of a column"""
@@ -79,18 +82,22 @@ def show() -> None:
 def _show_counts(own: Configuration) -> None:
     """Offer the parameters by part as a table; a lecture has no place for it."""
     if not state.get("lecture"):
-        with st.expander("All numbers of parameters"):
-            st.table(_parameters(own).map(lambda count: f"{count:,}" if count else "–"))
-            st.caption("Other embeddings: positions, segments, and the norm of their sum. Norms: those of the layers.")
+        with st.expander("All numbers of parameters", key="configuration_counts", on_change="rerun") as counts:
+            if counts.open:
+                st.table(parameters(own).map(lambda count: f"{count:,}" if count else "–"))
+                st.caption(
+                    "Other embeddings: positions, segments, and the norm of their sum. Norms: those of the layers."
+                )
 
 
-def _title(own: Configuration) -> str:
+def title_of(own: Configuration) -> str:
+    """Return the model's name at the head of a column."""
     return shorten(shown(own.name.strip()), MAX_TITLE)
 
 
 def _words(own: Configuration) -> str:
     """Return the sizes with their meaning, as a table."""
-    title, base = escape(_title(own)), escape(BERT_BASE.name)
+    title, base = escape(title_of(own)), escape(BERT_BASE.name)
     rows = "".join(
         f'<tr><th scope="row">{one.title} <i>{one.symbol}</i> <code>{one.field.replace("_", "_<wbr>")}</code></th>'
         f'<td class="n own" data-of="{title}">{one.own}</td><td class="n" data-of="{base}">{one.base}</td>'
@@ -117,13 +124,13 @@ def _show_parameters(own: Configuration) -> None:
 
 def _columns(own: Configuration) -> dict[str, Configuration]:
     """Return the models that stand beside each other: bert-base-uncased only once."""
-    return {_title(own): own} | ({} if own.name == BERT_BASE.name else {BERT_BASE.name: BERT_BASE})
+    return {title_of(own): own} | ({} if own.name == BERT_BASE.name else {BERT_BASE.name: BERT_BASE})
 
 
 def _tables(own: Configuration) -> str:
     """Return the parameters of embedding tables as arithmetic."""
     tables = {
-        _title(own): (own.vocabulary, own.parameters["token embeddings"] // own.vocabulary),
+        title_of(own): (own.vocabulary, own.parameters["token embeddings"] // own.vocabulary),
         BERT_BASE.name: (BERT_BASE.vocabulary, BERT_BASE.width),
         "a small one": SMALL,
     }
@@ -139,31 +146,19 @@ def _notice(own: Configuration) -> str:
     share = own.parameters["token embeddings"] / own.together
     base = BERT_BASE.parameters["token embeddings"] / BERT_BASE.together
     return (
-        f"{_title(own)} has {own.together:,} parameters, and the table of token embeddings is {share:.0%} of them. Of "
-        f"bert-base-uncased's {BERT_BASE.together:,} it is {base:.0%}. Yet a text uses one row of it for each token."
+        f"{title_of(own)} has {own.together:,} parameters, and the table of token embeddings is {share:.0%} of them. "
+        f"Of bert-base-uncased's {BERT_BASE.together:,} it is {base:.0%}. Yet a text uses one row of it for each token."
     )
 
 
-def _parameters(own: Configuration) -> pd.DataFrame:
+def parameters(own: Configuration) -> pd.DataFrame:
+    """Return the numbers of parameters by part: a row for each, a column for each model."""
+    import pandas as pd  # late: it takes as long as all the rest of the part
+
     columns = _columns(own)
     parts = [part for part in PARTS if any(part in one.parameters for one in columns.values())]
     counted = {name: [*(one.parameters.get(part, 0) for part in parts), one.together] for name, one in columns.items()}
     return pd.DataFrame(counted, index=[*parts, "together"])
 
 
-def tables() -> dict[str, pd.DataFrame]:
-    """Return the sizes, and the numbers of parameters by part."""
-    own = configuration_of(current())
-    rows = [(one.title, one.field, one.own, one.base, one.meaning) for one in sizes(own, BERT_BASE)]
-    named = pd.DataFrame(rows, columns=["size", "field", _title(own), BERT_BASE.name, "meaning"]).set_index("size")
-    return {"configuration": named, "parameters": _parameters(own)}
-
-
-def script() -> str:
-    """Return the script that prints the sizes and counts the parameters."""
-    from attnviz.export.code.bert.configuration import configuration_script
-
-    return configuration_script(current().name.strip(), configuration_of(current()))
-
-
-PART = Part(show, controls=choose, tables=tables, script=script)
+PART = Part(show, controls=choose)

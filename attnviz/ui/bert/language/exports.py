@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from attnviz.bert.blocks import KEPT, Setup
+from attnviz.bert.blocks import KEPT
 from attnviz.export.code.bert.blocks import language_script
 from attnviz.links.link import KEYS
 from attnviz.ui import state
@@ -52,11 +52,7 @@ def script() -> str:
     if not state.get("text").strip():
         return ""
     model = built_in()
-    return script_of(model, model.tokenize(state.get("text")), setup_of())
-
-
-def script_of(model: BuiltInModel, tokens: Tokens, setup: Setup) -> str:
-    """Return the script for a text."""
+    tokens = model.tokenize(state.get("text"))
     change = change_in(model, tokens)
     changed = None if change is None else (change.place, change.token)
-    return language_script(tokens.text, tokens.ids, setup, limit=model.max_tokens, kept=KEPT, change=changed)
+    return language_script(tokens.text, tokens.ids, setup_of(), limit=model.max_tokens, kept=KEPT, change=changed)

@@ -14,7 +14,6 @@ from attnviz.links.bert import MAX_BLOCKS
 from attnviz.links.link import KEYS, MAX_OTHER
 from attnviz.links.pages import PAGES
 from attnviz.ui import shell, state
-from attnviz.ui.bert.language.exports import script_of
 from attnviz.ui.bert.language.look import in_and_out, path
 from attnviz.ui.bert.language.results import Made, change_of, made_of, moved_by, setup_of
 from attnviz.ui.bert.look import built_in, in_torch
@@ -99,7 +98,7 @@ def show() -> None:
     )
     if not lesson_bar.is_open():
         _show_link()
-    in_torch(script_of(model, tokens, setup))
+    in_torch()
 
 
 def _show_link() -> None:

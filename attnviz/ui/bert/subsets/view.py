@@ -14,7 +14,6 @@ from attnviz.links.bert import SUBSETS
 from attnviz.ui import shell, state
 from attnviz.ui.bert.look import built_in, in_torch
 from attnviz.ui.bert.rows import LIMITED, axis_labels, choose_row, colour_end, is_limited, numbered
-from attnviz.ui.bert.subsets.exports import script
 from attnviz.ui.bert.subsets.results import names, subsets_of, telling_row
 from attnviz.ui.palette import palette
 from attnviz.ui.widgets import notice, plot
@@ -88,7 +87,7 @@ def show() -> None:
         "The scores of the parts, before scaling, add up to those of the whole X. One softmax sees only that sum; "
         "with a softmax each, the parts can look at different tokens at the same time."
     )
-    in_torch(script())
+    in_torch()
 
 
 def _shapes(subsets: Subsets) -> str:

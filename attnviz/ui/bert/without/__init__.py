@@ -2,7 +2,6 @@
 
 from attnviz.ui.bert.part import Part
 from attnviz.ui.bert.without.controls import controls
-from attnviz.ui.bert.without.exports import script, tables
 from attnviz.ui.bert.without.view import show
 
-PART = Part(show, controls=controls, tables=tables, script=script)
+PART = Part(show, controls=controls)
