@@ -252,3 +252,72 @@ def test_a_window_is_said_with_its_width_and_its_code_makes_it(before: int, afte
     assert torch.equal(space["masked"], walk.steps.scaled.masked_fill(~seen, -torch.inf))  # type: ignore[arg-type]
     padded = replace(walk, layer=replace(walk.layer, mask=Mask("window", seen, -1e10)))
     assert "becomes −1e10" in ATTENTION["masked"].notice(padded)  # a finite number is what there is to say
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_pictures_are_whole_and_say_whether_a_bias_is_added(config: ToyConfig) -> None:
+    walk = walk_toy(config)
+    for step in ATTENTION.values():
+        shown = step.picture(walk)
+        assert shown is not None
+        assert {len(line) for line in shown.grid} == {len(shown.widths)}
+        assert len(shown.grid) == len(shown.heights)
+        biases = {one.bias for one in shown.products.values()} - {None}
+        assert bool(biases) == (config.bias and step.name in ("qkv", "output"))
+        assert shown.between.endswith(" + b") == bool(biases)
+
+
+@pytest.mark.parametrize(("keys", "widths"), [(8, (1, 1)), (9, (1, 2))])
+def test_numbers_before_and_after_show_in_up_to_eight_keys(keys: int, widths: tuple[int, int]) -> None:
+    walk = run_block(range(keys), ToyConfig()).walk(0, 0)
+    for name in ("scaled", "masked"):
+        shown = ATTENTION[name].picture(walk)
+        assert shown is not None
+        assert (shown.widths, [one.numbered for one in shown.panels]) == (widths, [keys == 8, True])
+    shown = ATTENTION["weights"].picture(walk)
+    assert shown is not None
+    assert [one.numbered for one in shown.panels] == [keys == 8, True, True]
+    assert shown.widths[1] / shown.widths[0] == widths[1]
+
+
+def test_the_scaling_says_what_became_of_the_largest_magnitude_and_nothing_if_it_is_1() -> None:
+    walk = walk_toy(ToyConfig(scale="0.125", head_size=16))
+    scores = walk.steps.scores
+    size = float(scores.abs().max())
+    q, k = (int(at) for at in (scores.abs() == size).nonzero()[0])
+    written, scaled = (f"{float(scores[q, k]) * scale:.2f}".replace("-", "−") for scale in (1, 0.125))
+    fact = ATTENTION["scaled"].fact(walk)
+    assert (
+        str(fact) == f"Here the largest magnitude goes from {written.lstrip('−')} to {scaled.lstrip('−')} (× 0.1250)."
+    )
+    assert ATTENTION["scaled"].notice(walk).startswith("Only the size changes.")
+    unscaled = walk_toy(ToyConfig(scale="off"))
+    assert ATTENTION["scaled"].fact(unscaled) == ""
+    assert ATTENTION["scaled"].notice(unscaled).startswith("The scale is 1, so nothing changes here.")
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "said"),
+    [
+        ("-1e10", "sqrt_d", "becomes −1e10, not −∞. exp(−1e10) is 0 too, unless"),
+        ("-1e10_before", "0.125", "holds −1e10 × s = −1.25e9 here. exp of it is 0 all the same, unless"),
+        ("-1e10_before", "-0.5", "× s = 5e9 here: a negative scale makes hidden cells the largest."),
+        ("-1e10_before", "0", "with so small a scale hidden cells keep a weight."),
+    ],
+)
+def test_a_finite_number_in_hidden_cells_is_said_with_what_softmax_makes_of_it(
+    value: Any, scale: Any, said: str
+) -> None:
+    walk = walk_toy(ToyConfig(causal=True, mask_value=value, scale=scale))
+    assert said in ATTENTION["masked"].notice(walk)
+
+
+def test_rows_without_keys_are_named() -> None:
+    hidden = "In row 0, “a”, every key is hidden"
+    for value, said in (("-inf", "It gets no weights."), ("-1e10", "softmax gives each key 1/5.")):
+        walk = walk_toy(ToyConfig(causal=True, padding=2, mask_value=value))
+        fact = ATTENTION["weights"].fact(walk)
+        assert walk.layer.hidden(0)[0].all()
+        assert fact.startswith(hidden)
+        assert fact.endswith(said)
+        assert ("that sees a key" in ATTENTION["weights"].notice(walk)) == (value == "-inf")
