@@ -132,7 +132,7 @@ def check_held(header: Header, arrays: Collection[str]) -> None:
 
 def _check_shapes(header: Header, shapes: Shapes, names: Mapping[str, tuple[str, ...]]) -> None:
     """Check that axes of one name have one length; those of the tokens have as many places as labels."""
-    sizes = {"query": len(header.query.labels), "key": len(header.key.labels), "head": header.heads_in_layer, "one": 1}
+    sizes = {"query": len(header.query.labels), "key": len(header.key.labels), "head": header.heads_in_layer}
     crosses = "embeddings_k" in shapes
     fitting = set()  # heads have arrays of the same shapes
     for name, listed in names.items():

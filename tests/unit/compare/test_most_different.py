@@ -32,6 +32,10 @@ def test_rows_whose_keys_are_all_hidden_do_not_count() -> None:
     theirs = jensenshannon(*weights[:, 1:].astype(float), base=2, axis=1) ** 2
     assert divergences(dict(enumerate(weights)), 0).bits[1] == pytest.approx(theirs.mean())
     assert divergences(dict(enumerate(np.zeros((2, 3, 4), np.float32))), 0).most is None
+    for side in (0, 1):  # hidden on one side only
+        weights = random_rows(1, 2, 3, 4)
+        weights[side, 0] = 0
+        assert divergences(dict(enumerate(weights)), 0).bits[1] == pytest.approx(theirs.mean())
 
 
 def test_a_single_head_has_no_other_and_of_equal_heads_the_first_other_one_is_taken() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import plotly.graph_objects as go
 import pytest
 import torch
 
@@ -68,3 +69,41 @@ def test_every_head_is_a_point_and_those_that_are_off_are_named() -> None:
 )
 def test_numbers_of_cells_are_short(value: float, text: str) -> None:
     assert short(value) == text
+
+
+@pytest.mark.parametrize(("tokens", "named"), [(20, 20), (21, 11), (40, 20), (0, 0)])
+def test_up_to_20_tokens_are_named_below_their_bars(tokens: int, named: int) -> None:
+    labels = [f"w{n}" for n in range(tokens)]
+    axis = changes([0.5] * tokens, labels, LIGHT)["layout"]["xaxis"]
+    assert len(axis["tickvals"]) == len(axis["ticktext"]) == named
+    assert axis["ticktext"] == [labels[place] for place in axis["tickvals"]]
+
+
+def test_heads_of_the_last_layer_are_filled_and_up_to_six_that_are_off_are_named() -> None:
+    spec = against([0.5] * 6, [0.25, 0.5, 0.75] * 2, ((0, 2),), LIGHT, title="entropy", heads=3, height=99)
+    go.Figure(spec)
+    others, last, off = spec["data"]
+    assert [one["name"] for one in spec["data"]] == ["other layers", "layer 1", "switched off"]
+    assert [one["marker"]["symbol"] for one in spec["data"]] == ["circle-open", "circle", "x"]
+    assert (others["customdata"], last["customdata"], off["customdata"]) == (
+        [[0, 0], [0, 1]], [[1, 0], [1, 1], [1, 2]], [[0, 2]],
+    )  # fmt: skip
+    assert (others["y"], off["y"]) == ([0.25, 0.5], [0.75])
+    layout = spec["layout"]
+    assert (layout["xaxis"]["title"]["text"], layout["yaxis"]["title"]["text"]) == ("entropy", "1 − cosine")
+    assert (layout["yaxis"]["type"], layout["height"]) == ("log", 99)
+    six = against([0.0] * 8, [0.0] * 8, [(0, n) for n in range(6)], LIGHT, title="", heads=8)["data"]
+    assert six[2]["text"] == [f"0 · {n}" for n in range(6)]
+    assert six[1]["y"] == [LEAST] * 2
+
+
+def test_cells_go_from_0_to_the_largest_effect_and_are_grey_before_it_is_known() -> None:
+    known, unknown = (grid(one, (), LIGHT, layers=6, heads=12)["data"][0] for one in (EFFECTS, None))
+    assert (known["zmin"], known["zmax"]) == (0, pytest.approx(0.071))
+    assert known["colorscale"] == LIGHT.weights
+    assert {colour for _, colour in unknown["colorscale"]} == {LIGHT.rule}
+    assert unknown["opacity"] < 0.5
+    layout = grid(EFFECTS, (), LIGHT, layers=6, heads=12)["layout"]
+    assert layout["xaxis"]["range"] == [-0.5, 11.5]
+    assert layout["yaxis"]["ticktext"] == [f"layer {n}" for n in range(6)]
+    assert (layout["xaxis"]["ticktext"][-1], layout["xaxis"]["title"]["text"]) == ("11", "head")

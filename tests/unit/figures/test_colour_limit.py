@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.figures.colour_limit import dark_end, end_text
+from attnviz.figures.colour_limit import as_array, colour_limit, dark_end, end_text
 
 
 @pytest.mark.parametrize("keys", [1, 39, 40, 300])
@@ -31,3 +31,25 @@ def test_without_weights_the_colours_end_at_1() -> None:
     assert dark_end(np.zeros((0, 0), np.float32)) == 1
     assert dark_end(np.full((2, 2), np.nan, np.float32)) == 1
     assert [end_text(end) for end in (0.0801, 0.361, 1.0)] == ["0.08", "0.36", "1"]
+
+
+def test_several_matrices_share_their_largest_finite_magnitude() -> None:
+    a, b = torch.tensor([1.0, -torch.inf]), torch.tensor([[-3.5, 2.0]])
+    assert (colour_limit(a), colour_limit(a, b), colour_limit(b, a)) == (1, 3.5, 3.5)
+    assert [colour_limit(*one) for one in ((), (torch.zeros(2),), (torch.empty(0),), (a[1:],))] == [1] * 4
+    assert colour_limit(torch.tensor([0.25]), torch.empty(0)) == 0.25
+
+
+def test_hidden_cells_have_no_number_and_others_keep_theirs() -> None:
+    found = as_array(torch.tensor([[1.5, -torch.inf], [torch.inf, 0]], dtype=torch.double))
+    np.testing.assert_array_equal(found, np.float32([[1.5, np.nan], [np.inf, 0]]))
+    assert found.dtype == np.float32
+
+
+def test_rows_of_zeros_count_as_rows() -> None:
+    assert dark_end(np.float32([[0, 0], [0.25, 0.5]])) == 0.5
+    assert dark_end(np.zeros((2, 2), np.float32)) == 1
+    many = np.zeros((11, 40), np.float32)
+    many[:, 0] = np.arange(11) / 20  # 0, 0.05, …, 0.5
+    assert dark_end(many) == pytest.approx(0.45)
+    assert dark_end(many[:, :39]) == pytest.approx(0.5)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import plotly.graph_objects as go
 import pytest
 import torch
 
-from attnviz.figures.plots import LEGEND, NUMBERS, WORDS, heatmap, lines
-from attnviz.figures.style import LIGHT
+from attnviz.figures.plots import LEGEND, NUMBERS, WORDS, bars, heatmap, labelled, lines
+from attnviz.figures.style import DARK, LIGHT
 from attnviz.formatting import nonzero
 
 
@@ -58,3 +61,98 @@ def test_the_rounding_of_float32_does_not_look_like_a_result(highest: float, is_
     assert made["data"][0]["y"] == series["one"]
     shown = made["layout"]["yaxis"].get("range")
     assert shown is None if not is_flat else shown[1] >= 1000 * highest
+
+
+@pytest.mark.parametrize(
+    ("labels", "places"),
+    [
+        ([str(n) for n in range(12)], range(12)),
+        ([str(n) for n in range(13)], range(0, 13, 2)),
+        ([str(n) for n in range(49)], range(0, 49, 8)),
+        ([f"w{n}" for n in range(40)], range(40)),
+        ([f"w{n}" for n in range(41)], range(0, 41, 2)),
+        ([*map(str, range(12)), "x"], range(13)),  # one word is enough
+    ],
+)
+def test_an_axis_has_all_labels_or_every_second_fourth_or_eighth(labels: list[str], places: range) -> None:
+    axis = labelled(labels, "title", LIGHT)
+    assert (axis["tickvals"], axis["ticktext"]) == (list(places), [labels[place] for place in places])
+    assert axis["title"]["text"] == "title"
+    assert labelled(["a" * 28, "a" * 29], "", LIGHT)["ticktext"] == ["a" * 28, "a" * 14 + "…" + "a" * 13]
+
+
+@pytest.mark.parametrize(("signed", "low", "high"), [(True, -4, 4), (False, 0, 4)])
+def test_colours_of_a_heatmap_end_at_its_largest_magnitude(signed: bool, low: float, high: float) -> None:
+    for palette in (LIGHT, DARK):
+        spec = heatmap(torch.tensor([[1.0, -4], [3, 0]]), ["a", "b"], ["c", "d"], palette, across="to", signed=signed)
+        go.Figure(spec)
+        (cells,) = spec["data"]
+        assert (cells["z"], cells["zmin"], cells["zmax"]) == ([[1, -4], [3, 0]], low, high)
+        assert cells["colorscale"] == (palette.signed if signed else palette.weights)
+    assert spec["layout"]["xaxis"]["title"]["text"] == "to"
+    assert spec["layout"]["xaxis"]["ticktext"] == ["c", "d"]
+    assert (spec["layout"]["yaxis"]["ticktext"], spec["layout"]["yaxis"]["autorange"]) == (["a", "b"], "reversed")
+    nothing = heatmap(torch.zeros(1, 2), ["a"], ["c", "d"], LIGHT, across="", signed=signed)["data"][0]
+    assert (nothing["zmin"], nothing["zmax"]) == (-1 if signed else 0, 1)
+
+
+def test_a_heatmap_grows_with_its_rows_within_bounds() -> None:
+    heights = [
+        heatmap(torch.ones(n, 1), ["a"] * n, ["b"], LIGHT, across="")["layout"]["height"] for n in (1, 8, 20, 21, 99)
+    ]
+    assert heights[0] == heights[1]
+    assert heights[3] - heights[2] == 17
+    assert heights[4] - heights[0] == 640 - 220
+    turned = heatmap(torch.ones(1, 1), ["a"], ["b" * 99], LIGHT, across="")["layout"]["height"]
+    assert turned - heights[0] == 6 * (28 - 1)
+
+
+def test_lines_over_labels_have_points_and_lines_over_lengths_have_both_axes_logarithmic() -> None:
+    series = {"one": [1.0, 2.0, 4.0], "<other>": [3.0, 2.0, 1.0]}
+    labels = lines(series, ["a", "b", "c"], LIGHT, title="change", across="token")
+    lengths = lines(series, [16, 64, 256], LIGHT, title="seconds", across="tokens", is_logarithmic=True, marked=64)
+    for spec in (labels, lengths):
+        go.Figure(spec)
+        assert [one["y"] for one in spec["data"]] == [*series.values()]
+        assert len({(one["line"]["color"], one["line"]["dash"]) for one in spec["data"]}) == 2
+        assert "&lt;other&gt;" in spec["data"][1]["hovertemplate"]
+    assert [one["x"] for one in labels["data"]] == [[0, 1, 2]] * 2
+    assert [one["x"] for one in lengths["data"]] == [[16, 64, 256]] * 2
+    assert ({one["mode"] for one in labels["data"]}, {one["mode"] for one in lengths["data"]}) == (
+        {"lines+markers"}, {"lines"},
+    )  # fmt: skip
+    axes = [(spec["layout"]["xaxis"].get("type"), spec["layout"]["yaxis"].get("type")) for spec in (labels, lengths)]
+    assert axes == [(None, None), ("log", "log")]
+    assert labels["layout"]["xaxis"]["ticktext"] == ["a", "b", "c"]
+    assert "shapes" not in labels["layout"]
+    (mark,) = lengths["layout"]["shapes"]
+    assert (mark["x0"], mark["x1"], mark["y0"], mark["y1"], mark["yref"]) == (64, 64, 0, 1, "paper")
+    assert [one["layout"]["yaxis"]["title"]["text"] for one in (labels, lengths)] == ["change", "seconds"]
+    assert lengths["layout"]["margin"]["r"] == lines({}, [], LIGHT, title="", across="")["layout"]["margin"]["r"]
+
+
+def test_thirty_lines_look_different() -> None:
+    spec = lines({str(n): [1.0] for n in range(30)}, ["a"], LIGHT, title="", across="")
+    assert len({(one["line"]["color"], one["line"]["dash"]) for one in spec["data"]}) == 30
+
+
+def test_numbers_just_below_and_above_rounding() -> None:
+    for number, is_flat in ((9.9e-6, True), (-9.9e-6, True), (1e-5, False), (-1e-5, False)):
+        axis = lines({"a": [number], "b": [0.0]}, ["x"], LIGHT, title="", across="")["layout"]["yaxis"]
+        assert ("range" in axis) == is_flat
+        if is_flat:
+            assert axis["range"][0] < 0 < axis["range"][1]
+            assert math.isclose(axis["range"][1], 0.01)
+
+
+def test_bars_have_the_places_and_colours_of_their_series() -> None:
+    spec = bars({"own": [2.0, 0.0], "other": [1.0, 4.0]}, ["a", "b"], DARK, title="millions", bar=20)
+    own, other = spec["data"]
+    assert (own["x"], own["y"], other["x"], other["y"]) == ([2, 0], [0, 1], [1, 4], [0, 1])
+    assert own["marker"]["color"] == DARK.ink.attention != other["marker"]["color"]
+    axis = spec["layout"]["xaxis"]
+    assert axis["title"]["text"] == "millions"
+    assert 4.4 < axis["range"][1] < 6
+    thicker = bars({"own": [2.0, 0.0], "other": [1.0, 4.0]}, ["a", "b"], DARK, title="", bar=25)["layout"]["height"]
+    assert thicker - spec["layout"]["height"] == 5 * 3 * 2  # two bars and a gap for each label
+    assert bars({"own": [0.0]}, ["a"], LIGHT, title="")["layout"]["xaxis"]["range"][1] > 1

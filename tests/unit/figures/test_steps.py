@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +222,22 @@ def test_drawing_changes_nothing() -> None:
     for step in COMPUTED:
         draw_step(w, step)
     assert torch.equal(w.steps.scores, before)
+
+
+def test_the_description_names_all_matrices_and_what_rows_and_columns_are() -> None:
+    w = walk(causal=True)
+    low, high = (number(float(one)) for one in (w.steps.scaled.min(), w.steps.scaled.max()))
+    masked = w.steps.masked[torch.isfinite(w.steps.masked)]
+    assert describe(lay_out(w, "masked"), "row token and column token") == (
+        f"Heatmaps, row is row token and column is column token: scaled, 5 rows by 5 columns, from {low} to {high}; "
+        f"masked = scaled, or −∞, 5 rows by 5 columns, from {number(float(masked.min()))} to "
+        f"{number(float(masked.max()))}."
+    )
+    assert describe(lay_out(w, "scores")).startswith("Heatmaps, row is query and column is key: Kᵀ key, 8 rows by 5 ")
+
+
+def test_a_step_without_matrices_has_no_figure_and_one_without_embeddings_an_empty_one() -> None:
+    with pytest.raises(KeyError, match="tokens"):
+        lay_out(walk(), "tokens")
+    lacking = replace(walk(), layer=replace(walk().layer, query_input=None))
+    assert list(lay_out(lacking, "embeddings").grid) == []

@@ -17,13 +17,18 @@ from attnviz.formulas import Expression, latex, mathml, runs
 from attnviz.formulas.tree import (
     Absolute,
     Box,
+    Call,
     Fraction,
+    Indexed,
     List,
     Logarithm,
+    Name,
     Negative,
     Power,
     Product,
+    Relation,
     Root,
+    Row,
     Sum,
     Symbol,
     Total,
@@ -147,3 +152,90 @@ def test_what_stands_on_one_line_has_its_brackets() -> None:
         on_a_line = "".join(ET.fromstring(mathml(formula)).itertext()).replace("\N{INVISIBLE TIMES}", "")
         assert on_a_line == line.replace(" ", "").replace("Σ", "∑")
     assert latex(Product((Symbol("i"), Symbol("j")), "none"), str, tight=True) == "ij"
+
+
+AT, J, ONE, D = map(Symbol, "ij1D")
+SUM = Sum((AT, ONE))
+
+
+def line(formula: Expression) -> list[tuple[str, int]]:
+    """Return the runs of a formula as their texts and levels."""
+    return [(run.text, run.level) for run in runs(formula)]
+
+
+@pytest.mark.parametrize(
+    ("formula", "as_latex", "as_mathml", "as_runs"),
+    [
+        (Power(AT, Symbol("2")), "i^2", "<msup><mi>i</mi><mn>2</mn></msup>", [("i", 0), ("2", 1)]),
+        (Indexed(AT, SUM), "i_{i+1}", "<msub><mi>i</mi><mrow><mi>i</mi><mo>+</mo><mn>1</mn></mrow></msub>",
+         [("i", 0), ("i+1", -1)]),
+        (Fraction(ONE, D), r"\frac{1}{D}", "<mfrac><mn>1</mn><mi>D</mi></mfrac>", [("1/D", 0)]),
+        (Fraction(ONE, D, small=True), r"\tfrac{1}{D}",
+         '<mstyle displaystyle="false"><mfrac><mn>1</mn><mi>D</mi></mfrac></mstyle>', [("1/D", 0)]),
+        (Product((AT, J)), r"i\,j", '<mrow><mi>i</mi><mspace width="0.167em"></mspace><mi>j</mi></mrow>',
+         [("i\N{THIN SPACE}j", 0)]),
+        (Product((AT, J), "dot"), r"i \cdot j", "<mrow><mi>i</mi><mo>⋅</mo><mi>j</mi></mrow>", [("i · j", 0)]),
+        (Root(D), r"\sqrt D", "<msqrt><mi>D</mi></msqrt>", [("√D", 0)]),
+        (Root(SUM), r"\sqrt{i + 1}", "<msqrt><mrow><mi>i</mi><mo>+</mo><mn>1</mn></mrow></msqrt>", [("√(i + 1)", 0)]),
+        (Total(J, None, AT), r"\sum_j i", "<mrow><munder><mo>∑</mo><mi>j</mi></munder><mi>i</mi></mrow>",
+         [("Σ", 0), ("j", -1), ("i", 0)]),
+        (Total(J, SUM, AT), r"\sum_{j}^{i+1} i",
+         "<mrow><munderover><mo>∑</mo><mi>j</mi><mrow><mi>i</mi><mo>+</mo><mn>1</mn></mrow></munderover><mi>i</mi></mrow>",
+         [("Σ", 0), ("j", -1), ("i+1", 1), ("i", 0)]),
+        (Logarithm(Symbol("2"), AT), r"\log_2 i",
+         "<mrow><msub><mi>log</mi><mn>2</mn></msub><mo>\N{FUNCTION APPLICATION}</mo><mi>i</mi></mrow>",
+         [("log", 0), ("2", -1), ("\N{THIN SPACE}i", 0)]),
+        (Relation("=", (AT, J)), "i = j", "<mrow><mi>i</mi><mo>=</mo><mi>j</mi></mrow>", [("i = j", 0)]),
+        (Relation("for", (AT, Relation("≤", (J, AT)))), r"i \;\text{for}\; j \le i",
+         "<mrow><mi>i</mi><mtext>\N{NO-BREAK SPACE}for\N{NO-BREAK SPACE}</mtext>"
+         "<mrow><mi>j</mi><mo>≤</mo><mi>i</mi></mrow></mrow>", [("i for j ≤ i", 0)]),
+        (Indexed(AT, Relation("=", (J, ONE))), "i_{j=1}",
+         "<msub><mi>i</mi><mrow><mi>j</mi><mo>=</mo><mn>1</mn></mrow></msub>", [("i", 0), ("j=1", -1)]),
+        (Indexed(AT, Relation("∈", (J, D))), r"i_{j \in D}",
+         "<msub><mi>i</mi><mrow><mi>j</mi><mo>∈</mo><mi>D</mi></mrow></msub>", [("i", 0), ("j∈D", -1)]),
+        (Indexed(AT, List((AT, J))), "i_{i,j}", "<msub><mi>i</mi><mrow><mi>i</mi><mo>,</mo><mi>j</mi></mrow></msub>",
+         [("i", 0), ("i,j", -1)]),
+        (Row((AT, J)), r"i \qquad j", '<mrow><mi>i</mi><mspace width="2em"></mspace><mi>j</mi></mrow>',
+         [("i     j", 0)]),
+        (Row((AT, J), comma=True), r"i, \qquad j",
+         '<mrow><mi>i</mi><mo>,</mo><mspace width="2em"></mspace><mi>j</mi></mrow>', [("i,     j", 0)]),
+        (Call(Name("f"), AT), r"\operatorname{f}\left(i\right)",
+         '<mrow><mi mathvariant="normal">f</mi><mo>\N{FUNCTION APPLICATION}</mo>'
+         "<mrow><mo>(</mo><mi>i</mi><mo>)</mo></mrow></mrow>", [("f(i)", 0)]),
+        (Call(Name("f"), AT, stretch=False), r"\operatorname{f}(i)",
+         '<mrow><mi mathvariant="normal">f</mi><mo>\N{FUNCTION APPLICATION}</mo>'
+         '<mrow><mo stretchy="false">(</mo><mi>i</mi><mo stretchy="false">)</mo></mrow></mrow>', [("f(i)", 0)]),
+        (Fraction(Product((AT, J)), Relation("=", (AT, J))), r"\frac{i\,j}{i=j}",
+         '<mfrac><mrow><mi>i</mi><mspace width="0.167em"></mspace><mi>j</mi></mrow>'
+         "<mrow><mi>i</mi><mo>=</mo><mi>j</mi></mrow></mfrac>", [("(i\N{THIN SPACE}j)/(i = j)", 0)]),
+    ],
+)  # fmt: skip
+def test_each_node_is_written_as_it_is_typeset(
+    formula: Expression, as_latex: str, as_mathml: str, as_runs: list[tuple[str, int]]
+) -> None:
+    assert latex(formula, str) == as_latex
+    assert mathml(formula) == f'<math display="block">{as_mathml}</math>'
+    assert line(formula) == as_runs
+
+
+def test_brackets_around_a_fraction_move_up_to_it_however_deep_it_is() -> None:
+    half = Fraction(ONE, D)
+    for argument, is_tall in (
+        (half, True),
+        (Product((AT, half)), True),
+        (Sum((AT, half)), True),
+        (SUM, False),
+        (AT, False),
+    ):
+        assert latex(Call(Name("f"), argument), str).startswith(r"\operatorname{f}" + r"\!" * is_tall + r"\left(")
+
+
+def test_digits_are_numbers_and_letters_have_their_names() -> None:
+    assert mathml(Symbol("12")) == '<math display="block"><mn>12</mn></math>'
+    assert mathml(Symbol("<")) == '<math display="block"><mi>&lt;</mi></math>'
+    assert mathml(Symbol("Q", "query")) == '<math display="block"><mi class="query">Q</mi></math>'
+    greek = {"α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "μ": r"\mu", "σ": r"\sigma", "ε": r"\varepsilon", "x": "x"}
+    assert {letter: latex(Symbol(letter), str) for letter in greek} == greek
+    assert latex(Symbol("Q", "query"), {"query": "red"}.__getitem__) == r"{\color{red}Q}"
+    boxed = runs(Sum((AT, Box(Symbol("Q", "query")))))
+    assert [(run.text, run.role, run.boxed) for run in boxed] == [("i + ", None, False), ("Q", "query", True)]

