@@ -44,7 +44,7 @@ def summaries(steps: AttentionSteps, *, but_diagonal: bool) -> list[HeadSummary]
         but_diagonal: whether `strongest` is one off the diagonal, whose weights count as -1 for it.
     """
     matrices = steps.weights, steps.scores, steps.hidden
-    weights, scores, hides = (one.reshape(-1, *one.shape[-2:]) for one in matrices)
+    weights, scores, hides = (one[None] if one.ndim == 2 else one for one in matrices)
     heads, queries, keys = weights.shape
     if not queries * keys:
         return [HeadSummary(0, 0, 0.0, 0.0, 0, 0, 0.0, ())] * heads

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,6 +53,10 @@ def test_the_files_hold_every_weight(folder: Path, trace: Trace, most: int, monk
     assert every.names() == list(dict.fromkeys([listed["shared"], *(one for one, *_ in listed["weights"]),
                                                 *listed["rollout"]]))  # fmt: skip
     assert (len(listed["weights"]) == 1) == (most > 100)
+    assert [one == listed["shared"] for one, *_ in listed["weights"]] == [most > 100] * len(listed["weights"])
+    shared = read(every.file(listed["shared"]))
+    assert ("weights" in shared, "overview" in shared) == (most > 100, most == 100)
+    assert header["acknowledged"] == 0
     assert sum(count for *_, count in listed["weights"]) == len(expected)
     for name, first, count in listed["weights"]:
         weights = read(every.file(name))["weights"]
@@ -62,6 +68,32 @@ def test_the_files_hold_every_weight(folder: Path, trace: Trace, most: int, monk
         if not layer:
             added = expected[: header["heads"]].mean(0) + np.eye(len(trace.tokens))
             np.testing.assert_allclose(rolled[0], added / 2, rtol=0, atol=files.ERROR)
+
+
+def test_the_list_of_files_by_hand(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """3 layers x 4 heads of 2 x 5 cells, 20 bytes each: in one file, and in files of up to 40 bytes, two heads each."""
+    overview, hidden = np.zeros((3, 4, 2, 5), np.uint8), np.zeros((2, 5), bool)
+    survey = replace(AllHeads.of(trace, "encoder").survey, overview=overview, hidden=hidden)
+
+    def listed(*, rollout: bool) -> dict[str, Any]:
+        return files.list_files(survey, lambda part: f"{part.what} {part.first} {part.heads}", rollout=rollout)
+
+    rollout = ["rollout 0 1", "rollout 1 1", "rollout 2 1"]
+    monkeypatch.setattr(files, "ALL_BYTES", 240)
+    one = {"shared": "shared 0 12", "weights": [["shared 0 12", 0, 12]]}
+    assert listed(rollout=True) == {**one, "rollout": rollout}
+    assert listed(rollout=False) == {**one, "rollout": []}
+    monkeypatch.setattr(files, "ALL_BYTES", 239)
+    monkeypatch.setattr(files, "PART_BYTES", 40)
+    assert listed(rollout=True) == {
+        "shared": "shared 0 0",
+        "weights": [[f"weights {first} 2", first, 2] for first in range(0, 12, 2)],
+        "rollout": rollout,
+    }
+    monkeypatch.setattr(files, "PART_BYTES", 79)
+    assert [count for *_, count in listed(rollout=True)["weights"]] == [2] * 6
+    monkeypatch.setattr(files, "PART_BYTES", 1)
+    assert [first for _, first, _ in listed(rollout=True)["weights"]] == list(range(12))
 
 
 def test_no_file_has_the_name_of_another_texts(folder: Path, trace: Trace) -> None:
@@ -90,4 +122,9 @@ def test_a_link_says_what_is_chosen() -> None:
         "show": "both", "direction": "vertical", "special": "keep", "between": "all", "values": "weights", "sort": "",
         "label": "", "mean": True, "stretch": "0",
     }  # fmt: skip
-    assert view({**found, "rollout": True}.__getitem__)["chosen"][0] == (2, -1)
+    assert view({**found, "rollout": True}.__getitem__)["chosen"] == [(2, -1), (2, 1), (0, -1)]
+    assert view({**found, "rollout": True}.__getitem__)["head"] == -1
+    full = tuple((0, head) for head in range(24))
+    assert view({**found, "chosen": full}.__getitem__)["chosen"] == [(2, 1), *full[:23]]
+    assert view({**found, "chosen": full[::-1], "layer": 0}.__getitem__)["chosen"] == list(full[::-1])
+    assert view({**found, "chosen": ()}.__getitem__)["chosen"] == [(2, 1)]

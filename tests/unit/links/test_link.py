@@ -69,6 +69,33 @@ GOOD = [
     ("stretch", "off", "off"),
     ("limit", "30", 30.0),
     ("limit", "0.25", 0.25),
+    ("limit", "0.01", 0.01),
+    ("limit", "1000", 1000.0),
+    ("limit", "9.99", 9.99),
+    ("threshold", "0.12346", 0.1235),
+    ("threshold", "1", 1.0),
+    ("threshold", "1.", 1.0),
+    ("threshold", ".5", 0.5),
+    ("threshold", "0.12345678", 0.1235),
+    ("scale", "1000", "1000"),
+    ("scale", "-1000", "-1000"),
+    ("temperature", "2", 2.0),
+    ("temperature", "1.556", 1.56),
+    ("temperature", "1.12345678", 1.12),
+    ("rate", ".5", 0.5),
+    ("rate", "1e-10", 1e-10),
+    ("rate", "0.0000000001", 1e-10),
+    ("task", "x" * 30, "x" * 30),
+    ("text_model", "x" * 40, "x" * 40),
+    ("chosen", "9999.9999_0.0", ((9999, 9999), (0, 0))),
+    ("off", "99.99_0.0", ((0, 0), (99, 99))),
+    ("top_p", "1", 1.0),
+    ("weight_decay", "1", 1.0),
+    ("confidence", "0.25", 0.25),
+    ("class_rate", "0.1", 0.1),
+    ("subset_heads", "12", 12),
+    ("subset_heads", "1", 1),
+    ("train_dropout", "0.9", 0.9),
     ("drawing", "chart", "chart"),
     ("focus", "key_t", "key_t"),
     ("focus", "difference", "difference"),
@@ -146,6 +173,22 @@ WHOLE |= {"steps": 100_001, "batch": 4097, "warm_up": 100_001, "snapshot": 100_0
 WHOLE |= {"length": 301, "top_k": 10_001, "drawn": 300}
 WHOLE |= {"text_from": 5_242_881, "text_to": 5_242_881}
 WHOLE |= {"train_block": 129, "train_layers": 13, "train_heads": 9, "train_width": 129}
+RANGES = {
+    **dict.fromkeys(("layer", "head", "q", "k", "block", "lm_block", "hit", "blank_at"), (0, 100_000)),
+    "heads": (1, 8), "head_size": (2, 64), "padding": (0, 512), "model_width": (8, 512), "seed": (0, 999_999),
+    "depth": (1, 12), "decoder_depth": (1, 12), "width": (8, 128), "feed_forward": (1, 512), "block_size": (1, 64),
+    "strongest": (0, 1000), "pads": (1, 16), "draw": (0, 999), "scene": (1, 100),
+    "train_block": (1, 128), "text_from": (0, 5_242_880), "text_to": (0, 5_242_880), "steps": (1, 100_000),
+    "batch": (1, 4096), "warm_up": (0, 100_000), "train_layers": (0, 12), "train_heads": (1, 8),
+    "train_width": (8, 128), "snapshot": (0, 100_000), "length": (1, 300), "top_k": (0, 10_000), "drawn": (0, 299),
+    "lm_blocks": (1, 6), "hits": (1, 30), "blank_kept": (1, 20), "class_steps": (1, 2000), "cls_head": (0, 11),
+}  # fmt: skip
+"""The lowest and the highest whole number that a key takes"""
+LONGEST = {
+    "model": 200, "label": 60, "corpus": 60, "lesson": 60, "other": 40, "sample": 200, "prompt": 1000,
+    "back_piece": 40, "find": 200, "sentence": 4000, "report": 4000,
+}  # fmt: skip
+"""The most characters that a key keeps"""
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
@@ -166,7 +209,7 @@ BAD = [
     *(("scale", raw) for raw in ["", "nan", "inf", "-inf", "1e9", "1001", "-1001", "sqrt", "1/2", "9" * 100_000]),
     *(("off", raw) for raw in ["3", "3.", "3.r", "3.5_", "_3.5", "3,5", "٣.5", "100.0", "_".join(["1.1"] * 300)]),
     *(("chosen", raw) for raw in ["3", "3.", "r.3", "3.5_", "3,5", "٣.5", "_".join(f"0.{head}" for head in range(25))]),
-    *(("limit", raw) for raw in ["", "0", "0.001", "-1", "1e3", "1001", "nan", ".5"]),
+    *(("limit", raw) for raw in ["1000.01", "1.001", "10000", "0", "0.001", "-1", "1e3", "1001", "nan", ".5"]),
     *(("threshold", raw) for raw in ["", ".", "1.01", "9", "-0.1", "1e-2", "0.123456789"]),
     *(("dropout", raw) for raw in ["", ".", "0.91", "1", "-0.1", "1e-2", "nan"]),
     *(("rate", raw) for raw in ["", ".", "-1", "10.1", "11", "1e2", "nan", "inf", "1e-999", "٣"]),
@@ -175,15 +218,15 @@ BAD = [
     *(("temperature", raw) for raw in ["", ".", "-1", "2.01", "nan", "inf", "1e0", "٣"]),
     *(("top_p", raw) for raw in ["", "1.01", "-0.1", "nan"]),
     *(("text_model", raw) for raw in ["", "Run-1", "run_1", "../x", "<b>", "x" * 41]),
-    ("length", "0"),
-    ("steps", "0"),
-    ("train_width", "7"),
-    ("pads", "0"),
-    ("heads", "0"),
-    ("head_size", "1"),
-    ("feed_forward", "0"),
-    ("model_width", "7"),
-    ("block_size", "0"),
+    ("temperature", "1.123456789"),
+    ("rate", "0.00000000001"),
+    ("rate", "1e-100"),
+    ("rate", "100"),
+    ("chosen", "10000.0"),
+    ("chosen", "0.10000"),
+    ("off", "0.100"),
+    ("subset_heads", "5"),
+    ("train_dropout", "0.91"),
 ]
 
 
@@ -215,6 +258,49 @@ def test_bad_values_fall_back_and_are_named(name: str, raw: str) -> None:
     shown = "A's" if name.startswith("b_") else shown
     assert notes[0].endswith(f", so {shown} is used.")
     assert len(notes[0]) < 250
+
+
+@pytest.mark.parametrize(("name", "limits"), RANGES.items())
+def test_a_whole_number_is_taken_from_its_lowest_to_its_highest(name: str, limits: tuple[int, int]) -> None:
+    low, high = limits
+    for number in limits:
+        assert read_link({name: str(number)}) == ({**DEFAULTS, name: number}, [])
+    for number in (low - 1, high + 1):
+        view, notes = read_link({name: str(number)})
+        assert view == DEFAULTS
+        assert f"{name}={number} is not a whole number from {low} to {high}, so " in notes[0]
+
+
+def test_every_whole_number_of_a_link_is_in_that_list() -> None:
+    of_b = {f"b_{name}" for name in ("layer", "head")}
+    refused = {name for name in KEYS if "is not a whole number from" in "".join(read_link({name: "x"})[1])}
+    assert refused == RANGES.keys() | of_b
+
+
+@pytest.mark.parametrize(("name", "most"), LONGEST.items())
+def test_a_word_is_kept_up_to_its_length(name: str, most: int) -> None:
+    assert read_link({name: "é" * (most + 1)}) == ({**DEFAULTS, name: "é" * most}, [])
+
+
+def test_a_note_says_what_is_taken_and_what_is_used() -> None:
+    notes = [read_link({name: raw})[1] for name, raw in {
+        "norm": "x" * 50, "dropout": "0.95", "rate": "10.01", "temperature": "2.1", "chosen": "5", "q": "-1",
+        "off": "5", "limit": "0", "b_layer": "x", "threshold": "1.1", "subset_heads": "5", "scale": "1001",
+    }.items()]  # fmt: skip
+    assert [one for (one,) in notes] == [
+        f"The link's norm={'x' * 40} is not one of post, pre, so post is used.",
+        "The link's dropout=0.95 is not a number from 0 to 0.9, so 0.1 is used.",
+        "The link's rate=10.01 is not a number from 0 to 10, so nothing is used.",
+        "The link's temperature=2.1 is not a number from 0 to 2, so 0.8 is used.",
+        "The link's chosen=5 is not a list of up to 24 heads such as 3.5_4.1, so nothing is used.",
+        "The link's q=-1 is not a whole number from 0 to 100000, so nothing is used.",
+        "The link's off=5 is not a list of heads such as 3.5_4.1, so 5.11 is used.",
+        "The link's limit=0 is not a number from 0.01 to 1000, so nothing is used.",
+        "The link's b_layer=x is not a whole number from 0 to 100000, so A's is used.",
+        "The link's threshold=1.1 is not a number from 0 to 1, so 0.05 is used.",
+        "The link's subset_heads=5 is not one of 1, 2, 3, 4, 6, 8, 12, so 4 is used.",
+        "The link's scale=1001 is neither sqrt_d, off, sqrt_c nor a number up to 1000, so sqrt_d is used.",
+    ]
 
 
 def test_one_bad_value_leaves_the_others() -> None:

@@ -189,3 +189,33 @@ def test_the_maps_are_named_with_their_sizes() -> None:
         "8 × 4 and 1 map of 4 × 8."
     )
     assert maps_in_words(ModelSizes(attentions[:1], ())) == "Each attention has 4 maps of 8 × 8."
+
+
+def test_with_a_cache_only_the_new_tokens_are_computed() -> None:
+    """By hand: the last 2 of 5 tokens; C = 6, three heads with D = 2, F = 7, V = 11."""
+    maps, projection = (MapSize(6, 6),) * 3, (MapSize(6, 6),)
+    sizes = ModelSizes(
+        (AttentionSize(3, 2, 2, maps, projection),), ((MapSize(6, 7), MapSize(7, 6)),), logits=(MapSize(6, 11),)
+    )
+    parts = {part.name: (part.multiplications, part.nbytes // 4) for part in cost(sizes, 5, new=2)}
+    assert parts == {
+        "Q, K, V": (2 * 3 * 36, 2 * 18),
+        "scores": (2 * 5 * 6, 2 * 5 * 3),
+        "weighted values": (2 * 5 * 6, 2 * 6),
+        "W_O": (2 * 36, 2 * 6),
+        "feed-forward": (2 * 84, 2 * 13),
+        "logits": (2 * 66, 2 * 11),
+    }
+
+
+def test_parameters_by_hand() -> None:
+    """C = 2, F = 3: an encoder of 1 layer, a decoder of 2 that looks at it, 5 rows of embeddings, a norm, a pooler."""
+    assert parameters(Architecture(2, 3, encoder=1, decoder=2, embeddings=5, norms=1, pooler=True)) == {
+        "embeddings": 10,
+        "attention": (1 + 2 + 2) * (4 * 4 + 4 * 2),
+        "feed-forward": 3 * (6 + 3 + 6 + 2),
+        "norms": (2 + 3 + 3 + 1) * 4,
+        "pooler": 4 + 2,
+    }
+    assert "pooler" not in parameters(Architecture(2, 3, encoder=1))
+    assert maps_in_words(ModelSizes((), ())) == ""

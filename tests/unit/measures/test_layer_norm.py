@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnviz.measures.changes import moments, norm_over_all, order_matters, row_differences
+from attnviz.measures.changes import change_row, moments, norm_over_all, order_matters, row_differences
 
 SOME = torch.randn(6, 8, generator=torch.Generator().manual_seed(3)) * 2 + 1
 
@@ -60,3 +60,12 @@ def test_order_matters_with_positions_alone() -> None:
     assert order_matters(model, SOME, positions, order).max() > 0.1
     with pytest.raises(ValueError, match="is no order of 6 tokens"):
         order_matters(model, SOME, positions, [0, 0, 1, 2, 3, 4])
+
+
+def test_a_changed_row_is_another_one_to_a_norm_too() -> None:
+    x = torch.zeros(3, 4)
+    assert change_row(x, -1).tolist() == [[0] * 4, [0] * 4, [1, 0, 1, 0]]
+    assert change_row(x, 0).tolist() == [[1, 0, 1, 0], [0] * 4, [0] * 4]
+    assert x.tolist() == [[0] * 4] * 3
+    row = nn.LayerNorm(8)(change_row(SOME, 2) - SOME)[2]
+    assert row.abs().max() > 0.9

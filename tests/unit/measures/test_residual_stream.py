@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 
-from attnviz.measures.residual_stream import residual_stream
+from attnviz.measures.residual_stream import Lens, lens_of, residual_stream, states
 from attnviz.pretrained import load
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.trace.block import Block
 from attnviz.trace.trace import Trace
 
 TEXT = "The animal didn't cross the street."
@@ -44,3 +50,56 @@ def test_norms_and_similarities_are_those_of_plain_loops(trace: Trace) -> None:
     assert found == pytest.approx(cosine(vector, stream.vectors[0, token]), abs=1e-5)
     found = stream.similarity_to_others(token)[part, other].item()
     assert found == pytest.approx(cosine(vector, stream.vectors[part, other]), abs=1e-5)
+
+
+CROSS = ("+ attention", "norm", "+ cross-attention", "norm", "+ feed-forward", "norm")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "norm", "parts"),
+    [
+        ("encoder", "post", ("+ attention", "norm", "+ feed-forward", "norm")),
+        ("decoder", "pre", ("+ attention", "+ feed-forward")),
+        ("both", "post", CROSS),
+        ("both", "pre", CROSS[::2]),
+    ],
+)
+def test_norms_are_in_the_stream_of_a_post_norm_block_alone(architecture: Any, norm: Any, parts: Any) -> None:
+    tokens = WordTokenizer().tokenize("one two three")
+    trace = trace_transformer(tokens, tokens if architecture == "both" else None,
+                              TransformerConfig(architecture, norm=norm, depth=2))  # fmt: skip
+    blocks = trace.blocks[trace.places[-1].stack]
+    stream = residual_stream(blocks, (3, 7))
+    assert stream is not None
+    assert stream.parts == ("X", *(f"block {number} {part}" for number in (3, 7) for part in parts))
+    for block, at in zip(blocks, (len(parts), 2 * len(parts)), strict=True):
+        steps = block.steps()
+        assert steps is not None
+        torch.testing.assert_close(stream.vectors[at], steps.block_output)
+    found = states(blocks)
+    assert found is not None
+    torch.testing.assert_close(torch.stack(found), stream.vectors[:: len(parts)])
+
+
+def test_a_stream_is_not_known_if_one_blocks_input_or_steps_are_not(trace: Trace) -> None:
+    first, second, *_ = trace.blocks["encoder"]
+    no_input = Block(replace(first.attention, query_input=None), first.after_attention)
+    for blocks in ([no_input, second], [first, Block(second.attention)]):
+        assert residual_stream(blocks) is None
+        assert states(blocks) is None
+
+
+def test_the_lens_by_hand() -> None:
+    logits = torch.tensor([[0.1, 0.7, 0.2], [0.3, 0.2, 0.5], [0.6, 0.3, 0.1]]).log()
+
+    def close(lens: Lens, count: int) -> None:
+        assert lens.tokens.tolist() == [row[:count] for row in ([1, 2, 0], [2, 0, 1], [0, 1, 2])]
+        torch.testing.assert_close(lens.probabilities[1], torch.tensor([0.5, 0.3, 0.2])[:count])
+        torch.testing.assert_close(lens.of_last, torch.tensor([0.1, 0.3, 0.6]))
+        assert lens.ranks.tolist() == [2, 1, 0]
+
+    close(lens_of(logits, 2, (4, 9)), 2)
+    close(lens_of(logits), 3)
+    assert lens_of(logits, 2, (4, 9)).parts == ("X", "after block 4", "after block 9")
+    assert lens_of(logits).parts == ("X", "after block 0", "after block 1")
+    assert lens_of(torch.zeros(2, 9)).tokens.shape == (2, 5)

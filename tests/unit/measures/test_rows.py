@@ -197,6 +197,8 @@ def test_only_what_means_something_is_measured(
     for n, one in enumerate(measures):
         assert bool((values[:, n] >= one.low - 1e-6).all())
         assert bool((values[:, n] <= one.high + 1e-6).all())
+        assert one.low == 0
+        assert one.high == 1 or one.name in ("entropy", "distance")
 
 
 def test_only_a_token_before_the_text_stands_for_its_first() -> None:

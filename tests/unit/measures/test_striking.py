@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,23 @@ def test_on_attention_made_for_it_the_cell_that_only_one_head_has_comes_first() 
     assert (first.layer, first.head, first.query, first.key) == (1, 1, 0, 2)
     assert (first.weight, first.others) == (pytest.approx(0.9), pytest.approx(0.2))
     assert (second.layer, second.head, second.query, second.key) == (1, 0, 3, 0)
+
+
+def test_a_layer_has_the_models_own_number() -> None:
+    weights = torch.full((2, 2, 4, 4), 0.25)
+    weights[1, 0, 3] = torch.tensor([0.9, 0.1, 0, 0])
+    trace = made(weights, "a b c d")
+    (one, *_) = most_striking(replace(trace, numbers={"encoder": (2, 7)}), "encoder").heads
+    assert (one.layer, one.head, one.query, one.key) == (7, 0, 3, 0)
+    assert (one.weight, one.others) == (pytest.approx(0.9), pytest.approx(0.25))
+
+
+def test_words_of_two_texts_are_pairs_wherever_they_stand() -> None:
+    queries, keys = WordPiece().tokenize("un. dos"), WordPiece().tokenize("one, two")
+    found = word_pairs(queries, keys, same_text=False).nonzero().tolist()
+    assert {(queries.pieces[i], keys.pieces[j]) for i, j in found} == {
+        (query, key) for query in queries.pieces[1:-1] if query != "." for key in ("one", "two")
+    }
 
 
 def test_a_pair_counts_once_and_a_head_once() -> None:

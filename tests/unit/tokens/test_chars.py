@@ -122,3 +122,6 @@ def test_bad_uploads_are_refused_with_the_limit(data: bytes, why: str) -> None:
 def test_an_upload_of_just_the_limit_is_taken() -> None:
     assert MAX_UPLOAD == 5_242_880
     assert len(read_upload(b"a" * MAX_UPLOAD)) == MAX_UPLOAD
+    assert read_upload(b"abc", limit=2**20) == "abc"
+    with pytest.raises(BadUploadError, match=r"^A text is UTF-8 text of up to 2 MB; this one has 3\.5 MB\.$"):
+        read_upload(b"a" * (7 * 2**19), "A text", 2 * 2**20)

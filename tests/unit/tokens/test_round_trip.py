@@ -69,6 +69,17 @@ def test_dropped_tokens_are_a_reason_where_the_sentence_was_cut() -> None:
     assert bert("A", "a b c d", segment=1, max_tokens=6).reasons == ("2 tokens past the limit were dropped.",)
 
 
+def test_the_sentence_that_was_not_cut_has_no_dropped_tokens() -> None:
+    assert bert("a b c d e f", "extraordinary", max_tokens=7).reasons == ("3 tokens past the limit were dropped.",)
+    assert bert("a b c d e f", "Extraordinary", segment=1, max_tokens=7).reasons == (LOWER,)
+    long = "a " * 2000 + "b"
+    assert bert(long, "Yes").reasons == ("1,493 tokens past the limit were dropped.",)
+    assert bert(long, "Yes", segment=1).reasons == (LOWER,)
+    assert bert("x", "Yes it is no", segment=0).equal
+    assert bert("🙂 🙂 a", "🙂", segment=0).reasons[0].startswith("2 tokens became [UNK]")
+    assert bert("🙂 🙂 a", "🙂", segment=1).reasons[0].startswith("1 token became [UNK]")
+
+
 def test_each_sentence_of_a_pair_has_its_own_trip() -> None:
     assert bert("one", "two Ü", segment=0).equal
     second = bert("one", "two Ü", segment=1)

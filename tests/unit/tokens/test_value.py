@@ -52,6 +52,11 @@ def byte_tokens(text: str) -> Tokens:
         ("👩\u200d👩", "👩\u200d👩"),
         ("\u200d\u200d", "⟨U+200D⟩⟨U+200D⟩"),
         (" \n", "␣⏎"),
+        ("a b\tc", "a␣b⇥c"),
+        *((selector, f"U+{ord(selector):04X}") for selector in "\ufe00\U000e0100\U000e01ef"),
+        ("a\ufe00b\ufe0f\u200cc\U000e0100\U000e01ef", "a\ufe00b\ufe0f\u200cc\U000e0100\U000e01ef"),
+        ("a\u3164", "a⟨U+3164⟩"),
+        ("a\u0301", "a\u0301"),
         ("", ""),
     ],
     ids=ascii,
@@ -166,6 +171,18 @@ def test_the_unknown_token_itself_is_known() -> None:
     assert tokens.unknown == (False, True, False, False, True)
 
 
+def test_an_unknown_token_is_looked_up_in_its_own_sentence() -> None:
+    """What was typed as the unknown token is known, in either sentence; what became it is not."""
+    tokens = WordPiece().tokenize("a 🙂 [UNK]", "bb [UNK] 🙂")
+    assert tokens.pieces == ("[CLS]", "a", "[UNK]", "[UNK]", "[SEP]", "bb", "[UNK]", "[UNK]", "[SEP]")
+    assert [at for at, lost in enumerate(tokens.unknown) if lost] == [2, 7]
+
+
+def test_a_short_form_has_the_tokenizer_the_number_and_both_texts() -> None:
+    assert repr(WordPiece().tokenize("a", "b c")) == "Tokens(bert, 6 tokens, 'a', 'b c')"
+    assert repr(CharVocab.from_text("ab").tokenize("ab")) == "Tokens(char, 2 tokens, 'ab')"
+
+
 def test_padding_is_left_out() -> None:
     tokenizer = word_level(1)
     tokenizer.enable_padding(pad_id=0, pad_token="?", length=8)
@@ -217,6 +234,8 @@ def test_characters_per_token_count_what_was_read_and_no_added_token() -> None:
     assert bert.tokenize("").characters_per_token is None  # [CLS] [SEP] only
     assert bert.tokenize("Hello worlds", "the end").characters_per_token == (12 + 7) / 4
     assert bert.tokenize("word " * 1000).characters_per_token == (510 * 5 - 1) / 510
+    assert bert.tokenize("a", "good", max_tokens=4).characters_per_token == 4  # of the first sentence nothing is left
+    assert bert.tokenize("good morning", "good", max_tokens=5).characters_per_token == (4 + 4) / 2
     halves = bert.tokenize("one two " * 300, "ten six " * 300)
     read = [range(halves.offsets[at][1]) for at in (halves.pieces.index("[SEP]") - 1, len(halves) - 2)]
     assert halves.characters_per_token == sum(map(len, read)) / 509

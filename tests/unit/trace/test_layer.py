@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from attnviz.attention import Mask, causal_mask
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection, held_bytes
@@ -19,6 +20,33 @@ def test_hidden_is_what_can_not_be_seen(cells: torch.Tensor) -> None:
     layer = LayerTrace(x, x, x, 1.0, Mask.recognise(cells))
     assert layer.hidden(1).tolist() == [[False, True, True], [False, False, True], [False, False, False]]
     assert torch.equal(layer.hidden(0), layer.head(0).masked.isneginf())
+
+
+def test_sizes_and_heads_of_a_layer() -> None:
+    """H = 2, Tq = 3, Tk = 5, D = 4."""
+    made = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(2, count, 4, generator=made) for count in (3, 5, 5))
+    layer = LayerTrace(query, key, value, 0.25)
+    assert (layer.heads, layer.head_size) == (2, 4)
+    assert layer.hidden(1).shape == (3, 5)
+    wanted = functional.scaled_dot_product_attention(query, key, value, scale=0.25)
+    torch.testing.assert_close(layer.all_heads().head_outputs, wanted)
+    torch.testing.assert_close(layer.head(1).head_outputs, wanted[1])
+    torch.testing.assert_close(layer.attentions(), (query @ key.mT / 4).softmax(-1))
+    torch.testing.assert_close(layer.concat(), torch.cat([*wanted], dim=-1))
+    assert layer.output() is None
+    assert [id(one) for one in layer.tensors()] == list(map(id, (query, key, value)))
+    for head in (-1, 2):
+        with pytest.raises(IndexError, match=f"head {head} does not exist: this layer has heads 0 to 1"):
+            layer.head(head)
+
+
+def test_heads_that_share_a_key_have_its_map() -> None:
+    """Two keys of width 3 for four query heads: heads 0 and 1 have the first one's map, 2 and 3 the second one's."""
+    linear, x = nn.Linear(8, 6).requires_grad_(False), torch.randn(5, 8, generator=torch.Generator().manual_seed(1))
+    found = Projection.of_heads(linear.weight.T, linear.bias, heads=4, head_size=3).apply(x)
+    first, second = linear(x).split(3, dim=-1)
+    torch.testing.assert_close(found, torch.stack([first, first, second, second]))
 
 
 def test_heads_may_have_masks_of_their_own() -> None:

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
-from attnviz.attention import Mask
+from attnviz.attention import Mask, attend
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.walk import Walk
+from attnviz.trace.walk import HeadSummary, Walk, summaries
 from tests.toy import run_block
 
 CONFIGS = {"plain": ToyConfig(heads=3), "causal": ToyConfig(causal=True, heads=2), "scale -2": ToyConfig(scale="-2")}
@@ -40,6 +41,11 @@ def test_the_numbers_are_numpys(name: str, crosses: bool) -> None:
         alone = replace(walk, head=one.head).summary
         assert (alone.strongest, alone.hidden) == (found.strongest, found.hidden)
         np.testing.assert_allclose(alone.row_maxima, found.row_maxima, rtol=1e-6)
+
+
+def test_without_tokens_all_numbers_are_0() -> None:
+    steps = attend(torch.zeros(2, 0, 4), torch.zeros(2, 3, 4), torch.zeros(2, 3, 4))
+    assert summaries(steps, but_diagonal=True) == [HeadSummary(0, 0, 0.0, 0.0, 0, 0, 0.0, ())] * 2
 
 
 def test_one_token_and_a_hidden_row() -> None:

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.layer import LayerTrace, LinearMap
 from attnviz.trace.model import Kind, layers_and_heads
 from attnviz.trace.trace import Trace
+from attnviz.trace.vocabulary import Vocabulary
 from tests.toy import tokens_of
 
 ENCODER, DECODER = tokens_of((1, 2, 3), "abc"), tokens_of((4, 5), "de")
@@ -70,11 +71,76 @@ def test_parts_are_the_two_summands_where_there_are_no_others() -> None:
     assert TRACE.parts is None
 
 
+def test_only_a_first_self_attention_reads_the_summands() -> None:
+    encoder = {"token": torch.zeros(3, 8), "position": torch.ones(3, 8)}
+    decoder = {"token": torch.zeros(2, 8)}
+    trace = replace(TRACE, embedding_parts=encoder, decoder_embedding_parts=decoder, has_positions=True)
+    first, second = trace.walk(0, 0, "encoder"), trace.walk(1, 0, "encoder")
+    assert first.parts is not None
+    assert first.parts[0] is encoder["token"]
+    assert (first.has_positions, second.has_positions) == (True, True)
+    assert second.parts is None
+    of_decoder = trace.walk(0, 0, "decoder")
+    assert (of_decoder.parts, of_decoder.has_positions) == (None, False)
+    assert (trace.walk(0, 0, "cross").parts, trace.walk(0, 0, "cross").has_positions) == (None, True)
+
+
+def test_layers_keep_the_models_own_numbers() -> None:
+    x = torch.zeros(3, 8)
+    made = tuple(replace(one, attention=replace(one.attention, query_input=x)) for one in blocks(3, 3, 2))
+    trace = Trace(ENCODER, None, {"encoder": made}, x, numbers={"encoder": (1, 4)})
+    assert trace.block(4) is made[1]
+    assert trace.walk(4, 0).layer_index == 4
+    assert trace.embeddings is None
+    assert Trace(ENCODER, None, {"encoder": made}, x).embeddings is x
+    with pytest.raises(IndexError, match="layer 0 has no attention: this model has it in layers 1 and 4"):
+        trace.block(0)
+    with pytest.raises(IndexError, match="no cross attention: this model has encoder"):
+        trace.block(1, "cross")
+    with pytest.raises(IndexError, match="no decoder attention"):
+        trace.numbers_of("decoder")
+
+
+def test_attentions_are_counted_in_the_order_of_computation() -> None:
+    walks = [TRACE.walk_at(number, 1) for number in range(8)]
+    assert [(walk.kind, walk.layer_index, walk.number, walk.head, walk.model) for walk in walks] == [
+        ("encoder", 0, 0, 1, "tiny"), ("encoder", 1, 1, 1, "tiny"),
+        *(("decoder" if number % 2 == 0 else "cross", number // 2 - 1, number, 1, "tiny") for number in range(2, 8)),
+    ]  # fmt: skip
+    for number in (-1, 8):
+        with pytest.raises(IndexError, match=f"attention {number} does not exist: attentions go from 0 to 7"):
+            TRACE.walk_at(number, 0)
+
+
+def test_rows_in_focus_are_those_to_be_guessed_or_the_last_of_the_text() -> None:
+    words = replace(ENCODER, special=(True, False, True))
+    encoder = Trace(words, None, {"encoder": blocks(3, 3, 1)}, torch.zeros(3, 8))
+    assert encoder.focus == (1,)
+    assert replace(encoder, tokens=replace(ENCODER, special=(True,) * 3)).focus == (2,)
+    assert Trace(words, None, {"decoder": blocks(3, 3, 1)}, torch.zeros(3, 8)).focus == (2,)
+    assert TRACE.focus == (1,)  # of the decoder's two
+    vocabulary = Vocabulary(LinearMap(torch.zeros(8, 9)), str, masked=3)
+    assert replace(encoder, vocabulary=vocabulary).focus == (2,)
+    assert replace(encoder, vocabulary=vocabulary, tokens=tokens_of((3, 1, 3))).focus == (0, 2)
+    assert replace(encoder, vocabulary=replace(vocabulary, masked=9)).focus == (1,)
+
+
+def test_logits_are_what_the_language_head_makes_of_the_last_hidden_state() -> None:
+    assert TRACE.logits is None
+    hidden = torch.arange(16.0).reshape(2, 8)
+    logits = replace(TRACE, last_hidden_state=hidden, language_head=lambda x: x[:, :3] * 2).logits
+    assert logits is not None
+    assert logits.tolist() == [[0, 2, 4], [16, 18, 20]]
+    assert torch.equal(TRACE.head(1, 1, "cross").weights, TRACE.attentions(1, "cross")[1])
+
+
 def test_the_memory_of_a_trace_is_that_of_all_its_tensors() -> None:
     vectors = 4 * 2 * 4 * (2 * 3 * 3 + 3 * 3 * 2 + 3 * (2 + 3 + 3))  # four bytes, two heads of width 4
     assert TRACE.nbytes == vectors + TRACE.last_hidden_state.nbytes
     more = replace(TRACE, embedding_parts={"token": torch.zeros(5, 8)}, weights=(torch.zeros(7),))
     assert more.nbytes == TRACE.nbytes + 4 * (5 * 8 + 7)
+    of_decoder = replace(TRACE, decoder_embedding_parts={"token": torch.zeros(3, 8)})
+    assert of_decoder.nbytes == TRACE.nbytes + 4 * 3 * 8
 
 
 def test_a_short_form_names_each_kind_and_both_lengths() -> None:

@@ -141,6 +141,11 @@ def test_the_verdict_says_whether_both_baselines_are_beaten() -> None:
     mixed = [*good[:4], result(4, 40, 50)]
     assert wins(mixed) == 4
     assert "in 4 of them it is the best" in verdict(mixed)
+    assert wins([result(0, 50, 50), result(1, 51, 50), result(2, 45, 40), result(3, 46, 40)]) == 2, "a tie is no win"
+    assert not beats([result(0, 50, 50), result(1, 45, 30)][:1])
+    assert not beats([result(1, 45, 30)]), "as good as the most frequent class"
+    assert beats([result(1, 46, 30)])
+    assert "agent beats both" in verdict(good, "agent")
     bad = [result(seed, 40, 50) for seed in range(5)]
     assert not beats(bad)
     assert "does not beat both baselines: 44.4 %" in verdict(bad)
@@ -170,6 +175,9 @@ def test_each_word_is_left_out_once() -> None:
         ("not", "a bad film"), ("a", "not bad film"), ("bad", "not a film"), ("film", "not a bad"),
     ]  # fmt: skip
     assert without_words("word") == without_words("  ") == []
+    assert len(without_words(" ".join("abcdef"), 6)) == 6
+    assert [one.words for one in without_words("a b c d e f g", 6)] == ["a b", "c d", "e f", "g"]
+    assert [(one.words, one.text) for one in without_words("one two")] == [("one", "two"), ("two", "one")]
     long = " ".join(f"w{number}" for number in range(400))
     parts = without_words(long)
     assert len(parts) <= MOST
@@ -201,6 +209,9 @@ def test_below_the_threshold_a_human_is_asked() -> None:
     unsure = decide(probabilities, 0.7)
     assert (unsure.action, unsure.likeliest, unsure.is_handed_over) == (ASK, 2, True)
     assert decide([0.1, 0.1, 0.1, 0.7], 0.5).is_handed_over is False
+    assert decide([0.25, 0.5, 0.25, 0.0], 0.5).action == 1, "at the threshold it still acts"
+    assert unsure.confidence == 0.65
+    assert decide([0.1, 0.1, 0.1, 0.7], 0.9).is_handed_over is False, "asking is what it has chosen"
 
 
 @pytest.mark.parametrize("report", ["I feel dizzy.", 'A "quoted"\nline', "<script>\u2028", "\\", "😀"])

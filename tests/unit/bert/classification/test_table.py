@@ -13,6 +13,7 @@ from attnviz.bert.classification.examples import (
     ACTIONS,
     LONGEST_CELL,
     MOST_BYTES,
+    MOST_COLUMNS,
     MOST_ROWS,
     CsvError,
     built_in,
@@ -76,6 +77,29 @@ def test_what_can_t_be_read_is_refused_in_a_sentence(data: bytes, why: str) -> N
         read_table(data)
     assert why in str(refused.value)
     assert str(refused.value).endswith(".")
+
+
+def test_files_at_the_limits_are_read() -> None:
+    assert (MOST_BYTES, MOST_ROWS, LONGEST_CELL, MOST_COLUMNS) == (1_048_576, 2000, 5000, 50)
+    assert len(read_table(b"text,label\n" + b"a,b\n" * MOST_ROWS).rows) == MOST_ROWS
+    assert read_table(b"text,label\n" + b"x" * LONGEST_CELL + b",b\n").rows[0][0] == "x" * LONGEST_CELL
+    names = [f"c{number}" for number in range(MOST_COLUMNS)]
+    whole = (",".join(names) + "\n" + ",".join("v" * len(names))).encode()
+    assert read_table(whole).column("c49") == ("v",)
+    assert read_table(whole).columns == tuple(names)
+    rows = b"text,label\n" + b"a,b\n" * 1000
+    assert len(read_table(rows + b"\n" * (MOST_BYTES - len(rows))).rows) == 1000
+    for header, why in (
+        (b"x" * LONGEST_CELL + b",y\na,b\n", None),
+        (b"x" * (LONGEST_CELL + 1) + b",y\na,b\n", "Row 1, column 1 has a name of 5,001 characters."),
+        (b",".join([b"c"] * 51) + b"\n", "Row 1 has 51 columns; a file can have 50."),
+    ):
+        if why is None:
+            assert len(read_table(header).columns) == 2
+        else:
+            with pytest.raises(CsvError) as refused:
+                read_table(header)
+            assert str(refused.value) == why
 
 
 UNFIT = [

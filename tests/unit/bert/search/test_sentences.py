@@ -45,6 +45,26 @@ def test_texts_are_split_into_sentences(case: str) -> None:
     assert list(split(text).sentences) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("One\ntwo\nThree\nFour", 1),  # one of three lines goes on in lower case
+        ("One\ntwo\nThree\nFour\nFive", 5),  # one of four
+        ("One\nTwo", 2),
+        ("One\n(two", 1),
+    ],
+)
+def test_lines_are_wrapped_prose_if_a_third_of_them_goes_on_in_lower_case(text: str, count: int) -> None:
+    assert len(split(text)) == count
+
+
+def test_a_sentence_of_just_the_longest_is_whole() -> None:
+    assert [len(one) for one in split("x" * LONGEST).sentences] == [LONGEST]
+    words = "x" * (LONGEST - 2) + " yz"
+    assert split(words).sentences == tuple(words.split())
+    assert split("a.\n" * 3).left_out == 0
+
+
 def test_the_built_in_text_has_a_sentence_a_line() -> None:
     lines = (FOLDER / "assets" / "bert" / "sentences.txt").read_text(encoding="utf-8").split("\n")
     assert list(built_in().sentences) == [line for line in lines if line]

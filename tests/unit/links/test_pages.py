@@ -1,0 +1,87 @@
+"""The pages' titles, addresses and keys, and what a link to a page says and opens."""
+
+from __future__ import annotations
+
+import pytest
+
+from attnviz.links.link import KEYS
+from attnviz.links.pages import OPENING, PAGES
+from tests.unit.links.views import DEFAULTS
+
+STEPS, HEADS, TRANSFORMER = (PAGES[name] for name in ("step_by_step", "heads", "transformer"))
+SOURCE_KEYS = {"toy": "qkv", "pretrained": "pair", "trained": "model"}
+
+
+def test_titles_and_addresses_are_those_that_users_know() -> None:
+    assert [(page.path, page.tab_title, page.menu_title) for page in PAGES.values()] == [
+        ("/", "attnviz: what attention computes", "Step by step"),
+        ("/heads", "Heads · attnviz", "Heads"),
+        ("/averages", "From averages to attention · attnviz", "Averages"),
+        ("/transformer", "Transformer · attnviz", "Transformer"),
+        ("/train", "Train · attnviz", "Train"),
+        ("/bert", "BERT at work · attnviz", "BERT"),
+        ("/tokens", "Tokens · attnviz", "Tokens"),
+        ("/compare", "Compare · attnviz", "Compare"),
+        ("/lessons", "Lessons · attnviz", "Lessons"),
+    ]
+    for name, page in PAGES.items():
+        assert page.name == name
+        assert page.script.is_file()
+        assert page.step_key == ("part" if name == "transformer" else "step")
+        assert page.in_lessons is (name != "lessons")
+        assert page.shows_source is (name in ("step_by_step", "transformer"))
+        assert set(page.link_keys()) <= KEYS.keys()
+        assert len(set(page.link_keys())) == len(page.link_keys())
+
+
+def test_a_page_has_the_keys_of_the_source_that_is_shown() -> None:
+    assert HEADS.link_keys("toy") == HEADS.link_keys() == HEADS.keys
+    assert STEPS.link_keys("toy")[:11] == STEPS.keys
+    for source, key in SOURCE_KEYS.items():
+        assert key in STEPS.link_keys(source)
+        assert key in STEPS.link_keys()
+    assert "qkv" not in STEPS.link_keys("pretrained")
+    assert "architecture" in TRANSFORMER.link_keys("toy")
+    assert "architecture" not in STEPS.link_keys()
+    compare = PAGES["compare"].keys
+    assert "projection" not in compare
+    assert {"qkv", "model", "b_text", "b_mask"} <= set(compare)
+
+
+def test_the_view_that_a_page_opens_on_has_no_link_and_the_plain_one_says_its_source() -> None:
+    view, notes = STEPS.read(OPENING)
+    assert notes == []
+    assert STEPS.write(view, STEPS.link_keys()) == {}
+    assert STEPS.write({**view, "q": 3}, STEPS.link_keys()) == {**OPENING, "q": "3"}
+    assert STEPS.write(DEFAULTS, STEPS.link_keys()) == STEPS.plain == {"source": "toy"}
+    assert HEADS.write(DEFAULTS, HEADS.link_keys()) == HEADS.plain == {}
+
+
+@pytest.mark.parametrize(
+    ("page", "view", "name"),
+    [
+        ("step_by_step", {"source": "trained", "model": "reverse"}, "reverse"),
+        ("step_by_step", {"source": "trained", "model": "minilm"}, "induction"),
+        ("step_by_step", {"source": "toy", "model": "reverse"}, None),
+        ("heads", {"model": "reverse"}, "reverse"),
+        ("heads", {"model": "minilm"}, None),
+        ("averages", {"source": "trained", "model": "reverse"}, None),
+        ("bert", {"model": "reverse"}, None),
+    ],
+)
+def test_whose_head_a_view_shows(page: str, view: dict[str, str], name: str | None) -> None:
+    assert PAGES[page].trained_model({**DEFAULTS, **view}.__getitem__) == name
+
+
+def test_a_trained_model_that_a_link_only_names_opens_in_its_own_way() -> None:
+    named = {"source": "trained", "model": "reverse"}
+    view, _ = STEPS.read(named)
+    assert view["text"] != DEFAULTS["text"]
+    assert STEPS.write(view, ("text", "source", "model")) == {"text": view["text"], **named}
+    assert "text" not in STEPS.write(view, ("source", "model"))
+    whole = STEPS.write(view, STEPS.link_keys())
+    assert STEPS.read(whole) == (view, [])
+    assert STEPS.read({**named, "head": "0"})[0]["text"] == DEFAULTS["text"]
+    written = STEPS.write({**DEFAULTS, **named}, STEPS.link_keys())
+    assert written == {"text": DEFAULTS["text"], **named}
+    assert STEPS.read({"source": "pretrained"})[0] == {**DEFAULTS, "source": "pretrained"}
