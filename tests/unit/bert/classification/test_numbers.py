@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from attnviz.bert.agent import ASK, CALLS, MOVES, TITLES, decide, message, move, over_positions, selective
 from attnviz.bert.classification.baselines import (
     MOST_WORDS,
+    Baselines,
     SeedResult,
     bag_of_words,
     baselines,
@@ -31,7 +32,7 @@ from attnviz.bert.classification.baselines import (
 )
 from attnviz.bert.classification.classifier import Classifier, terms
 from attnviz.bert.classification.examples import ACTIONS, built_in
-from attnviz.bert.classification.outcome import MOST, Baselines, Outcome, Share, most_passes, wilson, without_words
+from attnviz.bert.classification.outcome import MOST, Outcome, Share, most_passes, wilson, without_words
 from attnviz.training.vectors import split
 
 N, K, C = 60, 4, 10
