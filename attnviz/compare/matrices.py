@@ -5,8 +5,9 @@ Shapes: Tq and Tk positions of one side, P aligned rows, R aligned columns. Row 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -197,3 +198,69 @@ def joined_labels(places: Alignment, first: Sequence[str], second: Sequence[str]
         else:
             labels.append(f"{first[i] if i != GAP else '–'} | {second[j] if j != GAP else '–'}")
     return labels
+
+
+EXACT_CELLS = 2**17
+"""Matrices with up to this many cells (362 × 362) are sent as float32, larger ones with 16 bits per cell."""
+_LEVELS = 2**16 - 2
+_MISSING = 2**16 - 1
+
+
+def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[float] | None]:
+    """Return a matrix as it is sent, and the range [low, high] of its 16-bit levels, or None if it is sent as float32.
+
+    A 16-bit level stands for low + level / 65534 · (high − low); 65535 stands for NaN. So the error is at most 1/131068
+    of the range: 7.7e-6 for weights from 0 to 1.
+    """
+    if matrix.size <= EXACT_CELLS:
+        return matrix, None
+    finite = np.isfinite(matrix)
+    low, high = (float(matrix[finite].min()), float(matrix[finite].max())) if finite.any() else (0.0, 1.0)
+    levels = (matrix.astype(np.float64) - low) * (_LEVELS / ((high - low) or 1.0))
+    coded = np.where(finite, np.rint(np.where(finite, levels, 0)), _MISSING).astype(np.uint16)
+    return coded, [low, high]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divergences:
+    """The divergences of N heads, or of a head in N layers, from one of them."""
+
+    bits: npt.NDArray[np.float64]
+    """(N,): 0 for the one itself; NaN where no row has weights on both sides"""
+    numbers: tuple[int, ...]
+    """The numbers of the N heads or layers"""
+    of: int
+    """The number of that one"""
+
+    @property
+    def most(self) -> int | None:
+        """The number of the most different one, the first of equal ones; None if there is no other one."""
+        others = np.where(np.array(self.numbers) == self.of, np.nan, self.bits)
+        return self.numbers[int(np.nanargmax(others))] if np.isfinite(others).any() else None
+
+    def bits_at(self, number: int) -> float:
+        """Return the divergence of the head or layer with this number."""
+        return float(self.bits[self.numbers.index(number)])
+
+    @property
+    def nbytes(self) -> int:
+        """The memory in bytes."""
+        return self.bits.nbytes
+
+
+def divergences(weights: Mapping[int, Floats], of: int) -> Divergences:
+    """Return how far each matrix of weights is from one of them.
+
+    Args:
+        weights: the matrices of N heads or layers by their numbers, (Tq, Tk) each: rows sum to 1, or to 0 where the
+            mask hides all keys.
+        of: the number of the one.
+    """
+    every = {number: matrix.astype(np.float64) for number, matrix in weights.items()}
+    bits = np.array([_mean_of_rows(matrix, every[of]) for matrix in every.values()])
+    return Divergences(bits, tuple(every), of)
+
+
+def _mean_of_rows(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> float:
+    whole = (p.sum(axis=1) > 0) & (q.sum(axis=1) > 0)
+    return float(jensen_shannon(p[whole], q[whole]).mean()) if whole.any() else float("nan")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.compare.levels import encode
+from attnviz.compare.matrices import encode
 from attnviz.components.registration import mount
 from attnviz.components.updates import acknowledged, update_handler
 

@@ -4,7 +4,7 @@ lesson = read_lesson(Path("my.yaml").read_bytes(), OWN)
 Path("again.yaml").write_text(write_lesson(lesson), encoding="utf-8")
 """
 
-from attnviz.lessons.reading import read_lesson
+from attnviz.lessons.files import read_lesson, write_lesson
 from attnviz.lessons.scene import (
     MAX_BYTES,
     MAX_SCENES,
@@ -16,7 +16,6 @@ from attnviz.lessons.scene import (
     check_scene,
 )
 from attnviz.lessons.shipped import Example, TextExample, gallery, gallery_lesson, shipped, text_examples
-from attnviz.lessons.writing import write_lesson
 
 __all__ = [
     "MAX_BYTES",

@@ -1,10 +1,11 @@
-"""What the words of a scene name: the marks in its texts, checked against the page and the tokens that it shows."""
+"""What the words of a scene name: the marks in its texts, checked against the page and the tokens, and as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
+from html import escape
 from urllib.parse import parse_qsl
 
 from attnviz.annotated_text import AnnotatedText, MarkError, Target, annotated, position
@@ -107,3 +108,14 @@ def _check(target: Target, page: str, labels: tuple[str, ...] | None) -> None:
     for place in (target.row, target.column):
         if labels is not None and place is not None and place >= len(labels):
             raise MarkError(f"Position {place} does not exist: this scene's text has {len(labels)} tokens.")
+
+
+def html(text: AnnotatedText) -> str:
+    """Return a text as HTML: all of it escaped, its marked words as `frontend/marks/text.js` makes them."""
+    return "".join(escape(piece) if target is None else _button(piece, target) for piece, target in text.pieces())
+
+
+def _button(text: str, target: Target) -> str:
+    known = {name: value for name, value in asdict(target).items() if value not in (None, "")}
+    data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in known.items())
+    return f'<span class="marked" role="button" tabindex="0" aria-pressed="false"{data}>{escape(text)}</span>'

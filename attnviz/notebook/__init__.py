@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from attnviz.notebook.errors import NotebookError
+from attnviz.notebook.base import NotebookError
 
 if TYPE_CHECKING:
     from attnviz.notebook.explorer import HeadsWidget
@@ -40,7 +40,7 @@ def show(
 
     Raises:
         NotebookError: anywidget is not installed, or there is nothing to show; the message says what to do.
-        attnviz.notebook.traits.ChoiceError: there is no such layer, head or step.
+        attnviz.notebook.base.ChoiceError: there is no such layer, head or step.
     """
     _check_installed()
     from attnviz.notebook.heads import heads_of
@@ -64,7 +64,7 @@ def show_heads(
 
     Raises:
         NotebookError: as `show` does.
-        attnviz.notebook.traits.ChoiceError: there is no such layer or head.
+        attnviz.notebook.base.ChoiceError: there is no such layer or head.
     """
     _check_installed()
     from attnviz.notebook.explorer import HeadsWidget

@@ -1,14 +1,84 @@
-"""What widgets have in common: the head and the pinned cell as traits, a picture to keep, answers to the browser."""
+"""What the widgets of a notebook have in common: traits that refuse bad values in one sentence, a picture, answers."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any
+from operator import index
+from reprlib import repr as shortened
+from traceback import format_exception_only
+from typing import Any, NoReturn, Protocol
 
 from anywidget import AnyWidget
+from traitlets import HasTraits, TraitError, TraitType
 
-from attnviz.notebook.traits import Index
+
+class OneSentenceError(Exception):
+    """An error whose message says all: IPython shows it without the lines of code that led there."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [line.rstrip() for line in format_exception_only(self)]
+
+
+class NotebookError(OneSentenceError, ValueError):
+    """A widget can't be made. The message is one sentence for the user, which says what to do."""
+
+
+class ChoiceError(OneSentenceError, TraitError):
+    """A trait does not take a value. The message is one sentence with what it takes, and what it still is."""
+
+
+class Owner(Protocol):
+    """A widget that says what there is to choose from."""
+
+    choices: Mapping[str, Sequence[Any]]
+    """By the names of the traits"""
+
+
+class Index(TraitType[Any, Any]):
+    """A whole number among the owner's `choices`: of Python, numpy or torch."""
+
+    def __init__(self, help: str, *, optional: bool = False) -> None:  # noqa: A002  # traitlets' own name
+        super().__init__(None if optional else 0, allow_none=optional, help=help)
+
+    def validate(self, obj: Any, value: Any) -> int:
+        """Return the number as an int."""
+        choices = obj.choices[self.name]
+        try:
+            number = index(value)
+        except TypeError:
+            number = None
+        if number is None or isinstance(value, bool) or number not in choices:
+            none = " or None" if self.allow_none else ""
+            _refuse(self, obj, value, f"{_span(choices)}{none}")
+        return number
+
+
+class Choice(TraitType[str, str]):
+    """A text among the owner's `choices`."""
+
+    def validate(self, obj: Any, value: Any) -> str:
+        """Return the text."""
+        choices = obj.choices[self.name]
+        if not isinstance(value, str) or value not in choices:
+            _refuse(self, obj, value, f"one of {', '.join(choices)}")
+        return value
+
+
+def _span(choices: Sequence[int]) -> str:
+    """Return in words what there is to choose from, in ascending order."""
+    *others, last = choices
+    if not others:
+        return f"only {last}"
+    if last - choices[0] == len(others):
+        return f"a whole number from {choices[0]} to {last}"
+    return f"only {', '.join(map(str, others))} or {last}"
+
+
+def _refuse(trait: TraitType[Any, Any], obj: HasTraits, value: object, wanted: str) -> NoReturn:
+    held = obj._trait_values
+    stays = f"; it stays {held[trait.name]}" if trait.name in held else ""
+    raise ChoiceError(f"{trait.name} takes {wanted}, not {shortened(value)}{stays}.")
 
 
 class BaseWidget(AnyWidget):

@@ -12,7 +12,7 @@ from attnviz.components.packing import pack
 from attnviz.heads.all_heads import AllHeads
 from attnviz.links.values import ROLLOUT
 from attnviz.notebook.base import BaseWidget
-from attnviz.notebook.overview import draw_heads
+from attnviz.notebook.picture import draw_heads
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
@@ -22,7 +22,7 @@ class HeadsWidget(BaseWidget):
     """All layers and heads of a text, and the chosen heads as lines and heatmaps. Head −1 is the attention rollout.
 
     Raises:
-        attnviz.notebook.traits.ChoiceError: there is no such layer or head.
+        attnviz.notebook.base.ChoiceError: there is no such layer or head.
     """
 
     _esm = module("notebook/heads.js")

@@ -8,10 +8,9 @@ from typing import Any
 from traitlets import Bytes, List, Unicode
 
 from attnviz.components.bundle import module, styles
-from attnviz.notebook.base import BaseWidget
+from attnviz.notebook.base import BaseWidget, Choice
 from attnviz.notebook.heads import Heads
 from attnviz.notebook.picture import draw_step
-from attnviz.notebook.traits import Choice
 from attnviz.steps import STEPS
 from attnviz.trace.walk import Walk
 
@@ -23,7 +22,7 @@ class WalkWidget(BaseWidget):
 
     Raises:
         attnviz.document.DocumentError: the text is too long, or its numbers are not finite.
-        attnviz.notebook.traits.ChoiceError: there is no such layer, head or step.
+        attnviz.notebook.base.ChoiceError: there is no such layer, head or step.
     """
 
     _esm = module("notebook/walk.js")

@@ -24,7 +24,7 @@ from attnviz.tokens import MAX_POSITIONS, Tokens
 from attnviz.toy.bert import Bert, Embeddings
 from attnviz.toy.layers import EncoderLayer
 from attnviz.toy.stacks import Encoder
-from attnviz.toy.transformer.blocks import sizes_of
+from attnviz.toy.transformer.trace import sizes_of
 from attnviz.trace.ablation import is_replacing
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Pass

@@ -121,7 +121,7 @@ def pdf_file(body: bytes) -> bytes:
     Raises:
         RefusedError: it is none.
     """
-    from attnviz.export.files.pdf_recording import write_recording
+    from attnviz.export.files.pdf import write_recording
     from attnviz.export.recording import RecordingError, read_recording
 
     try:

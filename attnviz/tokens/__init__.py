@@ -12,9 +12,8 @@ All errors are ValueErrors whose message can be shown to the user:
 
 from attnviz.tokens.blocks import context_pairs
 from attnviz.tokens.chars import MAX_UPLOAD, BadUploadError, CharVocab, UnknownCharacterError, read_upload
-from attnviz.tokens.labels import code_point, printable
 from attnviz.tokens.round_trip import RoundTrip, round_trip
-from attnviz.tokens.value import NO_ID, NoTokensError, Tokens, from_encoding, label_of, repair
+from attnviz.tokens.value import NO_ID, NoTokensError, Tokens, code_point, from_encoding, label_of, printable, repair
 from attnviz.tokens.wordpiece import MAX_POSITIONS, WordPiece
 from attnviz.tokens.words import BUCKETS, WordTokenizer
 

@@ -7,8 +7,7 @@ import string
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from attnviz.tokens.labels import code_point, printable
-from attnviz.tokens.value import NO_ID, Tokens, check_limit, repair
+from attnviz.tokens.value import NO_ID, Tokens, check_limit, code_point, printable, repair
 
 MAX_UPLOAD = 5 * 2**20
 """The largest uploaded vocabulary file, in bytes."""

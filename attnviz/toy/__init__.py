@@ -8,11 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attnviz.toy.language.bigram import BigramModel
-    from attnviz.toy.language.gru import GRUModel
-    from attnviz.toy.language.model import CharGPT
+    from attnviz.toy.embeddings import lab_positions, sinusoidal_positions
+    from attnviz.toy.language.model import BigramModel, CharGPT, GRUModel
     from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
-    from attnviz.toy.positions import lab_positions, sinusoidal_positions
     from attnviz.toy.stacks import Decoder, Encoder, Seq2Seq
 
 __all__ = [
@@ -30,11 +28,9 @@ __all__ = [
     "sinusoidal_positions",
 ]
 _MODULES = {
-    "language.bigram": ("BigramModel",),
-    "language.gru": ("GRUModel",),
-    "language.model": ("CharGPT",),
+    "language.model": ("BigramModel", "CharGPT", "GRUModel"),
     "layers": ("DecoderLayer", "EncoderLayer", "FeedForward", "MultiHeadAttention"),
-    "positions": ("lab_positions", "sinusoidal_positions"),
+    "embeddings": ("lab_positions", "sinusoidal_positions"),
     "stacks": ("Decoder", "Encoder", "Seq2Seq"),
 }
 

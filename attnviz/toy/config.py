@@ -21,7 +21,7 @@ MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
 
 Positions = Literal["none", "sinusoidal", "lab", "random"]
-"""As `attnviz.toy.positions` makes them; random: as a learned table is before training"""
+"""As `attnviz.toy.embeddings` makes them; random: as a learned table is before training"""
 Embedding = Literal["normal", "uniform"]
 """normal: with mean 0 and standard deviation 1; uniform: from 0 to 1, as torch.rand draws"""
 MaskValue = Literal["-inf", "-1e10", "-1e10_before"]

@@ -105,9 +105,7 @@ def build(config: AnyConfig, seed: int) -> nn.Module:
     """Return a model of this shape with weights drawn from a seed."""
     from torch import nn
 
-    from attnviz.toy.language.bigram import BigramModel
-    from attnviz.toy.language.gru import GRUModel
-    from attnviz.toy.language.model import TokenModel
+    from attnviz.toy.language.model import BigramModel, GRUModel, TokenModel
     from attnviz.training.seeded import SeededWeights
 
     with SeededWeights(seed):

@@ -20,7 +20,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.compare.matrices import align_tokens
 from attnviz.components.export_view import PATHS
-from attnviz.export.files.pdf_recording import OVERLAP
+from attnviz.export.files.pdf import OVERLAP
 from attnviz.lessons import shipped
 from attnviz.pretrained import load
 from attnviz.tokens import WordPiece, WordTokenizer

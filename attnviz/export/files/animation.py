@@ -13,8 +13,7 @@ from PIL import Image
 
 from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import Drawing, Mark, Text
-from attnviz.export.drawing.picture import draw_layout
-from attnviz.export.drawing.placing import shorten
+from attnviz.export.drawing.picture import draw_layout, shorten
 from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 from attnviz.export.files.png import render
 from attnviz.figures.panels import Layout, Panel

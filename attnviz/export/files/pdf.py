@@ -1,21 +1,106 @@
-"""Writes drawings as a PDF, one page each, with vector text in an embedded font."""
+"""PDF, on reportlab, with vector text in the app's font: drawings, one a page, and what a browser's pen recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
 from io import BytesIO
 from typing import Any
 
+import numpy as np
+from reportlab import rl_config
 from reportlab.lib.colors import HexColor
 from reportlab.lib.utils import ImageReader
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.pdfgen.canvas import FILL_NON_ZERO, Canvas
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.colours import hexadecimal, ink_on
 from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Matrix, Plain, Text
-from attnviz.export.drawing.raster import is_raster, png
+from attnviz.export.drawing.picture import hexadecimal, ink_on, is_raster, png
 from attnviz.export.drawing.themes import LIGHT_THEME
-from attnviz.export.files.pdf_document import NAMES, POINT, size_page, write
+from attnviz.export.recording import Clip, Mark, Path, Picture, Piece, Pixels, Recording, Shape, Words
+
+POINT = 0.75
+"""Points per pixel: a sheet is 13.33 x 7.5 inches, like a slide"""
+NAMES = {False: "AttnvizSans", True: "AttnvizSansBold"}
+UNSEEN = "AttnvizUnseen"
+"""A font that has every character and draws none, for text under a picture of it: to find, copy and read aloud"""
+
+_lock = threading.Lock()  # a font of reportlab can't be in two documents at the same time
+
+
+def write(title: str, subject: str, draw: Callable[[Canvas], None]) -> bytes:
+    """Return the document that `draw` draws; the same bytes for the same drawing."""
+    with _lock:
+        _register()
+        file = BytesIO()
+        canvas = Canvas(file, pageCompression=1, invariant=1)
+        canvas.setTitle(title)
+        canvas.setSubject(subject)
+        canvas.setCreator("attnviz")
+        canvas.setViewerPreference("DisplayDocTitle", "true")
+        draw(canvas)
+        canvas.save()
+    return file.getvalue()
+
+
+def size_page(canvas: Canvas, width: float, height: float) -> None:
+    """Begin a page of this size in pixels, with pixels as the unit."""
+    canvas.setPageSize((width * POINT, height * POINT))
+    canvas.scale(POINT, POINT)
+
+
+def unseen_width(text: str) -> float:
+    """Return the width of a text in the font UNSEEN at size 1."""
+    return float(pdfmetrics.stringWidth(text, UNSEEN, 1))
+
+
+@cache
+def _register() -> None:
+    rl_config.useA85 = 0  # streams are binary, a fifth smaller
+    for bold, name in NAMES.items():
+        pdfmetrics.registerFont(_Font(name, fonts.ttf(bold)))
+    unseen = _Font(UNSEEN, fonts.ttf())
+    unseen.face.name = UNSEEN.encode()  # reportlab takes two fonts of one name for one font
+    unseen.face.charToGlyph = _Every()
+    pdfmetrics.registerFont(unseen)
+
+
+class _Font(TTFont):  # type: ignore[misc]  # reportlab has no types
+    """A TrueType font whose characters above U+FFFF are found and copied too.
+
+    reportlab writes a code point as one number, where PDF wants UTF-16: for these, a pair.
+    """
+
+    def __init__(self, name: str, data: bytes) -> None:
+        super().__init__(name, BytesIO(data), asciiReadable=False)  # only the characters in use
+        face = self.face
+        for code in [code for code in face.charToGlyph if code > 0xFFFF]:
+            face.charToGlyph[_utf16(code)] = face.charToGlyph[code]
+            face.charWidths[_utf16(code)] = face.charWidths[code]
+
+    def addObjects(self, doc: Any) -> None:  # noqa: N802 — reportlab's name
+        """Add the font to a document that is complete."""
+        for subset in self.state[doc].subsets:
+            subset[:] = map(_utf16, subset)
+        super().addObjects(doc)
+
+
+class _Every(dict[int, int]):
+    """The glyph of every character: 0, that of missing ones."""
+
+    def __contains__(self, code: object) -> bool:
+        return True
+
+    def __missing__(self, code: int) -> int:
+        return 0
+
+
+def _utf16(code: int) -> int:
+    return int.from_bytes(chr(code).encode("utf-16-be"), "big")
 
 
 def write_pdf(drawings: Sequence[Drawing]) -> bytes:
@@ -152,3 +237,126 @@ class _Page:
             more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
             note = f"{fonts.REPLACEMENT} replaces characters that this file's font lacks: {codes}{more}"
             self.text(Text(drawing.width - 44, 90, note, 12, drawing.theme.quiet, anchor="end"))
+
+
+OVERLAP = 0.2
+"""Pixels that a cell reaches under the next: without it most viewers show a pale seam between them"""
+UNSEEN_MODE = 3
+"""The text rendering mode that neither fills nor strokes (ISO 32000-1, table 106)"""
+
+
+def write_recording(recording: Recording) -> bytes:
+    """Return a PDF with one page, the picture's size."""
+
+    def draw(canvas: Any) -> None:
+        size_page(canvas, recording.width, recording.height)
+        canvas.transform(1, 0, 0, -1, 0, recording.height)
+        if recording.paper:
+            canvas.setFillColor(recording.paper)
+            canvas.rect(0, 0, recording.width, recording.height, stroke=0, fill=1)
+        page = _RecordedPage(canvas)
+        for mark in recording.marks:
+            page.draw(mark)
+        page.enter(())
+        canvas.showPage()
+
+    return write(recording.title, recording.caption, draw)
+
+
+class _RecordedPage:
+    """Draws marks on a page whose y axis points down."""
+
+    def __init__(self, canvas: Any) -> None:
+        self.canvas = canvas
+        self.clip: Clip = ()
+        """What holds now"""
+
+    def draw(self, mark: Mark) -> None:
+        self.enter(mark.clip)
+        match mark:
+            case Shape():
+                self.shape(mark)
+            case Words():
+                self.words(mark)
+            case Picture(is_cells=True):
+                self.cells(mark.pixels, mark.alpha)
+            case Picture():
+                self.image(mark.pixels, mark.alpha)
+
+    def enter(self, clip: Clip) -> None:
+        """Make these paths clip, and no others. A page leaves a clip by restoring the state before it."""
+        differs = (n for n, (old, new) in enumerate(zip(self.clip, clip, strict=False)) if old is not new)
+        shared = next(differs, min(len(self.clip), len(clip)))
+        for _ in self.clip[shared:]:
+            self.canvas.restoreState()
+        for path in clip[shared:]:
+            self.canvas.saveState()
+            self.canvas.clipPath(self.path(path), stroke=0, fill=0, fillMode=FILL_NON_ZERO)
+        self.clip = clip
+
+    def path(self, path: Path) -> Any:
+        own = self.canvas.beginPath()
+        add = {"M": own.moveTo, "L": own.lineTo, "C": own.curveTo, "R": own.rect, "Z": own.close}
+        for kind, numbers in path:
+            add[kind](*numbers)
+        return own
+
+    def shape(self, shape: Shape) -> None:
+        if shape.fill:
+            self.canvas.setFillColor(shape.fill, shape.alpha)
+        if shape.stroke:
+            self.canvas.setStrokeColor(shape.stroke, shape.alpha)
+            self.canvas.setLineWidth(shape.line)
+            self.canvas.setDash(shape.dash)
+        stroke, fill = int(bool(shape.stroke)), int(bool(shape.fill))
+        self.canvas.drawPath(self.path(shape.path), stroke, fill, FILL_NON_ZERO)
+
+    def words(self, words: Words) -> None:
+        widths = [
+            piece.width if piece.seen else fonts.width(piece.text, words.size, words.bold) for piece in words.pieces
+        ]
+        x = {"start": 0.0, "middle": -sum(widths) / 2, "end": -sum(widths)}[words.anchor]
+        self.canvas.saveState()
+        self.canvas.transform(*words.matrix)
+        for piece, width in zip(words.pieces, widths, strict=True):
+            self.canvas.saveState()
+            self.canvas.translate(x, 0)
+            if piece.seen:
+                self.image(piece.seen, words.alpha)
+            self.canvas.scale(1, -1)  # letters stand upright on a page whose y axis points down
+            self.letters(piece, words)
+            self.canvas.restoreState()
+            x += width
+        self.canvas.restoreState()
+
+    def letters(self, piece: Piece, words: Words) -> None:
+        text = self.canvas.beginText()
+        text.setFillColor(words.colour, words.alpha)
+        text.setFont(UNSEEN if piece.seen else NAMES[words.bold], words.size)
+        if piece.seen:
+            text.setTextRenderMode(UNSEEN_MODE)
+            natural = unseen_width(piece.text) * words.size
+            text.setHorizScale(100 * piece.width / natural if natural else 100)
+        text.textOut(piece.text if piece.seen else fonts.replace_missing(piece.text))
+        self.canvas.drawText(text)
+
+    def image(self, pixels: Pixels, alpha: float) -> None:
+        x, y, width, height = pixels.box
+        is_solid = np.asarray(pixels.image)[..., 3].min() == 255
+        image = pixels.image.convert("RGB") if is_solid else pixels.image
+        self.canvas.saveState()
+        self.canvas.setFillAlpha(alpha)
+        self.canvas.transform(1, 0, 0, -1, x, y + height)
+        self.canvas.drawImage(ImageReader(image), 0, 0, width, height, mask="auto")
+        self.canvas.restoreState()
+
+    def cells(self, pixels: Pixels, alpha: float) -> None:
+        """Draw each pixel as a rectangle, except transparent ones."""
+        x, y, width, height = pixels.box
+        wide, high = width / pixels.image.width, height / pixels.image.height
+        for i, row in enumerate(np.asarray(pixels.image).tolist()):
+            for j, (red, green, blue, opacity) in enumerate(row):
+                if opacity:
+                    self.canvas.setFillColorRGB(red / 255, green / 255, blue / 255, alpha)
+                    place = (x + j * wide, y + i * high, wide + OVERLAP, high + OVERLAP)
+                    self.canvas.rect(*place, stroke=0, fill=1)

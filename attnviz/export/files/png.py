@@ -10,10 +10,9 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.colours import channels, ink_on
 from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import RULE, Box, Drawing, Gradient, Line, Matrix, Plain, Text
-from attnviz.export.drawing.raster import hatched, image, is_raster
+from attnviz.export.drawing.picture import channels, hatched, image, ink_on, is_raster
 
 ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 """Pillow's names of the points of a line of text"""

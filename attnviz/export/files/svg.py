@@ -6,10 +6,9 @@ from base64 import b64encode
 from xml.sax.saxutils import escape, quoteattr
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.colours import hexadecimal, ink_on
 from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import RULE, Box, Drawing, Gradient, Line, Matrix, Plain, Text
-from attnviz.export.drawing.raster import data_url, is_raster
+from attnviz.export.drawing.picture import data_url, hexadecimal, ink_on, is_raster
 
 FALLBACK = (
     f"'{fonts.FAMILY}', 'Source Sans 3', Calibri, Carlito, 'Noto Sans', 'Noto Sans CJK SC', 'Noto Color Emoji', "

@@ -140,7 +140,7 @@ def _compared(view: View, resources: Resources) -> Iterable[Shown]:
 
 
 def _compare_page(view: View, resources: Resources) -> Page:
-    from attnviz.compare.levels import encode
+    from attnviz.compare.matrices import encode
     from attnviz.export.comparison import compared
 
     view = {**view, **default_of_b(view.__getitem__, resources)}

@@ -15,7 +15,7 @@ from attnviz.export.web.page import Kind, font_faces, write_part
 from attnviz.export.web.pages import NoPageError, make_page
 from attnviz.export.web.pictures import draw_view
 from attnviz.lessons import Lesson, Scene
-from attnviz.lessons.html import html
+from attnviz.lessons.targets import html
 from attnviz.links.pages import PAGES
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.sources import Resources

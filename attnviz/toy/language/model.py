@@ -1,13 +1,11 @@
-"""A token model: embeddings, learned positions, blocks, and the output layer, from token ids to logits.
-
-Shapes: B texts, T tokens (S of the encoder's text), C model width, V logits of each position.
-"""
+"""Models from token ids to logits: a transformer with learned positions, a bigram table and a GRU to compare with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from attnviz.toy.language.config import TokenConfig
@@ -221,3 +219,113 @@ class CharGPT(TokenModel):
                 vocabulary, block_size, layers=layers, heads=heads, width=width, dropout=dropout, bias=bias
             )
         )  # fmt: skip
+
+
+class BigramModel(nn.Module):
+    """A table, (V, V): row i holds the logits of what follows token i."""
+
+    block_size = 1
+    """It reads only the last token"""
+
+    def __init__(self, vocabulary: int) -> None:
+        """Draw the table as `nn.Embedding` does.
+
+        Raises:
+            ValueError: the vocabulary is empty.
+        """
+        if vocabulary < 1:
+            raise ValueError(f"a vocabulary of {vocabulary} tokens has none to predict")
+        super().__init__()
+        self.table = nn.Embedding(vocabulary, vocabulary)
+
+    @classmethod
+    def by_counting(cls, ids: Tensor, vocabulary: int, *, smoothing: float = 0.0) -> BigramModel:
+        """Return the model whose table is the log of the counted frequencies: no bigram model fits the text better.
+
+        Args:
+            ids: (N,), the whole text.
+            vocabulary: V.
+            smoothing: is added to each count, so that no probability is 0 (add-one smoothing with 1). Without it, a
+                pair that does not occur has the logit −inf, and a token that nothing follows has equal logits.
+
+        Raises:
+            ValueError: smoothing is negative, the ids are not one sequence, or one is not in the vocabulary.
+        """
+        if smoothing < 0:
+            raise ValueError(f"smoothing is {smoothing}; it can't be negative")
+        counts = count_pairs(ids, vocabulary).double() + smoothing
+        counts[counts.sum(dim=1) == 0] = 1
+        model = cls(vocabulary)
+        with torch.no_grad():
+            model.table.weight.copy_((counts / counts.sum(dim=1, keepdim=True)).log())
+        return model
+
+    def logits(self, ids: Tensor) -> Tensor:
+        """Return the logits of what follows each token: (B, T) -> (B, T, V), (T,) -> (T, V).
+
+        Raises:
+            IndexError: an id is not in the vocabulary.
+        """
+        rows: Tensor = self.table(ids)
+        return rows
+
+    forward = logits
+
+
+def count_pairs(ids: Tensor, vocabulary: int) -> Tensor:
+    """Count how often token j follows token i in a text, (N,): returns (V, V) integers.
+
+    Raises:
+        ValueError: the ids are not one sequence, or one is not in the vocabulary.
+    """
+    if ids.ndim != 1:
+        raise ValueError(f"ids {tuple(ids.shape)} are not one sequence, (N,)")
+    if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < vocabulary:
+        raise ValueError(f"ids from {int(ids.min())} to {int(ids.max())}: the vocabulary has 0 to {vocabulary - 1}")
+    pairs = ids[:-1] * vocabulary + ids[1:]
+    return torch.bincount(pairs, minlength=vocabulary**2).view(vocabulary, vocabulary)
+
+
+class GRUModel(nn.Module):
+    """Embedding, a GRU, and a linear map to the logits.
+
+    It has no attention: all that it knows of the past is its state, C numbers.
+    """
+
+    def __init__(self, vocabulary: int, *, width: int = 128, layers: int = 1, block_size: int = 64) -> None:
+        """Draw the weights as torch's own layers do.
+
+        Args:
+            vocabulary: V.
+            width: C, of the embedding and of the state.
+            layers: the number of GRUs one after another.
+            block_size: the longest sequence in training; a longer one can be read.
+
+        Raises:
+            ValueError: a number is below 1.
+        """
+        for name, number in (
+            ("vocabulary", vocabulary),
+            ("width", width),
+            ("layers", layers),
+            ("block_size", block_size),
+        ):
+            if number < 1:
+                raise ValueError(f"{name} is {number}; it must be at least 1")
+        super().__init__()
+        self.block_size = block_size
+        self.token = nn.Embedding(vocabulary, width)
+        self.gru = nn.GRU(width, width, layers, batch_first=True)
+        self.head = nn.Linear(width, vocabulary)
+
+    def logits(self, ids: Tensor) -> Tensor:
+        """Return the logits of what follows each token: (B, T) -> (B, T, V), (T,) -> (T, V).
+
+        Raises:
+            IndexError: an id is not in the vocabulary.
+        """
+        states, _ = self.gru(self.token(ids))
+        logits: Tensor = self.head(states)
+        return logits
+
+    forward = logits

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.toy.config import MAX_WIDTH
-from attnviz.toy.embeddings import Ids, sum_of
-from attnviz.toy.positions import lab_positions, sinusoidal_positions
+from attnviz.toy.embeddings import Ids, lab_positions, sinusoidal_positions, sum_of
 from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
 from attnviz.toy.weights import draw, generator

@@ -20,7 +20,7 @@ from attnviz.toy.language.config import ModelConfig, has_attention
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import linear_map
 from attnviz.toy.stacks import Encoder
-from attnviz.toy.transformer.blocks import final_norms, sizes_of
+from attnviz.toy.transformer.trace import final_norms, sizes_of
 from attnviz.trace.sizes import ModelSizes
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.training.generation.generate import Drawn, Sampling, generate

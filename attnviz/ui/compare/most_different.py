@@ -19,7 +19,7 @@ from attnviz.ui.sources import RESOURCES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnviz.compare.most_different import Divergences
+    from attnviz.compare.matrices import Divergences
     from attnviz.trace.walk import Walk
 
 Which = Literal["head", "layer"]
@@ -82,12 +82,12 @@ def _found(a: Choice, which: Which) -> Divergences | None:
 
 
 def _of_heads(walk: Walk, head: int) -> Divergences:
-    from attnviz.compare.most_different import divergences
+    from attnviz.compare.matrices import divergences
 
     return divergences(dict(enumerate(walk.layer.attentions().numpy())), head)
 
 
 def _of_layers(walks: Mapping[int, Walk], layer: int) -> Divergences:
-    from attnviz.compare.most_different import divergences
+    from attnviz.compare.matrices import divergences
 
     return divergences({number: walk.steps.weights.numpy() for number, walk in walks.items()}, layer)

@@ -14,13 +14,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain as explain_compare
-from attnviz.compare.formulas import FORMULAS
+from attnviz.compare.explain import FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
 from attnviz.export.comparison import Compared, compared
 from attnviz.figures.colour_limit import end_text
 from attnviz.formatting import number
 from attnviz.formulas import latex
-from attnviz.lessons.html import html
+from attnviz.lessons.targets import html
 from attnviz.links.link import STRETCH
 from attnviz.sources.compared import Choice, differs, run
 from attnviz.steps.picture import darkens

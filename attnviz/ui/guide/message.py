@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from attnviz.annotated_text import AnnotatedText
-from attnviz.lessons.html import html
+from attnviz.lessons.targets import html
 from attnviz.ui import state
 
 CSS = """

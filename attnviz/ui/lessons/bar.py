@@ -12,7 +12,7 @@ from html import escape
 
 import streamlit as st
 
-from attnviz.lessons.html import html
+from attnviz.lessons.targets import html
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.ui import state

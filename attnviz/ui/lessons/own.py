@@ -9,8 +9,8 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.lessons import MAX_BYTES, OWN, Lesson, LessonError, read_lesson
+from attnviz.lessons.files import write_lesson
 from attnviz.lessons.scene import MAX_CHARACTERS, check_summary, check_text
-from attnviz.lessons.writing import write_lesson
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.ui.lessons import changes

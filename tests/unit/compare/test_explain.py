@@ -8,8 +8,7 @@ import torch
 
 from attnviz.attention import AttentionSteps, attend, causal_mask
 from attnviz.compare.alignment import Alignment, align
-from attnviz.compare.explain import gap_note, name, notice, perplexity
-from attnviz.compare.formulas import FORMULAS
+from attnviz.compare.explain import FORMULAS, gap_note, name, notice, perplexity
 from attnviz.compare.matrices import compare, measure_distance
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, MinimalPair, counterpart
 from attnviz.formulas import latex

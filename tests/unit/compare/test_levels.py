@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.compare import levels
-from attnviz.compare.levels import EXACT_CELLS, encode
+from attnviz.compare import matrices
+from attnviz.compare.matrices import EXACT_CELLS, encode
 
 
 def decode(coded: np.ndarray, covers: list[float]) -> np.ndarray:
     """Do what frontend/compare/compare.js does."""
     low, high = covers
-    levels = coded.astype(np.float64)
-    return np.where(coded == 65535, np.nan, low + levels * ((high - low) / 65534))
+    matrices = coded.astype(np.float64)
+    return np.where(coded == 65535, np.nan, low + matrices * ((high - low) / 65534))
 
 
 def test_small_matrices_go_as_they_are() -> None:
@@ -30,7 +30,7 @@ def test_small_matrices_go_as_they_are() -> None:
 def test_large_matrices_are_within_the_documented_error(numbers: list[float]) -> None:
     matrix = np.array([numbers], np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "EXACT_CELLS", 0)
+        patch.setattr(matrices, "EXACT_CELLS", 0)
         coded, covers = encode(matrix)
     assert covers is not None
     assert coded.dtype == np.uint16

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from attnviz.compare.most_different import divergences
+from attnviz.compare.matrices import divergences
 
 
 def random_rows(seed: int, heads: int, queries: int, keys: int) -> np.ndarray:

@@ -12,10 +12,9 @@ from PIL import Image
 from plotly.colors import sample_colorscale
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.colours import channels, colour_cells, hexadecimal, ink_on
 from attnviz.export.drawing.lines import safe_font_size, wrap
 from attnviz.export.drawing.marks import Box, Gradient, Line, Matrix
-from attnviz.export.drawing.raster import is_raster, png
+from attnviz.export.drawing.picture import channels, colour_cells, hexadecimal, ink_on, is_raster, png
 from attnviz.export.drawing.sheet import draw_sheet, draw_tokens
 from attnviz.export.drawing.themes import LIGHT_THEME, THEMES
 from attnviz.export.files.tikz import picture

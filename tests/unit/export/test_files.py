@@ -18,8 +18,7 @@ from attnviz.export.drawing.sheet import draw_sheet
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
 from attnviz.export.files.svg import write_svg
-from attnviz.export.files.tex import tex
-from attnviz.export.files.tikz import write_tikz
+from attnviz.export.files.tikz import tex, write_tikz
 from attnviz.export.walk import Sheet, sheets
 from attnviz.figures.style import AXIS_TITLE
 from tests.unit.export.test_walk import DRAWING, causal_toy, read, toy, weights_of_torch

@@ -18,7 +18,7 @@ from pypdf import PageObject, PdfReader
 from pypdf.generic import ContentStream
 
 from attnviz.export.drawing import fonts
-from attnviz.export.files.pdf_recording import OVERLAP, write_recording
+from attnviz.export.files.pdf import OVERLAP, write_recording
 from attnviz.export.recording import LIMITS, RecordingError, read_recording
 from tests.unit.export.painted import painted
 

@@ -26,14 +26,13 @@ from attnviz.attention import causal_mask
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe, wrap
 from attnviz.export.drawing.marks import Matrix, Text
-from attnviz.export.drawing.raster import png
+from attnviz.export.drawing.picture import png
 from attnviz.export.drawing.sheet import HEIGHT, PICTURE_BOTTOM, WIDTH, draw_sheet
 from attnviz.export.drawing.themes import THEMES
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
 from attnviz.export.files.svg import write_svg
-from attnviz.export.files.tex import tex
-from attnviz.export.files.tikz import write_tikz
+from attnviz.export.files.tikz import tex, write_tikz
 from attnviz.export.formats import FORMATS, TooLongError, svg_files
 from attnviz.export.views import walk_of
 from attnviz.export.walk import sheets
@@ -291,7 +290,7 @@ def test_any_text_is_safe_in_xml_and_stays_in_its_room(text: str, room: float) -
 def test_large_matrices_are_pictures_with_whole_pixels_a_cell() -> None:
     from PIL import Image
 
-    from attnviz.export.drawing.colours import colour_cells
+    from attnviz.export.drawing.picture import colour_cells
     from attnviz.figures.style import LIGHT
 
     values = np.linspace(-3, 3, 40 * 60, dtype=np.float32).reshape(40, 60)

@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from attnviz.compare.formulas import FORMULAS as COMPARED
-from attnviz.export.drawing.formula import set_formula
+from attnviz.compare.explain import FORMULAS as COMPARED
+from attnviz.export.drawing.lines import set_formula
 from attnviz.export.drawing.marks import Text
 from attnviz.export.drawing.themes import THEMES
 from attnviz.figures.style import LIGHT

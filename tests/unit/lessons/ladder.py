@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from attnviz.lessons import shipped
 from attnviz.tokens import CharVocab
-from attnviz.toy.language.bigram import BigramModel
 from attnviz.toy.language.config import GRUConfig, TokenConfig
-from attnviz.toy.language.model import TokenModel
+from attnviz.toy.language.model import BigramModel, TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained import recorded
 from attnviz.training.evaluation import weights_of

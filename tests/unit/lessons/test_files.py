@@ -181,7 +181,7 @@ def test_what_is_not_a_lesson_is_refused_in_a_sentence(data: bytes, reason: str)
 def test_half_a_character_is_refused_with_and_without_yamls_c_library(
     loader: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attnviz.lessons.reading._LOADER", loader)
+    monkeypatch.setattr("attnviz.lessons.files._LOADER", loader)
     with pytest.raises(LessonError, match="The file is not"):
         read_lesson((HEAD.replace("T", '"\\ud800"') + GOOD).encode(), OWN)
 

@@ -12,7 +12,7 @@ from attnviz.annotated_text import Mark, Target
 from attnviz.document import document_of_layer
 from attnviz.export.comparison import compared
 from attnviz.lessons import OWN, LessonError, Scene, read_lesson, shipped, write_lesson
-from attnviz.lessons.html import html
+from attnviz.lessons.targets import html
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
 from attnviz.sources.compared import choices, default_of_b, run

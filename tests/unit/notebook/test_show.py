@@ -22,10 +22,9 @@ import attnviz
 from attnviz.components.packing import unpack
 from attnviz.document import read
 from attnviz.notebook import NotebookError, bundle
-from attnviz.notebook.base import BaseWidget
+from attnviz.notebook.base import BaseWidget, ChoiceError
 from attnviz.notebook.heads import PROJECTIONS, heads_of
-from attnviz.notebook.overview import GAP, LARGEST, LEFT, TOP
-from attnviz.notebook.traits import ChoiceError
+from attnviz.notebook.picture import GAP, LARGEST, LEFT, TOP
 from attnviz.steps import STEPS
 from attnviz.tokens import CharVocab
 from attnviz.toy.block import Toy
@@ -85,7 +84,7 @@ def test_a_wrong_value_is_refused_in_one_sentence_and_the_old_one_stays(trace: T
         setattr(widget, name, value)
     assert getattr(widget, name) == before
     assert len(str(refused.value)) < 300
-    assert refused.value._render_traceback_() == [f"attnviz.notebook.traits.ChoiceError: {refused.value}"]
+    assert refused.value._render_traceback_() == [f"attnviz.notebook.base.ChoiceError: {refused.value}"]
     assert isinstance(refused.value, TraitError)
 
 

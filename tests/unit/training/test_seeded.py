@@ -7,10 +7,8 @@ import threading
 import pytest
 import torch
 
-from attnviz.toy.language.bigram import BigramModel
 from attnviz.toy.language.config import BigramConfig, GRUConfig, TokenConfig
-from attnviz.toy.language.gru import GRUModel
-from attnviz.toy.language.model import TokenModel
+from attnviz.toy.language.model import BigramModel, GRUModel, TokenModel
 from attnviz.training.plan import build
 
 CONFIG = TokenConfig(26, 32, layers=2, heads=2, width=32)

@@ -1,5 +1,5 @@
 // A text whose words name parts of a picture, as elements: the marked words are buttons that stand in the line. What
-// one names is in its data attributes, as attnviz/lessons/html.py writes them too.
+// one names is in its data attributes, as attnviz/lessons/targets.py writes them too.
 
 import { element } from "../core/dom.js";
 

@@ -17,8 +17,7 @@ from torch import nn
 
 from attnviz.heads.files import encode
 from attnviz.runtime.arrays import NotOfferedError, array_store
-from attnviz.toy.language.bigram import BigramModel
-from attnviz.toy.language.model import TokenModel
+from attnviz.toy.language.model import BigramModel, TokenModel
 from attnviz.training.evaluation import weights_of
 from attnviz.training.generation import Sampling, generate
 from attnviz.ui.train.arrays import Reading

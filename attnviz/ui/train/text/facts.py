@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.tokens import label_of
-from attnviz.toy.language.bigram import BigramModel, count_pairs
+from attnviz.toy.language.model import BigramModel, count_pairs
 from attnviz.training.ladder import LADDER
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut
