@@ -13,7 +13,7 @@ from attnviz.tokens import CharVocab, Tokens
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained import recorded
-from attnviz.trained.opening import head_of
+from attnviz.trained.heads import head_of
 from attnviz.trained.recorded import Recording
 from attnviz.training.evaluation import weights_of
 from attnviz.training.jobs.weights import model_of

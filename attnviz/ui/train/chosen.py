@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from attnviz.trained.opening import Head, head_of
+from attnviz.trained.heads import Head, head_of
 from attnviz.trained.recorded import Recording, load
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Snapshot, View
