@@ -95,6 +95,10 @@ WAITING_FOR = """() => {
     const picture = pictureIn(isChart ? host : walk.querySelector('.picture:not([hidden])'));
     if (picture) return picture;
   }
+  const isolated = [...document.querySelectorAll('.attnviz-isolated')];
+  if (isolated.some(({ shadowRoot }) => shadowRoot?.querySelector('.generation[data-state="waiting"]'))) {
+    return 'the generated text';
+  }
   if (lacks('.st-key-keys', 'dialog')) return 'the keys';
   for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"]')) {
     const picture = chart.checkVisibility() ? pictureIn(chart) : null;
