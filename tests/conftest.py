@@ -12,6 +12,7 @@ from hypothesis import settings
 
 # Here and nowhere else: a fixture that two folders import is two fixtures, and Playwright starts once a process.
 from tests.browser.contexts import browser, idle, new_context, page, pytest_runtest_makereport  # noqa: F401
+from tests.slow import function_of, slow_tests
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch when something imports it
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -28,6 +29,20 @@ class NoNetworkError(OSError):
 def pytest_configure(config: pytest.Config) -> None:
     """Name the project's markers."""
     config.addinivalue_line("markers", "asks_outside: the test is about what happens when the network does not answer")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--quick`, which `tests/run --quick` sets."""
+    parser.addoption("--quick", action="store_true", help="leave out the tests that are listed in tests/slow.txt")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the slow tests where `--quick` is set; pytest says how many it has deselected."""
+    if config.getoption("--quick"):
+        slow = slow_tests()
+        left_out = [item for item in items if function_of(item.nodeid) in slow]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if function_of(item.nodeid) not in slow]
 
 
 def is_here(host: object) -> bool:

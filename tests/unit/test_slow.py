@@ -1,0 +1,34 @@
+"""The list of slow tests, which `tests/run --quick` leaves out."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from tests.slow import function_of, slow_tests, slowest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_each_listed_test_exists() -> None:
+    listed = slow_tests()
+    assert len(listed) > 50
+    missing = []
+    for name in sorted(listed):
+        file, _, function = name.partition("::")
+        path = ROOT / file
+        functions = {node.name for node in ast.walk(ast.parse(path.read_text()))
+                     if isinstance(node, ast.FunctionDef)} if path.is_file() else set()  # fmt: skip
+        if function not in functions:
+            missing.append(name)
+    assert missing == []
+
+
+def test_cases_of_one_function_count_together_and_the_browser_does_not() -> None:
+    cases = [
+        ("tests.unit.test_a", "test_one[1]", 1.0), ("tests.unit.test_a", "test_one[a[0]]", 0.6),
+        ("tests.unit.test_a", "test_two", 1.5), ("tests.app.test_b", "test_three", 1.6),
+        ("tests.browser.test_c", "test_four", 100.0),
+    ]  # fmt: skip
+    assert slowest(cases) == ["tests/app/test_b.py::test_three", "tests/unit/test_a.py::test_one"]
+    assert function_of("tests/unit/test_a.py::test_one[a[0]]") == "tests/unit/test_a.py::test_one"
