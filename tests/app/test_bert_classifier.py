@@ -34,9 +34,10 @@ from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.vectors import split
-from attnviz.ui.bert.classifier import results
+from attnviz.ui.bert.classifier import commands, results, view
 from attnviz.ui.bert.classifier.exports import script_of, tables_of
 from attnviz.ui.bert.classifier.what import AGENT, CLASSIFIER
+from attnviz.ui.bert.classifier.what import What as Kind
 from attnviz.ui.plain import plain
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import lines_of_torch, messages, open_page
@@ -150,6 +151,26 @@ def test_a_training_is_shown_live_and_after_it_its_result(reviews: tuple[Example
     found = re.search(rf"{likeliest} \*\*([\d.]+) %\*\*", said(at))
     assert found
     assert float(found[1]) == pytest.approx(100 * float(probabilities.max()), abs=0.3)
+
+
+def test_a_training_that_ends_while_it_is_shown_is_shown_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page reads the first snapshot, and the training is done before the page is drawn."""
+
+    def slow(what: Kind) -> results.Shown | None:
+        seen = results.shown(what)
+        end = time.monotonic() + 60
+        while commands.is_live():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        return seen
+
+    at = opened(class_steps="40", class_rate="0.01", seed="11")
+    monkeypatch.setattr(view, "shown", slow)
+    at.button(key="class_train").click().run()
+    monkeypatch.undo()
+    at_rest, again = said(at), said(at.run())
+    assert at_rest == again
+    assert "Trained now, on the mean over tokens: seed 11, 40 steps" in " ".join(boxes_of(at, "caption"))
 
 
 def test_five_seeds_follow_each_other() -> None:

@@ -26,6 +26,8 @@ class Part:
     """Shows it, in a fragment"""
     controls: Callable[[], None] = _nothing
     """Shows what is set in the sidebar"""
+    begin: Callable[[], None] = _nothing
+    """Begins what was asked for; called before `is_live`, so that what ends while it is shown is shown again"""
     is_live: Callable[[], bool] = _never
     """Whether something is computed for it meanwhile, so that it has to be shown again and again"""
 

@@ -28,8 +28,10 @@ export class DrawPanel {
     const rows = draw.rows.slice(0, count);
     if (draw.own.rank >= count) rows.push(draw.own);
     const t = header.temperature || 1;
-    const names = ["", "", "logit", t === 1 ? "logit / 1" : `logit / ${t}`, "exp", "softmax", "sum", ""];
-    const head = element("tr", {}, ...names.map((name) => element("th", {}, name)));
+    const names = ["logit", `logit / ${t}`, "exp", "softmax", "sum"];
+    const columns = names.map((name) => element("th", { scope: "col" }, name));
+    const [rank, character, bars] = Array.from({ length: 3 }, () => element("td", {})); // these speak for themselves
+    const head = element("tr", {}, rank, character, ...columns, bars);
     this.table.replaceChildren(
       element("thead", {}, head),
       element("tbody", {}, ...rows.map((row) => this.row(row, draw, header))),

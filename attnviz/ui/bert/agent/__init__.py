@@ -3,7 +3,7 @@
 from functools import partial
 
 from attnviz.ui.bert.agent import calls, positions, threshold
-from attnviz.ui.bert.classifier.commands import is_live
+from attnviz.ui.bert.classifier.commands import begin, is_live
 from attnviz.ui.bert.classifier.controls import show_controls
 from attnviz.ui.bert.classifier.view import show_view
 from attnviz.ui.bert.classifier.what import AGENT
@@ -14,5 +14,6 @@ VIEWS = {"sentence": calls.show, "threshold": threshold.show, "positions": posit
 PART = Part(
     partial(show_view, AGENT, VIEWS),
     controls=partial(show_controls, AGENT),
+    begin=partial(begin, AGENT),
     is_live=is_live,
 )

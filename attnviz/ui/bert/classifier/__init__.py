@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from attnviz.ui.bert.classifier.commands import is_live
+from attnviz.ui.bert.classifier.commands import begin, is_live
 from attnviz.ui.bert.classifier.controls import show_controls
 from attnviz.ui.bert.classifier.view import show_view
 from attnviz.ui.bert.classifier.what import CLASSIFIER
@@ -11,5 +11,6 @@ from attnviz.ui.bert.part import Part
 PART = Part(
     partial(show_view, CLASSIFIER, {}),
     controls=partial(show_controls, CLASSIFIER),
+    begin=partial(begin, CLASSIFIER),
     is_live=is_live,
 )

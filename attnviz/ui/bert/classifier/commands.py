@@ -30,14 +30,15 @@ def train(what: What, seeds: int = 1) -> None:
         st.session_state[_ASKED] = what.name, seeds
 
 
-def begin(what: What, examples: Examples) -> None:
+def begin(what: What) -> None:
     """Begin the training that was asked for, if any. It reads all texts first, which takes seconds and shows a bar.
 
     Not from a callback, which has no place for a bar. If the visitor does something else meanwhile, the next run of the
     page goes on with it; another part of the page drops it.
     """
     name, seeds = st.session_state.get(_ASKED, ("", 0))
-    if name == what.name:
+    examples = chosen(what) if name == what.name else None
+    if examples is not None:
         _start(what, examples, seeds)
     st.session_state.pop(_ASKED, None)
 

@@ -34,6 +34,7 @@ from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.runtime.slices import Slices
 from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import VECTORS, Plan
@@ -70,8 +71,8 @@ class Shown:
     """(steps,): of each step on its own batch"""
     evaluations: NDArray[np.float32]
     """(E, 3): after how many steps, loss and accuracy on held-out texts"""
-    job: Job | None
-    """None if it ships"""
+    view: View | None
+    """The training, as it was when the classifier was read from it; None if it ships"""
     shipped: Shipped | None
     """None if it was trained here"""
 
@@ -156,7 +157,7 @@ def _own(what: What, examples: Examples, plan: Plan) -> Shown | None:
     layer = model_of(plan.model, view.snapshots[-1].weights)
     classifier = classifier_of(layer, examples, state.get("features"), tanh=state.get("tanh"))
     evaluations = np.array([(one.step, one.loss, one.accuracy) for one in view.evaluations], np.float32).reshape(-1, 3)
-    return Shown(what, examples, classifier, plan, view.losses, evaluations, job, None)
+    return Shown(what, examples, classifier, plan, view.losses, evaluations, view, None)
 
 
 def _job(examples: Examples, plan: Plan) -> Job | None:

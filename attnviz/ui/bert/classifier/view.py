@@ -37,15 +37,13 @@ def show_view(what: What, others: Mapping[str, Callable[[Shown], None]]) -> None
     keep(visitor())
     training_jobs().prepare()
     examples = chosen(what)
-    if examples is not None:
-        commands.begin(what, examples)
     _choose(what, examples)
     if examples is not None and (why := commands.refusal(what, examples)):
         st.warning(plain(why))
     if refusal() and what.takes_files and settings().uploads:
         st.error(plain(refusal()))
     here = shown(what)
-    if examples is not None and (here is None or here.job is None):
+    if examples is not None and (here is None or here.view is None):
         _say_what_failed(examples)
     if here is None:
         _say_what_is_missing(has_texts=examples is not None)
@@ -124,9 +122,8 @@ def origin(here: Shown) -> str:
     features += ", tanh first" if here.classifier.tanh else ""
     if here.shipped is not None:
         return f"Trained before the class, on {features}: {how}. Train makes one with the settings at the left."
-    view = here.job.view if here.job is not None else None
-    if view is not None and view.status != "done":
-        return f"{commands.said(view)} On {features}: {how}."
+    if here.view is not None and here.view.status != "done":
+        return f"{commands.said(here.view)} On {features}: {how}."
     return f"Trained now, on {features}: {how}."
 
 

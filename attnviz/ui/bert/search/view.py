@@ -46,6 +46,8 @@ def show() -> None:
         return
     if isinstance(index, Job):
         _show_progress(index)
+        if index.finished.is_set():  # since it was asked for: nothing would look again
+            st.rerun()
         return
     if not state.get("find").strip():
         st.info("Type what you are looking for, in your own words: a sentence, a question, or a word.")

@@ -65,7 +65,7 @@ def test_a_training_begins_once_and_not_before_the_page_runs(
     commands.train(CLASSIFIER, seeds)
     assert not jobs.jobs(VISITOR)
     for _ in range(2):
-        commands.begin(CLASSIFIER, EXAMPLES)
+        commands.begin(CLASSIFIER)
         (job,) = jobs.jobs(VISITOR)
         assert [plan.training.seed for plan in (job.plan, *job.then)] == expected
 
@@ -79,13 +79,13 @@ def test_a_training_whose_reading_was_interrupted_begins_in_the_next_run_but_not
     commands.train(CLASSIFIER)
     with monkeypatch.context() as patch, pytest.raises(InterruptedError):
         patch.setattr(commands, "vectors", interrupted)
-        commands.begin(CLASSIFIER, EXAMPLES)
-    commands.begin(CLASSIFIER, EXAMPLES)
+        commands.begin(CLASSIFIER)
+    commands.begin(CLASSIFIER)
     assert len(jobs.jobs(VISITOR)) == 1
     commands.stop()
     commands.train(CLASSIFIER)
-    commands.begin(AGENT, EXAMPLES)
-    commands.begin(CLASSIFIER, EXAMPLES)
+    commands.begin(AGENT)
+    commands.begin(CLASSIFIER)
     assert not commands.is_live()
 
 
@@ -94,7 +94,7 @@ def test_without_texts_no_training_is_kept_for_later(
 ) -> None:
     monkeypatch.setattr(commands, "chosen", lambda _: None)
     commands.train(CLASSIFIER)
-    commands.begin(CLASSIFIER, EXAMPLES)
+    commands.begin(CLASSIFIER)
     assert not jobs.jobs(VISITOR)
 
 
