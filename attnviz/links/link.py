@@ -10,33 +10,30 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from attnviz.links.bert import BERT_KEYS
-from attnviz.links.train import TRAIN_KEYS
+from attnviz.links.train import MAX_DROPOUT, TRAIN_KEYS
 from attnviz.links.values import (
-    INDEX,
     BadValueError,
+    Heads,
+    Index,
     Key,
+    Name,
+    Number,
+    OneOf,
+    Scale,
+    Switch,
+    Text,
+    Whole,
     one_of,
-    read_dropout,
-    read_fraction,
-    read_heads,
-    read_limit,
-    read_matrix,
-    read_part,
-    read_scale,
-    read_source,
-    read_switch,
-    read_up_to_10,
-    short,
-    whole,
-    write_heads,
-    write_switch,
+    quoted,
 )
 from attnviz.measures.mistakes.texts import NAMES as MISTAKES
 from attnviz.measures.names import NAMES as MEASURES
 from attnviz.settings import settings
+from attnviz.sources import SOURCES
 from attnviz.sources.compared import B_KEYS
-from attnviz.steps import STEPS
+from attnviz.steps import PARTS, STEPS
 from attnviz.steps.averages import WAYS
+from attnviz.steps.picture import AXES
 from attnviz.toy.config import (
     MAX_MODEL_WIDTH,
     MAX_TOKENS,
@@ -70,92 +67,189 @@ STRETCH: dict[str, bool | None] = {"0": None, "1": True, "off": False}
 """Whether the colours of weights are darkened: in a long text by themselves, always or never"""
 
 
-def read_text(raw: str) -> str:
-    """Read a view's text. A longer one than the settings allow is cut there."""
-    return raw[: settings().largest_text]
-
+COMPARED = ("a", "b", "difference", "divergence")
+"""The matrices of a comparison, by their names in its picture"""
+MATRICES = f"{quoted(AXES)}; on Compare {quoted(COMPARED)}"
+DEVIATION = Number(10, decimals=None)
 
 KEYS: dict[str, Key] = {
-    "text": Key(DEFAULT_TEXT, read_text),
-    "pair": Key("", read_text),
-    "source": Key("toy", read_source),
-    "model": Key("minilm", short(200)),
-    "kind": Key("encoder", one_of("encoder", "decoder", "cross")),
-    "layer": Key(0, INDEX),
-    "head": Key(0, INDEX),
-    "step": Key("scores", one_of(*STEPS)),
-    "q": Key(None, INDEX),
-    "k": Key(None, INDEX),
-    "tokenizer": Key("word", one_of("char", "word", "bert")),
-    "charset": Key("shakespeare", one_of("shakespeare", "text", "file")),
-    "positions": Key("sinusoidal", one_of("none", "sinusoidal", "lab", "random")),
-    "qkv": Key("linear", one_of("identity", "linear", "positions")),
-    "heads": Key(2, whole(1, 8)),
-    "head_size": Key(8, whole(2, 64)),
-    "scale": Key("sqrt_d", read_scale),
-    "mask": Key("none", one_of("none", "causal")),
-    "padding": Key(0, whole(0, MAX_TOKENS)),
-    "mask_value": Key("-inf", one_of(*get_args(MaskValue))),
-    "model_width": Key(WIDTH, whole(MIN_WIDTH, MAX_MODEL_WIDTH)),
-    "embedding": Key("normal", one_of(*get_args(Embedding))),
-    **{name: Key(None, read_up_to_10, "{:g}".format) for name in ("std_q", "std_k", "std_v")},
-    "projection_bias": Key(False, read_switch, write_switch),
-    "projection": Key(True, read_switch, write_switch),
-    "seed": Key(0, whole(0, 999_999)),
-    "architecture": Key("encoder", one_of(*ARCHITECTURES)),
-    "depth": Key(2, whole(1, MAX_LAYERS)),
-    "decoder_depth": Key(None, whole(1, MAX_LAYERS)),
-    "width": Key(32, whole(MIN_WIDTH, MAX_WIDTH)),
-    "feed_forward": Key(None, whole(1, MAX_FEED_FORWARD)),
-    "norm": Key("post", one_of(*NORM_PLACES)),
-    "activation": Key("relu", one_of(*ACTIVATIONS)),
-    "bias": Key(True, read_switch, write_switch),
-    "block": Key(0, INDEX),
-    "part": Key("embeddings", read_part),
-    "stretch": Key("0", one_of(*STRETCH)),
-    "limit": Key(None, read_limit, "{:g}".format),
-    "drawing": Key("stage", one_of("stage", "chart")),
-    "focus": Key("", read_matrix),
-    "predict": Key(False, read_switch, write_switch),
-    "way": Key("loop", one_of(*WAYS)),
-    "block_size": Key(8, whole(1, 64)),
-    "chosen": Key((), read_heads, write_heads),
-    "rollout": Key(False, read_switch, write_switch),
-    "show": Key("both", one_of("both", "lines", "heatmap")),
-    "direction": Key("vertical", one_of("vertical", "horizontal")),
-    "threshold": Key(0.05, read_fraction, "{:g}".format),
-    "strongest": Key(0, whole(0, 1000)),
-    "special": Key("keep", one_of("keep", "hide", "renormalise")),
-    "between": Key("all", one_of("all", "aa", "ab", "ba", "bb")),
-    "values": Key("weights", one_of("weights", "norms")),
-    "mean": Key(False, read_switch, write_switch),
-    "sort": Key("", one_of(*MEASURES)),
-    "label": Key("", short(60)),
-    "recompute": Key(None, one_of("loop", "past")),
-    "check": Key(None, one_of(*CHECKS)),
-    "other": Key("cat", short(MAX_OTHER)),
-    "pads": Key(4, whole(1, MAX_PADS)),
-    "dropout": Key(0.1, read_dropout, "{:g}".format),
-    "draw": Key(0, whole(0, MAX_DRAW)),
-    "over_all": Key(False, read_switch, write_switch),
-    "mistake": Key(MISTAKES[0], one_of(*MISTAKES)),
-    "answer": Key(True, read_switch, write_switch),
-    "more": Key(None, one_of("table", "measures", "care")),
-    "over": Key("text", one_of("text", "corpus")),
-    "corpus": Key("", short(60)),
-    "corpus_view": Key("measures", one_of(*CORPUS_VIEWS)),
-    "corpus_measure": Key(None, one_of(*MEASURES)),
-    "compare": Key("", one_of("same")),
-    "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),
+    "text": Key(DEFAULT_TEXT, Text(), "the text; a longer one than the server allows is cut"),
+    "pair": Key("", Text(), "a second sentence for a model, or what a decoder reads"),
+    "source": Key("toy", OneOf(lambda: SOURCES, {}), "the source of attention"),
+    "model": Key(
+        "minilm",
+        Text(200),
+        "a model that the server offers; with `source=trained`, and on Heads always, one that was trained "
+        "here, such as `induction`; on your own machine also a name on the Hugging Face hub, or a folder",
+    ),
+    "kind": Key("encoder", one_of("encoder", "decoder", "cross"), "the kind of attention, if a model has several"),
+    "layer": Key(0, Index(), "the layer of the model"),
+    "head": Key(0, Index(), "the head of that layer, or of the toy"),
+    "step": Key("scores", one_of(*STEPS), "the step"),
+    "q": Key(None, Index(), "the query of the pinned cell: its row; on BERT at work, the chosen row"),
+    "k": Key(None, Index(), "its key: the column"),
+    "tokenizer": Key(
+        "word", one_of("char", "word", "bert"), "the toy's tokenizer; on Tokens, the tokenizer shown in detail"
+    ),
+    "charset": Key(
+        "shakespeare",
+        one_of("shakespeare", "text", "file"),
+        "the character vocabulary: of Shakespeare's works, of the text itself, or from an uploaded file, "
+        "which links do not include",
+    ),
+    "positions": Key(
+        "sinusoidal",
+        one_of("none", "sinusoidal", "lab", "random"),
+        "the toy's position embeddings; `lab` (sines and cosines that share no frequency) is in the menu "
+        "of Transformer only",
+    ),
+    "qkv": Key("linear", one_of("identity", "linear", "positions"), "how the toy computes queries, keys and values"),
+    "heads": Key(2, Whole(1, 8), "the number of heads of the toy"),
+    "head_size": Key(8, Whole(2, 64), "the width D of a head"),
+    "scale": Key("sqrt_d", Scale(), "what the scores are multiplied by: 1/√D, 1/√C, 1, or this"),
+    "mask": Key("none", one_of("none", "causal"), "the toy's mask"),
+    "padding": Key(0, Whole(0, MAX_TOKENS), "how many tokens, from the first on, are padding, which no query looks at"),
+    "mask_value": Key(
+        "-inf",
+        one_of(*get_args(MaskValue)),
+        "what the mask fills into hidden cells: −∞, or −1e10 after or before the scaling",
+    ),
+    "model_width": Key(WIDTH, Whole(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
+    "embedding": Key(
+        "normal",
+        one_of(*get_args(Embedding)),
+        "how the toy's token embeddings are drawn: with mean 0 and standard deviation 1, or uniformly from 0 to 1",
+    ),
+    "std_q": Key(None, DEVIATION, "the standard deviation of the toy's W_Q, with `qkv=linear`; without it, 1/√C"),
+    "std_k": Key(None, DEVIATION, "the same of W_K"),
+    "std_v": Key(None, DEVIATION, "the same of W_V"),
+    "projection_bias": Key(False, Switch(), "whether the toy's projections add biases"),
+    "projection": Key(True, Switch(), "the toy's output projection"),
+    "seed": Key(
+        0,
+        Whole(0, 999_999),
+        "the seed of the toy's weights; of a training, its weights and all that is drawn; of a first "
+        "language model, its linear layers; of there and back, the random ends",
+    ),
+    "architecture": Key(
+        "encoder",
+        one_of(*ARCHITECTURES),
+        "the toy transformer: an encoder, a decoder, or an encoder with a decoder that looks at it",
+    ),
+    "depth": Key(2, Whole(1, MAX_LAYERS), "its blocks; of an encoder with a decoder, those of the encoder"),
+    "decoder_depth": Key(
+        None,
+        Whole(1, MAX_LAYERS),
+        "the blocks of the decoder beside an encoder; without it, as many as the encoder has",
+    ),
+    "width": Key(32, Whole(MIN_WIDTH, MAX_WIDTH), "its width C, which the number of heads must divide"),
+    "feed_forward": Key(None, Whole(1, MAX_FEED_FORWARD), "the hidden width F of its feed-forwards; without it, 4 · C"),
+    "norm": Key(
+        "post", one_of(*NORM_PLACES), "whether norms follow the residual sums or precede attention and feed-forward"
+    ),
+    "activation": Key("relu", one_of(*ACTIVATIONS), "the activation of its feed-forwards"),
+    "bias": Key(True, Switch(), "whether its linear maps and norms add biases"),
+    "block": Key(0, Index(), "the attention of the model, in order of computation"),
+    "part": Key("embeddings", Name("the name of a step", quoted(PARTS), among=lambda: PARTS), "the step"),
+    "stretch": Key(
+        "0",
+        one_of(*STRETCH),
+        "darken the colours of weights: `1` ends them at the largest weight instead of 1, `0` does so "
+        "from 40 tokens on only, `off` never",
+    ),
+    "limit": Key(
+        None,
+        Number(1000, 0.01, decimals=2),
+        "where the colours of scores end, so that the scores of two views can be compared; without it at the largest",
+    ),
+    "drawing": Key("stage", one_of("stage", "chart"), "the animated picture, or a Plotly chart"),
+    "focus": Key(
+        "",
+        Name("the name of a matrix", MATRICES, among=lambda: (*AXES, *COMPARED)),
+        "the matrix that takes the whole picture; a step without it shows all, with a note",
+    ),
+    "predict": Key(False, Switch(), "cover the pinned row, for a prediction"),
+    "way": Key("loop", one_of(*WAYS), "the way to the mean"),
+    "block_size": Key(8, Whole(1, 64), "the tokens in a training block"),
+    "chosen": Key((), Heads(), "up to 24 heads together: layer and head, or r for the rollout up to a layer"),
+    "rollout": Key(False, Switch(), "the rollout up to the layer instead of a head"),
+    "show": Key("both", one_of("both", "lines", "heatmap"), "how the chosen heads are drawn"),
+    "direction": Key(
+        "vertical",
+        one_of("vertical", "horizontal"),
+        "the layout of the lines: two columns of tokens (lines go from left to right), or two rows",
+    ),
+    "threshold": Key(0.05, Number(1), "the smallest weight drawn as a line"),
+    "strongest": Key(0, Whole(0, 1000), "draw only the strongest lines of each query; 0 draws all"),
+    "special": Key("keep", one_of("keep", "hide", "renormalise"), "how to treat special tokens"),
+    "between": Key("all", one_of("all", "aa", "ab", "ba", "bb"), "attention within or between the two sentences"),
+    "values": Key("weights", one_of("weights", "norms"), "the weights, or the norms of the weighted vectors"),
+    "mean": Key(False, Switch(), "the mean of the chosen heads instead of each"),
+    "sort": Key("", one_of(*MEASURES), "the measure by which the grid is sorted"),
+    "label": Key(
+        "", Text(60), "only heads with this label, such as `previous-token head`; `broad` is “looks everywhere”"
+    ),
+    "recompute": Key(
+        None,
+        one_of("loop", "past"),
+        "what is shown below the walk, in lecture mode and in a lesson in its place: the scores in a "
+        "double loop, or each row computed from the rows up to it",
+    ),
+    "check": Key(
+        None,
+        one_of(*CHECKS),
+        "what is shown below the walk, in lecture mode and in a lesson in its place; of the stack and the "
+        "pinned row of the walk",
+    ),
+    "other": Key(
+        "cat",
+        Text(MAX_OTHER),
+        "the check of another word: what the token becomes; on BERT at work, what the last token becomes",
+    ),
+    "pads": Key(4, Whole(1, MAX_PADS), "the check of padding: how many tokens follow the text"),
+    "dropout": Key(0.1, Number(MAX_DROPOUT), "the check of dropout: the probability of a 0"),
+    "draw": Key(0, Whole(0, MAX_DRAW), "its seed"),
+    "over_all": Key(False, Switch(), "the check of LayerNorm: the mistake of one norm over all tokens"),
+    "mistake": Key(MISTAKES[0], one_of(*MISTAKES), "the mistake that `check=mistake` shows"),
+    "answer": Key(True, Switch(), "whether what is right stands beside it"),
+    "more": Key(None, one_of("table", "measures", "care"), "the open part below the picture"),
+    "over": Key("text", one_of("text", "corpus"), "all heads over this text, or over the sentences of a corpus"),
+    "corpus": Key(
+        "",
+        Text(60),
+        "which corpus, by the name of its file without suffix, where a server has several for the model "
+        "(docs/corpus.md); by default, the first",
+    ),
+    "corpus_view": Key("measures", one_of(*CORPUS_VIEWS), "what is shown of a head over the corpus"),
+    "corpus_measure": Key(
+        None,
+        one_of(*MEASURES),
+        "the measure of the distribution and of the strongest examples; without it that in which the head stands out",
+    ),
+    "compare": Key(
+        "", one_of("same"), "B equals A; without this key, a link without keys of B gets a default comparison"
+    ),
+    "quantity": Key(
+        "weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell)), "the quantity to compare"
+    ),
     **TRAIN_KEYS,
     **BERT_KEYS,
-    "lecture": Key(False, read_switch, write_switch),
-    "lesson": Key("", short(60)),
-    "scene": Key(1, whole(1, 100)),
+    "lecture": Key(False, Switch(), "lecture mode"),
+    "lesson": Key(
+        "",
+        Text(60),
+        "a lesson: `attention`, `heads`, `why`, `transformer`, `mistakes`, `forming`, `ladder`, "
+        "`explanation`, `bert`, `claims`, or `own`",
+    ),
+    "scene": Key(
+        1, Whole(1, 100), "its scene; a link with only lesson and scene (and lecture mode) opens the scene's view"
+    ),
 }
 SHARED_KEYS: tuple[str, ...] = ("lecture", "lesson", "scene")
 """Keys that all pages share: they stay in the link when the page changes."""
-KEYS |= {f"b_{name}": replace(KEYS[name], default="" if name == "text" else None) for name in B_KEYS}
+KEYS |= {
+    f"b_{name}": replace(KEYS[name], default="" if name == "text" else None, about=f"`{name}` of B") for name in B_KEYS
+}
 TEXTS = ("text", "pair", "b_text")
 
 

@@ -1,32 +1,27 @@
-"""How a value of a link is parsed, checked and written. Independent of what the keys are."""
+"""What a key of a link takes: how its values are parsed, checked, written and described. Independent of the keys.
+
+Each kind of values has `read`, which raises `BadValueError`, `write`, and `takes`, the words of docs/links.md.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from attnviz.sources import SOURCES
-from attnviz.steps import PARTS
-from attnviz.steps.picture import AXES
+from attnviz.settings import settings
 
-MAX_DROPOUT = 0.9
-"""The largest dropout"""
-MAX_TEMPERATURE = 2
-"""The highest temperature of a draw"""
 MAX_CHOSEN = 24
 """The most heads that the page Heads combines."""
-
 MAX_OFF = 1000
 """The most characters of a list of heads that are switched off: more than all of BERT-base take"""
+MAX_NUMBER = 1000
+"""The largest factor of the scores"""
 
 Head = tuple[int, int]
 """Layer and head."""
-COMPARED = ("a", "b", "difference", "divergence")
-"""The matrices of a comparison, by their names in its picture"""
 ROLLOUT = -1
 """The head index of the rollout up to a layer."""
 
@@ -35,164 +30,268 @@ class BadValueError(ValueError):
     """A key does not accept a link's value. The message is a clause that completes "The link's layer=x ..."."""
 
 
+class Values(Protocol):
+    """What a key takes."""
+
+    @property
+    def takes(self) -> str:
+        """The words of docs/links.md, in Markdown."""
+
+    def read(self, raw: str, /) -> Any:
+        """Parse a value, or raise BadValueError."""
+
+    def write(self, value: Any, /) -> str:
+        """Write a value as `read` reads it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of the query string: its default, its parser, which raises BadValueError, and its writer."""
+    """One key of the query string."""
 
     default: Any
-    read: Callable[[str], Any]
-    write: Callable[[Any], str] = str
+    values: Values
+    about: str
+    """What it sets: the words of docs/links.md, in Markdown"""
+
+    def read(self, raw: str) -> Any:
+        """Parse a value, or raise BadValueError."""
+        return self.values.read(raw)
+
+    def write(self, value: Any) -> str:
+        """Write a value as `read` reads it."""
+        return self.values.write(value)
 
 
-def one_of(*options: str) -> Callable[[str], str]:
-    """Return a parser that accepts only these words."""
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of some words."""
 
-    def read(raw: str) -> str:
-        if raw not in options:
-            raise BadValueError(f"is not one of {', '.join(options)}")
-        return raw
+    offered: Callable[[], Iterable[str]]
+    """Returns them when a link is read: some are registered late"""
+    title: Mapping[str, str]
+    """What the app calls each of them; empty where it does not list them"""
+    convert: Callable[[str], Any] = str
 
-    return read
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All of them, in order."""
+        return tuple(self.offered())
+
+    @property
+    def takes(self) -> str:
+        """The words of docs/links.md."""
+        return quoted(self.words)
+
+    def read(self, raw: str) -> Any:
+        """Parse one."""
+        if raw not in self.words:
+            raise BadValueError(f"is not one of {', '.join(self.words)}")
+        return self.convert(raw)
+
+    def write(self, value: Any) -> str:
+        """Write one."""
+        return str(value)
 
 
-def whole(low: int, high: int) -> Callable[[str], int]:
-    """Return a parser of decimal integers from `low` to `high`."""
+def one_of(*words: str) -> OneOf:
+    """Return values that are one of these words."""
+    return OneOf(lambda: words, {})
 
-    def read(raw: str) -> int:
-        if not (raw.isascii() and raw.isdigit() and len(raw) <= 10 and low <= int(raw) <= high):
-            raise BadValueError(f"is not a whole number from {low} to {high}")
+
+def titled(titles: Mapping[str, str]) -> OneOf:
+    """Return values that are one of some words, by their names; what the app calls each is said here once."""
+    return OneOf(lambda: titles, titles)
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch: 1 or 0."""
+
+    takes = "`0` `1`"
+
+    def read(self, raw: str) -> bool:
+        """Parse 1 or 0."""
+        if raw not in ("0", "1"):
+            raise BadValueError("is not one of 0, 1")
+        return raw == "1"
+
+    def write(self, value: bool) -> str:
+        """Write 1 or 0."""
+        return "1" if value else "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A decimal integer from `low` to `high`."""
+
+    low: int
+    high: int
+
+    @property
+    def takes(self) -> str:
+        """The words of docs/links.md."""
+        return f"{self.low} to {self.high}"
+
+    def read(self, raw: str) -> int:
+        """Parse an integer."""
+        if not (raw.isascii() and raw.isdigit() and len(raw) <= 10 and self.low <= int(raw) <= self.high):
+            raise BadValueError(f"is not a whole number from {self.low} to {self.high}")
         return int(raw)
 
-    return read
+    def write(self, value: int) -> str:
+        """Write an integer."""
+        return str(value)
 
 
-def short(limit: int) -> Callable[[str], str]:
-    """Return a parser of text that truncates it to `limit` characters."""
-    return lambda raw: raw[:limit]
+@dataclass(frozen=True, slots=True)
+class Index(Whole):
+    """An index whose range depends on the text or the model: the page clamps it, with a note."""
+
+    low: int = 0
+    high: int = 100_000
+
+    @property
+    def takes(self) -> str:
+        """The words of docs/links.md."""
+        return "a position"
 
 
-def read_source(raw: str) -> str:
-    """Read `source`: one of those that are registered when the link is read."""
-    return one_of(*SOURCES)(raw)
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number from `low` to `high`, rounded to some decimals, or to six digits where `decimals` is None."""
+
+    high: float
+    low: float = 0
+    decimals: int | None = 4
+
+    @property
+    def takes(self) -> str:
+        """The words of docs/links.md."""
+        return f"{self.low:g} to {self.high:g}"
+
+    def read(self, raw: str) -> float:
+        """Parse a number; only a small one, such as a learning rate, may have an exponent."""
+        exponent = "" if self.decimals is not None else r"(e-\d{1,2})?"
+        if re.fullmatch(rf"(\d{{1,4}}\.?|\d{{0,4}}\.\d{{1,10}}){exponent}", raw, re.ASCII):
+            number = float(raw)
+            if self.low <= number <= self.high:
+                return float(f"{number:g}") if self.decimals is None else round(number, self.decimals)
+        raise BadValueError(f"is not a number from {self.low:g} to {self.high:g}")
+
+    def write(self, value: float) -> str:
+        """Write a number."""
+        return f"{value:g}"
 
 
-def read_scale(raw: str) -> str:
-    """Parse `scale`: a named scale, or a finite number ("0.125")."""
-    if raw in ("sqrt_d", "off", "sqrt_c"):
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text that is cut at `limit` characters; without a limit, where the settings say."""
+
+    limit: int | None = None
+
+    @property
+    def takes(self) -> str:
+        """The words of docs/links.md."""
+        return "text" if self.limit is None else f"text, up to {self.limit} characters"
+
+    def read(self, raw: str) -> str:
+        """Cut a text."""
+        return raw[: settings().largest_text if self.limit is None else self.limit]
+
+    def write(self, value: str) -> str:
+        """Write a text."""
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name of which the page knows whether it exists, or one of too many for a note to list."""
+
+    what: str
+    """Completes "is not ..." """
+    takes: str
+    pattern: str = ".*"
+    among: Callable[[], Iterable[str]] | None = None
+    """Returns all of them, where they are known"""
+
+    def read(self, raw: str) -> str:
+        """Parse a name."""
+        is_known = self.among is None or raw in self.among()
+        if not (is_known and re.fullmatch(self.pattern, raw, re.ASCII)):
+            raise BadValueError(f"is not {self.what}")
         return raw
-    try:
-        number = float(raw)
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and abs(number) <= 1000):
-        raise BadValueError("is neither sqrt_d, off, sqrt_c nor a number up to 1000")
-    return f"{number:g}"
+
+    def write(self, value: str) -> str:
+        """Write a name."""
+        return value
 
 
-def read_matrix(raw: str) -> str:
-    """Parse the name of a matrix that a step may show. There are too many for a note to list."""
-    if raw not in (*AXES, *COMPARED):
-        raise BadValueError("is not the name of a matrix")
-    return raw
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the scores are multiplied by: a named scale, or a finite number ("0.125"), kept as it is written."""
+
+    names = ("sqrt_d", "sqrt_c", "off")
+    takes = f"`sqrt_d` `sqrt_c` `off`, or a number up to {MAX_NUMBER}, such as `0.125`"
+
+    def read(self, raw: str) -> str:
+        """Parse a scale."""
+        if raw in self.names:
+            return raw
+        try:
+            number = float(raw)
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and abs(number) <= MAX_NUMBER):
+            raise BadValueError(f"is neither sqrt_d, off, sqrt_c nor a number up to {MAX_NUMBER}")
+        return f"{number:g}"
+
+    def write(self, value: str) -> str:
+        """Write a scale."""
+        return value
 
 
-def read_part(raw: str) -> str:
-    """Parse the name of a step of a transformer. There are too many for a note to list."""
-    if raw not in PARTS:
-        raise BadValueError("is not the name of a step")
-    return raw
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Heads such as 3.5_4.1_2.r: layer and head, or r for the rollout up to a layer, in the order of the link."""
+
+    takes = "heads, such as `3.5_4.1_2.r`"
+
+    def read(self, raw: str) -> tuple[Head, ...]:
+        """Parse at least one head."""
+        found = re.fullmatch(r"(\d{1,4}\.(\d{1,4}|r)_)*\d{1,4}\.(\d{1,4}|r)", raw, re.ASCII) and raw.split("_")
+        if not found or len(set(found)) > MAX_CHOSEN:
+            raise BadValueError(f"is not a list of up to {MAX_CHOSEN} heads such as 3.5_4.1")
+        pairs = (pair.split(".") for pair in found)
+        return tuple(dict.fromkeys((int(layer), ROLLOUT if head == "r" else int(head)) for layer, head in pairs))
+
+    def write(self, heads: Iterable[Head]) -> str:
+        """Write heads."""
+        return write_heads(heads)
 
 
-def read_switch(raw: str) -> bool:
-    """Parse a switch, 1 or 0."""
-    return one_of("0", "1")(raw) == "1"
+@dataclass(frozen=True, slots=True)
+class HeadsOff:
+    """Heads that are switched off, such as 3.5_4.1: layer and head, each once, sorted; empty if there are none."""
 
+    takes = "heads, such as `3.5_4.1`"
 
-def write_switch(value: bool) -> str:
-    """Write a switch as 1 or 0."""
-    return "1" if value else "0"
+    def read(self, raw: str) -> tuple[Head, ...]:
+        """Parse any number of heads."""
+        if not re.fullmatch(r"((\d{1,2}\.\d{1,2}_)*\d{1,2}\.\d{1,2})?", raw, re.ASCII) or len(raw) > MAX_OFF:
+            raise BadValueError("is not a list of heads such as 3.5_4.1")
+        pairs = (pair.split(".") for pair in raw.split("_") if pair)
+        return tuple(sorted({(int(layer), int(head)) for layer, head in pairs}))
 
-
-def read_fraction(raw: str) -> float:
-    """Parse a number from 0 to 1, rounded to 4 decimals."""
-    if not (raw.isascii() and re.fullmatch(r"\d?(\.\d{0,8})?", raw) and raw not in ("", ".") and float(raw) <= 1):
-        raise BadValueError("is not a number from 0 to 1")
-    return round(float(raw), 4)
-
-
-def read_dropout(raw: str) -> float:
-    """Parse a probability of dropout."""
-    with suppress(BadValueError):
-        if (rate := read_fraction(raw)) <= MAX_DROPOUT:
-            return rate
-    raise BadValueError(f"is not a number from 0 to {MAX_DROPOUT}")
-
-
-def read_limit(raw: str) -> float:
-    """Parse a number from 0.01 to 1000."""
-    if not (re.fullmatch(r"\d{1,4}(\.\d{1,2})?", raw, re.ASCII) and 0.01 <= float(raw) <= 1000):
-        raise BadValueError("is not a number from 0.01 to 1000")
-    return float(raw)
-
-
-def read_heads(raw: str) -> tuple[Head, ...]:
-    """Parse heads such as 3.5_4.1_2.r: layer and head, or r for the rollout up to a layer."""
-    found = re.fullmatch(r"(\d{1,4}\.(\d{1,4}|r)_)*\d{1,4}\.(\d{1,4}|r)", raw, re.ASCII) and raw.split("_")
-    if not found or len(set(found)) > MAX_CHOSEN:
-        raise BadValueError(f"is not a list of up to {MAX_CHOSEN} heads such as 3.5_4.1")
-    pairs = (pair.split(".") for pair in found)
-    return tuple(dict.fromkeys((int(layer), ROLLOUT if head == "r" else int(head)) for layer, head in pairs))
-
-
-def read_off(raw: str) -> tuple[Head, ...]:
-    """Parse the heads that are switched off, such as 3.5_4.1: layer and head, each once; empty if there are none."""
-    if not re.fullmatch(r"((\d{1,2}\.\d{1,2}_)*\d{1,2}\.\d{1,2})?", raw, re.ASCII) or len(raw) > MAX_OFF:
-        raise BadValueError("is not a list of heads such as 3.5_4.1")
-    pairs = (pair.split(".") for pair in raw.split("_") if pair)
-    return tuple(sorted({(int(layer), int(head)) for layer, head in pairs}))
+    def write(self, heads: Iterable[Head]) -> str:
+        """Write heads."""
+        return write_heads(heads)
 
 
 def write_heads(heads: Iterable[Head]) -> str:
-    """Write heads as `read_heads` reads them."""
+    """Write heads as `Heads` and `HeadsOff` read them."""
     return "_".join(f"{layer}.{'r' if head == ROLLOUT else head}" for layer, head in heads)
 
 
-def read_name(raw: str) -> str:
-    """Parse the name of a task. Which there are, the page knows."""
-    if not re.fullmatch(r"[a-z_]{1,30}", raw):
-        raise BadValueError("is not the name of a task")
-    return raw
-
-
-def read_up_to_10(raw: str) -> float:
-    """Parse a number from 0 to 10, such as a learning rate, and keep six digits of it."""
-    if not (re.fullmatch(r"\d{0,2}(\.\d{1,10})?(e-\d{1,2})?", raw, re.ASCII) and re.match(r"\.?\d", raw)):
-        raise BadValueError("is not a number from 0 to 10")
-    if not float(raw) <= 10:
-        raise BadValueError("is not a number from 0 to 10")
-    return float(f"{float(raw):g}")
-
-
-def read_watched(raw: str) -> str:
-    """Parse a head of a model in training, such as decoder.1.0: its kind of attention, layer and head."""
-    if not re.fullmatch(r"(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}", raw, re.ASCII):
-        raise BadValueError("is not a head such as decoder.1.0")
-    return raw
-
-
-def read_text_model(raw: str) -> str:
-    """Parse the name of a model that generates text. Which there are, the page knows."""
-    if not re.fullmatch(r"[a-z0-9-]{1,40}", raw, re.ASCII):
-        raise BadValueError("is not the name of a model that generates text")
-    return raw
-
-
-def read_temperature(raw: str) -> float:
-    """Parse a temperature, from 0 to 2, rounded to 2 decimals."""
-    if not (re.fullmatch(r"\d(\.\d{0,8})?", raw, re.ASCII) and float(raw) <= MAX_TEMPERATURE):
-        raise BadValueError(f"is not a number from 0 to {MAX_TEMPERATURE}")
-    return round(float(raw), 2)
-
-
-INDEX = whole(0, 100_000)
-"""The parser of an index whose range depends on the text or the model: the page clamps it, with a note."""
+def quoted(words: Iterable[str]) -> str:
+    """Write words in Markdown, as code."""
+    return " ".join(f"`{word}`" for word in words)

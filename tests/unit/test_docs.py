@@ -7,85 +7,28 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
-
 import attnviz
 from attnviz.cli import export
 from attnviz.export.formats import FORMATS
 from attnviz.export.jobs import NUMBERS, WEB
 from attnviz.export.numbers import MAX_CSV_CELLS
 from attnviz.lessons import OWN, shipped
-from attnviz.links.link import KEYS, SHARED_KEYS
-from attnviz.links.pages import PAGES
-from attnviz.links.values import COMPARED, INDEX, MAX_CHOSEN, BadValueError
-from attnviz.steps import PARTS
-from attnviz.steps.picture import AXES
+from attnviz.links.link import KEYS
+from attnviz.links.values import MAX_CHOSEN
+from tests.unit.links import table
 
 ROOT = Path(__file__).resolve().parents[2]
-LINKS = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
 EXPORT = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
-LETTERS = {
-    "S": "step_by_step", "H": "heads", "C": "compare", "A": "averages", "X": "transformer", "T": "tokens", "R": "train",
-    "B": "bert",
-}  # fmt: skip
 
 
-def rows() -> dict[str, list[str]]:
-    """Read the table of keys: pages, what a key takes, its default, what it sets."""
-    lines = [line.strip("| ").split(" | ") for line in LINKS.splitlines() if line.startswith("| `")]
-    return {cells[0].strip("`"): [cell.strip() for cell in cells[1:]] for cells in lines}
-
-
-def refusal(name: str) -> str:
-    """Return what a key says to nonsense; "" where it takes any text."""
-    try:
-        KEYS[name].read("\0 nonsense")
-    except BadValueError as why:
-        return str(why)
-    return ""
-
-
-def test_every_key_is_listed_once_and_no_other() -> None:
-    assert sorted(rows()) == sorted(KEYS)
-    assert LINKS.count("\n| `") == len(KEYS)
-
-
-@pytest.mark.parametrize("name", KEYS)
-def test_every_keys_values_and_default_are_documented(name: str) -> None:
-    _, takes, default, _ = [*rows()[name], ""][:4]
-    if name.startswith("b_"):
-        assert (takes, default) == (f"as `{name[2:]}`", "nothing: the same as A's")
-        return
-    key, words, why = KEYS[name], re.findall("`([^`]+)`", takes), refusal(name)
-    assert default == ("nothing" if key.default in (None, "", ()) else f"`{key.write(key.default)}`")
-    for word in words:
-        key.read(word)  # is not refused
-    if key.read is INDEX:
-        assert takes == "a position"
-    elif listed := re.fullmatch("is not one of (.+)", why):
-        assert (sorted(words), takes) == (sorted(listed[1].split(", ")), " ".join(f"`{word}`" for word in words))
-    elif ends := re.fullmatch(r"is not a (?:whole )?number (from .+)", why):
-        assert f"from {takes}" == ends[1]
-    elif not why:
-        limit = len(key.read("x" * 10**6))
-        assert takes == ("text" if name in ("text", "pair") else f"text, up to {limit} characters")
-    else:
-        assert name in ("scale", "chosen", "off", "focus", "part", "task", "watch", "text_model")
-        assert len(words) >= 1
-    if name in ("focus", "part"):
-        assert words == list((*AXES, *COMPARED) if name == "focus" else PARTS)
-
-
-@pytest.mark.parametrize("letter", LETTERS)
-def test_the_keys_of_each_page_are_those_of_its_links(letter: str) -> None:
-    listed = {name for name, (pages, *_) in rows().items() if letter in pages.split()}
-    assert listed == set(PAGES[LETTERS[letter]].link_keys())
+def test_the_table_of_keys_is_the_registry_s() -> None:
+    """`python -m tests.unit.links.table` writes it anew."""
+    assert table.written() == table.table()
 
 
 def test_what_belongs_to_every_page_and_the_lessons_are_named() -> None:
-    assert {name for name, (pages, *_) in rows().items() if pages == "all"} == set(SHARED_KEYS)
-    assert set(re.findall("`([^`]+)`", rows()["lesson"][3])) == {*shipped(), OWN}
-    assert f"up to {MAX_CHOSEN} heads" in rows()["chosen"][3]
+    assert set(re.findall("`([^`]+)`", KEYS["lesson"].about)) == {*shipped(), OWN}
+    assert f"up to {MAX_CHOSEN} heads" in KEYS["chosen"].about
 
 
 def test_every_option_and_every_format_of_the_command_is_named() -> None:

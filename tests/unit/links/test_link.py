@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.links import link
+from attnviz.links import link, values
 from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.settings import PUBLIC, Settings
 from attnviz.steps import PARTS, STEPS
@@ -72,6 +72,9 @@ GOOD = [
     ("limit", "0.01", 0.01),
     ("limit", "1000", 1000.0),
     ("limit", "9.99", 9.99),
+    ("limit", "1.001", 1.0),
+    ("limit", ".5", 0.5),
+    ("threshold", "0.123456789", 0.1235),
     ("threshold", "0.12346", 0.1235),
     ("threshold", "1", 1.0),
     ("threshold", "1.", 1.0),
@@ -209,8 +212,8 @@ BAD = [
     *(("scale", raw) for raw in ["", "nan", "inf", "-inf", "1e9", "1001", "-1001", "sqrt", "1/2", "9" * 100_000]),
     *(("off", raw) for raw in ["3", "3.", "3.r", "3.5_", "_3.5", "3,5", "٣.5", "100.0", "_".join(["1.1"] * 300)]),
     *(("chosen", raw) for raw in ["3", "3.", "r.3", "3.5_", "3,5", "٣.5", "_".join(f"0.{head}" for head in range(25))]),
-    *(("limit", raw) for raw in ["1000.01", "1.001", "10000", "0", "0.001", "-1", "1e3", "1001", "nan", ".5"]),
-    *(("threshold", raw) for raw in ["", ".", "1.01", "9", "-0.1", "1e-2", "0.123456789"]),
+    *(("limit", raw) for raw in ["1000.01", "10000", "0", "0.001", "-1", "1e3", "1001", "nan"]),
+    *(("threshold", raw) for raw in ["", ".", "1.01", "9", "-0.1", "1e-2", "0.12345678901"]),
     *(("dropout", raw) for raw in ["", ".", "0.91", "1", "-0.1", "1e-2", "nan"]),
     *(("rate", raw) for raw in ["", ".", "-1", "10.1", "11", "1e2", "nan", "inf", "1e-999", "٣"]),
     *(("task", raw) for raw in ["", "Sort", "sort 10", "<b>", "x" * 31]),
@@ -218,7 +221,7 @@ BAD = [
     *(("temperature", raw) for raw in ["", ".", "-1", "2.01", "nan", "inf", "1e0", "٣"]),
     *(("top_p", raw) for raw in ["", "1.01", "-0.1", "nan"]),
     *(("text_model", raw) for raw in ["", "Run-1", "run_1", "../x", "<b>", "x" * 41]),
-    ("temperature", "1.123456789"),
+    ("temperature", "1.12345678901"),
     ("rate", "0.00000000001"),
     ("rate", "1e-100"),
     ("rate", "100"),
@@ -319,7 +322,8 @@ def test_a_long_text_is_cut_with_a_note(
     name: str, allowed: Settings, most: int, written: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit is that of the settings when the link is read."""
-    monkeypatch.setattr(link, "settings", lambda: allowed)
+    for module in (link, values):
+        monkeypatch.setattr(module, "settings", lambda: allowed)
     assert read_link({name: "é" * most}) == ({**DEFAULTS, name: "é" * most}, [])
     view, notes = read_link({name: "é" * (most + 1)})
     assert view[name] == "é" * most

@@ -1,300 +1,80 @@
-"""The default of each key, and strategies for its values: random views."""
+"""Random views: a strategy for the values of each key, from what its registration says that it takes."""
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 from hypothesis import strategies as st
 
-from attnviz.links.bert import BERT_PARTS, MAX_BLOCKS, MAX_KEPT, SUBSETS
-from attnviz.links.link import CHECKS, CORPUS_VIEWS, DEFAULT_TEXT
-from attnviz.measures.mistakes.texts import NAMES as MISTAKES
-from attnviz.measures.names import NAMES as MEASURES
-from attnviz.sources.compared import B_KEYS
-from attnviz.steps import PARTS, STEPS
+from attnviz.links.link import KEYS
+from attnviz.links.values import MAX_NUMBER, Heads, HeadsOff, Key, Name, Number, OneOf, Scale, Switch, Text, Whole
 
-DEFAULTS: dict[str, Any] = {
-    "train_part": "task",
-    "rung": "",
-    "text_view": "ladder",
-    "train_block": None,
-    "cut": "blocks",
-    "text_from": None,
-    "text_to": None,
-    "task": "induction",
-    "sample": "",
-    "steps": None,
-    "batch": None,
-    "rate": None,
-    "warm_up": None,
-    "decay": None,
-    "optimiser": None,
-    "weight_decay": None,
-    "train_dropout": None,
-    "train_layers": None,
-    "train_heads": None,
-    "train_width": None,
-    "watch": "",
-    "run": "",
-    "snapshot": None,
-    "text_model": "chargpt",
-    "prompt": "",
-    "halves": False,
-    "length": 120,
-    "temperature": 0.8,
-    "top_k": 0,
-    "top_p": 1.0,
-    "cache": True,
-    "drawn": None,
-    "panel": "draw",
-    "bert_part": "configuration",
-    "back_weights": "tied",
-    "back_unit": False,
-    "back_scale": "1",
-    "back_view": "each",
-    "back_piece": "",
-    "lm_blocks": 2,
-    "lm_mask": True,
-    "lm_x": "tokens",
-    "lm_block": 0,
-    "subset_heads": 4,
-    "features": "mean",
-    "tanh": False,
-    "class_steps": 200,
-    "class_rate": 0.003,
-    "class_view": "result",
-    "sentence": "The acting is superb and the ending moved me to tears.",
-    "cls_head": None,
-    "agent_view": "sentence",
-    "report": "Since the dose was raised she feels dizzy every morning and can hardly eat.",
-    "confidence": 0.5,
-    "find": "The software stopped working.",
-    "find_view": "ranking",
-    "hits": 6,
-    "hit": None,
-    "blank_at": None,
-    "blank_kept": 5,
-    "off": ((5, 11),),
-    "off_by": "zero",
-    "off_view": "tokens",
-    "off_measure": "largest",
-    "text": DEFAULT_TEXT,
-    "pair": "",
-    "source": "toy",
-    "model": "minilm",
-    "kind": "encoder",
-    "layer": 0,
-    "head": 0,
-    "step": "scores",
-    "q": None,
-    "k": None,
-    "tokenizer": "word",
-    "charset": "shakespeare",
-    "positions": "sinusoidal",
-    "qkv": "linear",
-    "heads": 2,
-    "head_size": 8,
-    "scale": "sqrt_d",
-    "mask": "none",
-    "padding": 0,
-    "mask_value": "-inf",
-    "model_width": 16,
-    "embedding": "normal",
-    **dict.fromkeys(("std_q", "std_k", "std_v")),
-    "projection_bias": False,
-    "projection": True,
-    "seed": 0,
-    "architecture": "encoder",
-    "depth": 2,
-    "decoder_depth": None,
-    "width": 32,
-    "feed_forward": None,
-    "norm": "post",
-    "activation": "relu",
-    "bias": True,
-    "block": 0,
-    "part": "embeddings",
-    "stretch": "0",
-    "limit": None,
-    "drawing": "stage",
-    "focus": "",
-    "predict": False,
-    "way": "loop",
-    "block_size": 8,
-    "chosen": (),
-    "rollout": False,
-    "show": "both",
-    "direction": "vertical",
-    "threshold": 0.05,
-    "strongest": 0,
-    "special": "keep",
-    "between": "all",
-    "values": "weights",
-    "mean": False,
-    "sort": "",
-    "label": "",
-    "more": None,
-    "over": "text",
-    "corpus": "",
-    "corpus_view": "measures",
-    "corpus_measure": None,
-    "recompute": None,
-    "check": None,
-    "other": "cat",
-    "pads": 4,
-    "dropout": 0.1,
-    "draw": 0,
-    "over_all": False,
-    "mistake": "maps",
-    "answer": True,
-    "compare": "",
-    "quantity": "weights",
-    "lecture": False,
-    "lesson": "",
-    "scene": 1,
-    "b_text": "",
-    **dict.fromkeys(("b_source", "b_model", "b_kind", "b_layer", "b_head", "b_scale", "b_mask")),
-}
+DEFAULTS: dict[str, Any] = {name: key.default for name, key in KEYS.items()}
 """The value of each key that a link does not say"""
-
-VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "text": st.text(max_size=200),
-    "pair": st.text(max_size=200),
-    "model": st.text(max_size=200),
-    "source": st.sampled_from(["toy", "pretrained", "trained"]),
-    "kind": st.sampled_from(["encoder", "decoder", "cross"]),
-    "step": st.sampled_from(list(STEPS)),
-    "tokenizer": st.sampled_from(["char", "word", "bert"]),
-    "charset": st.sampled_from(["shakespeare", "text", "file"]),
-    "positions": st.sampled_from(["none", "sinusoidal", "lab", "random"]),
-    "qkv": st.sampled_from(["identity", "linear", "positions"]),
-    "mask": st.sampled_from(["none", "causal"]),
-    "padding": st.integers(0, 512),
-    "mask_value": st.sampled_from(["-inf", "-1e10", "-1e10_before"]),
-    "model_width": st.integers(8, 512),
-    "embedding": st.sampled_from(["normal", "uniform"]),
-    **{name: st.none() | st.integers(0, 100_000).map(lambda x: x / 10_000) for name in ("std_q", "std_k", "std_v")},
-    "projection_bias": st.booleans(),
-    "recompute": st.none() | st.sampled_from(["loop", "past"]),
-    "way": st.sampled_from(["loop", "matrix", "softmax", "data"]),
-    "scale": st.sampled_from(["sqrt_d", "off", "sqrt_c"]) | st.floats(-1000, 1000).map(lambda x: f"{x:g}"),
-    "architecture": st.sampled_from(["encoder", "decoder", "both"]),
-    "depth": st.integers(1, 12),
-    "decoder_depth": st.none() | st.integers(1, 12),
-    "width": st.integers(8, 128),
-    "feed_forward": st.none() | st.integers(1, 512),
-    "norm": st.sampled_from(["post", "pre"]),
-    "activation": st.sampled_from(["relu", "gelu"]),
-    "bias": st.booleans(),
-    "block": st.integers(0, 100_000),
-    "part": st.sampled_from(list(PARTS)),
-    "layer": st.integers(0, 100_000),
-    "head": st.integers(0, 100_000),
-    "q": st.none() | st.integers(0, 100_000),
-    "k": st.none() | st.integers(0, 100_000),
-    "heads": st.integers(1, 8),
-    "head_size": st.integers(2, 64),
-    "seed": st.integers(0, 999_999),
-    "block_size": st.integers(1, 64),
-    "projection": st.booleans(),
-    "limit": st.none() | st.integers(1, 100_000).map(lambda x: x / 100),
-    "stretch": st.sampled_from(["0", "1", "off"]),
-    "predict": st.booleans(),
-    "chosen": st.lists(st.tuples(st.integers(0, 9999), st.integers(-1, 9999)), max_size=24, unique=True).map(tuple),
-    "rollout": st.booleans(),
-    "show": st.sampled_from(["both", "lines", "heatmap"]),
-    "direction": st.sampled_from(["vertical", "horizontal"]),
-    "threshold": st.integers(0, 10_000).map(lambda x: x / 10_000),
-    "strongest": st.integers(0, 1000),
-    "special": st.sampled_from(["keep", "hide", "renormalise"]),
-    "between": st.sampled_from(["all", "aa", "ab", "ba", "bb"]),
-    "values": st.sampled_from(["weights", "norms"]),
-    "mean": st.booleans(),
-    "sort": st.sampled_from(["", "entropy", "distance", "previous", "punctuation"]),
-    "label": st.text(max_size=60),
-    "more": st.sampled_from([None, "table", "measures", "care"]),
-    "over": st.sampled_from(["text", "corpus"]),
-    "corpus": st.text(max_size=60),
-    "corpus_view": st.sampled_from(CORPUS_VIEWS),
-    "corpus_measure": st.sampled_from(MEASURES),
-    "check": st.sampled_from([None, *CHECKS]),
-    "other": st.text(max_size=40),
-    "pads": st.integers(1, 16),
-    "dropout": st.integers(0, 9000).map(lambda x: x / 10_000),
-    "draw": st.integers(0, 999),
-    "over_all": st.booleans(),
-    "mistake": st.sampled_from(MISTAKES),
-    "answer": st.booleans(),
-    "bert_part": st.sampled_from(BERT_PARTS),
-    "back_weights": st.sampled_from(["tied", "random"]),
-    "back_unit": st.booleans(),
-    "back_scale": st.sampled_from(["1", "10", "100"]),
-    "back_view": st.sampled_from(["each", "one", "near", "targets"]),
-    "back_piece": st.text(max_size=40),
-    "lm_blocks": st.integers(1, MAX_BLOCKS),
-    "lm_mask": st.booleans(),
-    "lm_x": st.sampled_from(["tokens", "embeddings"]),
-    "lm_block": st.integers(0, 100_000),
-    "subset_heads": st.sampled_from(SUBSETS),
-    "find": st.text(max_size=200),
-    "find_view": st.sampled_from(["ranking", "tokens", "map"]),
-    "hits": st.integers(1, 30),
-    "hit": st.none() | st.integers(0, 100_000),
-    "features": st.sampled_from(["mean", "cls"]),
-    "tanh": st.booleans(),
-    "class_steps": st.integers(1, 2000),
-    "class_rate": st.integers(0, 100_000).map(lambda x: x / 10_000),
-    "class_view": st.sampled_from(["result", "sentence", "wrong", "seeds"]),
-    "sentence": st.text(max_size=4000),
-    "cls_head": st.none() | st.integers(0, 11),
-    "agent_view": st.sampled_from(["sentence", "result", "wrong", "seeds", "threshold", "positions"]),
-    "report": st.text(max_size=4000),
-    "confidence": st.integers(0, 10_000).map(lambda x: x / 10_000),
-    "blank_at": st.none() | st.integers(0, 100_000),
-    "blank_kept": st.integers(1, MAX_KEPT),
-    "off": st.sets(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=72).map(lambda one: tuple(sorted(one))),
-    "off_by": st.sampled_from(["zero", "mean"]),
-    "off_view": st.sampled_from(["tokens", "measures", "table", "classifier", "search"]),
-    "off_measure": st.sampled_from(["largest", "words", "entropy", "distance", "norm"]),
-    "train_part": st.sampled_from(["task", "text", "generate"]),
-    "rung": st.sampled_from(["", "bigram", "gpt"]),
-    "text_view": st.sampled_from(["ladder", "table", "loss", "data"]),
-    "train_block": st.none() | st.integers(1, 128),
-    "cut": st.sampled_from(["blocks", "chunks", "plain"]),
-    "text_from": st.none() | st.integers(0, 5_242_880),
-    "text_to": st.none() | st.integers(0, 5_242_880),
-    "task": st.sampled_from(["induction", "reverse", "no_such_task"]),
-    "sample": st.text(max_size=200),
-    "steps": st.none() | st.integers(1, 100_000),
-    "batch": st.none() | st.integers(1, 4096),
-    "rate": st.none() | st.integers(0, 100_000).map(lambda x: x / 10_000) | st.sampled_from([1e-05, 3e-06]),
-    "warm_up": st.none() | st.integers(0, 100_000),
-    "decay": st.sampled_from([None, "none", "cosine"]),
-    "optimiser": st.sampled_from([None, "adamw", "sgd", "muon"]),
-    "weight_decay": st.none() | st.integers(0, 10_000).map(lambda x: x / 10_000),
-    "train_dropout": st.none() | st.integers(0, 9000).map(lambda x: x / 10_000),
-    "train_layers": st.none() | st.integers(0, 12),
-    "train_heads": st.none() | st.integers(1, 8),
-    "train_width": st.none() | st.integers(8, 128),
-    "watch": st.sampled_from(["", "decoder.1.0", "encoder.0.11", "cross.12.3"]),
-    "run": st.sampled_from(["", "recorded", "control"]),
-    "snapshot": st.none() | st.integers(0, 100_000),
-    "text_model": st.sampled_from(["chargpt", "run-1"]),
-    "prompt": st.text(max_size=1000),
-    "halves": st.booleans(),
-    "length": st.integers(1, 300),
-    "temperature": st.integers(0, 200).map(lambda x: x / 100),
-    "top_k": st.integers(0, 10_000),
-    "top_p": st.integers(0, 10_000).map(lambda x: x / 10_000),
-    "cache": st.booleans(),
-    "drawn": st.none() | st.integers(0, 299),
-    "panel": st.sampled_from(["draw", "seeds", "cache", "half"]),
-    "drawing": st.sampled_from(["stage", "chart"]),
-    "focus": st.sampled_from(["", "query", "key_t", "weights", "W_output"]),
-    "compare": st.sampled_from(["", "same"]),
-    "quantity": st.sampled_from(["scores", "scaled", "masked", "weights"]),
-    "lecture": st.booleans(),
-    "lesson": st.text(max_size=60),
-    "scene": st.integers(1, 100),
+NAMES = {
+    "task": ["induction", "reverse", "no_such_task"],
+    "text_model": ["chargpt", "run-1"],
+    "watch": ["decoder.1.0", "encoder.0.11", "cross.12.3"],
 }
-VALUES |= {f"b_{name}": VALUES[name] if name == "text" else st.none() | VALUES[name] for name in B_KEYS}
+"""Some names where the page alone knows which exist"""
+
+
+@singledispatch
+def taken(values: object) -> st.SearchStrategy[Any]:
+    """Return a strategy for values that a key takes, as `read` returns them."""
+    raise NotImplementedError(type(values))
+
+
+@taken.register
+def _(values: OneOf) -> st.SearchStrategy[Any]:
+    return st.sampled_from([values.read(word) for word in values.words])
+
+
+@taken.register
+def _(_: Switch) -> st.SearchStrategy[Any]:
+    return st.booleans()
+
+
+@taken.register
+def _(values: Whole) -> st.SearchStrategy[Any]:
+    return st.integers(values.low, values.high)
+
+
+@taken.register
+def _(values: Number) -> st.SearchStrategy[Any]:
+    step = 10 ** (4 if values.decimals is None else values.decimals)
+    small = st.sampled_from([1e-05, 3e-06]) if values.decimals is None else st.nothing()
+    return st.integers(round(values.low * step), round(values.high * step)).map(lambda x: x / step) | small
+
+
+@taken.register
+def _(values: Text) -> st.SearchStrategy[Any]:
+    return st.text(max_size=200 if values.limit is None else values.limit)
+
+
+@taken.register
+def _(_: Scale) -> st.SearchStrategy[Any]:
+    return st.sampled_from(Scale.names) | st.floats(-MAX_NUMBER, MAX_NUMBER).map(lambda x: f"{x:g}")
+
+
+@taken.register
+def _(_: Heads) -> st.SearchStrategy[Any]:
+    pairs = st.tuples(st.integers(0, 9999), st.integers(-1, 9999))
+    return st.lists(pairs, min_size=1, max_size=24, unique=True).map(tuple)
+
+
+@taken.register
+def _(_: HeadsOff) -> st.SearchStrategy[Any]:
+    return st.sets(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=72).map(lambda off: tuple(sorted(off)))
+
+
+def values_of(name: str, key: Key) -> st.SearchStrategy[Any]:
+    """Return a strategy for the values of a key in a view: its default, and what it takes."""
+    if isinstance(key.values, Name):
+        names = NAMES[name] if key.values.among is None else sorted(key.values.among())
+        return st.just(key.default) | st.sampled_from(names)
+    return st.just(key.default) | taken(key.values)
+
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {name: values_of(name, key) for name, key in KEYS.items()}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.links.link import KEYS
-from attnviz.links.train import MAX_LENGTH, MAX_PROMPT
-from attnviz.links.values import MAX_TEMPERATURE
+from attnviz.links.train import MAX_LENGTH, MAX_PROMPT, MAX_TEMPERATURE
 from attnviz.pretrained.names import ModelError
 from attnviz.trained.shipped import is_kept
 from attnviz.ui import state

@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.formatting import nonzero, number
 from attnviz.links.link import MAX_DRAW
-from attnviz.links.values import MAX_DROPOUT
+from attnviz.links.train import MAX_DROPOUT
 from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.sources import RESOURCES
