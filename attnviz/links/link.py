@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 from attnviz.links.bert import BERT_KEYS
 from attnviz.links.train import MAX_DROPOUT, TRAIN_KEYS
@@ -25,6 +25,7 @@ from attnviz.links.values import (
     Whole,
     one_of,
     quoted,
+    titled,
 )
 from attnviz.measures.mistakes.texts import NAMES as MISTAKES
 from attnviz.measures.names import NAMES as MEASURES
@@ -40,11 +41,8 @@ from attnviz.toy.config import (
     MAX_WIDTH,
     MIN_WIDTH,
     WIDTH,
-    Embedding,
-    MaskValue,
 )
 from attnviz.toy.transformer.config import (
-    ACTIVATIONS,
     ARCHITECTURES,
     MAX_FEED_FORWARD,
     MAX_LAYERS,
@@ -57,11 +55,16 @@ MAX_OTHER = 40
 MAX_DRAW, MAX_PADS = 999, 16
 """The largest seed of a draw of dropout, and number of padding tokens"""
 
-CORPUS_VIEWS = ("measures", "distribution", "positions", "parts", "alike", "examples", "heads")
-"""What the page Heads shows of a head over a corpus"""
-CHECKS = (
-    "overview", "token", "norm", "positions", "change", "padding", "dropout", "lens", "parameters", "cost", "mistake",
-)  # fmt: skip
+CORPUS_VIEWS = {
+    "measures": "Measures", "distribution": "Distribution", "positions": "Positions", "parts": "Parts",
+    "alike": "Heads like it", "examples": "Strongest", "heads": "All heads",
+}  # fmt: skip
+"""What the page Heads shows of a head over a corpus, beside the grid"""
+CHECKS = {
+    "overview": "Overview", "token": "One token", "norm": "Norm", "positions": "Positions", "change": "Change a word",
+    "padding": "Padding", "dropout": "Dropout", "lens": "Logit lens", "parameters": "Parameters", "cost": "Cost",
+    "mistake": "Mistakes",
+}  # fmt: skip
 """What the page Transformer shows beside its walk"""
 STRETCH: dict[str, bool | None] = {"0": None, "1": True, "off": False}
 """Whether the colours of weights are darkened: in a long text by themselves, always or never"""
@@ -82,18 +85,24 @@ KEYS: dict[str, Key] = {
         "a model that the server offers; with `source=trained`, and on Heads always, one that was trained "
         "here, such as `induction`; on your own machine also a name on the Hugging Face hub, or a folder",
     ),
-    "kind": Key("encoder", one_of("encoder", "decoder", "cross"), "the kind of attention, if a model has several"),
+    "kind": Key(
+        "encoder",
+        titled({"encoder": "encoder", "decoder": "decoder", "cross": "decoder → encoder"}),
+        "the kind of attention, if a model has several",
+    ),
     "layer": Key(0, Index(), "the layer of the model"),
     "head": Key(0, Index(), "the head of that layer, or of the toy"),
     "step": Key("scores", one_of(*STEPS), "the step"),
     "q": Key(None, Index(), "the query of the pinned cell: its row; on BERT at work, the chosen row"),
     "k": Key(None, Index(), "its key: the column"),
     "tokenizer": Key(
-        "word", one_of("char", "word", "bert"), "the toy's tokenizer; on Tokens, the tokenizer shown in detail"
+        "word",
+        titled({"word": "words", "char": "characters", "bert": "BERT pieces"}),
+        "the toy's tokenizer; on Tokens, the tokenizer shown in detail",
     ),
     "charset": Key(
         "shakespeare",
-        one_of("shakespeare", "text", "file"),
+        titled({"shakespeare": "Shakespeare's 65", "text": "the text's own", "file": "from a file"}),
         "the character vocabulary: of Shakespeare's works, of the text itself, or from an uploaded file, "
         "which links do not include",
     ),
@@ -103,21 +112,25 @@ KEYS: dict[str, Key] = {
         "the toy's position embeddings; `lab` (sines and cosines that share no frequency) is in the menu "
         "of Transformer only",
     ),
-    "qkv": Key("linear", one_of("identity", "linear", "positions"), "how the toy computes queries, keys and values"),
+    "qkv": Key(
+        "linear",
+        titled({"linear": "learned-style (X·W)", "identity": "X itself", "positions": "mix positions (U·X)"}),
+        "how the toy computes queries, keys and values",
+    ),
     "heads": Key(2, Whole(1, 8), "the number of heads of the toy"),
     "head_size": Key(8, Whole(2, 64), "the width D of a head"),
     "scale": Key("sqrt_d", Scale(), "what the scores are multiplied by: 1/√D, 1/√C, 1, or this"),
-    "mask": Key("none", one_of("none", "causal"), "the toy's mask"),
+    "mask": Key("none", titled({"none": "none", "causal": "causal"}), "the toy's mask"),
     "padding": Key(0, Whole(0, MAX_TOKENS), "how many tokens, from the first on, are padding, which no query looks at"),
     "mask_value": Key(
         "-inf",
-        one_of(*get_args(MaskValue)),
+        titled({"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10, before scaling"}),
         "what the mask fills into hidden cells: −∞, or −1e10 after or before the scaling",
     ),
     "model_width": Key(WIDTH, Whole(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
     "embedding": Key(
         "normal",
-        one_of(*get_args(Embedding)),
+        titled({"normal": "normal", "uniform": "uniform, 0 to 1"}),
         "how the toy's token embeddings are drawn: with mean 0 and standard deviation 1, or uniformly from 0 to 1",
     ),
     "std_q": Key(None, DEVIATION, "the standard deviation of the toy's W_Q, with `qkv=linear`; without it, 1/√C"),
@@ -133,7 +146,7 @@ KEYS: dict[str, Key] = {
     ),
     "architecture": Key(
         "encoder",
-        one_of(*ARCHITECTURES),
+        titled({name: name for name in ARCHITECTURES}),
         "the toy transformer: an encoder, a decoder, or an encoder with a decoder that looks at it",
     ),
     "depth": Key(2, Whole(1, MAX_LAYERS), "its blocks; of an encoder with a decoder, those of the encoder"),
@@ -145,9 +158,15 @@ KEYS: dict[str, Key] = {
     "width": Key(32, Whole(MIN_WIDTH, MAX_WIDTH), "its width C, which the number of heads must divide"),
     "feed_forward": Key(None, Whole(1, MAX_FEED_FORWARD), "the hidden width F of its feed-forwards; without it, 4 · C"),
     "norm": Key(
-        "post", one_of(*NORM_PLACES), "whether norms follow the residual sums or precede attention and feed-forward"
+        "post",
+        titled({name: name for name in NORM_PLACES}),
+        "whether norms follow the residual sums or precede attention and feed-forward",
     ),
-    "activation": Key("relu", one_of(*ACTIVATIONS), "the activation of its feed-forwards"),
+    "activation": Key(
+        "relu",
+        titled({"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU, by tanh"}),
+        "the activation of its feed-forwards",
+    ),
     "bias": Key(True, Switch(), "whether its linear maps and norms add biases"),
     "block": Key(0, Index(), "the attention of the model, in order of computation"),
     "part": Key("embeddings", Name("the name of a step", quoted(PARTS), among=lambda: PARTS), "the step"),
@@ -191,13 +210,13 @@ KEYS: dict[str, Key] = {
     ),
     "recompute": Key(
         None,
-        one_of("loop", "past"),
+        titled({"loop": "Scores in a loop", "past": "Rows from their past"}),
         "what is shown below the walk, in lecture mode and in a lesson in its place: the scores in a "
         "double loop, or each row computed from the rows up to it",
     ),
     "check": Key(
         None,
-        one_of(*CHECKS),
+        titled(CHECKS),
         "what is shown below the walk, in lecture mode and in a lesson in its place; of the stack and the "
         "pinned row of the walk",
     ),
@@ -212,15 +231,23 @@ KEYS: dict[str, Key] = {
     "over_all": Key(False, Switch(), "the check of LayerNorm: the mistake of one norm over all tokens"),
     "mistake": Key(MISTAKES[0], one_of(*MISTAKES), "the mistake that `check=mistake` shows"),
     "answer": Key(True, Switch(), "whether what is right stands beside it"),
-    "more": Key(None, one_of("table", "measures", "care"), "the open part below the picture"),
-    "over": Key("text", one_of("text", "corpus"), "all heads over this text, or over the sentences of a corpus"),
+    "more": Key(
+        None,
+        titled({"table": "Table of all heads", "measures": "How it is computed", "care": "With care"}),
+        "the open part below the picture",
+    ),
+    "over": Key(
+        "text",
+        titled({"text": "This text", "corpus": "A corpus"}),
+        "all heads over this text, or over the sentences of a corpus",
+    ),
     "corpus": Key(
         "",
         Text(60),
         "which corpus, by the name of its file without suffix, where a server has several for the model "
         "(docs/corpus.md); by default, the first",
     ),
-    "corpus_view": Key("measures", one_of(*CORPUS_VIEWS), "what is shown of a head over the corpus"),
+    "corpus_view": Key("measures", titled(CORPUS_VIEWS), "what is shown of a head over the corpus"),
     "corpus_measure": Key(
         None,
         one_of(*MEASURES),
@@ -230,7 +257,9 @@ KEYS: dict[str, Key] = {
         "", one_of("same"), "B equals A; without this key, a link without keys of B gets a default comparison"
     ),
     "quantity": Key(
-        "weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell)), "the quantity to compare"
+        "weights",
+        titled({name: step.title for name, step in STEPS.items() if step.is_by_cell}),
+        "the quantity to compare",
     ),
     **TRAIN_KEYS,
     **BERT_KEYS,

@@ -53,6 +53,11 @@ class Key:
     about: str
     """What it sets: the words of docs/links.md, in Markdown"""
 
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """What the app calls each word that the key takes; empty where it lists none."""
+        return self.values.titles if isinstance(self.values, OneOf) else {}
+
     def read(self, raw: str) -> Any:
         """Parse a value, or raise BadValueError."""
         return self.values.read(raw)
@@ -68,7 +73,7 @@ class OneOf:
 
     offered: Callable[[], Iterable[str]]
     """Returns them when a link is read: some are registered late"""
-    title: Mapping[str, str]
+    titles: Mapping[str, str]
     """What the app calls each of them; empty where it does not list them"""
     convert: Callable[[str], Any] = str
 

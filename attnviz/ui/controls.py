@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.links.link import STRETCH
+from attnviz.links.link import KEYS, STRETCH
 from attnviz.settings import settings
 from attnviz.sources import SOURCES, Names, Source
 from attnviz.sources.shown import of_model
@@ -24,8 +24,6 @@ from attnviz.ui.trained import opening, own
 if TYPE_CHECKING:
     from attnviz.trace.model import Model
 
-TOKENIZERS = {"word": "words", "char": "characters", "bert": "BERT pieces"}
-QKV = {"linear": "learned-style (X·W)", "identity": "X itself", "positions": "mix positions (U·X)"}
 QKV_HELP = """*Learned-style (X·W)*: projections as in a transformer: each row of X times a matrix W (C × D), one for Q,
 one for K, one for V. A trained model has learned them; here they are drawn from the seed.
 
@@ -35,18 +33,14 @@ one for K, one for V. A trained model has learned them; here they are drawn from
 MAX_TITLE = 20
 """The most characters of a model's name in the choice of a source."""
 POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
-EMBEDDINGS = {"normal": "normal", "uniform": "uniform, 0 to 1"}
 EMBEDDINGS_HELP = """How the numbers of a token's vector are drawn. *Normal*: with mean 0 and standard deviation 1.
 *Uniform*: from 0 to 1, as `torch.rand` draws. Positions are added to it, if there are any."""
 STDS = {"std_q": "Std of W_Q", "std_k": "Std of W_K", "std_v": "Std of W_V"}
 STD_HELP = "The weights are normal with mean 0 and this standard deviation; with 1/√C if the field is empty."
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
-MASKS = {"none": "none", "causal": "causal"}
-MASK_VALUES = {"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10, before scaling"}
 MASK_VALUE_HELP = """−∞ is the same before and after the scaling. A finite number makes a row uniform whose keys are all
 hidden."""
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
-KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder → encoder"}
 
 
 def turn_darkening(keys: int) -> None:
@@ -101,7 +95,7 @@ def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -
         with left:
             _scale()
         with right:
-            state.choice("mask", st.selectbox, "Mask", MASKS, format_func=MASKS.get)
+            state.choice("mask", st.selectbox, "Mask")
     if "projection" in keys:
         state.bound("projection", st.toggle, "Output projection W_O", help="Mixes what the heads found.")
     if "seed" in keys:
@@ -119,9 +113,7 @@ def _more() -> None:
     are hidden, what these hold.
     """
     state.bound("model_width", st.number_input, "Width C", MIN_WIDTH, MAX_MODEL_WIDTH)
-    state.choice(
-        "embedding", st.selectbox, "Token embeddings", EMBEDDINGS, format_func=EMBEDDINGS.get, help=EMBEDDINGS_HELP
-    )
+    state.choice("embedding", st.selectbox, "Token embeddings", help=EMBEDDINGS_HELP)
     if state.get("qkv") == "linear":
         for (name, label), place in zip(STDS.items(), st.columns(len(STDS)), strict=True):
             with place:
@@ -133,7 +125,7 @@ def _more() -> None:
     state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
     if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding")):
         state.choice(
-            "mask_value", st.selectbox, "Hidden cells hold", MASK_VALUES, format_func=MASK_VALUES.get,
+            "mask_value", st.selectbox, "Hidden cells hold",
             help=MASK_VALUE_HELP,
         )  # fmt: skip
 
@@ -146,7 +138,7 @@ def averages_controls() -> None:
 
 def block_controls() -> None:
     """Show the settings of the toy's queries, keys and values."""
-    state.choice("qkv", st.selectbox, "Q, K, V are", QKV, format_func=QKV.get, help=QKV_HELP)
+    state.choice("qkv", st.selectbox, "Q, K, V are", help=QKV_HELP)
     linear = state.get("qkv") == "linear"
     if state.get("qkv") == "identity":
         state.adopt("model_width")
@@ -162,7 +154,7 @@ def token_controls(positions: Mapping[str, str] = POSITIONS) -> None:
     """Show the settings of the toy's tokenizer and positions."""
     left, right = st.columns(2)
     with left:
-        state.choice("tokenizer", st.selectbox, "Tokens", TOKENIZERS, format_func=TOKENIZERS.get)
+        state.choice("tokenizer", st.selectbox, "Tokens")
     with right:
         state.choice("positions", st.selectbox, "Positions", positions, format_func=positions.get)
     if state.get("tokenizer") == "char":
@@ -200,7 +192,7 @@ def layer_controls(source: Source, model: Model, where: str) -> None:
         state.bound("pair", st.text_input, label, max_chars=settings().largest_text)
     settle(of_model(source, model, state.get), ("kind",))
     if len(counts) > 1:
-        state.choice("kind", st.selectbox, "Attention", [k for k in KINDS if k in counts], format_func=KINDS.get)
+        state.choice("kind", st.selectbox, "Attention", [kind for kind in KEYS["kind"].titles if kind in counts])
     st.caption(f"Choose layer and head {where}. They are counted from 0, here and in links.")
 
 

@@ -275,10 +275,17 @@ def _checked(name: str, value: Any, among: Sequence[Any] | None) -> Any:
     return read if among is None or read in among else now
 
 
-def choice(name: str, widget: Any, label: str, options: Iterable[Any], **kwargs: Any) -> Any:
-    """Create a widget with `options`. A value that is not an option is reset by `keep_within`."""
-    options = list(options)
-    keep_within(name, label, options)
+def choice(name: str, widget: Any, label: str, options: Iterable[Any] | None = None, **kwargs: Any) -> Any:
+    """Create a widget with `options`, or with all that the key takes. They have the key's titles, if it has any.
+
+    A value that is not an option is reset by `keep_within`.
+    """
+    titles = KEYS[name].titles
+    options = list(titles if options is None else options)
+    if titles:
+        kwargs.setdefault("format_func", titles.__getitem__)
+    if get(name) is not None:
+        keep_within(name, label, options)
     among = None if kwargs.get("accept_new_options") else options
     return bound(name, widget, label, options, among=among, **kwargs)
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, joined_words
+from attnviz.links.link import KEYS
 from attnviz.settings import settings
 from attnviz.sources import SOURCES, Source
 from attnviz.sources.compared import Choice, choice
 from attnviz.sources.shown import of_model
 from attnviz.sources.trained import TRAINED
-from attnviz.steps import STEPS
 from attnviz.trained.shipped import title
 from attnviz.ui import controls, state
 from attnviz.ui.compare import most_different
@@ -51,7 +51,6 @@ CSS = """
 }
 </style>
 """
-QUANTITIES = {name: step.title for name, step in STEPS.items() if step.is_by_cell}
 MOST_SHOWN = 400
 """The most characters of a text that is shown above the picture."""
 _PAIR, _PRESET = "compare_pair", "compare_preset"
@@ -71,7 +70,7 @@ def texts() -> None:
 def shared() -> DeltaGenerator:
     """Show the settings that both panes share; return the place of one that the picture decides on."""
     state.choice(
-        "quantity", st.segmented_control, "Quantity", QUANTITIES, format_func=QUANTITIES.get, required=True,
+        "quantity", st.segmented_control, "Quantity", required=True,
         width="stretch",
     )  # fmt: skip
     darkening = st.container()
@@ -108,7 +107,7 @@ def choose(pane: Pane) -> Choice:
     kinds = list(model.description.layers)
     with row:
         if source.has_layers and len(kinds) > 1:
-            _select(pane, "kind", kinds, controls.KINDS.__getitem__)
+            _select(pane, "kind", kinds, KEYS["kind"].titles.__getitem__)
             here = _settled(pane, source, model)
         if source.has_layers:
             _select(pane, "layer", here.layers, "layer {}".format)

@@ -30,7 +30,6 @@ from attnviz.ui.heads.more import show_care, show_measures
 from attnviz.ui.sources import RESOURCES, settle
 
 CAUTION = "A weight says where a head looks, not why: see *With care*, below."
-MORE = {"table": "Table of all heads", "measures": "How it is computed", "care": "With care"}
 
 
 def show_heads(here: Shown) -> None:
@@ -67,9 +66,7 @@ def show_heads(here: Shown) -> None:
         show(file, survey)
         return
     _explorer(here, trace, survey)
-    more = state.bound(
-        "more", st.segmented_control, "More", list(MORE), format_func=MORE.get, label_visibility="collapsed"
-    )
+    more = state.choice("more", st.segmented_control, "More", label_visibility="collapsed")
     if more == "table":
         from attnviz.ui.heads.table import show_table  # pandas takes a third of a second to import
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from attnviz.links.link import KEYS
 from attnviz.settings import settings
 from attnviz.tokens import MAX_UPLOAD, BadUploadError, CharVocab, WordPiece
 from attnviz.ui import state
@@ -12,7 +13,6 @@ from attnviz.ui import state
 TITLES = {"char": "Characters", "word": "Words", "bert": "BERT WordPiece"}
 """The titles of the link's `tokenizer` values."""
 
-_CHARSETS = {"shakespeare": "Shakespeare's 65", "text": "the text's own", "file": "from a file"}
 _FILE = "charset_file"
 _UPLOADED = "charset_uploaded"
 """The vocabulary of the uploaded file, or the reason why it was refused."""
@@ -39,8 +39,8 @@ def char_vocab(text: str) -> CharVocab:
 
 def choose_charset() -> None:
     """Show the choice of the character vocabulary, and the upload if it is chosen."""
-    offered = [name for name in _CHARSETS if name != "file" or settings().uploads]
-    choice = state.choice("charset", st.selectbox, "Character vocabulary", offered, format_func=_CHARSETS.__getitem__)
+    offered = [name for name in KEYS["charset"].titles if name != "file" or settings().uploads]
+    choice = state.choice("charset", st.selectbox, "Character vocabulary", offered)
     if choice != "file":
         return
     limit = min(MAX_UPLOAD // 2**20, settings().largest_upload)

@@ -18,18 +18,15 @@ from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import DESCRIBED
 
-ARCHITECTURES = {"encoder": "encoder", "decoder": "decoder", "both": "both"}
 PURPOSES = {
     "encoder": "An encoder alone reads: every token looks at all others, for classification and search (BERT).",
     "decoder": "A decoder alone writes: each token looks back only, to predict the next one (GPT).",
     "both": "Both translate: an encoder reads one text, a decoder writes another and looks at the first (the paper).",
 }
 """What each architecture is for"""
-NORMS = {"post": "post", "pre": "pre"}
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU, by tanh"}
 POSITIONS = {"sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "none": "none"}
 POSITIONS_HELP = """*sin, cos*: the paper's; two dimensions share a frequency. *Of a lab*: each dimension has its own.
 *Learned*: a table, here as it is before training."""
@@ -41,15 +38,7 @@ _DECODER, _HIDDEN = "decoder_blocks", "hidden_width"
 
 def toy_controls() -> None:
     """Show the settings of the toy transformer."""
-    chosen = state.choice(
-        "architecture",
-        st.segmented_control,
-        "Architecture",
-        ARCHITECTURES,
-        format_func=ARCHITECTURES.get,
-        required=True,
-        width="stretch",
-    )
+    chosen = state.choice("architecture", st.segmented_control, "Architecture", required=True, width="stretch")
     st.caption(PURPOSES[chosen])
     has_both = chosen == "both"
     if has_both:
@@ -69,9 +58,9 @@ def toy_controls() -> None:
         _hidden_width()
     left, right = st.columns(2)
     with left:
-        state.choice("norm", st.selectbox, "Norm", NORMS, format_func=NORMS.get, help=NORMS_HELP)
+        state.choice("norm", st.selectbox, "Norm", help=NORMS_HELP)
     with right:
-        state.choice("activation", st.selectbox, "Activation", ACTIVATIONS, format_func=ACTIVATIONS.get)
+        state.choice("activation", st.selectbox, "Activation")
     controls.token_controls(POSITIONS)
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -21,10 +20,8 @@ class Checks:
     page: str
     key: str
     """The link key of the one that is chosen"""
-    titles: Mapping[str, str]
-    """By the name in links, which is also the module's"""
     package: str
-    """Of the modules"""
+    """Of the modules, which have the names of the checks in links"""
 
     def stand_alone(self) -> bool:
         """Whether a check takes the place of the walk: in a lecture and in a lesson, which show one thing at a time."""
@@ -50,5 +47,4 @@ class Checks:
 
     def choose(self) -> None:
         """Show the choice of a check."""
-        names = list(self.titles)
-        state.bound(self.key, st.segmented_control, "Look further", names, format_func=self.titles.get, among=names)
+        state.choice(self.key, st.segmented_control, "Look further")

@@ -22,7 +22,6 @@ from attnviz.ui.plain import plain
 if TYPE_CHECKING:
     from attnviz.measures.survey import Survey
 
-OVER = {"text": "This text", "corpus": "A corpus"}
 NONE = """There are no corpus statistics for this model: `python -m attnviz corpus FILES --model NAME` makes some, and
 the setting ATTNVIZ_CORPORA shows them here."""
 
@@ -70,8 +69,8 @@ def choose(found: Mapping[str, Path]) -> None:
     """Show the choice between this text and a corpus, and of a corpus if there are several."""
     with st.container(horizontal=True, vertical_alignment="center", width="content", key="heads_over"):
         over = state.choice(
-            "over", st.segmented_control, "All heads over", list(OVER), required=True, format_func=OVER.get,
-            label_visibility="collapsed", width="content",
+            "over", st.segmented_control, "All heads over", required=True, label_visibility="collapsed",
+            width="content",
         )  # fmt: skip
         if over == "corpus" and len(found) > 1:
             first, *others = found

@@ -10,6 +10,7 @@ import streamlit as st
 
 from attnviz.corpus.offered import statistics as read
 from attnviz.export.csv_files import table_csv
+from attnviz.links.link import CORPUS_VIEWS
 from attnviz.ui import state
 from attnviz.ui.heads.corpus import panels
 from attnviz.ui.heads.corpus.grid import show_grid
@@ -21,16 +22,6 @@ from attnviz.ui.widgets import notice
 if TYPE_CHECKING:
     from attnviz.measures.survey import Survey
 
-VIEWS = {
-    "measures": "Measures",
-    "distribution": "Distribution",
-    "positions": "Positions",
-    "parts": "Parts",
-    "alike": "Heads like it",
-    "examples": "Strongest",
-    "heads": "All heads",
-}
-"""What is shown beside the grid, by its names in links: each is a function of `panels`"""
 CSS = """
 <style>
 .st-key-corpus_examples [data-testid="stPageLink"] :is(span, div, p) { white-space: normal; line-height: 1.3; }
@@ -73,12 +64,11 @@ def show(file: Path, survey: Survey) -> None:
     with right, st.container(key="corpus_right"):
         st.markdown(f"**Layer {found.layer} · head {found.head}**: {_said(found)}")
         if state.get("lecture"):
-            state.keep_within("corpus_view", "View", list(VIEWS))
+            state.keep_within("corpus_view", "View", list(CORPUS_VIEWS))
         else:
             state.choice(
-                "corpus_view", st.segmented_control, "Of this head", list(VIEWS), required=True,
-                format_func=VIEWS.get, label_visibility="collapsed",
-            )  # fmt: skip
+                "corpus_view", st.segmented_control, "Of this head", required=True, label_visibility="collapsed"
+            )
         name = state.get("corpus_view")
         _offer(getattr(panels, name)(found), f"heads_{file.stem}_corpus_{found.layer}_{found.head}_{name}.csv")
     st.caption(_of_corpus(found))

@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attnviz.ui.walk.checks import Checks
 
-CHECKS = Checks(
-    "step_by_step",
-    "recompute",
-    {"loop": "Scores in a loop", "past": "Rows from their past"},
-    __name__,
-)
+CHECKS = Checks("step_by_step", "recompute", __name__)

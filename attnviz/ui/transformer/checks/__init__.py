@@ -4,21 +4,4 @@ from __future__ import annotations
 
 from attnviz.ui.walk.checks import Checks
 
-CHECKS = Checks(
-    "transformer",
-    "check",
-    {
-        "overview": "Overview",
-        "token": "One token",
-        "norm": "Norm",
-        "positions": "Positions",
-        "change": "Change a word",
-        "padding": "Padding",
-        "dropout": "Dropout",
-        "lens": "Logit lens",
-        "parameters": "Parameters",
-        "cost": "Cost",
-        "mistake": "Mistakes",
-    },
-    __name__,
-)
+CHECKS = Checks("transformer", "check", __name__)
