@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.trace.context import NORMS
+from attnviz.trace.matrices import AXES
 
 if TYPE_CHECKING:
     from attnviz.document.value import Header
@@ -27,26 +27,14 @@ DocumentKind = Literal["walk", "averages", "block"]
 """walk: heads of a layer, step by step; averages: the ways from an average over the past to one such head; block: heads
 of a layer, and the steps around them in a transformer"""
 
+COMPUTED = (
+    "key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "triangle", "masked_zeros",
+    "softmax_weights", "by_data",
+)  # fmt: skip
+"""The matrices that are not in a document: a reader computes them"""
+
 ARRAYS: dict[str, tuple[str, ...]] = {
-    "token_embeddings": ("query", "model"), "positions": ("query", "model"), "embeddings": ("query", "model"),
-    "embeddings_k": ("key", "key_model"),
-    "W_query": ("model", "dim"), "W_key": ("key_model", "dim"), "W_value": ("key_model", "value_dim"),
-    "U_query": ("query", "key"), "U_key": ("key", "key"), "U_value": ("key", "key"),
-    "b_query": ("dim",), "b_key": ("dim",), "b_value": ("value_dim",),
-    "query": ("query", "dim"), "key": ("key", "dim"), "value": ("key", "value_dim"), "mask": ("query", "key"),
-    "concat": ("query", "concat"), "W_output": ("concat", "output"), "b_output": ("output",),
-    "output": ("query", "output"),
-    "by_loop": ("query", "model"), "by_matrix": ("query", "model"), "by_softmax": ("query", "model"),
-    "input_norm": ("query", "model"), "attention_residual": ("query", "model"), "attention_norm": ("query", "model"),
-    "feed_forward_norm": ("query", "model"), "W_1": ("model", "hidden"), "b_1": ("hidden",),
-    "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
-    "W_2": ("hidden", "model"), "b_2": ("model",), "feed_forward_output": ("query", "model"),
-    "feed_forward_residual": ("query", "model"), "block_output": ("query", "model"), "final_norm": ("query", "model"),
-    "W_transform": ("model", "model"), "b_transform": ("model",), "transform_inner": ("query", "model"),
-    "transform_hidden": ("query", "model"), "transform_norm": ("query", "model"),
-    "W_vocabulary": ("model", "vocabulary"), "b_vocabulary": ("vocabulary",), "logits": ("query", "vocabulary"),
-    "logits_and_rest": ("query", "outcome"), "probabilities": ("query", "outcome"),
-    **{f"{letter}_{norm}": ("model",) for norm in NORMS for letter in ("gamma", "beta")},
+    **{name: axes for name, axes in AXES.items() if name not in COMPUTED},
     "thumbnails": ("head", "rows", "columns"), "hidden_thumbnail": ("rows", "columns"),
 }  # fmt: skip
 """The arrays and their axes. Without `embeddings_k`, keys and values are made of `embeddings`: key_model is model."""

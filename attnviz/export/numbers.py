@@ -17,8 +17,9 @@ import numpy.typing as npt
 from torch import Tensor
 
 from attnviz.export.csv_files import protected
-from attnviz.steps import OF_HEAD, PARTS, TOKENS
+from attnviz.steps import OF_HEAD, PARTS
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.matrices import AXES
 from attnviz.trace.walk import Walk
 
 Array = npt.NDArray[np.float32]
@@ -26,12 +27,19 @@ Array = npt.NDArray[np.float32]
 MAX_CSV_CELLS = 2_500_000
 """The most query-by-key numbers in CSV: some 30 MB, written in some seconds. npz has no limit."""
 
-AXES = {
-    name: axes
-    for step in PARTS.values()
-    if step.name != TOKENS.name
-    for name, axes in {**step.weights, **step.matrices}.items()
-}
+_WORDS = {
+    "model": "feature", "key_model": "feature", "output": "feature", "value_dim": "dim", "hidden": "neuron",
+    "concat": "column", "vocabulary": "entry", "outcome": "entry",
+}  # fmt: skip
+
+
+def _axes(name: str) -> tuple[str, str]:
+    """Return what the rows and the columns of a quantity are called; a vector is a row."""
+    *rows, columns = (_WORDS.get(axis, axis) for axis in AXES[name])
+    return rows[0] if rows else "weight" if name.startswith("gamma_") else "bias", columns
+
+
+QUANTITIES = {name: _axes(name) for step in PARTS.values() for name in (*step.weights, *step.matrices)}
 """The rows and columns of each quantity, in the order of computation."""
 
 
@@ -51,7 +59,7 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     Raises:
         IndexError: the layer does not have one of the heads.
     """
-    found: dict[str, Tensor | None] = dict.fromkeys(AXES)
+    found: dict[str, Tensor | None] = dict.fromkeys(QUANTITIES)
     if walk.parts is not None:
         found["token_embeddings"], found["positions"] = walk.parts
     layer, chosen = walk.layer, list(heads)
@@ -112,7 +120,12 @@ def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for file, name, array in _tables(arrays, heads):
             archive.writestr(file, table(array, *(_labels(walk, name, axis, array) for axis in (0, 1))))
-            listed[file] = {"quantity": name, "rows": AXES[name][0], "columns": AXES[name][1], "shape": array.shape}
+            listed[file] = {
+                "quantity": name,
+                "rows": QUANTITIES[name][0],
+                "columns": QUANTITIES[name][1],
+                "shape": array.shape,
+            }
         facts = {**about, "heads": list(heads), "scale": walk.layer.scale, "files": listed}
         archive.writestr("about.json", json.dumps(facts, indent=2))
     return buffer.getvalue()
@@ -150,7 +163,7 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
     token as a formula, a date or a number (OWASP, "CSV injection"). An apostrophe protects a formula character after a
     separator inside a token.
     """
-    kind = AXES[name][axis]
+    kind = QUANTITIES[name][axis]
     tokens = walk.labels.get(kind)
     if tokens is not None:
         return [f"[{i}] {token}" for i, token in enumerate(tokens)]

@@ -136,7 +136,7 @@ def _way(
         code=lambda _: code,
         picture=lambda _: made,
         fact=fact,
-        matrices={panel.name: (panel.rows, panel.cols) for panel in made.panels if panel is not _X_PANEL},
+        matrices=tuple(panel.name for panel in made.panels if panel is not _X_PANEL),
     )
 
 

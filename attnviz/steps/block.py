@@ -142,7 +142,7 @@ def _residual_sum(
         code=lambda walk: f"{name} = {' + '.join(terms(walk))}".replace("embeddings", "x"),
         picture=draw,
         fact=fact,
-        matrices={name: ("query", "feature")},
+        matrices=(name,),
         is_of_head=False,
     )
 
@@ -203,8 +203,8 @@ def _norm_step(name: str, title: str, read: Callable[[Walk], str], notice: str, 
         code=code,
         picture=draw,
         fact=lambda walk: _norm_fact(walk, matrix(walk, read(walk))),
-        weights={f"gamma_{name}": ("weight", "feature"), f"beta_{name}": ("bias", "feature")},
-        matrices={name: ("query", "feature")},
+        weights=(f"gamma_{name}", f"beta_{name}"),
+        matrices=(name,),
         is_of_head=False,
     )
 
@@ -422,8 +422,8 @@ FEED_FORWARD_HIDDEN: Step[Walk] = Step(
     code=_hidden_code,
     picture=_hidden_picture,
     fact=_hidden_fact,
-    weights={"W_1": ("feature", "neuron"), "b_1": ("bias", "neuron")},
-    matrices={"feed_forward_inner": ("query", "neuron"), "feed_forward_hidden": ("query", "neuron")},
+    weights=("W_1", "b_1"),
+    matrices=("feed_forward_inner", "feed_forward_hidden"),
     is_of_head=False,
 )
 
@@ -435,7 +435,7 @@ FEED_FORWARD_OUTPUT: Step[Walk] = Step(
     code=_output_code,
     picture=_output_picture,
     fact=_output_fact,
-    weights={"W_2": ("neuron", "feature"), "b_2": ("bias", "feature")},
-    matrices={"feed_forward_output": ("query", "feature")},
+    weights=("W_2", "b_2"),
+    matrices=("feed_forward_output",),
     is_of_head=False,
 )

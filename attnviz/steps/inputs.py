@@ -11,6 +11,7 @@ from attnviz.steps.formula import X, projection_formula, projection_kind
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
 from attnviz.steps.step import Step, follows_another
 from attnviz.tokens import NO_ID
+from attnviz.trace import matrices
 
 if TYPE_CHECKING:
     from attnviz.tokens import Tokens
@@ -93,12 +94,7 @@ EMBEDDINGS: Step[Walk] = Step(
     notice=_embeddings_notice,
     code=lambda walk: "x = token_embeddings + positions" if walk.parts else "x = embeddings",
     picture=_embeddings_picture,
-    matrices={
-        "token_embeddings": ("query", "feature"),
-        "positions": ("query", "feature"),
-        "embeddings": ("query", "feature"),
-        "embeddings_k": ("key", "feature"),
-    },
+    matrices=("token_embeddings", "positions", "embeddings", "embeddings_k"),
     needs=("embeddings",),
     is_of_head=False,
     later_title="Hidden states",
@@ -203,8 +199,6 @@ def _position_mixing(results: list[PanelSpec], widths: tuple[float, float]) -> P
     return picture(grid, widths, (1, 1, 1, 1), products, "U · X")
 
 
-_QKV_AXES = {"query": ("query", "dim"), "key": ("key", "dim"), "value": ("key", "dim")}
-
 QKV: Step[Walk] = Step(
     name="qkv",
     title="Q, K, V",
@@ -212,11 +206,7 @@ QKV: Step[Walk] = Step(
     notice=lambda walk: _QKV_NOTICE[projection_kind(walk)],
     code=_qkv_code,
     picture=_qkv_picture,
-    weights={
-        **{f"W_{name}": ("feature", "dim") for name in _QKV_AXES},
-        **{f"U_{name}": (axis, "key") for name, (axis, _) in _QKV_AXES.items()},
-        **{f"b_{name}": ("bias", "dim") for name in _QKV_AXES},
-    },
-    matrices=_QKV_AXES,
+    weights=tuple(f"{letter}_{name}" for letter in "WUb" for name in matrices.QKV),
+    matrices=matrices.QKV,
     needs=("embeddings", "projections"),
 )

@@ -39,7 +39,7 @@ HEAD_OUTPUTS: Step[Walk] = Step(
     code=lambda _: "head_outputs = weights @ value",
     picture=_head_outputs_picture,
     advice=faint,
-    matrices={"head_outputs": ("query", "dim")},
+    matrices=("head_outputs",),
     can_be_covered=True,
     can_be_stretched=True,
 )
@@ -82,7 +82,7 @@ CONCAT: Step[Walk] = Step(
     picture=_concat_picture,
     names_head=True,
     fact=_concat_fact,
-    matrices={"concat": ("query", "column")},
+    matrices=("concat",),
     is_of_head=False,
 )
 
@@ -124,8 +124,8 @@ OUTPUT: Step[Walk] = Step(
     notice=_output_notice,
     code=_output_code,
     picture=_output_picture,
-    weights={"W_output": ("column", "feature"), "b_output": ("bias", "feature")},
-    matrices={"output": ("query", "feature")},
+    weights=("W_output", "b_output"),
+    matrices=("output",),
     needs=("output_projection",),
     is_of_head=False,
 )

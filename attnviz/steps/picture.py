@@ -11,35 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from attnviz.formulas import Role
+from attnviz.trace import matrices
 from attnviz.trace.model import Activation
 
 Scale = Literal["signed", "weights"]
 Pace = Literal["even", "columns", "rows"]
 
+_KINDS = {"key_model": "model", "value_dim": "dim", "output": "model", "outcome": "vocabulary", "one": ""}
 AXES: dict[str, tuple[str, str]] = {
-    "token_embeddings": ("query", "model"), "positions": ("query", "model"), "embeddings": ("query", "model"),
-    "embeddings_k": ("key", "model"),
-    "W_query": ("model", "dim"), "W_key": ("model", "dim"), "W_value": ("model", "dim"),
-    "U_query": ("query", "key"), "U_key": ("key", "key"), "U_value": ("key", "key"),
-    "query": ("query", "dim"), "key": ("key", "dim"), "key_t": ("dim", "key"), "value": ("key", "dim"),
-    "scores": ("query", "key"), "scaled": ("query", "key"), "masked": ("query", "key"), "weights": ("query", "key"),
-    "row_sum": ("query", ""), "head_outputs": ("query", "dim"), "concat": ("query", "concat"),
-    "W_output": ("concat", "model"), "output": ("query", "model"),
-    "triangle": ("query", "key"), "masked_zeros": ("query", "key"), "softmax_weights": ("query", "key"),
-    "by_loop": ("query", "model"), "by_matrix": ("query", "model"), "by_softmax": ("query", "model"),
-    "by_data": ("query", "model"),
-    **dict.fromkeys(
-        ("input_norm", "attention_residual", "attention_norm", "feed_forward_norm", "feed_forward_output",
-         "feed_forward_residual", "block_output", "final_norm", "transform_inner", "transform_hidden",
-         "transform_norm"),
-        ("query", "model"),
-    ),
-    "W_1": ("model", "hidden"), "W_2": ("hidden", "model"),
-    "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
-    "W_transform": ("model", "model"), "logits_and_rest": ("query", "vocabulary"),
-    "W_vocabulary": ("model", "vocabulary"), "logits": ("query", "vocabulary"),
-    "probabilities": ("query", "vocabulary"),
-}  # fmt: skip
+    name: (_KINDS.get(axes[0], axes[0]), _KINDS.get(axes[1], axes[1]))
+    for name, axes in matrices.AXES.items()
+    if len(axes) == 2 and name != "mask"
+}
 """The kinds of rows and columns of each matrix that a picture may show"""
 
 SCORE_MATRICES = ("scores", "scaled", "masked")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 """What a step shows: a walk, or the tokens of a text"""
-
-Axes = tuple[str, str]
-"""The kinds of a matrix's rows and columns: query, key, feature, ..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +40,10 @@ class Step(Generic[S]):
     """A sentence about this walk's numbers; empty if there is none"""
     advice: Callable[[S], str] = lambda _: ""
     """What to do if the picture looks empty, because its colours end at 1; empty if it does not"""
-    weights: Mapping[str, Axes] = field(default_factory=dict)
-    """The model's weights that it applies, by name, in order"""
-    matrices: Mapping[str, Axes] = field(default_factory=dict)
-    """The matrices that it computes, by name, in order; none for the tokens"""
+    weights: tuple[str, ...] = ()
+    """The names of the model's weights that it applies, in order: see `attnviz.trace.matrices.AXES`"""
+    matrices: tuple[str, ...] = ()
+    """The names of the matrices that it computes, in order; none for the tokens"""
     needs: tuple[Need, ...] = ()
     """The quantities that it shows besides queries, keys and values"""
     is_of_head: bool = True

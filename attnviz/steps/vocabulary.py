@@ -84,8 +84,8 @@ TRANSFORM_HIDDEN: Step[Walk] = Step(
     code=_transform_code,
     picture=_transform_picture,
     fact=_transform_fact,
-    weights={"W_transform": ("feature", "feature"), "b_transform": ("bias", "feature")},
-    matrices={"transform_inner": ("query", "feature"), "transform_hidden": ("query", "feature")},
+    weights=("W_transform", "b_transform"),
+    matrices=("transform_inner", "transform_hidden"),
     is_of_head=False,
 )
 
@@ -216,8 +216,8 @@ LOGITS: Step[Walk] = Step(
     ),
     picture=_logits_picture,
     fact=_logits_fact,
-    weights={"W_vocabulary": ("feature", "entry"), "b_vocabulary": ("bias", "entry")},
-    matrices={"logits": ("query", "entry")},
+    weights=("W_vocabulary", "b_vocabulary"),
+    matrices=("logits",),
     is_of_head=False,
 )
 
@@ -229,6 +229,6 @@ PROBABILITIES: Step[Walk] = Step(
     code=_probabilities_code,
     picture=_probabilities_picture,
     fact=_probabilities_fact,
-    matrices={"logits_and_rest": ("query", "entry"), "probabilities": ("query", "entry")},
+    matrices=("logits_and_rest", "probabilities"),
     is_of_head=False,
 )

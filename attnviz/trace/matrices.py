@@ -1,4 +1,4 @@
-"""The matrices of a walk by their names."""
+"""The matrices of a walk by their names, and the axes of each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attnviz.trace.context import MATRICES as OF_BLOCK
+from attnviz.trace.context import NORMS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -14,13 +15,44 @@ if TYPE_CHECKING:
     from attnviz.trace.layer import LayerTrace
     from attnviz.trace.walk import Walk
 
+AXES: dict[str, tuple[str, ...]] = {
+    "token_embeddings": ("query", "model"), "positions": ("query", "model"), "embeddings": ("query", "model"),
+    "embeddings_k": ("key", "key_model"),
+    "W_query": ("model", "dim"), "W_key": ("key_model", "dim"), "W_value": ("key_model", "value_dim"),
+    "U_query": ("query", "key"), "U_key": ("key", "key"), "U_value": ("key", "key"),
+    "b_query": ("dim",), "b_key": ("dim",), "b_value": ("value_dim",),
+    "query": ("query", "dim"), "key": ("key", "dim"), "key_t": ("dim", "key"), "value": ("key", "value_dim"),
+    "scores": ("query", "key"), "scaled": ("query", "key"), "mask": ("query", "key"), "masked": ("query", "key"),
+    "weights": ("query", "key"), "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
+    "concat": ("query", "concat"), "W_output": ("concat", "output"), "b_output": ("output",),
+    "output": ("query", "output"),
+    "triangle": ("query", "key"), "masked_zeros": ("query", "key"), "softmax_weights": ("query", "key"),
+    "by_loop": ("query", "model"), "by_matrix": ("query", "model"), "by_softmax": ("query", "model"),
+    "by_data": ("query", "model"),
+    "input_norm": ("query", "model"), "attention_residual": ("query", "model"), "attention_norm": ("query", "model"),
+    "feed_forward_norm": ("query", "model"), "W_1": ("model", "hidden"), "b_1": ("hidden",),
+    "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
+    "W_2": ("hidden", "model"), "b_2": ("model",), "feed_forward_output": ("query", "model"),
+    "feed_forward_residual": ("query", "model"), "block_output": ("query", "model"), "final_norm": ("query", "model"),
+    "W_transform": ("model", "model"), "b_transform": ("model",), "transform_inner": ("query", "model"),
+    "transform_hidden": ("query", "model"), "transform_norm": ("query", "model"),
+    "W_vocabulary": ("model", "vocabulary"), "b_vocabulary": ("vocabulary",), "logits": ("query", "vocabulary"),
+    "logits_and_rest": ("query", "outcome"), "probabilities": ("query", "outcome"),
+    **{f"{letter}_{norm}": ("model",) for norm in NORMS for letter in ("gamma", "beta")},
+}  # fmt: skip
+"""The axes of every matrix and vector by name. Two with the same axis have as many places there.
+
+query, key: tokens. model: C; `key_model` of the input of keys and values, which may be another stack's. dim: D;
+`value_dim` of the values. concat: H·D. output: C of the joined heads. hidden: F. vocabulary: the known entries;
+outcome: the same, and one for all others.
+"""
 QKV = ("query", "key", "value")
 AVERAGES = ("by_loop", "triangle", "by_matrix", "masked_zeros", "softmax_weights", "by_softmax")
 """The matrices of `Walk.averages`"""
 
 
 def matrix(walk: Walk, name: str) -> Tensor:
-    """Return a matrix by its name in `attnviz.steps.picture.AXES`, or a bias, such as `b_query`, which is a vector.
+    """Return a matrix by its name in `AXES`, or a bias, such as `b_query`, which is a vector.
 
     A hidden cell of `masked` and `masked_zeros` is −inf, or what the mask fills in.
 
