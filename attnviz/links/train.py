@@ -21,7 +21,7 @@ from attnviz.links.values import (
 )
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
 from attnviz.toy.transformer.config import MAX_LAYERS
-from attnviz.training.ladder import LADDER
+from attnviz.training.series import SERIES
 from attnviz.training.settings import MOST_STEPS, Decay, Optimiser
 from attnviz.training.text.cut import CUTS
 
@@ -39,7 +39,7 @@ RECORDED = ("recorded", "control")
 
 TRAIN_KEYS: dict[str, Key] = {
     "train_part": Key("task", one_of("task", "text", "generate")),
-    "rung": Key("", one_of(*(rung.name for rung in LADDER))),
+    "rung": Key("", one_of(*(stage.name for stage in SERIES))),
     "text_view": Key("ladder", one_of("ladder", "table", "loss", "data")),
     "train_block": Key(None, whole(1, MOST_BLOCK)),
     "cut": Key("blocks", one_of(*CUTS)),

@@ -24,7 +24,7 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained.shipped import keep
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.ladder import LADDER
+from attnviz.training.series import SERIES
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
@@ -137,7 +137,7 @@ def test_the_web_page_holds_what_the_server_offers_and_not_who_trained() -> None
 
 def test_a_model_of_a_text_is_a_file_that_the_other_pages_show_and_has_no_moving_picture() -> None:
     text = "to be or not to be, that is the question. " * 20
-    plan = next(one for one in LADDER if one.name == "heads").plan(len(set(text)))
+    plan = next(one for one in SERIES if one.name == "heads").plan(len(set(text)))
     jobs, visitor = training_jobs(), "a visitor of the test"
     jobs.start(visitor, replace(plan, training=replace(plan.training, steps=10, batch=4)), text)
     since = time.monotonic()

@@ -10,14 +10,15 @@ from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Snapshot, View
 from attnviz.training.plan import TEXT
 from attnviz.training.plan import task_of as subject_task
+from attnviz.training.series import FIRST_SHOWN
 from attnviz.training.tasks.task import Task
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.plans import fitting_plan, sample_of, task_of
 from attnviz.ui.train.runs import jobs_of, runs_of
 from attnviz.ui.train.text.chosen import chosen_facts
-from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, rung_of
-from attnviz.ui.train.text.rungs import recorded_of
+from attnviz.ui.train.text.plans import STAGES, stage_of
+from attnviz.ui.train.text.stages import recorded_of
 from attnviz.ui.trained.visitor import visitor
 
 
@@ -90,13 +91,13 @@ def chosen() -> Chosen | None:
 
 
 def _of_text() -> Chosen | None:
-    name, text, rung = visitor(), chosen_facts().text, state.get("rung")
+    name, text, stage = visitor(), chosen_facts().text, state.get("rung")
     jobs = [job for job in jobs_of(name) if job.plan.subject == TEXT and job.text == text and job.view.snapshots]
-    jobs = [job for job in jobs if (at := rung_of(job.plan)) and rung in ("", at.name)]
+    jobs = [job for job in jobs if (at := stage_of(job.plan)) and stage in ("", at.name)]
     if jobs:
         job = jobs[-1]
         return Chosen(name, TEXT, job.number, _step(job.view), _sample(job), state.get("watch"))
-    recording = recorded_of(RUNGS[rung or FIRST_SHOWN], chosen_facts(), state.get)
+    recording = recorded_of(STAGES[stage or FIRST_SHOWN], chosen_facts(), state.get)
     if recording is None:
         return None
     step = _step(recording.view)

@@ -15,7 +15,7 @@ from attnviz.ui import state
 from attnviz.ui.train.plans import fitting_plan, task_of
 from attnviz.ui.train.runs import Run, runs_of
 from attnviz.ui.train.text.chosen import chosen_facts
-from attnviz.ui.train.text.rungs import rows_of
+from attnviz.ui.train.text.stages import rows_of
 from attnviz.ui.trained.visitor import visitor
 
 COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy")
@@ -34,7 +34,7 @@ def shown_losses() -> list[Losses]:
     """Return the losses of all trainings that the view shows."""
     name = visitor()
     if state.get("train_part") == TEXT:
-        named = [(row.rung.title.removeprefix("+ "), row.view) for row in rows_of(name, chosen_facts(), state.get)]
+        named = [(row.stage.title.removeprefix("+ "), row.view) for row in rows_of(name, chosen_facts(), state.get)]
     else:
         runs = runs_of(name, fitting_plan(state.get)[0], task_of(state.get), state.get("run"))
         named = [(_title(run), run.view) for run in runs]

@@ -160,13 +160,14 @@ def _show_numbers() -> None:
 
 def _show_ids() -> None:
     """Offer the training part of the text as JSON lines of ids, and say how long a data set it is."""
+    from attnviz.training.series import FIRST_SHOWN
     from attnviz.training.text.cut import id_lines, length_of
     from attnviz.ui.train.text.chosen import chosen_facts
     from attnviz.ui.train.text.cuts import cut_of
-    from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, plan_of
+    from attnviz.ui.train.text.plans import STAGES, plan_of
 
     facts = chosen_facts()
-    plan = plan_of(RUNGS[state.get("rung") or FIRST_SHOWN], len(facts.labels), state.get)
+    plan = plan_of(STAGES[state.get("rung") or FIRST_SHOWN], len(facts.labels), state.get)
     train, most = facts.text[: facts.train], plan.block_size
 
     def lines() -> Iterator[str]:

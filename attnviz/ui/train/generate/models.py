@@ -19,8 +19,8 @@ from attnviz.toy.language.config import ModelConfig
 from attnviz.trained import load
 from attnviz.trained.shipped import is_kept, title
 from attnviz.training.jobs.job import Job
-from attnviz.training.ladder import LADDER
 from attnviz.training.plan import TEXT
+from attnviz.training.series import SERIES
 from attnviz.training.text.subject import TRAIN_PART
 from attnviz.ui.train.runs import module_at
 
@@ -152,5 +152,5 @@ def _name(job: Job) -> str:
 
 def _title(job: Job) -> str:
     shape = job.plan.token_model
-    rung = next((one.title for one in LADDER if one.config(shape.vocabulary) == shape), "Text model")
-    return f"{rung.removeprefix('+ ')}, training {job.number}"
+    stage = next((one.title for one in SERIES if one.config(shape.vocabulary) == shape), "Text model")
+    return f"{stage.removeprefix('+ ')}, training {job.number}"

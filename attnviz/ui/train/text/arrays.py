@@ -1,4 +1,4 @@
-"""What a model of the ladder does at a snapshot, as the browser requests it: heads, a sample of text, a loss.
+"""What a model of the series does at a snapshot, as the browser requests it: heads, a sample of text, a loss.
 
 Shapes: S snapshots, L layers, H heads, T characters that are read, V different ones, K of them in the table, B blocks.
 """

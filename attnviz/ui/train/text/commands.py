@@ -1,4 +1,4 @@
-"""What the browser asks to be done on the ladder: train a rung or all of them, one step, stop, continue."""
+"""What the browser asks to be done on the model series: train a stage or all of them, one step, stop, continue."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import streamlit as st
 
 from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.job import Job
-from attnviz.training.ladder import LADDER, Rung
 from attnviz.training.plan import TEXT, Plan
+from attnviz.training.series import SERIES, Stage
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.facts import fits
-from attnviz.ui.train.text.plans import RUNGS, plan_of, rung_of
+from attnviz.ui.train.text.plans import STAGES, plan_of, stage_of
 from attnviz.ui.trained.visitor import is_training, take_visitor, visitor
 
 VALUES = ("rung", "text_view", "cut", "watch", "snapshot", "q", "k", "predict")
@@ -54,32 +54,32 @@ def has_cut_changed() -> bool:
 def do(command: str) -> None:
     """Obey a command of the browser; ignore one that there is not."""
     jobs, name = training_jobs(), visitor()
-    verb, _, rung = command.partition(":")
+    verb, _, stage = command.partition(":")
     job = jobs.job(name)
     is_text = job is not None and job.plan.subject == TEXT
     if command == "all":
         state.put("rung", "")
-        _start([plan_of(one, len(chosen_facts().labels), state.get) for one in LADDER])
-    elif verb == "train" and rung in RUNGS:
-        state.put("rung", rung)
-        _start([plan_of(RUNGS[rung], len(chosen_facts().labels), state.get)])
+        _start([plan_of(one, len(chosen_facts().labels), state.get) for one in SERIES])
+    elif verb == "train" and stage in STAGES:
+        state.put("rung", stage)
+        _start([plan_of(STAGES[stage], len(chosen_facts().labels), state.get)])
     elif command == "stop" and is_text:
         jobs.stop(name)
     elif command == "continue" and is_text:
         jobs.go_on(name)
-    elif verb == "step" and rung in RUNGS and not is_training():
-        _one_step(job if is_text else None, RUNGS[rung])
+    elif verb == "step" and stage in STAGES and not is_training():
+        _one_step(job if is_text else None, STAGES[stage])
     elif command.startswith("open "):
         commands.ask_to_open(command)
 
 
-def _one_step(job: Job | None, rung: Rung) -> None:
-    """Make one step of a rung's training, if it is the visitor's latest and was stopped; else begin a new one."""
-    if job is not None and job.view.can_continue and job.text == chosen_facts().text and rung_of(job.plan) == rung:
+def _one_step(job: Job | None, stage: Stage) -> None:
+    """Make one step of a stage's training, if it is the visitor's latest and was stopped; else begin a new one."""
+    if job is not None and job.view.can_continue and job.text == chosen_facts().text and stage_of(job.plan) == stage:
         training_jobs().one_step(job.visitor)
         return
-    state.put("rung", rung.name)
-    _start([plan_of(rung, len(chosen_facts().labels), state.get)], paused=True)
+    state.put("rung", stage.name)
+    _start([plan_of(stage, len(chosen_facts().labels), state.get)], paused=True)
 
 
 def _start(plans: list[Plan], *, paused: bool = False) -> None:

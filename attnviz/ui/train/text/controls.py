@@ -1,4 +1,4 @@
-"""The sidebar of "Text": the text that is trained on, and the settings of all rungs."""
+"""The sidebar of "Text": the text that is trained on, and the settings of all stages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from attnviz.links.train import MAX_SAMPLE, MOST_BLOCK
+from attnviz.training.series import FIRST_SHOWN
 from attnviz.training.settings import TrainingSettings
 from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
@@ -15,7 +16,7 @@ from attnviz.ui.train.controls import BATCHES, RATES
 from attnviz.ui.train.plans import CUTS, DECAYS, OPTIMISERS
 from attnviz.ui.train.schedule import schedule
 from attnviz.ui.train.text.chosen import part_of_text, part_refused, text_choice
-from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, plan_of
+from attnviz.ui.train.text.plans import STAGES, plan_of
 
 STEPS = (100, 200, 500, 1000, 2000, 5000, 10_000)
 BLOCKS = (4, 8, 16, 32, 64, MOST_BLOCK)
@@ -24,7 +25,7 @@ WEIGHT_DECAYS = (0.01, 0.03, 0.1, 0.3)
 DROPOUTS = (0.1, 0.2, 0.3, 0.5)
 CUT_HELP = "Blocks go over line ends; the others stay within a line. “The text as data” shows the first ones."
 USUAL = TrainingSettings()
-"""What the rungs leave as it is: all but steps, batch and learning rate"""
+"""What the stages leave as it is: all but steps, batch and learning rate"""
 
 
 def text_controls() -> None:
@@ -63,7 +64,7 @@ def _more() -> None:
         _pick("decay", "Decay of the rate", _others(DECAYS, USUAL.decay), DECAYS[USUAL.decay], DECAYS)
         _pick("train_dropout", "Dropout", DROPOUTS, "0")
         state.choice("cut", st.selectbox, "Sequences to train on", CUTS, format_func=CUTS.get, help=CUT_HELP)
-    st.caption(schedule(plan_of(RUNGS[state.get("rung") or FIRST_SHOWN], 2, state.get).training))
+    st.caption(schedule(plan_of(STAGES[state.get("rung") or FIRST_SHOWN], 2, state.get).training))
     st.caption(
         "Dropout and weight decay are for attention and feed-forward: the bigram and the GRU have none. Muon trains "
         "their matrices; AdamW trains all else."

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from attnviz.tokens import label_of
 from attnviz.toy.language.model import BigramModel, count_pairs
-from attnviz.training.ladder import LADDER
+from attnviz.training.series import SERIES
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut
 from attnviz.training.text.documents import check_lines
@@ -87,7 +87,7 @@ def facts_of(text: str) -> Facts:
             f"This text has {different:,} different characters; models of characters are trained here on at most "
             f"{MOST_CHARACTERS:,}."
         )
-    block = min(getattr(rung.config(1), "block_size", BLOCK) for rung in LADDER)
+    block = min(getattr(stage.config(1), "block_size", BLOCK) for stage in SERIES)
     subject = Text(text, block)
     vocabulary = len(subject.labels)
     counts = count_pairs(subject.train, vocabulary)

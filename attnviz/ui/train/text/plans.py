@@ -1,4 +1,4 @@
-"""What is to be trained on a text, as the view says it: a rung of the ladder with the view's settings."""
+"""What is to be trained on a text, as the view says it: a stage of the model series with the view's settings."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig
-from attnviz.training.ladder import LADDER, Rung
 from attnviz.training.plan import Plan
+from attnviz.training.series import SERIES, Stage
 from attnviz.training.text.cut import MOST, Cut
 from attnviz.ui.train.plans import OF_TRAINING
 
 Get = Callable[[str], Any]
-RUNGS: dict[str, Rung] = {rung.name: rung for rung in LADDER}
-FIRST_SHOWN = "head"
-"""The rung that is shown until one is chosen or trained: the first with attention, as `Ladder.row` in the browser"""
+STAGES: dict[str, Stage] = {stage.name: stage for stage in SERIES}
 
 
-def plan_of(rung: Rung, vocabulary: int, get: Get) -> Plan:
-    """Return the training of a rung on a text with so many different characters."""
-    plan = rung.plan(vocabulary)
+def plan_of(stage: Stage, vocabulary: int, get: Get) -> Plan:
+    """Return the training of a stage on a text with so many different characters."""
+    plan = stage.plan(vocabulary)
     block, dropout = get("train_block"), get("train_dropout")
     cut: Cut = get("cut") or "blocks"
     if block is None and cut != "blocks":
@@ -32,17 +30,17 @@ def plan_of(rung: Rung, vocabulary: int, get: Get) -> Plan:
     return Plan(plan.subject, model, replace(plan.training, seed=get("seed"), **given), cut)
 
 
-def is_usual(rung: Rung, plan: Plan) -> bool:
-    """Whether a rung's expected losses hold for a plan: it differs in its seed and its steps at most."""
-    usual = rung.plan(plan.token_model.vocabulary)
+def is_usual(stage: Stage, plan: Plan) -> bool:
+    """Whether a stage's expected losses hold for a plan: it differs in its seed and its steps at most."""
+    usual = stage.plan(plan.token_model.vocabulary)
     training = replace(plan.training, seed=usual.training.seed, steps=usual.training.steps)
     return (plan.model, plan.cut, training) == (usual.model, usual.cut, usual.training)
 
 
-def rung_of(plan: Plan) -> Rung | None:
-    """Return the rung whose model a plan has, with whatever block size and dropout; None if there is none."""
+def stage_of(plan: Plan) -> Stage | None:
+    """Return the stage whose model a plan has, with whatever block size and dropout; None if there is none."""
     model = _with_dropout(_with_block(plan.token_model, 1), 0.0)
-    return next((rung for rung in LADDER if _with_block(rung.plan(model.vocabulary).token_model, 1) == model), None)
+    return next((stage for stage in SERIES if _with_block(stage.plan(model.vocabulary).token_model, 1) == model), None)
 
 
 def _with_block(model: ModelConfig, block: int) -> ModelConfig:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.training.jobs.limits import parameters_of
-from attnviz.ui.train.text.plans import RUNGS
+from attnviz.ui.train.text.plans import STAGES
 
 A_CORE = 25e9
-"""Operations a second that one processor core reached in training the GPT of the ladder: some 40 steps of 0.64 · 10⁹"""
+"""Operations a second that one processor core reached in training the GPT here: some 40 steps of 0.64 · 10⁹"""
 GPT_3 = 175e9, 300e9
 """Parameters and tokens of a large model's training (Brown et al. 2020)"""
 TEXT = """
@@ -29,7 +29,7 @@ position after another, whatever the hardware. For models as small as these, a p
 
 def show_processors(vocabulary: int) -> None:
     """Show the text, folded."""
-    plan = RUNGS["gpt"].plan(vocabulary)
+    plan = STAGES["gpt"].plan(vocabulary)
     parameters, tokens = parameters_of(plan.model, 2**40), plan.training.batch * plan.block_size
     large = 6 * GPT_3[0] * GPT_3[1]
     with st.expander("Why GPUs"):

@@ -1,4 +1,4 @@
-"""The main part of "Text": the component with the ladder, and what a loss on the text is."""
+"""The main part of "Text": the component with the model series, and what a loss on the text is."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.components.training import ladder
+from attnviz.components.training import model_series
 from attnviz.runtime.training import keep, training_jobs
 from attnviz.tokens import CharVocab
-from attnviz.training.ladder import LADDER
+from attnviz.training.series import SERIES
 from attnviz.ui import shell, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
@@ -24,12 +24,12 @@ from attnviz.ui.train.text.cuts import cut_of
 from attnviz.ui.train.text.facts import Facts
 from attnviz.ui.train.text.plans import plan_of
 from attnviz.ui.train.text.processors import show_processors
-from attnviz.ui.train.text.rungs import curves_of, rows_of, told
+from attnviz.ui.train.text.stages import curves_of, rows_of, told
 from attnviz.ui.trained.visitor import visitor
 
 
 def show_text() -> None:
-    """Show the rungs, trained on the chosen text as far as they are."""
+    """Show the stages, trained on the chosen text as far as they are."""
     open_if_asked()
     if has_cut_changed() and state.in_fragment():
         st.rerun()  # the sidebar shows the cut too
@@ -50,14 +50,14 @@ def show_text() -> None:
     }
     arrays = {f"{n}.{part}": array for n, row in enumerate(rows) for part, array in curves_of(row).items()}
     with st.container(key="training"):
-        ladder(header, arrays, key="ladder_view", on_update=take)
+        model_series(header, arrays, key="ladder_view", on_update=take)
     if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
         show_processors(len(facts.labels))
 
 
 def _cut(facts: Facts) -> Mapping[str, Any] | None:
     """Return how the text will be cut, where that is shown."""
-    return cut_of(facts, plan_of(LADDER[0], len(facts.labels), state.get)) if state.get("text_view") == "data" else None
+    return cut_of(facts, plan_of(SERIES[0], len(facts.labels), state.get)) if state.get("text_view") == "data" else None
 
 
 def _read(facts: Facts, most: int) -> Reading:

@@ -1,4 +1,4 @@
-"""The rungs of the ladder as the page shows them: their models, their trainings and what to expect of them."""
+"""The stages of the model series as the page shows them: their models, their trainings and what to expect of them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from torch import nn
 from attnviz.runtime.arrays import NotOfferedError
 from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.config import ModelConfig, TokenConfig
-from attnviz.trained.recorded import Recording, of_rung
+from attnviz.trained.recorded import Recording, of_stage
 from attnviz.trained.snapshots import why_not_shown
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.limits import parameters_of
 from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import model_of, thinned
-from attnviz.training.ladder import LADDER, Rung
 from attnviz.training.plan import TEXT, Plan, build
+from attnviz.training.series import SERIES, Stage
 from attnviz.ui.train.arrays import Reading
 from attnviz.ui.train.runs import MOST_CODES, difference, diverging, module_at, queued, thinned_loss
 from attnviz.ui.train.text.arrays import Asked, offer_model
 from attnviz.ui.train.text.cuts import drawn_of
 from attnviz.ui.train.text.facts import Facts
-from attnviz.ui.train.text.plans import Get, is_usual, plan_of, rung_of
+from attnviz.ui.train.text.plans import Get, is_usual, plan_of, stage_of
 
 SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
 """The steps at which a model writes a text; and after the last one"""
@@ -47,9 +47,9 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A rung with its newest training on the text that is chosen, or its model before one."""
+    """A stage with its newest training on the text that is chosen, or its model before one."""
 
-    rung: Rung
+    stage: Stage
     plan: Plan
     number: int
     """Of its job; 0 before the training, and of one that was recorded"""
@@ -77,15 +77,15 @@ class Row:
 
 
 def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
-    """Return all rungs in the order in which they are climbed."""
+    """Return all stages of the series, in its order."""
     jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.text == facts.text]
-    of_rung: dict[str, list[Job]] = {rung.name: [] for rung in LADDER}
+    of_stage: dict[str, list[Job]] = {stage.name: [] for stage in SERIES}
     for job in jobs:
-        rung = rung_of(job.plan)
-        if rung is not None:
-            of_rung[rung.name].append(job)
-    then = {rung.name for plan in _following(visitor, jobs) if (rung := rung_of(plan)) is not None}
-    return [_row(rung, of_rung[rung.name], facts, get, then) for rung in LADDER]
+        stage = stage_of(job.plan)
+        if stage is not None:
+            of_stage[stage.name].append(job)
+    then = {stage.name for plan in _following(visitor, jobs) if (stage := stage_of(plan)) is not None}
+    return [_row(stage, of_stage[stage.name], facts, get, then) for stage in SERIES]
 
 
 def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
@@ -95,15 +95,15 @@ def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
     return latest.then if latest is not None and goes_on else ()
 
 
-def _row(rung: Rung, jobs: list[Job], facts: Facts, get: Get, then: set[str]) -> Row:
+def _row(stage: Stage, jobs: list[Job], facts: Facts, get: Get, then: set[str]) -> Row:
     if jobs:
         job, *before = jobs
-        earlier = _earlier(job.plan, before, recording_of(rung, facts))
-        return Row(rung, job.plan, job.number, job.view, rung.name in then, None, earlier)
-    if (recording := recorded_of(rung, facts, get)) is not None:
-        return Row(rung, recording.plan, 0, recording.view, rung.name in then, recording)
-    plan = plan_of(rung, len(facts.labels), get)
-    return Row(rung, plan, 0, View("stopped", plan.training.steps), rung.name in then)
+        earlier = _earlier(job.plan, before, recording_of(stage, facts))
+        return Row(stage, job.plan, job.number, job.view, stage.name in then, None, earlier)
+    if (recording := recorded_of(stage, facts, get)) is not None:
+        return Row(stage, recording.plan, 0, recording.view, stage.name in then, recording)
+    plan = plan_of(stage, len(facts.labels), get)
+    return Row(stage, plan, 0, View("stopped", plan.training.steps), stage.name in then)
 
 
 def _earlier(plan: Plan, jobs: list[Job], recording: Recording | None) -> tuple[Earlier, ...]:
@@ -113,34 +113,34 @@ def _earlier(plan: Plan, jobs: list[Job], recording: Recording | None) -> tuple[
     return tuple(one for one in [*own, *shipped] if one.view.evaluations)[:OVERLAID]
 
 
-def recording_of(rung: Rung, facts: Facts) -> Recording | None:
-    """Return the training of a rung that ships, if it is on this text."""
-    return of_rung(rung.name) if facts.is_built_in else None
+def recording_of(stage: Stage, facts: Facts) -> Recording | None:
+    """Return the training of a stage that ships, if it is on this text."""
+    return of_stage(stage.name) if facts.is_built_in else None
 
 
-def recorded_of(rung: Rung, facts: Facts, get: Get) -> Recording | None:
-    """Return the training of a rung that ships, if it is on this text and with the view's settings."""
-    recording = recording_of(rung, facts)
-    fits = recording is not None and recording.plan == plan_of(rung, len(facts.labels), get)
+def recorded_of(stage: Stage, facts: Facts, get: Get) -> Recording | None:
+    """Return the training of a stage that ships, if it is on this text and with the view's settings."""
+    recording = recording_of(stage, facts)
+    fits = recording is not None and recording.plan == plan_of(stage, len(facts.labels), get)
     return recording if fits else None
 
 
 def told(row: Row, facts: Facts, visitor: str, reading: Reading, get: Get) -> dict[str, Any]:
-    """Return what the browser is told of a rung: `LadderRung` in frontend/types/ladder.d.ts."""
-    following = plan_of(row.rung, len(facts.labels), get)
-    rung, view, plan = row.rung, row.view, row.plan
-    expected = rung.expected if facts.is_built_in and is_usual(rung, plan) else {}
+    """Return what the browser is told of a stage: `LadderRung` in frontend/types/ladder.d.ts."""
+    following = plan_of(row.stage, len(facts.labels), get)
+    stage, view, plan = row.stage, row.view, row.plan
+    expected = stage.expected if facts.is_built_in and is_usual(stage, plan) else {}
     steps = _kept(row, reading)
     return {
-        "name": rung.name, "title": rung.title, "adds": rung.adds, "reported": rung.reported,
+        "name": stage.name, "title": stage.title, "adds": stage.adds, "reported": stage.reported,
         "parameters": _parameters(plan.model), "expected": [list(one) for one in expected.items()],
         "block": plan.block_size, "cut": plan.cut, "rate": plan.training.learning_rate, "batch": plan.training.batch,
         "next": {"block": following.block_size, "batch": following.training.batch, "seed": following.training.seed},
         "drawn": drawn_of(facts, following) if get("text_view") == "data" else [],
         "will_follow": row.will_follow, "earlier": [one.title for one in row.earlier],
-        "changed": difference(plan, [rung.plan(plan.token_model.vocabulary)]),
+        "changed": difference(plan, [stage.plan(plan.token_model.vocabulary)]),
         "run": {
-            "id": "recorded" if row.recording else str(row.number), "title": rung.title, "is_control": False,
+            "id": "recorded" if row.recording else str(row.number), "title": stage.title, "is_control": False,
             "digest": _offer(row, facts, visitor, reading),
             "state": row.status, "message": row.message, "can_continue": view.can_continue,
             "step": view.step, "steps": view.steps, "speed": view.speed or None, "left": view.seconds_left,
@@ -199,7 +199,7 @@ def _parameters(config: ModelConfig) -> int:
 
 
 def curves_of(row: Row) -> Mapping[str, NDArray[np.float32]]:
-    """Return a rung's curves: `loss` at `loss_steps`, and `held_out` at `evaluated`; "0.held_out" of the one before."""
+    """Return a stage's curves: `loss` at `loss_steps`, and `held_out` at `evaluated`; "0.held_out" of one before."""
     steps, loss = thinned_loss(row.view.losses)
     earlier = [(f"{n}.", one.view) for n, one in enumerate(row.earlier)]
     return {"loss_steps": steps, "loss": loss} | {
