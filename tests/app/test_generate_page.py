@@ -23,10 +23,9 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.plan import TEXT, Plan
 from attnviz.training.series import SERIES
 from attnviz.training.settings import TrainingSettings
-from attnviz.ui.train.generate.exports import file_of, script_of
-from attnviz.ui.train.generate.exports import text_of as whole_text
-from attnviz.ui.train.generate.models import text_model_of, text_models
-from attnviz.ui.train.generate.offers import Asked
+from attnviz.ui.train.generate_exports import file_of, script_of
+from attnviz.ui.train.generate_exports import text_of as whole_text
+from attnviz.ui.train.generated import Asked, text_model_of, text_models
 from tests.app.pages import messages, open_page, payload, payloads, send_update
 from tests.app.training import generated
 

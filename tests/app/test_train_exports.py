@@ -28,13 +28,10 @@ from attnviz.training.series import SERIES
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
-from attnviz.ui.train.chosen import Chosen
-from attnviz.ui.train.files.losses import Losses, losses_csv
-from attnviz.ui.train.files.moving import frames_of, moving_picture
-from attnviz.ui.train.files.tabs import EXPORTS, GENERATED, NOTHING
-from attnviz.ui.train.files.web import training_file
-from attnviz.ui.train.finished import model_file, script_of
-from attnviz.ui.train.generate.exports import NOTHING as NO_TEXT
+from attnviz.ui.train.chosen import Chosen, model_file, script_of
+from attnviz.ui.train.exports import Losses, frames_of, losses_csv, moving_picture, training_file
+from attnviz.ui.train.generate_exports import NOTHING as NO_TEXT
+from attnviz.ui.train.tabs import EXPORTS, GENERATED, NOTHING
 from tests.app.pages import open_page
 from tests.app.test_train_page import FAST, newest, told
 from tests.app.test_train_page import trained as train

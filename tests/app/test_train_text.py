@@ -25,7 +25,7 @@ from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut, settings_of
 from attnviz.training.text.documents import Documents
 from attnviz.training.text.subject import Text
-from attnviz.ui.train.text.arrays import logits_of
+from attnviz.ui.train.arrays import logits_of
 from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
 
 PATIENCE = 60

@@ -15,8 +15,8 @@ from attnviz.training.plan import build
 from attnviz.training.series import BLOCK, SERIES
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text, validation_loss
-from attnviz.ui.train.text.facts import built_in_facts
-from attnviz.ui.train.text.plans import plan_of
+from attnviz.ui.train.facts import built_in_facts
+from attnviz.ui.train.plans import stage_plan_of
 from tests.browser.settle import in_the_end, settled
 
 STEPS = 30
@@ -27,7 +27,7 @@ VIEW = {"steps": STEPS, "train_dropout": 0.1, "decay": "cosine", "seed": 0}
 def loss_here(number: int) -> float:
     """Train a stage in this process, and return its loss over the whole validation part."""
     text = Text(built_in(), BLOCK)
-    plan = plan_of(SERIES[number], len(text.labels), VIEW.get)
+    plan = stage_plan_of(SERIES[number], len(text.labels), VIEW.get)
     trainer = Trainer(build(plan.model, plan.training.seed), text.batch, plan.training)
     for _ in range(STEPS):
         trainer.advance()
