@@ -38,6 +38,14 @@ BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (8, 16, 32, 48, 64, 96, MAX_WIDTH)
 OF_A_SUBJECT = ("sample", "run", "watch", "snapshot", "q", "k")
 """The keys of what is chosen for one task or part of the page, and does not fit another"""
+STEPS = (100, 200, 500, 1000, 2000, 5000, 10_000)
+BLOCKS = (4, 8, 16, 32, 64, MOST_BLOCK)
+WARM_UPS = (0, 50, 100, 200, 500)
+WEIGHT_DECAYS = (0.01, 0.03, 0.1, 0.3)
+DROPOUTS = (0.1, 0.2, 0.3, 0.5)
+CUT_HELP = "Blocks go over line ends; the others stay within a line. “The text as data” shows the first ones."
+USUAL = TrainingSettings()
+"""What the stages leave as it is: all but steps, batch and learning rate"""
 
 
 def train_controls() -> None:
@@ -135,16 +143,6 @@ def _take(key: str, task: str) -> None:
         state.put(key, None)
     elif isinstance(value, int | float | str):
         state.take({key: value if isinstance(value, str) else f"{value:g}"}, [key])
-
-
-STEPS = (100, 200, 500, 1000, 2000, 5000, 10_000)
-BLOCKS = (4, 8, 16, 32, 64, MOST_BLOCK)
-WARM_UPS = (0, 50, 100, 200, 500)
-WEIGHT_DECAYS = (0.01, 0.03, 0.1, 0.3)
-DROPOUTS = (0.1, 0.2, 0.3, 0.5)
-CUT_HELP = "Blocks go over line ends; the others stay within a line. “The text as data” shows the first ones."
-USUAL = TrainingSettings()
-"""What the stages leave as it is: all but steps, batch and learning rate"""
 
 
 def text_controls() -> None:

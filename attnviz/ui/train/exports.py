@@ -44,6 +44,13 @@ from attnviz.ui.train.runs import (
 from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained.visitor import visitor
 
+COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy")
+BYTES = 1_500_000
+"""Of the weights of all snapshots in a page, which is then within 3 MB, in base64 and with all else"""
+ABLATIONS = 8
+"""The snapshots of a training at which the page knows the accuracy without each head"""
+HOW = "Its attention at each snapshot of the training: press play, drag the slider, or use the arrow keys."
+
 
 def frames_of(of: Chosen) -> int:
     """Return how many frames the picture has; 0 if there is no head, or no text for it."""
@@ -96,9 +103,6 @@ def _caption(view: View, step: int) -> str:
     return f"after {counted(step, 'step')}{right}"
 
 
-COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy")
-
-
 class Losses(NamedTuple):
     """What is known of a training, without its weights: it may be kept long."""
 
@@ -142,13 +146,6 @@ def _digits(number: float) -> float:
 def _losses_title(run: Run) -> str:
     what = "recorded training" if run.recording else f"training {run.number}"
     return f"{what}, control" if run.is_control else what
-
-
-BYTES = 1_500_000
-"""Of the weights of all snapshots in a page, which is then within 3 MB, in base64 and with all else"""
-ABLATIONS = 8
-"""The snapshots of a training at which the page knows the accuracy without each head"""
-HOW = "Its attention at each snapshot of the training: press play, drag the slider, or use the arrow keys."
 
 
 def title_of_page(of: Chosen) -> str:

@@ -35,6 +35,10 @@ MOST_SHOWN = 96
 FIRST_IDS = 50
 BLOCKS, BLOCK = 4, 8
 """The blocks in which a loss is written out, and the most characters of each"""
+LINES_SHOWN, BLOCKS_DRAWN = 4, 3
+"""Sequences that are shown: the first ones of a text that is cut line by line, or of the first batch of blocks"""
+_KEPT = "train_text_cut"
+"""The last cut of the session, which is looked at again and again while a training goes on"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,12 +140,6 @@ def _blocks(validation: Tensor) -> tuple[tuple[int, ...], ...]:
     length = min(BLOCK, len(validation) - 1)
     starts = np.linspace(0, len(validation) - length - 1, BLOCKS).astype(int).tolist()
     return tuple(tuple(validation[start : start + length + 1].tolist()) for start in starts)
-
-
-LINES_SHOWN, BLOCKS_DRAWN = 4, 3
-"""Sequences that are shown: the first ones of a text that is cut line by line, or of the first batch of blocks"""
-_KEPT = "train_text_cut"
-"""The last cut of the session, which is looked at again and again while a training goes on"""
 
 
 def cut_of(facts: Facts, plan: Plan) -> Mapping[str, Any]:

@@ -42,6 +42,29 @@ TEMPERATURE_HELP = """Each logit is divided by T before the softmax. Below 1 lik
 above 1 all come closer together. 0 is greedy: always the likeliest."""
 HALVES_HELP = "The model gets the first half of the text below and goes on. The true second half stands beside it."
 CACHE_HELP = "Keys and values of earlier characters are kept, not computed again. The text is the same."
+VALUES = ("drawn", "watch", "panel", "seed")
+"""The link keys of what a user chooses in the component"""
+ASSISTANT = """
+A language model continues a text. It does not answer a question unless an answer is a likely continuation. Four stages
+make an assistant of it; the model and the loop that generates text stay the same.
+
+1. **Pre-training.** The model learns to predict the next token in a very large amount of text. *This is how
+   the part Text trains its models, and how the character GPT here was trained*: 1.6 million parameters and one
+   million characters, where large models have billions of parameters and read trillions of tokens.
+2. **Supervised fine-tuning.** Training goes on, with the same loss, on conversations that people have written: a
+   request and a good answer. The model learns to answer in this form.
+3. **Preferences and a reward model.** The model writes several answers to one request, people say which is better, and
+   a second model learns from that to give an answer a number, its reward
+   ([Ouyang et al. 2022](https://arxiv.org/abs/2203.02155), InstructGPT).
+4. **Reinforcement learning from human feedback (RLHF).** The model generates answers, as it does on this page, and its
+   weights are changed so that the reward rises, by PPO in that paper. A penalty keeps its probabilities close to those
+   of the model after stage 2. *Direct preference optimisation*
+   ([Rafailov et al. 2023](https://arxiv.org/abs/2305.18290), DPO) needs neither a reward model nor generated answers:
+   its loss raises the probability of the better answer against that of the worse one, from the same comparisons.
+
+**What is here:** stage 1, and generation, which all stages share. **What is not:** stages 2 to 4. They need
+conversations and comparisons that people have made, and a model large enough to benefit from them.
+"""
 
 
 def generate_controls() -> None:
@@ -104,10 +127,6 @@ def _forget_snapshot() -> None:
         state.put(name, KEYS[name].default)
 
 
-VALUES = ("drawn", "watch", "panel", "seed")
-"""The link keys of what a user chooses in the component"""
-
-
 def show_generate() -> None:
     """Show the text that the view's model generates."""
     keep(visitor())
@@ -162,29 +181,6 @@ def _header(asked: Asked, truth: Sequence[int] | None) -> dict[str, Any]:
 def take(sent: Mapping[str, object]) -> None:
     """Apply what the browser has sent. Anything may come."""
     commands.take_chosen(sent, VALUES)
-
-
-ASSISTANT = """
-A language model continues a text. It does not answer a question unless an answer is a likely continuation. Four stages
-make an assistant of it; the model and the loop that generates text stay the same.
-
-1. **Pre-training.** The model learns to predict the next token in a very large amount of text. *This is how
-   the part Text trains its models, and how the character GPT here was trained*: 1.6 million parameters and one
-   million characters, where large models have billions of parameters and read trillions of tokens.
-2. **Supervised fine-tuning.** Training goes on, with the same loss, on conversations that people have written: a
-   request and a good answer. The model learns to answer in this form.
-3. **Preferences and a reward model.** The model writes several answers to one request, people say which is better, and
-   a second model learns from that to give an answer a number, its reward
-   ([Ouyang et al. 2022](https://arxiv.org/abs/2203.02155), InstructGPT).
-4. **Reinforcement learning from human feedback (RLHF).** The model generates answers, as it does on this page, and its
-   weights are changed so that the reward rises, by PPO in that paper. A penalty keeps its probabilities close to those
-   of the model after stage 2. *Direct preference optimisation*
-   ([Rafailov et al. 2023](https://arxiv.org/abs/2305.18290), DPO) needs neither a reward model nor generated answers:
-   its loss raises the probability of the better answer against that of the worse one, from the same comparisons.
-
-**What is here:** stage 1, and generation, which all stages share. **What is not:** stages 2 to 4. They need
-conversations and comparisons that people have made, and a model large enough to benefit from them.
-"""
 
 
 def show_assistant() -> None:

@@ -52,6 +52,15 @@ TENTHS = 10
 _texts: LRUCache[int, tuple[tuple[str, ...], str, str]] = LRUCache(256)
 """What is needed of each training's text, by the number of its job: the text itself may be large"""
 _lock = threading.Lock()
+MOST_CODES = 4 * 2**20
+"""The most weights of attention of one text, 2 bytes each"""
+MOST_WORK = 10**11
+"""The most multiplications of one text, some seconds; as many as its parameters for each token that is computed"""
+AGAIN, CACHE, HALF = "again", "cache", "half"
+"""The names of the parts: the same with the next seed; with the cache if it is off, or without; and what the model says
+of each character of the true text, after those before it"""
+Given = tuple[list[int], list[int] | None]
+"""The ids that a model begins with and, of half a text, those of the true other half"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +175,6 @@ def _title(job: Job) -> str:
     return f"{stage.removeprefix('+ ')}, training {job.number}"
 
 
-MOST_CODES = 4 * 2**20
-"""The most weights of attention of one text, 2 bytes each"""
-MOST_WORK = 10**11
-"""The most multiplications of one text, some seconds; as many as its parameters for each token that is computed"""
-AGAIN, CACHE, HALF = "again", "cache", "half"
-"""The names of the parts: the same with the next seed; with the cache if it is off, or without; and what the model says
-of each character of the true text, after those before it"""
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A text that is to be generated."""
@@ -251,10 +251,6 @@ def read_truth(asked: Asked) -> dict[str, NDArray[np.float32]]:
 
 def _floats(values: Sequence[float]) -> NDArray[np.float32]:
     return np.array(values, np.float32)
-
-
-Given = tuple[list[int], list[int] | None]
-"""The ids that a model begins with and, of half a text, those of the true other half"""
 
 
 def chosen_model() -> TextModel:

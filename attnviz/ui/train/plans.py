@@ -39,6 +39,7 @@ CUTS = {
     "plain": "a plain cut of lines",
 }
 """What a user may choose of settings that are no numbers, with titles"""
+STAGES: dict[str, Stage] = {stage.name: stage for stage in SERIES}
 
 
 def task_of(get: Get) -> Task:
@@ -112,9 +113,6 @@ def schedule(settings: TrainingSettings) -> str:
     rises = f"rises over {counted(settings.warm_up, 'step')} and then " if settings.warm_up else ""
     then = "stays" if settings.decay == "none" else f"falls along a cosine to {settings.last_rate:g} of its value"
     return f"The learning rate {rises}{then}: {rates}."
-
-
-STAGES: dict[str, Stage] = {stage.name: stage for stage in SERIES}
 
 
 def stage_plan_of(stage: Stage, vocabulary: int, get: Get) -> Plan:

@@ -35,6 +35,24 @@ from attnviz.ui.waiting import has_changed
 
 EVERY = 0.4
 """Seconds between two looks at a training that goes on"""
+A_CORE = 25e9
+"""Operations a second that one processor core reached in training the GPT here: some 40 steps of 0.64 · 10⁹"""
+GPT_3 = 175e9, 300e9
+"""Parameters and tokens of a large model's training (Brown et al. 2020)"""
+PROCESSORS = """
+Nearly all of a training's arithmetic is in products of matrices: about 6 operations for each parameter and token, 2 in
+the forward pass and 4 in the backward pass ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)).
+
+- **The GPT here:** 6 · {parameters:,} parameters · {tokens:,} tokens = {step:.2f} · 10⁹ operations a step. One core
+  of a processor made some 40 such steps a second, 25 · 10⁹ operations.
+- **GPT-3** ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)): 6 · 175 · 10⁹ parameters · 300 · 10⁹ tokens =
+  {large:.2g} operations. That core would need {years:,.0f} years.
+
+The numbers of a matrix product do not depend on each other, so they can be computed at once. A GPU has thousands of
+units that multiply and add, and memory fast enough to feed them. A transformer suits it: in training, all positions of
+all sequences of a batch go through a layer together. A recurrent network, such as the GRU here, has to read one
+position after another, whatever the hardware. For models as small as these, a processor is enough.
+"""
 
 
 def _begin() -> str:
@@ -135,26 +153,6 @@ def _read_text(facts: Facts, most: int) -> Reading:
         return reading
     st.info("The models know none of these characters. Type something that stands in the text.")
     return reading_of_tokens("text", CharVocab(facts.labels).tokenize(facts.text[:most]))
-
-
-A_CORE = 25e9
-"""Operations a second that one processor core reached in training the GPT here: some 40 steps of 0.64 · 10⁹"""
-GPT_3 = 175e9, 300e9
-"""Parameters and tokens of a large model's training (Brown et al. 2020)"""
-PROCESSORS = """
-Nearly all of a training's arithmetic is in products of matrices: about 6 operations for each parameter and token, 2 in
-the forward pass and 4 in the backward pass ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)).
-
-- **The GPT here:** 6 · {parameters:,} parameters · {tokens:,} tokens = {step:.2f} · 10⁹ operations a step. One core
-  of a processor made some 40 such steps a second, 25 · 10⁹ operations.
-- **GPT-3** ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)): 6 · 175 · 10⁹ parameters · 300 · 10⁹ tokens =
-  {large:.2g} operations. That core would need {years:,.0f} years.
-
-The numbers of a matrix product do not depend on each other, so they can be computed at once. A GPU has thousands of
-units that multiply and add, and memory fast enough to feed them. A transformer suits it: in training, all positions of
-all sequences of a batch go through a layer together. A recurrent network, such as the GRU here, has to read one
-position after another, whatever the hardware. For models as small as these, a processor is enough.
-"""
 
 
 def show_processors(vocabulary: int) -> None:
