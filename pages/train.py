@@ -4,14 +4,13 @@ import streamlit as st
 
 from attnviz.runtime.lock import page_lock
 from attnviz.ui import shell, state
-from attnviz.ui.train.files.tabs import EXPORTS
+from attnviz.ui.train.tabs import EXPORTS
 from attnviz.ui.waiting import starting
 
 shell.begin("train", exports=EXPORTS)
 with starting("train"):
     from attnviz.ui.train import commands
-    from attnviz.ui.train.parts import choose_part
-    from attnviz.ui.train.view import EVERY, check_live
+    from attnviz.ui.train.view import EVERY, check_live, choose_part
 with st.sidebar:
     part = choose_part()
     part.controls()

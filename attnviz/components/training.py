@@ -34,18 +34,18 @@ def training(
     mount("training", given, arrays, key=key, on_updates_change=update_handler(key, on_update))
 
 
-def ladder(
+def model_series(
     header: Mapping[str, Any],
     arrays: Mapping[str, npt.NDArray[np.float32]],
     *,
     key: str,
     on_update: Callable[[Mapping[str, object]], None],
 ) -> None:
-    """Mount the component of models that learn a text, rung by rung.
+    """Mount the component of models that learn a text, stage by stage.
 
     Args:
         header: `text`, `rungs` and `values`, as `LadderHeader` in frontend/types/ladder.d.ts says.
-        arrays: of each rung, by its number n: `n.loss_steps` and `n.loss`, `n.evaluated` and `n.held_out`.
+        arrays: of each stage, by its number n: `n.loss_steps` and `n.loss`, `n.evaluated` and `n.held_out`.
         key: the Streamlit key.
         on_update: as in `training`.
     """

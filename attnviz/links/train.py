@@ -7,7 +7,7 @@ from typing import get_args
 from attnviz.links.values import Key, Name, Number, Switch, Text, Whole, one_of
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
 from attnviz.toy.transformer.config import MAX_LAYERS
-from attnviz.training.ladder import LADDER
+from attnviz.training.series import SERIES
 from attnviz.training.settings import MOST_STEPS, Decay, Optimiser
 from attnviz.training.text.cut import CUTS
 
@@ -35,7 +35,7 @@ TRAIN_KEYS: dict[str, Key] = {
     ),
     "rung": Key(
         "",
-        one_of(*(rung.name for rung in LADDER)),
+        one_of(*(stage.name for stage in SERIES)),
         "the rung of the ladder that is looked at; without it the one that was trained last",
     ),
     "text_view": Key(

@@ -20,13 +20,12 @@ from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.shipped import FOLDER, keep
 from attnviz.training.generation import Sampling
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.ladder import LADDER
 from attnviz.training.plan import TEXT, Plan
+from attnviz.training.series import SERIES
 from attnviz.training.settings import TrainingSettings
-from attnviz.ui.train.generate.exports import file_of, script_of
-from attnviz.ui.train.generate.exports import text_of as whole_text
-from attnviz.ui.train.generate.models import text_model_of, text_models
-from attnviz.ui.train.generate.offers import Asked
+from attnviz.ui.train.generate_exports import file_of, script_of
+from attnviz.ui.train.generate_exports import text_of as whole_text
+from attnviz.ui.train.generated import Asked, text_model_of, text_models
 from tests.app.pages import messages, open_page, payload, payloads, send_update
 from tests.app.training import generated
 
@@ -215,12 +214,12 @@ def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:
     assert told(at)["model"]["title"] == "the character GPT"
 
 
-@pytest.mark.parametrize("rung", ["bigram", "gru"])
-def test_a_model_without_attention_generates_and_says_what_it_lacks(rung: str) -> None:
+@pytest.mark.parametrize("stage", ["bigram", "gru"])
+def test_a_model_without_attention_generates_and_says_what_it_lacks(stage: str) -> None:
     at = opened()
     visitor = at.session_state["train_visitor"]
     text = "=one two three. " * 20
-    plan = next(one for one in LADDER if one.name == rung).plan(len(set(text)))
+    plan = next(one for one in SERIES if one.name == stage).plan(len(set(text)))
     try:
         job = training_jobs().start(visitor, replace(plan, training=replace(plan.training, steps=2, batch=2)), text)
         since = time.monotonic()

@@ -24,17 +24,14 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained.shipped import keep
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.ladder import LADDER
+from attnviz.training.series import SERIES
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
-from attnviz.ui.train.chosen import Chosen
-from attnviz.ui.train.files.losses import Losses, losses_csv
-from attnviz.ui.train.files.moving import frames_of, moving_picture
-from attnviz.ui.train.files.tabs import EXPORTS, GENERATED, NOTHING
-from attnviz.ui.train.files.web import training_file
-from attnviz.ui.train.finished import model_file, script_of
-from attnviz.ui.train.generate.exports import NOTHING as NO_TEXT
+from attnviz.ui.train.chosen import Chosen, model_file, script_of
+from attnviz.ui.train.exports import Losses, frames_of, losses_csv, moving_picture, training_file
+from attnviz.ui.train.generate_exports import NOTHING as NO_TEXT
+from attnviz.ui.train.tabs import EXPORTS, GENERATED, NOTHING
 from tests.app.pages import open_page
 from tests.app.test_train_page import FAST, newest, told
 from tests.app.test_train_page import trained as train
@@ -137,7 +134,7 @@ def test_the_web_page_holds_what_the_server_offers_and_not_who_trained() -> None
 
 def test_a_model_of_a_text_is_a_file_that_the_other_pages_show_and_has_no_moving_picture() -> None:
     text = "to be or not to be, that is the question. " * 20
-    plan = next(one for one in LADDER if one.name == "heads").plan(len(set(text)))
+    plan = next(one for one in SERIES if one.name == "heads").plan(len(set(text)))
     jobs, visitor = training_jobs(), "a visitor of the test"
     jobs.start(visitor, replace(plan, training=replace(plan.training, steps=10, batch=4)), text)
     since = time.monotonic()

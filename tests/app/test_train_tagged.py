@@ -21,10 +21,8 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.plan import TAGGED
 from attnviz.training.tagged.files import UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
-from attnviz.ui.train.chosen import Chosen
-from attnviz.ui.train.files.moving import frames_of
-from attnviz.ui.train.files.web import training_file
-from attnviz.ui.train.finished import model_file, script_of
+from attnviz.ui.train.chosen import Chosen, model_file, script_of
+from attnviz.ui.train.exports import frames_of, training_file
 from tests.app.pages import boxes, go_to_page, open_page, payload
 from tests.app.test_train_page import FAST, command, newest, send_values, told, until
 from tests.app.test_train_page import trained as train

@@ -1,4 +1,4 @@
-"""The part "Text" of Train without a browser: rungs are trained, and a text that can't be trained on is refused."""
+"""The part "Text" of Train without a browser: stages are trained, and a text that can't be trained on is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut, settings_of
 from attnviz.training.text.documents import Documents
 from attnviz.training.text.subject import Text
-from attnviz.ui.train.text.arrays import logits_of
+from attnviz.ui.train.arrays import logits_of
 from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
 
 PATIENCE = 60
@@ -48,7 +48,7 @@ def told(at: AppTest) -> dict[str, Any]:
     return payload(at, "ladder")[0]
 
 
-def rung(at: AppTest, name: str) -> dict[str, Any]:
+def stage(at: AppTest, name: str) -> dict[str, Any]:
     (found,) = [one for one in told(at)["rungs"] if one["name"] == name]
     return found
 
@@ -79,34 +79,34 @@ def upload(at: AppTest, data: bytes) -> AppTest:
     return at
 
 
-def test_one_rung_and_then_the_whole_ladder_is_trained() -> None:
+def test_one_stage_and_then_the_whole_series_is_trained() -> None:
     at = opened()
     assert [one["run"]["state"] for one in told(at)["rungs"]] == ["new"] * 8
     command(at, "train:head")
-    until(at, lambda: rung(at, "head")["run"]["state"] == "done")
+    until(at, lambda: stage(at, "head")["run"]["state"] == "done")
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
     blocks = told(at)["text"]["blocks"]
     expected = logits_of(model_of(job.plan.model, job.view.snapshots[-1].weights), blocks)
-    digest = rung(at, "head")["run"]["digest"]
+    digest = stage(at, "head")["run"]["digest"]
     assert part(digest, "l.5")["loss"] == pytest.approx(expected["loss"])
     assert part(digest, "s.0.5")["weights.decoder"].shape == (2, 1, 8, 8)
     command(at, "all")
     until(at, lambda: all(one["run"]["state"] == "done" for one in told(at)["rungs"]))
     held = payload(at, "ladder")[1]
     assert all(np.isfinite(held[f"{n}.held_out"][-1]) for n in range(8))
-    assert rung(at, "gpt")["samples"] == [0, 5]
-    table = part(rung(at, "bigram")["run"]["digest"], "b.5")["probabilities"]
+    assert stage(at, "gpt")["samples"] == [0, 5]
+    table = part(stage(at, "bigram")["run"]["digest"], "b.5")["probabilities"]
     np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-5)
 
 
-def test_a_rung_opens_on_another_page_with_its_own_weights_and_on_generate() -> None:
+def test_a_stage_opens_on_another_page_with_its_own_weights_and_on_generate() -> None:
     at = opened(sample="Anna")
     for name in ("gru", "head"):
         command(at, f"train:{name}")
-        until(at, lambda name=name: rung(at, name)["run"]["state"] == "done")
-    assert "no attention" in rung(at, "gru")["run"]["cannot_open"]
-    assert rung(at, "head")["run"]["cannot_open"] == ""
+        until(at, lambda name=name: stage(at, name)["run"]["state"] == "done")
+    assert "no attention" in stage(at, "gru")["run"]["cannot_open"]
+    assert stage(at, "head")["run"]["cannot_open"] == ""
     visitor = told(at)["values"]["visitor"]
     job = training_jobs().job(visitor)
     assert job is not None
@@ -125,11 +125,11 @@ def test_a_rung_opens_on_another_page_with_its_own_weights_and_on_generate() -> 
     assert "".join(header["model"]["characters"][one] for one in header["prompt"]) == "Anna"
 
 
-def test_recorded_trainings_are_shown_until_a_rung_is_trained_or_set_otherwise() -> None:
+def test_recorded_trainings_are_shown_until_a_stage_is_trained_or_set_otherwise() -> None:
     at = open_page("train", train_part="text", rung="head")
     assert [one["run"]["state"] for one in told(at)["rungs"]] == ["recorded"] * 8
     recording = recorded.load("ladder-head")
-    run = rung(at, "head")["run"]
+    run = stage(at, "head")["run"]
     assert run["snapshots"] == [one.step for one in recording.view.snapshots]
     assert payload(at, "ladder")[1]["1.held_out"][-1] == pytest.approx(recording.card.loss)
     expected = logits_of(
@@ -139,8 +139,8 @@ def test_recorded_trainings_are_shown_until_a_rung_is_trained_or_set_otherwise()
     with pytest.raises(NotOfferedError):
         part(run["digest"], "l.1")
     command(at, "train:head")
-    assert rung(at, "head")["run"]["state"] in ("queued", "running")
-    assert rung(at, "gpt")["run"]["state"] == "recorded"
+    assert stage(at, "head")["run"]["state"] in ("queued", "running")
+    assert stage(at, "gpt")["run"]["state"] == "recorded"
     command(at, "stop")
     other = open_page("train", train_part="text", seed="1")
     assert [one["run"]["state"] for one in told(other)["rungs"]] == ["new"] * 8
@@ -149,15 +149,15 @@ def test_recorded_trainings_are_shown_until_a_rung_is_trained_or_set_otherwise()
 def test_a_second_training_is_drawn_over_the_first_and_one_that_diverges_is_said_to() -> None:
     at = open_page("train", train_part="text", steps="60", optimiser="sgd", rate="10", train_dropout="0.1")
     command(at, "train:head")
-    until(at, lambda: rung(at, "head")["run"]["state"] == "done")
+    until(at, lambda: stage(at, "head")["run"]["state"] == "done")
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
     assert (job.plan.training.optimiser, job.plan.training.learning_rate) == ("sgd", 10)
     assert getattr(job.plan.model, "dropout", None) == 0.1
-    run, first = rung(at, "head")["run"], payload(at, "ladder")[1]["1.held_out"]
+    run, first = stage(at, "head")["run"], payload(at, "ladder")[1]["1.held_out"]
     assert f"diverges: its loss was {job.view.losses[0]:.2f} at first" in run["message"]
-    assert rung(at, "head")["earlier"] == ["recorded"]
-    assert rung(at, "head")["changed"] == "learning rate 10, steps 60, SGD"
+    assert stage(at, "head")["earlier"] == ["recorded"]
+    assert stage(at, "head")["changed"] == "learning rate 10, steps 60, SGD"
     np.testing.assert_allclose(
         payload(at, "ladder")[1]["1.0.held_out"],
         [one.loss for one in recorded.load("ladder-head").view.evaluations],
@@ -165,10 +165,10 @@ def test_a_second_training_is_drawn_over_the_first_and_one_that_diverges_is_said
     )
     at.selectbox(key="rate").set_value(None).run()
     command(at, "train:head")
-    until(at, lambda: rung(at, "head")["run"]["state"] == "done")
-    assert rung(at, "head")["run"]["message"] == ""
-    assert rung(at, "head")["run"]["speed"]
-    assert rung(at, "head")["earlier"] == ["learning rate 10", "recorded"]
+    until(at, lambda: stage(at, "head")["run"]["state"] == "done")
+    assert stage(at, "head")["run"]["message"] == ""
+    assert stage(at, "head")["run"]["speed"]
+    assert stage(at, "head")["earlier"] == ["learning rate 10", "recorded"]
     np.testing.assert_array_equal(payload(at, "ladder")[1]["1.0.held_out"], first)
 
 
@@ -176,15 +176,15 @@ def test_one_step_after_another_and_slow_motion() -> None:
     at = opened()
     for step in (1, 2):
         command(at, "step:head")
-        until(at, lambda step=step: rung(at, "head")["run"]["step"] == step)
-        until(at, lambda: rung(at, "head")["run"]["state"] == "stopped")
+        until(at, lambda step=step: stage(at, "head")["run"]["step"] == step)
+        until(at, lambda: stage(at, "head")["run"]["state"] == "stopped")
     values = {"slow": 100, "command": [next(_numbers), "train:gpt"]}
     send_update(at, "ladder", {"number": next(_numbers), "values": values})
     assert told(at)["values"]["slow"] == 100
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
     assert job.speed_limit == 10
-    until(at, lambda: rung(at, "gpt")["run"]["state"] == "done")
+    until(at, lambda: stage(at, "gpt")["run"]["state"] == "done")
 
 
 def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:
@@ -193,13 +193,13 @@ def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:
     assert told(at)["text"]["size"] == len(text)
     assert "mine" not in str(at.query_params)
     assert "Ein" not in str(at.query_params)
-    assert rung(at, "gpt")["expected"] == []
+    assert stage(at, "gpt")["expected"] == []
     command(at, "train:bigram")
-    until(at, lambda: rung(at, "bigram")["run"]["state"] == "done")
+    until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
     at.segmented_control(key="train_text_from").set_value("built_in").run()
-    assert rung(at, "bigram")["run"]["state"] == "new", "another text has trainings of its own"
+    assert stage(at, "bigram")["run"]["state"] == "new", "another text has trainings of its own"
     at.segmented_control(key="train_text_from").set_value("upload").run()
-    assert rung(at, "bigram")["run"]["state"] == "done"
+    assert stage(at, "bigram")["run"]["state"] == "done"
     go_to_page(at, "train", {"train_part": "task"})
     assert not at.exception
 
@@ -228,9 +228,9 @@ def test_a_text_shorter_than_a_block_trains_what_it_can_and_says_so() -> None:
     at = upload(opened(), b"abcdefghij" * 12)
     command(at, "train:gpt")
     assert "blocks of 32" in messages(at)
-    assert rung(at, "gpt")["run"]["state"] == "new"
+    assert stage(at, "gpt")["run"]["state"] == "new"
     command(at, "train:bigram")
-    until(at, lambda: rung(at, "bigram")["run"]["state"] == "done")
+    until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
 
 
 @pytest.mark.parametrize("cut", ["chunks", "plain"])
@@ -248,8 +248,8 @@ def test_a_text_is_cut_line_by_line_shown_and_trained_on(cut: Cut) -> None:
     assert (shown["sequences"], shown["lengths"]) == (len(expected), [min(map(len, expected)), max(map(len, expected))])
     assert shown["dropped"] == len(train) - sum(map(len, expected)) + shown["repeated"]
     command(at, "train:bigram")
-    until(at, lambda: rung(at, "bigram")["run"]["state"] == "done")
-    assert rung(at, "bigram")["changed"].startswith("chunks of lines" if cut == "chunks" else "a plain cut of lines")
+    until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
+    assert stage(at, "bigram")["changed"].startswith("chunks of lines" if cut == "chunks" else "a plain cut of lines")
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
     subject = Documents(built_in(), 40, cut)
@@ -263,7 +263,7 @@ def test_blocks_are_drawn_as_the_training_draws_them_and_the_cut_can_be_chosen_i
     assert told(at)["text"]["cut"] == {"name": "blocks", "lines": None}
     subject = Text(built_in(), 32)
     batch = subject.batch(16, torch.Generator().manual_seed(4))
-    assert [one["ids"][:-1] for one in rung(at, "gpt")["drawn"]] == batch.ids[:3].tolist()
+    assert [one["ids"][:-1] for one in stage(at, "gpt")["drawn"]] == batch.ids[:3].tolist()
     send_update(at, "ladder", {"number": next(_numbers), "values": {"cut": "chunks"}})
     assert told(at)["text"]["cut"]["name"] == "chunks"
     assert at.query_params["cut"] == "chunks"
@@ -282,7 +282,7 @@ def test_a_part_of_a_text_is_trained_on() -> None:
     assert (at.query_params["text_from"], at.query_params["text_to"]) == (str(first), str(second))
     assert told(at)["text"]["size"] == second - first
     command(at, "train:bigram")
-    until(at, lambda: rung(at, "bigram")["run"]["state"] == "done")
+    until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
     assert job.text == book[first:second]
@@ -312,7 +312,7 @@ def test_a_text_whose_lines_are_too_short_to_be_cut_is_refused_when_it_is_traine
     assert told(at)["text"]["cut"]["lines"]["sequences"] == 0
     command(at, "train:gpt")
     assert "has none that is long enough" in messages(at)
-    assert rung(at, "gpt")["run"]["state"] == "new"
+    assert stage(at, "gpt")["run"]["state"] == "new"
 
 
 def test_what_is_no_command_is_ignored() -> None:

@@ -1,4 +1,4 @@
-"""The part "Text" of Train in Chromium: rungs are trained, their losses and the table of pairs are read."""
+"""The part "Text" of Train in Chromium: stages are trained, their losses and the table of pairs are read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from string import ascii_letters
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.training.ladder import BLOCK, LADDER
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import build
+from attnviz.training.series import BLOCK, SERIES
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text, validation_loss
-from attnviz.ui.train.text.facts import built_in_facts
-from attnviz.ui.train.text.plans import plan_of
+from attnviz.ui.train.facts import built_in_facts
+from attnviz.ui.train.plans import stage_plan_of
 from tests.browser.settle import in_the_end, settled
 
 STEPS = 30
@@ -25,9 +25,9 @@ VIEW = {"steps": STEPS, "train_dropout": 0.1, "decay": "cosine", "seed": 0}
 
 
 def loss_here(number: int) -> float:
-    """Train a rung in this process, and return its loss over the whole validation part."""
+    """Train a stage in this process, and return its loss over the whole validation part."""
     text = Text(built_in(), BLOCK)
-    plan = plan_of(LADDER[number], len(text.labels), VIEW.get)
+    plan = stage_plan_of(SERIES[number], len(text.labels), VIEW.get)
     trainer = Trainer(build(plan.model, plan.training.seed), text.batch, plan.training)
     for _ in range(STEPS):
         trainer.advance()
@@ -35,14 +35,14 @@ def loss_here(number: int) -> float:
 
 
 def trained(page: Page, name: str) -> float:
-    """Train a rung with its button, and return the loss that its row says."""
+    """Train a stage with its button, and return the loss that its row says."""
     row = page.locator(f'tr[data-rung="{name}"]')
     row.locator(".train").click()
     expect(row).to_have_attribute("data-state", "done", timeout=2 * MINUTE)
     return float(row.locator("td").nth(4).get_attribute("data-value") or "nan")
 
 
-def test_two_rungs_are_trained_and_the_table_and_a_loss_are_read(page: Page, app_url: str) -> None:
+def test_two_stages_are_trained_and_the_table_and_a_loss_are_read(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/train?train_part=text&steps={STEPS}&train_dropout=0.1&decay=cosine")
     page.locator(".ladder tr[data-rung]").first.wait_for(timeout=MINUTE)
     settled(page)

@@ -102,7 +102,7 @@ def test_the_notebook_example_of_the_readme_runs() -> None:
 
 def test_the_page_on_training_names_what_there_is_and_its_examples_run() -> None:
     from attnviz import trained
-    from attnviz.training.ladder import LADDER
+    from attnviz.training.series import SERIES
     from attnviz.training.tasks import TASKS
 
     page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
@@ -110,9 +110,9 @@ def test_the_page_on_training_names_what_there_is_and_its_examples_run() -> None
     tasks_part, _, _ = rest.partition("## A text")
     for part, known in ((shipped_part, trained.names()), (tasks_part, TASKS)):
         assert sorted(re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)) == sorted(known)
-    for rung in LADDER:
-        reported = "–" if rung.reported is None else f"{rung.reported:.2f}"
-        assert f"| {rung.title} | {reported} | {rung.expected[2000]:.2f} |" in page
+    for stage in SERIES:
+        reported = "–" if stage.reported is None else f"{stage.reported:.2f}"
+        assert f"| {stage.title} | {reported} | {stage.expected[2000]:.2f} |" in page
     names: dict[str, object] = {}
     for example in re.findall(r"```python\n(.+?)```", page, re.DOTALL):
         exec(example, names)

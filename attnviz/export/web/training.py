@@ -17,11 +17,12 @@ from attnviz.trained.heads import head_of
 from attnviz.trained.recorded import Recording
 from attnviz.training.evaluation import weights_of
 from attnviz.training.jobs.weights import model_of
+from attnviz.training.series import FIRST_SHOWN
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch
 from attnviz.training.text.subject import Text
 
-FIRST_RUNG, BLOCK = "head", 8
+BLOCK = 8
 
 
 def of_training(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
@@ -57,8 +58,8 @@ def _of_task(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
 
 
 def _of_text(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
-    """Return the heads of a rung's first layer at the beginning of the built-in corpus; None without attention."""
-    recording, tokens = recorded.of_rung(view["rung"] or FIRST_RUNG), _beginning()
+    """Return the heads of a stage's first layer at the beginning of the built-in corpus; None without attention."""
+    recording, tokens = recorded.of_stage(view["rung"] or FIRST_SHOWN), _beginning()
     model = None if recording is None else model_of(recording.plan.model, recording.view.snapshots[-1].weights)
     if not isinstance(model, TokenModel):
         return None, tokens

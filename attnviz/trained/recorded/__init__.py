@@ -5,6 +5,6 @@ without waiting.
 """
 
 from attnviz.trained.recorded.recording import Recording
-from attnviz.trained.recorded.shipped import load, names, of_rung, of_task
+from attnviz.trained.recorded.shipped import load, names, of_stage, of_task
 
-__all__ = ["Recording", "load", "names", "of_rung", "of_task"]
+__all__ = ["Recording", "load", "names", "of_stage", "of_task"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attnviz.training.ladder import LADDER
 from attnviz.training.plan import Plan
+from attnviz.training.series import SERIES
 
-CONTROL, RUNG = "-control", "ladder-"
-"""How the names of a task's control end, and how those of the ladder's rungs begin"""
+CONTROL, STAGE = "-control", "ladder-"
+"""How the names of a task's control end, and how those of the stages of the model series begin"""
 SNAPSHOTS: Mapping[str, int] = MappingProxyType({
     "induction": 40, "induction-control": 12, "reverse": 24, "sort": 14, "numbers": 12, "tagging": 18, "modular": 8,
     "ladder-bigram": 8, "ladder-head": 6, "ladder-heads": 6, "ladder-feed_forward": 5, "ladder-residual": 3,
@@ -28,12 +28,12 @@ def plan_of(name: str) -> tuple[Plan, str | None]:
     """
     if name not in NAMES:
         raise ValueError(f"there is no recording {name!r}: {', '.join(NAMES)}")
-    if name.startswith(RUNG):
+    if name.startswith(STAGE):
         from attnviz.training.text.corpus import built_in
 
         text = built_in()
-        rung = next(one for one in LADDER if f"{RUNG}{one.name}" == name)
-        return rung.plan(len(set(text))), text
+        stage = next(one for one in SERIES if f"{STAGE}{one.name}" == name)
+        return stage.plan(len(set(text))), text
     from attnviz.training.tasks import TASKS
 
     task = TASKS[name.removesuffix(CONTROL)]

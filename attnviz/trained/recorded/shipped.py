@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 
 from attnviz.pretrained.names import ModelError, shown
 from attnviz.trained.recorded.file import read
-from attnviz.trained.recorded.recipes import CONTROL, NAMES, RUNG
+from attnviz.trained.recorded.recipes import CONTROL, NAMES, STAGE
 from attnviz.trained.recorded.recording import Recording
 from attnviz.trained.shipped import FOLDER as WEIGHTS
 
@@ -40,7 +40,7 @@ def of_task(task: str) -> tuple[Recording, ...]:
     return tuple(load(name) for name in (task, f"{task}{CONTROL}") if name in names())
 
 
-def of_rung(rung: str) -> Recording | None:
-    """Return the recorded training of a rung of the ladder on the built-in corpus; None if none ships."""
-    name = f"{RUNG}{rung}"
+def of_stage(stage: str) -> Recording | None:
+    """Return the recorded training of a stage of the model series on the built-in corpus; None if none ships."""
+    name = f"{STAGE}{stage}"
     return load(name) if name in names() else None

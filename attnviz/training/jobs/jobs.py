@@ -23,7 +23,7 @@ WATCH = 1.0
 """Seconds between two looks at all of these"""
 JOBS, VISITOR_BYTES, ALL_BYTES = 12, 96 * 2**20, 512 * 2**20
 """The most jobs that a visitor has, running or ended, their bytes, and those of all visitors: the oldest is dropped.
-The eight rungs of the ladder take some 70 MB after 2,000 steps each."""
+The eight stages of the model series take some 70 MB after 2,000 steps each."""
 
 GONE = "The training process ended unexpectedly: it was stopped from outside, or the machine has too little memory."
 NO_PROCESS = "This machine can't start another process now. Try again later."

@@ -1,44 +1,52 @@
-"""What a model does at snapshots of its training, as the browser requests it: attention, answers, and without a head.
+"""What a model does at snapshots of its training, as the browser requests it: attention, answers, and more of one.
 
-Shapes: S snapshots, T tokens that are answered, L layers, H heads, Tq query positions, Tk key positions.
+Shapes: S snapshots, T tokens that are answered, L layers, H heads, Tq query positions, Tk key positions; of a text V
+different characters, K of them in the table of pairs, and B blocks of T characters.
 """
 
 from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from attnviz.heads.files import encode
 from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.tokens import NO_ID, Tokens
 from attnviz.toy.language.config import TokenConfig
-from attnviz.toy.language.model import TokenModel
+from attnviz.toy.language.model import BigramModel, TokenModel
 from attnviz.trace.model import Kind, Place
 from attnviz.training.evaluation import attentions, weights_of, without_heads
+from attnviz.training.generation import Sampling, generate
 from attnviz.training.loop import inputs_of
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch, Task
+from attnviz.ui.train.facts import Facts
 
-MOST_AT_ONCE = 16
-"""Snapshots of one file"""
 _SNAPSHOTS = re.compile(r"s((?:\.\d{1,6}){1,16})", re.ASCII)
-_ABLATION = re.compile(r"a\.(\d{1,6})", re.ASCII)
+"""At most 16 in one file"""
+_ONE = re.compile(r"([a-z])\.(\d{1,6})", re.ASCII)
 EVALUATED = 512 * 256
 """Tokens, once for each head, that an ablation evaluates at most, where that leaves `FEWEST`: with a task's own model,
 all of its held-out sequences"""
 FEWEST = 64
 """Sequences"""
-ModelAt = Callable[[int], TokenModel]
+SAMPLE = 200
+"""The characters that a model of a text writes at a snapshot"""
+ModelAt = Callable[[int], nn.Module]
 """Returns the model after so many steps; raises NotOfferedError if there is no such snapshot"""
+Arrays = dict[str, NDArray[Any]]
+OfOne = Mapping[str, Callable[[nn.Module], Arrays]]
+"""What is computed of one snapshot, by the letter with which its address begins; it may raise NotOfferedError"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,70 +107,110 @@ def _known(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
     return tuple(tokens.ids[at] for at in kept), tuple(tokens.labels[at] for at in kept)
 
 
-def offer(name: tuple[object, ...], reading: Reading, model_at: ModelAt, files: TaggedFiles | None = None) -> str:
-    """Offer what a training's model does on a text, and return the digest.
+def offer(name: tuple[object, ...], reading: Reading, model_at: ModelAt, of_one: OfOne) -> str:
+    """Offer what a model does on a text at its snapshots, and return the digest.
 
-    Parts: `s.0.5.10` is attention and answers at up to 16 snapshots; `a.5` the accuracy without each head at one.
+    Parts: `s.0.5.10` is attention and answers at up to 16 snapshots; `a.5` and the like are of one, by `of_one`.
 
     Args:
-        name: of the training.
+        name: of the training, and of all that `of_one` depends on besides the model.
         reading: the text.
         model_at: finds its model.
-        files: what it is trained on, if that is the visitor's. The offer does not keep them.
+        of_one: `task_parts` or `text_parts`.
     """
-    kept = None if files is None else weakref.ref(files)
-
-    def task() -> Task:
-        found = None if kept is None else kept()
-        if kept is not None and found is None:
-            raise NotOfferedError
-        return TASKS[reading.task] if found is None else TaggedSentences(found)
 
     def part(address: str) -> bytes:
-        return _write(address, reading, model_at, task)
+        from safetensors.numpy import save
+
+        if several := _SNAPSHOTS.fullmatch(address):
+            steps = [int(step) for step in several[1].split(".")[1:]]
+            return save(at_snapshots([model_at(step) for step in steps], reading))
+        one = _ONE.fullmatch(address)
+        if one is None or one[1] not in of_one:
+            raise NotOfferedError
+        return save(of_one[one[1]](model_at(int(one[2]))))
 
     return array_store().offer(("train", *name, reading), _nothing, part=part, compress=True)
+
+
+def offer_pairs(facts: Facts) -> str:
+    """Offer the counted pairs of a text, and return the digest: `counts` (K, K) and `totals` (K,)."""
+    counts, totals = facts.counts, facts.totals
+
+    def make() -> bytes:
+        from safetensors.numpy import save
+
+        return save({"counts": counts, "totals": totals})
+
+    return array_store().offer(("pairs", facts.digest), make, compress=True)
 
 
 def _nothing() -> bytes:
     raise NotOfferedError
 
 
-def _write(address: str, reading: Reading, model_at: ModelAt, task: Callable[[], Task]) -> bytes:
-    from safetensors.numpy import save
+def task_parts(task: str, files: TaggedFiles | None = None) -> OfOne:
+    """Return what is computed of a snapshot of a task: with `a`, the accuracy without each head.
 
-    if found := _SNAPSHOTS.fullmatch(address):
-        steps = [int(step) for step in found[1].split(".")[1:]]
-        return save(at_snapshots([model_at(step) for step in steps], reading))
-    if found := _ABLATION.fullmatch(address):
-        return save({"accuracy": accuracy_without(model_at(int(found[1])), task())})
-    raise NotOfferedError
+    `files` are what it is trained on, if that is the visitor's; an offer does not keep them.
+    """
+    kept = None if files is None else weakref.ref(files)
+
+    def ablation(model: nn.Module) -> Arrays:
+        held = None if kept is None else kept()
+        if not isinstance(model, TokenModel) or (kept is not None and held is None):
+            raise NotOfferedError
+        return {"accuracy": accuracy_without(model, TASKS[task] if held is None else TaggedSentences(held))}
+
+    return {"a": ablation}
 
 
-def at_snapshots(models: Sequence[TokenModel], reading: Reading) -> dict[str, NDArray[Any]]:
+def text_parts(start: int, seed: int, blocks: Sequence[Sequence[int]], shown: Sequence[int]) -> OfOne:
+    """Return what is computed of a snapshot of a text: `g` a sample, `l` the logits of blocks, `b` a bigram's table.
+
+    Args:
+        start: the id with which a sample begins.
+        seed: of the sample.
+        blocks: (B, T + 1), of which the loss is written out.
+        shown: (K,), the ids of the table of pairs.
+    """
+
+    def table(model: nn.Module) -> Arrays:
+        if not isinstance(model, BigramModel):
+            raise NotOfferedError
+        return {"probabilities": table_of(model, shown)}
+
+    return {
+        "g": lambda model: {"sample": sample_of(model, start, seed)},
+        "l": lambda model: logits_of(model, blocks),
+        "b": table,
+    }
+
+
+def at_snapshots(models: Sequence[nn.Module], reading: Reading) -> Arrays:
     """Return what models do on a text.
 
     Returns:
-        `weights.<kind>` (S, L · H, Tq, Tk) as rint(weight · 65535), for each kind of attention; `answer` (S, T), the
-        likeliest output after each token, and `probability` (S, T), its probability. Of a task in which a model writes
-        its answer, `written` (S, n), what it writes to the text, in UTF-8, with zeros after it.
+        `weights.<kind>` (S, L · H, Tq, Tk) as rint(weight · 65535), for each kind of attention, if they have any;
+        `answer` (S, T), the likeliest output after each token, and `probability` (S, T), its probability. Of a task in
+        which a model writes its answer, `written` (S, n), what it writes to the text, in UTF-8, with zeros after it.
     """
     batch, task = reading.batch, TASKS.get(reading.task)
     each = [_at(model, batch) for model in models]
-    found = {name: np.stack([one[name] for one in each]) for name in each[0]}
+    arrays = {name: np.stack([one[name] for one in each]) for name in each[0]}
     if task is not None and task.writes:
-        written = [task.answer(model, reading.text).encode() for model in models]
+        written = [task.answer(model, reading.text).encode() for model in models if isinstance(model, TokenModel)]
         longest = max(1, *map(len, written))
-        found["written"] = np.frombuffer(b"".join(one.ljust(longest, b"\0") for one in written), np.uint8).reshape(
-            -1, longest
-        )
-    return found
+        padded = b"".join(one.ljust(longest, b"\0") for one in written)
+        arrays["written"] = np.frombuffer(padded, np.uint8).reshape(-1, longest)
+    return arrays
 
 
-def _at(model: TokenModel, batch: Batch) -> dict[str, NDArray[Any]]:
+def _at(model: nn.Module, batch: Batch) -> Arrays:
     kinds: dict[str, list[NDArray[np.uint16]]] = {}
-    for place, weights in weights_of(model, batch).items():
-        kinds.setdefault(f"weights.{place.kind}", []).append(encode(weights[0].numpy()))
+    if isinstance(model, TokenModel):
+        for place, weights in weights_of(model, batch).items():
+            kinds.setdefault(f"weights.{place.kind}", []).append(encode(weights[0].numpy()))
     with torch.no_grad():
         likeliest = model(*inputs_of(model, batch))[0].softmax(-1).max(-1)
     return {
@@ -191,3 +239,28 @@ def accuracy_without(model: TokenModel, task: Task) -> NDArray[np.float32]:
         with torch.no_grad(), without_heads(model, without):
             found.append(task.accuracy(model(*inputs_of(model, batch)), batch))
     return np.array(found, np.float32)
+
+
+def sample_of(model: nn.Module, start: int, seed: int) -> NDArray[np.uint16]:
+    """Return the ids of a text that a model writes at temperature 1, (SAMPLE,), after the character `start`."""
+    drawn = generate(model, [start], SAMPLE, Sampling(seed=seed))
+    return np.array([one.id for one in drawn], np.uint16)
+
+
+def logits_of(model: nn.Module, blocks: Sequence[Sequence[int]]) -> Arrays:
+    """Return the `logits` (B, T, V) of blocks, (B, T + 1), and torch's mean cross-entropy `loss` (1,), in nats."""
+    ids = torch.tensor(blocks)
+    size = int(getattr(model, "block_size", 1))
+    length = ids.shape[1] - 1 if isinstance(model, BigramModel) else min(size, ids.shape[1] - 1)
+    with torch.no_grad():
+        logits = model(ids[:, :length])
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1 : length + 1].flatten())
+    return {"logits": logits.numpy(), "loss": loss[None].numpy()}
+
+
+def table_of(model: BigramModel, shown: Sequence[int]) -> NDArray[np.float32]:
+    """Return the probability of each pair of these characters, (K, K), in the table of a bigram model."""
+    ids = torch.tensor(shown)
+    with torch.no_grad():
+        found: NDArray[np.float32] = model.table.weight.softmax(-1)[ids][:, ids].numpy()
+    return found

@@ -1,4 +1,4 @@
-"""What a visitor's browser asks to be done with the visitor's training."""
+"""What a visitor's browser asks to be done with the visitor's trainings, on tasks and on texts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,22 @@ from attnviz.components.registration import position
 from attnviz.links.link import KEYS
 from attnviz.links.train import RECORDED
 from attnviz.runtime.training import training_jobs
+from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.limits import TooLargeError
+from attnviz.training.plan import TEXT, Plan
+from attnviz.training.series import SERIES
 from attnviz.ui import state
-from attnviz.ui.train.plans import is_of, plan_of, settings_of, task_of
+from attnviz.ui.train.facts import fits
+from attnviz.ui.train.plans import STAGES, is_of, plan_of, settings_of, stage_of, stage_plan_of, task_of
+from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained.visitor import is_training, take_visitor, visitor
 
-VALUES = ("watch", "snapshot", "q", "k", "predict")
-"""The link keys of what a user chooses in the component"""
+VALUES = ("watch", "snapshot", "predict")
+"""The link keys of what a user chooses in both components, besides the cell"""
+OF_TEXT = ("rung", "text_view", "cut")
+"""Those of what a user chooses in that of a text alone"""
+IN_SIDEBAR = ("cut", "seed")
+"""The keys that a user may choose in a component and in the sidebar"""
 _DONE, _RUN, _SLOW, _REFUSED = "train_done", "train_run", "train_slow", "train_refused"
 _REVEALED = "train_revealed"
 """Whether the covered row was revealed since the whole page ran"""
@@ -29,13 +38,18 @@ ANSWERED = 2.0
 """For how many seconds an answer is waited for"""
 
 
+def is_text() -> bool:
+    """Whether the view is of trainings on a text, not on a task."""
+    return bool(state.get("train_part") == TEXT)
+
+
 def values() -> dict[str, Any]:
-    """Return what is chosen in the component: `TrainingHeader.values` in frontend/types/training.d.ts."""
+    """Return what is chosen in the component: `values` of `TrainingHeader` or of `LadderHeader` in frontend/types."""
     return {
-        "watch": state.get("watch"), "snapshot": state.get("snapshot"),
+        **{name: state.get(name) for name in VALUES},
         "pin": {"q": state.get("q"), "k": state.get("k")},
-        "predict": state.get("predict"),
-        "run": chosen_run(), "slow": slow(), "visitor": visitor(),
+        **({name: state.get(name) for name in OF_TEXT} if is_text() else {"run": chosen_run()}),
+        "slow": slow(), "visitor": visitor(),
     }  # fmt: skip
 
 
@@ -60,25 +74,27 @@ def page_to_open() -> str:
 def take(sent: Mapping[str, object]) -> None:
     """Apply what the browser has sent. Anything may come."""
     run, pin = sent.get("run"), sent.get("pin")
-    if take_visitor(sent.get("visitor")):
+    if take_visitor(sent.get("visitor")) and not is_text():
         _find_again()
     if isinstance(run, str) and len(run) <= 20:
         st.session_state[_RUN] = run
         state.put("run", run if run in RECORDED else "")
         _show_settings(run)
     take_slow(sent.get("slow"))
-    take_chosen({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
+    take_chosen({**sent, **(pin if isinstance(pin, Mapping) else {})}, [*VALUES, "q", "k", *OF_TEXT])
     command = new_command(sent.get("command"))
     if command:
         do(command)
 
 
 def take_chosen(sent: Mapping[str, object], names: Sequence[str]) -> None:
-    """Take what is chosen in a component, and notice where a covered row is revealed."""
-    asked = state.get("predict")
+    """Take what is chosen in a component; notice where a covered row is revealed or the sidebar's settings change."""
+    is_covered, before = state.get("predict"), [state.get(name) for name in IN_SIDEBAR]
     state.take(sent, names)
-    if asked and not state.get("predict"):
+    if is_covered and not state.get("predict"):
         st.session_state[_REVEALED] = True
+    if before != [state.get(name) for name in IN_SIDEBAR]:
+        st.session_state[_SETTINGS] = True
 
 
 def slow() -> int:
@@ -137,38 +153,74 @@ def have_settings_changed() -> bool:
 
 
 def do(command: str) -> None:
-    """Obey a command of the browser; ignore one that there is not."""
+    """Obey a command of the browser; ignore unknown commands.
+
+    Of tasks they are `train`, `control`, `step`, `stop`, `continue` and `open heads`, which names a page; of a text
+    `all`, `train:gpt` and `step:gpt`, which name a stage, and the last three.
+    """
     jobs, name = training_jobs(), visitor()
     job = jobs.job(name)
-    can_go_on = job is not None and job.view.can_continue and is_of(job, task_of(state.get))
-    if command in ("train", "control"):
-        _start(control=command == "control")
-    elif command == "stop":
+    verb, _, stage = command.partition(":")
+    if command.startswith("open "):
+        st.session_state[_OPEN] = command.removeprefix("open ")
+    elif job is not None and command == "stop" and _is_of_view(job):
         jobs.stop(name)
-    elif command == "continue" and can_go_on:
+    elif job is not None and command == "continue" and _can_go_on(job):
         jobs.go_on(name)
-    elif command.startswith("open "):
-        ask_to_open(command)
-    elif command == "step":
-        if can_go_on:
-            jobs.one_step(name)
-        elif not is_training():
-            _start(paused=True)
+    elif job is not None and verb == "step" and _can_go_on(job, stage):
+        jobs.one_step(name)
+    elif verb != "step" or not is_training():
+        with refusing():
+            _start(_plans(verb, stage), paused=verb == "step")
 
 
-def ask_to_open(command: str) -> None:
-    """Note that the shown model is to be opened, by a command such as "open heads"."""
-    st.session_state[_OPEN] = command.removeprefix("open ")
+def _is_of_view(job: Job) -> bool:
+    """Whether a training is on the text or the task that is chosen."""
+    if is_text():
+        return job.plan.subject == TEXT and job.text == chosen_facts().text
+    return is_of(job, task_of(state.get))
 
 
-def _start(*, control: bool = False, paused: bool = False) -> None:
-    refuse("")
+def _can_go_on(job: Job, stage: str = "") -> bool:
+    """Whether a training was stopped and is on what is chosen; if a stage is named, also whether it is its training."""
+    if not job.view.can_continue or not _is_of_view(job):
+        return False
+    own = stage_of(job.plan) if stage else None
+    return not stage or (own is not None and own.name == stage)
+
+
+def _plans(verb: str, stage: str) -> list[Plan]:
+    """Return what a command says is to be trained, one after another; nothing for an unknown command.
+
+    Raises:
+        ValueError: the settings do not fit each other.
+    """
+    if not is_text():
+        is_known = verb in ("train", "control", "step") and not stage
+        return [plan_of(state.get, control=verb == "control")] if is_known else []
+    if verb == "all" and not stage:
+        stages = SERIES
+    elif verb in ("train", "step") and stage in STAGES:
+        stages = (STAGES[stage],)
+    else:
+        return []
+    state.put("rung", stage)
+    return [stage_plan_of(one, len(chosen_facts().labels), state.get) for one in stages]
+
+
+def _start(plans: Sequence[Plan], *, paused: bool) -> None:
+    """Train one after another; of several, those for whose blocks the text is too short are left out."""
+    if not plans:
+        return
+    reasons = [fits(chosen_facts(), plan.cut, plan.block_size) if is_text() else "" for plan in plans]
+    refuse(next(filter(None, reasons), ""))
     st.session_state[_RUN] = ""
     for name in ("run", "snapshot"):
         state.put(name, KEYS[name].default)
-    with refusing():
-        plan, data = plan_of(state.get, control=control), task_of(state.get).data
-        training_jobs().start(visitor(), plan, data, speed=speed(), paused=paused)
+    fitting = [plan for plan, reason in zip(plans, reasons, strict=True) if not reason]
+    if fitting:
+        data = chosen_facts().text if is_text() else task_of(state.get).data
+        training_jobs().start(visitor(), fitting[0], data, speed=speed(), paused=paused, then=fitting[1:])
 
 
 def refuse(sentence: str) -> None:

@@ -1,24 +1,36 @@
-"""The sidebar of Train: the task, the text that the model is shown, and the settings of the training."""
+"""The sidebar of tasks and of texts: what is trained, and the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from attnviz.links.link import KEYS
-from attnviz.links.train import MAX_SAMPLE
+from attnviz.links.train import MAX_SAMPLE, MOST_BLOCK
 from attnviz.settings import settings
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH
-from attnviz.training.settings import MOST_STEPS
+from attnviz.training.series import FIRST_SHOWN
+from attnviz.training.settings import MOST_STEPS, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.tagging import Tagging
 from attnviz.training.tasks.task import Task
 from attnviz.ui import controls, state
-from attnviz.ui.train.plans import DECAYS, OPTIMISERS, default_of, fitting_plan, task_of
-from attnviz.ui.train.schedule import schedule
+from attnviz.ui.plain import plain
+from attnviz.ui.train.plans import (
+    CUTS,
+    DECAYS,
+    OPTIMISERS,
+    STAGES,
+    default_of,
+    fitting_plan,
+    schedule,
+    stage_plan_of,
+    task_of,
+)
 from attnviz.ui.train.tagged import sentences_choice
+from attnviz.ui.train.text_choice import part_of_text, part_refused, text_choice
 from attnviz.ui.trained import own
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -26,6 +38,14 @@ BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (8, 16, 32, 48, 64, 96, MAX_WIDTH)
 OF_A_SUBJECT = ("sample", "run", "watch", "snapshot", "q", "k")
 """The keys of what is chosen for one task or part of the page, and does not fit another"""
+STEPS = (100, 200, 500, 1000, 2000, 5000, 10_000)
+BLOCKS = (4, 8, 16, 32, 64, MOST_BLOCK)
+WARM_UPS = (0, 50, 100, 200, 500)
+WEIGHT_DECAYS = (0.01, 0.03, 0.1, 0.3)
+DROPOUTS = (0.1, 0.2, 0.3, 0.5)
+CUT_HELP = "Blocks go over line ends; the others stay within a line. “The text as data” shows the first ones."
+USUAL = TrainingSettings()
+"""What the stages leave as it is: all but steps, batch and learning rate"""
 
 
 def train_controls() -> None:
@@ -123,3 +143,69 @@ def _take(key: str, task: str) -> None:
         state.put(key, None)
     elif isinstance(value, int | float | str):
         state.take({key: value if isinstance(value, str) else f"{value:g}"}, [key])
+
+
+def text_controls() -> None:
+    """Show all settings."""
+    text_choice()
+    part_of_text()
+    if why := part_refused():
+        st.error(plain(why))
+    left, right = st.columns(2)
+    with left:
+        _pick_or_usual("steps", "Steps", STEPS, "2,000")
+        _pick_or_usual("rate", "Learning rate", RATES, "usual")
+    with right:
+        _pick_or_usual("train_block", "Block size", BLOCKS, "usual")
+        _pick_or_usual("batch", "Batch", BATCHES, "usual")
+    controls.seed()
+    with st.popover("More settings", width="stretch"):
+        _more_of_text()
+    state.bound(
+        "sample", st.text_input, "Text for the heads", max_chars=MAX_SAMPLE, placeholder="the beginning of the text",
+        help="Its first characters, as many as a block has, are what the heads are shown at every snapshot.",
+    )  # fmt: skip
+    st.caption(
+        "Settings hold for what is trained next, for all models. “usual” is each model's own: blocks of 8 characters, "
+        "of 32 for the GPT; where lines are cut, at most 40 for all."
+    )
+
+
+def _more_of_text() -> None:
+    left, right = st.columns(2)
+    with left:
+        _pick_or_usual("warm_up", "Warm-up steps", WARM_UPS, f"{USUAL.warm_up}")
+        _pick_or_usual(
+            "optimiser", "Optimiser", _others(OPTIMISERS, USUAL.optimiser), OPTIMISERS[USUAL.optimiser], OPTIMISERS
+        )
+        _pick_or_usual("weight_decay", "Weight decay", WEIGHT_DECAYS, f"{USUAL.weight_decay:g}")
+    with right:
+        _pick_or_usual("decay", "Decay of the rate", _others(DECAYS, USUAL.decay), DECAYS[USUAL.decay], DECAYS)
+        _pick_or_usual("train_dropout", "Dropout", DROPOUTS, "0")
+        state.choice("cut", st.selectbox, "Sequences to train on", CUTS, format_func=CUTS.get, help=CUT_HELP)
+    st.caption(schedule(stage_plan_of(STAGES[state.get("rung") or FIRST_SHOWN], 2, state.get).training))
+    st.caption(
+        "Dropout and weight decay are for attention and feed-forward: the bigram and the GRU have none. Muon trains "
+        "their matrices; AdamW trains all else."
+    )
+
+
+def _others(names: Mapping[str, str], usual: str) -> list[str]:
+    return [name for name in names if name != usual]
+
+
+def _pick_or_usual(
+    key: str, label: str, options: Sequence[Any], own: str, names: Mapping[str, str] | None = None
+) -> None:
+    """Show a choice whose first option leaves each model its own; a link's other value is a choice too."""
+    value = state.get(key)
+    numbers: Sequence[Any] = options if value is None or value in options else sorted([*options, value])
+
+    def written(one: Any) -> str:
+        if one is None:
+            return own
+        return names[one] if names else f"{one:,g}"
+
+    state.bound(
+        key, st.selectbox, label, [None, *numbers], among=[None, *numbers], format_func=written, placeholder=own
+    )

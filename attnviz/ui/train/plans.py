@@ -1,4 +1,4 @@
-"""What is to be trained, as the view says it: the task, the model and the settings."""
+"""What is to be trained, as the view says it: a task or a stage of the model series, the model and the settings."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from attnviz.formatting import counted
+from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig
 from attnviz.training.jobs.job import Job
 from attnviz.training.plan import Plan
+from attnviz.training.series import SERIES, Stage
+from attnviz.training.settings import TrainingSettings
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.tagging import Tagging
 from attnviz.training.tasks.task import Task
+from attnviz.training.text.cut import MOST, Cut
 from attnviz.ui.train.tagged import own_sentences
 
 Get = Callable[[str], Any]
@@ -34,6 +39,7 @@ CUTS = {
     "plain": "a plain cut of lines",
 }
 """What a user may choose of settings that are no numbers, with titles"""
+STAGES: dict[str, Stage] = {stage.name: stage for stage in SERIES}
 
 
 def task_of(get: Get) -> Task:
@@ -97,3 +103,50 @@ def sample_of(get: Get) -> str:
     """Return the text that the model is shown: the view's, or the task's first example."""
     sample: str = get("sample")
     return sample if sample.strip() else task_of(get).examples[0]
+
+
+def schedule(settings: TrainingSettings) -> str:
+    """Return how the learning rate goes: at the first step, after warm-up, in the middle and at the last step."""
+    last = settings.steps - 1
+    steps = sorted({0, min(max(0, settings.warm_up - 1), last), last // 2, last})
+    rates = ", ".join(f"{settings.rate_at(step):.3g} at step {step:,}" for step in steps)
+    rises = f"rises over {counted(settings.warm_up, 'step')} and then " if settings.warm_up else ""
+    then = "stays" if settings.decay == "none" else f"falls along a cosine to {settings.last_rate:g} of its value"
+    return f"The learning rate {rises}{then}: {rates}."
+
+
+def stage_plan_of(stage: Stage, vocabulary: int, get: Get) -> Plan:
+    """Return the training of a stage on a text with so many different characters."""
+    plan = stage.plan(vocabulary)
+    block, dropout = get("train_block"), get("train_dropout")
+    cut: Cut = get("cut") or "blocks"
+    if block is None and cut != "blocks":
+        block = MOST
+    model = plan.token_model if block is None else _with_block(plan.token_model, block)
+    if dropout is not None:
+        model = _with_dropout(model, dropout)
+    given = {name: get(key) for key, name in OF_TRAINING.items() if get(key) is not None}
+    return Plan(plan.subject, model, replace(plan.training, seed=get("seed"), **given), cut)
+
+
+def is_usual(stage: Stage, plan: Plan) -> bool:
+    """Whether a stage's expected losses hold for a plan: it differs in its seed and its steps at most."""
+    usual = stage.plan(plan.token_model.vocabulary)
+    training = replace(plan.training, seed=usual.training.seed, steps=usual.training.steps)
+    return (plan.model, plan.cut, training) == (usual.model, usual.cut, usual.training)
+
+
+def stage_of(plan: Plan) -> Stage | None:
+    """Return the stage whose model a plan has, with whatever block size and dropout; None if there is none."""
+    model = _with_dropout(_with_block(plan.token_model, 1), 0.0)
+    return next((stage for stage in SERIES if _with_block(stage.plan(model.vocabulary).token_model, 1) == model), None)
+
+
+def _with_block(model: ModelConfig, block: int) -> ModelConfig:
+    """Return a model's shape with another block size; a bigram has none."""
+    return model if isinstance(model, BigramConfig) else replace(model, block_size=block)
+
+
+def _with_dropout(model: ModelConfig, dropout: float) -> ModelConfig:
+    """Return a model's shape with another dropout; a bigram and a GRU have none."""
+    return replace(model, dropout=dropout) if isinstance(model, TokenConfig) else model

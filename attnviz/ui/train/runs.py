@@ -1,9 +1,13 @@
-"""The trainings of a visitor as the page shows them: their curves, and where the browser finds their snapshots."""
+"""The trainings of a visitor as the page shows them: their curves, and where the browser finds their snapshots.
+
+Of a task some are shown together; of a text the newest one of each stage of the model series.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,27 +18,33 @@ from attnviz.formatting import counted
 from attnviz.links.train import RECORDED
 from attnviz.runtime.arrays import NotOfferedError
 from attnviz.runtime.training import training_jobs
-from attnviz.toy.language.config import TokenConfig
-from attnviz.toy.language.model import TokenModel
-from attnviz.trained.recorded import of_task
+from attnviz.toy.language.config import AnyConfig, TokenConfig
+from attnviz.trained.recorded import Recording, of_stage, of_task
 from attnviz.trained.recorded.recipes import CONTROL
 from attnviz.trained.snapshots import why_not_shown
 from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.limits import parameters_of
 from attnviz.training.jobs.view import Evaluation, View
 from attnviz.training.jobs.weights import model_of, thinned
-from attnviz.training.plan import Data, Plan, build, task_of
+from attnviz.training.plan import TEXT, Data, Plan, build, task_of
+from attnviz.training.series import SERIES, Stage
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Pattern, Task
-from attnviz.ui.train.arrays import Reading, offer
-from attnviz.ui.train.plans import CUTS, DECAYS, OPTIMISERS, is_of
+from attnviz.ui.train.arrays import ModelAt, Reading, offer, task_parts, text_parts
+from attnviz.ui.train.facts import Facts, drawn_of
+from attnviz.ui.train.plans import CUTS, DECAYS, OPTIMISERS, Get, is_of, is_usual, stage_of, stage_plan_of
 
 SHOWN = 3
-"""The most trainings that are shown together, the newest ones"""
+"""The most trainings of a task that are shown together, the newest ones"""
+OVERLAID = 2
+"""The most trainings of a stage that are shown beneath its newest one"""
 MOST_POINTS = 400
 """Of a loss curve; each is the mean of some steps if there are more"""
 MOST_CODES = 4 * 2**20
 """The most weights of all snapshots that a browser is offered, 2 bytes each"""
-
+SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
+"""The steps at which a model writes a text; and after the last one"""
+SHIPPED = "Recorded: trained earlier with these settings. Choose a model, play its training, or train anew."
 NAMES_OF_SETTINGS = {
     **OPTIMISERS,
     **{name: f"{'no' if name == 'none' else title} decay" for name, title in DECAYS.items()},
@@ -62,8 +72,13 @@ class Run:
 
     @property
     def task(self) -> Task:
-        """What it learns."""
+        """The task that it learns; raises ValueError if it is on a text."""
         return task_of(self.plan, self.data)
+
+    @property
+    def files(self) -> TaggedFiles | None:
+        """The visitor's files of tagged words, if it is trained on these."""
+        return self.data if isinstance(self.data, TaggedFiles) else None
 
     @property
     def model(self) -> TokenConfig:
@@ -81,80 +96,27 @@ class Run:
 
     @property
     def is_control(self) -> bool:
-        """Whether its model is the task's control."""
-        return self.task.is_control(self.plan.model)
+        """Whether its model is its task's control."""
+        return self.plan.subject != TEXT and self.task.is_control(self.plan.model)
 
+    @property
+    def status(self) -> str:
+        """What the browser is told of its state: `TrainingState` of frontend/types/training.d.ts."""
+        return "recorded" if self.recording else self.view.status if self.number else "new"
 
-def runs_of(visitor: str, plan: Plan, task: Task, chosen: str = "") -> list[Run]:
-    """Return the trainings of a task that are shown together, the newest last.
-
-    They are the recorded ones, where the plan is that of the recorded training or `chosen` is one of them; then the
-    visitor's own. Before the first of these, it is the untrained model, if its training was not recorded.
-    """
-    own = [run_of(job) for job in jobs_of(visitor) if is_of(job, task)]
-    recorded = recorded_of(plan.subject)
-    is_recorded = bool(recorded) and recorded[-1].plan == plan
-    shown = [*(recorded if is_recorded or chosen in RECORDED else ()), *own[-SHOWN:]]
-    return shown if own or is_recorded else [*shown, Run(plan, 0, View("stopped", plan.training.steps), data=task.data)]
-
-
-def run_of(job: Job) -> Run:
-    """Return a visitor's training as it is now."""
-    return Run(job.plan, job.number, job.view, data=job.data)
-
-
-def recorded_of(task: str) -> list[Run]:
-    """Return the recorded trainings of a task: the control, then that of the task's own model."""
-    return [Run(one.plan, 0, one.view, one.card.name) for one in of_task(task)[::-1]]
-
-
-def jobs_of(visitor: str) -> tuple[Job, ...]:
-    """Return a visitor's trainings that are still here, the newest last."""
-    return training_jobs().jobs(visitor)[::-1]
-
-
-def task_header(task: Task, reading: Reading) -> dict[str, Any]:
-    """Return what the browser is told of a task and a text: `TrainingTask` in frontend/types/training.d.ts."""
-    first = reading.labels.index(task.sign) if task.sign in reading.labels else 0
-    return {
-        "name": task.name, "title": task.title, "explanation": task.explanation, "expected": task.expected,
-        "control": task.control,
-        "patterns": [{"name": one.name, "title": one.title, "kind": one.kind} for one in task.patterns],
-        "answers": list(task.outputs), "read": list(reading.labels), "first": first,
-        "right": task.solution(reading.text),
-        **({} if task.data is None else {"baseline": task.data.baseline.accuracy}),
-    }  # fmt: skip
-
-
-def header_of(run: Run, others: Sequence[Run], visitor: str, reading: Reading) -> dict[str, Any]:
-    """Return what the browser is told of a training: `TrainingRun` in frontend/types/training.d.ts."""
-    view, kinds = run.view, list(reading.kinds(run.model))
-    cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in kinds)
-    kept = thinned(view.snapshots, max(2, MOST_CODES // max(1, cells)))
-    return {
-        "id": run.id,
-        "title": title_of(run, others),
-        "is_control": run.is_control,
-        "digest": _offer(run, visitor, reading) if reading.ids else "",
-        "state": "recorded" if run.recording else view.status if run.number else "new",
-        "message": _message(run), "can_continue": view.can_continue,
-        "step": view.step, "steps": view.steps,
-        "speed": view.speed or None, "left": view.seconds_left,
-        "snapshots": ([one.step for one in kept] or [0] * (not run.number)) if reading.ids else [],
-        "kinds": kinds, "cannot_open": why_not_shown(run.plan),
-    }  # fmt: skip
-
-
-def _message(run: Run) -> str:
-    view, training = run.view, run.plan.training
-    if run.recording:
-        return (
-            f"Recorded: trained earlier with seed {training.seed}, learning rate {training.learning_rate:g}, "
-            f"{training.steps:,} steps of {training.batch} sequences; it ships with the app. Play it, or train anew."
-        )
-    if view.status != "queued":
-        return view.message or diverging(view.losses)
-    return queued(view)
+    @property
+    def message(self) -> str:
+        """What is said of its state."""
+        training = self.plan.training
+        if self.recording and self.plan.subject == TEXT:
+            return SHIPPED
+        if self.recording:
+            return (
+                f"Recorded: trained earlier with seed {training.seed}, learning rate {training.learning_rate:g}, "
+                f"{training.steps:,} steps of {training.batch} sequences; it ships with the app. Play it, or train "
+                "anew."
+            )
+        return queued(self.view) if self.view.status == "queued" else self.view.message or diverging(self.view.losses)
 
 
 def queued(view: View) -> str:
@@ -174,66 +136,226 @@ def diverging(losses: NDArray[np.float32]) -> str:
     )
 
 
-def _offer(run: Run, visitor: str, reading: Reading) -> str:
-    files = run.data if isinstance(run.data, TaggedFiles) else None
+def jobs_of(visitor: str) -> tuple[Job, ...]:
+    """Return a visitor's trainings that are still here, the newest last."""
+    return training_jobs().jobs(visitor)[::-1]
+
+
+def job_of(visitor: str, number: int) -> Job | None:
+    """Return a visitor's training by its number; None if it is no longer here."""
+    return next((one for one in training_jobs().jobs(visitor) if one.number == number), None)
+
+
+def run_of(training: Job | Recording) -> Run:
+    """Return a visitor's training as it is now, or a recorded one."""
+    if isinstance(training, Recording):
+        return Run(training.plan, 0, training.view, training.card.name)
+    return Run(training.plan, training.number, training.view, data=training.data)
+
+
+def untrained(plan: Plan, data: Data | None = None) -> Run:
+    """Return the model of a plan before its training."""
+    return Run(plan, 0, View("stopped", plan.training.steps), data=data)
+
+
+def runs_of(visitor: str, plan: Plan, task: Task, chosen: str = "") -> list[Run]:
+    """Return the trainings of a task that are shown together, the newest last.
+
+    They are the recorded ones, where the plan is that of the recorded training or `chosen` is one of them; then the
+    visitor's own. Before the first of these, it is the untrained model, if its training was not recorded.
+    """
+    own = [run_of(job) for job in jobs_of(visitor) if is_of(job, task)]
+    recorded = recorded_of(plan.subject)
+    is_recorded = bool(recorded) and recorded[-1].plan == plan
+    shown = [*(recorded if is_recorded or chosen in RECORDED else ()), *own[-SHOWN:]]
+    return shown if own or is_recorded else [*shown, untrained(plan, task.data)]
+
+
+def recorded_of(task: str) -> list[Run]:
+    """Return the recorded trainings of a task: the control, then that of the task's own model."""
+    return [run_of(one) for one in of_task(task)[::-1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A stage with its newest training on the text that is chosen, or its model before one."""
+
+    stage: Stage
+    run: Run
+    will_follow: bool
+    """Whether it is trained after the training that goes on"""
+    earlier: tuple[tuple[str, View], ...] = ()
+    """Other trainings of this model on this text, the latest first, each with what it had otherwise, such as "learning
+    rate 0.01\""""
+
+
+def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
+    """Return all stages of the series, in its order."""
+    jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.text == facts.text]
+    stages, following = [stage_of(job.plan) for job in jobs], [stage_of(plan) for plan in _following(visitor, jobs)]
+    return [
+        _row(
+            stage, [job for job, one in zip(jobs, stages, strict=True) if one is stage], facts, get, stage in following
+        )
+        for stage in SERIES
+    ]
+
+
+def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
+    """Return the plans that follow the visitor's latest training, if it is on this text and goes on."""
+    latest = training_jobs().job(visitor)
+    goes_on = latest is not None and latest in jobs and (latest.view.can_continue or not latest.view.has_ended)
+    return latest.then if latest is not None and goes_on else ()
+
+
+def _row(stage: Stage, jobs: Sequence[Job], facts: Facts, get: Get, will_follow: bool) -> Row:
+    if jobs:
+        newest, *before = map(run_of, jobs)
+        return Row(stage, newest, will_follow, _earlier(newest.plan, before, _recording_of(stage, facts)))
+    recording = recorded_stage(stage, facts, get)
+    run = untrained(stage_plan_of(stage, len(facts.labels), get)) if recording is None else run_of(recording)
+    return Row(stage, run, will_follow)
+
+
+def _earlier(plan: Plan, runs: Sequence[Run], recording: Recording | None) -> tuple[tuple[str, View], ...]:
+    """Return what is shown of trainings before that of a plan: those of a visitor, then the recorded one."""
+    own = [(difference(one.plan, [plan]) or "the same settings", one.view) for one in runs]
+    shipped = [] if recording is None else [("recorded", recording.view)]
+    return tuple((title, view) for title, view in [*own, *shipped] if view.evaluations)[:OVERLAID]
+
+
+def _recording_of(stage: Stage, facts: Facts) -> Recording | None:
+    """Return the training of a stage that ships, if it is on this text."""
+    return of_stage(stage.name) if facts.is_built_in else None
+
+
+def recorded_stage(stage: Stage, facts: Facts, get: Get) -> Recording | None:
+    """Return the training of a stage that ships, if it is on this text and with the view's settings."""
+    recording = _recording_of(stage, facts)
+    fits = recording is not None and recording.plan == stage_plan_of(stage, len(facts.labels), get)
+    return recording if fits else None
+
+
+def task_header(task: Task, reading: Reading) -> dict[str, Any]:
+    """Return what the browser is told of a task and a text: `TrainingTask` in frontend/types/training.d.ts."""
+    first = reading.labels.index(task.sign) if task.sign in reading.labels else 0
+    return {
+        "name": task.name, "title": task.title, "explanation": task.explanation, "expected": task.expected,
+        "control": task.control,
+        "patterns": [{"name": one.name, "title": one.title, "kind": one.kind} for one in task.patterns],
+        "answers": list(task.outputs), "read": list(reading.labels), "first": first,
+        "right": task.solution(reading.text),
+        **({} if task.data is None else {"baseline": task.data.baseline.accuracy}),
+    }  # fmt: skip
+
+
+def header_of(run: Run, runs: Sequence[Run], visitor: str, reading: Reading) -> dict[str, Any]:
+    """Return what the browser is told of a training of a task: `TrainingRun` in frontend/types/training.d.ts.
+
+    Nothing is offered of it if the model knows no token of the text. `runs` are shown together.
+    """
+    name, model_at = models_of(run, visitor)
+    of_one, files = task_parts(run.plan.subject, run.files), "" if run.files is None else run.files.digest
+    digest = offer((*name, files), reading, model_at, of_one) if reading.ids else ""
+    return _header(run, title_of(run, runs), reading, digest)
+
+
+def stage_header(row: Row, facts: Facts, visitor: str, reading: Reading, get: Get) -> dict[str, Any]:
+    """Return what the browser is told of a stage: `LadderRung` in frontend/types/ladder.d.ts."""
+    stage, run, plan = row.stage, row.run, row.run.plan
+    following = stage_plan_of(stage, len(facts.labels), get)
+    expected = stage.expected if facts.is_built_in and is_usual(stage, plan) else {}
+    newline = facts.labels.index("\n") if "\n" in facts.labels else facts.first[0]
+    asked = newline, plan.training.seed, facts.blocks, facts.shown
+    name, model_at = models_of(run, visitor)
+    header = _header(run, stage.title, reading, offer((*name, *asked), reading, model_at, text_parts(*asked)))
+    return {
+        "name": stage.name, "title": stage.title, "adds": stage.adds, "reported": stage.reported,
+        "parameters": _parameters(plan.model), "expected": [list(one) for one in expected.items()],
+        "block": plan.block_size, "cut": plan.cut, "rate": plan.training.learning_rate, "batch": plan.training.batch,
+        "next": {"block": following.block_size, "batch": following.training.batch, "seed": following.training.seed},
+        "drawn": drawn_of(facts, following) if get("text_view") == "data" else [],
+        "will_follow": row.will_follow, "earlier": [title for title, _ in row.earlier],
+        "changed": difference(plan, [stage.plan(plan.token_model.vocabulary)]),
+        "run": header,
+        "samples": _samples(header["snapshots"], is_live=run.view.status in ("running", "queued")),
+    }  # fmt: skip
+
+
+def _header(run: Run, title: str, reading: Reading, digest: str) -> dict[str, Any]:
+    """Return `TrainingRun`: what the browser is told of any training, with the snapshots that it is offered."""
+    view, model = run.view, run.plan.model
+    kinds = list(reading.kinds(model)) if isinstance(model, TokenConfig) else []
+    cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in kinds)
+    kept = thinned(view.snapshots, max(2, MOST_CODES // max(1, cells)))
+    return {
+        "id": run.id, "title": title, "is_control": run.is_control, "digest": digest,
+        "state": run.status, "message": run.message, "can_continue": view.can_continue,
+        "step": view.step, "steps": view.steps, "speed": view.speed or None, "left": view.seconds_left,
+        "snapshots": ([one.step for one in kept] or [0] * (not run.number)) if reading.ids else [],
+        "kinds": kinds, "cannot_open": why_not_shown(run.plan),
+    }  # fmt: skip
+
+
+def _samples(steps: list[int], *, is_live: bool) -> list[int]:
+    """Return the snapshots at which the model writes a text: those next to `SAMPLED`, and the last one at the end."""
+    near = {min(steps, key=lambda step: abs(step - wanted)) for wanted in SAMPLED if steps and wanted <= steps[-1]}
+    return sorted({*near, *([] if is_live else steps[-1:])})
+
+
+@lru_cache(256)
+def _parameters(config: AnyConfig) -> int:
+    return parameters_of(config, 2**40)
+
+
+def models_of(run: Run, visitor: str) -> tuple[tuple[object, ...], ModelAt]:
+    """Return a name of a training for an offer, and what makes a model of each of its snapshots.
+
+    Offers are kept long: a visitor's training is looked for by its names each time, so that what is dropped is freed.
+    """
+    plan, view, number = run.plan, run.view, run.number
     if run.recording:
-        return offer(("recorded", run.recording), reading, lambda step: model_of_run(run, step))
-    if not run.number:
-        plan = run.plan
+        return ("recorded", run.recording), lambda step: model_at(plan, view, step)
+    if number:
+        return ("job", visitor, number), lambda step: module_at(visitor, number, step)
 
-        def untrained(step: int) -> TokenModel:
-            if step:
-                raise NotOfferedError
-            return _checked(build(plan.model, plan.training.seed).eval())
+    def before(step: int) -> nn.Module:
+        if step:
+            raise NotOfferedError
+        return build(plan.model, plan.training.seed).eval()
 
-        digest = "" if files is None else files.digest
-        return offer(("new", repr(plan.model), plan.training.seed, digest), reading, untrained, files)
-    number = run.number
-    return offer(("job", visitor, number), reading, lambda step: model_at(visitor, number, step), files)
-
-
-def model_at(visitor: str, number: int, step: int) -> TokenModel:
-    """Return a transformer at a snapshot; raises as `module_at` does, and for another kind of model."""
-    return _checked(module_at(visitor, number, step))
+    return ("new", repr(plan.model), plan.training.seed), before
 
 
 def module_at(visitor: str, number: int, step: int) -> nn.Module:
-    """Return a model at a snapshot. Offers are kept long, so it is looked for by its names each time.
+    """Return the model of a visitor's training at a snapshot.
 
     Raises:
         NotOfferedError: there is no such snapshot any more.
     """
-    for job in jobs_of(visitor):
-        if job.number == number:
-            found = next((one for one in job.view.snapshots if one.step == step), None)
-            if found is not None:
-                return model_of(job.plan.model, found.weights)
-    raise NotOfferedError
-
-
-def model_of_run(run: Run, step: int) -> TokenModel:
-    """Return a model at a snapshot of a training that is at hand; raises as `model_at` does."""
-    found = next((one for one in run.view.snapshots if one.step == step), None)
-    if found is None:
+    job = job_of(visitor, number)
+    if job is None:
         raise NotOfferedError
-    return _checked(model_of(run.plan.model, found.weights))
+    return model_at(job.plan, job.view, step)
 
 
-def _checked(model: Any) -> TokenModel:
-    if not isinstance(model, TokenModel):
+def model_at(plan: Plan, view: View, step: int) -> nn.Module:
+    """Return a model at a snapshot of a training that is at hand; raises as `module_at` does."""
+    snapshot = next((one for one in view.snapshots if one.step == step), None)
+    if snapshot is None:
         raise NotOfferedError
-    return model
+    return model_of(plan.model, snapshot.weights)
 
 
-def title_of(run: Run, others: Sequence[Run]) -> str:
-    """Return what tells a training from the others that are shown: its model, or the settings that differ."""
+def title_of(run: Run, runs: Sequence[Run]) -> str:
+    """Return what tells a training from the others of some: its model, or the settings that differ."""
     if run.recording:
         return "recorded control" if run.id == RECORDED[1] else "recorded"
     if not run.number:
         return "not trained"
     if run.is_control:
         return "control"
-    rivals = [one for one in others if not one.is_control]
+    rivals = [one for one in runs if one is not run and not one.is_control]
     return difference(run.plan, [one.plan for one in rivals]) or shape_of(run.model)
 
 
@@ -271,14 +393,31 @@ def all_curves(runs: Sequence[Run]) -> Arrays:
 def curves_of(run: Run) -> Arrays:
     """Return a training's curves by their names in the payload: see `components.training.training`."""
     evaluations = run.view.evaluations
-    steps, loss = thinned_loss(run.view.losses)
-    return {
-        "loss_steps": steps, "loss": loss,
-        "evaluated": _floats(one.step for one in evaluations),
-        "held_out": _floats(one.loss for one in evaluations),
+    return loss_curves(run.view) | {
         "accuracy": _floats(one.accuracy for one in evaluations),
         "trained": _floats(one.trained for one in evaluations if one.trained is not None),
         **{f"scores.{number}": _scores(evaluations, pattern) for number, pattern in enumerate(run.task.patterns)},
+    }
+
+
+def stage_curves(rows: Sequence[Row]) -> Arrays:
+    """Return the curves of stages: see `components.training.model_series`; "0.1.held_out" is of an earlier training."""
+    curves: Arrays = {}
+    for number, row in enumerate(rows):
+        curves |= {f"{number}.{name}": array for name, array in loss_curves(row.run.view).items()}
+        for before, (_, view) in enumerate(row.earlier):
+            of_view = loss_curves(view)
+            curves |= {f"{number}.{before}.{name}": of_view[name] for name in ("evaluated", "held_out")}
+    return curves
+
+
+def loss_curves(view: View) -> Arrays:
+    """Return the losses of a training: `loss` at `loss_steps`, and `held_out` at `evaluated`."""
+    steps, loss = thinned_loss(view.losses)
+    return {
+        "loss_steps": steps, "loss": loss,
+        "evaluated": _floats(one.step for one in view.evaluations),
+        "held_out": _floats(one.loss for one in view.evaluations),
     }  # fmt: skip
 
 

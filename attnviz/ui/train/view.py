@@ -1,48 +1,86 @@
-"""The main part of Train: the component with the curves and the heads of a visitor's trainings.
+"""The parts of Train: the components with the curves and heads of a visitor's trainings, on tasks and on texts.
 
 The page imports it after it has said what it is, because it imports torch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import streamlit as st
 
-from attnviz.components.training import training
+from attnviz.components.training import model_series, training
 from attnviz.runtime.training import keep, training_jobs
+from attnviz.tokens import CharVocab
+from attnviz.training.jobs.limits import parameters_of
 from attnviz.training.plan import Plan
+from attnviz.training.series import SERIES
 from attnviz.training.tasks.task import Task
 from attnviz.ui import shell, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
 from attnviz.ui.train import commands
-from attnviz.ui.train.arrays import Reading, reading_of
-from attnviz.ui.train.finished import open_if_asked
-from attnviz.ui.train.plans import fitting_plan, sample_of, task_of
-from attnviz.ui.train.runs import all_curves, header_of, runs_of, task_header
+from attnviz.ui.train.arrays import Reading, offer_pairs, reading_of, reading_of_tokens
+from attnviz.ui.train.chosen import open_if_asked
+from attnviz.ui.train.controls import forget_choices, text_controls, train_controls
+from attnviz.ui.train.facts import Facts, cut_of
+from attnviz.ui.train.generate_view import generate_controls, show_generate
+from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_plan_of, task_of
+from attnviz.ui.train.runs import all_curves, header_of, rows_of, runs_of, stage_curves, stage_header, task_header
+from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained.visitor import visitor
 from attnviz.ui.waiting import has_changed
 
 EVERY = 0.4
 """Seconds between two looks at a training that goes on"""
+A_CORE = 25e9
+"""Operations a second that one processor core reached in training the GPT here: some 40 steps of 0.64 · 10⁹"""
+GPT_3 = 175e9, 300e9
+"""Parameters and tokens of a large model's training (Brown et al. 2020)"""
+PROCESSORS = """
+Nearly all of a training's arithmetic is in products of matrices: about 6 operations for each parameter and token, 2 in
+the forward pass and 4 in the backward pass ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)).
+
+- **The GPT here:** 6 · {parameters:,} parameters · {tokens:,} tokens = {step:.2f} · 10⁹ operations a step. One core
+  of a processor made some 40 such steps a second, 25 · 10⁹ operations.
+- **GPT-3** ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)): 6 · 175 · 10⁹ parameters · 300 · 10⁹ tokens =
+  {large:.2g} operations. That core would need {years:,.0f} years.
+
+The numbers of a matrix product do not depend on each other, so they can be computed at once. A GPU has thousands of
+units that multiply and add, and memory fast enough to feed them. A transformer suits it: in training, all positions of
+all sequences of a batch go through a layer together. A recurrent network, such as the GRU here, has to read one
+position after another, whatever the hardware. For models as small as these, a processor is enough.
+"""
+
+
+def _begin() -> str:
+    """Open another page if that is asked, keep the visitor's trainings, and return their name."""
+    open_if_asked()
+    if commands.have_settings_changed() and state.in_fragment():
+        st.rerun()  # the sidebar shows them too
+    name = visitor()
+    keep(name)
+    training_jobs().prepare()
+    return name
+
+
+def _show_refusal() -> None:
+    if commands.refusal():
+        st.warning(plain(commands.refusal()))
 
 
 def show_training() -> None:
     """Show the visitor's trainings of the view's task."""
-    open_if_asked()
-    if commands.have_settings_changed():
-        st.rerun()
-    name = visitor()
-    keep(name)
-    training_jobs().prepare()
-    task = task_of(state.get)
+    name, task = _begin(), task_of(state.get)
     with st.container():
         reading = _read(task)
         runs = runs_of(name, _plan(), task, state.get("run"))
-        if commands.refusal():
-            st.warning(plain(commands.refusal()))
+        _show_refusal()
     header = {
         "task": task_header(task, reading),
-        "runs": [header_of(run, [one for one in runs if one is not run], name, reading) for run in runs],
+        "runs": [header_of(run, runs, name, reading) for run in runs],
         "values": commands.values(),
         "is_page": False,
         "in_lesson": lesson_bar.is_open(),
@@ -77,3 +115,87 @@ def check_live(*, live: bool, shown_live: bool) -> None:
     """
     if has_changed(live, shown_live, commands.is_live()) or commands.has_revealed():
         st.rerun()
+
+
+def show_text() -> None:
+    """Show the stages, trained on the chosen text as far as they are."""
+    name, facts = _begin(), chosen_facts()
+    rows = rows_of(name, facts, state.get)
+    with st.container():
+        whole = _read_text(facts, max(row.run.plan.block_size for row in rows))
+        _show_refusal()
+    header = {
+        "text": {**facts.told(), "pairs": offer_pairs(facts), "cut": _cut(facts)},
+        "rungs": [stage_header(row, facts, name, whole.cut(row.run.plan.block_size), state.get) for row in rows],
+        "values": commands.values(),
+        "in_lesson": lesson_bar.is_open(),
+    }
+    with st.container(key="training"):
+        model_series(header, stage_curves(rows), key="ladder_view", on_update=commands.take)
+    if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
+        show_processors(len(facts.labels))
+
+
+def _cut(facts: Facts) -> Mapping[str, Any] | None:
+    """Return how the text will be cut, where that is shown."""
+    plan = stage_plan_of(SERIES[0], len(facts.labels), state.get)
+    return cut_of(facts, plan) if state.get("text_view") == "data" else None
+
+
+def _read_text(facts: Facts, most: int) -> Reading:
+    """Return what the models are shown: the view's text, or the beginning of the text that is trained on."""
+    sample = state.get("sample")
+    tokens = CharVocab(facts.labels).tokenize(sample or facts.text[:most])
+    if sample:
+        shell.token_notes(tokens)
+    reading = reading_of_tokens("text", tokens)
+    if reading.ids:
+        return reading
+    st.info("The models know none of these characters. Type something that stands in the text.")
+    return reading_of_tokens("text", CharVocab(facts.labels).tokenize(facts.text[:most]))
+
+
+def show_processors(vocabulary: int) -> None:
+    """Show the text, folded."""
+    plan = STAGES["gpt"].plan(vocabulary)
+    parameters, tokens = parameters_of(plan.model, 2**40), plan.training.batch * plan.block_size
+    large = 6 * GPT_3[0] * GPT_3[1]
+    with st.expander("Why GPUs"):
+        st.markdown(
+            PROCESSORS.format(
+                parameters=parameters, tokens=tokens, step=6 * parameters * tokens / 1e9, large=large,
+                years=large / A_CORE / (365 * 24 * 3600),
+            )
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the page."""
+
+    title: str
+    controls: Callable[[], None]
+    """Shows what is set in the sidebar"""
+    show: Callable[[], None]
+    """Shows the picture, in a fragment"""
+
+
+PARTS: dict[str, Part] = {
+    "task": Part("Tasks", train_controls, show_training),
+    "text": Part("Text", text_controls, show_text),
+    "generate": Part("Generate", generate_controls, show_generate),
+}
+"""By their names in links, in the order in which they are offered"""
+
+
+def choose_part() -> Part:
+    """Show the choice of a part, if there are several, and return the chosen one."""
+    if len(PARTS) == 1:
+        state.keep_within("train_part", "Part", list(PARTS))
+    else:
+        state.choice(
+            "train_part", st.segmented_control, "What is trained", list(PARTS), required=True, width="stretch",
+            format_func={name: part.title for name, part in PARTS.items()}.get, label_visibility="collapsed",
+            on_change=forget_choices,
+        )  # fmt: skip
+    return PARTS[state.get("train_part")]

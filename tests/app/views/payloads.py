@@ -231,7 +231,7 @@ def _generation(header: Header, _arrays: Arrays, seen: Seen) -> None:
 
 
 def _ladder(header: Header, arrays: Arrays, seen: Seen) -> None:
-    """Add what is said of a text and of each rung, and what the chosen one does at the newest snapshot."""
+    """Add what is said of a text and of each stage, and what the chosen one does at the newest snapshot."""
     text, chosen = header["text"], header["values"]
     seen.texts += [f"{name}: {text[name]}" for name in ("is_built_in", "size", "train", "floor", "first", "blocks")]
     seen.texts += [f"characters: {_joined(text['labels'])}", *_pin(chosen["pin"])]
@@ -239,11 +239,11 @@ def _ladder(header: Header, arrays: Arrays, seen: Seen) -> None:
     if text["cut"] is not None:
         lines = text["cut"]["lines"] or {}
         seen.texts += [f"cut: {text['cut']['name']}", *(f"{name}: {value}" for name, value in lines.items())]
-        seen.texts += [f"drawn: {rung['drawn']}" for rung in header["rungs"] if rung["drawn"]]
-    for rung in header["rungs"]:
-        run = rung["run"]
+        seen.texts += [f"drawn: {stage['drawn']}" for stage in header["rungs"] if stage["drawn"]]
+    for stage in header["rungs"]:
+        run = stage["run"]
         names = ("title", "adds", "reported", "parameters", "expected", "block", "rate", "batch", "samples")
-        seen.texts += [f"{name}: {rung[name]}" for name in names]
+        seen.texts += [f"{name}: {stage[name]}" for name in names]
         seen.texts += [f"{run['state']} {run['message']}, step {run['step']} of {run['steps']}"]
         for one in run["kinds"]:
             seen.texts += [f"{one['layers']} layers of {one['heads']}", *_labels({"query": one["query"]})]

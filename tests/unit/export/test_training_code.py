@@ -18,9 +18,9 @@ import pytest
 from attnviz.export.code.training import NoTrainingCodeError, training_script
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.training.evaluation import Evaluator
-from attnviz.training.ladder import BLOCK, LADDER
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import BIGRAM_BLOCK, TEXT, Plan, build, subject_of
+from attnviz.training.series import BLOCK, SERIES
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
@@ -145,9 +145,9 @@ def block_of(config: ModelConfig) -> int:
     return getattr(config, "block_size", BIGRAM_BLOCK)
 
 
-def test_every_rung_has_a_script_and_its_size() -> None:
-    for rung in LADDER:
-        plan = rung.plan(V)
+def test_every_stage_has_a_script_and_its_size() -> None:
+    for stage in SERIES:
+        plan = stage.plan(V)
         compile(training_script(plan, sha256="", losses={}), "script", "exec")
         assert plan.subject == TEXT
         assert build(plan.model, 0)(Text(CORPUS, BLOCK).held_out().ids[:1]).shape == (1, BLOCK, V)

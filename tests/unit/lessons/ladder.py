@@ -16,7 +16,7 @@ from attnviz.trace.model import Place
 from attnviz.trained import recorded
 from attnviz.training.evaluation import weights_of
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.ladder import LADDER
+from attnviz.training.series import SERIES
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text, validation_loss
 from attnviz.ui.train.arrays import reading_of_tokens
@@ -27,15 +27,15 @@ GIVEN = "It was c"
 
 
 def trained(name: str) -> nn.Module:
-    """Return the model of a rung after its recorded training."""
-    recording = recorded.of_rung(name)
+    """Return the model of a stage after its recorded training."""
+    recording = recorded.of_stage(name)
     assert recording is not None
     return model_of(recording.plan.model, recording.view.snapshots[-1].weights)
 
 
 def loss(name: str, step: int = 2000) -> str:
     """Return the loss on held-out text after so many steps, as the page writes it."""
-    recording = recorded.of_rung(name)
+    recording = recorded.of_stage(name)
     assert recording is not None
     return written(next(one.loss for one in recording.view.evaluations if one.step == step))
 
@@ -75,7 +75,7 @@ def ladder() -> dict[int, Sequence[str]]:
     assert re.findall(r"\d\.\d+", question) == [table]
     cost = -torch.log_softmax(trained("bigram").get_submodule("table").weight, -1)  # type: ignore[arg-type]
     (a,), (s,) = vocabulary.tokenize("a").ids, vocabulary.tokenize("s").ids
-    plans = {rung.name: rung.plan(len(subject.labels)).model for rung in LADDER}
+    plans = {stage.name: stage.plan(len(subject.labels)).model for stage in SERIES}
     gpt, gru, norm = plans["gpt"], plans["gru"], plans["norm"]
     assert isinstance(gpt, TokenConfig)
     assert isinstance(norm, TokenConfig)

@@ -25,7 +25,7 @@ from attnviz.trained.recorded.making import chosen
 from attnviz.training.evaluation import evaluate
 from attnviz.training.jobs.view import Evaluation, Snapshot, View
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.ladder import BLOCK, LADDER, Rung
+from attnviz.training.series import BLOCK, SERIES, Stage
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.subject import Text
 from tests.training import model_after
@@ -51,10 +51,10 @@ def test_a_task_has_its_recording_and_its_control() -> None:
     assert (own.plan.model, control.plan.model) == (TASKS["induction"].model, TASKS["induction"].control_model)
     assert [one.card.name for one in recorded.of_task("reverse")] == ["reverse"]
     assert recorded.of_task("nothing") == ()
-    assert recorded.of_rung("nothing") is None
+    assert recorded.of_stage("nothing") is None
 
 
-@pytest.mark.parametrize("name", [one for one in recipes.NAMES if not one.startswith(recipes.RUNG)])
+@pytest.mark.parametrize("name", [one for one in recipes.NAMES if not one.startswith(recipes.STAGE)])
 def test_the_snapshots_do_on_held_out_sequences_what_the_curves_say(name: str) -> None:
     one = recorded.load(name)
     task, last = TASKS[one.plan.subject], one.view.evaluations[-1]
@@ -69,9 +69,9 @@ def test_the_snapshots_do_on_held_out_sequences_what_the_curves_say(name: str) -
     assert first.loss == pytest.approx(one.view.losses[0], rel=0.05)
 
 
-@pytest.mark.parametrize("rung", LADDER, ids=lambda rung: rung.name)
-def test_a_rung_of_the_ladder_has_on_validation_text_the_loss_that_is_said(rung: Rung) -> None:
-    one = recorded.of_rung(rung.name)
+@pytest.mark.parametrize("stage", SERIES, ids=lambda stage: stage.name)
+def test_a_stage_of_the_series_has_on_validation_text_the_loss_that_is_said(stage: Stage) -> None:
+    one = recorded.of_stage(stage.name)
     assert one is not None
     text = Text(one.text or "", BLOCK)
     last = one.view.evaluations[-1]
@@ -85,7 +85,7 @@ def test_a_rung_of_the_ladder_has_on_validation_text_the_loss_that_is_said(rung:
     assert float(found) == pytest.approx(last.loss, abs=1e-3)
     assert float((logits.argmax(-1) == part[1:]).float().mean()) == pytest.approx(last.accuracy, abs=1e-3)
     assert (one.card.loss, one.card.accuracy) == (last.loss, last.accuracy)
-    assert last.loss == pytest.approx(rung.expected[2000], abs=0.02)
+    assert last.loss == pytest.approx(stage.expected[2000], abs=0.02)
 
 
 def test_a_model_knows_its_sums_by_heart_long_before_it_can_add() -> None:

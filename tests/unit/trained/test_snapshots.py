@@ -19,8 +19,8 @@ from attnviz.trained.files import read
 from attnviz.trained.snapshots import OWN_TEXT, file_of, why_not_shown
 from attnviz.training.jobs.view import Snapshot
 from attnviz.training.jobs.weights import to_bytes
-from attnviz.training.ladder import LADDER
 from attnviz.training.plan import Plan, build
+from attnviz.training.series import SERIES
 from attnviz.training.tasks import TASKS
 from tests.unit.trained.test_files import packed, plan
 
@@ -86,14 +86,14 @@ def test_the_training_loss_of_a_card_is_the_mean_of_the_last_50_steps_or_of_all(
     assert card.training_loss == pytest.approx(np.mean(losses[first:step]), rel=1e-6)
 
 
-@pytest.mark.parametrize("rung", LADDER)
-def test_each_rung_of_the_ladder_becomes_a_file_or_is_said_to_have_no_attention(rung: Any) -> None:
+@pytest.mark.parametrize("stage", SERIES)
+def test_each_stage_of_the_series_becomes_a_file_or_is_said_to_have_no_attention(stage: Any) -> None:
     text = "to be or not to be, that is the question. " * 20
-    of = rung.plan(len(set(text)))
+    of = stage.plan(len(set(text)))
     made = file_of(of, snapshot(of), LOSSES, data=text)
     found = read(made.data)
     assert (found.card.corpus and found.card.corpus.name) == OWN_TEXT
-    if rung.name in ("bigram", "gru"):
+    if stage.name in ("bigram", "gru"):
         assert "no attention" in why_not_shown(of)
         with pytest.raises(ModelError, match="no attention"):
             shipped.keep(made.data)

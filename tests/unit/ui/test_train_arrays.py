@@ -14,7 +14,7 @@ from attnviz.training.evaluation import attentions
 from attnviz.training.jobs.view import View
 from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS
-from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, heads_of, offer, reading_of
+from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, heads_of, offer, reading_of, task_parts
 from attnviz.ui.train.plans import plan_of, sample_of
 from attnviz.ui.train.runs import Run, thinned_loss, title_of
 
@@ -120,7 +120,7 @@ def test_accuracy_without_a_head_is_that_of_a_model_whose_head_gives_zeros() -> 
 
 @pytest.mark.parametrize("part", ["", "s", "s.", "s.x", "s.1.2.x", "a", "a.-1", "a.1.2", "s." + ".1" * 17, "../s.0"])
 def test_only_snapshots_and_ablations_can_be_requested(part: str) -> None:
-    digest = offer(("test", 1), reading(), lambda _: made(TASK.model))
+    digest = offer(("test", 1), reading(), lambda _: made(TASK.model), task_parts(TASK.name))
     with pytest.raises(NotOfferedError):
         array_store().request(f"{digest}~{part}").result(30)
 
@@ -129,7 +129,7 @@ def test_a_snapshot_that_is_gone_is_not_offered() -> None:
     def gone(_: int) -> TokenModel:
         raise NotOfferedError
 
-    digest = offer(("test", 2), reading(), gone)
+    digest = offer(("test", 2), reading(), gone, task_parts(TASK.name))
     with pytest.raises(NotOfferedError):
         array_store().request(f"{digest}~s.0").result(30)
 

@@ -15,16 +15,14 @@ import torch
 from torch.nn import functional
 
 from attnviz.toy import BigramModel
-from attnviz.training.ladder import BLOCK, COUNTED, LADDER
 from attnviz.training.plan import build
+from attnviz.training.series import BLOCK, COUNTED, SERIES
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.text.cut import Cut, sequences_of
 from attnviz.training.text.subject import Text, TextError
-from attnviz.ui.train.arrays import Reading
-from attnviz.ui.train.text.arrays import SAMPLE, heads_at, logits_of, sample_of, table_of
-from attnviz.ui.train.text.cuts import lines_of
-from attnviz.ui.train.text.facts import MOST_SHOWN, built_in_facts, facts_of
-from attnviz.ui.train.text.plans import is_usual, plan_of, rung_of
+from attnviz.ui.train.arrays import SAMPLE, Reading, at_snapshots, logits_of, sample_of, table_of
+from attnviz.ui.train.facts import MOST_SHOWN, built_in_facts, facts_of, lines_of
+from attnviz.ui.train.plans import is_usual, stage_of, stage_plan_of
 
 KEYS = (
     "steps", "batch", "rate", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_block",
@@ -119,10 +117,10 @@ def test_lines_are_cut_and_what_is_left_out_is_counted() -> None:
     assert lines["dropped"] == len(train) - len(inside)
 
 
-@pytest.mark.parametrize("rung", LADDER, ids=lambda rung: rung.name)
-def test_the_loss_of_the_blocks_is_torchs_and_the_model_writes(rung: object) -> None:
+@pytest.mark.parametrize("stage", SERIES, ids=lambda stage: stage.name)
+def test_the_loss_of_the_blocks_is_torchs_and_the_model_writes(stage: object) -> None:
     facts = built_in_facts()
-    plan = plan_of(rung, len(facts.labels), VIEW.get)  # type: ignore[arg-type]
+    plan = stage_plan_of(stage, len(facts.labels), VIEW.get)  # type: ignore[arg-type]
     model = build(plan.model, 0).eval()
     found = logits_of(model, facts.blocks)
     ids = torch.tensor(facts.blocks)
@@ -133,8 +131,8 @@ def test_the_loss_of_the_blocks_is_torchs_and_the_model_writes(rung: object) -> 
     assert found["loss"][0] == pytest.approx(float(expected), abs=1e-5)
     sample = sample_of(model, facts.first[0], 1)
     assert (sample.shape, sample.max() < len(facts.labels)) == ((SAMPLE,), True)
-    heads = heads_at([model], Reading("text", facts.first[:BLOCK], ("",) * BLOCK))
-    if rung.name in ("bigram", "gru"):  # type: ignore[attr-defined]
+    heads = at_snapshots([model], Reading("text", facts.first[:BLOCK], ("",) * BLOCK))
+    if stage.name in ("bigram", "gru"):  # type: ignore[attr-defined]
         assert set(heads) == {"answer", "probability"}
     else:
         np.testing.assert_allclose(heads["weights.decoder"].sum(-1) / 65535, 1, atol=1e-3)
@@ -149,18 +147,18 @@ def test_the_learned_table_of_a_counted_bigram_is_its_frequencies() -> None:
     np.testing.assert_allclose(table_of(model, facts.shown), expected, atol=1e-6)
 
 
-def test_a_view_changes_every_rung_and_each_is_found_again() -> None:
-    for rung in LADDER:
-        usual = plan_of(rung, 60, VIEW.get)
-        assert usual == replace(rung.plan(60), training=usual.training)
-        assert is_usual(rung, usual)
+def test_a_view_changes_every_stage_and_each_is_found_again() -> None:
+    for stage in SERIES:
+        usual = stage_plan_of(stage, 60, VIEW.get)
+        assert usual == replace(stage.plan(60), training=usual.training)
+        assert is_usual(stage, usual)
         training = {
             "steps": 7, "batch": 4, "warm_up": 2, "decay": "cosine", "optimiser": "muon", "weight_decay": 0.1, "seed": 3
         }  # fmt: skip
         view = VIEW | training | {"rate": 0.5, "train_block": 4, "train_dropout": 0.2}
-        plan = plan_of(rung, 60, view.get)
+        plan = stage_plan_of(stage, 60, view.get)
         assert plan.training == TrainingSettings(**training, learning_rate=0.5)  # type: ignore[arg-type]
         assert getattr(plan.model, "block_size", 4) == 4
         assert getattr(plan.model, "dropout", 0.2) == 0.2
-        assert not is_usual(rung, plan)
-        assert rung_of(plan) is rung
+        assert not is_usual(stage, plan)
+        assert stage_of(plan) is stage

@@ -16,9 +16,9 @@ from torch.utils.data import DataLoader
 from attnviz.toy import BigramModel, CharGPT, GRUModel
 from attnviz.toy.language.config import BigramConfig
 from attnviz.training.evaluation import Evaluator
-from attnviz.training.ladder import LADDER
 from attnviz.training.loop import Trainer, loss_of
 from attnviz.training.plan import TEXT, Plan, build, subject_of
+from attnviz.training.series import SERIES
 from attnviz.training.tasks.task import IGNORED
 from attnviz.training.text.chunks import FileChunks
 from attnviz.training.text.corpus import built_in
@@ -127,9 +127,9 @@ def test_batches_and_validation_are_of_their_own_parts() -> None:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_every_rung_learns_from_sequences(cut: Cut) -> None:
-    for rung in LADDER:
-        usual = rung.plan(len(set(LINES)))
+def test_every_stage_learns_from_sequences(cut: Cut) -> None:
+    for stage in SERIES:
+        usual = stage.plan(len(set(LINES)))
         model = usual.token_model
         if not isinstance(model, BigramConfig):
             model = replace(model, block_size=40)
@@ -139,7 +139,7 @@ def test_every_rung_learns_from_sequences(cut: Cut) -> None:
         assert isinstance(subject, Documents)
         trainer = Trainer(build(plan.model, 0), subject.batch, plan.training)
         losses = [trainer.advance() for _ in range(60)]
-        assert sum(losses[-5:]) / 5 < losses[0] - 0.2, rung.name
+        assert sum(losses[-5:]) / 5 < losses[0] - 0.2, stage.name
 
 
 def test_a_model_of_plain_cuts_never_ends_a_line_and_one_of_chunks_does() -> None:
@@ -147,7 +147,7 @@ def test_a_model_of_plain_cuts_never_ends_a_line_and_one_of_chunks_does() -> Non
     for cut in CUTS:
         subject = Documents(LINES, 40, cut)
         trainer = Trainer(
-            BigramModel(len(subject.labels)), subject.batch, replace(LADDER[0].training, learning_rate=0.1)
+            BigramModel(len(subject.labels)), subject.batch, replace(SERIES[0].training, learning_rate=0.1)
         )
         for _ in range(200):
             trainer.advance()
@@ -167,12 +167,12 @@ def test_a_text_whose_lines_are_too_short_is_refused_in_a_sentence(cut: Cut) -> 
 
 
 def test_a_plan_says_how_a_text_is_cut() -> None:
-    usual = LADDER[1].plan(60)
+    usual = SERIES[1].plan(60)
     assert "cut" not in usual.to_json()
     for cut in get_args(Cut):
         plan = replace(usual, cut=cut)
         assert Plan.from_json(plan.to_json()) == plan
-    assert type(subject_of(LADDER[1].plan(len(set(LINES))), LINES)) is Text
+    assert type(subject_of(SERIES[1].plan(len(set(LINES))), LINES)) is Text
     with pytest.raises(ValueError, match="cut is 'x'"):
         Plan.from_json(usual.to_json() | {"cut": "x"})
     with pytest.raises(ValueError, match="nothing else can"):

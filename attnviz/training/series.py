@@ -1,4 +1,4 @@
-"""The ladder: from a table of pairs to a GPT, each rung with one part more, all trained on the same text.
+"""The model series: from a table of pairs to a GPT, each stage with one part more, all trained on the same text.
 
 The sizes are those of a well-known lecture on such models (A. Karpathy, "Let's build GPT", 2023): blocks of 8
 characters, 32 numbers a character. What others report are its validation losses on tiny Shakespeare, in nats a
@@ -17,17 +17,17 @@ from attnviz.training.settings import TrainingSettings
 BLOCK, WIDTH, HEADS, DEPTH = 8, 32, 4, 3
 STEPS, SEED = 2000, 0
 WATCHED_STEPS = (200, 500, 1000, 2000)
-"""The steps for which a rung says what to expect"""
+"""The steps for which a stage says what to expect"""
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
-    """A model of the ladder."""
+class Stage:
+    """A model of the series."""
 
     name: str
     title: str
     adds: str
-    """What it has that the rung before has not, in a sentence or two"""
+    """What it has that the stage before has not, in a sentence or two"""
     config: Callable[[int], ModelConfig]
     """Its shape, for a vocabulary of this size"""
     expected: Mapping[int, float]
@@ -51,8 +51,8 @@ def _reduced(vocabulary: int, *, layers: int = 1, heads: int = HEADS, residual: 
     )  # fmt: skip
 
 
-LADDER: tuple[Rung, ...] = (
-    Rung(
+SERIES: tuple[Stage, ...] = (
+    Stage(
         "bigram",
         "Bigram",
         "A table: which character follows which. It sees the last character alone, and counting pairs gives its best.",
@@ -61,7 +61,7 @@ LADDER: tuple[Rung, ...] = (
         2.49,
         TrainingSettings(steps=STEPS, batch=32, learning_rate=1e-2, seed=SEED),
     ),
-    Rung(
+    Stage(
         "head",
         "One head",
         "A head of attention: each character looks back at up to eight, itself included.",
@@ -69,7 +69,7 @@ LADDER: tuple[Rung, ...] = (
         {200: 2.76, 500: 2.18, 1000: 1.89, 2000: 1.76},
         2.41,
     ),
-    Rung(
+    Stage(
         "heads",
         "Four heads",
         "Four narrower heads side by side, with the same number of parameters: each can look for something else.",
@@ -77,7 +77,7 @@ LADDER: tuple[Rung, ...] = (
         {200: 2.52, 500: 2.06, 1000: 1.66, 2000: 1.32},
         2.29,
     ),
-    Rung(
+    Stage(
         "feed_forward",
         "+ feed-forward",
         "Two linear maps with a ReLU between them: each character works on what it has gathered.",
@@ -85,7 +85,7 @@ LADDER: tuple[Rung, ...] = (
         {200: 2.45, 500: 1.93, 1000: 1.48, 2000: 1.14},
         2.24,
     ),
-    Rung(
+    Stage(
         "residual",
         "+ residual",
         "Three blocks one after another, whose outputs are added to their inputs. Without the sums, three blocks learn "
@@ -94,7 +94,7 @@ LADDER: tuple[Rung, ...] = (
         {200: 1.90, 500: 1.28, 1000: 0.94, 2000: 0.78},
         2.10,
     ),
-    Rung(
+    Stage(
         "norm",
         "+ LayerNorm",
         "A LayerNorm before attention and before the feed-forward keeps the numbers in range, and one follows the last "
@@ -102,7 +102,7 @@ LADDER: tuple[Rung, ...] = (
         lambda vocabulary: _reduced(vocabulary, layers=DEPTH, residual=True, norm=True),
         {200: 2.11, 500: 1.30, 1000: 0.91, 2000: 0.76},
     ),
-    Rung(
+    Stage(
         "gpt",
         "+ depth: a GPT",
         "Four blocks, twice as wide, with a context of 32 characters: the shape of GPT-2, a 600th of its size.",
@@ -111,7 +111,7 @@ LADDER: tuple[Rung, ...] = (
         1.82,
         TrainingSettings(steps=STEPS, batch=16, learning_rate=1e-3, seed=SEED),
     ),
-    Rung(
+    Stage(
         "gru",
         "Beside it: a GRU",
         "A recurrent network, as before attention: it reads one character after another and keeps 64 numbers of all.",
@@ -119,6 +119,8 @@ LADDER: tuple[Rung, ...] = (
         {200: 1.95, 500: 1.30, 1000: 0.91, 2000: 0.74},
     ),
 )
-"""In the order in which they are climbed; the GRU stands beside"""
+"""From the smallest to the GPT; the GRU stands beside"""
+FIRST_SHOWN = "head"
+"""The stage that is shown until one is chosen or trained: the first with attention, as `Ladder.row` in the browser"""
 COUNTED = 1.96
 """The validation loss of the counted table (add-one smoothing) on the built-in corpus"""

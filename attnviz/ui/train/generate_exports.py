@@ -20,11 +20,8 @@ from attnviz.training.generation import Drawn, generate
 from attnviz.training.plan import TEXT
 from attnviz.ui.export.file import FAILED_LOOK, file_button
 from attnviz.ui.plain import plain
-from attnviz.ui.train.chosen import Chosen
-from attnviz.ui.train.finished import model_file
-from attnviz.ui.train.generate.chosen import asked_of, chosen_model, given_of, tokens_of
-from attnviz.ui.train.generate.models import TextModel
-from attnviz.ui.train.generate.offers import Asked
+from attnviz.ui.train.chosen import Chosen, model_file
+from attnviz.ui.train.generated import Asked, TextModel, asked_of, chosen_model, given_of, tokens_of
 from attnviz.ui.trained.visitor import visitor
 
 NOTHING = "No text is generated: type a prompt that the model knows."

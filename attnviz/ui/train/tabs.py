@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from attnviz.export.files.animation import AnimationKind
     from attnviz.ui.train.chosen import Chosen
 
+
 NOTHING = "Nothing was trained yet: press Train, and then open Export again."
 OF_TASKS = "This is offered for trainings on tasks only."
 GENERATED = "This is offered for trainings only. For a generated text, open Model, Script or Numbers."
@@ -31,13 +32,13 @@ GENERATED = "This is offered for trainings only. For a generated text, open Mode
 def _show_model() -> None:
     """Offer the shown snapshot's model, or the one that generates, as a file, and its card."""
     if state.get("train_part") == "generate":
-        from attnviz.ui.train.generate.exports import show_model
+        from attnviz.ui.train.generate_exports import show_model
 
         show_model()
         return
 
     from attnviz.pretrained.names import ModelError
-    from attnviz.ui.train.finished import model_file
+    from attnviz.ui.train.chosen import model_file
 
     of = _chosen()
     if of is None:
@@ -65,7 +66,7 @@ def _show_model() -> None:
 
 def _show_animation() -> None:
     """Offer the shown head over the whole training as GIF and as animated PNG."""
-    from attnviz.ui.train.files.moving import frames_of, moving_picture
+    from attnviz.ui.train.exports import frames_of, moving_picture
 
     of = _of_task()
     if of is None:
@@ -91,7 +92,7 @@ def _show_animation() -> None:
 def _show_page() -> None:
     """Offer all trainings that are shown as one web page, to be gone through without a server."""
     from attnviz.export.web import iframe
-    from attnviz.ui.train.files.web import title_of_page, training_file
+    from attnviz.ui.train.exports import title_of_page, training_file
 
     of = _of_task()
     if of is None:
@@ -111,13 +112,13 @@ def _show_page() -> None:
 def _show_script() -> None:
     """Offer a script of plain torch that trains the same model to the same losses, or that generates the same text."""
     if state.get("train_part") == "generate":
-        from attnviz.ui.train.generate.exports import show_script
+        from attnviz.ui.train.generate_exports import show_script
 
         show_script()
         return
 
     from attnviz.export.code.training import NoTrainingCodeError
-    from attnviz.ui.train.finished import script_of
+    from attnviz.ui.train.chosen import script_of
 
     of = _chosen()
     if of is None:
@@ -138,11 +139,11 @@ def _show_script() -> None:
 def _show_numbers() -> None:
     """Offer the losses of all trainings that are shown, or every draw of a generated text."""
     if state.get("train_part") == "generate":
-        from attnviz.ui.train.generate.exports import show_numbers
+        from attnviz.ui.train.generate_exports import show_numbers
 
         show_numbers()
         return
-    from attnviz.ui.train.files.losses import losses_csv, shown_losses
+    from attnviz.ui.train.exports import losses_csv, shown_losses
 
     if state.get("train_part") == TEXT:
         _show_ids()
@@ -160,13 +161,14 @@ def _show_numbers() -> None:
 
 def _show_ids() -> None:
     """Offer the training part of the text as JSON lines of ids, and say how long a data set it is."""
+    from attnviz.training.series import FIRST_SHOWN
     from attnviz.training.text.cut import id_lines, length_of
-    from attnviz.ui.train.text.chosen import chosen_facts
-    from attnviz.ui.train.text.cuts import cut_of
-    from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, plan_of
+    from attnviz.ui.train.facts import cut_of
+    from attnviz.ui.train.plans import STAGES, stage_plan_of
+    from attnviz.ui.train.text_choice import chosen_facts
 
     facts = chosen_facts()
-    plan = plan_of(RUNGS[state.get("rung") or FIRST_SHOWN], len(facts.labels), state.get)
+    plan = stage_plan_of(STAGES[state.get("rung") or FIRST_SHOWN], len(facts.labels), state.get)
     train, most = facts.text[: facts.train], plan.block_size
 
     def lines() -> Iterator[str]:

@@ -1,24 +1,29 @@
-"""A text to train on, and what is shown of it without any training: the pairs, the floor, and blocks.
+"""A text to train on, and what is shown of it without any training: the pairs, the floor, blocks, and how it is cut.
 
 Shapes: N characters of the text, V different ones, K of them in the table, B blocks of T characters.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from hashlib import blake2b
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
+import streamlit as st
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.tokens import label_of
 from attnviz.toy.language.model import BigramModel, count_pairs
-from attnviz.training.ladder import LADDER
+from attnviz.training.plan import Plan
+from attnviz.training.series import SERIES
 from attnviz.training.text.corpus import built_in
-from attnviz.training.text.cut import Cut
+from attnviz.training.text.cut import Cut, sequences_of, settings_of
 from attnviz.training.text.documents import check_lines
 from attnviz.training.text.subject import Text, TextError, as_read, check_length, validation_loss
 from attnviz.training.text.vowels import Vowels, vowels_in
@@ -30,6 +35,10 @@ MOST_SHOWN = 96
 FIRST_IDS = 50
 BLOCKS, BLOCK = 4, 8
 """The blocks in which a loss is written out, and the most characters of each"""
+LINES_SHOWN, BLOCKS_DRAWN = 4, 3
+"""Sequences that are shown: the first ones of a text that is cut line by line, or of the first batch of blocks"""
+_KEPT = "train_text_cut"
+"""The last cut of the session, which is looked at again and again while a training goes on"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +96,7 @@ def facts_of(text: str) -> Facts:
             f"This text has {different:,} different characters; models of characters are trained here on at most "
             f"{MOST_CHARACTERS:,}."
         )
-    block = min(getattr(rung.config(1), "block_size", BLOCK) for rung in LADDER)
+    block = min(getattr(stage.config(1), "block_size", BLOCK) for stage in SERIES)
     subject = Text(text, block)
     vocabulary = len(subject.labels)
     counts = count_pairs(subject.train, vocabulary)
@@ -131,3 +140,50 @@ def _blocks(validation: Tensor) -> tuple[tuple[int, ...], ...]:
     length = min(BLOCK, len(validation) - 1)
     starts = np.linspace(0, len(validation) - length - 1, BLOCKS).astype(int).tolist()
     return tuple(tuple(validation[start : start + length + 1].tolist()) for start in starts)
+
+
+def cut_of(facts: Facts, plan: Plan) -> Mapping[str, Any]:
+    """Return `LadderCut` of frontend/types/ladder.d.ts: the cut of a plan, of the training part of a text."""
+    if plan.cut == "blocks":
+        return {"name": plan.cut, "lines": None}
+    key, kept = (facts.digest, plan.cut, plan.block_size), st.session_state.get(_KEPT)
+    if kept is None or kept[0] != key:
+        kept = st.session_state[_KEPT] = (key, lines_of(facts, plan.cut, plan.block_size))
+    return {"name": plan.cut, "lines": kept[1]}
+
+
+def drawn_of(facts: Facts, plan: Plan) -> list[dict[str, Any]]:
+    """Return the first blocks of the first batch that a plan draws, each with the character after it."""
+    places = facts.train - plan.block_size
+    if plan.cut != "blocks" or places < 1:
+        return []
+    generator = torch.Generator().manual_seed(plan.training.seed)
+    starts = torch.randint(places, (plan.training.batch, 1), generator=generator)[:BLOCKS_DRAWN, 0].tolist()
+    return [_sequence(facts, start, start + plan.block_size + 1, 0) for start in starts]
+
+
+def lines_of(facts: Facts, cut: Cut, most: int) -> dict[str, Any]:
+    """Return `LadderLines` of frontend/types/ladder.d.ts."""
+    train, settings = facts.text[: facts.train], settings_of(cut, most)
+    found = list(sequences_of(train, cut, most))
+    lines = [len(line) for line in train.split("\n") if line]
+    lengths = [stop - start for start, stop in found]
+    repeated = [max(0, before - start) for (_, before), (start, _) in pairwise(found)]
+    first = [(start, stop, again) for (start, stop), again in zip(found, [0, *repeated], strict=False)]
+    return {
+        "most": most, "least": settings.least, "overlap": settings.overlap,
+        "count": len(lines), "short": sum(length < settings.least for length in lines),
+        "sequences": len(found), "lengths": [min(lengths), max(lengths)] if found else [0, 0],
+        "ends": sum(train[stop - 1] == "\n" for _, stop in found),
+        "repeated": sum(repeated), "dropped": len(train) - (sum(lengths) - sum(repeated)),
+        "validation": sum(1 for _ in sequences_of(facts.text[facts.train :], cut, most)),
+        "shown": [_sequence(facts, *one) for one in islice(first, LINES_SHOWN)],
+    }  # fmt: skip
+
+
+def _sequence(facts: Facts, start: int, stop: int, repeated: int) -> dict[str, Any]:
+    return {"start": start, "ids": _ids(facts.labels, facts.text[start:stop]), "repeated": repeated}
+
+
+def _ids(labels: Sequence[str], text: str) -> list[int]:
+    return [labels.index(character) for character in text]

@@ -1,4 +1,7 @@
-"""A part of the chosen text, such as one chapter of a book: from one character to another, found by its words."""
+"""The text of the session: the built-in corpus, or one that its visitor has pasted or uploaded, or a part of it.
+
+No link holds the text. A part, such as one chapter of a book, goes from one character to another, found by its words.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,14 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from attnviz.settings import settings
 from attnviz.training.text.subject import TextError
 from attnviz.ui import state
 from attnviz.ui.plain import plain
-from attnviz.ui.train.text.facts import Facts, facts_of
+from attnviz.ui.tokens.own_text import OwnText
+from attnviz.ui.train.facts import Facts, built_in_facts, facts_of
 
-KEYS = ("text_from", "text_to")
+ENDS = ("text_from", "text_to")
 HITS, AROUND = 4, 24
 """Places that are listed where words occur, and the characters of each that are shown"""
 LONGEST = 100
@@ -38,21 +43,21 @@ def part_of(whole: Facts) -> tuple[Facts, str]:
 
 
 def _bounds(whole: Facts) -> tuple[int, int]:
-    begin, end = (state.get(key) for key in KEYS)
+    begin, end = (state.get(key) for key in ENDS)
     count = len(whole.text)
     return min(begin or 0, count), count if end is None else min(end, count)
 
 
 def forget_part() -> None:
     """Choose the whole text."""
-    for key in KEYS:
+    for key in ENDS:
         state.put(key, None)
 
 
 def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
     """Show the fields for a part, folded; call `changed` before another part is shown."""
     count = len(whole.text)
-    for key in KEYS:
+    for key in ENDS:
         state.adopt(key)  # the popover's label comes before its fields
         if (state.get(key) or 0) > count:
             state.put(key, None)
@@ -62,8 +67,8 @@ def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
     with st.popover(f"Characters {begin:,}–{end:,}" if is_part else "The whole text", width="stretch"):
         left, right = st.columns(2)
         for key, column, label, other in (
-            (KEYS[0], left, "From character", "the first"),
-            (KEYS[1], right, "To character", "the last"),
+            (ENDS[0], left, "From character", "the first"),
+            (ENDS[1], right, "To character", "the last"),
         ):
             with column:
                 state.bound(key, st.number_input, label, 0, count, None, 1000, placeholder=other, on_change=changed)
@@ -92,7 +97,7 @@ def _find(whole: Facts, changed: Callable[[], None]) -> None:
     for number, at in enumerate(found[:HITS]):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{at:,}: “{plain(whole.text[at : at + AROUND])}”")
-            for key, label in zip(KEYS, ("Begin", "End"), strict=True):
+            for key, label in zip(ENDS, ("Begin", "End"), strict=True):
                 st.button(label, key=f"train_text_{key}_{number}", on_click=_take, args=(key, at, changed))
     if len(found) > HITS:
         st.caption("And at further places: search for more words.")
@@ -101,3 +106,62 @@ def _find(whole: Facts, changed: Callable[[], None]) -> None:
 def _take(key: str, at: int, changed: Callable[[], None]) -> None:
     changed()
     state.put(key, at or None)
+
+
+def chosen_facts() -> Facts:
+    """Return what is trained on: the chosen text, or the chosen part of it."""
+    return part_of(_whole())[0]
+
+
+def _whole() -> Facts:
+    """Return the chosen text: the visitor's, or the built-in corpus until there is one."""
+    return _TEXT.chosen() or built_in_facts()
+
+
+def text_choice() -> None:
+    """Show the choice of a text, and where it is pasted or uploaded."""
+    source = _TEXT.choice("Text to train on")
+    if source == "paste":
+        limit = settings().largest_text
+        st.text_area(
+            "Your text", key=_TEXT.pasted, max_chars=limit, height=120, on_change=_take_pasted,
+            placeholder=f"Paste some pages, up to {limit:,} characters, and press Ctrl+Enter.",
+        )  # fmt: skip
+    elif source == "upload":
+        _TEXT.file_field()
+    if source in ("paste", "upload"):
+        own = _TEXT.tell(source, "Until then, the built-in corpus is shown.")
+        if own is not None:
+            st.caption(
+                f"In use: {len(own.text):,} characters, {len(own.labels)} different ones. Your text is in no link: "
+                "a link opens the built-in corpus."
+            )
+
+
+def part_of_text() -> None:
+    """Show the choice of a part of the text, to train on one chapter."""
+    part_choice(_whole(), forget_reading)
+
+
+def part_refused() -> str:
+    """Return why the chosen part is not used; "" if it is."""
+    return part_of(_whole())[1]
+
+
+def forget_reading() -> None:
+    """Choose no snapshot, head or cell: they belong to another text."""
+    for name, value in (("watch", ""), ("snapshot", None), ("q", None), ("k", None)):
+        state.put(name, value)
+
+
+def _forget() -> None:
+    """Choose nothing that belongs to another text."""
+    forget_reading()
+    forget_part()
+
+
+def _take_pasted() -> None:
+    _TEXT.take_pasted(settings().largest_text)
+
+
+_TEXT = OwnText("train_text", "A text to train on", facts_of, _forget)

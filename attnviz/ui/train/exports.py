@@ -1,0 +1,232 @@
+"""Files of the trainings that are shown: a moving picture of the head, the losses, and a web page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from attnviz.components.packing import pack
+from attnviz.export.csv_files import rows_csv
+from attnviz.export.files.animation import FRAMES, AnimationKind, Frame, write_animation
+from attnviz.export.web import write_page
+from attnviz.export.web.page import Page
+from attnviz.formatting import counted
+from attnviz.runtime.pool import worker_pool
+from attnviz.toy.language.config import TokenConfig
+from attnviz.trace.model import Place
+from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.view import Evaluation, View
+from attnviz.training.jobs.weights import attention_over_time, thinned
+from attnviz.training.tasks.task import Task
+from attnviz.ui import state
+from attnviz.ui.train import commands
+from attnviz.ui.train.arrays import Reading, at_snapshots, reading_of, task_parts
+from attnviz.ui.train.chosen import Chosen
+from attnviz.ui.train.plans import fitting_plan, is_of, task_of
+from attnviz.ui.train.runs import (
+    SHOWN,
+    Run,
+    all_curves,
+    header_of,
+    jobs_of,
+    model_at,
+    recorded_of,
+    rows_of,
+    run_of,
+    runs_of,
+    task_header,
+)
+from attnviz.ui.train.text_choice import chosen_facts
+from attnviz.ui.trained.visitor import visitor
+
+COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy")
+BYTES = 1_500_000
+"""Of the weights of all snapshots in a page, which is then within 3 MB, in base64 and with all else"""
+ABLATIONS = 8
+"""The snapshots of a training at which the page knows the accuracy without each head"""
+HOW = "Its attention at each snapshot of the training: press play, drag the slider, or use the arrow keys."
+
+
+def frames_of(of: Chosen) -> int:
+    """Return how many frames the picture has; 0 if there is no head, or no text for it."""
+    task = of.learned()
+    if task is None or of.head() is None or not reading_of(task, *task.read(of.sample)).ids:
+        return 0
+    return min(FRAMES, len(of.job().view.snapshots))
+
+
+def moving_picture(of: Chosen, kind: AnimationKind) -> bytes:
+    """Return the picture. It is made in the worker pool, as it takes seconds.
+
+    Raises:
+        LookupError: the training is no longer there, or there is nothing to show.
+    """
+    return worker_pool().run(lambda: _picture(of, kind))
+
+
+def _picture(of: Chosen, kind: AnimationKind) -> bytes:
+    job, head, task = of.job(), of.head(), of.learned()
+    model = job.plan.model
+    if head is None or task is None:
+        raise LookupError("There is no head to show.")
+    reading = reading_of(task, *task.read(of.sample))
+    if not reading.ids or not isinstance(model, TokenConfig):
+        raise LookupError("There is no head to show.")
+    place, number = head
+    snapshots = thinned(job.view.snapshots, FRAMES)
+    over = attention_over_time(job.plan.model, snapshots, reading.batch, place)
+    hidden = np.zeros(over.weights.shape[2:], bool)
+    if place.kind == "decoder":
+        hidden = np.triu(~hidden, 1)
+    frames = [
+        Frame(np.where(hidden, np.nan, weights[number].astype(np.float32)), _caption(job.view, step))
+        for step, weights in zip(over.steps, over.weights, strict=True)
+    ]
+    labels = next((one["query"], one["key"]) for one in reading.kinds(model) if one["kind"] == place.kind)
+    title = f"{task.title.partition(':')[0]}: {_name_of(place)}, head {number}"
+    return write_animation(frames, kind, title=title, labels=labels)
+
+
+def _name_of(place: Place) -> str:
+    return f"layer {place.layer}" if place.kind != "cross" else f"decoder to encoder, layer {place.layer}"
+
+
+def _caption(view: View, step: int) -> str:
+    """Return what stands below a frame: the step, and the accuracy as it was evaluated last."""
+    last = next((one for one in reversed(view.evaluations) if one.step <= step), None)
+    right = "" if last is None else f" · accuracy {100 * last.accuracy:.0f} %"
+    return f"after {counted(step, 'step')}{right}"
+
+
+class Losses(NamedTuple):
+    """What is known of a training, without its weights: it may be kept long."""
+
+    name: str
+    losses: NDArray[np.float32]
+    """(steps,), in nats"""
+    evaluations: tuple[Evaluation, ...]
+
+
+def shown_losses() -> list[Losses]:
+    """Return the losses of all trainings that the view shows."""
+    name = visitor()
+    if commands.is_text():
+        named = [(row.stage.title.removeprefix("+ "), row.run.view) for row in rows_of(name, chosen_facts(), state.get)]
+    else:
+        runs = runs_of(name, fitting_plan(state.get)[0], task_of(state.get), state.get("run"))
+        named = [(_losses_title(run), run.view) for run in runs]
+    return [Losses(title, view.losses, view.evaluations) for title, view in named if len(view.losses)]
+
+
+def losses_csv(trainings: Sequence[Losses]) -> bytes:
+    """Return a row for each step of each training, in UTF-8 with a byte order mark.
+
+    `loss` is that of the batch after so many steps, before the next one, in nats. What is measured on held-out data
+    stands in the row of its step, and in a row of its own after the last one.
+    """
+    return rows_csv(COLUMNS, ([one.name, *row] for one in trainings for row in _rows(one)))
+
+
+def _rows(of: Losses) -> Iterable[list[object]]:
+    measured = {one.step: [_digits(one.loss), _digits(one.accuracy)] for one in of.evaluations}
+    losses = {step: _digits(loss) for step, loss in enumerate(of.losses.tolist())}
+    for step in sorted(losses.keys() | measured.keys()):
+        yield [step, losses.get(step, ""), *measured.get(step, ["", ""])]
+
+
+def _digits(number: float) -> float:
+    return float(f"{number:.9g}")  # nine digits restore a float32 exactly
+
+
+def _losses_title(run: Run) -> str:
+    what = "recorded training" if run.recording else f"training {run.number}"
+    return f"{what}, control" if run.is_control else what
+
+
+def title_of_page(of: Chosen) -> str:
+    """Return the title of the page; raises as `training_file` does."""
+    return f"{_task(of).title.partition(':')[0]}: a small model in training"
+
+
+def _task(of: Chosen) -> Task:
+    task = of.learned()
+    if task is None:
+        raise LookupError("There is no page of a training on a text.")
+    return task
+
+
+def training_file(of: Chosen) -> bytes:
+    """Return the page as one file. It is made in the worker pool, as it takes seconds.
+
+    Raises:
+        LookupError: the training is no longer there.
+    """
+    return worker_pool().run(lambda: write_page(training_page(of)))
+
+
+def training_page(of: Chosen) -> Page:
+    """Return the newest trainings of a task as a page; raises as `training_file` does."""
+    task = _task(of)
+    reading = reading_of(task, *task.read(of.sample))
+    runs, shown = _runs(of)
+    headers, files = [], dict[str, NDArray[np.uint8]]()
+    for run in runs:
+        header = header_of(run, runs, of.visitor, reading)
+        state = "done" if header["state"] in ("running", "queued") else header["state"]
+        steps = _steps(header, len(runs))
+        headers.append({**header, "digest": header["id"], "state": state, "snapshots": steps})
+        files |= _files_of(run, reading, steps)
+    values = {
+        "watch": of.watch, "snapshot": of.step, "pin": {"q": None, "k": None}, "run": shown.id, "slow": 0,
+        "visitor": "", "predict": False,
+    }  # fmt: skip
+    header = {
+        "task": task_header(task, reading), "runs": headers, "values": values, "is_page": True, "in_lesson": False,
+        "acknowledged": 0,
+    }  # fmt: skip
+    return Page(
+        "training",
+        title_of_page(of),
+        f"“{' '.join(of.sample.split())}” {HOW}",
+        pack(header, {**all_curves(runs), **files}),
+        json.dumps(header, ensure_ascii=False),
+    )
+
+
+def _runs(of: Chosen) -> tuple[list[Run], Run]:
+    """Return the trainings that the page shows, and the shown one among them: the recorded ones, or the visitor's."""
+    if of.recording:
+        runs = recorded_of(of.task)
+        return runs, next(one for one in runs if one.recording == of.recording)
+    jobs = [job for job in jobs_of(of.visitor) if is_of(job, _task(of))][-SHOWN:]
+    shown = of.job()
+    if isinstance(shown, Job) and shown not in jobs:
+        jobs = [shown, *jobs[1:]]
+    runs = [run_of(job) for job in jobs]
+    return runs, next(one for one in runs if one.number == of.number)
+
+
+def _steps(header: dict[str, Any], runs: int) -> list[int]:
+    """Return the snapshots that the page holds: fewer if each has many weights."""
+    steps: list[int] = header["snapshots"]
+    cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in header["kinds"])
+    most = max(2, BYTES // (2 * max(1, cells) * runs))
+    chosen = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
+    return [steps[at] for at in dict.fromkeys(chosen.tolist())]
+
+
+def _files_of(run: Run, reading: Reading, steps: list[int]) -> dict[str, NDArray[np.uint8]]:
+    """Return the files that the app's server would offer, by their addresses."""
+    files, ablation = dict[str, bytes](), task_parts(run.task.name, run.files)["a"]
+    tested = set(steps[:: max(1, -(-len(steps) // ABLATIONS))]) | set(steps[-1:])
+    for step in steps:
+        model = model_at(run.plan, run.view, step)
+        files[f"{run.id}~s.{step}"] = save(at_snapshots([model], reading))
+        if step in tested:
+            files[f"{run.id}~a.{step}"] = save(ablation(model))
+    return {name: np.frombuffer(file, np.uint8) for name, file in files.items()}

@@ -1,0 +1,295 @@
+"""A text that is generated: by which model, from what, and what the browser requests of it.
+
+The models are the character GPT that ships, and a visitor's own, trained here or opened. Shapes: N draws.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from cachetools import LRUCache
+from numpy.typing import NDArray
+from torch import nn
+
+from attnviz.formatting import counted
+from attnviz.links.train import MAX_LENGTH
+from attnviz.pretrained.names import ModelError
+from attnviz.runtime.arrays import NotOfferedError, array_store
+from attnviz.runtime.training import training_jobs
+from attnviz.tokens import NO_ID, CharVocab, Tokens
+from attnviz.tokens.value import repair
+from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig, has_attention, longest_context
+from attnviz.trained import load
+from attnviz.trained.shipped import is_kept, title
+from attnviz.training.generation import Sampling, generate
+from attnviz.training.generation.record import record
+from attnviz.training.jobs.job import Job
+from attnviz.training.plan import TEXT
+from attnviz.training.series import SERIES
+from attnviz.training.text.subject import TRAIN_PART
+from attnviz.ui import state
+from attnviz.ui.train.runs import module_at
+from attnviz.ui.trained.visitor import visitor
+
+SHIPPED = "chargpt"
+PROMPT = "ROMEO:\n"
+"""What the shipped model begins with if nothing is typed"""
+PASSAGE = (
+    "To be, or not to be: that is the question:\n"
+    "Whether 'tis nobler in the mind to suffer\n"
+    "The slings and arrows of outrageous fortune,\n"
+    "Or to take arms against a sea of troubles,\n"
+)
+"""Of Hamlet, which tiny Shakespeare does not hold: the shipped model has never read it"""
+PROMPT_LENGTH, PASSAGE_LENGTH = 20, 160
+"""Characters of a visitor's own text that its model begins with, and of which it goes on with the second half"""
+TENTHS = 10
+"""While a training goes on, the newest snapshot at the end of a tenth is used: not one after the other"""
+
+_texts: LRUCache[int, tuple[tuple[str, ...], str, str]] = LRUCache(256)
+"""What is needed of each training's text, by the number of its job: the text itself may be large"""
+_lock = threading.Lock()
+MOST_CODES = 4 * 2**20
+"""The most weights of attention of one text, 2 bytes each"""
+MOST_WORK = 10**11
+"""The most multiplications of one text, some seconds; as many as its parameters for each token that is computed"""
+AGAIN, CACHE, HALF = "again", "cache", "half"
+"""The names of the parts: the same with the next seed; with the cache if it is off, or without; and what the model says
+of each character of the true text, after those before it"""
+Given = tuple[list[int], list[int] | None]
+"""The ids that a model begins with and, of half a text, those of the true other half"""
+
+
+@dataclass(frozen=True, slots=True)
+class TextModel:
+    """A model that generates text."""
+
+    name: str
+    """In links"""
+    title: str
+    labels: tuple[str, ...]
+    """Its vocabulary of characters"""
+    config: ModelConfig
+    key: tuple[object, ...]
+    """What its weights are known by"""
+    load: Callable[[], nn.Module] = field(compare=False)
+    """Returns the module; raises NotOfferedError if it is gone"""
+    prompt: str = PROMPT
+    passage: str = PASSAGE
+    steps: tuple[int, ...] = ()
+    """Of its snapshots, if it has any"""
+    step: int = 0
+    """Of the snapshot that is used"""
+    job: int = 0
+    """The number of its training, if it is one of the visitor's"""
+
+
+def text_models(visitor: str, kept: Sequence[str] = ()) -> dict[str, str]:
+    """Return the titles of the models that a visitor can choose from, by their names in links.
+
+    `kept` are the names of this session's models (`trained.load`), of which those that read a text are offered.
+    """
+    jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.view.snapshots]
+    own = {name: title(name) for name in kept if _reads_text(name)}
+    return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}, **own}
+
+
+def _reads_text(name: str) -> bool:
+    try:
+        return load(name).plan.subject == TEXT
+    except ModelError:  # another session's file has just taken its place
+        return False
+
+
+def text_model_of(name: str, visitor: str, step: int | None) -> TextModel:
+    """Return a model by its name in links; `step` is that of a snapshot, None for the newest.
+
+    Raises:
+        ModelError: the visitor has none of this name.
+    """
+    if name == SHIPPED or is_kept(name):
+        return _of_file(name)
+    for job in training_jobs().jobs(visitor):
+        if _name(job) == name and job.plan.subject == TEXT and job.view.snapshots:
+            return _model_of_job(job, visitor, step)
+    raise ModelError("This trained model is no longer here.")
+
+
+def _of_file(name: str) -> TextModel:
+    model = load(name)
+    if model.plan.subject != TEXT:
+        raise ModelError("This trained model reads no text.")
+    known = set(model.labels)
+    # A model that lacks characters of the usual beginning begins with the first ones of its vocabulary.
+    prompt = PROMPT if known >= set(PROMPT) else "".join(model.labels[:PROMPT_LENGTH])
+    passage = PASSAGE if known >= set(PASSAGE) else "".join(model.labels[:PASSAGE_LENGTH])
+
+    def loaded() -> nn.Module:
+        try:
+            return load(name).module
+        except ModelError as why:
+            raise NotOfferedError from why
+
+    shown = "the character GPT" if name == SHIPPED else title(name)
+    return TextModel(name, shown, model.labels, model.plan.token_model, (model.digest,), loaded, prompt, passage)
+
+
+def _model_of_job(job: Job, visitor: str, step: int | None) -> TextModel:
+    labels, prompt, passage = _text_of(job)
+    steps = tuple(one.step for one in job.view.snapshots)
+    if step is None:
+        most = steps[-1]
+        if not job.view.has_ended:
+            each = max(1, job.plan.training.steps // TENTHS)
+            most = most // each * each
+        step = max((one for one in steps if one <= most), default=steps[0])
+    used = min(steps, key=lambda one: (abs(one - step), one))
+    number, after = job.number, f"{_title(job)}, after {counted(used, 'step')}"
+    return TextModel(
+        _name(job), after, labels, job.plan.token_model, (visitor, number, used),
+        lambda: module_at(visitor, number, used), prompt, passage, steps, used, number,
+    )  # fmt: skip
+
+
+def _text_of(job: Job) -> tuple[tuple[str, ...], str, str]:
+    """Return the characters of a training's text, its first ones, and a passage of its validation part."""
+    with _lock:
+        if job.number not in _texts:
+            text = repair(job.text or "")
+            unseen = text[int(TRAIN_PART * len(text)) :]
+            labels = CharVocab.from_text(text).characters
+            _texts[job.number] = labels, text[:PROMPT_LENGTH], unseen[:PASSAGE_LENGTH]
+        return _texts[job.number]
+
+
+def _name(job: Job) -> str:
+    return f"run-{job.number}"
+
+
+def _title(job: Job) -> str:
+    shape = job.plan.token_model
+    stage = next((one.title for one in SERIES if one.config(shape.vocabulary) == shape), "Text model")
+    return f"{stage.removeprefix('+ ')}, training {job.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A text that is to be generated."""
+
+    model: TextModel
+    ids: tuple[int, ...]
+    """What it begins with, one or more"""
+    count: int
+    """N"""
+    sampling: Sampling
+    cached: bool
+    truth: tuple[int, ...] = ()
+    """How the text that it begins with truly goes on, if that is known"""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that determines the text and its numbers."""
+        return ("generate", self.model.key, self.ids, self.count, self.sampling, self.cached, self.truth)
+
+
+def most_tokens(config: ModelConfig, *, cached: bool) -> int:
+    """Return how many tokens a model may generate at once: fewer than the page offers if it is large."""
+    block, width = longest_context(config), 1 if isinstance(config, BigramConfig) else config.width
+    layers = 0 if isinstance(config, BigramConfig) else config.layers
+    parameters = 12 * layers * width**2 + 2 * config.vocabulary * width
+    # With a cache each token is computed once, and a half of each block once more.
+    work = parameters * (3 if cached and has_attention(config) else block)
+    heads = config.heads if isinstance(config, TokenConfig) else 0
+    return max(1, min(MOST_WORK // max(1, work), MOST_CODES // max(1, layers * heads * block)))
+
+
+def offer(asked: Asked) -> str:
+    """Offer a text with the numbers of its draws (`training.generation.record`), and return the digest."""
+    return array_store().offer(
+        asked.key, lambda: _whole(asked), part=lambda name: _compared(asked, name), compress=True
+    )
+
+
+def _whole(asked: Asked) -> bytes:
+    from safetensors.numpy import save
+
+    arrays, codes = record(asked.model.load(), asked.ids, asked.count, asked.sampling, cached=asked.cached)
+    return save({**arrays, "weights": codes})
+
+
+def _compared(asked: Asked, name: str) -> bytes:
+    from safetensors.numpy import save
+
+    if name == AGAIN:
+        sampling = replace(asked.sampling, seed=asked.sampling.seed + 1)
+        drawn = list(generate(asked.model.load(), asked.ids, asked.count, sampling, cached=asked.cached))
+        numbers = [float("nan") if one.number is None else one.number for one in drawn]
+        return save({"ids": _floats([one.id for one in drawn]), "number": _floats(numbers)})
+    if name == CACHE and has_attention(asked.model.config):
+        cached = not asked.cached
+        count = min(asked.count, most_tokens(asked.model.config, cached=cached))
+        arrays, _ = record(asked.model.load(), asked.ids, count, asked.sampling, cached=cached)
+        return save({one: arrays[one] for one in ("ids", "computed", "seconds", "multiplications")})
+    if name == HALF and asked.truth:
+        return save(read_truth(asked))
+    raise NotOfferedError
+
+
+def read_truth(asked: Asked) -> dict[str, NDArray[np.float32]]:
+    """Return the likeliest character at each place of the true text, and the true one's probability, (N,), at T = 1."""
+    count = min(asked.count, len(asked.truth))
+    drawn = list(generate(asked.model.load(), asked.ids, count, Sampling(), truth=asked.truth))
+    pairs = zip(drawn, asked.truth, strict=False)
+    return {
+        "likeliest": _floats([int(one.order[0]) for one in drawn]),
+        "probability": _floats([float(one.probabilities[true]) for one, true in pairs]),
+    }
+
+
+def _floats(values: Sequence[float]) -> NDArray[np.float32]:
+    return np.array(values, np.float32)
+
+
+def chosen_model() -> TextModel:
+    """Return the model that generates.
+
+    Raises:
+        ModelError: it is no longer there.
+    """
+    return text_model_of(state.get("text_model"), visitor(), state.get("snapshot"))
+
+
+def tokens_of(model: TextModel) -> Tokens:
+    """Return the text that is typed, or the model's own, as the model reads it."""
+    return CharVocab(model.labels).tokenize(state.get("prompt") or _usual(model))
+
+
+def given_of(tokens: Tokens) -> Given:
+    """Return what the model begins with, and what truly follows if only half of the text is given."""
+    ids = [one for one in tokens.ids if one != NO_ID]
+    if not state.get("halves"):
+        return ids, None
+    middle = (len(ids) + 1) // 2
+    return ids[:middle], ids[middle:]
+
+
+def wanted_count(truth: Sequence[int] | None) -> int:
+    """Return how many characters the view wants."""
+    return int(state.get("length")) if truth is None else len(truth)
+
+
+def asked_of(model: TextModel, given: Sequence[int], truth: Sequence[int] | None) -> Asked | None:
+    """Return what is to be generated, of as many characters as the model may generate at once; None if nothing is."""
+    if not given or truth == []:
+        return None
+    cached = state.get("cache")
+    count = min(wanted_count(truth), MAX_LENGTH, most_tokens(model.config, cached=cached))
+    sampling = Sampling(state.get("temperature"), state.get("top_k"), state.get("top_p"), state.get("seed"))
+    return Asked(model, tuple(given), count, sampling, cached, tuple(truth or ()))
+
+
+def _usual(model: TextModel) -> str:
+    return model.passage if state.get("halves") else model.prompt

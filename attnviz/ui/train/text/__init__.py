@@ -1,1 +1,0 @@
-"""The part "Text" of the page Train: the ladder, from a table of pairs to a GPT, on a text."""
