@@ -232,10 +232,10 @@ def causal_mask(n: int) -> Tensor:
 
 
 def and_causal(mask: Tensor | None, n: int, *, before: int = 0) -> Tensor:
-    """Return a mask, bool or float, that broadcasts to (..., n, before + n), combined with the causal mask.
+    """Return the causal mask of n queries, combined with a mask, bool or float, that hides other keys.
 
     Args:
-        mask: what else hides keys; None for nothing.
+        mask: what else hides keys, broadcasts to (..., n, before + n); None for nothing.
         n: the number of queries.
         before: the number of tokens before them, which are keys only (see `attnviz.toy.layers.Past`).
     """

@@ -244,10 +244,11 @@ class EncoderLayer(Layer):
         """
         if self.norm_first:
             x = x + self.dropout(self.attention(self.attention_norm(x), mask=mask, past=past))
-            return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
-        x = self.attention_norm(x + self.dropout(self.attention(x, mask=mask, past=past)))
-        output: Tensor = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
-        return output
+            x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        else:
+            x = self.attention_norm(x + self.dropout(self.attention(x, mask=mask, past=past)))
+            x = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+        return x
 
     def after(self, x: Tensor, output: Tensor) -> BlockSteps:
         """Compute the steps after attention from the layer's input and its attention's output, both (..., T, C)."""
@@ -310,11 +311,12 @@ class DecoderLayer(Layer):
         if self.norm_first:
             y = y + self.dropout(self.attention(self.attention_norm(y), mask=mask))
             y = y + self.dropout(self.cross_attention(self.cross_attention_norm(y), encoded, mask=encoded_mask))
-            return y + self.dropout(self.feed_forward(self.feed_forward_norm(y)))
-        y = self.attention_norm(y + self.dropout(self.attention(y, mask=mask)))
-        y = self.cross_attention_norm(y + self.dropout(self.cross_attention(y, encoded, mask=encoded_mask)))
-        output: Tensor = self.feed_forward_norm(y + self.dropout(self.feed_forward(y)))
-        return output
+            y = y + self.dropout(self.feed_forward(self.feed_forward_norm(y)))
+        else:
+            y = self.attention_norm(y + self.dropout(self.attention(y, mask=mask)))
+            y = self.cross_attention_norm(y + self.dropout(self.cross_attention(y, encoded, mask=encoded_mask)))
+            y = self.feed_forward_norm(y + self.dropout(self.feed_forward(y)))
+        return y
 
     def after(self, y: Tensor, output: Tensor, encoded: Tensor, *, encoded_mask: Tensor | None = None) -> BlockSteps:
         """Compute the steps after the first attention from the layer's input and that attention's output."""

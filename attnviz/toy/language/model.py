@@ -84,8 +84,8 @@ class ReducedLayer(nn.Module):
         return BlockWeights(norms, linear_map(forward.first), linear_map(forward.second), forward.activation)
 
     def _joined(self, x: Tensor, output: Tensor) -> Tensor:
-        dropped: Tensor = self.dropout(output)
-        return x + dropped if self.residual else dropped
+        output = self.dropout(output)
+        return x + output if self.residual else output
 
 
 class TokenModel(nn.Module):
