@@ -275,7 +275,10 @@ class DecoderLayer(Layer):
         eps: float = EPS,
         **settings: Any,
     ) -> None:
-        """Draw the weights as `nn.Linear` does; arguments and errors are those of `EncoderLayer`."""
+        """Draw the weights as `nn.Linear` does.
+
+        Arguments and errors are those of `EncoderLayer`.
+        """
         super().__init__(width, heads, feed_forward, bias=bias, eps=eps, **settings)
         self.cross_attention = MultiHeadAttention(width, heads, bias=bias)
         self.cross_attention_norm = nn.LayerNorm(width, eps=eps, bias=bias)

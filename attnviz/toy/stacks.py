@@ -18,7 +18,10 @@ LAYERS = 2
 
 
 class Encoder(nn.Module):
-    """Encoder layers one after another, and a final norm where the layers are pre-norm."""
+    """Encoder layers one after another, and a final norm where the layers are pre-norm.
+
+    With a causal mask it is a decoder-only model.
+    """
 
     def __init__(
         self,
@@ -94,7 +97,10 @@ class Decoder(nn.Module):
         eps: float = EPS,
         **settings: Any,
     ) -> None:
-        """Draw the weights; arguments and errors are those of `Encoder`."""
+        """Draw the weights.
+
+        Arguments and errors are those of `Encoder`.
+        """
         super().__init__()
         _check(layers)
         settings |= {"norm_first": norm_first, "bias": bias, "eps": eps}
@@ -117,7 +123,10 @@ class Decoder(nn.Module):
     def forward(
         self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
     ) -> Tensor:
-        """Apply all layers; the arguments are those of `DecoderLayer.forward`."""
+        """Apply all layers.
+
+        The arguments are those of `DecoderLayer.forward`.
+        """
         for layer in self.layers:
             y = layer(y, encoded, mask=mask, encoded_mask=encoded_mask)
         normed: Tensor = self.norm(y)

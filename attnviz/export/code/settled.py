@@ -2,7 +2,7 @@
 
 Of a class, a script gets `__init__`, `forward` and what they use. Where a setting decides an `if`, what it chooses is
 left; `__init__` takes no arguments; a module that changes nothing, such as a dropout of 0, is left out. So are checks
-of arguments, what the app records, annotations, and all but the first paragraph of a docstring.
+of arguments, what the app records, annotations, and all but the first paragraph of a function's docstring.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from attnviz.export.code.source import OWN, WITHOUT, Extract, joined, module_of, used
+from attnviz.export.code.source import OWN, WITHOUT, joined, module_of, used
 
 CHECKS = re.compile(r"(self\.)?(_check|watch_)\w*$")
 """Functions whose calls are left out: they check arguments, or let the app record"""
@@ -55,15 +55,26 @@ class Setting:
     """Whether a class takes over the members of its base class; not where another one needs this too"""
 
 
-def settled(name: str, module: str, setting: Setting) -> Extract:
-    """Return a class of this project, and all that it uses; what is used stands before what uses it.
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A class with all that it uses."""
 
-    Raises:
-        NameError: the module has no such class.
-    """
+    imports: frozenset[str]
+    """Statements such as "from torch import nn" """
+    texts: Mapping[str, str]
+    """The definitions by name; what is used stands before what uses it"""
+
+    @property
+    def text(self) -> str:
+        """All of them."""
+        return joined(list(self.texts.values()))
+
+
+def settled(name: str, module: str, setting: Setting) -> Settled:
+    """Return the source of a class of this project for a setting; its module has been imported."""
     reading = _Reading(setting)
     reading.take(name, (module,))
-    return Extract(frozenset(reading.imports), joined([one for one in reading.texts.values() if one]))
+    return Settled(frozenset(reading.imports), reading.texts)
 
 
 class _Reading:
@@ -377,11 +388,11 @@ def _names_of(node: ast.stmt) -> list[str]:
 
 
 def _docstring(node: ast.ClassDef | ast.FunctionDef, indent: str) -> Iterator[str]:
-    """Yield the first paragraph of a docstring."""
+    """Yield the docstring of a class, or the first paragraph of a function's."""
     if text := ast.get_docstring(node):
-        first = text.split("\n\n")[0].splitlines()
-        yield from (f"{indent}{line}" for line in (f'"""{first[0]}', *first[1:-1])) if len(first) > 1 else ()
-        yield f'{indent}{first[-1]}"""' if len(first) > 1 else f'{indent}"""{first[0]}"""'
+        kept = text if isinstance(node, ast.ClassDef) else text.split("\n\n")[0]
+        ended = f'"""{kept}"""' if "\n" not in kept or isinstance(node, ast.FunctionDef) else f'"""{kept}\n"""'
+        yield from (f"{indent}{line}".rstrip() for line in ended.splitlines())
 
 
 def _lines_of(node: ast.stmt, indent: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ NO_RESIDUAL = "This model adds nothing to its stream: without residual sums, wha
 class ReducedLayer(nn.Module):
     """A pre-norm block of which parts are left out: the feed-forward, the residual sums or the norms.
 
-    With all parts, it computes what `attnviz.toy.EncoderLayer` computes.
+    With all parts, it computes what a pre-norm `EncoderLayer` computes.
     """
 
     def __init__(self, config: TokenConfig) -> None:

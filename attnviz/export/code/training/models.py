@@ -36,7 +36,7 @@ def model_code(config: ModelConfig, *, learns: bool = True) -> Extract:
         begin = f"C, H, L = {config.width}, {config.heads}, {config.layers}  # width, heads, blocks\n\n\n"
         setting = _of_transformer(config, learns=learns)
     found = settled(class_of(config), model.__name__, setting)
-    return Extract(found.imports - {"from torch.nn import functional"}, f"{begin}{found.text}\n")
+    return Extract(found.imports, f"{begin}{found.text}\n")
 
 
 def attentions(config: ModelConfig, kind: str) -> str:
