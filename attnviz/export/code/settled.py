@@ -202,7 +202,7 @@ class _Fold(ast.NodeTransformer):
         called = ast.unparse(node.func)
         if called in self.same:
             return node.args[0]
-        if called == "super().__init__" or (called[0].isupper() and called not in KEPT):
+        if called == "super().__init__" or (called.isidentifier() and called[0].isupper() and called not in KEPT):
             node.args, node.keywords = [], []
         node.args = [one for one in node.args if ast.unparse(one) != "None"]
         node.keywords = [one for one in node.keywords if one.arg not in self.absent and not _is_default(one)]
@@ -269,7 +269,7 @@ class _Writer:
         gone = [one for one in arguments.args if one.arg in self._fold.absent]
         arguments.args = [one for one in arguments.args if one not in gone]
         arguments.defaults = arguments.defaults[: len(arguments.defaults) - len(gone)]
-        yield f"{indent}def {node.name}({ast.unparse(arguments)}):"
+        yield f"{indent}def {node.name}({_unparsed(arguments)}):"
         yield from _docstring(node, f"{indent}    ")
         body = node.body[1:] if ast.get_docstring(node) else node.body
         yield from self._block(body, f"{indent}    ")
@@ -373,6 +373,10 @@ class _Writer:
         return isinstance(value, ast.Constant) or ast.unparse(value) in self._fold.constants
 
 
+def _unparsed(node: ast.AST) -> str:
+    return re.sub(r"'([^'\"\\]*)'", r'"\1"', ast.unparse(node))
+
+
 def _in_place_of(old: ast.stmt, new: ast.stmt) -> ast.stmt:
     """Return a statement that is written where another was."""
     new.home, new.is_changed = old.home, True  # type: ignore[attr-defined]
@@ -403,7 +407,7 @@ def _lines_of(node: ast.stmt, indent: str) -> Iterator[str]:
         yield from (f"{indent}{line[node.col_offset :]}" for line in lines[node.lineno - 1 : end])
         return
     rest = lines[end - 1].encode()[node.end_col_offset :].decode().strip()
-    text = re.sub(r"'([^'\"\\]*)'", r'"\1"', ast.unparse(node))
+    text = _unparsed(node)
     text = re.sub(r"ModuleList\(\((.*)\)\)$", r"ModuleList(\1)", text)
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
         text = f"{_tuple(node.targets[0])} = {_tuple(node.value)}"

@@ -16,12 +16,13 @@ from attnviz.export.code.assertions import compare
 from attnviz.export.code.lines import TOLERANCE, Cell, literals
 from attnviz.export.code.settled import Setting, settled
 from attnviz.export.code.source import joined
-from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
+from attnviz.export.code.toy import POSITION_FUNCTIONS, source_of
 from attnviz.export.numbers import collect
 from attnviz.steps import PARTS
 from attnviz.toy import stacks
 from attnviz.toy.config import MAX_WIDTH
 from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
+from attnviz.toy.weights import draw
 from attnviz.trace.trace import Trace
 
 MODELS = {
@@ -111,44 +112,30 @@ TARGET_IDS = {ids}
 """
 EMBED = f"""\
 VOCABULARY = list(dict.fromkeys({{ids}}))  # V tokens: each that occurs, once
-rows = [torch.randn(1, {MAX_WIDTH}, generator=seeded("embedding", one))[:, :C] for one in VOCABULARY]
+rows = [draw(SEED, "embedding", one, 1, {MAX_WIDTH})[:, :C] for one in VOCABULARY]
 E = torch.cat(rows) / math.sqrt(C)  # (V, C)
 
 
-{{positions}}def embed(ids, place):
+def embed(ids, place):
     tokens = E[[VOCABULARY.index(one) for one in ids]] * math.sqrt(C)  # section 3.4 of the paper
 {{add}}\
 """
 ADD = """\
     keep(place, "token_embeddings", tokens)
-    return tokens + keep(place, "positions", positions(len(ids)))"""
+    return tokens + keep(place, "positions", {positions})  # (n, C), a row for each position"""
 NO_POSITIONS = "    return tokens  # positions are off"
-RANDOM = f"""\
-def positions(n):
-    \"\"\"One row for each position, (n, C), as a learned table is before training.\"\"\"
-    return torch.randn({MAX_TOKENS}, {MAX_WIDTH}, generator=seeded("position"))[:n, :C]
-
-
-"""
-POSITIONS = {name: f'''\
-def positions(n):
-    """One row for each position, (n, C)."""
-    {angle.format("n")}
-    return {made}
-
-
-''' for name, (angle, made) in COMPUTED_POSITIONS.items()} | {"random": RANDOM, "none": ""}  # fmt: skip
+RANDOM = f'draw(SEED, "position", 0, {MAX_TOKENS}, {MAX_WIDTH})[: len(ids), :C]'
 
 DRAW = """\
 for name, module in model.named_modules():  # each matrix has a seed of its own, from its name
     if isinstance(module, nn.Linear):
         inputs, outputs = module.in_features, module.out_features
         bound = math.sqrt(6 / (inputs + outputs))  # Glorot and Bengio 2010
-        module.weight.uniform_(-bound, bound, generator=seeded(f"{name}.weight"))\
+        module.weight.uniform_(-bound, bound, generator=generator(SEED, f"{name}.weight", 0))\
 """
 DRAW_BIAS = """
         bound = 1 / math.sqrt(inputs)  # as nn.Linear draws it
-        module.bias.uniform_(-bound, bound, generator=seeded(f"{name}.bias"))\
+        module.bias.uniform_(-bound, bound, generator=generator(SEED, f"{name}.bias", 0))\
 """
 WATCH = """\
 def watch(place, layer, modules):
@@ -267,19 +254,19 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
         link: the view's address.
     """
     places = [place.name for place in trace.places]
-    draw = DRAW + (DRAW_BIAS if config.bias else "")
+    weights = DRAW + (DRAW_BIAS if config.bias else "")
     architecture = config.architecture
     shown = (Cell(kind, text) for place in places for kind, text in _printed(place))
     return (
         Cell("markdown", HEADING.format(what=MODELS[architecture])),
         Cell("code", _begin(trace, config, head, link)),
         Cell("markdown", "## The weights come from the seed"),
-        Cell("code", SEEDED),
+        Cell("code", source_of((draw, *filter(None, [POSITION_FUNCTIONS.get(config.positions)])))),
         Cell("markdown", "## embeddings: a row of numbers for each token, and one for each position"),
         Cell("code", _embeddings(config)),
         *_parts(config),
         Cell("markdown", "## The model with its weights, and the text on its way through it"),
-        Cell("code", f"model = {CLASSES[architecture]}()\n{draw}"),
+        Cell("code", f"model = {CLASSES[architecture]}()\n{weights}"),
         Cell("code", WATCH.format(watched="\n".join(_watched(config)))),
         Cell("code", RUN[architecture]),
         *_logits(config, places[-1]),
@@ -307,8 +294,9 @@ def _has_two_depths(config: TransformerConfig) -> bool:
 
 def _embeddings(config: TransformerConfig) -> str:
     ids = "IDS + TARGET_IDS" if config.architecture == "both" else "IDS"
-    add = NO_POSITIONS if config.positions == "none" else ADD
-    return EMBED.format(ids=ids, positions=POSITIONS[config.positions], add=add)
+    computed = POSITION_FUNCTIONS.get(config.positions)
+    positions = RANDOM if computed is None else f"{computed.__name__}(len(ids), C)"
+    return EMBED.format(ids=ids, add=NO_POSITIONS if config.positions == "none" else ADD.format(positions=positions))
 
 
 def _parts(config: TransformerConfig) -> Iterator[Cell]:
