@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attnviz.export.code.assertions import compare
 from attnviz.export.code.lines import Cell, literals
@@ -50,7 +50,7 @@ def watch(name, path, side):
 for name, (path, side) in STEPS.items():
     watch(name, path, side)
 with torch.inference_mode():
-    model(**inputs, use_cache=False)
+    {run}
 for name, matrix in COMPUTED[PLACE].items():
     show(name, matrix)\
 """
@@ -90,7 +90,7 @@ def around(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
     modules |= {"final_norm": FINAL_NORMS[end]} if end in FINAL_NORMS else {}
     there = {name: module for name, module in modules.items() if name in part.matrices}
     yield Cell("markdown", "## The steps around this attention")
-    yield Cell("code", WATCH.format(steps="\n".join(_step(*one) for one in there.items()), place=part.place))
+    yield watch(there, part.place, "model(**inputs, use_cache=False)")
     shown = list(there)
     if part.vocabulary and trace.vocabulary is not None:
         hidden = part.matrices.get("transform_norm", trace.last_hidden_state)
@@ -104,6 +104,17 @@ def around(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
         shown += ["logits", "probabilities"]
     yield Cell("markdown", "## The same as the page")
     yield compare({part.place: {name: part.matrices[name] for name in shown}})
+
+
+def watch(modules: Mapping[str, str], place: str, run: str) -> Cell:
+    """Return the code that keeps the steps of a place while the model runs, and prints them.
+
+    Args:
+        modules: the path of a module by the name of the step that it gives, or that it takes if the path ends with "<".
+        place: the name of the place in the model.
+        run: the expression that runs the model on the text, a batch of one.
+    """
+    return Cell("code", WATCH.format(steps="\n".join(_step(*one) for one in modules.items()), place=place, run=run))
 
 
 def _step(name: str, module: str) -> str:

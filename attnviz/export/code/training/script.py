@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnviz.export.code.training import source
-from attnviz.export.code.training.models import attentions, inside, model_code
+from attnviz.export.code import source
+from attnviz.export.code.training.models import attentions, class_of, model_code
 from attnviz.export.code.training.tagged import ABOUT, IMPORTS, tagged_code, tagged_end
 from attnviz.export.code.training.text import TEXT_ABOUT, TEXT_END, text_code
 from attnviz.toy.language.config import GRUConfig, TokenConfig, has_attention
@@ -70,18 +70,18 @@ for title, score, attentions in PATTERNS:
     heads = {{
         (layer, head): one
         for layer, attention in enumerate(attentions)
-        for head, one in enumerate(score(attention.weights, held).tolist())
+        for head, one in enumerate(score(attention.steps.weights, held).tolist())
     }}
     layer, head = max(heads, key=heads.get)
     print(f"{{title}}: {{heads[layer, head]:.4f}} of 1 in layer {{layer}}, head {{head}}")
 """
 TRAIN = '''\
 torch.manual_seed(SEED)
-model = Model().train()
+model = {model}().train()
 print(sum(one.numel() for one in model.parameters()), "parameters")
 # Matrices inside the blocks decay; embeddings, biases and norms do not.
-matrices = [one for name, one in model.named_parameters() if one.ndim == 2 and name.startswith({inside})]
-others = [one for name, one in model.named_parameters() if one.ndim != 2 or not name.startswith({inside})]
+matrices = [one for name, one in model.named_parameters() if one.ndim == 2 and name.startswith("blocks.")]
+others = [one for name, one in model.named_parameters() if one.ndim != 2 or not name.startswith("blocks.")]
 {optimiser}rates = [[group["lr"] for group in one.param_groups] for one in optimisers]
 
 
@@ -161,11 +161,12 @@ def training_script(
         part = _of_files(plan, files)
     else:
         part = _of_text(plan, sha256 or "") if plan.subject == TEXT else _of_task(plan)
+    model = model_code(config)
     begin = BEGIN.format(
-        what=_what(plan), about=part.about, imports=_imports(part.imports), seed=settings.seed, steps=settings.steps,
-        batch=settings.batch,
+        what=_what(plan), about=part.about, imports=import_lines(part.imports | model.imports), seed=settings.seed,
+        steps=settings.steps, batch=settings.batch,
     )  # fmt: skip
-    return "\n\n".join((begin + part.text, model_code(config), _train(plan, part, losses))) + part.end
+    return "\n\n".join((begin + part.text, model.text, _train(plan, part, losses))) + part.end
 
 
 def _what(plan: Plan) -> str:
@@ -176,9 +177,12 @@ def _what(plan: Plan) -> str:
     return f"{'a GRU' if isinstance(config, GRUConfig) else 'a bigram model'} on {on}"
 
 
-def _imports(more: Iterable[str]) -> str:
-    """Return the import statements, sorted as usual: the standard library first."""
-    given = {"import math", "import torch", "from torch import nn", "from torch.nn import functional as F", *more}
+USUAL = ("import math", "import torch", "from torch import nn", "from torch.nn import functional as F")
+
+
+def import_lines(more: Iterable[str], usual: Iterable[str] = USUAL) -> str:
+    """Return the import statements of a script, sorted as usual: the standard library first."""
+    given = {*usual, *more}
     if "from torch import Tensor" in given:
         given = {*given, "from torch import Tensor, nn"} - {"from torch import Tensor", "from torch import nn"}
     ordered = sorted(given, key=lambda one: ("torch" in one, one.startswith("from"), one))
@@ -245,7 +249,7 @@ def _patterns(task: Task, config: TokenConfig) -> str:
 def _train(plan: Plan, part: _Part, losses: Mapping[int, float]) -> str:
     settings = plan.training
     return TRAIN.format(
-        inside=inside(plan.token_model),
+        model=class_of(plan.token_model),
         optimiser=_optimiser(settings, has_matrices=has_attention(plan.model)),
         rate="".join(f"    {line}\n" for line in _rate(settings)),
         bfloat16=settings.precision == "bfloat16",
