@@ -227,7 +227,9 @@ def test_every_task_can_be_trained_and_its_control_too() -> None:
 
 
 def test_another_task_has_no_text_and_no_head_of_the_one_before() -> None:
-    at = open_page("train", sample="abab", watch="decoder.0.1", snapshot="0", q="1", k="0")
+    chosen = {"sample": "abab", "watch": "decoder.0.1", "snapshot": "0", "q": "1", "k": "0"}
+    at = open_page("train", **chosen)
+    assert dict(at.query_params) == chosen
     at.selectbox("task").select("reverse").run()
     assert dict(at.query_params) == {"task": "reverse"}
     assert newest(at)["kinds"][0]["kind"] == "encoder"

@@ -171,6 +171,8 @@ def test_every_measure_of_weights_is_one_of_norms_too(run: Run, keys: Tokens) ->
 @pytest.mark.parametrize(("rows", "causal"), [(12, False), (40, False), (17, True), (25, True), (64, True)])
 def test_a_sheet_is_faint_where_half_of_its_rows_have_no_weight_to_be_seen(run: Run, rows: int, causal: bool) -> None:
     weights = np.tril(np.ones((rows, rows))) if causal else np.random.default_rng(rows).uniform(0.5, 1, (rows, rows))
+    if rows == 40:  # 16 rows of another kind, every second one
+        weights[:32:2, 0] = 9
     weights = weights / weights.sum(-1, keepdims=True)
     shown = [None if causal and k > q else float(weights[q, k]) for q in range(rows) for k in range(rows)]
     body = "return m.isFaint(Float32Array.from(given.shown, (x) => x ?? NaN), given.rows, given.rows);"
@@ -179,6 +181,27 @@ def test_a_sheet_is_faint_where_half_of_its_rows_have_no_weight_to_be_seen(run: 
     hidden = [None] * (rows * rows) + shown  # rows that a filter has emptied count for nothing
     body = body.replace("given.rows, given.rows", "2 * given.rows, given.rows")
     assert run("heads/values.js", body, {"shown": hidden, "rows": rows}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("cols", "is_darkened", "high", "dark", "said"),
+    [
+        (64, True, 0.25, 0.25, "Colours end at 0.25, not 1."),
+        (64, True, 7.5, 0.25, ""),  # norms: the largest is no weight
+        (64, False, 1.0, 1.0, ""),
+        (63, True, 0.25, 0.25, ""),  # who has darkened a short text sees the switch
+    ],
+)
+def test_a_long_text_says_where_its_colours_of_weights_end(
+    run: Run, cols: int, is_darkened: bool, high: float, dark: float, said: str
+) -> None:
+    shown = {"heads": [{"seen": 3 * cols, "short": 0}], "isLong": cols == 64, "isDarkened": is_darkened,
+             "high": high, "dark": dark}  # fmt: skip
+    given = {
+        "view": {"show": "heatmap", "mean": False, "chosen": [[0, 1]]},
+        "shown": shown, "frame": {"rows": 3, "cols": cols}, "drawn": {"shown": 0, "total": 0}, "fit": 1,
+    }  # fmt: skip
+    assert run("heads/reading.js", "return m.drawnText(given);", given) == said
 
 
 def test_the_grid_says_how_many_heads_stand_out(run: Run) -> None:

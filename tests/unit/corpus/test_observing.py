@@ -132,3 +132,5 @@ def test_equal_heads_have_no_divergence_and_share_a_cluster() -> None:
     assert numbers[0] == numbers[2] == 0 and len(set(numbers.tolist())) == 3
     with pytest.raises(ValueError, match="5 clusters of 4 heads"):
         clusters(sums, 5)
+    assert clusters(sums[:2, :2], 2).tolist() == [0, 1]
+    assert clusters(sums[:1, :1], 1).tolist() == [0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from copy import deepcopy
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 
 from attnviz.corpus.names import QUANTILES
 from attnviz.corpus.observing import Marks, observe
-from attnviz.corpus.results import KEPT, NOTHING, SCALES, SHORTEST, Place
+from attnviz.corpus.results import KEPT, NOTHING, SCALES, SHORTEST, Place, _quantiles
 from attnviz.corpus.sentences import CUT, EMPTY, Reader
 from attnviz.corpus.statistics import HeadStatistics, OtherHeadsError
 from attnviz.measures.names import NAMES
@@ -86,6 +87,15 @@ def test_means_deviations_and_quantiles_are_numpy_s() -> None:
         assert done.share_below(0, 0, name, middle) == pytest.approx(0.5, abs=0.06)
         assert done.histograms[0, 0, number].sum() == 400
         assert done.edges(name)[-1] == pytest.approx(SCALES[number])
+
+
+def test_quantiles_are_those_of_values_that_lie_evenly_in_each_bin() -> None:
+    counts, edges = np.array([[[0, 4, 0, 6], [1, 0, 0, 0], [0, 0, 0, 0]]]), np.array([0.0, 1, 3, 4, 8])
+    found = _quantiles(counts, edges)
+    for head, of in enumerate(counts[0, :2]):
+        parts = [np.linspace(low, high, 1000 * count) for count, (low, high) in zip(of, pairwise(edges), strict=True)]
+        np.testing.assert_allclose(found[0, head], np.quantile(np.concatenate(parts), QUANTILES), atol=2e-3)
+    assert np.isnan(found[0, 2]).all()
 
 
 def test_the_strongest_are_long_enough_sorted_and_bounded(minilm: BuiltInModel, reader: Reader) -> None:

@@ -14,7 +14,7 @@ from plotly.colors import sample_colorscale
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe_font_size, wrap
 from attnviz.export.drawing.marks import Box, Gradient, Line, Matrix
-from attnviz.export.drawing.picture import channels, colour_cells, hexadecimal, ink_on, is_raster, png
+from attnviz.export.drawing.picture import channels, colour_cells, hexadecimal, ink_on, is_raster, png, ticks
 from attnviz.export.drawing.sheet import draw_sheet, draw_tokens
 from attnviz.export.drawing.themes import LIGHT_THEME, THEMES
 from attnviz.export.files.tikz import picture
@@ -134,6 +134,11 @@ def test_hidden_cells_of_a_large_matrix_are_hatched_and_the_others_not() -> None
     assert (cells[~hidden] == 7).all()
     hatch = {channels(colour) for colour in LIGHT_THEME.hatch}
     assert {tuple(pixel) for pixel in cells[hidden].reshape(-1, 3).tolist()} == hatch
+
+
+@pytest.mark.parametrize(("cell", "every"), [(24.0, 1), (23.9, 2), (12.0, 2), (5.0, 8), (0.75, 32)])
+def test_labels_are_thinned_as_little_as_leaves_24_pixels_for_each(cell: float, every: int) -> None:
+    assert ticks(70, cell, 24) == (range(0, 70, every), every)
 
 
 def test_numbers_fit_their_cells_in_a_font_with_wider_digits() -> None:

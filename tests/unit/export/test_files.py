@@ -14,6 +14,7 @@ from pptx.enum.text import PP_ALIGN
 from pypdf import PageObject, PdfReader
 from pypdf.generic import ContentStream
 
+from attnviz.export.drawing.marks import Drawing, Text
 from attnviz.export.drawing.sheet import draw_sheet
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
@@ -51,6 +52,16 @@ def test_in_the_pdf_each_weight_is_in_its_cell() -> None:
 
     page_of(sheet).extract_text(visitor_text=see)
     np.testing.assert_allclose(found, expected, atol=0.005 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("count", "named"), [(1, "U+4E00"), (8, "U+4E06, U+4E07"), (9, "U+4E07 and 1 more"), (12, "U+4E07 and 4 more")]
+)
+def test_a_pdf_names_the_first_eight_characters_that_its_font_lacks(count: int, named: str) -> None:
+    lacking = "".join(chr(0x4E00 + number) for number in range(count))
+    drawing = Drawing(1280, 720, (Text(9, 99, f"a{lacking}", 12, "#000000"),))
+    said = PdfReader(io.BytesIO(write_pdf([drawing]))).pages[0].extract_text()
+    assert said.strip().endswith(named) and said.count("U+") == min(count, 8)
 
 
 def test_in_the_pdf_visible_cells_have_their_colours_and_hidden_ones_are_hatched() -> None:

@@ -29,6 +29,7 @@ def test_the_result_is_that_of_the_last_step_and_each_one_is_reported() -> None:
     seen: list[int] = []
     pool = WorkerPool(1)
     slices = Slices(pool, steps(3, reached))
+    assert slices.done == 0
     assert slices.result(lambda done, _: seen.append(done)) == "all"
     assert list(dict.fromkeys(done for done in seen if done)) == [1, 2, 3]  # 0 while the first one is waited for
     assert slices.result(lambda *_: None) == "all"

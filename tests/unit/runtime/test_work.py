@@ -141,6 +141,26 @@ def test_a_computation_may_ask_for_another_in_a_pool_of_one_thread() -> None:
     assert outer.get(1, lambda: inner.get(1, lambda: Result(3))) == Result(3)
 
 
+def test_a_computation_runs_a_queued_one_that_it_needs_and_both_count_once() -> None:
+    pool, began, queued = WorkerPool(1), threading.Event(), threading.Event()
+    inner, outer = SingleFlightCache[Result]("inner", 10, pool), SingleFlightCache[Result]("outer", 10, pool)
+
+    def compute() -> Result:
+        began.set()
+        assert queued.wait(30)
+        return inner.get("key", Result)
+
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(outer.get, "key", compute)
+        assert began.wait(30)
+        waiting = inner.request("key", Result)
+        assert pool.counts() == (1, 1, 0) and inner.ahead_of("key") == 1
+        queued.set()
+        assert asked.result(30) is waiting.result(30)
+    until(lambda: pool.counts()[0] == 0)
+    assert pool.run(pool.counts) == (1, 0, 2)  # the task that would have run the inner one ran nothing
+
+
 def test_what_is_kept_is_bounded_and_too_large_a_result_is_handed_out_all_the_same() -> None:
     cache = SingleFlightCache[Result]("test", 10, WorkerPool(1))
     for number in range(9):

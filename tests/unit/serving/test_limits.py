@@ -6,6 +6,7 @@ import asyncio
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -13,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.requests import Request
 
 from attnviz.runtime.arrays import array_store
 from attnviz.runtime.cache import SingleFlightCache
 from attnviz.runtime.pool import Task, WorkerPool
 from attnviz.runtime.traffic import ADDRESSES, CONNECT_TIME, TOKEN_BYTES, Buckets, Traffic
+from attnviz.serving import app as serving_app
 from attnviz.serving.limits import Limits
 from attnviz.serving.metrics import metrics
 from attnviz.settings import PUBLIC, Settings
@@ -305,6 +308,24 @@ def test_uploads_are_refused_where_they_are_off() -> None:
         app = Limits(Inner(), Traffic(limits, Clock()))
         for path in ("/_stcore/upload_file/s/f", "/base/_stcore/upload_file/s/f", "/_stcore/upload_file/static/f"):
             assert run_in_thread(ask(app, path, "PUT"))[0] == status
+
+
+def test_a_server_is_ready_once_its_model_is_loaded_and_until_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    traffic, preload = Traffic(Settings(sessions=1)), SimpleNamespace(is_done=False)
+    monkeypatch.setattr(serving_app, "traffic", lambda: traffic)
+    monkeypatch.setattr(serving_app, "_preload", preload)
+
+    def answers() -> list[tuple[int, bytes]]:
+        found = [
+            run_in_thread(route(Request({"type": "http"}))) for route in (serving_app.health, serving_app.readiness)
+        ]
+        return [(response.status_code, bytes(response.body)) for response in found]
+
+    assert answers() == [(503, b"loading\n")] * 2
+    preload.is_done = True
+    assert answers() == [(200, b"ok\n")] * 2
+    traffic.enter()
+    assert answers() == [(200, b"ok\n"), (503, b"full\n")], "its visitors are served, and no others"
 
 
 def test_metrics_are_in_prometheus_own_format(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from attnviz.tokens import CharVocab, Tokens, WordPiece, code_point, context_pairs, from_encoding, printable, repair
+from attnviz.tokens import (
+    CharVocab,
+    Tokens,
+    WordPiece,
+    code_point,
+    context_pairs,
+    from_encoding,
+    label_of,
+    printable,
+    repair,
+)
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=60)
 """Any code points at all, lone surrogates and unassigned ones too."""
@@ -123,6 +134,12 @@ def test_pieces_outside_the_byte_alphabet_stay() -> None:
 
 def test_an_empty_piece_has_a_label() -> None:
     assert dataclasses.replace(byte_tokens("a"), pieces=("",)).labels == ("∅",)
+
+
+def test_the_byte_alphabet_is_transformers() -> None:
+    for byte, character in bytes_to_unicode().items():
+        spelled = chr(byte) if byte < 0x80 else rf"\x{byte:02x}"
+        assert label_of(character, byte_level=True) == printable(spelled)
 
 
 @given(st.text(max_size=30))

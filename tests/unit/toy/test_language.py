@@ -139,10 +139,13 @@ def test_gradients_reach_every_parameter_and_later_tokens_reach_no_earlier_row(s
     assert not torch.allclose(before[:, 4:], after[:, 4:])
 
 
-def test_padding_of_the_source_changes_nothing() -> None:
-    model = reduced(architecture="both", padding=0)
-    source = torch.tensor([[3, 1, 4, 0, 0, 0]])
-    assert torch.allclose(model.logits(IDS[:1], source), model.logits(IDS[:1], source[:, :3]), atol=1e-6)
+def test_padding_changes_nothing_in_any_sequence_of_a_batch() -> None:
+    both, encoder = (reduced(architecture=architecture, padding=0) for architecture in ("both", "encoder"))
+    padded = torch.tensor([[3, 1, 4, 0, 0, 0], [2, 6, 5, 3, 5, 0]])
+    decoded, encoded = both.logits(IDS, padded), encoder.logits(padded)
+    for row, length in enumerate((3, 5)):
+        assert torch.allclose(decoded[row], both.logits(IDS[row], padded[row, :length]), atol=1e-6)
+        assert torch.allclose(encoded[row, :length], encoder.logits(padded[row, :length]), atol=1e-6)
 
 
 def test_wrong_input_is_refused() -> None:

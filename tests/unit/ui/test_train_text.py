@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 from torch.nn import functional
 
 from attnviz.toy import BigramModel
+from attnviz.toy.language.config import TokenConfig
 from attnviz.training.plan import build
 from attnviz.training.series import BLOCK, COUNTED, SERIES
 from attnviz.training.settings import TrainingSettings
@@ -22,6 +24,7 @@ from attnviz.training.text.cut import Cut, sequences_of
 from attnviz.training.text.subject import Text, TextError
 from attnviz.ui.train.arrays import SAMPLE, Reading, at_snapshots, logits_of, sample_of, table_of
 from attnviz.ui.train.facts import MOST_SHOWN, built_in_facts, facts_of, lines_of
+from attnviz.ui.train.generated import _text_of
 from attnviz.ui.train.plans import is_usual, stage_of, stage_plan_of
 
 KEYS = (
@@ -129,6 +132,8 @@ def test_the_loss_of_the_blocks_is_torchs_and_the_model_writes(stage: object) ->
     np.testing.assert_allclose(found["logits"], logits, atol=1e-5)
     expected = functional.cross_entropy(logits.view(-1, len(facts.labels)), ids[:, 1:].reshape(-1))
     assert found["loss"][0] == pytest.approx(float(expected), abs=1e-5)
+    short = logits_of(model, [row[:9] for row in facts.blocks])  # shorter than the model's block
+    np.testing.assert_allclose(short["logits"], logits[:, :8], atol=1e-5)
     sample = sample_of(model, facts.first[0], 1)
     assert (sample.shape, sample.max() < len(facts.labels)) == ((SAMPLE,), True)
     heads = at_snapshots([model], Reading("text", facts.first[:BLOCK], ("",) * BLOCK))
@@ -136,6 +141,25 @@ def test_the_loss_of_the_blocks_is_torchs_and_the_model_writes(stage: object) ->
         assert set(heads) == {"answer", "probability"}
     else:
         np.testing.assert_allclose(heads["weights.decoder"].sum(-1) / 65535, 1, atol=1e-3)
+
+
+def test_a_model_of_shorter_blocks_gives_the_loss_of_what_it_can_read() -> None:
+    blocks = built_in_facts().blocks
+    vocabulary = len(built_in_facts().labels)
+    model = build(TokenConfig(vocabulary, 5, layers=1, heads=1, width=8), 0).eval()
+    found = logits_of(model, blocks)
+    ids = torch.tensor(blocks)[:, :6]
+    assert found["logits"].shape == (len(blocks), 5, vocabulary)
+    expected = functional.cross_entropy(torch.from_numpy(found["logits"]).view(-1, vocabulary), ids[:, 1:].flatten())
+    assert found["loss"][0] == pytest.approx(float(expected), abs=1e-5)
+
+
+def test_the_passage_of_a_text_of_ones_own_is_of_its_validation_part() -> None:
+    text = "".join(chr(97 + number % 26) for number in range(900)) + "0123456789" * 10
+    labels, prompt, passage = _text_of(SimpleNamespace(number=-1, text=text))  # type: ignore[arg-type]
+    subject = Text(text, 16)
+    assert passage == "".join(subject.labels[one] for one in subject.validation.tolist()) == "0123456789" * 10
+    assert (labels, text.startswith(prompt), len(prompt)) == (subject.labels, True, 20)
 
 
 def test_the_learned_table_of_a_counted_bigram_is_its_frequencies() -> None:

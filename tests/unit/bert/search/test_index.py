@@ -94,6 +94,7 @@ def test_the_plane_is_that_of_numpys_singular_values(shape: tuple[int, int]) -> 
         sign = np.sign(axes[number][np.abs(axes[number]).argmax()])
         np.testing.assert_allclose(plane.axes[number], sign * axes[number], atol=1e-5)
         np.testing.assert_allclose(plane.places[:, number], sign * centred @ axes[number], atol=1e-4)
+    assert plane.axes.shape == (2, shape[1])
     torch.testing.assert_close(plane.place(vectors), plane.places, rtol=0, atol=1e-4)
 
 
