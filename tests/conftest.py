@@ -11,7 +11,15 @@ import pytest
 from hypothesis import settings
 
 # Here and nowhere else: a fixture that two folders import is two fixtures, and Playwright starts once a process.
-from tests.browser.contexts import browser, idle, new_context, page, pytest_runtest_makereport  # noqa: F401
+from tests.browser.contexts import (  # noqa: F401
+    browser,
+    idle,
+    new_context,
+    page,
+    plain,
+    plain_page,
+    pytest_runtest_makereport,
+)
 from tests.slow import function_of, slow_tests
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch when something imports it

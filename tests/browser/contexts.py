@@ -147,6 +147,25 @@ def new_context(browser: Browser, idle: dict[str, list[Watch]], request: pytest.
     assert not findings, "\n".join(findings)
 
 
+@pytest.fixture(scope="session")
+def plain(browser: Browser) -> Watch:
+    """A context for `plain_page`."""
+    return Watch(browser.new_context(viewport=LAPTOP))
+
+
+@pytest.fixture
+def plain_page(plain: Watch) -> Iterator[Page]:
+    """One page for all tests of single modules: to open another for each takes longer than most of them.
+
+    `imported` loads a new document in it, so nothing is left of the test before. A file of such tests has this page in
+    place of its own.
+    """
+    page = plain.context.pages[0] if plain.context.pages else plain.context.new_page()
+    yield page
+    findings, plain.outside, plain.errors = plain.findings(), [], []
+    assert not findings, "\n".join(findings)
+
+
 @pytest.fixture
 def page(new_context: Contexts) -> Page:
     """Open an empty page of 1280 x 720 in a context of its own."""

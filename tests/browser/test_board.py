@@ -11,6 +11,11 @@ from playwright.sync_api import Page
 from tests.browser.modules import imported
 
 
+@pytest.fixture
+def page(plain_page: Page) -> Page:
+    return plain_page
+
+
 def product(rows: int, inner: int, cols: int) -> dict[str, Any]:
     """Describe left (rows, inner) @ right (inner, cols) = result as the board receives it."""
     panels = [

@@ -6,9 +6,16 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.browser.apps.models import HEAD, Architecture, model
 from tests.browser.modules import Run
+
+
+@pytest.fixture
+def page(plain_page: Page) -> Page:
+    return plain_page
+
 
 LAID_OUT = """
   const { allParts, stacksOf } = await import("/_stcore/bidi-components/attnviz.main/diagram/parts.js");
@@ -20,6 +27,16 @@ LAID_OUT = """
   const least = type > 12.5 ? type : 0;
   return { parts, chosen, layout: m.layoutOf(stacks, { chosen: chosen.id, width, type, least, widthOf }) };
 """
+ALL_LAID_OUT = f"""
+  const laidOut = async (given) => {{ {LAID_OUT} }};
+  const layouts = [];
+  for (const {{ layer, step }} of given.chosen) {{
+    const {{ layout: {{ type, width, boxes }} }} = await laidOut({{ ...given, layer, step }});
+    layouts.push({{ type, width, blocks: boxes.filter(({{ kind }}) => kind === "block") }});
+  }}
+  return layouts;
+"""
+"""One after another in the same page"""
 LAYOUT = "diagram/layout.js"
 WIDE = 100_000
 
@@ -69,14 +86,13 @@ def test_blocks_are_closed_only_where_there_is_no_room(run: Run) -> None:
 def test_both_stacks_of_twelve_blocks_fit_a_laptop_with_closed_blocks_folded(run: Run, norm_first: bool) -> None:
     given = model("both", 12, norm_first=norm_first)
     steps = {"cross": "qkv", "decoder": "attention_residual"}
-    for layer, one in enumerate(given["attentions"]):
-        if one["kind"] == "encoder":
-            continue
-        found = laid_out(run, given, layer=layer, step=steps[one["kind"]], width=930)
-        layout = found["layout"]
+    decoders = [(layer, one) for layer, one in enumerate(given["attentions"]) if one["kind"] != "encoder"]
+    chosen = [{"layer": layer, "step": steps[one["kind"]]} for layer, one in decoders]
+    layouts = run(LAYOUT, ALL_LAID_OUT, {"model": given, "chosen": chosen, "width": 930, "type": 12.5})
+    for (_, one), layout in zip(decoders, layouts, strict=True):
         assert layout["width"] <= 930, one
         assert layout["type"] >= 11
-        decoder = [box for box in layout["boxes"] if box["kind"] == "block" and "decoder" in box["label"]]
+        decoder = [box for box in layout["blocks"] if "decoder" in box["label"]]
         named = [box["lines"][0].split(" – ") for box in decoder]
         covered = [n for ends in named for n in range(int(ends[0]), int(ends[-1]) + 1)]
         assert sorted([*covered, one["block"]]) == list(range(12))

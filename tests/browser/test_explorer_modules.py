@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from playwright.sync_api import Page
 
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
+
+
+@pytest.fixture
+def page(plain_page: Page) -> Page:
+    return plain_page
+
 
 # ---- grid/pool.js, paint.js
 

@@ -9,6 +9,12 @@ from playwright.sync_api import Page
 
 from tests.browser.modules import CORE, Run
 
+
+@pytest.fixture
+def page(plain_page: Page) -> Page:
+    return plain_page
+
+
 FILES = """
   const open = new Map();
   const asked = [];

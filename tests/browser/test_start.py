@@ -1,6 +1,7 @@
-"""The app is started from its folder, and as a wheel alone; the very first visit is a link to a page.
+"""The app is installed as a wheel alone; the very first visit is a link to a page.
 
-`tests/browser/test_serve.py` starts it as a server for many."""
+`tests/browser/test_first_visit.py` starts it from its folder, `tests/browser/test_serve.py` as a server for many.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.explored import Explored
-from tests.browser.server import ROOT, Server, free_port, launch, start
+from tests.browser.server import ROOT, free_port, launch
 
 NOT_SOURCE = (".git", ".venv*", ".*_cache", ".hypothesis", "build", "node_modules", "*.egg-info", "__pycache__")
 
@@ -50,21 +50,9 @@ def test_an_installed_wheel_has_its_licence(commands: Path, tmp_path: Path) -> N
     assert shown.stdout == f"MIT\n{(ROOT / 'LICENSE').read_text()}"
 
 
-def run(_: pytest.FixtureRequest) -> Server:
-    return start(ROOT / "app.py")
-
-
-def installed(request: pytest.FixtureRequest) -> Server:
-    folder, port = request.getfixturevalue("commands"), free_port()
-    elsewhere = request.getfixturevalue("tmp_path")
-    return launch(["serve", "--port", str(port)], port, program=[folder / "attnviz"], cwd=elsewhere)
-
-
-@pytest.mark.parametrize("started", [run, installed])
-def test_the_first_visit_may_be_a_link_to_any_page(
-    started: Callable[[pytest.FixtureRequest], Server], page: Page, request: pytest.FixtureRequest
-) -> None:
-    server = started(request)
+def test_the_first_visit_may_be_a_link_to_any_page(commands: Path, page: Page, tmp_path: Path) -> None:
+    port = free_port()
+    server = launch(["serve", "--port", str(port)], port, program=[commands / "attnviz"], cwd=tmp_path)
     try:
         server.wait()
         page.goto(f"{server.url}/heads?text=a+first+visit")

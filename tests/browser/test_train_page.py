@@ -182,9 +182,8 @@ def test_playing_goes_through_all_snapshots_and_so_does_the_exported_page(
     expect(alone.locator(".training .opener")).to_be_hidden()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone(app_url: str, new_context: Contexts, scheme: str) -> None:
-    context = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme=scheme)
+def test_it_fits_a_phone(app_url: str, new_context: Contexts) -> None:
+    context = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = opened(context.new_page(), app_url)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.locator(".training .main").tap()

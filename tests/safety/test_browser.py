@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
 from playwright.sync_api import Page, expect
@@ -49,9 +49,13 @@ def test_every_page_renders_under_the_policy_and_all_messages_are_accepted(
     served: Server, new_context: Contexts
 ) -> None:
     page, refused = watched(new_context), refused_messages(served)
+    missing: list[str] = []
+    page.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
     for view in VIEWS:
         page.goto(served.url + view)
         settled(page)
+        assert urlsplit(page.url).path == urlsplit(view).path
+        assert missing == [], f"{view} asks for what is not there"
         page.keyboard.press("ArrowRight")  # what the page has set up goes to the server
         settled(page)
         assert page.evaluate("window.violations") == [], view

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +18,7 @@ import pytest
 from attnviz import cli
 from attnviz.cluster import ENVIRONMENT, ClusterError, check_address, connected
 from attnviz.corpus import table
-from attnviz.corpus.blocks import Block, Read, Source, sources
+from attnviz.corpus.blocks import Block, Read, Source, read_block, sources
 from attnviz.corpus.engines import ray as engine
 from attnviz.corpus.engines.local import EngineError
 from attnviz.corpus.run import Job, Run
@@ -28,6 +26,7 @@ from attnviz.corpus.sentences import Reader
 from attnviz.pretrained import ModelError
 from tests.browser.server import ROOT
 from tests.unit.corpus.conftest import JOB, SENTENCES, equal
+from tests.unit.corpus.dying import DyingJob
 
 SETTINGS = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a-secret-of-these-tests-of-32-letters", **ENVIRONMENT}
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # Ray's own, of its own settings
@@ -53,34 +52,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Source]:
     return sources([file])
 
 
-class DyingReader(Reader):
-    """Ends its process at the third sentence, once."""
-
-    marker = Path()
-
-    def read(self, sentences: Any, places: Any = None, **on: Any) -> Any:
-        if SENTENCES[2] in sentences and not self.marker.exists():
-            self.marker.touch()
-            os._exit(1)
-        return super().read(sentences, places, **on)
-
-
-class DyingJob(Job):
-    """Its model's name holds the file that the reader leaves when it dies."""
-
-    def reader(self, device: str = "cpu") -> Reader:
-        model, marker = self.model.split(" ")
-        found = Job(model, self.batch, self.pairs_every).reader(device)
-        dying = DyingReader(found._model, batch=self.batch, pairs_every=self.pairs_every)
-        dying.marker = Path(marker)
-        return dying
-
-
 def test_the_result_is_that_of_one_process_though_an_actor_dies(
     cluster: str, files: list[Source], undisturbed: Run, tmp_path: Path
 ) -> None:
     found, marker = Run(JOB, files), tmp_path / "died"
-    for read in run_here(DyingJob(f"minilm {marker}", 4, 2, 3), found.remaining(), actors=1):
+    for read in run_here(DyingJob(f"minilm|{marker}|{SENTENCES[2]}", 4, 2, 3), found.remaining(), actors=1):
         found.fold(read)
     assert marker.exists()
     assert equal(found, undisturbed)
@@ -118,7 +94,12 @@ def test_what_can_not_be_read_is_said_as_by_local(
 
 
 def test_a_killed_driver_goes_on_from_its_checkpoint(
-    cluster: str, files: list[Source], undisturbed: Run, tmp_path: Path
+    cluster: str,
+    files: list[Source],
+    reader: Reader,
+    undisturbed: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "stats.parquet"
     words = ["corpus", files[0].path, "--engine", "ray", "--out", str(out), "--quiet", "--batch", "4"]
@@ -134,7 +115,9 @@ def test_a_killed_driver_goes_on_from_its_checkpoint(
     driver.wait()
     half = Run.resume(out.with_name("stats.parquet.checkpoint"), JOB, files)
     assert 0 < half.lines < half.total
-    assert cli.main(["local" if word == "ray" else word for word in words]) == 0  # engines share checkpoints
+    here = partial(map, partial(read_block, reader))  # engines share checkpoints
+    monkeypatch.setattr("attnviz.cli.corpus._engine", lambda *_: here)
+    assert cli.main(words) == 0
     assert undisturbed.statistics is not None
     statistics, card = table.read(out)
     assert card.files[0].lines == undisturbed.total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +10,15 @@ import numpy as np
 import pytest
 
 from attnviz.corpus import table
-from attnviz.corpus.blocks import Block, Read, Source, read_block, sources
+from attnviz.corpus.blocks import Read, Source, read_block, sources
 from attnviz.corpus.engines import local
 from attnviz.corpus.engines.local import EngineError, run_local
 from attnviz.corpus.results import CorpusStatistics
 from attnviz.corpus.run import CorpusCard, Job, OtherWeightsError, ResumeError, Run, card_of
 from attnviz.corpus.sentences import Reader
-from attnviz.pretrained import ModelError, load
+from attnviz.pretrained import load
 from tests.unit.corpus.conftest import JOB, SENTENCES, equal
+from tests.unit.corpus.dying import dying
 from tests.unit.families import save
 
 
@@ -81,23 +81,13 @@ def test_another_model_of_the_same_name_is_refused(files: list[Source], reader: 
     found.fold(read_block(reader, second))
 
 
-def _dying(job: Job, block: Block) -> Read:
-    """Read a block in a process that dies at the third one, if the file says so."""
-    marker = Path(block.path).with_suffix(".dies")
-    if block.number == 2 and marker.exists():
-        if marker.read_text() == "once":
-            marker.unlink()
-        os._exit(9)
-    return local._read_here(job, block)
-
-
 def test_processes_give_the_same_bits_also_if_one_dies(
     files: list[Source], undisturbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = Run(JOB, files)
     marker = Path(files[0].path).with_suffix(".dies")
     marker.write_text("once")
-    monkeypatch.setattr(local, "_read_here", _dying)
+    monkeypatch.setattr(local, "_read_here", dying)
     for read in run_local(JOB, found.remaining(), 2):
         found.fold(read)
     assert not marker.exists()
@@ -107,17 +97,15 @@ def test_processes_give_the_same_bits_also_if_one_dies(
 def test_a_block_that_kills_every_process_is_named(files: list[Source], monkeypatch: pytest.MonkeyPatch) -> None:
     marker = Path(files[0].path).with_suffix(".dies")
     marker.write_text("always")
-    monkeypatch.setattr(local, "_read_here", _dying)
+    monkeypatch.setattr(local, "_read_here", dying)
     try:
         with pytest.raises(EngineError, match=r"3 times while they read .*lines 7 to 9 of .*one.txt"):
-            list(run_local(JOB, Run(JOB, files).remaining(), 2))  # though others are read in between
+            list(run_local(JOB, Run(JOB, files).remaining(), 1))  # though another is read in between
     finally:
         marker.unlink()
 
 
-def test_a_model_that_is_not_there_ends_the_run_with_its_sentence(files: list[Source]) -> None:
-    with pytest.raises(ModelError, match="nowhere"):
-        list(run_local(Job("./nowhere"), Run(JOB, files).remaining(), 1))
+def test_no_processes_and_no_sentences_at_once_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         list(run_local(JOB, [], 0))
     with pytest.raises(ValueError, match="batch is 0"):
