@@ -50,6 +50,13 @@ def test_an_installed_wheel_has_its_licence(commands: Path, tmp_path: Path) -> N
     assert shown.stdout == f"MIT\n{(ROOT / 'LICENSE').read_text()}"
 
 
+def test_an_installed_wheel_has_its_style_sheets(commands: Path) -> None:
+    (package,) = commands.parent.rglob("site-packages/attnviz")
+    sheets = {path.relative_to(ROOT / "attnviz"): path for path in (ROOT / "attnviz").rglob("*.css")}
+    assert Path("ui/styles/base.css") in sheets
+    assert [name for name, path in sheets.items() if (package / name).read_bytes() != path.read_bytes()] == []
+
+
 def run(_: pytest.FixtureRequest) -> Server:
     return start(ROOT / "app.py")
 
