@@ -6,8 +6,10 @@ from attnviz.ui import shell, state
 from attnviz.ui.lessons import own as own_lesson
 from attnviz.ui.lessons import ready
 from attnviz.ui.lessons import shipped as lesson_list
+from attnviz.ui.styles import style
 
 shell.begin("lessons")
+st.html(style("lessons"))
 names = ["Lessons", "Your own", "Example sentences", "Ready for class"]
 tabs = dict(zip(names, st.tabs(names, key="lessons_tab", on_change="rerun"), strict=True))
 if tabs["Lessons"].open:

@@ -5,6 +5,7 @@ import streamlit as st
 from attnviz.settings import settings
 from attnviz.tokens import Tokens, WordTokenizer
 from attnviz.ui import shell, state
+from attnviz.ui.styles import style
 from attnviz.ui.tokens.tokenizers import TITLES, char_vocab, choose_charset, wordpiece
 from attnviz.ui.tokens.view import Tokenizer, card, training_pairs, vocabulary
 
@@ -13,6 +14,7 @@ with st.sidebar:
     pair = state.bound("pair", st.text_input, "Second sentence (BERT only)", max_chars=settings().largest_text)
     choose_charset()
 text = shell.text()
+st.html(style("tokens"))
 
 char, word, bert = char_vocab(text), WordTokenizer.from_text(text), wordpiece()
 results: dict[str, tuple[Tokenizer, Tokens]] = {

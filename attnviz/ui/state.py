@@ -298,6 +298,32 @@ def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
     return get(name)
 
 
+def keep_index(name: str, what: str, count: int, there: str = "they go from") -> int | None:
+    """Return the view's index of this key, or None. If it is not below `count`, reset it to None, with a note.
+
+    Args:
+        name: the key, whose value may be None.
+        what: is numbered, as a sentence begins with it, such as "The pinned row".
+        count: of what there is.
+        there: begins what there is, before "0 to 4".
+    """
+    index: int | None = get(name)
+    if index is None or index < count:
+        return index
+    note(f"{what} {index} does not exist: {there} 0 to {count - 1}.")
+    put(name, None)
+    return None
+
+
+def keep_pin(rows: int, columns: int, who_has: str = "this text has") -> tuple[int | None, int | None]:
+    """Return the pinned row and column of the view. One that a picture of this size does not have is reset."""
+    row, column = (
+        keep_index(name, f"The pinned {axis}", count, f"{who_has} {axis}s")
+        for name, axis, count in (("q", "row", rows), ("k", "column", columns))
+    )
+    return row, column
+
+
 def end(names: Iterable[str] | None = None) -> None:
     """Write the view to the address bar: the keys of the page's links, or only `names` of them, and `SHARED_KEYS`."""
     new = _link_of_view(names)

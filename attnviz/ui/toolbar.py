@@ -11,32 +11,6 @@ from attnviz.links.pages import PAGES
 from attnviz.ui.guide import tour
 from attnviz.ui.lecture import mode as lecture
 
-CSS = """
-<style>
-/* Out of the page's flow, over the right end of Streamlit's own header, which holds the navigation. */
-:has(> .st-key-toolbar) { position: fixed; top: 0.72rem; right: 0.75rem; z-index: 999991; width: auto !important; }
-/* Nor does the fragment around it take the gap between two elements: a page would be scrolled by that. */
-[data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > [data-testid="stLayoutWrapper"] >
-  .st-key-toolbar) { position: absolute; }
-.st-key-toolbar { width: auto; gap: 0.4rem; flex-wrap: nowrap; }
-.st-key-toolbar > * { flex: none; width: auto !important; }
-.st-key-toolbar button { min-height: 2.2rem; padding: 0.1rem 0.5rem; white-space: nowrap; }
-.st-key-toolbar button p { font-size: 0.875rem; }
-/* Popovers may be as high as the window. */
-[data-testid="stPopoverBody"] { max-height: calc(100dvh - 5rem) !important; } /* Streamlit writes 70vh on it */
-:has(> .st-key-tour_place) { position: absolute; } /* it takes no room among the buttons */
-/* Reserve space for the toolbar, so that the navigation folds the rest into its menu. */
-.stAppToolbar { padding-right: 19rem; }
-:root:has(.st-key-tour_start) .stAppToolbar { padding-right: 23.5rem; }
-[data-testid="stTopNavLink"] { padding-inline: 0.26rem !important; } /* all pages in a row at 1280 px */
-@media (max-width: 1100px) {
-  .stAppToolbar { padding-right: 11rem; }
-  :root:has(.st-key-tour_start) .stAppToolbar { padding-right: 15rem; }
-  /* Icons only; the text stays for screen readers. */
-  .st-key-toolbar button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-}
-</style>
-"""
 TABS = {
     "step_by_step": ("This picture", "All steps", "Numbers, code", "Web page"),
     "heads": ("This picture", "Web page"),

@@ -97,3 +97,23 @@ def test_going_back_restores_the_view(at: AppTest, monkeypatch: pytest.MonkeyPat
     at.query_params.clear()
     at.run()
     assert (at.text[0].value, at.query_params) == ("layer 0 head 0", {})
+
+
+def test_an_index_beyond_the_end_is_reset_with_a_note() -> None:
+    def run() -> None:
+        import streamlit as st
+
+        from attnviz.ui import state
+
+        state.begin("heads")
+        st.text(str(state.keep_pin(5, 5)))
+        st.text(str((state.get("q"), state.get("k"))))
+        state.end(("q", "k"))
+
+    at = AppTest.from_function(run)
+    at.query_params.update({"q": "5", "k": "4"})
+    at.run()
+    assert [one.value for one in at.text] == ["(None, 4)"] * 2
+    (warning,) = at.warning  # Markdown with escapes
+    assert warning.value.replace("\\", "") == "The pinned row 5 does not exist: this text has rows 0 to 4."
+    assert at.query_params == {"k": "4"}

@@ -50,6 +50,13 @@ def test_an_installed_wheel_has_its_licence(commands: Path, tmp_path: Path) -> N
     assert shown.stdout == f"MIT\n{(ROOT / 'LICENSE').read_text()}"
 
 
+def test_an_installed_wheel_has_its_style_sheets(commands: Path) -> None:
+    (package,) = commands.parent.rglob("site-packages/attnviz")
+    sheets = {path.relative_to(ROOT / "attnviz"): path for path in (ROOT / "attnviz").rglob("*.css")}
+    assert Path("ui/styles/base.css") in sheets
+    assert [name for name, path in sheets.items() if (package / name).read_bytes() != path.read_bytes()] == []
+
+
 def test_the_first_visit_may_be_a_link_to_any_page(commands: Path, page: Page, tmp_path: Path) -> None:
     port = free_port()
     server = launch(["serve", "--port", str(port)], port, program=[commands / "attnviz"], cwd=tmp_path)

@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.export.csv_files import table_csv
 from attnviz.ui import state
 from attnviz.ui.bert.parts import exports_of
-from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.export.file import file_button
 from attnviz.ui.toolbar import Tabs
 
 PICTURES = (
@@ -31,7 +31,6 @@ def _show_numbers() -> None:
     if not tables:
         st.caption(NOTHING)
         return
-    st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="bert_numbers_export"):
         for name, table in tables.items():
             file_button(
@@ -46,7 +45,6 @@ def _show_script() -> None:
     if not script:
         st.caption(NOTHING)
         return
-    st.html(FAILED_LOOK)
     with st.container(key="bert_script_export"):
         name = f"bert_{state.get('bert_part')}.py"
         file_button("Script", name, "text/x-python", script.encode, key="export_script")

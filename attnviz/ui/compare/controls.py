@@ -21,6 +21,7 @@ from attnviz.ui.compare import most_different
 from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_preset, second_model
 from attnviz.ui.compare.trained import open_chosen, trained_model
 from attnviz.ui.model_box import open_model
+from attnviz.ui.styles import style
 from attnviz.ui.trained import own
 
 if TYPE_CHECKING:
@@ -29,28 +30,6 @@ if TYPE_CHECKING:
     from attnviz.sources.shown import Shown
     from attnviz.trace.model import Model
 
-CSS = """
-<style>
-.st-key-row_a, .st-key-row_b { flex-wrap: nowrap; }
-.st-key-row_a > *, .st-key-row_b > * { min-width: 0; }
-.pane-name { display: inline-block; width: 1.1rem; font-size: 1.05rem; }
-.sentences { margin: 0; font-size: 1rem; line-height: 1.4; unicode-bidi: isolate; overflow-wrap: anywhere; }
-.sentences .of { margin-left: 1rem; font-size: 0.875rem; opacity: 0.75; }
-.figures { display: grid; grid-template-columns: repeat(2, minmax(0, max-content)); gap: 0.2rem 3rem; }
-.figures > div { min-width: 0; }
-.figures b { font-size: 1.05rem; }
-.figure-name, .figures .of { font-size: 0.8rem; opacity: 0.75; }
-.figures .of { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-@media (max-width: 1000px) { .st-key-row_a, .st-key-row_b { gap: 0.5rem; } }
-@media (max-width: 640px) {
-  .st-key-row_a, .st-key-row_b { flex-wrap: wrap; }
-  .st-key-row_a > :has(input), .st-key-row_b > :has(input) { min-width: 9.5rem; }
-  [class*=st-key-row_] > .st-key-compare_source_A, [class*=st-key-row_] > .st-key-compare_source_B { min-width: 7rem; }
-  [class*=st-key-row_] > :is(.st-key-layer, .st-key-head, .st-key-b_layer, .st-key-b_head) { min-width: 5.7rem; }
-  .figures .of { white-space: normal; }
-}
-</style>
-"""
 MOST_SHOWN = 400
 """The most characters of a text that is shown above the picture."""
 _PAIR, _PRESET = "compare_pair", "compare_preset"
@@ -84,7 +63,7 @@ def shared() -> DeltaGenerator:
 
 def presets() -> None:
     """Show the presets, with the current one selected."""
-    st.html(CSS)
+    st.html(style("compare"))
     current = current_preset()
     offered = [preset for preset in PRESETS if preset != "model" or current == "model" or second_model()]
     st.session_state[_PRESET] = current if current in offered else None

@@ -21,7 +21,8 @@ the picture has not changed, the payload contains what is chosen only."""
 def show_picture(compared: Compared) -> None:
     """Show A, B and their difference on one board, with the pinned cell."""
     stretch = STRETCH[state.get("stretch")]
-    chosen = {**_pin(compared.labels), "focus": _focus(compared)}
+    row, column = state.keep_pin(len(compared.labels["query"]), len(compared.labels["key"]), "there are")
+    chosen = {"q": row, "k": column, "focus": _focus(compared)}
     known = {"trace": compared.digest(stretch=stretch), **chosen}
     is_known = st.session_state.pop(_CHOSEN, None) == known["trace"]
     with st.container(key="comparison"):
@@ -32,19 +33,6 @@ def show_picture(compared: Compared) -> None:
             on_update=_take,
         )
     st.session_state[_SENT] = known["trace"]
-
-
-def _pin(labels: dict[str, list[str]]) -> dict[str, int | None]:
-    """Read the pin from the view; reset a pin outside the picture, with a note."""
-    pin: dict[str, int | None] = {}
-    for name, kind, axis in (("q", "query", "row"), ("k", "key", "column")):
-        value = state.get(name)
-        if value is not None and value >= len(labels[kind]):
-            state.note(f"The pinned {axis} {value} does not exist: there are {axis}s 0 to {len(labels[kind]) - 1}.")
-            state.put(name, None)
-            value = None
-        pin[name] = value
-    return pin
 
 
 def _focus(compared: Compared) -> str:

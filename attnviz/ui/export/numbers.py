@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz import trained
 from attnviz.sources import SOURCES, TRAINED
 from attnviz.trained.shipped import FOLDER
-from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.export.file import file_button
 from attnviz.ui.plain import plain
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
         return (FOLDER / file).read_bytes()
 
     file = f"{shown.view['model']}.safetensors"
-    st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="numbers_export"):
         file_button("CSV", f"{name}.zip", "application/zip", csv, key="export_CSV", refused=too_many)
         file_button("npz", f"{name}.npz", "application/octet-stream", npz, key="export_npz")

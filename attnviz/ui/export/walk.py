@@ -13,7 +13,7 @@ import streamlit as st
 from attnviz.export.views import on_page
 from attnviz.hosts import is_local
 from attnviz.ui import state
-from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.export.file import file_button
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES, SavedView, shown_now, view_of
 from attnviz.ui.tokens.tokenizers import char_vocab
@@ -113,7 +113,6 @@ def show_walk_export(page: str) -> None:
         "Colours", list(THEMES), key="export_theme", default="light", format_func=str.title, required=True,
         persist_state="session",
     )  # fmt: skip
-    st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="walk_export"):
         for name, kind in FORMATS.items():
             try:

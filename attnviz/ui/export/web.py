@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.export.captions import title
 from attnviz.export.web import NoPageError, check_page, iframe, make_page, write_page
 from attnviz.ui import state
-from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.export.file import file_button
 from attnviz.ui.export.walk import shown_view
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import AppResources
@@ -33,7 +33,6 @@ def show_web_export(page: str) -> None:
         st.caption(plain(str(error)))
         return
     file = f"attnviz-{page.replace('_', '-')}.html"
-    st.html(FAILED_LOOK)
     with st.container(key="web_export"):
         file_button("Interactive page", file, HTML, _writer(page, view, resources), key="export_page")
     st.caption(

@@ -10,21 +10,6 @@ from attnviz.ui import state
 from attnviz.ui.guide import message
 from attnviz.ui.plain import plain
 
-CSS = """
-<style>
-/* In the line of the label of the text field, so that it takes no height. */
-.st-key-text_field { position: relative; }
-:has(> .st-key-text_tools) { position: absolute; top: -0.3rem; right: 0; z-index: 1; width: auto !important; }
-.st-key-text_tools { width: auto; gap: 0.25rem; flex-wrap: nowrap; }
-.st-key-text_tools > * { flex: none; width: auto !important; }
-.st-key-text_tools button { min-height: 1.75rem; padding: 0 0.4rem; gap: 0.1rem; white-space: nowrap; }
-.st-key-text_tools button p { font-size: 0.8rem; }
-[class*="st-key-example_"] button { padding: 0.25rem 0.6rem; }
-[class*="st-key-example_"] button :is(div, span) { width: 100%; }
-[class*="st-key-example_"] button p { line-height: 1.35; text-align: left; overflow-wrap: anywhere; }
-.st-key-example_list { gap: 0.35rem; }
-</style>
-"""
 HEADS = ("step_by_step", "heads", "compare")
 """The pages that can show the head which an example is about"""
 CHOICE = ("step_by_step", "heads")

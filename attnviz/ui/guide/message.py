@@ -13,14 +13,6 @@ from attnviz.annotated_text import AnnotatedText
 from attnviz.lessons.targets import html
 from attnviz.ui import state
 
-CSS = """
-<style>
-.st-key-guide_says { display: var(--chrome, flex); margin-block: -0.5rem -0.3rem; }
-.said { margin: 0; font-size: 0.95rem; line-height: 1.4; overflow-wrap: anywhere; }
-.said .more { opacity: 0.75; }
-html:has(.st-key-guide_says) { --walk-height: max(36rem, calc(100vh - 7.95rem)); }
-</style>
-"""
 _OF = ("text", "pair", "source", "model", "kind", "layer", "head")
 """The link keys of what a sentence is about"""
 _SAID = "guide_said"
@@ -45,7 +37,6 @@ def show() -> None:
     said: Message | None = st.session_state.get(_SAID)
     if said is None or said.view != _about() or not state.get("text").strip():
         return
-    st.html(CSS)
     more = f' <span class="more">{escape(said.more)}</span>' if said.more else ""
     with st.container(key="guide_says"):
         st.html(f'<p class="said" role="status">{html(AnnotatedText.of(said.sentence))}{more}</p>')

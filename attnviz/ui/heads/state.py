@@ -45,9 +45,7 @@ def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[s
     if missing:
         state.note(f"Not available, so not shown: {write_heads(missing).replace('_', ', ')} (layer.head).")
         state.put("chosen", existing)
-    for name, axis, count in (("q", "row", rows), ("k", "column", cols)):
-        if state.get(name) is not None and state.get(name) >= count:
-            _reset(name, f"The pinned {axis} {state.get(name)} does not exist: this text has {axis}s 0 to {count - 1}.")
+    state.keep_pin(rows, cols)
     if state.get("label") and state.get("label") not in labels:
         _reset("label", f"No head can have the label “{state.get('label')}” here.")
     if state.get("sort") and state.get("sort") not in sorts:

@@ -9,15 +9,15 @@ import streamlit as st
 from attnviz.components.lecture import keyboard
 from attnviz.ui import state
 from attnviz.ui.lecture import keys
-from attnviz.ui.lecture.look import CSS
 from attnviz.ui.lessons import state as lesson_state
+from attnviz.ui.styles import style
 
 
 def begin(page: str) -> None:
     """Mount the keyboard shortcuts of a page, and apply lecture mode if the view has it."""
     lecture = state.get("lecture")
     if lecture:
-        st.html(CSS)
+        st.html(style("lecture"))
     shortcuts = [
         {"shown": shortcut.shown, "says": shortcut.text, "sends": shortcut.actions} for shortcut in keys.shortcuts(page)
     ]

@@ -19,46 +19,8 @@ from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import Here
 from attnviz.ui.plain import plain
+from attnviz.ui.styles import style
 
-CSS = """
-<style>
-.st-key-lesson_bar { flex-wrap: nowrap; gap: 0.35rem; padding: 0.3rem 0.6rem 0.35rem; border-radius: 0.35rem;
-  background: linear-gradient(#7B5BB5, #7B5BB5) bottom left / var(--done) 3px no-repeat, rgba(128, 100, 200, 0.14); }
-.st-key-lesson_bar > * { flex: none; min-width: 0; width: auto !important; }
-.st-key-lesson_bar > :has(.lesson-says) { flex: 1 1 0; }
-.lesson-says { line-height: 1.35; font-size: 0.95rem; overflow-wrap: anywhere; }
-.lesson-says b { margin-right: 0.1rem; }
-.st-key-lesson_bar button, .st-key-lesson_bar a { min-height: 2rem; padding: 0.1rem 0.45rem; white-space: nowrap; }
-.st-key-lesson_bar a { border: 1px solid rgba(128, 128, 128, 0.35); margin: 0; }
-:is(.st-key-scene_back, .st-key-lesson_back, .st-key-lesson_leave) [data-testid="stMarkdownContainer"] {
-  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-.st-key-lesson_bar :is(button, a) :has(> [data-testid="stMarkdownContainer"]) { gap: 0.2rem; }
-.st-key-lesson_list { gap: 0; }
-/* Buttons (scenes on this page) and links (other pages) look the same. */
-.st-key-lesson_list.st-key-lesson_list > * { min-height: 1.9rem; margin: 0; }
-.st-key-lesson_list :is(button, a) { min-height: 1.9rem; padding: 0 0.4rem; margin: 0; justify-content: flex-start; }
-@media (max-width: 640px) {
-  .st-key-lesson_bar { flex-wrap: wrap; }
-  .st-key-lesson_bar > :has(.lesson-says) { flex: 1 1 100%; order: -1; }
-}
-</style>
-"""
-SMALL = """
-<style>
-:root { --walk-height: max(32rem, calc(100vh - 9.75rem)); }
-.st-key-explorer { min-height: calc(100vh - 15rem); }
-</style>
-"""
-LARGE = """
-<style>
-.st-key-lesson_bar { position: sticky; top: 0; z-index: 990; padding-right: 4.2rem; backdrop-filter: blur(1rem); }
-@media (max-height: 560px) { .st-key-lesson_bar { position: relative; } }
-@media (min-width: 769px) and (min-height: 561px) {
-  .lesson-says, .lesson-says * { font-size: max(24px, 1.15rem) !important; line-height: 1.25; }
-}
-.st-key-lesson_bar :is(.st-key-scene_back, .st-key-lesson_back, .st-key-lesson_leave) { display: none; }
-</style>
-"""
 _TARGET = "lesson_target"
 
 
@@ -70,10 +32,8 @@ def show(page: str) -> None:
         return
     _open(here, page)
     done = 100 * here.number / len(here.lesson.scenes)
-    st.html(
-        CSS + (LARGE if state.get("lecture") else SMALL)
-        + f"<style>:root{{--done:{done:.1f}%}}</style>"
-    )  # fmt: skip
+    st.html(style("lesson"))
+    st.html(f"<style>:root {{ --done: {done:.1f}%; }}</style>")
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center"):
         if _step_beside(here, -1):
             _step_control("scene_back", "Previous step", ":material/chevron_left:", -1)

@@ -14,23 +14,10 @@ from attnviz.ui.plain import plain
 
 ACROSS = 3
 """Lessons in a row"""
-CSS = """
-<style>
-.example { font-size: 1rem; line-height: 1.4; overflow-wrap: anywhere; }
-.example q { display: block; quotes: none; margin: 0.15rem 0 0.3rem; font-size: 1.1rem; }
-.example span { opacity: 0.75; white-space: nowrap; }
-[class*="st-key-lesson_start_"] a { width: fit-content; padding: 0.3rem 0.8rem; border-radius: 0.35rem;
-  background: #5E3C99; }
-[class*="st-key-lesson_start_"] a span, [class*="st-key-lesson_start_"] a p { color: #FFFFFF !important; }
-.stColumn:has(.lesson-card) [data-testid="stPageLink"] :is(span, div, p) { white-space: normal; }
-.lesson-card h2 { font-size: 1.15rem; margin: 0; padding: 0; }
-</style>
-"""
 
 
 def show_shipped() -> None:
     """Show the shipped lessons with their outlines."""
-    st.html(CSS)
     lessons = tuple(shipped().values())
     for start in range(0, len(lessons), ACROSS):
         row = lessons[start : start + ACROSS]
@@ -59,7 +46,6 @@ def _card(lesson: Lesson) -> None:
 
 def show_gallery() -> None:
     """Show the example sentences, each with the figure that supports it."""
-    st.html(CSS)
     st.caption(
         "Each sentence is here because a measure says that one head of the built-in model does something clear on it. "
         "Layers and heads count from 0."

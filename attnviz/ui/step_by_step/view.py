@@ -10,7 +10,7 @@ from attnviz.ui.sources import SavedView, view_of
 from attnviz.ui.step_by_step.opening import SHIPPED
 from attnviz.ui.tokens.tokenizers import char_vocab
 from attnviz.ui.walk.documents import offer_documents
-from attnviz.ui.walk.view import check_pins, check_run, mount_walk, run_page
+from attnviz.ui.walk.view import check_run, mount_walk, run_page
 
 _VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus")
 KEYS = {name: name for name in _VALUES}
@@ -26,7 +26,7 @@ def show_walk(here: Shown) -> None:
     check_run()
     queries, keys = here.axes()
     shell.token_notes(queries)
-    check_pins(queries, keys)
+    state.keep_pin(len(queries), len(keys))
     view = SavedView(view_of(here), char_vocab(here.text))
     mount_walk(
         PAGES["step_by_step"],

@@ -1,7 +1,5 @@
-"""Tokens as escaped HTML for `st.html`: a strip of chips, and the pairs of next-token training.
-
-Colours are translucent or inherited, so they work in both themes. The two alternating tints have no meaning and differ
-from the colours of queries, keys, values and weights.
+"""Tokens as escaped HTML for `st.html`, with the style sheet `tokens`: a strip of chips, and the pairs of next-token
+training.
 """
 
 from __future__ import annotations
@@ -20,33 +18,6 @@ MAX_LABEL = 28
 MAX_NAMED = 5
 """The most unknown characters that a sentence lists."""
 
-STYLE = """<style>
-.tv-strip{display:flex;flex-wrap:wrap;gap:4px 3px;align-items:stretch;direction:ltr;margin:2px 0}
-.tv-chip{display:inline-flex;flex-direction:column;align-items:center;min-width:1.6em;max-width:100%;
- padding:2px 5px;border:1px solid transparent;border-radius:5px;overflow:hidden;unicode-bidi:isolate;
- line-height:1.3;box-sizing:border-box}
-.tv-piece{max-width:100%;font-size:.95rem;unicode-bidi:isolate;white-space:pre-wrap;overflow-wrap:anywhere}
-.tv-id{font-family:var(--st-code-font,monospace);font-size:.7rem;opacity:.75}
-.tv-a{background:rgba(230,159,0,.17)}
-.tv-b{background:rgba(204,121,167,.20)}
-.tv-special{background:rgba(128,128,128,.18)}
-.tv-special .tv-piece{opacity:.75}
-.tv-second{border-bottom:2px solid currentColor}
-.tv-unknown{border:2px dashed #D55E00;background:rgba(213,94,0,.10)}
-.tv-mark{font-weight:700;margin-left:2px}
-.tv-target{background:rgba(94,60,153,.22);border-color:rgba(128,96,190,.9);font-weight:600}
-.tv-lost{font-size:.875rem;line-height:1.45;border-left:3px dashed #D55E00;padding-left:8px;overflow-wrap:anywhere}
-.tv-more{align-self:center;font-size:.85rem;opacity:.8;padding:0 4px}
-.tv-scroll{max-height:21rem;overflow-y:auto}
-.tv-pairs{max-height:36rem;overflow-y:auto;display:flex;flex-direction:column;gap:4px}
-.tv-row{display:flex;align-items:flex-start;gap:8px}
-.tv-row>.tv-count{flex:0 0 1.8em;text-align:right;font-size:.75rem;opacity:.75;padding-top:6px;
- font-family:var(--st-code-font,monospace)}
-.tv-row>.tv-strip{flex:0 1 auto;min-width:0}
-.tv-arrow{flex:none;padding-top:6px}
-.tv-row>.tv-chip{flex:none;max-width:45%}
-</style>"""
-
 
 def token_strip(tokens: Tokens, name: str, *, limit: int = MAX_CHIPS) -> str:
     """Return a strip of at most `limit` chips, each a piece above its id, and the number of tokens not shown.
@@ -57,7 +28,7 @@ def token_strip(tokens: Tokens, name: str, *, limit: int = MAX_CHIPS) -> str:
     chips = "".join(_chip(tokens, index, label) for index, label in enumerate(labels))
     hidden = len(tokens) - len(labels)
     more = f'<span class="tv-more">… and {hidden:,} more, not shown</span>' if hidden else ""
-    return f'{STYLE}<div class="tv-strip tv-scroll" data-tokens="{escape(name)}">{chips}{more}</div>'
+    return f'<div class="tv-strip tv-scroll" data-tokens="{escape(name)}">{chips}{more}</div>'
 
 
 def pair_rows(tokens: Tokens, block_size: int) -> str:
@@ -71,7 +42,7 @@ def pair_rows(tokens: Tokens, block_size: int) -> str:
             f'<div class="tv-strip">{chips}</div><span class="tv-arrow" title="is followed by">→</span>'
             f"{_chip(tokens, target, labels[target], 'tv-target')}</div>"
         )
-    return f'{STYLE}<div class="tv-pairs">{"".join(rows)}</div>'
+    return f'<div class="tv-pairs">{"".join(rows)}</div>'
 
 
 def unknown_sentence(tokens: Tokens) -> str:
@@ -100,7 +71,7 @@ def _where(tokens: Tokens, index: int, count: int) -> str:
 def unknown_note(tokens: Tokens) -> str:
     """Return `unknown_sentence` as an HTML line, or ""."""
     sentence = unknown_sentence(tokens)
-    return f'{STYLE}<div class="tv-lost">{escape(sentence)}</div>' if sentence else ""
+    return f'<div class="tv-lost">{escape(sentence)}</div>' if sentence else ""
 
 
 def shorten(label: str, limit: int = MAX_LABEL) -> str:

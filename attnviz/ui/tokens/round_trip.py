@@ -1,4 +1,7 @@
-"""A round trip (text -> ids -> text) as HTML for `st.html`: the verdict, the first difference, and the reasons."""
+"""A round trip (text -> ids -> text) as HTML for `st.html`: the verdict, the first difference, and the reasons.
+
+The style sheet is `tokens`.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,14 @@ from attnviz.tokens import RoundTrip, printable
 AROUND = 16
 """The number of characters shown on each side of the first difference."""
 
-STYLE = """<style>
-.rt{font-size:.875rem;line-height:1.45}
-.rt-verdict{font-weight:600}
-.rt-lines{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:1px 8px;margin:3px 0}
-.rt-lines>span{opacity:.75}
-.rt-lines>code{font-family:var(--st-code-font,monospace);font-size:.8rem;white-space:pre-wrap;overflow-wrap:anywhere;
- unicode-bidi:isolate;direction:ltr;background:none;color:inherit;padding:0}
-.rt mark{background:rgba(213,94,0,.25);color:inherit;outline:1px solid #D55E00;border-radius:2px;padding:0 1px}
-.rt ul{margin:2px 0 0;padding-left:1.2em}
-.rt li{margin:0;font-size:.875rem}
-</style>"""
-
 
 def round_trip_view(trip: RoundTrip, what: str = "text") -> str:
     """Return the verdict on a round trip; if the texts differ, also both texts at the first difference and reasons."""
     if trip.position is None:
-        return f'{STYLE}<div class="rt"><span class="rt-verdict">✓ ids → {escape(what)}: the same</span></div>'
+        return f'<div class="rt"><span class="rt-verdict">✓ ids → {escape(what)}: the same</span></div>'
     reasons = "".join(f"<li>{escape(printable_line(reason))}</li>" for reason in trip.reasons)
     return (
-        f'{STYLE}<div class="rt"><span class="rt-verdict">≠ ids → {escape(what)}: not the same</span>,'
+        f'<div class="rt"><span class="rt-verdict">≠ ids → {escape(what)}: not the same</span>,'
         f" first at position {trip.position:,}"
         f'<div class="rt-lines"><span>typed</span>{_excerpt(trip.original, trip.position)}'
         f"<span>came back</span>{_excerpt(trip.decoded, trip.position)}</div>"

@@ -18,7 +18,7 @@ from attnviz.runtime.pool import worker_pool
 from attnviz.trained.shipped import FOLDER, is_kept, load
 from attnviz.training.generation import Drawn, generate
 from attnviz.training.plan import TEXT
-from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.export.file import file_button
 from attnviz.ui.plain import plain
 from attnviz.ui.train.chosen import Chosen, model_file
 from attnviz.ui.train.generated import Asked, TextModel, asked_of, chosen_model, given_of, tokens_of
@@ -89,7 +89,6 @@ def show_model() -> None:
         st.caption(AS_OPENED)
         return
     data, card = file.data, file.card
-    st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="generate_model_export"):
         name = f"{file.stem}.safetensors"
         file_button("Model (safetensors)", name, "application/octet-stream", lambda: data, key="export_model")
@@ -103,7 +102,6 @@ def show_script() -> None:
     if found is None:
         return
     asked, file = found
-    st.html(FAILED_LOOK)
     with st.container(key="generate_script_export"):
         file_button("Script", "generate.py", "text/x-python", _made(lambda: script_of(asked, file).encode()),
                     key="export_script")  # fmt: skip
@@ -119,7 +117,6 @@ def show_numbers() -> None:
     if found is None:
         return
     asked, _ = found
-    st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="generate_numbers_export"):
         file_button("Every draw (CSV)", "draws.csv", "text/csv", _made(lambda: numbers_of(asked)), key="export_draws")
         file_button("Text", "generated.txt", "text/plain", _made(lambda: text_of(asked).encode()), key="export_text")

@@ -15,7 +15,7 @@ import streamlit as st
 from attnviz.formatting import counted
 from attnviz.training.plan import TEXT
 from attnviz.ui import state
-from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.export.file import file_button
 from attnviz.ui.plain import plain
 from attnviz.ui.toolbar import Tabs
 
@@ -48,7 +48,6 @@ def _show_model() -> None:
     except (ModelError, LookupError) as why:
         st.caption(plain(str(why)))
         return
-    st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="train_model_export"):
         file_button(
             "Model (safetensors)", f"{stem}.safetensors", "application/octet-stream", lambda: model_file(of).data,
@@ -79,7 +78,6 @@ def _show_animation() -> None:
     def write(kind: AnimationKind) -> Callable[[], bytes]:
         return lambda: moving_picture(of, kind)
 
-    st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="train_animation_export"):
         file_button("GIF", f"training-{of.task}.gif", "image/gif", write("gif"), key="export_gif")
         file_button("Animated PNG", f"training-{of.task}.png", "image/png", write("apng"), key="export_apng")
@@ -98,7 +96,6 @@ def _show_page() -> None:
     if of is None:
         return
     file = f"attnviz-training-{of.task}.html"
-    st.html(FAILED_LOOK)
     with st.container(key="train_web_export"):
         file_button("Interactive page", file, "text/html", lambda: training_file(of), key="export_page")
     st.caption(
@@ -128,7 +125,6 @@ def _show_script() -> None:
     except (NoTrainingCodeError, LookupError) as why:
         st.caption(plain(str(why)))
         return
-    st.html(FAILED_LOOK)
     with st.container(key="train_script_export"):
         file_button(
             "Script", f"train_{of.task}.py", "text/x-python", lambda: script_of(of).encode(), key="export_script"
@@ -150,7 +146,6 @@ def _show_numbers() -> None:
     if _chosen() is None:
         return
     trainings = shown_losses()
-    st.html(FAILED_LOOK)
     with st.container(key="train_numbers_export"):
         file_button("Losses (CSV)", "losses.csv", "text/csv", lambda: losses_csv(trainings), key="export_losses")
     st.caption(

@@ -1,6 +1,6 @@
 """The figure of a whole model: from the text to the answer, with the shapes of this model on this text.
 
-Each box leads to the page that shows it. Independent of Streamlit: HTML for `st.html`.
+Each box leads to the page that shows it. Independent of Streamlit: HTML for `st.html`, with the style sheet `overview`.
 """
 
 from __future__ import annotations
@@ -26,25 +26,6 @@ Link = Callable[[str, Mapping[str, Any]], str]
 
 QUOTED, FIRST = 24, 4
 """The most characters of a text in its box, and tokens that are named"""
-
-STYLE = """<style>
-.ov-rows{display:flex;flex-direction:column;gap:.9rem}
-.ov-row{display:flex;align-items:stretch;gap:1.35rem;font-size:.875rem;line-height:1.35}
-.ov-row.ov-lecture{font-size:18px}
-.ov-stack{font-weight:600;margin-bottom:.25rem}
-a.ov-box{position:relative;flex:1 1 0;min-width:0;display:flex;flex-direction:column;gap:.15rem;padding:.45rem .5rem;
- border:1px solid color-mix(in srgb,currentColor 35%,transparent);border-radius:.4rem;color:inherit!important;
- text-decoration:none!important;overflow-wrap:anywhere}
-a.ov-box:is(:hover,:focus-visible){border-color:currentColor;background:rgba(128,128,128,.12)}
-a.ov-attention{border:2px solid #5E3C99;background:rgba(94,60,153,.14)}
-a.ov-task{border-style:dashed}
-a.ov-box:not(:last-child)::after{content:"→";position:absolute;left:100%;top:50%;width:1.35rem;text-align:center;
- transform:translateY(-50%);opacity:.8}
-.ov-title{font-weight:600}
-.ov-shape{font-family:var(--st-code-font,monospace);font-size:.92em;unicode-bidi:isolate}
-@media (max-width:60rem){.ov-row{flex-direction:column}
- a.ov-box:not(:last-child)::after{content:"↓";left:50%;top:100%;width:auto;height:1.35rem;transform:translateX(-50%)}}
-</style>"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +140,20 @@ def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list
     ]  # fmt: skip
 
 
-def html(rows: Sequence[Row], *, in_lecture: bool = False) -> str:
+def html(rows: Sequence[Row]) -> str:
     """Return the figure; all that comes from a text is escaped."""
-    return f'{STYLE}<div class="ov-rows">{"".join(_row_html(row, len(rows) > 1, in_lecture) for row in rows)}</div>'
+    return f'<div class="ov-rows">{"".join(_row_html(row, len(rows) > 1) for row in rows)}</div>'
 
 
-def _row_html(row: Row, is_named: bool, in_lecture: bool) -> str:
+def _row_html(row: Row, is_named: bool) -> str:
     name = f'<div class="ov-stack">{row.stack.capitalize()}</div>' if is_named else ""
-    lecture = " ov-lecture" if in_lecture else ""
     boxes = "".join(
         f'<a class="ov-box{f" ov-{box.kind}" if box.kind else ""}" href="{escape(box.address)}" target="_self">'
         f'<span class="ov-title">{escape(box.title)}</span><span class="ov-shape">{escape(box.shape)}</span>'
         f"<span>{escape(box.says)}</span></a>"
         for box in row.boxes
     )
-    return f'<div>{name}<div class="ov-row{lecture}">{boxes}</div></div>'
+    return f'<div>{name}<div class="ov-row">{boxes}</div></div>'
 
 
 def address(page: str, view: Mapping[str, Any], source: str | None = None) -> str:

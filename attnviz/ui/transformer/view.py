@@ -10,7 +10,7 @@ from attnviz.ui.sources import SavedView, view_of
 from attnviz.ui.tokens.tokenizers import char_vocab
 from attnviz.ui.transformer.diagram import diagram
 from attnviz.ui.walk.documents import offer_documents
-from attnviz.ui.walk.view import check_pins, check_run, mount_walk
+from attnviz.ui.walk.view import check_run, mount_walk
 
 PAGE = PAGES["transformer"]
 KEYS = {
@@ -32,7 +32,7 @@ def show_transformer(here: ShownPart) -> None:
     for tokens in read:
         if tokens is not None:
             shell.token_notes(tokens)
-    check_pins(queries, keys)
+    state.keep_pin(len(queries), len(keys))
     _check_step(here)
     view = SavedView(view_of(here), char_vocab(here.text), PAGE.name)
     mount_walk(

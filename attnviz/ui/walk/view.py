@@ -12,7 +12,6 @@ import streamlit as st
 from attnviz.components.walk import walk
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import Page
-from attnviz.tokens import Tokens
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 
@@ -85,12 +84,3 @@ def check_run() -> None:
     """Run the whole page if a callback has asked for it."""
     if st.session_state.pop(_RUN_ALL, False):
         st.rerun()
-
-
-def check_pins(rows: Tokens, columns: Tokens) -> None:
-    """Reset a pin that a text does not have, with a note."""
-    for name, axis, tokens in (("q", "row", rows), ("k", "column", columns)):
-        pinned, count = state.get(name), len(tokens)
-        if pinned is not None and pinned >= count:
-            state.note(f"The pinned {axis} {pinned} does not exist: this text has {axis}s 0 to {count - 1}.")
-            state.put(name, None)

@@ -17,30 +17,11 @@ from attnviz.ui.heads.corpus.grid import show_grid
 from attnviz.ui.heads.corpus.here import Here
 from attnviz.ui.heads.corpus.words import share
 from attnviz.ui.plain import plain
+from attnviz.ui.styles import style
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
     from attnviz.measures.survey import Survey
-
-CSS = """
-<style>
-.st-key-corpus_examples [data-testid="stPageLink"] :is(span, div, p) { white-space: normal; line-height: 1.3; }
-.st-key-corpus_examples .stPageLink p { font-size: max(0.875rem, var(--least-type, 0) * 1rem); font-weight: 400; }
-.st-key-corpus_examples a:not(:hover) { background: none; }
-.st-key-corpus_examples a { padding: 0.1rem 0; }
-.st-key-corpus_right table { font-size: max(0.875rem, var(--least-type, 0) * 1rem); }
-.st-key-corpus_right table :is(td, th) { padding: 0.2rem 0.5rem; }
-.st-key-corpus_right table td:not(:first-child) { white-space: nowrap; font-variant-numeric: tabular-nums; }
-@media (max-width: 640px) { .st-key-corpus_right table :is(td, th) { padding: 0.2rem 0.3rem; } }
-</style>
-"""
-LECTURE_CSS = """
-<style>
-/* The corner of a lecture has two buttons; in a lesson they are in its bar. */
-:root:not(:has(.st-key-lesson_bar)) .st-key-corpus_right { padding-top: 2.5rem; }
-.st-key-corpus_csv { display: none; }
-</style>
-"""
 
 
 def show(file: Path, survey: Survey) -> None:
@@ -48,7 +29,7 @@ def show(file: Path, survey: Survey) -> None:
     found = Here(file, *read(file), survey, state.get("layer"), state.get("head"))
     statistics = found.statistics
     state.adopt("corpus_view")  # its choice stands after the grid, which shows what it names
-    st.html(CSS + (LECTURE_CSS if state.get("lecture") else ""))
+    st.html(style("corpus"))
     left, right = st.columns([1, 1], gap="medium")
     with left:
         side = statistics.offsets[-1] + 1

@@ -10,6 +10,7 @@ import streamlit as st
 from attnviz.links.link import KEYS
 from attnviz.ui import state
 from attnviz.ui.sources import RESOURCES
+from attnviz.ui.styles import style
 from attnviz.ui.transformer.overview import address, html, overview
 from attnviz.ui.widgets import notice
 
@@ -25,5 +26,6 @@ def show(here: ShownPart) -> None:
         return address(page, {**view, **changed}, here.source.key if page == "transformer" else None)
 
     trace = here.trace(RESOURCES)
-    st.html(html(overview(here, trace, link), in_lecture=bool(state.get("lecture"))))
+    st.html(style("overview"))
+    st.html(html(overview(here, trace, link)))
     notice("Embeddings and the last layer treat each token by itself: only attention carries anything between tokens.")
