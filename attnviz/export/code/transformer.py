@@ -14,9 +14,9 @@ from torch import Tensor
 
 from attnviz.export.code.assertions import compare
 from attnviz.export.code.lines import TOLERANCE, Cell, literals
-from attnviz.export.code.settled import Setting, settled
+from attnviz.export.code.settled import Setting, plain, settled
 from attnviz.export.code.source import joined
-from attnviz.export.code.toy import POSITION_FUNCTIONS, source_of
+from attnviz.export.code.toy import POSITION_FUNCTIONS
 from attnviz.export.numbers import collect
 from attnviz.steps import PARTS
 from attnviz.toy import stacks
@@ -261,7 +261,7 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
         Cell("markdown", HEADING.format(what=MODELS[architecture])),
         Cell("code", _begin(trace, config, head, link)),
         Cell("markdown", "## The weights come from the seed"),
-        Cell("code", source_of((draw, *filter(None, [POSITION_FUNCTIONS.get(config.positions)])))),
+        Cell("code", plain(draw, *filter(None, [POSITION_FUNCTIONS.get(config.positions)])).text),
         Cell("markdown", "## embeddings: a row of numbers for each token, and one for each position"),
         Cell("code", _embeddings(config)),
         *_parts(config),

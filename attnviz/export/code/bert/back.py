@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from attnviz.export.code.lines import literals
-from attnviz.export.code.model import BUILT_IN_NAME
-from attnviz.pretrained import BUILT_IN
+from attnviz.export.code.model import load_code
 
 TABLE = """\
 weight = model.get_input_embeddings().weight.detach()  # the table of token embeddings
@@ -41,18 +40,14 @@ It prints what attnviz shows. It needs torch and transformers, but not attnviz.
 
 import torch
 from torch import nn
-from transformers import {auto}, AutoTokenizer
-
-{name}
+{model}
 TEXT = {text}
 IDS = {ids}
 PLACE = {place}  # the token that is written out
 TOKEN = {token}  # the id whose neighbours are printed
 SHOWN = {shown}  # the ids that come back, as attnviz showed them
 
-tokenizer = AutoTokenizer.from_pretrained(MODEL)
 assert tokenizer(TEXT, truncation=True, max_length={limit})["input_ids"] == IDS, "this tokenizer gives other tokens"
-model = AutoModel.from_pretrained(MODEL, dtype=torch.float32, use_safetensors=True).eval()
 {table}
 {ends}
 
@@ -155,10 +150,9 @@ def back_script(
         numbers=LENGTHS if head is None else BIAS.format(kind=head), by="length" if head is None else "bias"
     )
     return SCRIPT.format(
-        name=BUILT_IN_NAME if model == BUILT_IN else f"MODEL = {model!a}",
+        model=load_code(model, others=() if head is None else (f"AutoModelFor{head}",)),
         text=ascii(text), ids=literals(ids), place=place, token=token, shown=literals(shown), limit=limit,
         table=TABLE, favoured=favoured,
-        auto="AutoModel" if head is None else f"AutoModel, AutoModelFor{head}",
         ends=_ends(settings), way=_way(settings), scale=_scale(settings),
     )  # fmt: skip
 

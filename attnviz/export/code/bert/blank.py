@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnviz.export.code.lines import literals
+from attnviz.export.code.model import load_code
 
 SCRIPT = '''\
 """Prints which tokens a masked-language model expects in the place of each mask. It needs torch and transformers."""
 
 import torch
-from transformers import AutoModelForMaskedLM, AutoTokenizer
-
-MODEL = {name}
+{model}
 IDS = {ids}  # the text, as the tokenizer of this model reads it; masks are {mask}
 
-tokenizer = AutoTokenizer.from_pretrained(MODEL)
-model = AutoModelForMaskedLM.from_pretrained(MODEL, dtype=torch.float32, use_safetensors=True).eval()
 ids = torch.tensor([IDS])
 print(tokenizer.decode(ids[0]))
 with torch.inference_mode():
@@ -32,4 +29,4 @@ print(tokenizer.decode(ids[0], skip_special_tokens=True))
 
 def blank_script(name: str, ids: Sequence[int], mask: int, *, kept: int) -> str:
     """Return the script for a model by its name, and the ids that it reads, with the id `mask` in each blank."""
-    return SCRIPT.format(name=ascii(name), ids=literals(list(ids)), mask=mask, kept=kept)
+    return SCRIPT.format(model=load_code(name, "AutoModelForMaskedLM"), ids=literals(list(ids)), mask=mask, kept=kept)

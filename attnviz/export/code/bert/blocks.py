@@ -6,19 +6,17 @@ from collections.abc import Sequence
 
 from attnviz.bert.blocks import Setup
 from attnviz.export.code.lines import literals
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.model import load_code
+from attnviz.pretrained import BUILT_IN
 
 READ = """\
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import AutoModel, AutoTokenizer
-
-{name}
+{model}
 TEXT = {text}
 IDS = {ids}
 
-tokenizer, model = AutoTokenizer.from_pretrained(MODEL), AutoModel.from_pretrained(MODEL).eval()
 assert tokenizer(TEXT, truncation=True, max_length={limit}).input_ids == IDS, "this tokenizer gives other tokens"
 ids, table = torch.tensor(IDS), model.get_input_embeddings().weight  # (T,), (V, C)\
 """
@@ -115,4 +113,4 @@ def subsets_script(text: str, ids: Sequence[int], *, limit: int, heads: int, row
 
 
 def _read(text: str, ids: Sequence[int], limit: int) -> str:
-    return READ.format(name=BUILT_IN_NAME, text=ascii(text), ids=literals(list(ids)), limit=limit)
+    return READ.format(model=load_code(BUILT_IN), text=ascii(text), ids=literals(list(ids)), limit=limit)

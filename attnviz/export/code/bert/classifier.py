@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.model import load_code
 from attnviz.export.csv_files import PROTECTED
+from attnviz.pretrained import BUILT_IN
 from attnviz.training.plan import Plan
 
 SCRIPT = """\
@@ -17,8 +18,6 @@ import re
 import torch
 import torch.nn.functional as F
 from torch import nn
-from transformers import AutoTokenizer, BertModel
-
 {model}
 LABELS = {labels}
 TEXT = {text}
@@ -29,9 +28,6 @@ with open("data.csv", encoding="utf-8-sig", newline="") as file:
 for row in rows:  # an apostrophe keeps spreadsheets from taking a text for a formula; it is taken away again
     row["text"] = re.sub({protected}, r"\\1", row["text"])
 classes = torch.tensor([LABELS.index(row["class"]) for row in rows])
-
-tokenizer = AutoTokenizer.from_pretrained(MODEL)
-model = BertModel.from_pretrained(MODEL, dtype=torch.float32).eval()
 
 
 def features_of(text, most=512):
@@ -90,7 +86,8 @@ def classifier_script(
 
     training = plan.training
     return SCRIPT.format(
-        model=BUILT_IN_NAME, labels=ascii(list(labels)), text=ascii(text), seed=training.seed, steps=training.steps,
+        model=load_code(BUILT_IN), labels=ascii(list(labels)), text=ascii(text), seed=training.seed,
+        steps=training.steps,
         rate=training.learning_rate, batch=training.batch, clip=training.clip, part=HELD_OUT_PART, accuracy=accuracy,
         most=most, protected=ascii(PROTECTED.pattern),
         features=("hidden.mean(0)" if mean else "hidden[0]") + (".tanh()" if tanh else ""),

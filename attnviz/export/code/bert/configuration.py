@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnviz.bert.configuration import Configuration
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.model import load_code
 from attnviz.pretrained import BUILT_IN
 
 SCRIPT = '''\
@@ -12,9 +12,7 @@ SCRIPT = '''\
 import re
 
 import torch
-from transformers import AutoModel, BertConfig, BertModel
-
-{name}
+{model}
 PATTERNS = {{  # the names of BERT's parameters, by part
     "token embeddings": "word_embeddings|embed_tokens|shared|wte",
     "other embeddings": "^embeddings|position|segment",
@@ -45,7 +43,6 @@ def show(title, config, model):
         print(f"  {{part:24}} {{number:,}}")
 
 
-model = AutoModel.from_pretrained(MODEL{more})
 show(MODEL, model.config, model)
 with torch.device("meta"):  # the shapes without the numbers, so nothing is loaded
     base = BertModel(BertConfig())
@@ -58,9 +55,8 @@ assert sum(count(model).values()) == SHOWN
 
 def configuration_script(name: str, own: Configuration) -> str:
     """Return the script for a model: its name, and what the page shows of it."""
-    is_built_in = name == BUILT_IN
+    more = "add_pooling_layer=False, " if name == BUILT_IN else ""
     return SCRIPT.format(
-        name=BUILT_IN_NAME if is_built_in else f"MODEL = {name!a}",
-        more=", add_pooling_layer=False" if is_built_in else "",
+        model=load_code(name, more=more, others=("BertConfig", "BertModel"), reads=False),
         shown=own.together - own.parameters.get("language head", 0),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.model import load_code
+from attnviz.pretrained import BUILT_IN
 
 SCRIPT = '''\
 """Searches sentences by meaning: prints the best hits with their cosines, and where they lie in the plane.
@@ -13,16 +14,11 @@ It prints what attnviz shows. It needs torch and transformers, but not attnviz.
 """
 
 import torch
-from transformers import AutoModel, AutoTokenizer
-
-{name}
+{model}
 QUERY = {query}
 HITS = {hits}
 SENTENCES = [
 {sentences}]
-
-tokenizer = AutoTokenizer.from_pretrained(MODEL)
-model = AutoModel.from_pretrained(MODEL, dtype=torch.float32, use_safetensors=True).eval()
 
 
 def embed(texts):
@@ -57,4 +53,4 @@ print("\\nThe plane of the first two principal components keeps", shares)
 def search_script(query: str, sentences: Sequence[str], hits: int) -> str:
     """Return the script of a query among some sentences, which it contains."""
     listed = "".join(f"    {sentence!a},\n" for sentence in sentences)
-    return SCRIPT.format(name=BUILT_IN_NAME, query=ascii(query), hits=hits, sentences=listed)
+    return SCRIPT.format(model=load_code(BUILT_IN), query=ascii(query), hits=hits, sentences=listed)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from attnviz.bert.ablation import Head
 from attnviz.bert.search import built_in as reference
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.model import load_code
+from attnviz.pretrained import BUILT_IN
 
 LINES = """inputs = tokenizer(TEXT, return_tensors="pt", truncation=True, max_length=512)
 with torch.no_grad():
@@ -55,15 +56,10 @@ SCRIPT = """\
 # The built-in model without some heads, switched off by {by}: cosines of the output before and after.
 # Layers and heads are counted from 0.
 import torch
-from transformers import AutoTokenizer, BertModel
-
 {model}
 TEXT = {text}
 OFF = {off!r}  # (layer, head)
 {reference}
-tokenizer = AutoTokenizer.from_pretrained(MODEL)
-model = BertModel.from_pretrained(MODEL, dtype=torch.float32).eval()
-
 {lines}
 
 for token, value in zip(tokenizer.convert_ids_to_tokens(tokenizer(TEXT, truncation=True, max_length=512)["input_ids"]),
@@ -78,7 +74,7 @@ def script_of(text: str, off: Iterable[Head], *, by_mean: bool) -> str:
     sentences = "".join(f"    {sentence!a},\n" for sentence in reference().sentences)
     return SCRIPT.format(
         by="mean" if by_mean else "zero",
-        model=BUILT_IN_NAME,
+        model=load_code(BUILT_IN),
         text=ascii(text),
         off=list(off),
         reference=f"REFERENCE = [\n{sentences}]\n" if by_mean else "",

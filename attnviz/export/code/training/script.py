@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from attnviz.export.code import source
 from attnviz.export.code.training.models import attentions, class_of, model_code
 from attnviz.export.code.training.tagged import ABOUT, IMPORTS, tagged_code, tagged_end
-from attnviz.export.code.training.text import TEXT_ABOUT, TEXT_END, text_code
+from attnviz.export.code.training.text import TEXT_ABOUT, text_code, text_end
 from attnviz.toy.language.config import GRUConfig, TokenConfig, has_attention
 from attnviz.training.loop import MUON_RATE
 from attnviz.training.plan import TAGGED, TEXT, Plan, subject_of
@@ -132,13 +132,13 @@ class _Part:
     about: str
     imports: frozenset[str]
     text: str
-    draw: str
-    """The statement that draws a batch"""
-    reads: str
-    """The arguments of the model"""
-    targets: str
-    """The arguments of the loss, after the logits"""
     end: str
+    draw: str = "drawn = draw(BATCH, generator)"
+    """The statement that draws a batch"""
+    reads: str = "drawn.ids"
+    """The arguments of the model"""
+    targets: str = "drawn.targets.flatten(), ignore_index=IGNORED"
+    """The arguments of the loss, after the logits"""
 
 
 def training_script(
@@ -166,7 +166,8 @@ def training_script(
         what=_what(plan), about=part.about, imports=import_lines(part.imports | model.imports), seed=settings.seed,
         steps=settings.steps, batch=settings.batch,
     )  # fmt: skip
-    return "\n\n".join((begin + part.text, model.text, _train(plan, part, losses))) + part.end
+    text = "\n\n".join((begin + part.text, model.text, _train(plan, part, losses))) + part.end
+    return text.replace("functional.", "F.")
 
 
 def _what(plan: Plan) -> str:
@@ -182,7 +183,7 @@ USUAL = ("import math", "import torch", "from torch import nn", "from torch.nn i
 
 def import_lines(more: Iterable[str], usual: Iterable[str] = USUAL) -> str:
     """Return the import statements of a script, sorted as usual: the standard library first."""
-    given = {*usual, *more}
+    given = {*usual, *more} - {"from torch.nn import functional"}  # which is F in a script
     if "from torch import Tensor" in given:
         given = {*given, "from torch import Tensor, nn"} - {"from torch import Tensor", "from torch import nn"}
     ordered = sorted(given, key=lambda one: ("torch" in one, one.startswith("from"), one))
@@ -196,10 +197,8 @@ def _of_text(plan: Plan, sha256: str) -> _Part:
         config.architecture != "decoder" or config.outputs not in (None, config.vocabulary)
     ):
         raise NoTrainingCodeError("There is a script for decoders, GRUs and bigram models only.")
-    return _Part(
-        TEXT_ABOUT, frozenset({"import hashlib", "import sys"}), text_code(plan, sha256),
-        "x, y = draw(BATCH, generator)", "x", "y.flatten()", TEXT_END,
-    )  # fmt: skip
+    code = text_code(plan, sha256)
+    return _Part(TEXT_ABOUT, code.imports | {"import hashlib", "import sys"}, code.text, text_end(plan))
 
 
 def _of_files(plan: Plan, files: TaggedFiles | None) -> _Part:
@@ -207,8 +206,8 @@ def _of_files(plan: Plan, files: TaggedFiles | None) -> _Part:
     if files is None or not isinstance(config, TokenConfig):
         raise NoTrainingCodeError("The files of this training are missing.")
     return _Part(
-        ABOUT, IMPORTS, tagged_code(config, files), "x, y = draw(BATCH, generator)", "x",
-        f"y.flatten(), ignore_index={IGNORED}", tagged_end(),
+        ABOUT, IMPORTS, tagged_code(config, files), tagged_end(),
+        "x, y = draw(BATCH, generator)", "x", f"y.flatten(), ignore_index={IGNORED}",
     )  # fmt: skip
 
 
@@ -224,8 +223,8 @@ def _of_task(plan: Plan) -> _Part:
     begin = TASK_BEGIN.format(vocabulary=config.vocabulary, block=config.block_size)
     end = TASK_END.format(reads=reads.format("held"), accuracy=ACCURACY[task.whole])
     return _Part(
-        _about(task), extract.imports, f"{begin}{extract.text}\n", f"drawn = {draw}(BATCH, generator)",
-        reads.format("drawn"), "drawn.targets.flatten(), ignore_index=IGNORED", end + _patterns(task, config),
+        _about(task), extract.imports, f"{begin}{extract.text}\n", end + _patterns(task, config),
+        f"drawn = {draw}(BATCH, generator)", reads.format("drawn"),
     )  # fmt: skip
 
 
