@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from attnviz.sources import SOURCES
@@ -42,6 +42,18 @@ class Key:
     default: Any
     read: Callable[[str], Any]
     write: Callable[[Any], str] = str
+    titles: Mapping[Any, str] = field(default_factory=dict)
+    """Where it is one of a few values that a page offers: these, in the page's order, with what each is called there"""
+
+
+def choice(titles: Mapping[Any, str], default: Any = None) -> Key:
+    """Return a key that takes these values only, with their titles; without a default, the first is it.
+
+    What is written of a value is `str` of it.
+    """
+    values = {str(value): value for value in titles}
+    read = one_of(*values)
+    return Key(next(iter(titles)) if default is None else default, lambda raw: values[read(raw)], titles=titles)
 
 
 def one_of(*options: str) -> Callable[[str], str]:

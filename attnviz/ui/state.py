@@ -283,6 +283,12 @@ def choice(name: str, widget: Any, label: str, options: Iterable[Any], **kwargs:
     return bound(name, widget, label, options, among=among, **kwargs)
 
 
+def choose(name: str, widget: Any, label: str, **kwargs: Any) -> Any:
+    """Create a widget that offers all values of a link key by their titles."""
+    titles = KEYS[name].titles
+    return choice(name, widget, label, titles, format_func=titles.get, **kwargs)
+
+
 def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
     """Return the view's value of this key. If it is not an option, reset it, with a note."""
     if get(name) not in options:
