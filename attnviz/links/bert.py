@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from attnviz.links.classification import CLASSIFICATION_KEYS
-from attnviz.links.values import HeadsOff, Index, Key, OneOf, Switch, Text, Whole, one_of
-
-BERT_PARTS = (
-    "configuration", "back", "language", "subsets", "classifier", "agent", "search", "without", "blank",
-)  # fmt: skip
-"""The parts of the page, in its order"""
+from attnviz.links.values import HeadsOff, Index, Key, Number, Switch, Text, Whole, titled
 
 SUBSETS = (1, 2, 3, 4, 6, 8, 12)
 """How many parts an embedding may be cut into: they divide the width of the built-in model, 384"""
@@ -16,31 +10,57 @@ QUERY, MAX_QUERY, MAX_HITS = "The software stopped working.", 200, 30
 """What the built-in sentences are searched for at first; the most characters of a query, and rows of a ranking"""
 MAX_BLOCKS, MAX_KEPT = 6, 20
 """The most blocks of the first language model, and tokens that are listed for a blank"""
-
-
 MAX_PIECE = 40
 """The maximum length in characters of what is searched in the vocabulary"""
+MAX_SENTENCE = 4000
+"""The most characters of a sentence that is classified: some 800 words, more than the model takes"""
+MAX_CLASS_STEPS = 2000
+SENTENCE = "The acting is superb and the ending moved me to tears."
+REPORT = "Since the dose was raised she feels dizzy every morning and can hardly eat."
 
 BERT_KEYS: dict[str, Key] = {
+    # In the order in which the page offers its parts: last is what the built-in model can't do.
     "bert_part": Key(
-        BERT_PARTS[0],
-        one_of(*BERT_PARTS),
+        "configuration",
+        titled(
+            {
+                "configuration": "Configuration",
+                "back": "There and back",
+                "language": "Language model",
+                "subsets": "Subsets",
+                "classifier": "Classifier",
+                "agent": "Agent",
+                "search": "Search",
+                "without": "Without a head",
+                "blank": "Fill the blank",
+            }
+        ),
         "the part: the model's configuration, embeddings and back, a first language model, heads on "
         "subsets of the embedding, a classifier, an agent, search by meaning, fill the blank, or the "
         "model without some heads",
     ),
     "back_weights": Key(
         "tied",
-        one_of("tied", "random"),
+        titled({"tied": "The model's own", "random": "Random"}),
         "there and back: the model's embedding table at both ends, or random weights at each",
     ),
     "back_unit": Key(False, Switch(), "there and back: the rows of the table divided by their lengths"),
     "back_scale": Key(
-        "1", one_of("1", "10", "100"), "there and back: what the logits are multiplied by before the softmax"
+        "1",
+        titled({"1": "1", "10": "10", "100": "100"}),
+        "there and back: what the logits are multiplied by before the softmax",
     ),
     "back_view": Key(
         "each",
-        one_of("each", "one", "near", "bias", "targets"),
+        titled(
+            {
+                "each": "Each token",
+                "one": "One token, written out",
+                "near": "Nearest neighbours",
+                "bias": "Output layer's bias",
+                "targets": "What the targets decide",
+            }
+        ),
         "there and back: what comes back of each token, one token written out, the nearest neighbours in "
         "the table, what the output layer favours by its bias, or what the targets decide",
     ),
@@ -53,14 +73,14 @@ BERT_KEYS: dict[str, Key] = {
     "lm_mask": Key(True, Switch(), "whether they have the causal mask"),
     "lm_x": Key(
         "tokens",
-        one_of("tokens", "embeddings"),
+        titled({"tokens": "rows of E", "embeddings": "with positions, normalised"}),
         "what they begin with: rows of the embedding matrix, or the model's whole embeddings, with "
         "positions and normalised",
     ),
     "lm_block": Key(0, Index(), "the block whose attention is shown"),
     "subset_heads": Key(
         4,
-        OneOf(lambda: map(str, SUBSETS), {}, int),
+        titled({heads: str(heads) for heads in SUBSETS}),
         "heads on subsets of the embedding: the parts into which its columns are cut",
     ),
     "find": Key(
@@ -70,7 +90,7 @@ BERT_KEYS: dict[str, Key] = {
     ),
     "find_view": Key(
         "ranking",
-        one_of("ranking", "tokens", "map"),
+        titled({"ranking": "Ranking", "tokens": "Token by token", "map": "Map"}),
         "what is shown of the search: the ranking by meaning beside the one by words, the tokens of query "
         "and hit, or all sentences in the plane",
     ),
@@ -86,19 +106,82 @@ BERT_KEYS: dict[str, Key] = {
     "off": Key(((5, 11),), HeadsOff(), "the heads that are switched off: layer and head; empty for none"),
     "off_by": Key(
         "zero",
-        one_of("zero", "mean"),
+        titled({"zero": "zero", "mean": "mean"}),
         "what stands in place of what they put out: 0, or their mean over the reference sentences",
     ),
     "off_view": Key(
         "tokens",
-        one_of("tokens", "measures", "table", "classifier", "search"),
+        titled(
+            {
+                "tokens": "Output",
+                "measures": "All heads",
+                "classifier": "Classifier",
+                "search": "Search",
+                "table": "Table",
+            }
+        ),
         "what is shown of it: the output embeddings, effects beside a measure of attention, a table of "
         "all heads, the classifier, or the search",
     ),
     "off_measure": Key(
         "largest",
-        one_of("largest", "words", "entropy", "distance", "norm"),
+        titled(
+            {
+                "largest": "largest",
+                "words": "on words",
+                "entropy": "entropy",
+                "distance": "distance",
+                "norm": "norm",
+            }
+        ),
         "the measure of attention beside which the effects of all heads stand",
     ),
-    **CLASSIFICATION_KEYS,
+    "features": Key(
+        "mean",
+        titled({"mean": "Mean of tokens", "cls": "[CLS]"}),
+        "classifier and agent: what the linear layer sees of a text, the mean over its tokens or the vector of [CLS]",
+    ),
+    "tanh": Key(False, Switch(), "whether it sees the hyperbolic tangent of each of these numbers"),
+    "class_steps": Key(
+        200, Whole(1, MAX_CLASS_STEPS), "steps of its training; the seed of split, first weights and order is `seed`"
+    ),
+    "class_rate": Key(0.003, Number(10, decimals=None), "its learning rate"),
+    "class_view": Key(
+        "result",
+        titled(
+            {
+                "result": "Result",
+                "sentence": "Your sentence",
+                "wrong": "What it gets wrong",
+                "seeds": "Five seeds",
+            }
+        ),
+        "what is shown of the classifier: its result, one sentence, what it gets wrong, or five seeds "
+        "beside the baselines. A user's own file is in no link: a link opens the built-in reviews",
+    ),
+    "sentence": Key(SENTENCE, Text(MAX_SENTENCE), "the sentence that is classified"),
+    "cls_head": Key(
+        None,
+        Whole(0, 11),
+        "the head of the last layer whose attention from [CLS] is shown beside the mean over all heads",
+    ),
+    "agent_view": Key(
+        "sentence",
+        titled(
+            {
+                "sentence": "Your report",
+                "result": "Result",
+                "wrong": "Mistakes",
+                "seeds": "Five seeds",
+                "threshold": "Ask a human",
+                "positions": "Pool first",
+            }
+        ),
+        "what is shown of the agent: one report, the result, what it gets wrong, five seeds, coverage and "
+        "error at each threshold, or the mistake of a maximum over positions",
+    ),
+    "report": Key(REPORT, Text(MAX_SENTENCE), "the report on which it acts"),
+    "confidence": Key(0.5, Number(1), "the threshold: below this probability it asks a human"),
 }
+BERT_PARTS = tuple(BERT_KEYS["bert_part"].titles)
+"""The parts of the page, in its order"""

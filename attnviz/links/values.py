@@ -54,8 +54,8 @@ class Key:
     """What it sets: the words of docs/links.md, in Markdown"""
 
     @property
-    def titles(self) -> Mapping[str, str]:
-        """What the app calls each word that the key takes; empty where it lists none."""
+    def titles(self) -> Mapping[Any, str]:
+        """What the app calls each value that the key takes, in the order of a page; empty where it lists none."""
         return self.values.titles if isinstance(self.values, OneOf) else {}
 
     def read(self, raw: str) -> Any:
@@ -69,32 +69,32 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of some words."""
+    """One of a few values, which a link writes as words."""
 
-    offered: Callable[[], Iterable[str]]
-    """Returns them when a link is read: some are registered late"""
-    titles: Mapping[str, str]
+    offered: Callable[[], Iterable[Any]]
+    """Returns them when a link is read, in the order in which a page offers them: some are registered late"""
+    titles: Mapping[Any, str]
     """What the app calls each of them; empty where it does not list them"""
-    convert: Callable[[str], Any] = str
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """All of them, in order."""
-        return tuple(self.offered())
+    def by_word(self) -> dict[str, Any]:
+        """The values by their words in links."""
+        return {str(value): value for value in self.offered()}
 
     @property
     def takes(self) -> str:
         """The words of docs/links.md."""
-        return quoted(self.words)
+        return quoted(self.by_word)
 
     def read(self, raw: str) -> Any:
-        """Parse one."""
-        if raw not in self.words:
-            raise BadValueError(f"is not one of {', '.join(self.words)}")
-        return self.convert(raw)
+        """Parse a word."""
+        values = self.by_word
+        if raw not in values:
+            raise BadValueError(f"is not one of {', '.join(values)}")
+        return values[raw]
 
     def write(self, value: Any) -> str:
-        """Write one."""
+        """Write a value."""
         return str(value)
 
 
@@ -103,8 +103,8 @@ def one_of(*words: str) -> OneOf:
     return OneOf(lambda: words, {})
 
 
-def titled(titles: Mapping[str, str]) -> OneOf:
-    """Return values that are one of some words, by their names; what the app calls each is said here once."""
+def titled(titles: Mapping[Any, str]) -> OneOf:
+    """Return values that are one of the keys of `titles`, which say what the app calls each."""
     return OneOf(lambda: titles, titles)
 
 

@@ -11,13 +11,13 @@ from importlib import import_module
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from attnviz.links.bert import BERT_PARTS
 from attnviz.links.pages import PAGES
 from attnviz.runtime.lock import page_lock
 from attnviz.runtime.pool import limit_openmp, limit_threads
 from attnviz.serving.arrays import PATH as ARRAYS
 from attnviz.serving.modules import make_all
 from attnviz.settings import settings
+from attnviz.ui.bert import MODULES as BERT_MODULES
 
 DELAY = 5.0
 """Seconds for which a local server delays importing torch and loading the model. Both hold Python's global interpreter
@@ -30,7 +30,7 @@ IMPORTED = (
     "attnviz.ui.compare.view",
     "attnviz.ui.heads.view",
     "attnviz.ui.transformer.view",
-    *(f"attnviz.ui.bert.{part}" for part in BERT_PARTS),
+    *BERT_MODULES.values(),
     "attnviz.ui.tokens.view",
 )
 """What the pages import when they are opened; pandas, for Tokens, takes longest."""

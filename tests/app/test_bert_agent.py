@@ -17,12 +17,11 @@ from attnviz.bert.agent import REVIEW, TITLES, message
 from attnviz.bert.classification.classifier import pool
 from attnviz.bert.classification.examples import ACTIONS, built_in
 from attnviz.bert.classification.shipped import load
-from attnviz.links.classification import REPORT
+from attnviz.links.bert import REPORT
 from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.training.vectors import split
-from attnviz.ui.bert.agent.calls import WARNING
-from attnviz.ui.bert.agent.exports import tables
+from attnviz.ui.bert.agent import WARNING, tables
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import messages, open_page
 from tests.app.test_bert_classifier import figures, said, trained

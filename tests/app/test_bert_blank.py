@@ -13,9 +13,9 @@ import torch
 import transformers as tf
 from streamlit.testing.v1 import AppTest
 
+from attnviz.links.bert import BERT_PARTS
 from attnviz.settings import PUBLIC
 from attnviz.ui import caches
-from attnviz.ui.bert.parts import TITLES
 from tests.app.pages import lines_of_torch, messages, open_page
 from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers, said
 from tests.unit.bert.test_blank import made, saved
@@ -116,7 +116,7 @@ def test_the_built_in_model_says_what_is_needed_and_what_works_meanwhile() -> No
     at = opened(text=TEXT)
     one_line = "**minilm fills no blank.** It needs a model with a masked-language head. These work without one:"
     assert one_line in said(at)
-    assert list(TITLES)[-1] == "blank"  # it is not offered before what works
+    assert BERT_PARTS[-1] == "blank"  # it is not offered before what works
     assert "It was trained to give vectors of sentences" in said(at)
     for part in ("bert-base-uncased", "not\nshipped", "Hugging Face hub", "save_pretrained"):
         assert part in said(at)
@@ -134,7 +134,7 @@ def test_models_that_write_say_why_they_fill_no_blank(family: str, why: str, tmp
 
 
 def test_a_public_server_says_that_it_offers_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attnviz.ui.bert.blank.needed.settings", lambda: PUBLIC)
+    monkeypatch.setattr("attnviz.ui.bert.blank.settings", lambda: PUBLIC)
     assert "This server offers no other model." in said(opened())
 
 

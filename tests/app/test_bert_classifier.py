@@ -25,7 +25,7 @@ from attnviz.bert.classification.classifier import Pooled, pool, vectors_of
 from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.bert.classification.shipped import load
 from attnviz.export.csv_files import table_csv
-from attnviz.links.classification import SENTENCE
+from attnviz.links.bert import BERT_KEYS, SENTENCE
 from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder
@@ -34,14 +34,14 @@ from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.vectors import split
-from attnviz.ui.bert.classifier import commands, results, view
-from attnviz.ui.bert.classifier.exports import script_of, tables_of
-from attnviz.ui.bert.classifier.what import AGENT, CLASSIFIER
-from attnviz.ui.bert.classifier.what import What as Kind
+from attnviz.ui.bert.classifier import training, views
+from attnviz.ui.bert.classifier.data import CLASSIFIER, ClassifierKind
+from attnviz.ui.bert.classifier.tables import script_of, tables_of
 from attnviz.ui.plain import plain
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import lines_of_torch, messages, open_page
 
+VIEW_KEYS = {"classifier": "class_view", "agent": "agent_view"}
 LONG = "one word after another " * 150
 HELD = load("classifier").card.seeds[0].classifier
 """The held-out reviews, and how many the layer that ships has right"""
@@ -110,15 +110,15 @@ def test_what_ships_is_shown_with_its_interval_and_both_baselines(reviews: tuple
 
 @pytest.mark.parametrize(
     ("part", "view"),
-    [("classifier", one) for one in CLASSIFIER.titles] + [("agent", one) for one in AGENT.titles],
+    [(part, view) for part, key in VIEW_KEYS.items() for view in BERT_KEYS[key].titles],
 )
 def test_what_ships_is_shown_without_reading_all_texts_or_learning_the_baselines(
     monkeypatch: pytest.MonkeyPatch, part: str, view: str
 ) -> None:
     read: list[object] = []
     for name in ("pooled_of", "baselines_of"):
-        monkeypatch.setattr(results, name, read.append)
-    query = {"bert_part": part, f"{'class' if part == 'classifier' else 'agent'}_view": view}
+        monkeypatch.setattr(training, name, read.append)
+    query = {"bert_part": part, VIEW_KEYS[part]: view}
     open_page("bert", {}, **query)
     assert not read
 
@@ -156,16 +156,16 @@ def test_a_training_is_shown_live_and_after_it_its_result(reviews: tuple[Example
 def test_a_training_that_ends_while_it_is_shown_is_shown_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page reads the first snapshot, and the training is done before the page is drawn."""
 
-    def slow(what: Kind) -> results.Shown | None:
-        seen = results.shown(what)
+    def slow(kind: ClassifierKind) -> training.TrainedClassifier | None:
+        seen = training.trained_classifier(kind)
         end = time.monotonic() + 60
-        while commands.is_live():
+        while training.is_live():
             assert time.monotonic() < end
             time.sleep(0.05)
         return seen
 
     at = opened(class_steps="40", class_rate="0.01", seed="11")
-    monkeypatch.setattr(view, "shown", slow)
+    monkeypatch.setattr(views, "trained_classifier", slow)
     at.button(key="class_train").click().run()
     monkeypatch.undo()
     at_rest, again = said(at), said(at.run())
@@ -335,7 +335,7 @@ def test_another_column_may_be_chosen_and_a_wrong_one_is_explained() -> None:
 
 
 def test_a_public_server_takes_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("data", "view"):
+    for module in ("data", "views"):
         monkeypatch.setattr(f"attnviz.ui.bert.classifier.{module}.settings", lambda: PUBLIC)
     at = opened()
     assert not [one for one in at.segmented_control if one.key == "class_from"]

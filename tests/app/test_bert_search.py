@@ -17,8 +17,8 @@ from attnviz.bert.search import built_in
 from attnviz.links.bert import QUERY
 from attnviz.pretrained.loading import find_folder
 from attnviz.settings import settings
-from attnviz.ui.bert.search import exports, found, text
-from attnviz.ui.bert.search.hits import NONE
+from attnviz.ui.bert.search import results, views
+from attnviz.ui.bert.search.views import NO_COMMON_WORD
 from attnviz.ui.tokens import own_text
 from tests.app.pages import BAD_SELECTIONS, boxes, messages, open_page, select
 
@@ -115,7 +115,7 @@ def test_a_query_is_in_the_link_and_another_one_has_another_hit() -> None:
     assert "The doctor listened to his chest" in listed(at, "meaning")[0]
     assert listed(at, "words") and "find" in at.query_params and "hit" not in at.query_params
     at.text_input(key="find").set_value("zzz").run()
-    assert listed(at, "words") == [] and NONE in said(at)
+    assert listed(at, "words") == [] and NO_COMMON_WORD in said(at)
     at.text_input(key="find").set_value("  ").run()
     assert "Type what you are looking for" in messages(at) and not listed(at, "meaning")
     again = opened(find="a physician", hits="2")
@@ -207,7 +207,7 @@ def test_a_file_that_is_no_text_is_refused_in_a_sentence(data: bytes, why: str) 
 
 def test_where_uploads_are_switched_off_none_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     few = dataclasses.replace(settings(), uploads=False, largest_text=100)
-    for module in (text, own_text):
+    for module in (results, own_text):
         monkeypatch.setattr(module, "settings", lambda: few)
     at = opened()
     assert at.segmented_control(key="search_text_from").options == ["Built in", "Paste"]
@@ -222,7 +222,7 @@ def test_a_hit_that_is_not_there_is_reset_with_a_note() -> None:
 
 
 def test_a_long_text_shows_its_progress_until_it_is_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(found, "PATIENCE", 0.0)
+    monkeypatch.setattr(results, "PATIENCE", 0.0)
     at = opened()
     at.segmented_control(key="search_text_from").set_value("paste").run()
     at.text_area(key="search_text_pasted").set_value("\n".join(f"Line {n} of a text." for n in range(400)))
@@ -237,10 +237,10 @@ def test_tables_and_script_are_of_what_is_shown() -> None:
     seen = {}
 
     def keep() -> None:
-        seen.update(exports.tables(), script=exports.script())
+        seen.update(views.tables(), script=views.script())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("attnviz.ui.bert.search.view.found_in", lambda index: (keep(), found.found_in(index))[1])
+        patch.setattr("attnviz.ui.bert.search.views.search_in", lambda index: (keep(), results.search_in(index))[1])
         at.run()
     ranking = seen["ranking"]
     assert len(ranking) == 180 and ranking["sentence"].iloc[0].startswith("The doctor listened")

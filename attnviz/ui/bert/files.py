@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.export.csv_files import table_csv
 from attnviz.ui import state
-from attnviz.ui.bert.parts import exports_of
+from attnviz.ui.bert.parts import chosen_part
 from attnviz.ui.export.file import file_button
 from attnviz.ui.toolbar import Tabs
 
@@ -27,7 +27,7 @@ def _show_pictures() -> None:
 
 def _show_numbers() -> None:
     """Offer each table of the shown part as CSV."""
-    tables = exports_of(state.get("bert_part")).tables()
+    tables = chosen_part().tables()
     if not tables:
         st.caption(NOTHING)
         return
@@ -41,7 +41,7 @@ def _show_numbers() -> None:
 
 def _show_script() -> None:
     """Offer the script of the shown part."""
-    script = exports_of(state.get("bert_part")).script()
+    script = chosen_part().script()
     if not script:
         st.caption(NOTHING)
         return

@@ -28,7 +28,7 @@ def taken(values: object) -> st.SearchStrategy[Any]:
 
 @taken.register
 def _(values: OneOf) -> st.SearchStrategy[Any]:
-    return st.sampled_from([values.read(word) for word in values.words])
+    return st.sampled_from(list(values.by_word.values()))
 
 
 @taken.register

@@ -12,9 +12,9 @@ from torch import Tensor
 from attnviz.bert.round_trip import RoundTrip, there_and_back
 from attnviz.bert.table import EmbeddingTable
 from attnviz.tokens import Tokens
-from attnviz.ui.bert.back import each
-from attnviz.ui.bert.back.chosen import Chosen
-from attnviz.ui.bert.back.one import _told_apart
+from attnviz.ui.bert.round_trip import token_tables
+from attnviz.ui.bert.round_trip.results import RoundTripSetup
+from attnviz.ui.bert.round_trip.views import _told_apart
 
 APART = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
 LONGER = torch.tensor([[1.0, 0.1], [2.0, 0.0], [0.0, 1.0]])
@@ -25,10 +25,10 @@ EQUAL = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 def said(weight: Tensor, *ids: int, is_unit: bool, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return what is to be noticed of some ids in a table of three rows."""
 
-    def back(chosen: Chosen) -> RoundTrip:
-        return there_and_back(chosen.tokens.ids, chosen.ends())
+    def back(setup: RoundTripSetup) -> RoundTrip:
+        return there_and_back(setup.tokens.ids, setup.ends())
 
-    monkeypatch.setattr(Chosen, "back", back)
+    monkeypatch.setattr(RoundTripSetup, "round_trip", back)
     count, pieces = len(ids), ("a", "b", "c")
     no = (False,) * count
     tokens = Tokens(
@@ -36,7 +36,7 @@ def said(weight: Tensor, *ids: int, is_unit: bool, monkeypatch: pytest.MonkeyPat
     )
     table = EmbeddingTable(weight, pieces, pieces, lambda _: "", None)
     model = cast(Any, SimpleNamespace(name="not the built-in one"))
-    return each._notice(Chosen(model, table, tokens, False, is_unit, 0, 1.0))
+    return token_tables._tokens_notice(RoundTripSetup(model, table, tokens, False, is_unit, 0, 1.0))
 
 
 def test_every_token_comes_back_only_if_it_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,20 @@
 
 from functools import partial
 
-from attnviz.ui.bert.classifier.commands import begin, is_live
-from attnviz.ui.bert.classifier.controls import show_controls
-from attnviz.ui.bert.classifier.view import show_view
-from attnviz.ui.bert.classifier.what import CLASSIFIER
-from attnviz.ui.bert.part import Part
+from attnviz.ui.bert.classifier.data import CLASSIFIER, show_controls
+from attnviz.ui.bert.classifier.sentence import show_sentence
+from attnviz.ui.bert.classifier.tables import script_of, tables_of
+from attnviz.ui.bert.classifier.training import begin, is_live
+from attnviz.ui.bert.classifier.views import show_mistakes, show_result, show_seeds, show_view
+from attnviz.ui.bert.parts import Part
+
+VIEWS = {"result": show_result, "sentence": show_sentence, "wrong": show_mistakes, "seeds": show_seeds}
+"""By their names in links"""
 
 PART = Part(
-    partial(show_view, CLASSIFIER, {}),
+    partial(show_view, CLASSIFIER, VIEWS),
+    partial(tables_of, CLASSIFIER),
+    partial(script_of, CLASSIFIER),
     controls=partial(show_controls, CLASSIFIER),
     begin=partial(begin, CLASSIFIER),
     is_live=is_live,

@@ -1,4 +1,4 @@
-"""The texts to learn from: those that the project has written, or a user's CSV file, which stays in the session."""
+"""What a classifier learns from: texts of the project, or a user's CSV file, which stays in the session."""
 
 from __future__ import annotations
 
@@ -18,23 +18,49 @@ from attnviz.bert.classification.examples import (
     read_table,
 )
 from attnviz.bert.classification.shipped import NAMES
+from attnviz.links.bert import MAX_CLASS_STEPS
 from attnviz.settings import settings
-from attnviz.ui.bert.classifier.what import What
+from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
+from attnviz.ui.styles import style
 from attnviz.ui.tokens.own_text import source_choice, source_of
 
-SOURCES = {"built_in": "Film reviews", "own": "Your CSV"}
+
+@dataclass(frozen=True, slots=True)
+class ClassifierKind:
+    """What is learned on the frozen model: a classifier of reviews, or an agent's last layer. Both are shown alike."""
+
+    name: str
+    """Of what ships: see `attnviz.bert.classification.shipped.NAMES`"""
+    view_key: str
+    """The link key of what is shown of it"""
+    text_key: str
+    """The link key of the text that a user types"""
+    text: str
+    """What a text is called"""
+    several: str
+    takes_files: bool
+    """Whether a user may bring texts of other classes"""
+
+
+CLASSIFIER = ClassifierKind("classifier", "class_view", "sentence", "sentence", "reviews", takes_files=True)
+AGENT = ClassifierKind("agent", "agent_view", "report", "report", "reports", takes_files=False)
+TEXT_SOURCES = {"built_in": "Film reviews", "own": "Your CSV"}
 FORMAT = (
     "UTF-8, with column names in row 1: a column of texts, and one of 2 to 8 classes with at least 5 rows each; up to "
     "2,000 rows. It stays in this session: no link holds it."
 )
+FEATURES_HELP = """What the linear layer sees of a text, 384 numbers. **Mean of tokens**: of the last hidden states of
+all tokens, as the built-in model was trained. **\\[CLS\\]**: the last hidden state of the first token alone, as BERT's
+authors do."""
+RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1.0)
 _NAME = "class"
-_FILE, _OWN, _REFUSED, _MADE = (f"{_NAME}_{name}" for name in ("file", "own", "refused", "made"))
+_UPLOAD, _USER_FILE, _REFUSED, _EXAMPLES = (f"{_NAME}_{name}" for name in ("file", "own", "refused", "made"))
 _COLUMNS = {"text": "class_text_column", "label": "class_label_column"}
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class UserFile:
     """A file of this session's visitor."""
 
     name: str
@@ -46,42 +72,42 @@ class Own:
     """The column with the classes"""
 
 
-def chosen(what: What) -> Examples | None:
+def chosen_examples(kind: ClassifierKind) -> Examples | None:
     """Return what is learned from; None if a user's file is wanted and there is none that can be used."""
-    if not what.takes_files or source_of(_NAME) != "own":
-        return built_in(NAMES[what.name])
-    own: Own | None = st.session_state.get(_OWN)
-    if own is None:
+    if not kind.takes_files or source_of(_NAME) != "own":
+        return built_in(NAMES[kind.name])
+    file: UserFile | None = st.session_state.get(_USER_FILE)
+    if file is None:
         return None
-    key = hashlib.sha256(own.data).hexdigest(), own.text, own.label
-    made = st.session_state.get(_MADE)
-    if made is None or made[0] != key:
+    key = hashlib.sha256(file.data).hexdigest(), file.text, file.label
+    kept = st.session_state.get(_EXAMPLES)
+    if kept is None or kept[0] != key:
         try:
-            found = examples_of(own.table, own.data, name=own.name, text=own.text, label=own.label)
-            made = key, found, ""
+            read = examples_of(file.table, file.data, name=file.name, text=file.text, label=file.label)
+            kept = key, read, ""
         except CsvError as why:
-            made = key, None, str(why)
-        st.session_state[_MADE] = made
-    examples: Examples | None = made[1]
+            kept = key, None, str(why)
+        st.session_state[_EXAMPLES] = kept
+    examples: Examples | None = kept[1]
     return examples
 
 
-def refusal() -> str:
+def file_refusal() -> str:
     """Return why the user's file can't be used, in a sentence; "" if it can, or there is none."""
     refused: str = st.session_state.get(_REFUSED, "")
-    made = st.session_state.get(_MADE)
-    return refused or (made[2] if made is not None and st.session_state.get(_OWN) is not None else "")
+    kept = st.session_state.get(_EXAMPLES)
+    return refused or (kept[2] if kept is not None and st.session_state.get(_USER_FILE) is not None else "")
 
 
-def data_choice(what: What) -> None:
+def data_choice(kind: ClassifierKind) -> None:
     """Show the choice of the texts, where files may be uploaded."""
-    if not what.takes_files or not settings().uploads:
+    if not kind.takes_files or not settings().uploads:
         return
-    source = source_choice(_NAME, "Learn from", SOURCES)
+    source = source_choice(_NAME, "Learn from", TEXT_SOURCES)
     if source == "own":
         most = min(MOST_BYTES // 2**20, settings().largest_upload)
         st.file_uploader(
-            f"A CSV file, up to {most} MB", type=["csv", "tsv", "txt"], key=_FILE, on_change=_take,
+            f"A CSV file, up to {most} MB", type=["csv", "tsv", "txt"], key=_UPLOAD, on_change=_take_upload,
             max_upload_size=most, help=FORMAT,
         )  # fmt: skip
         _columns()
@@ -89,36 +115,36 @@ def data_choice(what: What) -> None:
 
 def _columns() -> None:
     """Show the choice of the columns of a user's file."""
-    own: Own | None = st.session_state.get(_OWN)
-    if own is None:
+    file: UserFile | None = st.session_state.get(_USER_FILE)
+    if file is None:
         return
     places = st.columns(2)
     for place, (name, title) in zip(places, (("text", "Texts"), ("label", "Classes")), strict=True):
         with place:
             key = _COLUMNS[name]
-            if st.session_state.get(key) not in own.table.columns:
-                st.session_state[key] = getattr(own, name)
-            st.selectbox(title, own.table.columns, key=key, on_change=_take_columns)
-    st.caption(f"{plain(own.name[:60])}: {len(own.table.rows):,} rows")
+            if st.session_state.get(key) not in file.table.columns:
+                st.session_state[key] = getattr(file, name)
+            st.selectbox(title, file.table.columns, key=key, on_change=_take_columns)
+    st.caption(f"{plain(file.name[:60])}: {len(file.table.rows):,} rows")
 
 
-def _take() -> None:
+def _take_upload() -> None:
     """Read an uploaded file, or keep the reason why it is refused."""
-    file = st.session_state.get(_FILE)
+    upload = st.session_state.get(_UPLOAD)
     st.session_state[_REFUSED] = ""
-    for key in (_OWN, _MADE):
+    for key in (_USER_FILE, _EXAMPLES):
         st.session_state.pop(key, None)
-    if not isinstance(file, UploadedFile):  # no file, or one that the server does not have
+    if not isinstance(upload, UploadedFile):  # no file, or one that the server does not have
         return
     try:
-        if file.size > MOST_BYTES:
-            raise CsvError(f"The file has {file.size / 2**20:.1f} MB; a CSV file can have {MOST_BYTES // 2**20} MB.")
-        data = file.getvalue()
+        if upload.size > MOST_BYTES:
+            raise CsvError(f"The file has {upload.size / 2**20:.1f} MB; a CSV file can have {MOST_BYTES // 2**20} MB.")
+        data = upload.getvalue()
         table = read_table(data)
     except CsvError as why:
         st.session_state[_REFUSED] = str(why)
         return
-    st.session_state[_OWN] = Own(file.name, data, table, *_likely(table))
+    st.session_state[_USER_FILE] = UserFile(upload.name, data, table, *_likely(table))
     for key in _COLUMNS.values():
         st.session_state.pop(key, None)
 
@@ -134,9 +160,33 @@ def _likely(table: Table) -> tuple[str, str]:
 
 def _take_columns() -> None:
     """Use the chosen columns. Clients may send any."""
-    own: Own | None = st.session_state.get(_OWN)
-    if own is None:
+    file: UserFile | None = st.session_state.get(_USER_FILE)
+    if file is None:
         return
     names = {name: st.session_state.get(key) for name, key in _COLUMNS.items()}
-    if all(one in own.table.columns for one in names.values()):
-        st.session_state[_OWN] = Own(own.name, own.data, own.table, str(names["text"]), str(names["label"]))
+    if all(name in file.table.columns for name in names.values()):
+        st.session_state[_USER_FILE] = UserFile(
+            file.name, file.data, file.table, str(names["text"]), str(names["label"])
+        )
+
+
+def show_controls(kind: ClassifierKind) -> None:
+    """Show all settings."""
+    st.html(style("bert_own_text"))
+    data_choice(kind)
+    state.choice(
+        "features", st.segmented_control, "Features of a text", required=True, width="stretch", help=FEATURES_HELP
+    )
+    state.bound("tanh", st.toggle, "tanh of each number first")
+    left, right = st.columns(2)
+    with left:
+        state.bound("class_steps", st.number_input, "Steps", 1, MAX_CLASS_STEPS, step=50)
+        controls.seed()
+    with right:
+        rate = state.get("class_rate")
+        rates = RATES if rate in RATES else tuple(sorted((*RATES, rate)))
+        state.bound("class_rate", st.selectbox, "Learning rate", rates, among=rates, format_func="{:g}".format)
+    st.caption(
+        "The model stays frozen: only the linear layer learns, with AdamW, 32 texts a step. The seed is of the split, "
+        "the first weights and the order."
+    )

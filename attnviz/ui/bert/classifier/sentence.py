@@ -1,4 +1,4 @@
-"""What it says of one text that a user types: probabilities, what each word does, and where [CLS] looks."""
+"""What a classifier says of one text that a user types: probabilities, what each word does, and where [CLS] looks."""
 
 from __future__ import annotations
 
@@ -12,22 +12,20 @@ from torch import Tensor
 from attnviz.bert.classification.classifier import terms
 from attnviz.bert.classification.outcome import Without, most_passes, without_words
 from attnviz.formatting import number
-from attnviz.links.classification import MAX_SENTENCE
+from attnviz.links.bert import MAX_SENTENCE
 from attnviz.trace.trace import Trace
 from attnviz.ui import caches, shell, state
-from attnviz.ui.bert.classifier.result import features_in
-from attnviz.ui.bert.classifier.results import Shown, pooled_text
-from attnviz.ui.bert.classifier.view import percent, show_plot
-from attnviz.ui.bert.look import built_in, in_torch
+from attnviz.ui.bert.classifier.training import TrainedClassifier, pooled_text
+from attnviz.ui.bert.classifier.views import features_in, percent, show_plot
+from attnviz.ui.bert.models import built_in
+from attnviz.ui.bert.parts import in_torch
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.widgets import notice
 
 HEIGHT = 68
 """px: of the field, two lines"""
-CSS = """<style>.st-key-words_bar, .st-key-cls_bar { min-height: 2.5rem; }
-.st-key-words_bar { justify-content: center; }</style>"""
-LINES = """hidden = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
+SENTENCE_LINES = """hidden = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
 features = hidden.last_hidden_state[0].mean(0)  # ({width},)
 logits = layer.weight @ features + layer.bias  # ({classes},)
 probabilities = logits.softmax(-1)
@@ -35,7 +33,7 @@ from_cls = hidden.attentions[-1][0, :, 0]  # (H, T): where [CLS] looks in the la
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedText:
     """What a classifier says of a text."""
 
     text: str
@@ -47,8 +45,8 @@ class Typed:
     @property
     def probabilities(self) -> list[float]:
         """Of the classes, (K,)."""
-        found: list[float] = self.logits.softmax(-1).tolist()
-        return found
+        shares: list[float] = self.logits.softmax(-1).tolist()
+        return shares
 
     @property
     def label(self) -> int:
@@ -56,62 +54,61 @@ class Typed:
         return int(self.logits.argmax())
 
 
-def field(here: Shown) -> str:
+def text_field(trained: TrainedClassifier) -> str:
     """Show the field of the text, and return it; "" if it is blank."""
     text: str = state.bound(
-        here.what.text_key, st.text_area, f"Your {here.what.one}", height=HEIGHT, max_chars=MAX_SENTENCE,
-        placeholder=f"Type a {here.what.one}",
+        trained.kind.text_key, st.text_area, f"Your {trained.kind.text}", height=HEIGHT, max_chars=MAX_SENTENCE,
+        placeholder=f"Type a {trained.kind.text}",
     )  # fmt: skip
     if not text.strip():
-        st.info(f"Type a {here.what.one} to see what the linear layer makes of it.")
+        st.info(f"Type a {trained.kind.text} to see what the linear layer makes of it.")
         return ""
     return text
 
 
-def typed(here: Shown, text: str) -> Typed:
+def read_typed(trained: TrainedClassifier, text: str) -> TypedText:
     """Return what a classifier says of a text."""
     pooled = pooled_text(built_in(), (text,))
-    return Typed(text, here.classifier.features(pooled)[0], here.classifier.logits(pooled)[0])
+    return TypedText(text, trained.classifier.features(pooled)[0], trained.classifier.logits(pooled)[0])
 
 
-def show(here: Shown) -> None:
+def show_sentence(trained: TrainedClassifier) -> None:
     """Show one sentence."""
-    text = field(here)
+    text = text_field(trained)
     if not text:
         return
-    found = typed(here, text)
-    labels = here.examples.labels
-    order = np.argsort(found.probabilities)[::-1]
-    st.markdown(" · ".join(f"{plain(labels[n])} **{percent(found.probabilities[n])}**" for n in order))
-    _show_reasons(here, found)
-    show_arithmetic(here, found)
-    in_torch(features_in(LINES.format(width=here.classifier.weight.shape[1], classes=len(labels)), here))
+    typed = read_typed(trained, text)
+    labels = trained.examples.labels
+    order = np.argsort(typed.probabilities)[::-1]
+    st.markdown(" · ".join(f"{plain(labels[n])} **{percent(typed.probabilities[n])}**" for n in order))
+    _show_reasons(trained, typed)
+    show_arithmetic(trained, typed)
+    in_torch(features_in(SENTENCE_LINES.format(width=trained.classifier.weight.shape[1], classes=len(labels)), trained))
 
 
-def _show_reasons(here: Shown, found: Typed) -> None:
+def _show_reasons(trained: TrainedClassifier, typed: TypedText) -> None:
     """Show what each word does, and where [CLS] looks."""
-    st.html(CSS)
     left, right = st.columns(2, gap="medium")
     with left:
-        show_words(here, found)
+        show_words(trained, typed)
     with right:
-        show_attention(found.text)
+        show_attention(typed.text)
     notice("Attention says where [CLS] looks; leaving a word out says what it does. The two need not agree.")
 
 
-def show_words(here: Shown, found: Typed) -> None:
+def show_words(trained: TrainedClassifier, typed: TypedText) -> None:
     """Show by how much the probability of the likeliest class falls without each word."""
     from attnviz.figures.classification import effects
 
-    label = here.examples.labels[found.label]
-    words, changes = removals(here, found)
+    label = trained.examples.labels[typed.label]
+    words, changes = removals(trained, typed)
     if not words:
         st.caption("One word alone has none that can be left out.")
         return
-    what = "Some words" if any(" " in one.words for one in words) else "Each word"
+    what = "Some words" if any(" " in left_out.words for left_out in words) else "Each word"
     with st.container(key="words_bar"):
         st.markdown(f"{what} left out: what it adds to **{plain(label)}**")
-    show_plot(effects(changes, [_short(one.words) for one in words], palette()), "class_words")
+    show_plot(effects(changes, [_short(left_out.words) for left_out in words], palette()), "class_words")
 
 
 def _short(words: str) -> str:
@@ -120,14 +117,14 @@ def _short(words: str) -> str:
     return words if len(several) < 2 else f"{several[0]} … {several[-1]}"
 
 
-def removals(here: Shown, found: Typed) -> tuple[list[Without], list[float]]:
+def removals(trained: TrainedClassifier, typed: TypedText) -> tuple[list[Without], list[float]]:
     """Return what was left out each time, and by how much the probability of the likeliest class falls then."""
-    words = without_words(found.text, most_passes(len(built_in().tokenize(found.text))))
+    words = without_words(typed.text, most_passes(len(built_in().tokenize(typed.text))))
     if not words:
         return [], []
-    pooled = pooled_text(built_in(), tuple(one.text for one in words))
-    after = here.classifier.probabilities(pooled)[:, found.label]
-    return words, (found.probabilities[found.label] - after).tolist()
+    pooled = pooled_text(built_in(), tuple(left_out.text for left_out in words))
+    after = trained.classifier.probabilities(pooled)[:, typed.label]
+    return words, (typed.probabilities[typed.label] - after).tolist()
 
 
 def show_attention(text: str) -> None:
@@ -157,33 +154,33 @@ def from_cls(trace: Trace) -> Tensor:
     return trace.attentions(last)[:, 0]
 
 
-def show_arithmetic(here: Shown, found: Typed) -> None:
+def show_arithmetic(trained: TrainedClassifier, typed: TypedText) -> None:
     """Write each logit as the sum that it is, and the softmax."""
     if state.get("lecture"):
         return
     with st.expander("features · W + b → softmax, with these numbers"):
-        for label, name in enumerate(here.examples.labels):
-            one = terms(here.classifier, found.features, label)
+        for label, name in enumerate(trained.examples.labels):
+            sum_of = terms(trained.classifier, typed.features, label)
             products = " + ".join(
-                f"({number(x, 3)} · {number(w, 3)})" for x, w in zip(one.features, one.weights, strict=True)
+                f"({number(x, 3)} · {number(w, 3)})" for x, w in zip(sum_of.features, sum_of.weights, strict=True)
             )
             st.markdown(
-                f"{plain(name)}: {products} + ({number(one.rest, 3)} of {one.others} further products) + "
-                f"({number(one.bias, 3)}) = **{number(one.logit, 3)}**"
+                f"{plain(name)}: {products} + ({number(sum_of.rest, 3)} of {sum_of.others} further products) + "
+                f"({number(sum_of.bias, 3)}) = **{number(sum_of.logit, 3)}**"
             )
-        st.markdown(softmax_of(found, here.examples.labels[found.label]))
+        st.markdown(softmax_of(typed, trained.examples.labels[typed.label]))
 
 
-def softmax_of(found: Typed, likeliest: str) -> str:
+def softmax_of(typed: TypedText, likeliest: str) -> str:
     """Write the softmax of the likeliest class: the largest logit is subtracted first, so that no term is too large."""
-    logits: list[float] = found.logits.tolist()
-    top = logits[found.label]
-    raised = [math.exp(one - top) for one in logits]
+    logits: list[float] = typed.logits.tolist()
+    top = logits[typed.label]
+    raised = [math.exp(logit - top) for logit in logits]
     largest = number(top, 3) if top >= 0 else f"({number(top, 3)})"
-    terms_of = [f"e^({number(one, 3)} − {largest})" for one in logits]
+    terms_of = [f"e^({number(logit, 3)} − {largest})" for logit in logits]
     return (
-        f"softmax: {terms_of[found.label]} / ({' + '.join(terms_of)}) = "
-        f"{number(raised[found.label], 3)} / {number(sum(raised), 3)} = "
-        f"**{number(found.probabilities[found.label], 4)}**, the probability of {plain(likeliest)}. The largest logit "
+        f"softmax: {terms_of[typed.label]} / ({' + '.join(terms_of)}) = "
+        f"{number(raised[typed.label], 3)} / {number(sum(raised), 3)} = "
+        f"**{number(typed.probabilities[typed.label], 4)}**, the probability of {plain(likeliest)}. The largest logit "
         "is subtracted from each, which changes no probability."
     )

@@ -15,8 +15,8 @@ from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import TEXT, Plan
 from attnviz.training.settings import TrainingSettings
-from attnviz.ui.bert.classifier import commands
-from attnviz.ui.bert.classifier.what import AGENT, CLASSIFIER
+from attnviz.ui.bert.classifier import training
+from attnviz.ui.bert.classifier.data import AGENT, CLASSIFIER
 
 VISITOR = "a visitor"
 EXAMPLES = built_in("reviews")
@@ -28,23 +28,23 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Return jobs that all wait: no process is started for them."""
     monkeypatch.setattr(Jobs, "_schedule", lambda _: None)
     found = Jobs(is_here=lambda _: True)
-    monkeypatch.setattr(commands, "training_jobs", lambda: found)
-    monkeypatch.setattr(commands, "visitor", lambda: VISITOR)
+    monkeypatch.setattr(training, "training_jobs", lambda: found)
+    monkeypatch.setattr(training, "visitor", lambda: VISITOR)
     return found
 
 
 def test_without_a_training_nothing_is_live(jobs: Jobs) -> None:
-    commands.stop()
-    assert not commands.is_live()
+    training.stop()
+    assert not training.is_live()
     assert jobs.job(VISITOR) is None
 
 
 def test_a_linear_layer_is_live_until_it_is_stopped(jobs: Jobs) -> None:
     job = jobs.start(VISITOR, plan_of(2, 4, steps=20, rate=0.01, seed=0), VECTORS)
-    assert commands.is_live()
-    commands.stop()
+    assert training.is_live()
+    training.stop()
     assert job.view.status == "stopped"
-    assert not commands.is_live()
+    assert not training.is_live()
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Replace what the session keeps, and what reads the page's texts."""
     kept: dict[str, Any] = {}
     monkeypatch.setattr(st, "session_state", kept)
-    monkeypatch.setattr(commands, "chosen", lambda _: EXAMPLES)
-    monkeypatch.setattr(commands, "current_plan", lambda _: plan_of(2, 4, steps=20, rate=0.01, seed=3))
-    monkeypatch.setattr(commands, "vectors", lambda _: VECTORS)
+    monkeypatch.setattr(training, "chosen_examples", lambda _: EXAMPLES)
+    monkeypatch.setattr(training, "current_plan", lambda _: plan_of(2, 4, steps=20, rate=0.01, seed=3))
+    monkeypatch.setattr(training, "vectors", lambda _: VECTORS)
     return kept
 
 
@@ -62,10 +62,10 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_a_training_begins_once_and_not_before_the_page_runs(
     jobs: Jobs, session: dict[str, Any], seeds: int, expected: list[int]
 ) -> None:
-    commands.train(CLASSIFIER, seeds)
+    training.train(CLASSIFIER, seeds)
     assert not jobs.jobs(VISITOR)
     for _ in range(2):
-        commands.begin(CLASSIFIER)
+        training.begin(CLASSIFIER)
         (job,) = jobs.jobs(VISITOR)
         assert [plan.training.seed for plan in (job.plan, *job.then)] == expected
 
@@ -76,25 +76,25 @@ def test_a_training_whose_reading_was_interrupted_begins_in_the_next_run_but_not
     def interrupted(_: Examples) -> LabelledVectors:
         raise InterruptedError
 
-    commands.train(CLASSIFIER)
+    training.train(CLASSIFIER)
     with monkeypatch.context() as patch, pytest.raises(InterruptedError):
-        patch.setattr(commands, "vectors", interrupted)
-        commands.begin(CLASSIFIER)
-    commands.begin(CLASSIFIER)
+        patch.setattr(training, "vectors", interrupted)
+        training.begin(CLASSIFIER)
+    training.begin(CLASSIFIER)
     assert len(jobs.jobs(VISITOR)) == 1
-    commands.stop()
-    commands.train(CLASSIFIER)
-    commands.begin(AGENT)
-    commands.begin(CLASSIFIER)
-    assert not commands.is_live()
+    training.stop()
+    training.train(CLASSIFIER)
+    training.begin(AGENT)
+    training.begin(CLASSIFIER)
+    assert not training.is_live()
 
 
 def test_without_texts_no_training_is_kept_for_later(
     jobs: Jobs, session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commands, "chosen", lambda _: None)
-    commands.train(CLASSIFIER)
-    commands.begin(CLASSIFIER)
+    monkeypatch.setattr(training, "chosen_examples", lambda _: None)
+    training.train(CLASSIFIER)
+    training.begin(CLASSIFIER)
     assert not jobs.jobs(VISITOR)
 
 
@@ -102,26 +102,26 @@ def test_a_stopped_training_goes_on_with_its_own_texts_and_settings_only(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examples, shown = cast(Any, None), plan_of(2, 4, steps=20, rate=0.01, seed=3)
-    monkeypatch.setattr(commands, "current_plan", lambda _: shown)
-    monkeypatch.setattr(commands, "kept_vectors", lambda _: VECTORS)
+    monkeypatch.setattr(training, "current_plan", lambda _: shown)
+    monkeypatch.setattr(training, "kept_vectors", lambda _: VECTORS)
     job = jobs.start(VISITOR, plan_of(2, 4, steps=20, rate=0.01, seed=5), VECTORS)  # the third of five seeds
-    assert not commands.can_go_on(examples)
-    commands.stop()
-    assert commands.can_go_on(examples)
-    monkeypatch.setattr(commands, "kept_vectors", lambda _: LabelledVectors(-VECTORS.features, VECTORS.classes))
-    assert not commands.can_go_on(examples)
-    monkeypatch.setattr(commands, "kept_vectors", lambda _: VECTORS)
-    monkeypatch.setattr(commands, "current_plan", lambda _: plan_of(2, 4, steps=30, rate=0.01, seed=3))
-    assert not commands.can_go_on(examples)
-    commands.go_on()
+    assert not training.can_go_on(examples)
+    training.stop()
+    assert training.can_go_on(examples)
+    monkeypatch.setattr(training, "kept_vectors", lambda _: LabelledVectors(-VECTORS.features, VECTORS.classes))
+    assert not training.can_go_on(examples)
+    monkeypatch.setattr(training, "kept_vectors", lambda _: VECTORS)
+    monkeypatch.setattr(training, "current_plan", lambda _: plan_of(2, 4, steps=30, rate=0.01, seed=3))
+    assert not training.can_go_on(examples)
+    training.go_on()
     assert job in jobs._queue
     jobs.start(VISITOR, Plan(TEXT, BigramConfig(2), TrainingSettings()), "abab" * 100)
-    assert not commands.can_go_on(examples)
+    assert not training.can_go_on(examples)
 
 
 def test_another_page_s_training_is_not_live_here_and_goes_on(jobs: Jobs) -> None:
     jobs.start(VISITOR, plan_of(2, 4, steps=20, rate=0.01, seed=0), VECTORS)
     other = jobs.start(VISITOR, Plan(TEXT, BigramConfig(2), TrainingSettings()), "abab" * 100)
-    assert not commands.is_live()
-    commands.stop()
+    assert not training.is_live()
+    training.stop()
     assert other.view.status == "queued"

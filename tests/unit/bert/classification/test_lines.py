@@ -19,8 +19,8 @@ from attnviz.pretrained.loading import find_folder
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors
-from attnviz.ui.bert.agent import positions, threshold
-from attnviz.ui.bert.classifier import result, sentence
+from attnviz.ui.bert import agent
+from attnviz.ui.bert.classifier import sentence, views
 
 TEXT = "Since the dose was raised she feels dizzy."
 SOME = 48
@@ -62,7 +62,7 @@ def test_the_lines_that_train_give_the_layer_of_a_training(minilm: BuiltInModel,
     }  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(2)
-        exec(result.LINES.format(width=384, classes=2, rate=0.01, steps=30, batch=32), given)
+        exec(views.TRAINING_LINES.format(width=384, classes=2, rate=0.01, steps=30, batch=32), given)
     layer = given["layer"]
     assert isinstance(layer, nn.Linear)
     torch.testing.assert_close(layer.weight, trainer.model.get_parameter("weight"), rtol=0, atol=1e-3)
@@ -77,13 +77,13 @@ def test_the_lines_of_a_sentence_give_its_probabilities(
 ) -> None:
     shipped = load("agent").classifier
     other = type(shipped)(shipped.weight, shipped.bias, shipped.labels, how, tanh)  # type: ignore[arg-type]
-    lines = sentence.LINES.format(width=384, classes=4)
+    lines = sentence.SENTENCE_LINES.format(width=384, classes=4)
 
     class Here:
         classifier = other
 
     given = dict(names)
-    exec(result.features_in(lines, Here), given)  # type: ignore[arg-type]
+    exec(views.features_in(lines, Here), given)  # type: ignore[arg-type]
     expected = other.probabilities(pool(minilm, [TEXT]))[0]
     torch.testing.assert_close(given["probabilities"], expected, rtol=0, atol=1e-5)
     trace = minilm.trace(TEXT)
@@ -107,7 +107,7 @@ def test_texts_are_cut_as_transformers_cuts_them(minilm: BuiltInModel, names: di
 def test_the_lines_of_the_mistake_give_positions(minilm: BuiltInModel, names: dict[str, object]) -> None:
     inputs = names["tokenizer"](TEXT, return_tensors="pt")  # type: ignore[operator]
     given: dict[str, object] = {**names, "inputs": inputs}
-    exec(positions.LINES, given)
+    exec(agent.POSITIONS_LINES, given)
     found = over_positions(load("agent").classifier, minilm.trace(TEXT).last_hidden_state)
     assert given["wrong"].tolist() == list(found.positions)  # type: ignore[attr-defined]
     assert int(given["wrong_too"]) == found.place  # type: ignore[call-overload]
@@ -124,7 +124,7 @@ def test_the_lines_of_the_threshold_give_coverage_and_error(minilm: BuiltInModel
         "probabilities": torch.from_numpy(outcome.probabilities), "classes": torch.from_numpy(outcome.classes.copy()),
         "threshold": 0.5,
     }  # fmt: skip
-    exec(threshold.LINES, given)
+    exec(agent.THRESHOLD_LINES, given)
     found = selective(outcome, [0.5])
     assert float(given["coverage"]) == pytest.approx(found.coverage[0])  # type: ignore[arg-type]
     assert float(given["error"]) == pytest.approx(found.error[0])  # type: ignore[arg-type]

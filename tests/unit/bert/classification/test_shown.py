@@ -7,13 +7,13 @@ import re
 import pytest
 import torch
 
-from attnviz.ui.bert.classifier.sentence import Typed, softmax_of
-from attnviz.ui.bert.classifier.wrong import weakness
+from attnviz.ui.bert.classifier.sentence import TypedText, softmax_of
+from attnviz.ui.bert.classifier.views import weakness
 
 
 @pytest.mark.parametrize("logits", [[1.25, -0.5, 3.0], [-4.0, -2.5], [2000.0, -3000.0, 1999.0]])
 def test_a_softmax_is_torch_s_however_large_its_logits_are(logits: list[float]) -> None:
-    found = Typed("text", torch.zeros(1), torch.tensor(logits))
+    found = TypedText("text", torch.zeros(1), torch.tensor(logits))
     said, top = softmax_of(found, "class"), max(logits)
     expected = torch.softmax(torch.tensor(logits, dtype=torch.float64), -1).max().item()
     shown = re.search(r"= ([\d.]+) / ([\d.]+) = \*\*([\d.]+)\*\*", said)

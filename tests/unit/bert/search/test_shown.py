@@ -20,11 +20,7 @@ from attnviz.figures.style import DARK, LIGHT
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder
-from attnviz.ui.bert.search import map as map_view
-from attnviz.ui.bert.search import ranking as ranking_view
-from attnviz.ui.bert.search import tokens as tokens_view
-from attnviz.ui.bert.search.look import isolated
-from attnviz.ui.bert.search.tokens import most_alike
+from attnviz.ui.bert.search.views import MAP_LINES, RANKING_LINES, TOKENS_LINES, isolated, most_alike
 
 QUERY = "The software stopped working."
 SENTENCES = [
@@ -49,7 +45,7 @@ def test_the_lines_of_torch_give_the_same_numbers(minilm: BuiltInModel) -> None:
         "model": AutoModel.from_pretrained(find_folder()).eval().requires_grad_(False), "sentences": SENTENCES,
         "hit": SENTENCES[0],
     }  # fmt: skip
-    for code in (ranking_view.CODE, map_view.CODE, tokens_view.CODE.replace("cosine =", "of_tokens =")):
+    for code in (RANKING_LINES, MAP_LINES, TOKENS_LINES.replace("cosine =", "of_tokens =")):
         exec(code, names)
     E = embed_sentences([QUERY, *SENTENCES], model=minilm)  # noqa: N806 — as in the lines
     torch.testing.assert_close(names["E"], E, rtol=0, atol=1e-5)

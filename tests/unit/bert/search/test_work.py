@@ -12,8 +12,8 @@ import torch
 
 from attnviz.bert.search import Index, Plane, Sentences, Words, split
 from attnviz.runtime.pool import Task, WorkerPool
-from attnviz.ui.bert.search import work
-from attnviz.ui.bert.search.work import Embedder, Job
+from attnviz.ui.bert.search import embedder as embedding
+from attnviz.ui.bert.search.embedder import Embedder, Job
 
 MODEL: Any = object()
 SECONDS = 20
@@ -32,8 +32,8 @@ class Steps:
         self.begun: list[str] = []
         self.done: list[str] = []
         self.fails = False
-        patch.setattr(work, "build", self.build)
-        patch.setattr(work, "SLICE", 0)
+        patch.setattr(embedding, "build", self.build)
+        patch.setattr(embedding, "SLICE", 0)
 
     def build(self, _: object, text: Sentences) -> Iterator[int | Index]:
         self.begun.append(text.sentences[0])

@@ -1,0 +1,6 @@
+"""What if this head were gone? The built-in model without some of its heads, and what changes on the text."""
+
+from attnviz.ui.bert.ablation.views import controls, script, show, tables
+from attnviz.ui.bert.parts import Part
+
+PART = Part(show, tables, script, controls=controls)

@@ -1,0 +1,349 @@
+"""What if this head were gone? The grid of all heads, to be switched off by a click, and beside it what changes."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.bert.ablation import MEASURES, Effects, HeadMeasures, cosine, sentence_embedding, spearman
+from attnviz.bert.classification.classifier import Pooled
+from attnviz.bert.classification.shipped import load
+from attnviz.bert.search import built_in as reference
+from attnviz.export.code.bert.without import BY_MEAN, LINES, script_of
+from attnviz.formatting import number
+from attnviz.links.values import Head
+from attnviz.tokens import NoTokensError
+from attnviz.ui import shell, state
+from attnviz.ui.bert.ablation.results import (
+    Ablation,
+    ablate,
+    effects_of,
+    measures_of,
+    off_in,
+    request_effects,
+    sentence_cosines,
+)
+from attnviz.ui.bert.models import built_in
+from attnviz.ui.bert.parts import in_torch
+from attnviz.ui.palette import palette
+from attnviz.ui.plain import plain
+from attnviz.ui.widgets import clicked, notice, plot
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OFF_BY_HELP = """**Zero**: the head's slice of `concat` is 0, as if its rows of W_O were (Michel et al. 2019).
+
+**Mean**: its slice is the head's own mean output over all positions of the 180 sentences of the search, so that
+what it adds to every text alike stays (Wang et al. 2022)."""
+TITLE = "Effect of each head alone on the sentence embedding: 1 − cosine, in thousandths. A click switches a head off."
+MEASURE_NAMES = {
+    "largest": "largest weight",
+    "words": "weight on words",
+    "entropy": "entropy",
+    "distance": "distance",
+    "norm": "norm",
+}
+"""By their names in links"""
+AXES = {
+    "largest": "largest weight of a word on a word, mean over words",
+    "words": "weight of words on words, mean over words",
+    "entropy": "entropy of a row of weights, bits, mean over tokens",
+    "distance": "distance of a query to its keys, tokens, mean over tokens",
+    "norm": "norm of what the head adds to the output, mean over tokens",
+}
+NOT_YET = "The effects of all heads on this text are not measured yet: the button beside it does that."
+TABLE_HEIGHT, ROWS_IN_LECTURE = 390, 8
+"""px; rows"""
+COLUMNS = {
+    "sentence": "1 − cosine, sentence", "tokens": "1 − cosine, tokens", "largest": "largest weight",
+    "words": "weight on words", "entropy": "entropy (bits)", "distance": "distance (tokens)", "norm": "norm",
+}  # fmt: skip
+SENTENCES = 5
+"""Sentences"""
+SEARCH_CAPTION = (
+    "was: the rank with all heads; before: the cosine with all heads. The sentences are embedded by the whole model."
+)
+
+
+def controls() -> None:
+    """Show how heads are switched off."""
+    state.choice("off_by", st.segmented_control, "Switched off by", required=True, help=OFF_BY_HELP)
+
+
+def choose_heads(ablation: Ablation) -> None:
+    """Show the choice of heads: one by one, a whole layer, or none."""
+    layers, heads = ablation.size
+    with st.container(horizontal=True, key="off_choice", vertical_alignment="center"):
+        with st.popover(f"Off: {ablation.off_text}"):
+            every = [(layer, head) for layer in range(layers) for head in range(heads)]
+            state.bound("off", st.multiselect, "Heads that are switched off", every, format_func=_head_label)
+            st.caption("A whole layer, off or on again:")
+            with st.container(horizontal=True, key="off_layers", gap="xxsmall"):
+                for layer in range(layers):
+                    st.button(str(layer), key=f"off_layer_{layer}", on_click=_toggle_layer, args=(layer, heads))
+        st.button("All on", key="off_none", disabled=not ablation.off, on_click=state.put, args=("off", ()))
+
+
+def toggle_clicked(key: str) -> None:
+    """Switch the head off, or on again, that the plot with this key says was clicked."""
+    place = clicked(key)
+    if (
+        isinstance(place, (list, tuple))
+        and len(place) == 2
+        and all(type(number) is int and number >= 0 for number in place)
+    ):
+        state.put("off", tuple(sorted(set(state.get("off")) ^ {(place[0], place[1])})))
+
+
+def _toggle_layer(layer: int, heads: int) -> None:
+    off, of_layer = set(state.get("off")), {(layer, head) for head in range(heads)}
+    state.put("off", tuple(sorted(off - of_layer if of_layer <= off else off | of_layer)))
+
+
+def _head_label(head: Head) -> str:
+    return f"layer {head[0]} · head {head[1]}"
+
+
+def show() -> None:
+    """Show the grid, and what changes."""
+    state.adopt("off")  # its widget comes beneath the grid, which shows it
+    try:
+        ablation = ablate(shell.text())
+    except NoTokensError as error:
+        st.info(str(error))
+        return
+    shell.token_notes(ablation.trace.tokens)
+    left, right = st.columns([1, 1], gap="medium")
+    with left:
+        _show_grid(ablation)
+    with right, st.container(key="off_right"):
+        if not state.get("lecture"):
+            state.choice("off_view", st.segmented_control, "What changes", required=True, label_visibility="collapsed")
+        else:
+            state.keep_within("off_view", "View", list(VIEWS))
+        VIEWS[state.get("off_view")](ablation)
+    notice(
+        "A large weight need not matter: what a head adds to the output is its weights times its values, through W_O, "
+        "and later layers may add it again or undo it."
+    )
+    in_torch(BY_MEAN if ablation.by == "mean" else LINES)
+
+
+def _show_grid(ablation: Ablation) -> None:
+    from attnviz.figures.ablation import GRID, LARGE, grid
+
+    layers, heads = ablation.size
+    st.html(f'<div class="notice">{TITLE}</div>')
+    effects = effects_of(ablation)
+    if effects is None:
+        st.button(
+            f"Measure all {layers * heads} heads", on_click=request_effects, args=(ablation,), key="off_measure_all"
+        )
+        st.caption(
+            f"{len(ablation.trace.tokens)} tokens: that takes some seconds. A head can be switched off without it."
+        )
+    height = LARGE if state.get("lecture") else GRID
+    figure = grid(
+        None if effects is None else effects.sentence,
+        ablation.off,
+        palette(),
+        layers=layers,
+        heads=heads,
+        height=height,
+    )
+    key = f"off_grid_{ablation.digest}"
+    plot(figure, key, on_select=partial(toggle_clicked, key), selection_mode="points")
+    if not state.get("lecture"):
+        choose_heads(ablation)
+
+
+def show_output(ablation: Ablation) -> None:
+    """Show a bar for each token, and the numbers in words."""
+    from attnviz.figures.ablation import BESIDE, LARGE, changes
+
+    before, labels = ablation.trace.last_hidden_state, ablation.trace.tokens.labels
+    of_tokens = cosine(before, ablation.after)
+    whole = number(float(cosine(sentence_embedding(before), sentence_embedding(ablation.after))), 4)
+    most = int(of_tokens.argmin())
+    if ablation.off:
+        st.markdown(
+            f"Without **{ablation.off_text}** the sentence embedding has a cosine of **{whole}** to that of the "
+            f"whole model. “{plain(labels[most])}” changes most: **{number(float(of_tokens[most]), 4)}**."
+        )
+    else:
+        st.markdown("Nothing is switched off: every cosine is **1**. Click a head in the grid.")
+    height = LARGE if state.get("lecture") else BESIDE
+    plot(changes((1 - of_tokens).clamp_min(0).tolist(), labels, palette(), height), "off_tokens")
+
+
+def show_measures(ablation: Ablation) -> None:
+    """Show all heads as points, with the rank correlation."""
+    from attnviz.figures.ablation import BESIDE, LARGE, against
+
+    effects = effects_of(ablation)
+    if effects is None:
+        st.info(NOT_YET)
+        return
+    if not state.get("lecture"):
+        state.choice("off_measure", st.segmented_control, "Measure", required=True, label_visibility="collapsed")
+    name = state.get("off_measure")
+    measure, effect = getattr(measures_of(ablation), name), effects.sentence
+    rank = spearman(measure, effect)
+    if math.isnan(rank):
+        st.info("There is nothing to be ranked: this measure is the same for all heads, or the text has no word.")
+        return
+    st.markdown(
+        f"Spearman’s rank correlation of **{MEASURE_NAMES[name]}** and effect over all {effect.numel()} heads: "
+        f"**{number(rank)}** (1: the same order, 0: no relation, −1: the reverse order)."
+    )
+    figure = against(
+        measure.flatten().tolist(), effect.flatten().tolist(), ablation.off, palette(), title=AXES[name],
+        heads=effect.shape[1], height=LARGE if state.get("lecture") else BESIDE,
+    )  # fmt: skip
+    key = f"off_against_{name}_{ablation.digest}"
+    plot(figure, key, on_select=partial(toggle_clicked, key), selection_mode="points")
+
+
+def show_table(ablation: Ablation) -> None:
+    """Show all heads, the one with the largest effect first."""
+    import pandas as pd
+
+    effects = effects_of(ablation)
+    if effects is None:
+        st.info(NOT_YET)
+        return
+    table = heads_table(effects, measures_of(ablation))
+    if state.get("lecture"):
+        shown = {COLUMNS[name]: digits for name, digits in (("sentence", 4), ("largest", 2), ("norm", 2))}
+        few = table.head(ROWS_IN_LECTURE).set_index(["layer", "head"])
+        st.table(pd.DataFrame({name: few[name].map(partial(number, digits=digits)) for name, digits in shown.items()}))
+        return
+    cells = st.column_config.NumberColumn
+    columns = {name: cells(width="small", pinned=True) for name in ("layer", "head")}
+    formats = {name: cells(format="%.4f" if name.startswith("1") else "%.3f") for name in COLUMNS.values()}
+    st.dataframe(table, height=TABLE_HEIGHT, hide_index=True, column_config={**columns, **formats})
+
+
+def heads_table(effects: Effects, measures: HeadMeasures) -> pd.DataFrame:
+    """Return a row for each head: layer, head, its effects, and the measures; that with the largest effect first."""
+    import pandas as pd
+
+    layers, heads = effects.sentence.shape
+    numbers = {"sentence": effects.sentence, "tokens": effects.tokens}
+    numbers |= {name: getattr(measures, name) for name in MEASURES}
+    places = [divmod(place, heads) for place in range(layers * heads)]
+    table = pd.DataFrame(places, columns=["layer", "head"])
+    table = table.assign(**{COLUMNS[name]: values.flatten().numpy() for name, values in numbers.items()})
+    return table.sort_values(COLUMNS["sentence"], ascending=False, kind="stable", ignore_index=True)
+
+
+def show_classifier(ablation: Ablation) -> None:
+    """Show the probability of each class before and after."""
+    table = probabilities(ablation)
+    before, after = table.columns
+    likeliest, now = table[before].idxmax(), table[after].idxmax()
+    said = (
+        f"; without **{ablation.off_text}** it is **{number(100 * table.loc[likeliest, after], 1)} %**"
+        if ablation.off
+        else ". Nothing is switched off: click a head in the grid"
+    )
+    turned = f", so that it says **{plain(now)}**" if now != likeliest else ""
+    st.markdown(
+        f"The classifier of film reviews, a linear layer on the frozen model, says **{plain(likeliest)}** with a "
+        f"probability of **{number(100 * table.loc[likeliest, before], 1)} %**{said}{turned}."
+    )
+    st.table(table.map(lambda share: f"{number(100 * share, 1)} %"))
+    st.caption("The layer was trained on the whole model’s output. It is made for reviews, whatever the text is.")
+
+
+def probabilities(ablation: Ablation) -> pd.DataFrame:
+    """Return the probabilities of the classes: a row for each, with all heads and without some."""
+    import pandas as pd
+
+    classifier = load("classifier").classifier
+    outputs = {"all heads": ablation.trace.last_hidden_state, "without": ablation.after}
+    shares = {
+        name: classifier.probabilities(Pooled(hidden[:1], sentence_embedding(hidden)[None]))[0].tolist()
+        for name, hidden in outputs.items()
+    }
+    return pd.DataFrame(shares, index=list(classifier.labels))
+
+
+def show_search(ablation: Ablation) -> None:
+    """Show the first sentences of the ranking, each with the place that it had."""
+    table = ranking(ablation)
+    count = len(table)
+    if ablation.off:
+        first = int(table["was"].iloc[0])
+        same = "the same sentence comes first" if first == 1 else f"the sentence that comes first was number {first}"
+        st.markdown(
+            f"The text as a query among {count} sentences: without **{ablation.off_text}** {same}. The rank "
+            f"correlation of both rankings is **{number(spearman(*sentence_cosines(ablation)), 3)}**."
+        )
+    else:
+        st.markdown(f"The text as a query among {count} sentences. Nothing is switched off: click a head in the grid.")
+    shown = table.head(SENTENCES)
+    st.table(shown.assign(cosine=shown["cosine"].map(number), before=shown["before"].map(number)).set_index("rank"))
+    st.caption(SEARCH_CAPTION)
+
+
+def ranking(ablation: Ablation) -> pd.DataFrame:
+    """Return all sentences: their rank without the heads, the one before, and both cosines."""
+    import pandas as pd
+
+    before, after = sentence_cosines(ablation)
+    was = before.argsort(descending=True, stable=True).argsort()
+    order = after.argsort(descending=True, stable=True)
+    return pd.DataFrame(
+        {
+            "rank": range(1, len(order) + 1),
+            "was": (was[order] + 1).tolist(),
+            "cosine": after[order].tolist(),
+            "before": before[order].tolist(),
+            "sentence": [reference().sentences[place] for place in order.tolist()],
+        }
+    )
+
+
+def _ablation() -> Ablation | None:
+    """Return what the view shows; None if its text has no token."""
+    try:
+        return ablate(state.get("text")) if state.get("text").strip() else None
+    except NoTokensError:
+        return None
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """Return the cosine of each token, all heads if they are measured, the classifier and the ranking."""
+    import pandas as pd
+
+    ablation = _ablation()
+    if ablation is None:
+        return {}
+    before, labels = ablation.trace.last_hidden_state, ablation.trace.tokens.labels
+    whole = cosine(sentence_embedding(before), sentence_embedding(ablation.after))
+    rows = {"token": [*labels, "sentence"], "cosine": [*cosine(before, ablation.after).tolist(), float(whole)]}
+    tables_ = {"output": pd.DataFrame(rows)}
+    effects = effects_of(ablation)
+    if effects is not None:
+        tables_["heads"] = heads_table(effects, measures_of(ablation))
+    return {**tables_, "classifier": probabilities(ablation), "search": ranking(ablation)}
+
+
+def script() -> str:
+    """Return the script of the view."""
+    return script_of(state.get("text"), off_in(built_in()), by_mean=state.get("off_by") == "mean")
+
+
+VIEWS = {
+    "tokens": show_output,
+    "measures": show_measures,
+    "classifier": show_classifier,
+    "search": show_search,
+    "table": show_table,
+}
+"""What is shown beside the grid, by its names in links"""

@@ -1,0 +1,238 @@
+"""Fill the blank: what a masked-language model expects in the place of a mask, or what is needed for that."""
+
+from __future__ import annotations
+
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.bert.blank import (
+    MASK,
+    Blanks,
+    Lack,
+    completed,
+    fill,
+    label_for,
+    lacks,
+    last_word,
+    mask_of,
+    maskable,
+    masks_in,
+    read,
+)
+from attnviz.export.code.bert.blank import blank_script
+from attnviz.formatting import number
+from attnviz.links.bert import MAX_KEPT
+from attnviz.links.pages import PAGES
+from attnviz.pretrained import BUILT_IN, PretrainedModel
+from attnviz.pretrained.names import shown
+from attnviz.settings import settings
+from attnviz.tokens import Tokens
+from attnviz.ui import shell, state
+from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
+from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.caches import result
+from attnviz.ui.palette import palette
+from attnviz.ui.plain import plain
+from attnviz.ui.widgets import notice, plot
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NBYTES = 4 * 2**20
+"""Thousands of sentences"""
+ACROSS, MOST = 3, 9
+"""Plots beside each other; the most masks that are shown"""
+WIDER = 1.4
+"""How much longer than its longest bar an axis is, for the number beside it"""
+WHY: dict[Lack, str] = {
+    "head": "It gives a vector for each token; no masked-language head was found in it, which would name the token of "
+    "a blank.",
+    "decoder": "It is a decoder: it predicts the next token from those before it, and has not learned to fill a blank "
+    "from both sides.",
+    "both": "It has an encoder and a decoder, and writes its answer token by token; this part needs an encoder with a "
+    "masked-language head.",
+    "mask": "It has a language head, but its tokenizer has no mask token.",
+}
+BUILT_IN_WHY = (
+    "It was trained to give vectors of sentences; its published file has no masked-language head, which would name the "
+    "token of a blank."
+)
+NEEDED = """
+**What is needed:** a BERT with its masked-language head, such as `bert-base-uncased` or `roberta-base`. It is not
+shipped with attnviz: its file has 440 MB or more, five times that of the built-in model. {how}
+"""
+HUB = (
+    "Choose or type its name under **Model** in the sidebar; it is fetched from the Hugging Face hub once, and then "
+    "kept. "
+)
+FOLDER = (
+    "Or type there a folder on this machine with its `config.json`, `model.safetensors` and tokenizer, as "
+    "transformers' `save_pretrained` writes them: that needs no network."
+)
+LISTED = "Choose it under **Model** in the sidebar."
+REFUSED = (
+    "This server offers no other model. On a machine of your own attnviz takes any: see *Model* in the sidebar there."
+)
+WORKS = "It needs a model with a masked-language head. These work without one:"
+
+
+def masked_positions(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
+    """Return the positions that are masked beside the masks of the text: the view's, or the last word, or none."""
+    place = state.get("blank_at")
+    if place is not None and place in maskable(model, tokens):
+        return (place,)
+    if masks_in(model, tokens):
+        return ()
+    last = last_word(model, tokens)
+    return () if last is None else (last,)
+
+
+def blanks_of(model: PretrainedModel, tokens: Tokens) -> Blanks | None:
+    """Return what a model expects in the blanks; None if there is nothing that could be masked.
+
+    `tokens` are those of `attnviz.bert.blank.read`, and the model lacks nothing.
+    """
+    chosen = masked_positions(model, tokens)
+    if not chosen and not masks_in(model, tokens):
+        return None
+    kept = state.get("blank_kept")
+    key = model.name, model.trace_budget.number, tokens.text, chosen, kept
+    return result("blanks", NBYTES, key, partial(fill, model, tokens, chosen, kept=kept))
+
+
+def controls() -> None:
+    """Show the choice of a model, and how many tokens are listed."""
+    choose_model()
+    state.bound("blank_kept", st.slider, "Likeliest tokens", 1, MAX_KEPT)
+
+
+def show() -> None:
+    """Show what the chosen model expects, or what is needed."""
+    model, text = chosen_model(), shell.text()
+    lack = lacks(model)
+    if lack is not None:
+        show_needed(model, lack)
+        return
+    tokens = read(model, text)
+    shell.token_notes(tokens)
+    _choose(model, tokens)
+    blanks = blanks_of(model, tokens)
+    if blanks is None:
+        st.info("There is nothing to be masked in this text. Type a sentence.")
+        return
+    pieces = completed(model, blanks)
+    filled = "".join(f"<mark>{escape(piece)}</mark>" if is_filled else escape(piece) for piece, is_filled in pieces)
+    st.html(f'<div class="filled" dir="auto" tabindex="0" role="group" aria-label="Completed">{filled}</div>')
+    _show_likely(model, blanks)
+    notice(
+        "The model reads the words on both sides of a mask. Each mask is filled by itself, while the others stay "
+        "masked: two likely tokens need not fit together."
+    )
+    in_torch()
+
+
+def _choose(model: PretrainedModel, tokens: Tokens) -> None:
+    """Show the choice of a token that is masked."""
+    names = {place: f"{place}  {tokens.labels[place]}" for place in maskable(model, tokens)}
+    if state.get("blank_at") not in (None, *names):
+        state.note(f"Position {state.get('blank_at')} is no token of this text that can be masked.")
+        state.put("blank_at", None)
+    state.bound(
+        "blank_at", st.selectbox, f"Mask this token, or type {MASK} in the text", list(names), index=None,
+        format_func=names.get, among=[None, *names],
+        placeholder=f"only each {MASK} of the text" if masks_in(model, tokens) else "the last word",
+    )  # fmt: skip
+
+
+def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:
+    """Show the likeliest tokens for each mask, and where the token stands that was masked."""
+    from attnviz.figures.plots import bars
+
+    shown = list(enumerate(blanks.places))[:MOST]
+    across = min(ACROSS, len(shown))
+    for first in range(0, len(shown), across):
+        for column, (index, place) in zip(st.columns(across), shown[first : first + across], strict=False):
+            names = [label_for(model, token) for token in blanks.ids[index].tolist()]
+            percents = [100 * share for share in blanks.probabilities[index].tolist()]
+            figure = bars({"probability": percents}, names, palette(), title="probability, %")
+            figure["layout"]["xaxis"] |= {"range": [0, WIDER * percents[0]]}
+            with column:
+                st.html(f'<div class="notice">{_title(model, blanks, index, place)}</div>')
+                plot(figure, f"blank_{index}")
+    if len(blanks.places) > MOST:
+        st.caption(f"The first {MOST} of {len(blanks.places)} masks are shown; Export gives all of them.")
+
+
+def _title(model: PretrainedModel, blanks: Blanks, index: int, place: int) -> str:
+    """Return what stands over the plot of one mask, as HTML."""
+    true, rank = blanks.truth[index], blanks.true_rank[index]
+    if true is None:
+        return f"<b>{MASK}</b>, position {place}"
+    percent = number(100 * (blanks.true_probability[index] or 0), 4)
+    return f"<b>{escape(label_for(model, true))}</b>, position {place}, masked: rank {rank:,}, {percent} %"
+
+
+def show_needed(model: PretrainedModel, lack: Lack) -> None:
+    """Say why the model fills no blank, which one does and how it is opened, and link to what works without it."""
+    why = BUILT_IN_WHY if model.name == BUILT_IN else WHY[lack]
+    st.markdown(f"**{plain(shown(model.name.strip()))} fills no blank.** {WORKS}")
+    text = {} if state.is_default("text") else {"text": state.get("text")}
+    st.page_link(
+        PAGES["bert"].script, label="There and back: which tokens have vectors near a token's",
+        icon=":material/arrow_forward:", query_params={"bert_part": "back", **text},
+    )  # fmt: skip
+    st.page_link(
+        PAGES["train"].script, label="Generate: a model that was trained here names the likeliest next characters",
+        icon=":material/arrow_forward:", query_params={"train_part": "generate"},
+    )  # fmt: skip
+    with st.expander("Why, and how a model that can is opened"):
+        st.markdown(f"{why}\n{NEEDED.format(how=_how())}")
+
+
+def _how() -> str:
+    """Return how such a model is opened on this server."""
+    server = settings()
+    if server.hub or server.folders:
+        return (HUB if server.hub else "") + (FOLDER if server.folders else "")
+    return LISTED if set(server.models) - {BUILT_IN} else REFUSED
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """Return the likeliest tokens: a row for each mask and token."""
+    import pandas as pd
+
+    model = shown_model()
+    blanks = _blanks(model)
+    if blanks is None:
+        return {}
+    rows = [
+        (place, rank + 1, label_for(model, token), token, logit, probability)
+        for index, place in enumerate(blanks.places)
+        for rank, (token, logit, probability) in enumerate(
+            zip(*(values[index].tolist() for values in (blanks.ids, blanks.logits, blanks.probabilities)), strict=True)
+        )
+    ]
+    columns = ["position", "rank", "token", "id", "logit", "probability"]
+    return {"blanks": pd.DataFrame(rows, columns=columns).set_index("position")}
+
+
+def script() -> str:
+    """Return the script that computes what is shown."""
+    model = shown_model()
+    blanks, mask = _blanks(model), mask_of(model)
+    if blanks is None or mask is None:
+        return ""
+    ids = [mask if place in blanks.places else token for place, token in enumerate(blanks.tokens.ids)]
+    return blank_script(model.name.strip(), ids, mask, kept=blanks.ids.shape[1])
+
+
+def _blanks(model: PretrainedModel) -> Blanks | None:
+    """Return what the model expects in the blanks of the view; None if there is nothing to be filled."""
+    text = state.get("text")
+    return None if lacks(model) or not text.strip() else blanks_of(model, read(model, text))
+
+
+PART = Part(show, tables, script, controls=controls)

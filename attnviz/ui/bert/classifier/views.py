@@ -1,0 +1,320 @@
+"""The views of a classifier or an agent: the choice of one, the buttons that train, its result, seeds and mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.bert.classification.baselines import NAMES, SEEDS, SeedResult, Spread, spreads, verdict
+from attnviz.bert.classification.examples import Examples
+from attnviz.bert.classification.outcome import Share
+from attnviz.bert.encoding import SENTENCE_TOKENS
+from attnviz.figures.plots import Spec
+from attnviz.formatting import number
+from attnviz.runtime.training import keep, training_jobs
+from attnviz.settings import settings
+from attnviz.ui import state
+from attnviz.ui.bert.classifier import training
+from attnviz.ui.bert.classifier.data import FORMAT, ClassifierKind, chosen_examples, file_refusal
+from attnviz.ui.bert.classifier.training import TrainedClassifier, job_of, latest_job, seed_results, trained_classifier
+from attnviz.ui.bert.parts import in_torch
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.palette import palette
+from attnviz.ui.plain import plain
+from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.widgets import notice, plot
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HIGHER = 1.6
+"""How much higher the plots of a lecture are"""
+MOST_POINTS = 400
+TRAINING_LINES = """with torch.no_grad():  # the model is frozen
+    hidden = [model(**tokenizer(text, return_tensors="pt")) for text in texts]
+features = torch.stack([one.last_hidden_state[0].mean(0) for one in hidden])
+layer = nn.Linear({width}, {classes})  # all that learns
+optimiser = torch.optim.AdamW(layer.parameters(), lr={rate:g}, weight_decay=0)
+for step in range({steps}):
+    rows = train[torch.randperm(len(train), generator=generator)[:{batch}]]
+    loss = F.cross_entropy(layer(features[rows]), classes[rows])
+    optimiser.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
+    optimiser.step()
+accuracy = (layer(features[held_out]).argmax(-1) == classes[held_out]).float().mean()"""
+LEARNERS = {"classifier": "linear layer", "bag_of_words": "bag of words", "majority": "most frequent class"}
+PLAIN_WORDS = "plain"
+"""The kind of the texts that say what they mean in plain words"""
+
+
+def show_view(kind: ClassifierKind, views: Mapping[str, Callable[[TrainedClassifier], None]]) -> None:
+    """Show what the view has chosen of these, by the names in links."""
+    keep(visitor())
+    training_jobs().prepare()
+    examples = chosen_examples(kind)
+    _choose(kind, list(views), examples)
+    if examples is not None and (why := training.training_refusal(kind, examples)):
+        st.warning(plain(why))
+    if file_refusal() and kind.takes_files and settings().uploads:
+        st.error(plain(file_refusal()))
+    trained = trained_classifier(kind)
+    if examples is not None and (trained is None or trained.view is None):
+        _say_what_failed(examples)
+    if trained is None:
+        _say_what_is_missing(has_texts=examples is not None)
+        return
+    _say_what_is_cut(trained)
+    views[state.get(kind.view_key)](trained)
+
+
+def _choose(kind: ClassifierKind, views: Sequence[str], examples: Examples | None) -> None:
+    """Show the choice of what is shown, and the buttons; a lesson shows neither."""
+    if state.get("lecture") or lesson_bar.is_open():
+        state.keep_within(kind.view_key, "View", views)
+        if lesson_bar.is_open():
+            return
+    with st.container(horizontal=True, key="class_bar", vertical_alignment="center"):
+        if not state.get("lecture"):
+            state.choice(
+                kind.view_key, st.segmented_control, "What is shown", required=True, label_visibility="collapsed"
+            )
+        is_live = training.is_live()
+        if is_live:
+            st.button("Stop", key="class_stop", icon=":material/stop:", on_click=training.stop)
+        else:
+            goes_on = examples is not None and training.can_go_on(examples)
+            if goes_on:
+                st.button(
+                    "Continue", key="class_continue", type="primary", icon=":material/play_arrow:",
+                    on_click=training.go_on,
+                )  # fmt: skip
+            st.button(
+                "Train", key="class_train", type="secondary" if goes_on else "primary", icon=":material/play_arrow:",
+                on_click=training.train, args=(kind,),
+                help="It takes a second or two. Another training of yours that goes on is stopped.",
+            )  # fmt: skip
+        job = latest_job()
+        if job is not None and is_live:
+            st.caption(plain(training.progress_text(job.view)))
+
+
+def _say_what_failed(examples: Examples) -> None:
+    """Say why a training with these texts and settings has nothing to show, if it has failed."""
+    job = job_of(examples)
+    if job is not None and job.view.status in ("failed", "diverged") and job.view.message:
+        st.error(plain(job.view.message))
+
+
+def _say_what_is_cut(trained: TrainedClassifier) -> None:
+    """Say how many texts of a user's file are longer than what is read of them."""
+    cut = trained.cut
+    if cut:
+        st.caption(
+            f"{cut:,} of {len(trained.examples):,} texts {'has' if cut == 1 else 'have'} more than {SENTENCE_TOKENS} "
+            f"tokens: the first {SENTENCE_TOKENS} are read."
+        )
+
+
+def _say_what_is_missing(*, has_texts: bool) -> None:
+    """Say what has to be done before there is something to show."""
+    if not has_texts:
+        if not file_refusal():
+            st.info(f"Upload a CSV file in the sidebar: {FORMAT}")
+    elif not training.is_live():
+        st.info("Press **Train**: a linear layer learns these classes in a second or two.")
+
+
+def origin(trained: TrainedClassifier) -> str:
+    """Say where the classifier comes from, in a sentence."""
+    settings_ = trained.plan.training
+    how = f"seed {settings_.seed}, {settings_.steps:,} steps, learning rate {settings_.learning_rate:g}"
+    features = "the mean over tokens" if trained.classifier.how == "mean" else "[CLS]"
+    features += ", tanh first" if trained.classifier.tanh else ""
+    if trained.shipped is not None:
+        return f"Trained before the class, on {features}: {how}. Train makes one with the settings at the left."
+    if trained.view is not None and trained.view.status != "done":
+        return f"{training.progress_text(trained.view)} On {features}: {how}."
+    return f"Trained now, on {features}: {how}."
+
+
+def show_plot(figure: Spec, key: str) -> None:
+    """Show a figure, higher in a lecture, which has nothing below it."""
+    if state.get("lecture"):
+        layout = figure["layout"]
+        figure = {**figure, "layout": {**layout, "height": int(HIGHER * layout["height"])}}
+    plot(figure, key)
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Write a share in %."""
+    return f"{number(100 * share, digits)} %"
+
+
+def show_result(trained: TrainedClassifier) -> None:
+    """Show the result."""
+    from attnviz.figures.classification import confusion, losses
+
+    outcome, baselines = trained.outcome, trained.baselines
+    st.markdown(
+        f"**{percent(outcome.accuracy.value)}** of {outcome.accuracy.total} held-out {trained.several} are right "
+        f"(95 % interval {interval(outcome.accuracy)}); bag of words with logistic regression "
+        f"**{percent(baselines.bag_of_words.value)}**, the most frequent class **{percent(baselines.majority.value)}**."
+    )
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        steps, means = _thinned(trained.losses)
+        show_plot(losses(steps, means, trained.evaluations[:, :2], palette()), "class_losses")
+    with right:
+        show_plot(confusion(outcome.confusion(), trained.examples.labels, palette()), "class_confusion")
+    if not state.get("lecture"):
+        st.caption(plain(origin(trained)))
+    notice("Where the loss on held-out texts rises while that of training falls, the layer learns its texts by heart.")
+    plan, shape = trained.plan.training, trained.classifier.weight.shape
+    lines = TRAINING_LINES.format(
+        width=shape[1], classes=shape[0], rate=plan.learning_rate, steps=plan.steps, batch=plan.batch
+    )
+    if trained.cut:
+        lines = lines.replace("tokenizer(text, ", f"tokenizer(text, truncation=True, max_length={SENTENCE_TOKENS}, ")
+    in_torch(features_in(lines, trained))
+
+
+def features_in(lines: str, trained: TrainedClassifier) -> str:
+    """Write the features of a classifier into lines of torch that take the mean."""
+    of_text = "last_hidden_state[0].mean(0)" if trained.classifier.how == "mean" else "last_hidden_state[0, 0]"
+    return lines.replace("last_hidden_state[0].mean(0)", of_text + (".tanh()" if trained.classifier.tanh else ""))
+
+
+def interval(share: Share) -> str:
+    """Write an interval in %."""
+    low, high = share.interval
+    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
+
+
+def _thinned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return at most `MOST_POINTS` steps and the means of the losses around them."""
+    each = max(1, -(-len(values) // MOST_POINTS))
+    starts = np.arange(0, len(values), each)
+    if not len(starts):
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    sizes = np.diff(np.append(starts, len(values)))
+    return (starts + (sizes - 1) / 2).astype(np.float32), np.add.reduceat(values, starts) / sizes
+
+
+def show_seeds(trained: TrainedClassifier) -> None:
+    """Show the accuracies of five seeds beside the baselines."""
+    from attnviz.figures.classification import seeds
+
+    results = seed_results(trained)
+    if len(results) == SEEDS:
+        st.markdown(f"**{verdict(results, trained.kind.name)}**")
+    else:
+        st.markdown(
+            f"{len(results)} of {SEEDS} seeds are trained with these settings. Each splits the texts anew, and draws "
+            "other first weights and another order."
+        )
+    if results:
+        names = [f"seed {result.seed}" for result in results]
+        shares = {LEARNERS[name]: [result.share(name).value for result in results] for name in NAMES}
+        left, right = st.columns(2, gap="medium")
+        with left:
+            show_plot(seeds(shares, names, palette()), "class_seeds")
+        with right:
+            st.table(seeds_table(results))
+    if not (state.get("lecture") or training.is_live()):
+        first = state.get("seed")
+        st.button(
+            f"Train with seeds {first} to {first + SEEDS - 1}", key="class_five", on_click=training.train_five,
+            args=(trained.kind,),
+        )  # fmt: skip
+    if not state.get("lecture"):
+        st.caption(plain(origin(trained)))
+    notice("One split may be lucky: what holds for five is worth more than the best of them.")
+
+
+def seeds_table(results: list[SeedResult]) -> pd.DataFrame:
+    """Return the accuracies in %: a row for each seed, then their mean and range."""
+    import pandas as pd
+
+    spread_of = spreads(results) if results else {}
+    rows = {
+        str(result.seed): {LEARNERS[name]: percent(result.share(name).value) for name in NAMES} for result in results
+    }
+    if spread_of:
+        rows["mean"] = {LEARNERS[name]: percent(spread_of[name].mean) for name in NAMES}
+        rows["range"] = {LEARNERS[name]: _range(spread_of[name]) for name in NAMES}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("seed")
+
+
+def _range(spread: Spread) -> str:
+    return f"{number(100 * spread.low, 0)} to {percent(spread.high, 0)}"
+
+
+def show_mistakes(trained: TrainedClassifier) -> None:
+    """Show the texts and the kinds."""
+    outcome = trained.outcome
+    wrong, total = mistakes(trained), outcome.accuracy.total
+    st.markdown(f"**{len(wrong)}** of {total} held-out {trained.several} are wrong, the most confident first:")
+    by_kind = kinds(trained)
+    left, right = st.columns([5, 3], gap="medium") if len(by_kind) else (st.container(), None)
+    with left:
+        st.html(mistakes_html(wrong))
+    if right is not None:
+        with right:
+            st.markdown("Right, by kind of text:")
+            st.table(by_kind)
+            notice(weakness(by_kind.index[by_kind["right"].str.removesuffix(" %").astype(float).argmin()]))
+
+
+def weakness(kind: str) -> str:
+    """Say on what kind of text it is weakest, and why, where the kind is the reason."""
+    why = ": one vector for the whole text says which words are there, and little of what they do to each other"
+    return f"It is weakest on “{kind}”{'' if kind == PLAIN_WORDS else why}."
+
+
+def mistakes_html(wrong: pd.DataFrame) -> str:
+    """Return the list of texts, each whole."""
+    cells = wrong.assign(probability=wrong["probability"].map(percent))
+    head = "".join(f"<th>{escape(name)}</th>" for name in cells.columns)
+    rows = "".join(_row(row) for row in cells.itertuples(index=False))
+    opening = '<div class="mistakes" role="region" tabindex="0" aria-label="Texts that are wrong">'
+    return f"{opening}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+
+
+def mistakes(trained: TrainedClassifier) -> pd.DataFrame:
+    """Return the held-out texts that are wrong, the most confident first."""
+    import pandas as pd
+
+    outcome, examples = trained.outcome, trained.examples
+    rows = [
+        {
+            "text": examples.texts[outcome.rows[place]],
+            "is": examples.labels[outcome.classes[place]],
+            "predicted": examples.labels[outcome.predicted[place]],
+            "probability": float(outcome.confidence[place]),
+            **({"kind": examples.kinds[outcome.rows[place]]} if examples.kinds else {}),
+        }
+        for place in outcome.wrong()
+    ]
+    names = ["text", "is", "predicted", "probability", *(["kind"] if examples.kinds else [])]
+    return pd.DataFrame(rows, columns=names)
+
+
+def kinds(trained: TrainedClassifier) -> pd.DataFrame:
+    """Return the accuracy by kind of text; empty if kinds are not known."""
+    import pandas as pd
+
+    shares = trained.outcome.by_kind(trained.examples.kinds)
+    rows = {
+        name: {"right": percent(share.value), "of": share.total, "95 % interval": interval(share)}
+        for name, share in shares.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")

@@ -1,0 +1,241 @@
+"""Configuration: what shapes the chosen model, in words, and its parameters by part, beside bert-base-uncased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
+from attnviz.export.code.bert.configuration import configuration_script
+from attnviz.figures.plots import bars
+from attnviz.pretrained.names import shown
+from attnviz.ui import state
+from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
+from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.palette import palette
+from attnviz.ui.tokens.chips import shorten
+from attnviz.ui.widgets import notice, plot
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNKNOWN = "–"
+MAX_TITLE = 18
+"""The most characters of a model's name at the head of a column"""
+SMALL = (20_000, 32)
+"""V and C of a small table, such as one for film reviews of 20,000 different words"""
+MILLION = 1e6
+BAR, BAR_IN_LECTURE = 11, 15
+"""px: the height of a bar"""
+LINES = """from torch import nn
+from transformers import AutoModel
+
+model = AutoModel.from_pretrained("bert-base-uncased")
+print(model.config)
+print(sum(weight.numel() for weight in model.parameters()))
+print(nn.Embedding(20000, 32).weight.numel())  # 640,000"""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One number of the configuration."""
+
+    title: str
+    symbol: str
+    field: str
+    """Its name in the configuration of a BERT"""
+    number: str
+    """Of the model"""
+    base: str
+    """Of bert-base-uncased"""
+    meaning: str
+
+
+def sizes(config: Configuration, base: Configuration) -> Iterator[Size]:
+    """Yield the numbers of a model beside those of another one, with their meaning for the first."""
+    for title, symbol, field, meaning in (
+        ("Vocabulary", "V", "vocab_size", _vocabulary()),
+        ("Hidden size", "C", "hidden_size", _width()),
+        ("Intermediate size", "F", "intermediate_size", _feed_forward(config)),
+        ("Positions", "", "max_position_embeddings", _positions(config)),
+        ("Heads × their width", "H × D", "num_attention_heads", _heads(config)),
+        ("Layers", "L", "num_hidden_layers", _layers()),
+    ):
+        yield Size(title, symbol, field, _number(config, field), _number(base, field), meaning)
+
+
+def _number(of: Configuration, field: str) -> str:
+    if field == "num_attention_heads":
+        return of.heads_and_sizes
+    numbers = {
+        "vocab_size": of.vocabulary, "hidden_size": of.width, "intermediate_size": of.feed_forward,
+        "max_position_embeddings": of.positions, "num_hidden_layers": of.layers,
+    }  # fmt: skip
+    return UNKNOWN if numbers[field] is None else f"{numbers[field]:,}"
+
+
+def _vocabulary() -> str:
+    return (
+        "The number of tokens that have a row in the embedding table: words, and pieces of which other words are made. "
+        "A layer that names tokens has as many outputs."
+    )
+
+
+def _width() -> str:
+    return "How many numbers represent a token, before and after every layer: all take and give (T,\u00a0C)."
+
+
+def _feed_forward(config: Configuration) -> str:
+    if config.feed_forward is None:
+        return "How wide the feed-forward of this model is between its two maps is not known here."
+    times = config.feed_forward / config.width
+    factor = f": F\u00a0=\u00a0{times:g}\u00a0·\u00a0C" if times == int(times) else ""
+    most = config.parameters.get("feed-forward", 0) > config.parameters.get("attention", 0)
+    follows = ", and so most of a layer's parameters are its own" if most else ""
+    return f"The feed-forward widens each token to F numbers, then returns to C{factor}{follows}."
+
+
+def _positions(config: Configuration) -> str:
+    cut = f"a text has at most {config.most_tokens:,} tokens here, special ones included; the rest is cut"
+    if config.positions is None:
+        return f"This model has no table of positions: its attention knows them in another way. Still, {cut}."
+    return f"Each place has a row of a table, which is added to the token's. So {cut}."
+
+
+def _heads(config: Configuration) -> str:
+    if config.heads_and_sizes != f"{config.heads} × {config.head_size}":
+        return "Layers differ: each number holds for some of them. In BERT, all have the same, and D = C / H."
+    if config.heads * config.head_size == config.width:
+        split = f"The heads of a layer share C, so D\u00a0=\u00a0C\u00a0/\u00a0H\u00a0=\u00a0{config.head_size}"
+        return f"{split}: more heads are narrower ones, with no more parameters."
+    return f"Each head works with D = {config.head_size} numbers; in BERT, D = C / H."
+
+
+def _layers() -> str:
+    return (
+        "How many times attention and feed-forward are applied, one after another: the time of a forward pass grows "
+        "with L."
+    )
+
+
+def show() -> None:
+    """Show the sizes in words, the parameters as bars, and what a table costs."""
+    config = configuration_of(chosen_model())
+    left, right = st.columns([9, 6], gap="small")
+    with left:
+        st.html(_words(config))
+    with right:
+        _show_parameters(config)
+        notice(_notice(config))
+    left, right = st.columns(2)
+    with left:
+        _show_counts(config)
+    with right:
+        in_torch(LINES)
+
+
+def _show_counts(config: Configuration) -> None:
+    """Offer the parameters by part as a table; a lecture has no place for it."""
+    if not state.get("lecture"):
+        with st.expander("All numbers of parameters", key="configuration_counts", on_change="rerun") as counts:
+            if counts.open:
+                st.table(parameters(config).map(lambda count: f"{count:,}" if count else "–"))
+                st.caption(
+                    "Other embeddings: positions, segments, and the norm of their sum. Norms: those of the layers."
+                )
+
+
+def title_of(config: Configuration) -> str:
+    """Return the model's name at the head of a column."""
+    return shorten(shown(config.name.strip()), MAX_TITLE)
+
+
+def _words(config: Configuration) -> str:
+    """Return the sizes with their meaning, as a table."""
+    title, base = escape(title_of(config)), escape(BERT_BASE.name)
+    rows = "".join(
+        f'<tr><th scope="row">{size.title} <i>{size.symbol}</i> <code>{size.field.replace("_", "_<wbr>")}</code></th>'
+        f'<td class="n own" data-of="{title}">{size.number}</td><td class="n" data-of="{base}">{size.base}</td>'
+        f'<td class="meaning">{escape(size.meaning)}</td></tr>'
+        for size in sizes(config, BERT_BASE)
+    )
+    return (
+        '<table class="sizes words"><thead><tr><th>Size</th>'
+        f'<th class="n">{title}</th><th class="n">{base}</th>'
+        f"<th>What it means</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _show_parameters(config: Configuration) -> None:
+    """Show the parameters by part as bars, and the arithmetic of an embedding table."""
+    columns = _columns(config)
+    parts = [part for part in PARTS if any(part in model.parameters for model in columns.values())]
+    series = {name: [model.parameters.get(part, 0) / MILLION for part in parts] for name, model in columns.items()}
+    bar = BAR_IN_LECTURE if state.get("lecture") else BAR
+    figure = bars(series, parts, palette(), title="millions of parameters", bar=bar)
+    plot(figure, "bert_parameters")
+    st.html(_tables(config))
+
+
+def _columns(config: Configuration) -> dict[str, Configuration]:
+    """Return the models that stand beside each other: bert-base-uncased only once."""
+    return {title_of(config): config} | ({} if config.name == BERT_BASE.name else {BERT_BASE.name: BERT_BASE})
+
+
+def _tables(config: Configuration) -> str:
+    """Return the parameters of embedding tables as arithmetic."""
+    tables = {
+        title_of(config): (config.vocabulary, config.parameters["token embeddings"] // config.vocabulary),
+        BERT_BASE.name: (BERT_BASE.vocabulary, BERT_BASE.width),
+        "a small one": SMALL,
+    }
+    rows = "".join(
+        f'<tr><td class="tables"><code>Embedding({rows}, {width})</code></td>'
+        f'<td class="n">{rows:,} · {width:,} = <b>{rows * width:,}</b></td></tr>'
+        for rows, width in dict.fromkeys(tables.values())
+    )
+    return f'<table class="sizes"><thead><tr><th>Table</th><th class="n">Parameters</th></tr></thead>{rows}</table>'
+
+
+def _notice(config: Configuration) -> str:
+    share = config.parameters["token embeddings"] / config.together
+    base = BERT_BASE.parameters["token embeddings"] / BERT_BASE.together
+    return (
+        f"{title_of(config)} has {config.together:,} parameters, and the table of token embeddings is {share:.0%} of "
+        f"them. Of bert-base-uncased's {BERT_BASE.together:,} it is {base:.0%}. Yet a text uses one row of it for each "
+        "token."
+    )
+
+
+def parameters(config: Configuration) -> pd.DataFrame:
+    """Return the numbers of parameters by part: a row for each, a column for each model."""
+    import pandas as pd
+
+    columns = _columns(config)
+    parts = [part for part in PARTS if any(part in model.parameters for model in columns.values())]
+    counted = {
+        name: [*(model.parameters.get(part, 0) for part in parts), model.together] for name, model in columns.items()
+    }
+    return pd.DataFrame(counted, index=[*parts, "together"])
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """Return the sizes, and the numbers of parameters by part."""
+    import pandas as pd
+
+    config = configuration_of(shown_model())
+    rows = [(size.title, size.field, size.number, size.base, size.meaning) for size in sizes(config, BERT_BASE)]
+    named = pd.DataFrame(rows, columns=["size", "field", title_of(config), BERT_BASE.name, "meaning"]).set_index("size")
+    return {"configuration": named, "parameters": parameters(config)}
+
+
+def script() -> str:
+    """Return the script that prints the sizes and counts the parameters."""
+    return configuration_script(shown_model().name.strip(), configuration_of(shown_model()))
+
+
+PART = Part(show, tables, script, controls=choose_model)

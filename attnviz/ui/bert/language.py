@@ -1,0 +1,348 @@
+"""A first language model: blocks of attention without parameters and a linear layer, before any training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape as escape_html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from torch import Tensor
+
+from attnviz.bert.blocks import KEPT, Guesses, Setup, Stack, draw_layers, embed, guess, moved, run
+from attnviz.bert.table import table_of
+from attnviz.export.code.bert.blocks import language_script
+from attnviz.figures.style import escape as escape_plot
+from attnviz.formatting import nonzero, number
+from attnviz.links.bert import MAX_BLOCKS
+from attnviz.links.link import KEYS, MAX_OTHER
+from attnviz.links.pages import PAGES
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.tokens import Tokens
+from attnviz.trace.layer import LinearMap
+from attnviz.ui import shell, state
+from attnviz.ui.bert.models import built_in
+from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.bert.rows import (
+    LIMITED,
+    axis_labels,
+    choose_row,
+    chosen_row,
+    colour_end,
+    is_limited,
+    last_of_text,
+    numbered,
+)
+from attnviz.ui.caches import result
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.palette import palette
+from attnviz.ui.plain import plain
+from attnviz.ui.tokens.chips import shorten
+from attnviz.ui.widgets import notice, plot
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RUN_BYTES = 48 * 2**20
+"""Four texts of 512 tokens through six blocks, or hundreds of sentences"""
+MOVED_BYTES = 2**20
+"""Of 500 texts of 512 tokens"""
+LABEL = 14
+"""The most characters of a token"""
+ARROW = '<span aria-hidden="true">→</span>'
+X_HELP = """*Rows of E*: of the embedding matrix, a vector for each id, and nothing else.
+
+*With positions, normalised*: what BERT's own first layer reads. Its numbers are larger, so its weights differ more."""
+ALIKE = 0.9
+"""A mean cosine from which on rows are called alike"""
+WIDER = 1.5
+"""How much longer than its longest bar the axis of a narrow plot is, for the number beside it"""
+MASKED = "With the mask, row i depends on rows 0 to i alone."
+FREE = "Without a mask, every row depends on all others."
+HIGHEST, HIGHEST_IN_LECTURE = 330, 300
+"""px: of the plot of weights"""
+LETTER, LETTER_IN_LECTURE = 13, 17
+"""px: the height of a label"""
+ROOM, ROOM_IN_LECTURE = 55, 75
+"""px: of a small plot beneath another one, without what a plot of lines has above and below it"""
+ROOM_IN_LESSON = 95
+"""px: the bar of a lesson leaves less"""
+TICKS = 4
+"""The most numbers beside the small plot"""
+CHANGED = "row %{text}<br>largest change of a logit: <b>%{y:,.4g}</b><extra></extra>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelOutput:
+    """A text through the blocks, and what comes out."""
+
+    stack: Stack
+    guesses: Guesses
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.stack.nbytes + self.guesses.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class WordChange:
+    """Another token in place of the text's last word."""
+
+    place: int
+    token: int
+
+
+def setup_of() -> Setup:
+    """Return the model that the view describes."""
+    return Setup(state.get("lm_x"), state.get("lm_blocks"), state.get("seed"), state.get("lm_mask"))
+
+
+def output_of(model: BuiltInModel, tokens: Tokens, setup: Setup) -> ModelOutput:
+    """Return what the blocks make of a text."""
+    return result("language", RUN_BYTES, (setup, tokens.ids), partial(_run, model, tokens, setup))
+
+
+def change_of(model: BuiltInModel, tokens: Tokens, other: str) -> WordChange | None:
+    """Return the change of the text's last word, or its last piece, into another; None if that is not one token."""
+    read = model.tokenize(other)
+    text_places = [place for place in range(len(read)) if not read.special[place]]
+    return WordChange(last_of_text(tokens), read.ids[text_places[0]]) if len(text_places) == 1 else None
+
+
+def moved_by(model: BuiltInModel, tokens: Tokens, setup: Setup, change: WordChange) -> Tensor:
+    """Return by how much a logit of each row changes at most, (T,)."""
+
+    def largest_changes() -> Tensor:
+        ids = [change.token if place == change.place else token for place, token in enumerate(tokens.ids)]
+        states = [
+            run(embed(model, read, tokens.segments, setup.x), _layers(model, setup), causal=setup.causal).hidden
+            for read in (tokens.ids, ids)
+        ]
+        return moved(states[0], states[1], model.bert.embeddings.token.weight)
+
+    return result("language, moved", MOVED_BYTES, (setup, tokens.ids, change), largest_changes)
+
+
+def _run(model: BuiltInModel, tokens: Tokens, setup: Setup) -> ModelOutput:
+    stack = run(embed(model, tokens.ids, tokens.segments, setup.x), _layers(model, setup), causal=setup.causal)
+    return ModelOutput(stack, guess(stack.hidden, model.bert.embeddings.token.weight))
+
+
+def _layers(model: BuiltInModel, setup: Setup) -> tuple[LinearMap, ...]:
+    return draw_layers(setup.seed, setup.blocks, model.description.width)
+
+
+def path(setup: Setup, tokens: int, vocabulary: int, width: int) -> str:
+    """Return the way from ids to tokens, each station with its shape."""
+    x = {"tokens": "X = E[ids]", "embeddings": "X = embeddings"}[setup.x]
+    mask = ", masked" if setup.causal else ""
+    block = (
+        f'<span class="block"><b class="attention">attention{mask} <i>softmax(X Xᵀ / √{width}) X</i></b>{ARROW}'
+        f"<b>linear <i>{width} → {width}</i></b> × {setup.blocks}</span>"
+    )
+    stations = (
+        f"<b>ids <i>({tokens},)</i></b>",
+        f"<b>{x} <i>({tokens}, {width})</i></b>",
+        block,
+        f"<b>X Eᵀ <i>({tokens}, {vocabulary:,})</i></b>",
+        f"<b>softmax, largest <i>({tokens},)</i></b>",
+    )
+    return f'<div class="path">{ARROW.join(stations)}</div>'
+
+
+def in_and_out(given: Sequence[str], out: Sequence[str], chosen: int) -> str:
+    """Return each token over the one that comes out in its place."""
+    chips = "".join(_chip(*row, chosen) for row in enumerate(zip(given, out, strict=True)))
+    return f'<div class="inout" tabindex="0" role="group" aria-label="In, and below it out">{chips}</div>'
+
+
+def _chip(place: int, tokens: tuple[str, str], chosen: int) -> str:
+    given, out = (escape_html(shorten(token, LABEL)) for token in tokens)
+    title = escape_html(f"row {place}: {tokens[0]} → {tokens[1]}")
+    is_chosen = ' class="chosen"' if place == chosen else ""
+    return f'<span{is_chosen} title="{title}"><small dir="auto">{given}</small><b dir="auto">{out}</b></span>'
+
+
+def controls() -> None:
+    """Show what shapes the model."""
+    state.bound("lm_blocks", st.slider, "Blocks", 1, MAX_BLOCKS)
+    if not state.get("lecture"):
+        _mask()
+    state.choice("lm_x", st.selectbox, "X", help=X_HELP)
+    state.bound(
+        "seed", st.number_input, "Seed", 0, 999_999, help="The linear layers are drawn from this number, as torch does."
+    )
+
+
+def _mask() -> None:
+    state.bound("lm_mask", st.toggle, "Causal mask", help="Row i sees rows 0 to i only.")
+
+
+def show() -> None:
+    """Show the model on the text."""
+    model, text = built_in(), shell.text()
+    tokens = model.tokenize(text)
+    shell.token_notes(tokens)
+    state.adopt("q")
+    if state.get("lecture"):
+        _mask()  # a lecture has no sidebar
+    setup = setup_of()
+    output = output_of(model, tokens, setup)
+    table = table_of(model)
+    row = chosen_row(tokens, partial(last_of_text, tokens))
+    out = output.guesses.tokens[:, 0].tolist()
+    st.html(
+        path(setup, len(tokens), *table.weight.shape)
+        + in_and_out(tokens.labels, [table.labels[token] for token in out], row)
+    )
+    with st.container(key="language_said"):
+        st.markdown(_junk(output, setup, len(table.pieces)))
+    left, middle, right = st.columns([10, 8, 10], gap="small")
+    with left:
+        _show_attention(output, setup, tokens)
+    with middle:
+        _show_likely(output, tokens, table.labels)
+    with right:
+        _show_change(model, tokens, setup)
+    notice(
+        "No step has told this model what should follow a word. The path is complete; what is missing is training, and "
+        "what a GPT adds to each block: weights for queries, keys and values, a feed-forward, residual sums, norms."
+    )
+    if not lesson_bar.is_open():
+        _show_link()
+    in_torch()
+
+
+def _show_link() -> None:
+    st.page_link(
+        PAGES["train"].script, label="Train a language model: Train, part Text", icon=":material/arrow_forward:",
+        icon_position="right", query_params={"train_part": "text"},
+    )  # fmt: skip
+
+
+def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
+    """Return what comes out, in words."""
+    largest, first, last = float(output.guesses.probabilities.max()), output.stack.alike[0], output.stack.alike[-1]
+    out = output.guesses.tokens[:, 0]
+    layers = "linear layer is" if setup.blocks == 1 else f"{setup.blocks} linear layers are"
+    said = (
+        f"**Junk comes out, as it should:** the {layers} random (seed {setup.seed}), and nothing was trained. "
+        f"The likeliest token has {100 * largest:.4f} %; if all {vocabulary:,} were equally likely, "
+        f"each would have {100 / vocabulary:.4f} %."
+    )
+    if len(out) > 1 and last > max(ALIKE, first):
+        different = len(set(out.tolist()))
+        tokens_named = "the same token" if different == 1 else f"{different} different tokens"
+        said += (
+            f" Averaging makes rows alike: their mean cosine goes from {number(first)} to {number(last)}, and "
+            f"{len(out)} rows name {tokens_named}."
+        )
+    return said
+
+
+def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens) -> None:
+    from attnviz.attention import causal_mask
+    from attnviz.figures.multiples import one_matrix
+
+    block = state.choice(
+        "lm_block", st.segmented_control, "Weights of block", list(range(setup.blocks)), required=True,
+    )  # fmt: skip
+    weights = output.stack.weights[block]
+    hidden = ~causal_mask(len(tokens)) if setup.causal else None
+    highest, letter = (HIGHEST_IN_LECTURE, LETTER_IN_LECTURE) if state.get("lecture") else (HIGHEST, LETTER)
+    figure = one_matrix(
+        weights, axis_labels(tokens), palette(), limit=colour_end(weights), hidden=hidden,
+        highest=highest, letter=letter,
+    )  # fmt: skip
+    plot(figure, "language_weights")
+    if is_limited(tokens):
+        st.caption(LIMITED)
+
+
+def _show_likely(output: ModelOutput, tokens: Tokens, labels: tuple[str, ...]) -> None:
+    from attnviz.figures.plots import bars
+
+    row = choose_row(tokens, "Likeliest tokens of row", partial(last_of_text, tokens))
+    names = [labels[token] for token in output.guesses.tokens[row].tolist()]
+    percents = [100 * share for share in output.guesses.probabilities[row].tolist()]
+    figure = bars({"probability": percents}, names, palette(), title="probability, %")
+    figure["layout"]["xaxis"] |= {"range": [0, WIDER * percents[0]]}
+    plot(figure, "language_likely")
+
+
+def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
+    """Show which rows change when the last word of the text is another."""
+    from attnviz.figures.plots import lines
+
+    default = KEYS["other"].default
+    other = state.bound("other", st.text_input, "Change the last word into", max_chars=MAX_OTHER).strip() or default
+    change = change_of(model, tokens, other)
+    if change is None:
+        st.info(f"“{plain(other)}” is not one token here. Type another word.")
+        return
+    last = plain(tokens.labels[change.place])
+    if tokens.ids[change.place] == change.token:
+        st.info(f"“{last}” is this token already, so nothing changes. Type another word.")
+        return
+    moved = moved_by(model, tokens, setup, change)
+    before, after = moved[: change.place], moved[change.place :]
+    rows = list(map(str, range(len(tokens))))
+    figure = lines({"largest change of a logit": moved.tolist()}, rows, palette(), title="change", across="row")
+    figure["data"][0] |= {"text": [escape_plot(name) for name in axis_labels(tokens)], "hovertemplate": CHANGED}
+    room = ROOM_IN_LESSON if lesson_bar.is_open() else ROOM_IN_LECTURE if state.get("lecture") else ROOM
+    layout = figure["layout"]
+    layout |= {"height": layout["height"] - room, "margin": {**layout["margin"], "t": 8}}
+    layout["yaxis"]["nticks"] = TICKS
+    most = nonzero(float(after.max()), 4)
+    said = f"“{last}”, row {change.place}, becomes “{plain(other)}”. Rows from there on change by up to {most}"
+    if len(before):
+        said += f", those before it by at most **{nonzero(float(before.max()), 4)}**"
+    said += "." if lesson_bar.is_open() else f". {MASKED if setup.causal else FREE}"
+    with st.container(key="language_said_of_change"):
+        st.markdown(said)
+    plot(figure, "language_moved")
+
+
+def change_in(model: BuiltInModel, tokens: Tokens) -> WordChange | None:
+    """Return the change of the text's last word that the view wants; None if there is none."""
+    change = change_of(model, tokens, state.get("other").strip() or KEYS["other"].default)
+    return None if change is None or tokens.ids[change.place] == change.token else change
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """Return the likeliest tokens of each row, and the weights of the shown block."""
+    import pandas as pd
+
+    if not state.get("text").strip():
+        return {}
+    model, setup = built_in(), setup_of()
+    tokens, labels = model.tokenize(state.get("text")), table_of(model).labels
+    output, names = output_of(model, tokens, setup), numbered(tokens.labels)
+    rows: dict[str, object] = {"token": tokens.labels, "id": tokens.ids}
+    for place in range(output.guesses.tokens.shape[1]):
+        ids = output.guesses.tokens[:, place].tolist()
+        rows |= {f"out {place}": [labels[token] for token in ids], f"id {place}": ids}
+        rows |= {f"probability {place}": output.guesses.probabilities[:, place].numpy()}
+    change = change_in(model, tokens)
+    if change is not None:
+        rows["largest change of a logit"] = moved_by(model, tokens, setup, change).numpy()
+    block = min(state.get("lm_block"), setup.blocks - 1)
+    weights = pd.DataFrame(output.stack.weights[block].numpy(), index=names, columns=names)
+    return {"language_model": pd.DataFrame(rows).rename_axis("row"), f"weights_of_block_{block}": weights}
+
+
+def script() -> str:
+    """Return the script that computes what is shown."""
+    if not state.get("text").strip():
+        return ""
+    model = built_in()
+    tokens = model.tokenize(state.get("text"))
+    change = change_in(model, tokens)
+    changed = None if change is None else (change.place, change.token)
+    return language_script(tokens.text, tokens.ids, setup_of(), limit=model.max_tokens, kept=KEPT, change=changed)
+
+
+PART = Part(show, tables, script, controls=controls)

@@ -1,0 +1,90 @@
+"""There and back: the model, its tokens, both ends, and what is computed with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from torch import Tensor
+
+from attnviz.bert.embedding_and_output import EmbeddingAndOutput, Favoured, drawn, favoured, tied
+from attnviz.bert.round_trip import Neighbours, Operands, RoundTrip, neighbours, operands, there_and_back
+from attnviz.bert.table import EmbeddingTable, table_of
+from attnviz.pretrained import PretrainedModel
+from attnviz.runtime.cache import Sized
+from attnviz.tokens import Tokens
+from attnviz.ui import state
+from attnviz.ui.caches import result
+
+V = TypeVar("V", bound=Sized)
+RESULT_BYTES = 8 * 2**20
+"""A hundred texts of 512 tokens"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundTripSetup:
+    """A text, a model, and both ends."""
+
+    model: PretrainedModel
+    table: EmbeddingTable
+    tokens: Tokens
+    is_random: bool
+    is_unit: bool
+    """Whether the rows of the table have length 1"""
+    seed: int
+    scale: float
+
+    def ends(self) -> EmbeddingAndOutput:
+        """Return both ends. It is quick: their rows are made when they are read."""
+        weight = self.table.weight
+        return drawn(self.seed, *weight.shape) if self.is_random else tied(weight, is_unit=self.is_unit)
+
+    def round_trip(self) -> RoundTrip:
+        """Return what comes back of the text."""
+        ids = self.tokens.ids
+        return self._cached(("back", ids, self.scale), partial(there_and_back, ids, self.ends(), scale=self.scale))
+
+    def nearest(self, token: int) -> Neighbours:
+        """Return the nearest neighbours of an id in the embedding table."""
+        return self._cached(("near", token), partial(neighbours, token, self.ends()))
+
+    @property
+    def bias(self) -> Tensor | None:
+        """(V,): the bias of the model's own output layer; None if it has none, or both ends are random."""
+        return None if self.is_random else self.model.output_bias
+
+    def favoured(self) -> Favoured:
+        """Return which tokens the output layer favours before any text is read."""
+        return self._cached(("favoured",), partial(favoured, self.ends().output, self.bias))
+
+    def operands(self, token: int, candidates: tuple[int, ...]) -> Operands:
+        """Return what the logits of candidates for an id are made of."""
+        return self._cached(("operands", token, candidates), partial(operands, token, candidates, self.ends()))
+
+    def _cached(self, name: Hashable, compute: Callable[[], V]) -> V:
+        weights = ("random", self.seed) if self.is_random else ("tied", self.is_unit)
+        key = self.model.name, self.model.trace_budget.number, weights, name
+        return result("there and back", RESULT_BYTES, key, compute)
+
+
+def setup_of(model: PretrainedModel) -> RoundTripSetup | None:
+    """Return what the view says of a model; None if its text has no tokens."""
+    text = state.get("text")
+    tokens = model.tokenize(text)
+    if not text.strip() or not len(tokens):
+        return None
+    is_random = state.get("back_weights") == "random"
+    return RoundTripSetup(
+        model, table_of(model), tokens, is_random, state.get("back_unit") and not is_random, state.get("seed"),
+        float(state.get("back_scale")),
+    )  # fmt: skip
+
+
+def chosen_place(tokens: Tokens) -> int:
+    """Return the position of the chosen token: the view's, or else the first one of the text itself."""
+    place = state.get("q")
+    if place is not None and place < len(tokens):
+        return int(place)
+    return next((index for index, special in enumerate(tokens.special) if not special), 0)

@@ -1,0 +1,241 @@
+"""There and back as tables: what comes back of each token, and which tokens the output layer favours."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from html import escape
+
+import streamlit as st
+import torch
+from torch import Tensor
+
+from attnviz.bert.embedding_and_output import Favoured
+from attnviz.bert.round_trip import LOST
+from attnviz.formatting import nonzero, number
+from attnviz.pretrained import BUILT_IN
+from attnviz.pretrained.names import shown
+from attnviz.ui.bert.round_trip.results import RoundTripSetup
+from attnviz.ui.tokens.chips import shorten
+from attnviz.ui.widgets import notice
+
+LABEL = 18
+"""The most characters of a token in a table"""
+SOFTMAX = (
+    "Why a softmax, if only the largest logit counts? The maximum has no gradient: a slightly larger logit changes "
+    "nothing, or jumps. The softmax is a maximum that has one, so training can raise the right token."
+)
+ZEROS = "its row of the table is all zeros, so its logits are all 0"
+SAME = "two rows of the same direction can't be told apart"
+FAVOURED_TITLES = {"bias": ("largest bias", "smallest bias"), "length": ("longest rows", "shortest rows")}
+"""Of the two tables"""
+BUILT_IN_LACKS = (
+    "The built-in model's file has no masked-language head: the output layer is the table alone, without a bias."
+)
+NO_HEAD = "No language head was found in {name}: the output layer is the table alone, without a bias."
+NO_BIAS = "The language head of {name} has no bias."
+
+
+def show_html(html: str) -> None:
+    """Show HTML in the look of this part."""
+    st.html(f'<div class="back">{html}</div>')
+
+
+def named(label: str) -> str:
+    """Return a token's label for HTML: escaped, and shortened if it is very long."""
+    return escape(shorten(label, LABEL))
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """Return a probability in percent with so many digits that count, so that a small one is not 0."""
+    of_100 = 100 * share
+    if of_100 < 0.0005:
+        return f"{nonzero(of_100)} %"
+    places = max(1, digits - 1 - math.floor(math.log10(of_100)))
+    return f"{of_100:.{places}f} %"
+
+
+def value(x: float) -> str:
+    """Return a logit, a cosine or an operand with three decimals."""
+    return number(x, 3)
+
+
+def show_tokens(setup: RoundTripSetup) -> None:
+    """Show the candidates of all tokens."""
+    notice(_tokens_notice(setup))
+    show_html(_tokens_html(setup))
+
+
+def _tokens_html(setup: RoundTripSetup) -> str:
+    """Return the tokens with their candidates as a table."""
+    back, labels = setup.round_trip(), setup.table.labels
+    probabilities = back.probabilities.tolist()
+    largest = max(max(row) for row in probabilities) or 1.0
+    count = len(probabilities[0])
+    head = "".join(f"<th>{place}.</th>" for place in range(2, count + 1))
+    rows = []
+    for place, (label, id_, returns, margin) in enumerate(
+        zip(setup.tokens.labels, back.ids, back.returns.tolist(), back.margin.tolist(), strict=True)
+    ):
+        cells = "".join(
+            f'<td class="tint" style="--part:{share / largest:.3f}">{named(labels[token])} '
+            f'<span class="p">{percent(share)}</span></td>'
+            for token, share in zip(back.tokens[place].tolist(), probabilities[place], strict=True)
+        )
+        mark = '<td class="yes" aria-label="yes">✓</td>' if returns else '<td class="no" aria-label="no">✗</td>'
+        rows.append(
+            f'<tr><td class="n">{place}</td><td>{named(label)}</td><td class="n">{id_:,}</td>{mark}'
+            f'<td class="n">{value(margin)}</td>{cells}</tr>'
+        )
+    return (
+        '<div class="back-rows" tabindex="0" role="region" aria-label="Candidates of each token"><table>'
+        '<thead><tr><th class="n">T</th><th>token</th><th class="n">id</th><th>back</th><th class="n">margin</th>'
+        f"<th>likeliest</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        '<div class="p">back: whether the token comes back · margin: the largest logit less the second · colour: '
+        f"probability, from 0 to {percent(largest)}</div>"
+    )
+
+
+def _tokens_notice(setup: RoundTripSetup) -> str:
+    vocabulary = len(setup.table.weight)
+    if setup.is_random:
+        return (
+            f"Junk, as it should be: the output layer was drawn by itself (seed {setup.seed}), so none of its "
+            f"{vocabulary:,} rows belongs to the embedding of any token, and a token comes back with a chance of 1 in "
+            f"{vocabulary:,}. {SOFTMAX}"
+        )
+    if setup.is_unit:
+        return f"{_cosines(setup)} {_sharpness(setup)}"
+    lost = (~setup.round_trip().returns).nonzero().flatten().tolist()
+    if lost:
+        return _lost(setup, lost[0])
+    some = " Not all would: try “conversions”, “asteroids” or [MASK]." if setup.model.name == BUILT_IN else ""
+    return (
+        "The output layer is the table itself: an embedding is compared with every row, and has the largest product "
+        f"with its own.{some} {_sharpness(setup)}"
+    )
+
+
+def _cosines(setup: RoundTripSetup) -> str:
+    """Say what comes back with rows of length 1: all, unless another row has a token's direction."""
+    back = setup.round_trip()
+    lost = (~back.returns).nonzero().flatten().tolist()
+    if not lost:
+        return "Logits are cosines: 1 for a token with itself, less with all others. So every token comes back."
+    label = setup.table.labels[back.ids[lost[0]]]
+    why = f"“{label}” does not come back: {ZEROS}" if _is_zero(setup, lost[0]) else SAME
+    return f"Logits are cosines: 1 for a token with itself, and not more with any other. But {why}."
+
+
+def _sharpness(setup: RoundTripSetup) -> str:
+    """Say how near the softmax is to a maximum."""
+    if setup.scale == 1:
+        return (
+            f"The probabilities are small, because {len(setup.table.weight):,} similar logits share a total "
+            "probability of 1: with logits times 10 or 100, the softmax is nearer to the maximum."
+        )
+    return (
+        f"Logits times {setup.scale:g} have the same order, so the same ids come back; but the softmax is nearer "
+        "to the maximum."
+    )
+
+
+def _lost(setup: RoundTripSetup, place: int) -> str:
+    """Say truly why a token does not come back: only a longer row, or an equal one, can have as large a product."""
+    back, table, is_built_in = setup.round_trip(), setup.table, setup.model.name == BUILT_IN
+    label = table.labels[back.ids[place]]
+    if _is_zero(setup, place):
+        return f"“{label}” does not come back: {ZEROS}. Nor does it with rows of length 1."
+    other = int(back.tokens[place, 0])
+    own_length, longer_length = (
+        value(torch.linalg.vector_norm(table.weight[token]).item()) for token in (back.ids[place], other)
+    )
+    length = (
+        "of nearly the same length"
+        if own_length == longer_length
+        else f"longer ({longer_length} instead of {own_length})"
+    )
+    count = f" Of all {len(table.weight):,} tokens {LOST} do not." if is_built_in else ""
+    is_found = is_built_in or bool(replace(setup, is_unit=True).round_trip().returns[place])
+    unit = "With rows of length 1 it comes back" if is_found else f"Nor does it with rows of length 1: {SAME}"
+    return (
+        f"“{label}” does not come back. Its logit is {value(back.own[place].item())}, that of "
+        f"“{table.labels[other]}” {value(back.logits[place, 0].item())}: a row of nearly the same direction, and "
+        f"{length}.{count} {unit}."
+    )
+
+
+def _is_zero(setup: RoundTripSetup, place: int) -> bool:
+    """Whether the embedding of a token is 0, as that of padding is in some models."""
+    return not setup.table.weight[setup.round_trip().ids[place]].any()
+
+
+def show_favoured(setup: RoundTripSetup) -> None:
+    """Show the tokens with the largest and the smallest biases, or with the longest and the shortest rows."""
+    favoured = setup.favoured()
+    notice(_favoured_notice(setup, favoured))
+    if not favoured.differ:
+        return
+    most, least = FAVOURED_TITLES[favoured.by]
+    left, right = st.columns(2)
+    with left:
+        show_html(_favoured_html(setup, favoured, favoured.most, favoured.largest, most))
+    with right:
+        show_html(_favoured_html(setup, favoured, favoured.least, favoured.smallest, least))
+
+
+def _favoured_html(setup: RoundTripSetup, favoured: Favoured, ids: Tensor, numbers: Tensor, title: str) -> str:
+    """Return tokens with their numbers as a table."""
+    bottom, top = float(favoured.smallest[0]), float(favoured.largest[0])
+    is_bias = favoured.by == "bias"
+    chances = [f'<td class="n">{percent(probability)}</td>' for probability in favoured.probabilities(numbers).tolist()]
+    rows = "".join(
+        f'<tr><td class="n">{rank}</td>'
+        f'<td class="tint" style="--part:{(number - bottom) / (top - bottom):.3f}">{named(label_in(setup, token))}</td>'
+        f'<td class="n">{value(number)}</td>{chance if is_bias else ""}</tr>'
+        for rank, (token, number, chance) in enumerate(
+            zip(ids.tolist(), numbers.tolist(), chances, strict=True), start=1
+        )
+    )
+    columns = '<th class="n">b</th><th class="n">softmax(b)</th>' if is_bias else '<th class="n">length of w</th>'
+    return (
+        f'<table data-by="{title}"><thead><tr><th class="n"></th><th>{title}</th>{columns}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def label_in(setup: RoundTripSetup, token: int) -> str:
+    """Return what a token is called; an output layer may have more rows than the table."""
+    labels = setup.table.labels
+    return labels[token] if token < len(labels) else f"id {token}"
+
+
+def _favoured_notice(setup: RoundTripSetup, favoured: Favoured) -> str:
+    name = shown(setup.model.name.strip())
+    if favoured.by == "bias":
+        adds = f"The language head of {name} adds a bias b to each logit: x · w + b."
+        if not favoured.differ:
+            return f"{adds} It is {value(float(favoured.largest[0]))} for every token, so it favours none."
+        best, least = (label_in(setup, int(ids[0])) for ids in (favoured.most, favoured.least))
+        return (
+            f"{adds} Before any text is read, with zeros in the place of x, the logits are b, and “{best}” is favoured "
+            f"most, “{least}” least. The way there and back above leaves b out."
+        )
+    vocabulary = len(setup.table.weight)
+    even = f"With zeros in the place of x every token has a probability of 1 in {vocabulary:,}."
+    if setup.is_random:
+        return (
+            f"The output layer was drawn without a bias. {even} Of two rows w at the same acute angle to x, the longer "
+            "one has the larger logit; here chance has made the lengths."
+        )
+    if setup.model.name == BUILT_IN:
+        lacks = BUILT_IN_LACKS
+    else:
+        lacks = (NO_HEAD if setup.model.language_head is None else NO_BIAS).format(name=name)
+    if not favoured.differ:
+        return f"{lacks} {even} Rows of length 1 favour no token either."
+    shortest = label_in(setup, int(favoured.least[0]))
+    return (
+        f"{lacks} {even} In its place stand the lengths of the rows: of two rows w at the same acute angle to x, the "
+        f"longer one has the larger logit. “{shortest}” has the shortest row."
+    )

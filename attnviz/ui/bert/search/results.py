@@ -1,0 +1,167 @@
+"""What is searched, and what the query finds in it.
+
+The text is the session's: the built-in sentences, or what its visitor pasted or uploaded. No link holds it. What is
+pasted is taken from its field at once: Streamlit sends the values of all fields again with every click.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from torch import Tensor
+
+from attnviz.bert.encoding import embed_sentences
+from attnviz.bert.search import (
+    MOST_SENTENCES,
+    Index,
+    NoSentenceError,
+    Ranking,
+    Sentences,
+    TokenSimilarity,
+    split,
+    token_similarity,
+)
+from attnviz.bert.search import built_in as built_in_sentences
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.settings import settings
+from attnviz.ui import state
+from attnviz.ui.bert.models import built_in
+from attnviz.ui.bert.search.embedder import Job, embedder
+from attnviz.ui.caches import result
+from attnviz.ui.tokens.own_text import OwnText
+
+MAX_FILE = 2**20
+"""Bytes"""
+PASTED = 5
+"""Of the longest text of another page, which is read in one pass: here every sentence is a pass"""
+QUERY_BYTES, SIMILARITY_BYTES = 2 * 2**20, 4 * 2**20
+"""Some 1,300 queries; some 2,000 pairs of short sentences, or twenty of the longest"""
+PATIENCE = 2.5
+"""Seconds for which a run waits for a text before it shows the progress: the built-in sentences take about one"""
+
+
+def chosen_text() -> Sentences:
+    """Return the text that is searched: the visitor's, or the built-in sentences until there is one."""
+    return _TEXT.chosen() or built_in_sentences()
+
+
+def text_choice() -> None:
+    """Show the choice of a text, and where it is pasted or uploaded."""
+    source = _TEXT.choice("Text that is searched")
+    if source == "paste":
+        limit = PASTED * settings().largest_text
+        with st.form("search_paste", clear_on_submit=True, border=False):
+            st.text_area(
+                "Your text", key=_TEXT.pasted, max_chars=limit, height=120,
+                placeholder=f"Paste some pages, up to {limit:,} characters.",
+            )  # fmt: skip
+            st.form_submit_button("Search in this text", on_click=_take_pasted, width="stretch")
+    elif source == "upload":
+        _TEXT.file_field()
+    if source in ("paste", "upload"):
+        _TEXT.tell(source, "Until then, the built-in sentences are searched.")
+
+
+def about(text: Sentences, index: Index | None) -> str:
+    """Say what is searched, and what is left out of it."""
+    sentences = [f"{len(text):,} {'sentence' if len(text) == 1 else 'sentences'}."]
+    if text.left_out:
+        sentences.append(f"The first {MOST_SENTENCES:,} are searched; {text.left_out:,} more are left out.")
+    if index is not None and index.cut:
+        sentences.append(
+            f"{index.cut:,} of them have more than 256 tokens: the model was trained on the first 256, and reads those."
+        )
+    if text is not built_in_sentences():
+        sentences.append("Your text is in no link: a link opens the built-in sentences.")
+    return " ".join(sentences)
+
+
+def _forget_hit() -> None:
+    state.put("hit", None)
+
+
+def _take_pasted() -> None:
+    _TEXT.take_pasted(PASTED * settings().largest_text)
+
+
+def _sentences(text: str) -> Sentences:
+    """Cut a text into sentences; raises NoSentenceError if it has none."""
+    sentences = split(text)
+    if not len(sentences):
+        raise NoSentenceError
+    return sentences
+
+
+_TEXT = OwnText("search_text", "A text to search in", _sentences, _forget_hit, MAX_FILE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchResult:
+    """A query in a text."""
+
+    model: BuiltInModel
+    index: Index
+    query: str
+    embedding: Tensor
+    """(C,): the query's"""
+    ranking: Ranking
+    hit: int
+    """The sentence that is looked at"""
+
+    @property
+    def sentence(self) -> str:
+        """The sentence that is looked at."""
+        return self.index.text.sentences[self.hit]
+
+
+def is_working() -> bool:
+    """Whether the session's text is being embedded."""
+    return embedder().is_working(_visitor(), chosen_text())
+
+
+def index_of_text() -> Index | Job:
+    """Return the index of the session's text, or the job that embeds it."""
+    return embedder().request(_visitor(), chosen_text(), built_in(), patience=0.0 if is_working() else PATIENCE)
+
+
+def search_in(index: Index) -> SearchResult:
+    """Rank the sentences of a text for the view's query."""
+    model, query = built_in(), state.get("find")
+    embedding = _embedded(model, query)
+    ranking = index.rank(query, embedding)
+    return SearchResult(model, index, query, embedding, ranking, _chosen_hit(ranking))
+
+
+def result_at_hand() -> SearchResult | None:
+    """Return what the view shows if it is computed, for Export, which waits for nothing."""
+    index = embedder().peek(chosen_text())
+    return search_in(index) if index is not None and state.get("find").strip() else None
+
+
+def similarity(search: SearchResult) -> TokenSimilarity:
+    """Compare the tokens of query and hit."""
+    key = search.query, search.sentence
+    return result("token similarities", SIMILARITY_BYTES, key, partial(token_similarity, search.model, *key))
+
+
+def _embedded(model: BuiltInModel, query: str) -> Tensor:
+    return result("queries of the search", QUERY_BYTES, query, lambda: embed_sentences([query], model=model)[0])
+
+
+def _chosen_hit(ranking: Ranking) -> int:
+    """Return the sentence that the link says, or the best one; a number beyond the text is reset with a note."""
+    hit, count = state.get("hit"), len(ranking.cosine)
+    if hit is not None and hit >= count:
+        state.note(f"Sentence {hit} does not exist: they go from 0 to {count - 1}.")
+        state.put("hit", None)
+        hit = None
+    return int(ranking.by_meaning[0]) if hit is None else int(hit)
+
+
+def _visitor() -> str:
+    """Return the id of this session."""
+    run = get_script_run_ctx(suppress_warning=True)
+    return run.session_id if run is not None else ""

@@ -1,0 +1,302 @@
+"""The query, and what it finds: two rankings, the tokens of query and hit, or all sentences in the plane."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+import torch
+
+from attnviz.bert.search import TokenSimilarity
+from attnviz.export.code.bert.search import search_script
+from attnviz.formatting import number
+from attnviz.links.bert import MAX_HITS, MAX_QUERY
+from attnviz.ui import state
+from attnviz.ui.bert.parts import in_torch
+from attnviz.ui.bert.search.embedder import Job
+from attnviz.ui.bert.search.results import (
+    SearchResult,
+    about,
+    chosen_text,
+    index_of_text,
+    result_at_hand,
+    search_in,
+    similarity,
+    text_choice,
+)
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.palette import palette
+from attnviz.ui.plain import plain
+from attnviz.ui.styles import style
+from attnviz.ui.widgets import clicked, notice, plot
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ISOLATE, END = "\u2068", "\u2069"
+"""Between them a text has the direction of its own first letter, and moves nothing around it"""
+CONTROLS = dict.fromkeys(map(ord, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
+"""What else changes the direction of a text"""
+FAILED = "This text could not be embedded: there may be too little memory for it just now. Choose a shorter one."
+NO_COMMON_WORD = "No sentence has a word in common with the query, so words find nothing here."
+RANKING_LINES = """\
+inputs = tokenizer([query, *sentences], padding=True, truncation=True, max_length=256, return_tensors="pt")
+hidden = model(**inputs).last_hidden_state  # (1 + N, T, C)
+is_token = inputs["attention_mask"][..., None]  # (1 + N, T, 1): 0 at padding
+mean = (hidden * is_token).sum(1) / is_token.sum(1)
+E = torch.nn.functional.normalize(mean, dim=-1)  # (1 + N, C): rows of length 1
+cosine = E[1:] @ E[0]  # (N,): of each sentence with the query
+ranking = cosine.argsort(descending=True)"""
+SPECIAL = ("[CLS]", "[SEP]")
+TOKENS_LINES = """rows, columns = (
+    model(**tokenizer(one, truncation=True, max_length=256, return_tensors="pt")).last_hidden_state[0]
+    for one in (query, hit)
+)  # (Tq, C), (Th, C)
+cosine = torch.cosine_similarity(rows[:, None], columns[None], dim=-1)  # (Tq, Th)
+score = torch.cosine_similarity(rows.mean(0), columns.mean(0), dim=0)  # of the sentence embeddings"""
+MAP_LINES = """centred = E[1:] - E[1:].mean(0)  # the sentences' embeddings, (N, C)
+U, S, V = torch.linalg.svd(centred, full_matrices=False)
+places = centred @ V[:2].T  # (N, 2)
+kept = S[:2] ** 2 / (S**2).sum()  # of the variance
+of_query = (E[0] - E[1:].mean(0)) @ V[:2].T"""
+
+
+def isolated(sentence: str) -> str:
+    """Return a sentence that is shown amid other text: right-to-left ones don't turn what stands around them."""
+    return f"{ISOLATE}{sentence.translate(CONTROLS)}{END}"
+
+
+def controls() -> None:
+    """Show the choice of the text, and how many hits are listed, in the sidebar."""
+    st.html(style("bert_own_text"))
+    text_choice()
+    state.bound("hits", st.slider, "Hits of each ranking", 1, MAX_HITS)
+    st.caption(about(chosen_text(), None))
+
+
+def show() -> None:
+    """Show the query, and the chosen view of what it finds."""
+    is_alone = state.get("lecture") and lesson_bar.is_open()
+    if is_alone:
+        state.keep_within("find_view", "View", list(VIEWS))
+    else:
+        _ask()
+    try:
+        index = index_of_text()
+    except (MemoryError, RuntimeError):  # torch raises the second one too where memory is short
+        st.error(FAILED)
+        return
+    if isinstance(index, Job):
+        _show_progress(index)
+        if index.finished.is_set():  # since it was asked for: nothing would look again
+            st.rerun()
+        return
+    if not state.get("find").strip():
+        st.info("Type what you are looking for, in your own words: a sentence, a question, or a word.")
+        return
+    search = search_in(index)
+    _show_hit(search)
+    VIEWS[state.get("find_view")](search)
+    if index.cut:
+        st.caption(about(chosen_text(), index))
+
+
+def _ask() -> None:
+    """Show the field of the query, and the choice of a view."""
+    with st.container(horizontal=True, key="search_ask", vertical_alignment="bottom"):
+        state.bound(
+            "find", st.text_input, "Find by meaning", max_chars=MAX_QUERY, on_change=partial(state.put, "hit", None),
+            placeholder="What are you looking for?",
+        )  # fmt: skip
+        state.choice("find_view", st.segmented_control, "Show", required=True, label_visibility="collapsed")
+
+
+def _show_progress(job: Job) -> None:
+    count = len(job.text)
+    said = f"{job.done:,} of {count:,} sentences are embedded" if job.done else f"{count:,} sentences are being read"
+    st.progress(job.done / count, text=f"{said} …")
+    st.caption("In batches, sorted by length. Another text, or another page, ends it.")
+
+
+def _show_hit(search: SearchResult) -> None:
+    """Show the sentence that is looked at, with its scores."""
+    ranking, place = search.ranking, search.hit
+    by_words = int(ranking.words_rank[place])
+    words = f"BM25 {number(float(ranking.bm25[place]))}, rank {by_words:,}" if by_words else "no word in common"
+    st.markdown(
+        f"**{plain(isolated(search.sentence))}** · sentence {place:,} of the text · cosine "
+        f"**{number(float(ranking.cosine[place]), 3)}**, rank {int(ranking.meaning_rank[place]):,} · {words}"
+    )
+
+
+def by_meaning(search: SearchResult) -> None:
+    """Show the best hits by meaning; a click chooses the sentence that is looked at."""
+    ranking = search.ranking
+    st.markdown("**By meaning**: cosine of the sentence embeddings")
+    for rank, place in enumerate(ranking.by_meaning[: state.get("hits")].tolist(), 1):
+        other = _other_rank("words", rank, int(ranking.words_rank[place])) or "no word in common"
+        _hit_button(
+            search, f"hit_meaning_{rank}", place, f"**{rank}** · {number(float(ranking.cosine[place]), 3)}", other
+        )
+
+
+def by_words(search: SearchResult) -> None:
+    """Show the best hits by words, as far as they share any."""
+    ranking = search.ranking
+    st.markdown("**By words**: BM25")
+    shown = [place for place in ranking.by_words[: state.get("hits")].tolist() if ranking.words_rank[place]]
+    for rank, place in enumerate(shown, 1):
+        other = _other_rank("meaning", rank, int(ranking.meaning_rank[place]))
+        _hit_button(search, f"hit_words_{rank}", place, f"**{rank}** · {number(float(ranking.bm25[place]), 3)}", other)
+    if not shown:
+        st.caption(NO_COMMON_WORD)
+
+
+def _other_rank(other: str, rank: int, before: int) -> str:
+    """Say the rank in the other ranking, and how far this one moves it; "" if it has none there."""
+    if not before:
+        return ""
+    arrow = f", {'▲' if rank < before else '▼'} {abs(before - rank):,}" if rank != before else ""
+    return f"by {other}: {before:,}{arrow}"
+
+
+def _hit_button(search: SearchResult, key: str, place: int, score: str, other: str) -> None:
+    sentence = plain(isolated(search.index.text.sentences[place]))
+    beside = other.replace(" ", "\u00a0")  # stays on one line
+    st.button(
+        f"{score} · {sentence} :gray[{beside}]", key=key, type="secondary" if place == search.hit else "tertiary",
+        width="stretch", on_click=state.put, args=("hit", place),
+    )  # fmt: skip
+
+
+def show_ranking(search: SearchResult) -> None:
+    """Show the best hits of both rankings; a click chooses the sentence that is looked at."""
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(key="hits_meaning"):
+        by_meaning(search)
+    with right, st.container(key="hits_words"):
+        by_words(search)
+    notice(
+        "Meaning finds sentences that share no word with the query, and words find sentences that mean something else. "
+        "Rare names and numbers are what words find best. ▲ and ▼: places above or below its rank in the other list."
+    )
+    in_torch(RANKING_LINES)
+
+
+def show_tokens(search: SearchResult) -> None:
+    """Show the cosines of all pairs of tokens."""
+    from attnviz.figures.search import token_heatmap
+
+    similar = similarity(search)
+    pair = most_alike(similar)
+    if pair is not None:
+        own, other = (plain(labels[place]) for labels, place in zip((similar.query, similar.hit), pair, strict=True))
+        st.markdown(
+            f"Most alike of all pairs of different words: “{own}” of the query and “{other}” of the hit, cosine "
+            f"**{number(float(similar.cosine[pair]))}**."
+        )
+    plot(
+        token_heatmap(similar.cosine, similar.query, similar.hit, palette(), is_large=state.get("lecture")),
+        "search_tokens",
+    )
+    notice(
+        "Tokens with similar meanings in these two sentences are alike, even where they are spelled differently. "
+        "The score of the sentences is the mean of all products q · h of these pairs, over the norms of both means."
+    )
+    in_torch(TOKENS_LINES)
+
+
+def most_alike(found: TokenSimilarity) -> tuple[int, int] | None:
+    """Return the tokens of query and hit that are most alike among words that are spelled differently, if there are."""
+    words = (
+        [any(map(str.isalnum, one)) and one not in SPECIAL for one in labels] for labels in (found.query, found.hit)
+    )
+    rows, columns = (torch.tensor(one) for one in words)
+    same = torch.tensor([[one == other for other in found.hit] for one in found.query])
+    masked = found.cosine.masked_fill(~(rows[:, None] & columns) | same, -torch.inf)
+    row, column = divmod(int(masked.argmax()), masked.shape[1])
+    return None if masked[row, column].isinf() else (row, column)
+
+
+def show_map(search: SearchResult) -> None:
+    """Show the map; a click on a point chooses the sentence that is looked at."""
+    from attnviz.figures.search import plane_map
+
+    plane = search.index.plane
+    key = f"search_map_{search.index.text.digest}"
+    figure = plane_map(
+        [*search.index.text.sentences, search.query], torch.cat([plane.places, plane.place(search.embedding)[None]]),
+        plane.kept, search.ranking.by_meaning[: state.get("hits")].tolist(), search.hit, palette(),
+        is_large=state.get("lecture"),
+    )  # fmt: skip
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        plot(figure, key, on_select=partial(_click_point, key), selection_mode="points")
+    with right, st.container(key="hits_meaning"):
+        by_meaning(search)
+    kept = number(100 * sum(plane.kept), 1)
+    notice(
+        f"The plane keeps {kept} % of the variance of {plane.mean.numel()} dimensions (PCA). So sentences that lie "
+        "beside each other here may be far apart: the ranking measures in all dimensions."
+    )
+    in_torch(MAP_LINES)
+
+
+def _click_point(key: str) -> None:
+    """Look at the sentence whose point was clicked."""
+    place = clicked(key)
+    place = place[0] if isinstance(place, (list, tuple)) and place else place
+    if type(place) is int and place >= 0:
+        state.put("hit", place)
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """Return all sentences with their scores and ranks, and where they lie in the plane; nothing without a query."""
+    search = result_at_hand()
+    return {} if search is None else {"ranking": ranking_table(search), "map": map_table(search)}
+
+
+def ranking_table(search: SearchResult) -> pd.DataFrame:
+    """Return a row for each sentence, the best by meaning first; a rank by words is empty where no word is shared."""
+    import pandas as pd
+
+    ranking = search.ranking
+    order = ranking.by_meaning.tolist()
+    return pd.DataFrame(
+        {
+            "rank": range(1, len(order) + 1),
+            "cosine": ranking.cosine[order].tolist(),
+            "rank by words": pd.array([one or None for one in ranking.words_rank[order].tolist()], dtype="Int64"),
+            "BM25": ranking.bm25[order].tolist(),
+            "number": order,
+            "sentence": [search.index.text.sentences[place] for place in order],
+        }
+    ).set_index("rank")
+
+
+def map_table(search: SearchResult) -> pd.DataFrame:
+    """Return the place of each sentence, and of the query, which has no number."""
+    import pandas as pd
+
+    plane = search.index.plane
+    x, y = plane.places.T.tolist()
+    of_query = plane.place(search.embedding).tolist()
+    named = [f"component {n + 1} ({100 * share:.2f} % of the variance)" for n, share in enumerate(plane.kept)]
+    rows = {
+        named[0]: [*x, of_query[0]],
+        named[1]: [*y, of_query[1]],
+        "sentence": [*search.index.text.sentences, search.query],
+    }
+    numbers = [*map(str, range(len(x))), "query"]
+    return pd.DataFrame(rows, index=pd.Index(numbers, name="number"))
+
+
+def script() -> str:
+    """Return the script of the view; "" if the text is not embedded."""
+    search = result_at_hand()
+    return "" if search is None else search_script(search.query, search.index.text.sentences, state.get("hits"))
+
+
+VIEWS = {"ranking": show_ranking, "tokens": show_tokens, "map": show_map}
+"""By their names in links"""
