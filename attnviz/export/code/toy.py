@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from attnviz.export.code.lines import Cell, literals
 from attnviz.export.code.settled import plain
 from attnviz.toy.attention import linear_weights, rows_of_output
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, ToyConfig
+from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, Embedding, ToyConfig
 from attnviz.toy.embeddings import QUANTITY, lab_positions, sinusoidal_positions
 from attnviz.toy.weights import draw, draw_wide
 from attnviz.trace.walk import Walk
@@ -23,11 +23,12 @@ T, C, H, D = len(IDS), {model_width}, {heads}, {width}\
 STD = """
 STD = {{{stds}}}  # standard deviations of the weights of the projections\
 """
-EMBED: dict[str, str] = {
-    kind: f'x = torch.cat([draw_wide(SEED, "{QUANTITY[kind]}", token, 1, C{more}) for token in IDS])  '
+_DRAWN: dict[Embedding, str] = {"normal": "", "uniform": ', "uniform"'}
+EMBED = {
+    kind: f'x = torch.cat([draw_wide(SEED, "{QUANTITY[kind]}", token, 1, C{drawn}) for token in IDS])  '
     "# (T, C): equal ids, equal rows"
-    for kind, more in (("normal", ""), ("uniform", ', "uniform"'))
-}  # fmt: skip
+    for kind, drawn in _DRAWN.items()
+}
 """By how token embeddings are drawn"""
 POSITIONS = {
     "none": "# Positions are off: X is the token embeddings alone",
