@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,9 +14,12 @@ import streamlit as st
 from attnviz.components.walk import walk
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import Page
+from attnviz.sources.shown import Shown
 from attnviz.tokens import Tokens
 from attnviz.ui import state
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.lessons import state as lesson_state
+from attnviz.ui.sources import shown_with
 
 DRAWINGS = {"stage": "Animated", "chart": "Plotly"}
 Keys = Mapping[str, str]
@@ -94,3 +99,44 @@ def check_pins(rows: Tokens, columns: Tokens) -> None:
         if pinned is not None and pinned >= count:
             state.note(f"The pinned {axis} {pinned} does not exist: this text has {axis}s 0 to {count - 1}.")
             state.put(name, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """The checks of a page."""
+
+    page: str
+    key: str
+    """The link key of the one that is chosen"""
+    package: str
+    """Of the modules in which the checks are"""
+    checks: Mapping[str, tuple[str, str]]
+    """By the name in links: the title, and the module, whose function `show_<name>` shows it"""
+
+    def stand_alone(self) -> bool:
+        """Whether a check takes the place of the walk: in a lecture and in a lesson, which show one thing at a time."""
+        state.adopt(self.key)
+        return bool(state.get(self.key) and (state.get("lecture") or lesson_bar.is_open()))
+
+    def show(self, here: Shown) -> None:
+        """Show the choice of a check, and the one that is chosen.
+
+        A lecture has the choice only if its link holds one, and a lesson's scene in it has none.
+        """
+        if not state.get("lecture") or (state.get(self.key) and not lesson_bar.is_open()):
+            self.choose()
+        self.show_chosen(here)
+
+    def show_chosen(self, here: Shown) -> None:
+        """Show the check that is chosen, if one is."""
+        chosen = state.get(self.key)
+        if chosen:
+            name = here.model.name if here.source.has_names else None
+            found = shown_with(name, page=self.page)  # with the model's weights
+            getattr(import_module(f"{self.package}.{self.checks[chosen][1]}"), f"show_{chosen}")(found)
+
+    def choose(self) -> None:
+        """Show the choice of a check."""
+        titles = {name: title for name, (title, _) in self.checks.items()}
+        names = list(titles)
+        state.bound(self.key, st.segmented_control, "Look further", names, format_func=titles.get, among=names)

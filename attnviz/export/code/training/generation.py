@@ -11,7 +11,7 @@ from attnviz.export.code.lines import literals
 from attnviz.export.code.training.models import model_code
 from attnviz.export.code.training.script import NoTrainingCodeError
 from attnviz.toy.language.config import ModelConfig, TokenConfig, longest_context
-from attnviz.training.generation.generate import Sampling
+from attnviz.training.generation import Sampling
 
 BEGIN = '''\
 """Generates a text as attnviz did, character by character. It needs torch and safetensors.

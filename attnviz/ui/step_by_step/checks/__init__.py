@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from attnviz.ui.walk.checks import Checks
+from attnviz.ui.walk.view import Checks
 
 CHECKS = Checks(
     "step_by_step",
     "recompute",
-    {"loop": "Scores in a loop", "past": "Rows from their past"},
     __name__,
+    {"loop": ("Scores in a loop", "recomputed"), "past": ("Rows from their past", "recomputed")},
 )

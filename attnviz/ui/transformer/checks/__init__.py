@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from attnviz.ui.walk.checks import Checks
+from attnviz.ui.walk.view import Checks
 
 CHECKS = Checks(
     "transformer",
     "check",
-    {
-        "overview": "Overview",
-        "token": "One token",
-        "norm": "Norm",
-        "positions": "Positions",
-        "change": "Change a word",
-        "padding": "Padding",
-        "dropout": "Dropout",
-        "lens": "Logit lens",
-        "parameters": "Parameters",
-        "cost": "Cost",
-        "mistake": "Mistakes",
-    },
     __name__,
+    {
+        "overview": ("Overview", "overview"),
+        "token": ("One token", "stream"),
+        "norm": ("Norm", "stream"),
+        "positions": ("Positions", "differences"),
+        "change": ("Change a word", "differences"),
+        "padding": ("Padding", "differences"),
+        "dropout": ("Dropout", "differences"),
+        "lens": ("Logit lens", "stream"),
+        "parameters": ("Parameters", "cost"),
+        "cost": ("Cost", "cost"),
+        "mistake": ("Mistakes", "mistake"),
+    },
 )
