@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.tokens.chars import BadUploadError
     from attnviz.training.checkpoint import CheckpointError
     from attnviz.training.loop import DivergedError
-    from attnviz.training.tagged.reading import TaggedError
+    from attnviz.training.tagged.files import TaggedError
     from attnviz.training.text.subject import TextError
 
     try:

@@ -23,8 +23,7 @@ from attnviz.tokens import repair
 from attnviz.toy.language.config import BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
 from attnviz.trained.card import Card
 from attnviz.training.plan import TAGGED, TEXT, Plan, build
-from attnviz.training.tagged.files import FILL, NO_WORDS
-from attnviz.training.tagged.reading import LONGEST
+from attnviz.training.tagged.files import FILL, LONGEST, NO_WORDS
 from attnviz.training.tagged.task import TaggedWords
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task

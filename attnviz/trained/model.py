@@ -27,8 +27,7 @@ from attnviz.trace.vocabulary import ALL, Vocabulary
 from attnviz.trained.card import Card
 from attnviz.trained.files import Saved
 from attnviz.training.plan import Plan
-from attnviz.training.tasks.reading import added, parts_of, tokens_of
-from attnviz.training.tasks.task import Task
+from attnviz.training.tasks.task import Task, added, parts_of, tokens_of
 
 NO_ATTENTION = "This model has no attention: there is nothing to show of it step by step."
 TRACE_BUDGET = TraceBudget("trained", 64 * 2**20)

@@ -125,8 +125,7 @@ def subject_of(plan: Plan, data: Data | None = None) -> Subject:
         ValueError: the subject does not exist, the data can't be trained on, or the model has another vocabulary. The
             message is a sentence.
     """
-    from attnviz.training.text.documents import Documents
-    from attnviz.training.text.subject import Text
+    from attnviz.training.text.subject import Documents, Text
     from attnviz.training.vectors import Vectors
 
     check_kinds(plan, data)

@@ -18,8 +18,7 @@ from attnviz.links.link import CORPUS_VIEWS, DEFAULT_TEXT
 from attnviz.measures.survey import survey
 from attnviz.pretrained import load
 from attnviz.settings import Settings
-from attnviz.ui.heads.corpus.here import Here
-from attnviz.ui.heads.corpus.panels import all_heads
+from attnviz.ui.heads.corpus.panels import Here, all_heads
 from tests.app.heads import every_weight
 from tests.app.pages import messages, open_page, payload, send_update
 from tests.unit.corpus.conftest import SENTENCES

@@ -23,8 +23,7 @@ from attnviz.training.plan import build
 from attnviz.training.text.chunks import chunks
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut, settings_of
-from attnviz.training.text.documents import Documents
-from attnviz.training.text.subject import Text
+from attnviz.training.text.subject import Documents, Text
 from attnviz.ui.train.arrays import logits_of
 from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
 
@@ -185,6 +184,27 @@ def test_one_step_after_another_and_slow_motion() -> None:
     assert job is not None
     assert job.speed_limit == 10
     until(at, lambda: stage(at, "gpt")["run"]["state"] == "done")
+
+
+def test_a_stage_is_stopped_and_goes_on_and_is_let_alone_by_commands_of_tasks_and_on_another_text() -> None:
+    at = open_page("train", train_part="text", steps="100000", batch="4")
+    command(at, "train:bigram")
+    until(at, lambda: stage(at, "bigram")["run"]["step"] > 0)
+    command(at, "stop")
+    until(at, lambda: stage(at, "bigram")["run"]["state"] == "stopped")
+    step = stage(at, "bigram")["run"]["step"]
+    job = training_jobs().job(told(at)["values"]["visitor"])
+    for foreign in ("train", "control", "all:bigram", "continue:bigram"):
+        command(at, foreign)
+        assert training_jobs().job(told(at)["values"]["visitor"]) is job
+    at.number_input(key="text_to").set_value(20_000).run()
+    command(at, "continue")
+    assert job is not None
+    assert (job.view.status, job.view.step) == ("stopped", step)
+    at.number_input(key="text_to").set_value(None).run()
+    command(at, "continue")
+    until(at, lambda: stage(at, "bigram")["run"]["step"] > step)
+    command(at, "stop")
 
 
 def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:

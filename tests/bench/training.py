@@ -15,8 +15,7 @@ from torch.nn import functional
 from attnviz import trained
 from attnviz.tokens import CharVocab
 from attnviz.toy.language.config import TokenConfig
-from attnviz.training.generation import Sampling
-from attnviz.training.generation.record import record
+from attnviz.training.generation import Sampling, record
 from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import TEXT, Plan, build

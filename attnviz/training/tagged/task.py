@@ -18,8 +18,7 @@ from attnviz.toy.language.config import TokenConfig
 from attnviz.training.plan import TAGGED
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tagged.files import FILL, UNKNOWN, TaggedFiles, TaggedPart
-from attnviz.training.tasks.reading import Part, tokens_of
-from attnviz.training.tasks.task import IGNORED, Batch, Task
+from attnviz.training.tasks.task import IGNORED, Batch, Part, Task, tokens_of
 
 WATCHED = 256
 """Test sentences that are evaluated while a training runs"""

@@ -12,17 +12,20 @@ from torch import Tensor
 from attnviz.tokens import Tokens, repair
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.reading import Part, added, parts_of, tokens_of
 from attnviz.training.tasks.task import (
     IGNORED,
     Answering,
     Batch,
+    Part,
     Pattern,
     Task,
+    added,
     continued,
     held_out_of,
     known,
     mean_weight,
+    parts_of,
+    tokens_of,
 )
 
 QUESTION, ANSWER = 6, 3

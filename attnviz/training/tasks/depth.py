@@ -8,8 +8,7 @@ from torch import Tensor
 from attnviz.tokens import Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.reading import parts_of, tokens_of
-from attnviz.training.tasks.task import Batch, Pattern, Task
+from attnviz.training.tasks.task import Batch, Pattern, Task, parts_of, tokens_of
 
 LENGTH = 16
 """T"""

@@ -10,8 +10,18 @@ from torch import Tensor
 from attnviz.tokens import Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.reading import parts_of, tokens_of
-from attnviz.training.tasks.task import IGNORED, Answering, Batch, Pattern, Task, continued, known, mean_weight
+from attnviz.training.tasks.task import (
+    IGNORED,
+    Answering,
+    Batch,
+    Pattern,
+    Task,
+    continued,
+    known,
+    mean_weight,
+    parts_of,
+    tokens_of,
+)
 
 PERIODS = 5, 14
 """The shortest and the longest pattern"""

@@ -15,8 +15,20 @@ from torch import Tensor
 from attnviz.tokens import Tokens, repair
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.reading import added, parts_of, tokens_of
-from attnviz.training.tasks.task import IGNORED, Answering, Batch, Pattern, Task, held_out_of, known, mean_weight, says
+from attnviz.training.tasks.task import (
+    IGNORED,
+    Answering,
+    Batch,
+    Pattern,
+    Task,
+    added,
+    held_out_of,
+    known,
+    mean_weight,
+    parts_of,
+    says,
+    tokens_of,
+)
 
 PRIME = 31
 SUMS = PRIME**2

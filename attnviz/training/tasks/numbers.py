@@ -13,17 +13,19 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.reading import added, parts_of, tokens_of
 from attnviz.training.tasks.task import (
     IGNORED,
     Answering,
     Batch,
     Pattern,
     Task,
+    added,
     continued,
     held_out_of,
     known,
     mean_weight,
+    parts_of,
+    tokens_of,
 )
 
 DIGITS = 3

@@ -10,8 +10,18 @@ from torch import Tensor
 from attnviz.tokens import Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.reading import parts_of, tokens_of
-from attnviz.training.tasks.task import IGNORED, Answering, Batch, Pattern, Task, known, mean_weight, says
+from attnviz.training.tasks.task import (
+    IGNORED,
+    Answering,
+    Batch,
+    Pattern,
+    Task,
+    known,
+    mean_weight,
+    parts_of,
+    says,
+    tokens_of,
+)
 
 PAIRS = 12
 """In a sequence"""

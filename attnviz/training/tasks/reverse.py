@@ -10,8 +10,18 @@ from torch import Tensor
 from attnviz.tokens import Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.reading import added, parts_of, tokens_of, typed
-from attnviz.training.tasks.task import Answering, Batch, Pattern, Task, mean_weight, says
+from attnviz.training.tasks.task import (
+    Answering,
+    Batch,
+    Pattern,
+    Task,
+    added,
+    mean_weight,
+    parts_of,
+    says,
+    tokens_of,
+    typed,
+)
 
 LENGTH = 16
 """T"""

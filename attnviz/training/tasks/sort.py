@@ -10,8 +10,19 @@ from torch import Tensor
 from attnviz.tokens import Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.reading import added, parts_of, tokens_of, typed
-from attnviz.training.tasks.task import IGNORED, Answering, Batch, Pattern, Task, continued, mean_weight
+from attnviz.training.tasks.task import (
+    IGNORED,
+    Answering,
+    Batch,
+    Pattern,
+    Task,
+    added,
+    continued,
+    mean_weight,
+    parts_of,
+    tokens_of,
+    typed,
+)
 
 MOST = 8
 """The most digits that are sorted"""

@@ -10,8 +10,7 @@ from torch import Tensor
 from attnviz.tokens import Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.reading import added, parts_of, tokens_of
-from attnviz.training.tasks.task import IGNORED, Batch, Pattern, Task, mean_weight
+from attnviz.training.tasks.task import IGNORED, Batch, Pattern, Task, added, mean_weight, parts_of, tokens_of
 
 LENGTH = 18
 """T: two clauses of eight words, "and", and a full stop"""

@@ -37,6 +37,11 @@ from attnviz.ui.trained import own
 from attnviz.ui.trained.visitor import visitor
 from attnviz.ui.waiting import queue_note
 
+FILE_BYTES = 32 * 2**20
+"""Of files that were made lately: hundreds of a task's models"""
+OPENS = ("step_by_step", "heads", "compare", "transformer")
+"""The pages that show a trained model, by name"""
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -141,12 +146,6 @@ def _sample(job: Job | Recording) -> str:
     if job.text is None:
         return sample_of(state.get)
     return str(state.get("sample")) or job.text[: getattr(job.plan.model, "block_size", 8)]
-
-
-FILE_BYTES = 32 * 2**20
-"""Of files that were made lately: hundreds of a task's models"""
-OPENS = ("step_by_step", "heads", "compare", "transformer")
-"""The pages that show a trained model, by name"""
 
 
 def model_file(of: Chosen) -> ModelFile:

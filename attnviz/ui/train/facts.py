@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from hashlib import blake2b
 from itertools import islice, pairwise
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,7 @@ from attnviz.training.plan import Plan
 from attnviz.training.series import SERIES
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut, sequences_of, settings_of
-from attnviz.training.text.documents import check_lines
-from attnviz.training.text.subject import Text, TextError, as_read, check_length, validation_loss
-from attnviz.training.text.vowels import Vowels, vowels_in
+from attnviz.training.text.subject import Text, TextError, as_read, check_length, check_lines, validation_loss
 
 MOST_CHARACTERS = 1000
 """Different ones: the bigram has as many parameters as the square of it"""
@@ -39,6 +38,8 @@ LINES_SHOWN, BLOCKS_DRAWN = 4, 3
 """Sequences that are shown: the first ones of a text that is cut line by line, or of the first batch of blocks"""
 _KEPT = "train_text_cut"
 """The last cut of the session, which is looked at again and again while a training goes on"""
+VOWELS = "aeiou"
+"""In English, in either case. The others of the 26 letters are consonants, "y" too; letters with marks are neither"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,3 +188,35 @@ def _sequence(facts: Facts, start: int, stop: int, repeated: int) -> dict[str, A
 
 def _ids(labels: Sequence[str], text: str) -> list[int]:
     return [labels.index(character) for character in text]
+
+
+@dataclass(frozen=True, slots=True)
+class Vowels:
+    """What is counted in a text."""
+
+    followed: int
+    """Pairs of a consonant and the character after it"""
+    by_vowel: int
+    """Those of them in which it is a vowel"""
+    characters: int
+    """N"""
+    vowels: int
+    """Those of them that are vowels"""
+
+
+def vowels_in(ids: Tensor, counts: Tensor, labels: Sequence[str]) -> Vowels | None:
+    """Count vowels after consonants, and vowels.
+
+    Args:
+        ids: (N,), the text.
+        counts: (V, V), how often j follows i in it.
+        labels: the V characters.
+
+    Returns:
+        None if the text has no vowel, or no consonant with a character after it: there is nothing to compare.
+    """
+    vowel = torch.tensor([len(one) == 1 and one.lower() in VOWELS for one in labels])
+    consonant = torch.tensor([one in ascii_letters for one in labels]) & ~vowel
+    after = counts[consonant]
+    found = Vowels(int(after.sum()), int(after[:, vowel].sum()), len(ids), int(vowel[ids].sum()))
+    return found if found.followed and found.vowels else None

@@ -16,7 +16,7 @@ from attnviz.runtime.training import keep
 from attnviz.tokens.value import label_of
 from attnviz.toy.language.config import has_attention, longest_context
 from attnviz.trained.shipped import is_kept
-from attnviz.training.generation.record import has_lens
+from attnviz.training.generation import has_lens
 from attnviz.ui import shell, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain

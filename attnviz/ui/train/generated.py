@@ -24,8 +24,7 @@ from attnviz.tokens.value import repair
 from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig, has_attention, longest_context
 from attnviz.trained import load
 from attnviz.trained.shipped import is_kept, title
-from attnviz.training.generation import Sampling, generate
-from attnviz.training.generation.record import record
+from attnviz.training.generation import Sampling, generate, record
 from attnviz.training.jobs.job import Job
 from attnviz.training.plan import TEXT
 from attnviz.training.series import SERIES

@@ -9,8 +9,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.formatting import counted, number, quoted
 from attnviz.settings import settings
-from attnviz.training.tagged.files import made_of
-from attnviz.training.tagged.reading import MOST_BYTES, TaggedError, read_tagged
+from attnviz.training.tagged.files import MOST_BYTES, TaggedError, made_of, read_tagged
 from attnviz.training.tagged.task import WATCHED, TaggedSentences
 from attnviz.ui.plain import plain
 from attnviz.ui.tokens.own_text import source_choice, source_of

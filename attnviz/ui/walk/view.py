@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,8 +14,11 @@ import streamlit as st
 from attnviz.components.walk import walk
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import Page
+from attnviz.sources.shown import Shown
 from attnviz.ui import state
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.lessons import state as lesson_state
+from attnviz.ui.sources import shown_with
 
 DRAWINGS = {"stage": "Animated", "chart": "Plotly"}
 Keys = Mapping[str, str]
@@ -84,3 +89,42 @@ def check_run() -> None:
     """Run the whole page if a callback has asked for it."""
     if st.session_state.pop(_RUN_ALL, False):
         st.rerun()
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """The checks of a page."""
+
+    page: str
+    key: str
+    """The link key of the one that is chosen"""
+    package: str
+    """Of the modules in which the checks are"""
+    checks: Mapping[str, str]
+    """The module of each, by its name in links; its function `show_<name>` shows it"""
+
+    def stand_alone(self) -> bool:
+        """Whether a check takes the place of the walk: in a lecture and in a lesson, which show one thing at a time."""
+        state.adopt(self.key)
+        return bool(state.get(self.key) and (state.get("lecture") or lesson_bar.is_open()))
+
+    def show(self, here: Shown) -> None:
+        """Show the choice of a check, and the one that is chosen.
+
+        A lecture has the choice only if its link holds one, and a lesson's scene in it has none.
+        """
+        if not state.get("lecture") or (state.get(self.key) and not lesson_bar.is_open()):
+            self.choose()
+        self.show_chosen(here)
+
+    def show_chosen(self, here: Shown) -> None:
+        """Show the check that is chosen, if one is."""
+        chosen = state.get(self.key)
+        if chosen:
+            name = here.model.name if here.source.has_names else None
+            found = shown_with(name, page=self.page)  # with the model's weights
+            getattr(import_module(f"{self.package}.{self.checks[chosen]}"), f"show_{chosen}")(found)
+
+    def choose(self) -> None:
+        """Show the choice of a check."""
+        state.choice(self.key, st.segmented_control, "Look further")

@@ -26,8 +26,7 @@ from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut
-from attnviz.training.text.documents import Documents
-from attnviz.training.text.subject import Text, as_read, validation_loss
+from attnviz.training.text.subject import Documents, Text, as_read, validation_loss
 
 CORPUS = built_in()[:4000] + 'é 👩‍👧 """ \\ \t end\r\n'
 V = len(set(as_read(CORPUS)))

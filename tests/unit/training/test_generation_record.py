@@ -14,8 +14,7 @@ from attnviz.toy import BigramModel, GRUModel
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.transformer.trace import sizes_of
-from attnviz.training.generation import Sampling, generate
-from attnviz.training.generation.record import FULL, SHOWN, multiplications, record
+from attnviz.training.generation import FULL, SHOWN, Sampling, generate, multiplications, record
 
 PROMPT, COUNT = "ROMEO:\n", 12
 SAMPLING = Sampling(0.8, top_k=9, top_p=0.95, seed=2)

@@ -1,4 +1,4 @@
-// The numbers of all draws, read from the arrays of attnviz/training/generation/record.py.
+// The numbers of all draws, read from the arrays of attnviz/training/generation.py.
 
 const FULL = 65535; // the level of a weight of 1
 

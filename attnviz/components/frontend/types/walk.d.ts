@@ -68,7 +68,7 @@ interface WalkHeader {
   link: LinkKeys;
   plotly: string;
 }
-/** What a diagram shows of a model before anything is run: attnviz/ui/transformer/diagram.py makes it. */
+/** What a diagram shows of a model before anything is run: attnviz/ui/transformer/view.py makes it. */
 interface ModelDiagram {
   /** In order of computation. */
   attentions: ModelAttention[];

@@ -11,7 +11,7 @@ from attnviz.export.code.lines import literals
 from attnviz.export.code.training.models import class_of, model_code
 from attnviz.export.code.training.script import NoTrainingCodeError, import_lines
 from attnviz.toy.language.config import ModelConfig, TokenConfig, longest_context
-from attnviz.training.generation.generate import Sampling
+from attnviz.training.generation import Sampling
 
 IMPORTS = ("import hashlib", "import sys", "from pathlib import Path", "from safetensors.torch import load_file")
 BEGIN = '''\

@@ -1,4 +1,5 @@
-"""The choice on the page Heads between this text and a corpus, and what the corpus says of this text's labels.
+"""The choice on the page Heads between this text and a corpus, and the corpus in words: its measures, its labels, and
+what it says of the labels of this text.
 
 It imports nothing that takes time.
 """
@@ -6,8 +7,10 @@ It imports nothing that takes time.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
@@ -16,11 +19,82 @@ from attnviz.sources import PRETRAINED
 from attnviz.sources.shown import Shown
 from attnviz.sources.trained import source_of
 from attnviz.ui import state
-from attnviz.ui.heads.corpus.words import HALF, share, words_for
 from attnviz.ui.plain import plain
 
 if TYPE_CHECKING:
     from attnviz.measures.survey import Survey
+
+
+class MeasureName(NamedTuple):
+    """A measure in words."""
+
+    title: str
+    unit: str
+    """With it, "" for a share of the weight"""
+
+
+MEASURES = {
+    "entropy": MeasureName("entropy", "bits"),
+    "distance": MeasureName("mean distance", "tokens"),
+    "previous": MeasureName("to previous token", ""),
+    "next": MeasureName("to next token", ""),
+    "same": MeasureName("to same token", ""),
+    "first": MeasureName("to first token", ""),
+    "cls": MeasureName("to [CLS]", ""),
+    "sep": MeasureName("to [SEP]", ""),
+    "punctuation": MeasureName("to punctuation", ""),
+}
+LABELS = {
+    "previous": "previous-token head",
+    "next": "next-token head",
+    "same": "same-token head",
+    "first": "attends to the first token",
+    "cls": "attends to [CLS]",
+    "sep": "attends to [SEP]",
+    "punctuation": "attends to punctuation",
+    "diagonal": "diagonal",
+    "broad": "looks everywhere",
+}
+HALF = 0.5
+"""The share of the sentences from which on a head is said to have a label"""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How measures and labels are called for one model: some spell [CLS] as `<s>`."""
+
+    measures: dict[str, MeasureName]
+    labels: dict[str, str]
+
+    @property
+    def linked(self) -> dict[str, str]:
+        """The labels as `attnviz.measures.labels` and links have them."""
+        return self.labels | {"broad": "broad"}
+
+    def axis(self, measure: str) -> str:
+        """Return the title of an axis with a measure."""
+        title, unit = self.measures[measure]
+        return f"{title}, {unit}" if unit else f"weight {title}"
+
+
+def words_for(survey: Survey) -> Words:
+    """Return the words for the model of a text, which has its special tokens."""
+    own = {one.name: one for one in survey.measures if one.name in ("cls", "sep")}
+    return Words(
+        MEASURES | {name: MeasureName(one.title, "") for name, one in own.items()},
+        LABELS | {name: one.label for name, one in own.items()},
+    )
+
+
+def share(part: float) -> str:
+    """Return a share in %, with a decimal where it is near nothing or all; "–" if there is none."""
+    if isnan(part):
+        return "–"
+    percent = 100 * part
+    if 0 < percent < 0.05 or 99.95 <= percent < 100:
+        return "< 0.1 %" if percent < 50 else "> 99.9 %"
+    return f"{percent:.1f} %" if 0 < percent < 1 or 99 < percent < 100 else f"{percent:.0f} %"
+
 
 NONE = """There are no corpus statistics for this model: `python -m attnviz corpus FILES --model NAME` makes some, and
 the setting ATTNVIZ_CORPORA shows them here."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from attnviz.ui.walk.checks import Checks
+from attnviz.ui.walk.view import Checks
 
-CHECKS = Checks("step_by_step", "recompute", __name__)
+CHECKS = Checks("step_by_step", "recompute", __name__, {"loop": "recomputed", "past": "recomputed"})

@@ -1,24 +1,52 @@
-"""Cost: multiplications and memory of each part as the text grows."""
+"""Parameters of each part, and multiplications and memory as the text grows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
-from attnviz.measures.cost import cost, equal_at, maps_in_words
+from attnviz.measures.cost import BERT_BASE, PAPER_BASE, cost, equal_at, maps_in_words, parameters
 from attnviz.ui.palette import palette
+from attnviz.ui.plain import plain
 from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart
 
+
+PART_NAMES = {"feed_forward": "feed-forward"}
 LENGTHS = tuple(2**power for power in range(3, 18))
 UNITS = {"multiplications": "multiplications", "nbytes": "bytes"}
 
 
-def show(here: ShownPart) -> None:
+def show_parameters(here: ShownPart) -> None:
+    """Show the numbers of parameters as a table."""
+    own = {PART_NAMES.get(name, name): count for name, count in here.model.description.parameters.items()}
+    columns = {
+        here.model.name: own,
+        "BERT-base": parameters(BERT_BASE),
+        "the paper's base": parameters(PAPER_BASE),
+    }
+    parts = list(dict.fromkeys(part for counts in columns.values() for part in counts))
+    table = pd.DataFrame(
+        {name: [counts.get(part, 0) for part in parts] + [sum(counts.values())] for name, counts in columns.items()},
+        index=[*parts, "together"],
+    )
+    st.table(table.map(lambda count: f"{count:,}" if count else "–"))
+    sizes = here.model.description.sizes
+    st.caption(
+        plain(
+            "In BERT and in the paper, an attention has 4 · (C² + C) and a feed-forward 2 · C · F + F + C. The number "
+            "of heads changes nothing: the same matrices are split among them. "
+            + ("" if sizes is None else f"{here.model.name}: {maps_in_words(sizes)}")
+        )
+    )
+
+
+def show_cost(here: ShownPart) -> None:
     """Show what a forward pass costs at lengths from 8 to 131,072 tokens."""
     sizes = here.model.description.sizes
     if sizes is None:

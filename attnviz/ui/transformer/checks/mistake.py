@@ -18,11 +18,12 @@ from attnviz.ui.sources import RESOURCES
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart
 
+
 DRAWN_FROM = ("mistake", "source", "seed")
 """What a mistake depends on besides a text and a model, by link key"""
 
 
-def show(here: ShownPart) -> None:
+def show_mistake(here: ShownPart) -> None:
     """Show the mistake that is chosen, and beside it what is right, unless that is still to be guessed."""
     from attnviz.export.drawing.fonts import FontError
     from attnviz.export.drawing.themes import THEMES

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.training.tagged import reading
-from attnviz.training.tagged.files import made_of, tagged_files
-from attnviz.training.tagged.reading import (
+from attnviz.training.tagged import files
+from attnviz.training.tagged.files import (
     LONGEST,
     MOST_BYTES,
     MOST_SENTENCES,
     MOST_WORDS,
     TaggedError,
+    made_of,
     read_tagged,
+    tagged_files,
 )
 
 GOOD = b"the DET\nold ADJ\n\nshe\tPRON\nplans   VERB\n"
@@ -143,7 +144,7 @@ def test_the_bound_of_different_words_is_that_of_a_models_file() -> None:
     from attnviz.trained.files import LARGEST_VOCABULARY
     from attnviz.training.tagged.files import NO_WORDS
 
-    assert reading.MOST_DIFFERENT + len(NO_WORDS) == LARGEST_VOCABULARY
+    assert files.MOST_DIFFERENT + len(NO_WORDS) == LARGEST_VOCABULARY
 
 
 def test_reading_twice_gives_equal_files() -> None:

@@ -23,8 +23,7 @@ from attnviz.training.tasks.task import IGNORED
 from attnviz.training.text.chunks import FileChunks
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut, sequences_of, settings_of
-from attnviz.training.text.documents import Documents, padded
-from attnviz.training.text.subject import Text, TextError
+from attnviz.training.text.subject import Documents, Text, TextError, padded
 
 LINES = built_in()[:6000]
 CUTS: tuple[Cut, ...] = ("chunks", "plain")

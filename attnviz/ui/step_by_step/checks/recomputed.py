@@ -1,4 +1,4 @@
-"""Rows from their past: each row of the head's output from the rows up to it alone, beside that of the whole text."""
+"""The scores of the head in a loop, and its rows from their past, as the numbers of the page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.formatting import nonzero
+from attnviz.formatting import nonzero, number
+from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
@@ -14,11 +15,59 @@ from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from attnviz.measures.causality import FromPast
+    from attnviz.measures.loop import LoopScores
     from attnviz.sources.shown import Shown
     from attnviz.trace.walk import Walk
 
 
-def show(here: Shown) -> None:
+def show_loop(here: Shown) -> None:
+    """Show the two ways to the scores of the head, and compare their numbers."""
+    from attnviz.measures.loop import LOOP, MOST, PRODUCT, scores_by_loop
+
+    walk = here.walk(RESOURCES)
+    query, key = walk.layer.query[walk.head], walk.layer.key[walk.head]
+    found = scores_by_loop(query[:MOST], key[:MOST])
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**A double loop**: one dot product for each query and each key")
+        st.code(LOOP, language="python")
+    with right:
+        st.markdown("**One matrix product**: all of them at once")
+        st.code(PRODUCT, language="python")
+    st.markdown(_of_loop(found, walk))
+    cell = _cell(found)
+    if cell:
+        st.markdown(cell)
+    if max(len(query), len(key)) > MOST:
+        st.caption(f"Of the first {MOST} queries and keys: a loop in Python is slow.")
+
+
+def _of_loop(found: LoopScores, walk: Walk) -> str:
+    """Say whether the scores are equal, and where and by how much they differ most."""
+    cells, (q, k) = found.gaps.numel(), found.at
+    where = f"row {q} “{plain(walk.query_labels[q])}”, column {k} “{plain(walk.key_labels[k])}”"
+    if found.largest == 0:
+        return f"**Equal: yes.** The largest difference of the {cells:,} scores is **0**: every rounding is the same."
+    answer = "yes" if found.are_equal else "no"
+    limit = nonzero(float(found.rounding[q, k]))
+    return (
+        f"**Equal: {answer}.** The largest difference of the {cells:,} scores is **{nonzero(found.largest)}**, in "
+        f"{where}. Both sums are rounded to float32 after each addition, in another order; this alone may make up to "
+        f"{limit} there."
+    )
+
+
+def _cell(found: LoopScores) -> str:
+    """Return both numbers of the pinned cell; empty if none is pinned, or the loop does not reach it."""
+    q, k = state.get("q"), state.get("k")
+    rows, columns = found.by_loop.shape
+    if q is None or k is None or q >= rows or k >= columns:
+        return ""
+    loop, product = (number(float(one[q, k]), 6) for one in (found.by_loop, found.by_product))
+    return f"The pinned cell, row {q}, column {k}: the loop gives {loop}, the product {product}."
+
+
+def show_past(here: Shown) -> None:
     """Show how far each row is from the one that is computed from its past alone."""
     from attnviz.figures.plots import lines
     from attnviz.measures.causality import MOST, NoPastError, rows_from_past
@@ -29,7 +78,7 @@ def show(here: Shown) -> None:
     except NoPastError as error:
         st.info(str(error))
         return
-    st.markdown(_said(found, walk))
+    st.markdown(_of_past(found, walk))
     gaps = found.gaps.tolist()
     labels = [f"{row} {label}" for row, label in enumerate(walk.query_labels[: len(gaps)])]
     figure = lines({"largest difference": gaps}, labels, palette(), title="largest difference", across="row")
@@ -44,7 +93,7 @@ def show(here: Shown) -> None:
     st.caption(f"{computed} The head outputs are compared.{more}")
 
 
-def _said(found: FromPast, walk: Walk) -> str:
+def _of_past(found: FromPast, walk: Walk) -> str:
     """Say whether every row follows from its past, and else which do not, and why."""
     differing, gaps = found.differing, found.gaps
     if not differing:
