@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from streamlit.testing.v1 import AppTest
 
 from attnviz.bert.agent import REVIEW, TITLES, message
-from attnviz.bert.classification.classifier import pool
+from attnviz.bert.classification.classifier import RATE, pool
 from attnviz.bert.classification.examples import ACTIONS, built_in
 from attnviz.bert.classification.shipped import load
 from attnviz.links.bert import REPORT
@@ -25,8 +25,10 @@ from attnviz.ui.bert.agent import WARNING, tables
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import messages, open_page
 from tests.app.test_bert_classifier import figures, said, trained
+from tests.pooled import pooled
+from tests.unit.bert.classification.test_trained import by_hand
 
-VIEWS = ("sentence", "result", "wrong", "seeds", "threshold", "positions")
+HOSTILE = "<b>\x00 😀\u202e"
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +47,11 @@ def html(at: AppTest) -> str:
 
 
 @pytest.fixture(scope="module")
-def held_out(minilm: BuiltInModel) -> tuple[np.ndarray, torch.Tensor]:
+def held_out() -> tuple[np.ndarray, torch.Tensor]:
     """Return the classes of the held-out reports, and the probabilities of the layer that ships."""
     examples, shipped = built_in("reports"), load("agent").classifier
     held = split(torch.from_numpy(examples.classes.copy()), 0)[1]
-    features = pool(minilm, examples.texts).mean[held]
+    features = pooled("reports").mean[held]
     return examples.classes[held], torch.softmax(features @ shipped.weight.T + shipped.bias, -1)
 
 
@@ -111,16 +113,28 @@ def test_a_maximum_over_positions_is_shown_as_the_mistake_that_it_is(minilm: Bui
 def test_only_the_last_layer_is_trained_and_then_shown() -> None:
     at = trained(opened(agent_view="result", class_steps="20"))
     count = load("agent").card.seeds[0].classifier.total
-    assert re.search(rf"\*\*[\d.]+ %\*\* of {count} held-out reports are right", said(at))
+    shown = re.search(rf"\*\*([\d.]+) %\*\* of {count} held-out reports are right", said(at))
+    classes = torch.from_numpy(built_in("reports").classes.copy())
+    features, held = pooled("reports").mean, split(classes, 0)[1]
+    layer = by_hand(features, classes, 4, steps=20, rate=RATE, seed=0)
+    right = (layer(features[held]).argmax(-1) == classes[held]).float().mean().item()
+    assert shown
+    assert float(shown[1]) == pytest.approx(100 * right, abs=1.2)  # one text at the border
     assert "Trained now, on the mean over tokens: seed 0, 20 steps" in " ".join(boxes_of(at, "caption"))
     assert "the agent beats both baselines" in said(opened(agent_view="seeds"))
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("text", ["", "word", "one word after another " * 150, "<b>\x00 😀\u202e", '"\\{}$x$ :smile:'])
-def test_no_report_breaks_a_view(view: str, text: str) -> None:
+@pytest.mark.parametrize("view", ["sentence", "positions"])
+@pytest.mark.parametrize("text", ["", "word", "one word after another " * 150, HOSTILE, '"\\{}$x$ :smile:'])
+def test_no_report_breaks_its_view(view: str, text: str) -> None:
     for lecture in ("0", "1"):
         assert not opened(agent_view=view, report=text, lecture=lecture).exception
+
+
+@pytest.mark.parametrize("view", ["result", "wrong", "seeds", "threshold"])
+def test_no_report_breaks_a_view_without_it(view: str) -> None:
+    for lecture in ("0", "1"):
+        assert not opened(agent_view=view, report=HOSTILE, lecture=lecture).exception
 
 
 def test_links_with_nonsense_fall_back_with_notes() -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, ViewportSize, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import ROOT
 from tests.browser.settle import LISTEN, TIMEOUT_S
 
-LAPTOP = {"width": 1280, "height": 720}
+LAPTOP: ViewportSize = {"width": 1280, "height": 720}
 HERE = {"127.0.0.1", "localhost", "[::1]", "::1"}
 PROCESS_PER_SITE = "--process-per-site"
 """Pages of one site in one context share a process, and so its compiled scripts."""
@@ -25,6 +26,10 @@ TIMEOUT_MS = TIMEOUT_S * 1000
 """Playwright's default of 5 seconds is less than a page may take to reload."""
 SITE_STORAGE = "cookies,local_storage,indexeddb,websql,cache_storage,service_workers,file_systems"
 """All that a site stores in a browser, except the HTTP cache"""
+
+OF_A_PAGE = ("viewport", "color_scheme", "reduced_motion")
+"""Options that each page of a context may have for itself: contexts that differ in these alone are one, so that its
+cache and its process serve all of them."""
 
 Contexts = Callable[..., BrowserContext]
 
@@ -73,6 +78,18 @@ class Watch:
         context.on("request", lambda request: self._record_request(request.url))
         context.on("weberror", lambda error: self.errors.append(str(error.error)))
         context.on("page", lambda page: page.on("websocket", lambda socket: self._record_request(socket.url)))
+
+    def give_pages(self, viewport: ViewportSize, **media: Any) -> None:
+        """Give each page that is opened from now on these options."""
+
+        def new_page() -> Page:
+            page = BrowserContext.new_page(self.context)
+            page.set_viewport_size(viewport)
+            if media:
+                page.emulate_media(**media)
+            return page
+
+        self.context.new_page = new_page  # type: ignore[method-assign]
 
     def _record_request(self, url: str) -> None:
         parts = urlsplit(url)
@@ -127,12 +144,14 @@ def new_context(browser: Browser, idle: dict[str, list[Watch]], request: pytest.
     """
     used: list[tuple[str, Watch]] = []
 
-    def make(**options: object) -> BrowserContext:
-        options = {"viewport": LAPTOP, **options}
+    def make(**options: Any) -> BrowserContext:
+        own = {name: options.pop(name) for name in OF_A_PAGE if name in options}
         kind = repr(sorted(options.items()))
         waiting = idle.setdefault(kind, [])
-        used.append((kind, waiting.pop() if waiting else Watch(browser.new_context(**options))))
-        return used[-1][1].context
+        watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP, **options))
+        watch.give_pages(**{"viewport": LAPTOP, **own})
+        used.append((kind, watch))
+        return watch.context
 
     yield make
     findings = [finding for _, watch in used for finding in watch.findings()]

@@ -21,6 +21,7 @@ from tests.browser.settle import in_the_end
 TEXT = "The animal didn't cross the street because it was too tired."
 VIEW, STATE = (f"application/vnd.jupyter.widget-{one}+json" for one in ("view", "state"))
 SHOW = f"import attnviz\nwidget = attnviz.show({TEXT!r}, layer=3, head=5)\nwidget"
+HEADS = f"heads = attnviz.show_heads({TEXT!r}, layer=3, head=5)\nheads"
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +43,8 @@ def weights(layer: int, head: int) -> np.ndarray:
     return found
 
 
-def test_a_walk_is_stepped_pinned_read_and_set(page: Page, jupyter: str, folder: Path) -> None:
-    notebook = Notebook(page, jupyter, folder / "walk.ipynb", [SHOW, ""])
+def test_a_walk_and_all_heads_are_pointed_at_read_and_set(page: Page, jupyter: str, folder: Path) -> None:
+    notebook = Notebook(page, jupyter, folder / "walk.ipynb", [SHOW, HEADS, ""])
     notebook.run(0)
     view = WidgetView(page, 0)
     view.shows(step="weights", layer=3, head=5)
@@ -52,17 +53,17 @@ def test_a_walk_is_stepped_pinned_read_and_set(page: Page, jupyter: str, folder:
     view.step("Scores")
     view.shows(step="scores")
     view.click("scores", 4, 7)
-    assert notebook.ask(1, "widget.step, widget.layer, widget.head, widget.q, widget.k") == "('scores', 3, 5, 4, 7)"
+    assert notebook.ask(2, "widget.step, widget.layer, widget.head, widget.q, widget.k") == "('scores', 3, 5, 4, 7)"
 
-    notebook.ask(1, 'widget.step, widget.head, widget.q, widget.k = "weights", 2, 1, None')
+    notebook.ask(2, 'widget.step, widget.head, widget.q, widget.k = "weights", 2, 1, None')
     view.shows(step="weights", head=2)
     np.testing.assert_allclose(view.matrix("weights"), weights(3, 2), atol=1e-6)
     assert {("masked", "row"), ("weights", "row")} <= (marks := view.marks("pinned"))
     assert not any(shape in ("cell", "column") for _, shape in marks)
-    notebook.ask(1, "widget.layer = 0")  # the kernel sends its document
+    notebook.ask(2, "widget.layer = 0")  # the kernel sends its document
     view.shows(layer=0)
     np.testing.assert_allclose(view.matrix("weights"), weights(0, 2), atol=1e-6)
-    notebook.ask(1, 'widget.step = "qkv"')  # and the projections of a head that was not the first
+    notebook.ask(2, 'widget.step = "qkv"')  # and the projections of a head that was not the first
     view.shows(step="qkv")
     projections = load("minilm").trace(TEXT).layer(0).projections
     assert projections is not None
@@ -70,11 +71,37 @@ def test_a_walk_is_stepped_pinned_read_and_set(page: Page, jupyter: str, folder:
     assert weight is not None
     np.testing.assert_array_equal(view.matrix("W_query"), weight[2].numpy())
 
-    said = notebook.ask(1, "widget.layer = 6")
+    said = notebook.ask(2, "widget.layer = 6")
     assert said.endswith("ChoiceError: layer takes a whole number from 0 to 5, not 6; it stays 0.")
     assert "Traceback" not in said
-    assert notebook.ask(1, "widget.layer, widget.step") == "(0, 'qkv')"
+    assert notebook.ask(2, "widget.layer, widget.step") == "(0, 'qkv')"
     view.shows(layer=0, step="qkv")
+
+    notebook.run(1)
+    heads_are_chosen_and_set(page, notebook)
+
+
+def heads_are_chosen_and_set(page: Page, notebook: Notebook) -> None:
+    """Choose heads in the output of the second cell, and set them in the third."""
+    explorer = page.locator(".explorer")
+    shows(explorer, 3, 5)
+    np.testing.assert_allclose(drawn(explorer), weights(3, 5), atol=8e-6)
+
+    explorer.locator("canvas").first.click()  # in the middle of the grid
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(500)  # a change is sent when no other follows
+    clicked = notebook.ask(2, "heads.layer, heads.head")
+    assert clicked == chosen_in(explorer) != "(3, 5)"
+
+    notebook.ask(2, "heads.layer, heads.head, heads.q = 1, 8, 4")
+    shows(explorer, 1, 8)
+    np.testing.assert_allclose(drawn(explorer), weights(1, 8), atol=8e-6)
+    assert explorer.evaluate("({ attnviz }) => attnviz.updates.values.q") == 4
+    notebook.ask(2, "heads.head = -1")  # the kernel sends the rollout
+    shows(explorer, 1, -1)
+    picture = notebook.save().cells[1].outputs[0].data
+    assert picture["text/plain"] == "HeadsWidget(layer 3, head 5)"
+    assert Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))).width == 1600
 
 
 def test_widgets_stand_side_by_side_and_a_saved_notebook_has_their_pictures(
@@ -107,31 +134,6 @@ def test_widgets_stand_side_by_side_and_a_saved_notebook_has_their_pictures(
     for data in outputs:
         picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
         assert picture.size == (1600, 900)
-
-
-def test_all_heads_are_shown_chosen_and_set(page: Page, jupyter: str, folder: Path) -> None:
-    show = f"import attnviz\nheads = attnviz.show_heads({TEXT!r}, layer=3, head=5)\nheads"
-    notebook = Notebook(page, jupyter, folder / "heads.ipynb", [show, ""])
-    notebook.run(0)
-    explorer = page.locator(".explorer")
-    shows(explorer, 3, 5)
-    np.testing.assert_allclose(drawn(explorer), weights(3, 5), atol=8e-6)
-
-    explorer.locator("canvas").first.click()  # in the middle of the grid
-    page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(500)  # a change is sent when no other follows
-    clicked = notebook.ask(1, "heads.layer, heads.head")
-    assert clicked == chosen_in(explorer) != "(3, 5)"
-
-    notebook.ask(1, "heads.layer, heads.head, heads.q = 1, 8, 4")
-    shows(explorer, 1, 8)
-    np.testing.assert_allclose(drawn(explorer), weights(1, 8), atol=8e-6)
-    assert explorer.evaluate("({ attnviz }) => attnviz.updates.values.q") == 4
-    notebook.ask(1, "heads.head = -1")  # the kernel sends the rollout
-    shows(explorer, 1, -1)
-    picture = notebook.save().cells[0].outputs[0].data
-    assert picture["text/plain"] == "HeadsWidget(layer 3, head 5)"
-    assert Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))).width == 1600
 
 
 def has_its_widget(saved: Any) -> bool:

@@ -27,6 +27,7 @@ from attnviz.lessons import shipped
 from attnviz.links.link import read_link
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
+from tests.pooled import pooled
 from tests.unit.lessons.forming import written
 
 IRONY = "Wonderful: two hours of my life that I will never get back."
@@ -136,7 +137,7 @@ def agent() -> str:
     decision = decide(probabilities.tolist(), view(8)["confidence"])
     assert (decision.likeliest, decision.action, view(8)["confidence"]) == (1, ASK, 0.6)
     examples, shown = built_in(NAMES["agent"]), classifier("agent")
-    outcome = outcome_of(examples, pool(model(), examples.texts), shown.classifier, shown.card.seed)
+    outcome = outcome_of(examples, pooled(NAMES["agent"]), shown.classifier, shown.card.seed)
     at = selective(outcome, (0.4, 0.6, 0.8))
     assert list(at.coverage) == sorted(at.coverage, reverse=True)
     assert list(at.error) == sorted(at.error, reverse=True)

@@ -6,8 +6,7 @@ from attnviz.export.code.settled import plain
 from attnviz.export.code.source import Extract
 from attnviz.training.plan import Plan
 from attnviz.training.text.cut import sequences_of
-from attnviz.training.text.documents import padded
-from attnviz.training.text.subject import AT_ONCE, TRAIN_PART, block_pairs, blocks_of, result_of
+from attnviz.training.text.subject import AT_ONCE, TRAIN_PART, block_pairs, blocks_of, padded, result_of
 
 TEXT_ABOUT = "Run it with the text as a file:  python this_script.py corpus.txt"
 READ = f"""\

@@ -21,6 +21,7 @@ from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors
 from attnviz.ui.bert import agent
 from attnviz.ui.bert.classifier import sentence, views
+from tests.pooled import pooled
 
 TEXT = "Since the dose was raised she feels dizzy."
 SOME = 48
@@ -115,11 +116,10 @@ def test_the_lines_of_the_mistake_give_positions(minilm: BuiltInModel, names: di
     assert int(given["right"]) == int(right)  # type: ignore[call-overload]
 
 
-def test_the_lines_of_the_threshold_give_coverage_and_error(minilm: BuiltInModel) -> None:
+def test_the_lines_of_the_threshold_give_coverage_and_error() -> None:
     shipped: Shipped = load("agent")
     examples = built_in("reports")
-    pooled: Pooled = pool(minilm, examples.texts)
-    outcome = outcome_of(examples, pooled, shipped.classifier, 0)
+    outcome = outcome_of(examples, pooled("reports"), shipped.classifier, 0)
     given: dict[str, object] = {
         "probabilities": torch.from_numpy(outcome.probabilities), "classes": torch.from_numpy(outcome.classes.copy()),
         "threshold": 0.5,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder
 from attnviz.training.vectors import split
+from tests.pooled import pooled as pooled_here
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +36,8 @@ def minilm() -> BuiltInModel:
 
 
 @pytest.fixture(scope="module")
-def pooled(minilm: BuiltInModel) -> dict[str, Pooled]:
-    return {name: pool(minilm, built_in(examples).texts) for name, examples in NAMES.items()}
+def pooled() -> dict[str, Pooled]:
+    return {name: pooled_here(examples) for name, examples in NAMES.items()}
 
 
 def test_features_are_those_of_transformers(minilm: BuiltInModel) -> None:
@@ -159,10 +161,22 @@ def test_a_card_and_weights_come_back(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_command_writes_a_classifier_and_its_card(
-    minilm: BuiltInModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    minilm: BuiltInModel,
+    pooled: dict[str, Pooled],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "x.safetensors"
     monkeypatch.setattr("attnviz.pretrained.built_in.BuiltInModel", lambda _: minilm)
+    read: list[Sequence[str]] = []
+
+    def pool_once(model: BuiltInModel, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> Pooled:
+        assert model is minilm
+        read.append(texts)
+        return pooled["classifier"]
+
+    monkeypatch.setattr("attnviz.bert.classification.making.pool", pool_once)
     words = ["classify", "classifier", "--steps", "20", "--features", "cls", "--tanh", "--seed", "2", "--out", str(out)]
     assert main([*words, "--quiet"]) == 0
     card = Card.from_json(json.loads(out.with_suffix(".json").read_text()))
@@ -170,6 +184,7 @@ def test_the_command_writes_a_classifier_and_its_card(
     assert card.command == "python -m attnviz classify classifier --features cls --steps 20 --tanh --seed 2"
     made = make(Making("classifier", "cls", tanh=True, steps=20, seed=2), minilm, card.command)
     assert write(made)[0] == out.read_bytes()
+    assert read == [built_in("reviews").texts] * 2
     assert main(words) == 1
     assert "already exists" in capsys.readouterr().err
     assert main([*words, "--force", "--steps", "0"]) == 2
