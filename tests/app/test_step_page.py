@@ -288,6 +288,7 @@ def test_other_parametrisations(qkv: str) -> None:
 
 def test_averages_page_shows_three_equal_results() -> None:
     at = open_page("averages")
+    assert payload(at, "walk")[0]["link"]["names"] == {"step": "way"}
     results = {}
     for number, way in enumerate(("loop", "matrix", "softmax", "data"), 1):
         send_update(at, "walk", {"number": number, "values": {"step": way, "q": number}})

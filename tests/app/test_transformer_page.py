@@ -38,6 +38,7 @@ def test_the_page_opens_on_a_small_encoder_with_a_document_for_each_attention() 
     assert len(header["documents"]) == len(header["layers"]) == len(model(at)["attentions"]) == 2
     assert (document.header.kind, document.header.place, document.header.layer) == ("block", "encoder block 0", 0)
     assert document.header.query.labels == WordTokenizer().tokenize(DEFAULT_TEXT).labels
+    assert header["link"]["names"] == {"step": "part", "layer": "block"}
     assert not at.warning
 
 

@@ -300,3 +300,101 @@ def test_while_a_component_is_loaded_only_the_last_call_counts(page: Page, serve
     assert imported(page, served, "core/mounting.js", body) == [
         ["a", 2, True], "gone ends", "no network", ["broken", 2, True],
     ]  # fmt: skip
+
+
+SAMPLED = {"model": {"characters": list("abcde\n"), "names": {"5": "⏎"}}, "temperature": 0.5, "top_k": 4, "top_p": 0.9}
+WORDS = """
+  const { draw, header } = given;
+  return { drawn: m.drawnSentence(draw, header), rows: draw.rows.map((row) => m.arithmetic(row, draw, header)) };
+"""
+
+
+def test_a_draw_is_told_with_the_numbers_of_torch(page: Page, served: str) -> None:
+    logits = torch.tensor([1.5, -0.25, 2.0, 0.0, -3.0, 1.0])
+    scaled, order = (logits / 0.5).sort(descending=True)
+    kept = 3  # of the four likeliest, those that reach 0.9 of all: 0.66, 0.24, 0.09
+    shares = torch.cat([scaled[:kept].softmax(-1), torch.zeros(3)])
+    rows = [
+        {"id": int(order[n]), "rank": n, "logit": float(logits[order[n]]), "scaled": float(scaled[n]),
+         "probability": float(shares[n]), "sum": float(shares[: n + 1].sum())}
+        for n in range(6)
+    ]  # fmt: skip
+    total = float((scaled[:kept] - scaled[0]).exp().sum())
+    draw = {"rows": rows, "own": rows[2], "kept": kept, "total": total, "number": 0.95, "context": 4}
+    said = imported(page, served, "generation/words.js", WORDS, {"draw": draw, "header": SAMPLED})
+    low, high = float(shares[:2].sum()), float(shares[:3].sum())
+    assert said["drawn"] == f"The number 0.9500 falls into {low:.4f} to {high:.4f}: “⏎”, of 3 that are left."
+    assert said["rows"][1] == f"“a”: 1.5000 / 0.5 = 3.0000;  exp(3.0000 − 4.0000) / {total:.4f} = {shares[1]:.4f}"
+    assert said["rows"][3] == "“d”: cut by top-p, so its probability is 0."
+    assert said["rows"][4] == "“b”: cut by top-k, so its probability is 0."
+    greedy = {"draw": {**draw, "number": None, "own": rows[0], "kept": 1}, "header": {**SAMPLED, "temperature": 0}}
+    said = imported(page, served, "generation/words.js", WORDS, greedy)
+    assert said["drawn"] == "Greedy: “c” is the likeliest, so nothing is drawn."
+    assert said["rows"][0] == "“c”: the likeliest, so greedy choice takes it."
+    assert said["rows"][1] == "“a”: not the likeliest, so greedy choice never takes it."
+
+
+def test_each_draw_has_its_own_weights_and_head(page: Page, served: str) -> None:
+    weights = np.arange(30, dtype=np.uint16) * 2000  # (2 layers of 3 heads) x (2 and 3 tokens of context)
+    body = """
+      const packed = (data, shape) => ({ data, shape });
+      const context = packed(Uint16Array.of(2, 3), [2]);
+      const [ids, weights] = [packed(Uint16Array.of(7, 8), [2]), packed(Uint16Array.from(given), [30])];
+      const arrays = { ids, context, weights };
+      const draws = new m.Draws(arrays, { layers: 2, heads: 3 });
+      const { headName } = await import("/_stcore/bidi-components/attnviz.main/generation/words.js");
+      return [[...draws.weights(0)], [...draws.weights(1)], [0, 2, 3, 5].map((n) => headName(n, 3))];
+    """
+    first, second, names = imported(page, served, "generation/draws.js", body, weights.tolist())
+    np.testing.assert_allclose(first, weights[:12] / 65535, rtol=1e-6)
+    np.testing.assert_allclose(second, weights[12:] / 65535, rtol=1e-6)
+    assert names == ["layer 0, head 0", "layer 0, head 2", "layer 1, head 0", "layer 1, head 2"]
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ({"state": "new"}, "Not trained yet: every weight is as it was drawn from the seed."),
+        ({"state": "queued", "message": ""}, "Waiting for its turn."),
+        ({"state": "queued", "message": "2 trainings are before yours."}, "2 trainings are before yours."),
+        ({"state": "running", "step": 0}, "Starting a process to train in."),
+        ({"state": "running", "step": 1}, "Step 1 of 2,000"),
+        (
+            {"state": "running", "step": 1200, "speed": 9.94, "left": 80.2},
+            "Step 1,200 of 2,000 · 9.9 steps/s · 81 s left",
+        ),
+        ({"state": "running", "step": 9, "speed": 1234.5, "left": 121}, "Step 9 of 2,000 · 1,235 steps/s · 3 min left"),
+        ({"state": "stopped", "step": 40}, "Step 40 of 2,000 · stopped"),
+        ({"state": "done", "step": 2000}, "Step 2,000 of 2,000 · done"),
+        ({"state": "recorded", "message": "Recorded."}, "Recorded."),
+    ],
+)
+def test_what_a_training_does_is_told_in_a_line(page: Page, served: str, run: dict[str, object], said: str) -> None:
+    given = {"message": "", "step": 0, "steps": 2000, "speed": None, "left": None, **run}
+    assert imported(page, served, "training/words.js", "return m.stateText(given)", given) == said
+
+
+def test_a_cell_of_a_comparison_says_what_a_side_lacks(page: Page, served: str) -> None:
+    own = {"a": {"query": [0, None, 1], "key": [0, 1, None]}, "b": {"query": [0, 1, 2], "key": [0, 1, 2]}}
+    header = {
+        "own": own, "labels": {"query": ["the", "cat", "sat"], "key": ["the", "cat", "sat"]},
+        "ranges": {"a": [0, 1], "b": [0, 1], "difference": None}, "hidden": "hidden by the mask",
+    }  # fmt: skip
+    body = """
+      const [header, at, numbers] = given;
+      const own = Object.fromEntries(Object.entries(numbers).map(([name, x]) => [name, x ?? NaN]));
+      return m.parts(header, at, own).map((node) => node.textContent);
+    """
+
+    def said(i: int, j: int, **numbers: float | None) -> list[str]:
+        given = [header, {"i": i, "j": j}, {"a": None, "b": None, "difference": None, "divergence": None, **numbers}]
+        found: list[str] = imported(page, served, "compare/line.js", body, given)
+        return found
+
+    assert said(0, 1, a=0.125, b=-0.5, difference=0.625, divergence=0.25) == [
+        "0 the → 1 cat", "A 0.1250 − B (−0.5000) = 0.6250", "the two rows: 0.2500 bits apart"
+    ]  # fmt: skip
+    assert said(1, 0, b=0.5)[1] == "A has no such row · B 0.5000"
+    assert said(0, 2, b=0.5)[1] == "A has no such column · B 0.5000"
+    assert said(1, 2, b=0.5)[1] == "A has neither · B 0.5000"
+    assert said(2, 1, a=0.5)[1] == "A 0.5000 · B hidden by the mask"

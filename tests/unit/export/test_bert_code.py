@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from attnviz.bert.classification.classifier import WAYS, How, Pooled, plan_of
 from attnviz.bert.configuration import BERT_BASE, configuration_of
 from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, favoured, tied
 from attnviz.bert.round_trip import neighbours, there_and_back
 from attnviz.bert.table import table_of
 from attnviz.export.code.bert.back import Settings, back_script, in_lines
+from attnviz.export.code.bert.classifier import classifier_script
 from attnviz.export.code.bert.configuration import configuration_script
 from attnviz.pretrained import PretrainedModel, load
 from tests.unit.bert.test_blank import saved
@@ -149,3 +151,13 @@ def test_the_script_of_the_configuration_prints_what_is_shown(ran: Ran) -> None:
             }
             assert fields["together"] == f"{configuration.together:,}"
         assert "nn.Embedding(20000, 32) 640,000" in said
+
+
+@pytest.mark.parametrize("tanh", [False, True])
+@pytest.mark.parametrize("how", WAYS)
+def test_the_script_of_a_classifier_takes_the_vectors_that_the_page_trains_on(how: How, tanh: bool) -> None:
+    hidden = torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
+    page = Pooled(hidden[:1], hidden.mean(0)[None]).features(how, tanh=tanh)[0]
+    script = classifier_script(plan_of(2, 8), ("a", "b"), TEXT, mean=how == "mean", tanh=tanh, accuracy=0.5)
+    [taken] = re.findall(r"^    return (.+)$", script, re.MULTILINE)
+    torch.testing.assert_close(eval(taken, {"hidden": hidden}), page)

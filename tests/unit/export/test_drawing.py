@@ -23,7 +23,7 @@ from attnviz.figures.panels import Panel
 from attnviz.figures.style import AXIS_TITLE, Colours
 from attnviz.tokens import CharVocab
 from tests.toy import tokens_of
-from tests.unit.export.test_walk import causal_toy, luminance, read, toy
+from tests.unit.export.test_walk import causal_toy, luminance, read, toy, weights_of_torch
 
 WORDS = "alpha beta gamma delta epsilon"
 
@@ -83,6 +83,21 @@ def test_each_label_is_beside_its_row_or_below_its_column() -> None:
     titles = {text.text: text for text in drawing.texts}
     assert titles[AXIS_TITLE["query"]].turn == 90
     assert titles[AXIS_TITLE["key"]].turn == 0
+
+
+def test_a_matrix_has_its_name_its_shape_and_its_range_above_it() -> None:
+    walk = causal_toy()
+    drawing, expected = draw_sheet(sheets(walk, ["weights"])[0]), weights_of_torch(walk)
+    weights = next(matrix for matrix in drawing.matrices if matrix.name == "weights")
+    above = sorted(
+        (text for text in drawing.texts if text.x == weights.x and text.y < weights.y), key=lambda text: text.y
+    )
+    name, about = above[-2:]
+    assert name.bold and name.text.startswith("weights") and weights.y - 40 < name.y < about.y - about.size
+    shape, _, ends = about.text.partition(" · ")
+    assert shape == "5 × 5"
+    smallest = expected[np.tril_indices(5)].min()
+    assert [read(end) for end in ends.split(" … ")] == pytest.approx([smallest, expected.max()], abs=5e-3)
 
 
 def test_the_head_of_the_page_is_framed_in_the_concatenation() -> None:

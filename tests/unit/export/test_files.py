@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from pptx.enum.text import PP_ALIGN
 from pypdf import PageObject, PdfReader
 from pypdf.generic import ContentStream
 
+from attnviz.export.drawing.fonts import width
 from attnviz.export.drawing.marks import Drawing, Text
 from attnviz.export.drawing.sheet import draw_sheet
 from attnviz.export.files.pdf import write_pdf
@@ -22,6 +24,8 @@ from attnviz.export.files.svg import write_svg
 from attnviz.export.files.tikz import tex, write_tikz
 from attnviz.export.walk import Sheet, sheets
 from attnviz.figures.style import AXIS_TITLE
+from attnviz.steps import steps_of
+from attnviz.tokens import CharVocab
 from tests.unit.export.test_walk import DRAWING, causal_toy, read, toy, weights_of_torch
 
 WHITE, PURPLE = "#FFFFFF", "#5E3C99"
@@ -52,6 +56,25 @@ def test_in_the_pdf_each_weight_is_in_its_cell() -> None:
 
     page_of(sheet).extract_text(visitor_text=see)
     np.testing.assert_allclose(found, expected, atol=0.005 + 1e-6)
+
+
+def test_every_colour_that_latex_needs_is_defined() -> None:
+    walk = causal_toy()
+    source = write_tikz(sheets(walk, list(steps_of(walk))))
+    before, _, slides = source.partition(r"\begin{document}")
+    defined = re.findall(r"\\definecolor\{av([0-9A-F]{6})\}\{HTML\}\{\1\}", before)
+    assert set(re.findall(r"\bav([0-9A-F]+)\b", slides)) == set(defined)
+
+
+def test_a_long_text_and_a_models_long_name_leave_the_title_its_room() -> None:
+    walk = replace(causal_toy(), name="organisation/" + "name-of-a-model-" * 20)
+    named = sheets(replace(walk, query_tokens=CharVocab.from_text("ab ").tokenize("ab " * 200)), ["tokens"])[0]
+    title, about, text, *_ = draw_sheet(named).texts
+    for beside in (about, text):
+        assert beside.anchor == "end" and "…" in beside.text
+        left = beside.x - width(beside.text, beside.size, beside.bold)
+        assert left > title.x + width(title.text, title.size, title.bold)
+        assert left > 400
 
 
 @pytest.mark.parametrize(

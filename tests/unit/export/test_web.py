@@ -20,10 +20,11 @@ from safetensors.numpy import load as read
 from attnviz.components.bundle import styles
 from attnviz.components.packing import unpack
 from attnviz.document import read as document_of
-from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, write_page
+from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, site, write_page
 from attnviz.export.web.page import Page, inline_script
 from attnviz.export.web.pictures import draw_view
 from attnviz.files import CONFIG
+from attnviz.lessons import Lesson, Scene
 from attnviz.links.link import read_link
 from attnviz.sources.direct import Direct
 from attnviz.tokens import NoTokensError
@@ -214,6 +215,22 @@ def test_a_scene_without_a_head_is_drawn_as_the_effects_of_all_heads(by: str) ->
     assert set(files) == {"light", "dark"}
     _, alt = draw_view("bert", view(bert_part="search", text="two words"), Direct())
     assert alt == "4 tokens with their positions and ids"
+
+
+@pytest.mark.parametrize(
+    ("number", "ways"),
+    [
+        (1, ["index.html", "scene-02.html"]),
+        (2, ["scene-01.html", "index.html", "scene-03.html"]),
+        (3, ["scene-02.html", "index.html"]),
+    ],
+)
+def test_a_scene_of_a_site_leads_to_the_one_before_all_scenes_and_the_next_one(number: int, ways: list[str]) -> None:
+    scenes = tuple(Scene(f"title {one}", "sentence", "step_by_step") for one in range(1, 4))
+    found = Parsed(site._heading(Lesson("own", "lesson", "", scenes), number).encode())
+    assert [attributes["href"] for attributes, _ in found.all("a")] == ways
+    assert found.all("a")[-2 if number < 3 else -1][1] == f"{number} of 3"
+    assert found.all("h1")[0][1] == f"title {number}"
 
 
 def test_the_lines_that_embed_a_page_are_html_whatever_its_name() -> None:

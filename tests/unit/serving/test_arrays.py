@@ -78,6 +78,7 @@ def test_a_part_is_made_when_it_is_requested_and_without_the_whole() -> None:
         with pytest.raises(NotOfferedError):
             read(arrays, f"{digest}~{name}")
     assert read(arrays, f"{digest}~W-5") == b"part W-5"
+    assert (read(arrays, digest), whole.calls) == (b"made", 1)
 
 
 def test_what_has_no_parts_gives_none() -> None:
