@@ -228,7 +228,7 @@ def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
     largest, first, last = float(output.guesses.probabilities.max()), output.stack.alike[0], output.stack.alike[-1]
     out = output.guesses.tokens[:, 0]
     layers = "linear layer is" if setup.blocks == 1 else f"{setup.blocks} linear layers are"
-    said = (
+    sentences = (
         f"**Junk comes out, as it should:** the {layers} random (seed {setup.seed}), and nothing was trained. "
         f"The likeliest token has {100 * largest:.4f} %; if all {vocabulary:,} were equally likely, "
         f"each would have {100 / vocabulary:.4f} %."
@@ -236,11 +236,11 @@ def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
     if len(out) > 1 and last > max(ALIKE, first):
         different = len(set(out.tolist()))
         tokens_named = "the same token" if different == 1 else f"{different} different tokens"
-        said += (
+        sentences += (
             f" Averaging makes rows alike: their mean cosine goes from {number(first)} to {number(last)}, and "
             f"{len(out)} rows name {tokens_named}."
         )
-    return said
+    return sentences
 
 
 def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens) -> None:
@@ -297,12 +297,12 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
     layout |= {"height": layout["height"] - room, "margin": {**layout["margin"], "t": 8}}
     layout["yaxis"]["nticks"] = TICKS
     most = nonzero(float(after.max()), 4)
-    said = f"“{last}”, row {change.place}, becomes “{plain(other)}”. Rows from there on change by up to {most}"
+    sentence = f"“{last}”, row {change.place}, becomes “{plain(other)}”. Rows from there on change by up to {most}"
     if len(before):
-        said += f", those before it by at most **{nonzero(float(before.max()), 4)}**"
-    said += "." if lesson_bar.is_open() else f". {MASKED if setup.causal else FREE}"
+        sentence += f", those before it by at most **{nonzero(float(before.max()), 4)}**"
+    sentence += "." if lesson_bar.is_open() else f". {MASKED if setup.causal else FREE}"
     with st.container(key="language_said_of_change"):
-        st.markdown(said)
+        st.markdown(sentence)
     plot(figure, "language_moved")
 
 

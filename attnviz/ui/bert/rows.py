@@ -38,10 +38,10 @@ def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:
 
 def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
     """Show the choice of a row, and return it. A row beyond the text is noted, and is the default."""
-    given, row = state.get("q"), chosen_row(tokens, default)
-    if given is not None and given != row:
-        state.note(f"Row {given} does not exist: they go from 0 to {len(tokens) - 1}.")
-    if given != row:
+    in_link, row = state.get("q"), chosen_row(tokens, default)
+    if in_link is not None and in_link != row:
+        state.note(f"Row {in_link} does not exist: they go from 0 to {len(tokens) - 1}.")
+    if in_link != row:
         state.put("q", row)
     rows, names = list(range(len(tokens))), numbered(tokens.labels)
     return int(state.choice("q", st.selectbox, label, rows, format_func=names.__getitem__))
@@ -55,8 +55,8 @@ def words_of(tokens: Tokens) -> list[int]:
 
 def last_of_text(tokens: Tokens) -> int:
     """Return the position of the last token with a letter or a digit; without one, of the text's last token, or 0."""
-    own = [place for place, is_added in enumerate(tokens.special) if not is_added]
-    return (words_of(tokens) or own or [0])[-1]
+    of_text = [place for place, is_added in enumerate(tokens.special) if not is_added]
+    return (words_of(tokens) or of_text or [0])[-1]
 
 
 def is_limited(tokens: Tokens) -> bool:
