@@ -34,6 +34,7 @@ from attnviz.ui.bert.rows import (
     is_limited,
     last_of_text,
     numbered,
+    show_likely,
 )
 from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar
@@ -58,7 +59,7 @@ X_HELP = """*Rows of E*: of the embedding matrix, a vector for each id, and noth
 ALIKE = 0.9
 """A mean cosine from which on rows are called alike"""
 WIDER = 1.5
-"""How much longer than its longest bar the axis of a narrow plot is, for the number beside it"""
+"""Of the axis of the likeliest tokens: the plot is narrow"""
 MASKED = "With the mask, row i depends on rows 0 to i alone."
 FREE = "Without a mask, every row depends on all others."
 HIGHEST, HIGHEST_IN_LECTURE = 330, 300
@@ -263,14 +264,9 @@ def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens) -> None:
 
 
 def _show_likely(output: ModelOutput, tokens: Tokens, labels: tuple[str, ...]) -> None:
-    from attnviz.figures.plots import bars
-
     row = choose_row(tokens, "Likeliest tokens of row", partial(last_of_text, tokens))
     names = [labels[token] for token in output.guesses.tokens[row].tolist()]
-    percents = [100 * share for share in output.guesses.probabilities[row].tolist()]
-    figure = bars({"probability": percents}, names, palette(), title="probability, %")
-    figure["layout"]["xaxis"] |= {"range": [0, WIDER * percents[0]]}
-    plot(figure, "language_likely")
+    show_likely(names, output.guesses.probabilities[row], "language_likely", wider=WIDER)
 
 
 def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:

@@ -11,6 +11,8 @@ import streamlit as st
 from attnviz.steps.picture import MANY
 from attnviz.tokens import Tokens
 from attnviz.ui import state
+from attnviz.ui.palette import palette
+from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,3 +75,16 @@ def colour_end(weights: Tensor) -> float:
         return float(weights.max())
     visible = weights[weights > 0].sort().values
     return float(visible[int(LARGER * (len(visible) - 1))])
+
+
+def show_likely(names: Sequence[str], probabilities: Tensor, key: str, *, wider: float) -> None:
+    """Show the likeliest tokens and their (N,) probabilities, the largest first, as bars.
+
+    The axis is `wider` times as long as the longest bar, for the number beside it.
+    """
+    from attnviz.figures.plots import bars
+
+    percents = [100 * share for share in probabilities.tolist()]
+    figure = bars({"probability": percents}, names, palette(), title="probability, %")
+    figure["layout"]["xaxis"] |= {"range": [0, wider * percents[0]]}
+    plot(figure, key)

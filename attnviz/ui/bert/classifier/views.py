@@ -152,8 +152,8 @@ def _say_what_is_missing(*, has_texts: bool) -> None:
 
 def origin(trained: TrainedClassifier) -> str:
     """Say where the classifier comes from, in a sentence."""
-    settings_ = trained.plan.training
-    how = f"seed {settings_.seed}, {settings_.steps:,} steps, learning rate {settings_.learning_rate:g}"
+    plan = trained.plan.training
+    how = f"seed {plan.seed}, {plan.steps:,} steps, learning rate {plan.learning_rate:g}"
     features = "the mean over tokens" if trained.classifier.how == "mean" else "[CLS]"
     features += ", tanh first" if trained.classifier.tanh else ""
     if trained.shipped is not None:
