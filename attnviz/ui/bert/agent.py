@@ -25,17 +25,21 @@ from attnviz.bert.agent import (
 )
 from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier.data import AGENT, show_controls
-from attnviz.ui.bert.classifier.sentence import SENTENCE_LINES, TypedText, read_typed, show_arithmetic, text_field
 from attnviz.ui.bert.classifier.tables import script_of, tables_of
 from attnviz.ui.bert.classifier.training import TrainedClassifier, begin, is_live, trained_classifier
 from attnviz.ui.bert.classifier.views import (
+    SENTENCE_LINES,
+    TypedText,
     features_in,
     percent,
+    read_typed,
+    show_arithmetic,
     show_mistakes,
     show_plot,
     show_result,
     show_seeds,
     show_view,
+    text_field,
 )
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.parts import Part, in_torch

@@ -33,10 +33,10 @@ from attnviz.tokens import Tokens
 from attnviz.ui import shell, state
 from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
 from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.bert.rows import show_likely
 from attnviz.ui.caches import result
-from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.widgets import notice, plot
+from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ NBYTES = 4 * 2**20
 ACROSS, MOST = 3, 9
 """Plots beside each other; the most masks that are shown"""
 WIDER = 1.4
-"""How much longer than its longest bar an axis is, for the number beside it"""
+"""Of the axis of the likeliest tokens"""
 WHY: dict[Lack, str] = {
     "head": "It gives a vector for each token; no masked-language head was found in it, which would name the token of "
     "a blank.",
@@ -149,19 +149,14 @@ def _choose(model: PretrainedModel, tokens: Tokens) -> None:
 
 def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:
     """Show the likeliest tokens for each mask, and where the token stands that was masked."""
-    from attnviz.figures.plots import bars
-
     shown = list(enumerate(blanks.places))[:MOST]
     across = min(ACROSS, len(shown))
     for first in range(0, len(shown), across):
         for column, (index, place) in zip(st.columns(across), shown[first : first + across], strict=False):
             names = [label_for(model, token) for token in blanks.ids[index].tolist()]
-            percents = [100 * share for share in blanks.probabilities[index].tolist()]
-            figure = bars({"probability": percents}, names, palette(), title="probability, %")
-            figure["layout"]["xaxis"] |= {"range": [0, WIDER * percents[0]]}
             with column:
                 st.html(f'<div class="notice">{_title(model, blanks, index, place)}</div>')
-                plot(figure, f"blank_{index}")
+                show_likely(names, blanks.probabilities[index], f"blank_{index}", wider=WIDER)
     if len(blanks.places) > MOST:
         st.caption(f"The first {MOST} of {len(blanks.places)} masks are shown; Export gives all of them.")
 

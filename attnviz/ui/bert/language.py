@@ -34,6 +34,7 @@ from attnviz.ui.bert.rows import (
     is_limited,
     last_of_text,
     numbered,
+    show_likely,
 )
 from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar
@@ -58,7 +59,7 @@ X_HELP = """*Rows of E*: of the embedding matrix, a vector for each id, and noth
 ALIKE = 0.9
 """A mean cosine from which on rows are called alike"""
 WIDER = 1.5
-"""How much longer than its longest bar the axis of a narrow plot is, for the number beside it"""
+"""Of the axis of the likeliest tokens: the plot is narrow"""
 MASKED = "With the mask, row i depends on rows 0 to i alone."
 FREE = "Without a mask, every row depends on all others."
 HIGHEST, HIGHEST_IN_LECTURE = 330, 300
@@ -228,7 +229,7 @@ def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
     largest, first, last = float(output.guesses.probabilities.max()), output.stack.alike[0], output.stack.alike[-1]
     out = output.guesses.tokens[:, 0]
     layers = "linear layer is" if setup.blocks == 1 else f"{setup.blocks} linear layers are"
-    said = (
+    sentences = (
         f"**Junk comes out, as it should:** the {layers} random (seed {setup.seed}), and nothing was trained. "
         f"The likeliest token has {100 * largest:.4f} %; if all {vocabulary:,} were equally likely, "
         f"each would have {100 / vocabulary:.4f} %."
@@ -236,11 +237,11 @@ def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
     if len(out) > 1 and last > max(ALIKE, first):
         different = len(set(out.tolist()))
         tokens_named = "the same token" if different == 1 else f"{different} different tokens"
-        said += (
+        sentences += (
             f" Averaging makes rows alike: their mean cosine goes from {number(first)} to {number(last)}, and "
             f"{len(out)} rows name {tokens_named}."
         )
-    return said
+    return sentences
 
 
 def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens) -> None:
@@ -263,14 +264,9 @@ def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens) -> None:
 
 
 def _show_likely(output: ModelOutput, tokens: Tokens, labels: tuple[str, ...]) -> None:
-    from attnviz.figures.plots import bars
-
     row = choose_row(tokens, "Likeliest tokens of row", partial(last_of_text, tokens))
     names = [labels[token] for token in output.guesses.tokens[row].tolist()]
-    percents = [100 * share for share in output.guesses.probabilities[row].tolist()]
-    figure = bars({"probability": percents}, names, palette(), title="probability, %")
-    figure["layout"]["xaxis"] |= {"range": [0, WIDER * percents[0]]}
-    plot(figure, "language_likely")
+    show_likely(names, output.guesses.probabilities[row], "language_likely", wider=WIDER)
 
 
 def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
@@ -297,12 +293,12 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
     layout |= {"height": layout["height"] - room, "margin": {**layout["margin"], "t": 8}}
     layout["yaxis"]["nticks"] = TICKS
     most = nonzero(float(after.max()), 4)
-    said = f"“{last}”, row {change.place}, becomes “{plain(other)}”. Rows from there on change by up to {most}"
+    sentence = f"“{last}”, row {change.place}, becomes “{plain(other)}”. Rows from there on change by up to {most}"
     if len(before):
-        said += f", those before it by at most **{nonzero(float(before.max()), 4)}**"
-    said += "." if lesson_bar.is_open() else f". {MASKED if setup.causal else FREE}"
+        sentence += f", those before it by at most **{nonzero(float(before.max()), 4)}**"
+    sentence += "." if lesson_bar.is_open() else f". {MASKED if setup.causal else FREE}"
     with st.container(key="language_said_of_change"):
-        st.markdown(said)
+        st.markdown(sentence)
     plot(figure, "language_moved")
 
 

@@ -11,6 +11,8 @@ import streamlit as st
 from attnviz.steps.picture import MANY
 from attnviz.tokens import Tokens
 from attnviz.ui import state
+from attnviz.ui.palette import palette
+from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,10 +40,10 @@ def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:
 
 def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
     """Show the choice of a row, and return it. A row beyond the text is noted, and is the default."""
-    given, row = state.get("q"), chosen_row(tokens, default)
-    if given is not None and given != row:
-        state.note(f"Row {given} does not exist: they go from 0 to {len(tokens) - 1}.")
-    if given != row:
+    in_link, row = state.get("q"), chosen_row(tokens, default)
+    if in_link is not None and in_link != row:
+        state.note(f"Row {in_link} does not exist: they go from 0 to {len(tokens) - 1}.")
+    if in_link != row:
         state.put("q", row)
     rows, names = list(range(len(tokens))), numbered(tokens.labels)
     return int(state.choice("q", st.selectbox, label, rows, format_func=names.__getitem__))
@@ -55,8 +57,8 @@ def words_of(tokens: Tokens) -> list[int]:
 
 def last_of_text(tokens: Tokens) -> int:
     """Return the position of the last token with a letter or a digit; without one, of the text's last token, or 0."""
-    own = [place for place, is_added in enumerate(tokens.special) if not is_added]
-    return (words_of(tokens) or own or [0])[-1]
+    of_text = [place for place, is_added in enumerate(tokens.special) if not is_added]
+    return (words_of(tokens) or of_text or [0])[-1]
 
 
 def is_limited(tokens: Tokens) -> bool:
@@ -73,3 +75,16 @@ def colour_end(weights: Tensor) -> float:
         return float(weights.max())
     visible = weights[weights > 0].sort().values
     return float(visible[int(LARGER * (len(visible) - 1))])
+
+
+def show_likely(names: Sequence[str], probabilities: Tensor, key: str, *, wider: float) -> None:
+    """Show the likeliest tokens and their (N,) probabilities, the largest first, as bars.
+
+    The axis is `wider` times as long as the longest bar, for the number beside it.
+    """
+    from attnviz.figures.plots import bars
+
+    percents = [100 * share for share in probabilities.tolist()]
+    figure = bars({"probability": percents}, names, palette(), title="probability, %")
+    figure["layout"]["xaxis"] |= {"range": [0, wider * percents[0]]}
+    plot(figure, key)

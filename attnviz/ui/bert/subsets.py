@@ -189,9 +189,9 @@ def _lower(figure: Spec, less: int) -> Spec:
 
 def _row_said(row: Row, tokens: Tokens, place: int) -> str:
     """Return what the one softmax and those of the parts give a row, in words."""
-    label, bits = escape(tokens.labels[place]), [number(one, 1) for one in row.entropy.tolist()]
+    label, bits = escape(tokens.labels[place]), [number(entropy, 1) for entropy in row.entropy.tolist()]
     largest = [escape(tokens.labels[key]) for key in row.largest]
-    said = (
+    sentences = (
         f"<b>“{label}”</b>: one softmax gives one distribution, largest at “{largest[0]}” "
         f"({number(float(row.weights[0].max()))}), {bits[0]} bits."
     )
@@ -199,14 +199,14 @@ def _row_said(row: Row, tokens: Tokens, place: int) -> str:
     if heads > 1:
         others = Counter(tokens.labels[key] for key in row.other[1:] if key is not None)
         most = float(row.difference[1:, 1:].max())
-        said += (
+        sentences += (
             f" {heads} heads give {heads}, of {min(bits[1:], key=float)} to {max(bits[1:], key=float)} bits; any two "
             f"differ by up to <b>{number(most)}</b> (0: equal, 1: no key in common)."
         )
         if others:
             named = ", ".join(f"“{escape(one)}” ({count})" for one, count in others.most_common(4))
-            said += f" Besides itself, they look most at {named}{' and others' if len(others) > 4 else ''}."
-    return f'<div class="said">{said}</div>'
+            sentences += f" Besides itself, they look most at {named}{' and others' if len(others) > 4 else ''}."
+    return f'<div class="said">{sentences}</div>'
 
 
 def tables() -> dict[str, pd.DataFrame]:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.bert.ablation import MEASURES, Effects, HeadMeasures, cosine, sentence_embedding, spearman
-from attnviz.bert.classification.classifier import Pooled
-from attnviz.bert.classification.shipped import load
 from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.without import BY_MEAN, LINES, script_of
 from attnviz.formatting import number
@@ -263,6 +261,9 @@ def show_classifier(ablation: Ablation) -> None:
 def probabilities(ablation: Ablation) -> pd.DataFrame:
     """Return the probabilities of the classes: a row for each, with all heads and without some."""
     import pandas as pd
+
+    from attnviz.bert.classification.classifier import Pooled
+    from attnviz.bert.classification.shipped import load
 
     classifier = load("classifier").classifier
     outputs = {"all heads": ablation.trace.last_hidden_state, "without": ablation.after}

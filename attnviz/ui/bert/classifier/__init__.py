@@ -3,10 +3,9 @@
 from functools import partial
 
 from attnviz.ui.bert.classifier.data import CLASSIFIER, show_controls
-from attnviz.ui.bert.classifier.sentence import show_sentence
 from attnviz.ui.bert.classifier.tables import script_of, tables_of
 from attnviz.ui.bert.classifier.training import begin, is_live
-from attnviz.ui.bert.classifier.views import show_mistakes, show_result, show_seeds, show_view
+from attnviz.ui.bert.classifier.views import show_mistakes, show_result, show_seeds, show_sentence, show_view
 from attnviz.ui.bert.parts import Part
 
 VIEWS = {"result": show_result, "sentence": show_sentence, "wrong": show_mistakes, "seeds": show_seeds}

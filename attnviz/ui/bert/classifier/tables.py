@@ -10,9 +10,8 @@ from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.export.code.bert.classifier import classifier_script
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
-from attnviz.ui.bert.classifier.sentence import read_typed, removals
 from attnviz.ui.bert.classifier.training import TrainedClassifier, seed_results, trained_classifier
-from attnviz.ui.bert.classifier.views import seeds_table
+from attnviz.ui.bert.classifier.views import read_typed, removals, seeds_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -269,9 +269,9 @@ def _neighbours_notice(setup: RoundTripSetup, label: str) -> str:
 def show_targets(setup: RoundTripSetup) -> None:
     """Show the table of targets."""
     rows = "".join(
-        f'<tr><td><b>{title}</b></td><td dir="auto">{escape(given)}</td><td dir="auto">{escape(target)}</td>'
+        f'<tr><td><b>{title}</b></td><td dir="auto">{escape(source)}</td><td dir="auto">{escape(target)}</td>'
         f"<td>{becomes}</td></tr>"
-        for title, given, target, becomes in targets(setup)
+        for title, source, target, becomes in targets(setup)
     )
     show_html(
         '<table class="wide"><thead><tr><th>Targets</th><th>Input</th><th>Target</th><th>What it becomes</th></tr>'

@@ -70,17 +70,17 @@ class Embedder:
             Exception: what has ended the computation. It is raised once, so that the next call tries again.
         """
         with self._lock:
-            found = self._find(visitor, text, model)
-        if isinstance(found, Index):
-            return found
+            job = self._find(visitor, text, model)
+        if isinstance(job, Index):
+            return job
         if patience:
             with page_lock().released():
-                found.finished.wait(patience)
-        if found.finished.is_set() and found.error is not None:
+                job.finished.wait(patience)
+        if job.finished.is_set() and job.error is not None:
             with self._lock:
-                self._forget(found)
-            raise found.error
-        return self.peek(text) or found
+                self._forget(job)
+            raise job.error
+        return self.peek(text) or job
 
     def peek(self, text: Sentences) -> Index | None:
         """Return the index of a text if it is there."""

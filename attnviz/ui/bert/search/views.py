@@ -207,14 +207,15 @@ def show_tokens(search: SearchResult) -> None:
     in_torch(TOKENS_LINES)
 
 
-def most_alike(found: TokenSimilarity) -> tuple[int, int] | None:
+def most_alike(similar: TokenSimilarity) -> tuple[int, int] | None:
     """Return the tokens of query and hit that are most alike among words that are spelled differently, if there are."""
     words = (
-        [any(map(str.isalnum, one)) and one not in SPECIAL for one in labels] for labels in (found.query, found.hit)
+        [any(map(str.isalnum, label)) and label not in SPECIAL for label in labels]
+        for labels in (similar.query, similar.hit)
     )
-    rows, columns = (torch.tensor(one) for one in words)
-    same = torch.tensor([[one == other for other in found.hit] for one in found.query])
-    masked = found.cosine.masked_fill(~(rows[:, None] & columns) | same, -torch.inf)
+    rows, columns = map(torch.tensor, words)
+    same = torch.tensor([[label == other for other in similar.hit] for label in similar.query])
+    masked = similar.cosine.masked_fill(~(rows[:, None] & columns) | same, -torch.inf)
     row, column = divmod(int(masked.argmax()), masked.shape[1])
     return None if masked[row, column].isinf() else (row, column)
 

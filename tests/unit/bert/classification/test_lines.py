@@ -20,7 +20,7 @@ from attnviz.training.loop import Trainer
 from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors
 from attnviz.ui.bert import agent
-from attnviz.ui.bert.classifier import sentence, views
+from attnviz.ui.bert.classifier import views
 from tests.pooled import pooled
 
 TEXT = "Since the dose was raised she feels dizzy."
@@ -78,7 +78,7 @@ def test_the_lines_of_a_sentence_give_its_probabilities(
 ) -> None:
     shipped = load("agent").classifier
     other = type(shipped)(shipped.weight, shipped.bias, shipped.labels, how, tanh)  # type: ignore[arg-type]
-    lines = sentence.SENTENCE_LINES.format(width=384, classes=4)
+    lines = views.SENTENCE_LINES.format(width=384, classes=4)
 
     class Here:
         classifier = other
@@ -88,7 +88,7 @@ def test_the_lines_of_a_sentence_give_its_probabilities(
     expected = other.probabilities(pool(minilm, [TEXT]))[0]
     torch.testing.assert_close(given["probabilities"], expected, rtol=0, atol=1e-5)
     trace = minilm.trace(TEXT)
-    torch.testing.assert_close(given["from_cls"], sentence.from_cls(trace), rtol=0, atol=1e-5)
+    torch.testing.assert_close(given["from_cls"], views.from_cls(trace), rtol=0, atol=1e-5)
 
 
 def test_texts_are_cut_as_transformers_cuts_them(minilm: BuiltInModel, names: dict[str, object]) -> None:

@@ -7,8 +7,7 @@ import re
 import pytest
 import torch
 
-from attnviz.ui.bert.classifier.sentence import TypedText, softmax_of
-from attnviz.ui.bert.classifier.views import weakness
+from attnviz.ui.bert.classifier.views import TypedText, softmax_of, weakness
 
 
 @pytest.mark.parametrize("logits", [[1.25, -0.5, 3.0], [-4.0, -2.5], [2000.0, -3000.0, 1999.0]])
