@@ -64,7 +64,7 @@ def _favoured(found: Chosen) -> pd.DataFrame:
 
 def script() -> str:
     """Return the script that prints what is shown; empty if there is no text."""
-    from attnviz.export.code.bert.back import Settings, back_script
+    from attnviz.export.code.bert import BackSettings, back_script
 
     found = chosen_of(current())
     if found is None:
@@ -73,7 +73,7 @@ def script() -> str:
     token = token_of(found, place)
     kind: Literal["MaskedLM", "CausalLM"] = "CausalLM" if "decoder" in found.model.description.layers else "MaskedLM"
     return back_script(
-        Settings(found.is_random, found.is_unit, found.seed, found.scale, None if found.bias is None else kind),
+        BackSettings(found.is_random, found.is_unit, found.seed, found.scale, None if found.bias is None else kind),
         model=found.model.name.strip(), text=found.tokens.text, ids=found.tokens.ids, limit=found.model.max_tokens,
         place=place, token=found.tokens.ids[place] if token is None else token, shown=found.back().likeliest,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from attnviz.export.code.bert.back import Settings, in_lines
+from attnviz.export.code.bert import BackSettings, back_lines
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.bert.back import bias, each, near, one, targets
@@ -54,7 +54,7 @@ def show() -> None:
         label_visibility="collapsed",
     )  # fmt: skip
     SHOWS[state.get("back_view")](found)
-    in_torch(in_lines(Settings(found.is_random, found.is_unit, found.seed, found.scale)))
+    in_torch(back_lines(BackSettings(found.is_random, found.is_unit, found.seed, found.scale)))
 
 
 def _settings() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from attnviz.bert.blank import label_for, lacks, mask_of, read
-from attnviz.export.code.bert.blank import blank_script
+from attnviz.export.code.bert import blank_script
 from attnviz.ui import state
 from attnviz.ui.bert import models
 from attnviz.ui.bert.blank.results import blanks_of

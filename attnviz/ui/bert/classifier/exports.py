@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from attnviz.bert.encoding import SENTENCE_TOKENS
-from attnviz.export.code.bert.classifier import classifier_script
+from attnviz.export.code.bert_use import classifier_script
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import chosen
 from attnviz.ui.bert.classifier.results import Shown, seed_results, shown

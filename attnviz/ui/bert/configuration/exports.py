@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from attnviz.bert.configuration import BERT_BASE, configuration_of
-from attnviz.export.code.bert.configuration import configuration_script
+from attnviz.export.code.bert_use import configuration_script
 from attnviz.ui.bert.configuration import parameters, title_of
 from attnviz.ui.bert.configuration.words import sizes
 from attnviz.ui.bert.models import current

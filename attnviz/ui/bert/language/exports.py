@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from attnviz.bert.blocks import KEPT
-from attnviz.export.code.bert.blocks import language_script
+from attnviz.export.code.bert import language_script
 from attnviz.links.link import KEYS
 from attnviz.ui import state
 from attnviz.ui.bert.language.results import Change, change_of, made_of, moved_by, setup_of

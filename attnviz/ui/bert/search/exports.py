@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from attnviz.export.code.bert.search import search_script
+from attnviz.export.code.bert_use import search_script
 from attnviz.ui import state
 from attnviz.ui.bert.search.found import Found, at_hand
 

@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 
 from attnviz.bert.blocks import row_of
-from attnviz.export.code.bert.blocks import subsets_script
+from attnviz.export.code.bert import subsets_script
 from attnviz.ui import state
 from attnviz.ui.bert.look import built_in
 from attnviz.ui.bert.rows import chosen_row, numbered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from attnviz.bert.ablation import cosine, sentence_embedding
-from attnviz.export.code.bert.without import script_of
+from attnviz.export.code.bert_use import without_script
 from attnviz.tokens import NoTokensError
 from attnviz.ui import state
 from attnviz.ui.bert.look import built_in
@@ -40,4 +40,4 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def script() -> str:
     """Return the script of the view."""
-    return script_of(state.get("text"), off_in(built_in()), by_mean=state.get("off_by") == "mean")
+    return without_script(state.get("text"), off_in(built_in()), by_mean=state.get("off_by") == "mean")

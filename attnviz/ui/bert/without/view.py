@@ -7,7 +7,7 @@ from importlib import import_module
 
 import streamlit as st
 
-from attnviz.export.code.bert.without import BY_MEAN, LINES
+from attnviz.export.code.bert_use import WITHOUT_BY_MEAN, WITHOUT_LINES
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.bert.look import in_torch
@@ -61,7 +61,7 @@ def show() -> None:
         "A large weight need not matter: what a head adds to the output is its weights times its values, through W_O, "
         "and later layers may add it again or undo it."
     )
-    in_torch(BY_MEAN if here.by == "mean" else LINES)
+    in_torch(WITHOUT_BY_MEAN if here.by == "mean" else WITHOUT_LINES)
 
 
 def _show_grid(here: Found) -> None:
