@@ -68,7 +68,7 @@ def test_nothing_stays_of_what_a_setting_decides() -> None:
             "isinstance",
             "norm_first",
             "attnviz",
-            "Dropout(0",
+            "Dropout(0.0)",
             ") -> Tensor",
         ):
             assert gone not in text, (gone, config)
