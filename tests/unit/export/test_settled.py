@@ -64,7 +64,7 @@ def test_nothing_stays_of_what_a_setting_decides() -> None:
             "_check",
             "watch_",
             "config",
-            "past",
+            "past=",
             "isinstance",
             "norm_first",
             "attnviz",
