@@ -83,8 +83,7 @@ def _from_transformers(shown: Shown, walk: Walk) -> Cells:
 
 
 def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
-    from attnviz.export.code.block_context import around
-    from attnviz.export.code.model import model_recipe
+    from attnviz.export.code.model import around, model_recipe
 
     place = shown.place
     recipe_of_model = model_recipe(cast(Any, shown.model), shown.text, shown.pair, place.kind, place.layer)

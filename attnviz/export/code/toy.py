@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from attnviz.export.code.lines import Cell, literals
 from attnviz.export.code.settled import plain
 from attnviz.toy.attention import linear_weights, rows_of_output
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, Embedding, ToyConfig
+from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, ToyConfig
 from attnviz.toy.embeddings import QUANTITY, lab_positions, sinusoidal_positions
 from attnviz.toy.weights import draw, draw_wide
 from attnviz.trace.walk import Walk
@@ -23,13 +23,7 @@ T, C, H, D = len(IDS), {model_width}, {heads}, {width}\
 STD = """
 STD = {{{stds}}}  # standard deviations of the weights of the projections\
 """
-_DRAWN: dict[Embedding, str] = {"normal": "", "uniform": ', "uniform"'}
-EMBED = {
-    kind: f'x = torch.cat([draw_wide(SEED, "{QUANTITY[kind]}", token, 1, C{drawn}) for token in IDS])  '
-    "# (T, C): equal ids, equal rows"
-    for kind, drawn in _DRAWN.items()
-}
-"""By how token embeddings are drawn"""
+EMBED = 'x = torch.cat([draw_wide(SEED, "{}", token, 1, C{}) for token in IDS])  # (T, C): equal ids, equal rows'
 POSITIONS = {
     "none": "# Positions are off: X is the token embeddings alone",
     "random": f'x = x + draw_wide(SEED, "position", 0, {MAX_TOKENS}, C)[:T]',
@@ -82,6 +76,9 @@ class ToyRecipe:
             ids=literals(self.ids), seed=config.seed, heads=config.head_count, width=config.width_per_head,
             model_width=config.width,
         )  # fmt: skip
+        embed = EMBED.format(
+            QUANTITY[config.embedding], "" if config.embedding == "normal" else f', "{config.embedding}"'
+        )
         rows = TALL_ROWS if config.width_per_head > MAX_WIDTH else ROWS
         rest = (
             f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
@@ -93,7 +90,7 @@ class ToyRecipe:
             Cell("markdown", "## The weights, drawn from the seed"),
             Cell("code", f"{settings}{_stds(config)}\n\n\n{plain(*_functions(config)).text}"),
             Cell("markdown", "## embeddings: a row of numbers for each token"),
-            Cell("code", f'{EMBED[config.embedding]}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
+            Cell("code", f'{embed}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
             Cell("markdown", "## query, key, value"),
             Cell("code", f'{_maps(config)}\nshow("query", query[HEAD])\nshow("key", key[HEAD])\n'
                  'show("value", value[HEAD])\n' + "\n".join(rest)),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from attnviz.export.code.assertions import compare
-from attnviz.export.code.block_context import watch
-from attnviz.export.code.lines import Cell, literals
-from attnviz.export.code.training.models import STACKS, model_code
-from attnviz.export.code.training.script import import_lines
+from attnviz.export.code.lines import Cell, compare_places, literals
+from attnviz.export.code.model import watch
+from attnviz.export.code.models import STACKS, model_code
+from attnviz.export.code.training import import_lines
 from attnviz.pretrained.names import ModelError
 from attnviz.tokens import NO_ID, Tokens
 from attnviz.toy.language.config import TokenConfig
@@ -166,7 +165,7 @@ def around_trained(walk: Walk, recipe: TrainedRecipe) -> Iterator[Cell]:
         shown = [*modules, "probabilities"] if "logits" in modules else list(modules)
         if "logits" in modules:
             yield Cell("code", PROBABILITIES)
-        yield compare({part.place: {name: part.matrices[name] for name in shown}})
+        yield compare_places({part.place: {name: part.matrices[name] for name in shown}})
 
 
 def _ids(name: str, what: str, tokens: Tokens, config: TokenConfig) -> str:

@@ -12,8 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attnviz.export.code.assertions import compare
-from attnviz.export.code.lines import TOLERANCE, Cell, literals
+from attnviz.export.code.lines import TOLERANCE, Cell, compare_places, literals
 from attnviz.export.code.settled import Setting, plain, settled
 from attnviz.export.code.source import joined
 from attnviz.export.code.toy import POSITION_FUNCTIONS
@@ -273,7 +272,7 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
         *shown,
         Cell("markdown", "## The same as torch, and as the page"),
         Cell("code", _torch(config)),
-        compare(_matrices(trace, head)),
+        compare_places(_matrices(trace, head)),
     )
 
 

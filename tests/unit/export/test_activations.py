@@ -7,8 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from attnviz.export.code import transformer
-from attnviz.export.code.training import models
+from attnviz.export.code import models, transformer
 from attnviz.steps import block
 
 X = torch.linspace(-5, 5, 101)

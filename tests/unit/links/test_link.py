@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from attnviz.links import link, values
 from attnviz.links.link import KEYS, read_link, write_link
-from attnviz.links.values import BadValueError, choice
+from attnviz.links.values import BadValueError, Key, titled
 from attnviz.settings import PUBLIC, Settings
 from attnviz.steps import PARTS, STEPS
 from tests.unit.links.views import DEFAULTS, VALUES
@@ -374,18 +374,17 @@ def test_a_value_is_either_taken_or_named_in_a_note(name: str, raw: str) -> None
 
 
 def test_a_choice_takes_its_values_only_and_has_a_title_for_each() -> None:
-    key = choice({1: "one part", 2: "two parts"}, 2)
+    key = Key(2, titled({1: "one part", 2: "two parts"}), "")
     assert (key.default, key.read("1"), key.write(1), list(key.titles)) == (2, 1, "1", [1, 2])
-    assert choice({"zero": "0", "mean": "mean"}).default == "zero"
     for raw in ("3", "", "one part", "01"):
         with pytest.raises(BadValueError, match=r"is not one of 1, 2"):
             key.read(raw)
 
 
 def test_what_a_page_offers_can_be_in_a_link() -> None:
-    titled = {name: key for name, key in KEYS.items() if key.titles}
-    assert {"bert_part", "back_scale", "subset_heads", "off_measure", "agent_view"} <= set(titled)
-    for key in titled.values():
-        assert key.default in key.titles
+    offered = {name: key for name, key in KEYS.items() if key.titles}
+    assert {"bert_part", "back_scale", "subset_heads", "off_measure", "agent_view", "mask", "b_mask"} <= set(offered)
+    for key in offered.values():
+        assert key.default is None or key.default in key.titles
         assert [key.read(key.write(value)) for value in key.titles] == list(key.titles)
         assert all(key.titles.values())

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnviz.export.code.lines import literals
-from attnviz.export.code.training.models import class_of, model_code
-from attnviz.export.code.training.script import NoTrainingCodeError, import_lines
+from attnviz.export.code.models import class_of, model_code
+from attnviz.export.code.training import NoTrainingCodeError, import_lines
 from attnviz.toy.language.config import ModelConfig, TokenConfig, longest_context
 from attnviz.training.generation import Sampling
 
