@@ -453,3 +453,12 @@ def test_the_toy_is_a_model_that_says_what_it_is() -> None:
     assert trace.nbytes == 4 * (x + 3 * heads + 2 * x + x + sum(weights.values()))
     with pytest.raises(NoTokensError):
         toy.trace(" ")
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_parameters_are_those_of_torchs_attention(bias: bool) -> None:
+    toy = Toy(ToyConfig(heads=4, head_size=4, width=16, bias=bias), WordTokenizer().tokenize)
+    theirs = nn.MultiheadAttention(16, 4, bias=bias)
+    output = sum(one.numel() for one in theirs.out_proj.parameters())
+    counted = toy.description.parameters
+    assert counted == {"projections": sum(one.numel() for one in theirs.parameters()) - output, "output": output}

@@ -10,12 +10,12 @@ from torch import nn
 from torch.nn import functional
 
 from attnviz.toy.language.config import BigramConfig, GRUConfig, TokenConfig
-from attnviz.training.evaluation import attentions, best_head, weights_of, without_heads
+from attnviz.training.evaluation import Evaluator, attentions, best_head, scores_of, weights_of, without_heads
 from attnviz.training.loop import DivergedError, Trainer
 from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
-from attnviz.training.tasks.task import Batch, Pattern
+from attnviz.training.tasks.task import IGNORED, Batch, Pattern
 
 INDUCTION = TASKS["induction"]
 SMALL = TokenConfig(26, 32, layers=1, heads=2, width=16)
@@ -213,3 +213,21 @@ def test_a_plan_survives_json(config: TokenConfig | GRUConfig | BigramConfig) ->
 def test_a_wrong_plan_is_refused(value: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Plan.from_json(value)
+
+
+@pytest.mark.parametrize(("batch", "count"), [(1, 16), (10, 20), (500, 256)])
+def test_while_a_training_runs_the_first_held_out_sequences_are_evaluated_and_then_all(batch: int, count: int) -> None:
+    model, held = build(SMALL, 0), INDUCTION.held_out()
+    evaluator = Evaluator(INDUCTION, batch)
+    for whole, rows in ((False, slice(count)), (True, slice(None))):
+        ids, targets = held.ids[rows], held.targets[rows]
+        found = evaluator.evaluate(model, whole=whole)
+        with torch.no_grad():
+            expected = functional.cross_entropy(
+                model.eval()(ids).flatten(0, 1), targets.flatten(), ignore_index=IGNORED
+            )
+        assert found["loss"] == pytest.approx(expected.item(), abs=1e-5)
+        [pattern] = [one for one in INDUCTION.patterns if one.name == "previous"]
+        [(_, _, heads)] = found["scores"]["previous"]
+        own = weights_of(model, Batch(ids, targets))
+        assert heads == pytest.approx(next(iter(scores_of(own, Batch(ids, targets), pattern).values())).tolist())
