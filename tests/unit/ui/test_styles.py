@@ -30,4 +30,8 @@ def test_what_sheets_share_is_defined_in_the_base_alone() -> None:
     assert defined["base"] >= SHARED
     assert [name for name in texts if name != "base" and SHARED & defined[name]] == []
     used = set(re.findall(r"var\((--[\w-]+)\)", "".join(texts.values())))
-    assert {name for name in used if not name.startswith("--st-")} <= {*SHARED, "--done", "--hall"}
+    python = code()  # sets the others, in a style sheet or in an attribute
+    own = {name for name in used - SHARED if not name.startswith("--st-")}
+    assert {
+        name for name in own if name not in python and not any(name in names for names in defined.values())
+    } == set()
