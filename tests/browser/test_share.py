@@ -237,3 +237,13 @@ def check_what_is_said_of_a_failure(page: Page) -> None:
     found = page.locator(".st-key-export_walk_pdf [data-testid=stDownloadButton]").evaluate(script)
     assert (found[0], found[2]) == ("0px", "14px")
     assert found[1].startswith('"The file could not be made. Close and reopen Export')
+
+
+def test_an_open_export_takes_no_style_sheet_of_the_page_away(page: Page, app_url: str) -> None:
+    """Fragments write their style sheets over those that the page has written after them."""
+    page.goto(f"{app_url}/?lesson=attention&scene=1")
+    settled(page)
+    page.locator(".st-key-export button").first.click()
+    page.get_by_role("tab", name="Web page").click()
+    settled(page)
+    expect(page.locator(".st-key-lesson_bar")).not_to_have_css("border-radius", "0px")
