@@ -102,6 +102,11 @@ def test_a_token_is_followed_through_torchs_states() -> None:
         assert cosines["data"][0]["y"][4 * number] == pytest.approx(expected, abs=1e-4)
         expected = nn.functional.cosine_similarity(state[7], state[2], dim=0).item()
         assert others["data"][0]["z"][4 * number][2] == pytest.approx(expected, abs=1e-4)
+    first, last = states[0][7], states[-1][7]
+    cosine = nn.functional.cosine_similarity(last, first, dim=0).item()
+    said = " ".join(one.value for one in at.markdown)
+    assert f"Its length goes from {first.norm():.3f} to {last.norm():.3f}." in said
+    assert f"its cosine to where it began is {cosine:.2f}." in said
 
 
 @pytest.mark.parametrize("architecture", ["encoder", "decoder"])
