@@ -189,25 +189,24 @@ def attend(
         TypeError: a tensor is not floating point.
     """
     _check(query, key, value)
-    fills = mask if isinstance(mask, Mask) and not mask.is_infinite else None
-    if isinstance(mask, Mask):
-        mask = mask.cells
+    given = mask if isinstance(mask, Mask) else None
+    cells = mask.cells if isinstance(mask, Mask) else mask
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1])
     scores = query @ key.transpose(-2, -1)  # (..., Tq, Tk)
-    scaled = scores * scale
-    if mask is None:
-        masked = scaled
-    elif fills is not None and fills.fills == "scores":
-        masked = apply_mask(scores, mask, fills.value) * scale
-    elif fills is not None:
-        masked = apply_mask(scaled, mask, fills.value)
+    masked = scaled = scores * scale
+    if cells is not None and given is not None and not given.is_infinite:
+        if given.fills == "scores":
+            masked = apply_mask(scores, cells, given.value) * scale
+        else:
+            masked = apply_mask(scaled, cells, given.value)
+        weights = torch.softmax(masked, dim=-1)
+    elif cells is not None:
+        masked = apply_mask(scaled, cells)
+        weights = _zero_hidden_rows(torch.softmax(masked, dim=-1), cells)
     else:
-        masked = apply_mask(scaled, mask)
-    weights = torch.softmax(masked, dim=-1)
-    if mask is not None and fills is None:
-        weights = _zero_hidden_rows(weights, mask)
-    return AttentionSteps(query, key, value, scale, mask, scores, scaled, masked, weights, weights @ value)
+        weights = torch.softmax(masked, dim=-1)
+    return AttentionSteps(query, key, value, scale, cells, scores, scaled, masked, weights, weights @ value)
 
 
 def apply_mask(scaled: Tensor, mask: Tensor, value: float = -math.inf) -> Tensor:
@@ -218,7 +217,9 @@ def apply_mask(scaled: Tensor, mask: Tensor, value: float = -math.inf) -> Tensor
     Raises:
         ValueError: the mask does not broadcast to the scores.
     """
-    _check_mask(scaled, mask)
+    pairs = zip(reversed(mask.shape), reversed(scaled.shape), strict=False)
+    if mask.ndim > scaled.ndim or any(size not in (1, expected) for size, expected in pairs):
+        raise ValueError(f"mask {tuple(mask.shape)} does not broadcast to scores {tuple(scaled.shape)}")
     if mask.dtype != torch.bool:
         return scaled + mask
     if scaled.requires_grad and value == -math.inf:  # equal where scores are finite, and eight times as fast
@@ -232,10 +233,10 @@ def causal_mask(n: int) -> Tensor:
 
 
 def and_causal(mask: Tensor | None, n: int, *, before: int = 0) -> Tensor:
-    """Return the causal mask of n queries, combined with a mask, bool or float, that hides other keys.
+    """Return a mask, bool or float, that broadcasts to (..., n, before + n), combined with the causal mask.
 
     Args:
-        mask: what else hides keys, broadcasts to (..., n, before + n); None for nothing.
+        mask: what else hides keys; None for nothing.
         n: the number of queries.
         before: the number of tokens before them, which are keys only (see `attnviz.toy.layers.Past`).
     """
@@ -295,12 +296,6 @@ def _zero_hidden_rows(weights: Tensor, mask: Tensor) -> Tensor:
     """Set rows whose cells are all hidden to zeros; their softmax is NaN."""
     hidden_rows = hidden_cells(mask, mask.shape).all(dim=-1, keepdim=True)
     return weights.masked_fill(hidden_rows, 0.0) if bool(hidden_rows.any()) else weights
-
-
-def _check_mask(scaled: Tensor, mask: Tensor) -> None:
-    pairs = zip(reversed(mask.shape), reversed(scaled.shape), strict=False)
-    if mask.ndim > scaled.ndim or any(size not in (1, expected) for size, expected in pairs):
-        raise ValueError(f"mask {tuple(mask.shape)} does not broadcast to scores {tuple(scaled.shape)}")
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor) -> None:

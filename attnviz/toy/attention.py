@@ -33,7 +33,7 @@ class SeededProjection(nn.Module):
         weight = bias = None
         if config.qkv == "linear":
             width, size = config.width, config.head_size
-            maps = torch.stack([linear_weights(seed, name, h, width)[:, :size] for h in heads])  # (H, C, D)
+            maps = torch.stack([_linear(seed, name, h, width)[:, :size] for h in heads])  # (H, C, D)
             std = config.stds[name]
             weight = maps / math.sqrt(width) if std is None else maps * std
             if config.bias:
@@ -57,7 +57,7 @@ class SeededOutput(nn.Module):
     def __init__(self, config: ToyConfig) -> None:
         super().__init__()
         seed, size, width = config.seed, config.width_per_head, config.width
-        rows = [rows_of_output(seed, h, size, width) for h in range(config.head_count)]
+        rows = [_rows_of_output(seed, h, size, width) for h in range(config.head_count)]
         self.weight = nn.Parameter(torch.cat(rows) / math.sqrt(width), requires_grad=False)
         bias = draw_wide(seed, "b_output", 0, 1, width)[0] / math.sqrt(width) if config.bias else None
         self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
@@ -68,12 +68,12 @@ class SeededOutput(nn.Module):
         return self.map.apply(concat)
 
 
-def linear_weights(seed: int, name: str, head: int, width: int) -> Tensor:
+def _linear(seed: int, name: str, head: int, width: int) -> Tensor:
     """Draw the standard normal numbers of a head's W before they are scaled, (C, MAX_HEAD_SIZE)."""
     return draw_tall(lambda quantity, rows: draw(seed, quantity, head, rows, MAX_HEAD_SIZE), f"W_{name}", width)
 
 
-def rows_of_output(seed: int, head: int, size: int, width: int) -> Tensor:
+def _rows_of_output(seed: int, head: int, size: int, width: int) -> Tensor:
     """Draw a head's rows of W_O before they are scaled, (D, C)."""
     return draw_tall(lambda quantity, rows: draw_wide(seed, quantity, head, rows, width), "W_output", size)
 

@@ -84,20 +84,17 @@ class MultiHeadAttention(nn.Module):
             ValueError: a shape does not fit; the message names both.
         """
         context = x if context is None else context
-        self._check(x, context)
-        query, key, value = self._split(self.query(x)), self._split(self.key(context)), self._split(self.value(context))
-        if past is not None:
-            key, value = past.extend(key, value)
-        output: Tensor = self.output(recorded_attention(self, query, key, value, mask=mask).concat)
-        return output
-
-    def _check(self, x: Tensor, context: Tensor) -> None:
         width = self.query.in_features
         for name, one in (("x", x), ("context", context)):
             if one.ndim not in (2, 3) or one.shape[-1] != width:
                 raise ValueError(f"{name} {tuple(one.shape)} is neither (T, {width}) nor (B, T, {width})")
         if x.shape[:-2] != context.shape[:-2]:
             raise ValueError(f"x {tuple(x.shape)} and context {tuple(context.shape)} are not of the same texts")
+        query, key, value = self._split(self.query(x)), self._split(self.key(context)), self._split(self.value(context))
+        if past is not None:
+            key, value = past.extend(key, value)
+        output: Tensor = self.output(recorded_attention(self, query, key, value, mask=mask).concat)
+        return output
 
     def _split(self, projected: Tensor) -> Tensor:
         heads: Tensor = projected.unflatten(-1, (self.heads, -1)).transpose(-3, -2)  # (T, C) -> (T, H, D) -> (H, T, D)
@@ -151,7 +148,7 @@ class FeedForward(nn.Module):
         return ACTIVATIONS[self.activation](self.first(x))
 
 
-class Layer(nn.Module):
+class _Layer(nn.Module):
     """What both layers have: causal or full self-attention, and a feed-forward, which comes last."""
 
     def __init__(
@@ -219,7 +216,7 @@ class Layer(nn.Module):
         )
 
 
-class EncoderLayer(Layer):
+class EncoderLayer(_Layer):
     """Attention, then feed-forward, each added to its input (the residual) with a LayerNorm.
 
     Post-norm, the norm follows the sum, as in the paper and in BERT; pre-norm, it precedes attention and feed-forward,
@@ -238,27 +235,24 @@ class EncoderLayer(Layer):
         return made.train(module.training)
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Past | None = None) -> Tensor:
-        """Apply the layer to (..., T, C).
+        """Apply the layer to (..., T, C); `mask` and `past` are as in `MultiHeadAttention`."""
+        normed = self.attention_norm(x) if self.norm_first else None
+        output = self.attention(x if normed is None else normed, mask=mask, past=past)
+        return self.after(x, output, normed).block_output
 
-        `mask` and `past` are as in `MultiHeadAttention`.
+    def after(self, x: Tensor, output: Tensor, normed: Tensor | None = None) -> BlockSteps:
+        """Compute the steps after attention from the layer's input and its attention's output, both (..., T, C).
+
+        `normed` is the norm of the input (pre-norm) where it is known already.
         """
-        if self.norm_first:
-            x = x + self.dropout(self.attention(self.attention_norm(x), mask=mask, past=past))
-            x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
-        else:
-            x = self.attention_norm(x + self.dropout(self.attention(x, mask=mask, past=past)))
-            x = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
-        return x
-
-    def after(self, x: Tensor, output: Tensor) -> BlockSteps:
-        """Compute the steps after attention from the layer's input and its attention's output, both (..., T, C)."""
         residual = x + self.dropout(output)
-        normed = self.attention_norm(x if self.norm_first else residual)
+        if normed is None:
+            normed = self.attention_norm(x if self.norm_first else residual)
         stream = residual if self.norm_first else normed
         return self.finish(stream, attention_residual=residual, attention_norm=normed)
 
 
-class DecoderLayer(Layer):
+class DecoderLayer(_Layer):
     """Causal self-attention, then attention to the encoder's output, then feed-forward; each with residual and norm.
 
     In the attention to the encoder (cross-attention), the queries come from the decoder, keys and values from the
@@ -275,10 +269,7 @@ class DecoderLayer(Layer):
         eps: float = EPS,
         **settings: Any,
     ) -> None:
-        """Draw the weights as `nn.Linear` does.
-
-        Arguments and errors are those of `EncoderLayer`.
-        """
+        """Draw the weights as `nn.Linear` does; arguments and errors are those of `EncoderLayer`."""
         super().__init__(width, heads, feed_forward, bias=bias, eps=eps, **settings)
         self.cross_attention = MultiHeadAttention(width, heads, bias=bias)
         self.cross_attention_norm = nn.LayerNorm(width, eps=eps, bias=bias)
@@ -310,16 +301,14 @@ class DecoderLayer(Layer):
         Raises:
             ValueError: a shape does not fit; the message names both.
         """
-        mask = and_causal(mask, y.shape[-2])
-        if self.norm_first:
-            y = y + self.dropout(self.attention(self.attention_norm(y), mask=mask))
-            y = y + self.dropout(self.cross_attention(self.cross_attention_norm(y), encoded, mask=encoded_mask))
-            y = y + self.dropout(self.feed_forward(self.feed_forward_norm(y)))
-        else:
-            y = self.attention_norm(y + self.dropout(self.attention(y, mask=mask)))
-            y = self.cross_attention_norm(y + self.dropout(self.cross_attention(y, encoded, mask=encoded_mask)))
-            y = self.feed_forward_norm(y + self.dropout(self.feed_forward(y)))
-        return y
+        return self.steps(y, encoded, mask=mask, encoded_mask=encoded_mask).block_output
+
+    def steps(
+        self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
+    ) -> BlockSteps:
+        """Apply the layer as `forward` does, and keep every step after its first attention."""
+        output = self.attention(self.attention_norm(y) if self.norm_first else y, mask=and_causal(mask, y.shape[-2]))
+        return self.after(y, output, encoded, encoded_mask=encoded_mask)
 
     def after(self, y: Tensor, output: Tensor, encoded: Tensor, *, encoded_mask: Tensor | None = None) -> BlockSteps:
         """Compute the steps after the first attention from the layer's input and that attention's output."""

@@ -6,6 +6,7 @@ They take vectors, not ids: what embeds a text stands before them. Shapes are th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from torch import Tensor, nn
@@ -18,10 +19,7 @@ LAYERS = 2
 
 
 class Encoder(nn.Module):
-    """Encoder layers one after another, and a final norm where the layers are pre-norm.
-
-    With a causal mask it is a decoder-only model.
-    """
+    """Encoder layers one after another, and a final norm where the layers are pre-norm."""
 
     def __init__(
         self,
@@ -30,8 +28,6 @@ class Encoder(nn.Module):
         layers: int = LAYERS,
         causal: bool = False,
         final_norm: bool | None = None,
-        norm_first: bool = False,
-        bias: bool = True,
         eps: float = EPS,
         **settings: Any,
     ) -> None:
@@ -42,8 +38,6 @@ class Encoder(nn.Module):
             layers: L.
             causal: whether a token looks only at itself and those before it, as in a decoder-only model (GPT).
             final_norm: whether a norm follows the last layer; if None, only after pre-norm layers, as in GPT-2.
-            norm_first: whether it is pre-norm.
-            bias: whether linear maps and norms add one.
             eps: is added to the variance in the norms.
             settings: the other arguments of `EncoderLayer`.
 
@@ -51,12 +45,9 @@ class Encoder(nn.Module):
             ValueError: as `EncoderLayer`, or there is no layer.
         """
         super().__init__()
-        _check(layers)
         self.causal = causal
-        settings |= {"norm_first": norm_first, "bias": bias, "eps": eps}
-        self.layers = nn.ModuleList(EncoderLayer(width, **settings) for _ in range(layers))
-        has_norm = norm_first if final_norm is None else final_norm
-        self.norm = nn.LayerNorm(width, eps=eps, bias=bias) if has_norm else nn.Identity()
+        self.layers = nn.ModuleList(EncoderLayer(width, eps=eps, **settings) for _ in range(_checked(layers)))
+        self.norm = _final_norm(width, final_norm, eps, settings)
 
     @classmethod
     def from_torch(cls, module: nn.TransformerEncoder, *, causal: bool = False) -> Encoder:
@@ -71,14 +62,11 @@ class Encoder(nn.Module):
         return made.train(module.training)
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Sequence[Past] | None = None) -> Tensor:
-        """Apply all layers to (..., T, C).
-
-        `mask` is as in `MultiHeadAttention`, `past` too, one for each layer.
-        """
+        """Apply all layers to (..., T, C); `mask` is as in `MultiHeadAttention`, `past` too, one for each layer."""
         if self.causal:
             mask = and_causal(mask, x.shape[-2], before=len(past[0]) if past else 0)
-        for i, layer in enumerate(self.layers):
-            x = layer(x, mask=mask, past=past[i] if past else None)
+        for layer, before in zip(self.layers, past or repeat(None), strict=False):
+            x = layer(x, mask=mask, past=before)
         normed: Tensor = self.norm(x)
         return normed
 
@@ -92,21 +80,13 @@ class Decoder(nn.Module):
         *,
         layers: int = LAYERS,
         final_norm: bool | None = None,
-        norm_first: bool = False,
-        bias: bool = True,
         eps: float = EPS,
         **settings: Any,
     ) -> None:
-        """Draw the weights.
-
-        Arguments and errors are those of `Encoder`.
-        """
+        """Draw the weights; arguments and errors are those of `Encoder`."""
         super().__init__()
-        _check(layers)
-        settings |= {"norm_first": norm_first, "bias": bias, "eps": eps}
-        self.layers = nn.ModuleList(DecoderLayer(width, **settings) for _ in range(layers))
-        has_norm = norm_first if final_norm is None else final_norm
-        self.norm = nn.LayerNorm(width, eps=eps, bias=bias) if has_norm else nn.Identity()
+        self.layers = nn.ModuleList(DecoderLayer(width, eps=eps, **settings) for _ in range(_checked(layers)))
+        self.norm = _final_norm(width, final_norm, eps, settings)
 
     @classmethod
     def from_torch(cls, module: nn.TransformerDecoder) -> Decoder:
@@ -123,10 +103,7 @@ class Decoder(nn.Module):
     def forward(
         self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
     ) -> Tensor:
-        """Apply all layers.
-
-        The arguments are those of `DecoderLayer.forward`.
-        """
+        """Apply all layers; the arguments are those of `DecoderLayer.forward`."""
         for layer in self.layers:
             y = layer(y, encoded, mask=mask, encoded_mask=encoded_mask)
         normed: Tensor = self.norm(y)
@@ -188,9 +165,16 @@ class Seq2Seq(nn.Module):
         return decoded
 
 
-def _check(layers: int) -> None:
+def _checked(layers: int) -> int:
     if layers < 1:
         raise ValueError(f"{layers} layers: a stack has at least 1")
+    return layers
+
+
+def _final_norm(width: int, wanted: bool | None, eps: float, settings: dict[str, Any]) -> nn.Module:
+    if settings.get("norm_first", False) if wanted is None else wanted:
+        return nn.LayerNorm(width, eps=eps, bias=settings.get("bias", True))
+    return nn.Identity()
 
 
 def _settings_of_stack(module: nn.TransformerEncoder | nn.TransformerDecoder) -> dict[str, Any]:

@@ -53,4 +53,4 @@ def draw_tall(draw_rows: Callable[[str, int], Tensor], quantity: str, rows: int)
 def generator(seed: int, quantity: str, index: int) -> torch.Generator:
     """Return a generator of numbers that depend only on the arguments."""
     name = f"{seed}/{quantity}/{index}".encode()
-    return torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(name, digest_size=7).digest(), "big"))
+    return torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(name, digest_size=7).digest()))

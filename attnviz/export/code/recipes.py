@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from attnviz.export.code import lines as code
 from attnviz.export.code.toy import ToyRecipe
@@ -13,9 +13,6 @@ from attnviz.sources.shown import KIND_NAMES, Shown
 from attnviz.sources.transformer import ShownPart
 from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
-
-if TYPE_CHECKING:
-    from attnviz.export.code.trained import TrainedRecipe
 
 Cells = tuple[code.Cell, ...]
 
@@ -83,7 +80,8 @@ def _from_transformers(shown: Shown, walk: Walk) -> Cells:
 
 
 def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
-    from attnviz.export.code.model import around, model_recipe
+    from attnviz.export.code.block_context import around
+    from attnviz.export.code.model import model_recipe
 
     place = shown.place
     recipe_of_model = model_recipe(cast(Any, shown.model), shown.text, shown.pair, place.kind, place.layer)
@@ -95,26 +93,23 @@ def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) 
 
 
 def _from_file(shown: Shown, walk: Walk) -> Cells:
-    return _attention_from_file(walk, _recipe_from_file(shown, Place(shown.kind, shown.layer)), "Step by step")
+    return _attention_from_file(shown, walk, Place(shown.kind, shown.layer), "Step by step")
 
 
 def _part_from_file(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
     from attnviz.export.code.trained import around_trained
 
     del resources  # the walk has all steps
-    recipe = _recipe_from_file(shown, shown.place)
-    return *_attention_from_file(walk, recipe, "Transformer"), *around_trained(walk, recipe)
+    return *_attention_from_file(shown, walk, shown.place, "Transformer"), *around_trained(walk)
 
 
-def _recipe_from_file(shown: Shown, place: Place) -> TrainedRecipe:
+def _attention_from_file(shown: Shown, walk: Walk, place: Place, page: str) -> Cells:
     from attnviz.export.code.trained import trained_recipe
 
-    return trained_recipe(cast(Any, shown.model), shown.text, shown.pair, place)
-
-
-def _attention_from_file(walk: Walk, recipe: TrainedRecipe, page: str) -> Cells:
-    place = f"{recipe.place.name}, head {walk.head}"
-    return code.cells(walk, recipe, place=place, needs="torch and safetensors", link=walk.link, page=page)
+    recipe = trained_recipe(cast(Any, shown.model), shown.text, shown.pair, place)
+    return code.cells(
+        walk, recipe, place=f"{place.name}, head {walk.head}", needs="torch and safetensors", link=walk.link, page=page
+    )
 
 
 OF_TRANSFORMER: dict[str, Callable[[ShownPart, Walk, Resources], Cells]] = {

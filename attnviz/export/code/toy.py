@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attnviz.export.code.lines import Cell, literals
-from attnviz.export.code.settled import plain
-from attnviz.toy.attention import linear_weights, rows_of_output
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, ToyConfig
-from attnviz.toy.embeddings import QUANTITY, lab_positions, sinusoidal_positions
-from attnviz.toy.weights import draw, draw_wide
+from attnviz.toy.config import MAX_HEAD_SIZE, MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, ToyConfig
+from attnviz.toy.embeddings import QUANTITY
 from attnviz.trace.walk import Walk
 
+SEEDED = """\
+def seeded(quantity, index=0):
+    \"\"\"A generator of numbers that depend only on the seed and these arguments.\"\"\"
+    name = f"{SEED}/{quantity}/{index}".encode()
+    number = int.from_bytes(hashlib.blake2b(name, digest_size=7).digest(), "big")
+    return torch.Generator().manual_seed(number)\
+"""
 SETTINGS = """\
 import hashlib
 
@@ -23,19 +27,61 @@ T, C, H, D = len(IDS), {model_width}, {heads}, {width}\
 STD = """
 STD = {{{stds}}}  # standard deviations of the weights of the projections\
 """
-EMBED = 'x = torch.cat([draw_wide(SEED, "{}", token, 1, C{}) for token in IDS])  # (T, C): equal ids, equal rows'
+DRAW = f"""\
+def draw(quantity, index, rows, cols{{parameter}}):
+    \"\"\"{{said}}.\"\"\"
+    return {{numbers}}(rows, cols, generator=seeded(quantity, index))
+
+
+def draw_wide(quantity, index, rows{{parameter}}):
+    \"\"\"C columns; those beyond {WIDTH}{{widths}} are drawn by themselves, so that C does not change the first.\"\"\"
+    first = draw(quantity, index, rows, {WIDTH}{{argument}})
+    wider = draw(f"{{quantity}}, wider", index, rows, {MAX_WIDTH - WIDTH}{{argument}})
+    {{widest}}return torch.cat((first, wider{{and_widest}}), dim=1)[:, :C]\
+"""
+DRAWN: dict[Embedding, dict[str, str]] = {
+    "normal": {"parameter": "", "argument": "", "numbers": "torch.randn", "said": "Standard normal numbers"},
+    "uniform": {
+        "parameter": ", numbers=torch.randn", "argument": ", numbers", "numbers": "numbers",
+        "said": "Numbers that are standard normal, or of torch.rand uniform from 0 to 1",
+    },
+}  # fmt: skip
+"""What is filled into `DRAW`, by how token embeddings are drawn"""
+WIDEST = {
+    False: {"widths": "", "widest": "", "and_widest": ""},
+    True: {
+        "widths": f" and {MAX_WIDTH}", "and_widest": ", widest",
+        "widest": f'widest = draw(f"{{quantity}}, widest", index, rows, {MAX_MODEL_WIDTH - MAX_WIDTH}{{argument}})\n'
+        "    ",
+    },
+}  # fmt: skip
+"""The same, by whether C is larger than `MAX_WIDTH`"""
+EMBED = "x = torch.cat([draw_wide({}) for token in IDS])  # (T, C): equal ids, equal rows"
+TOKEN: dict[Embedding, str] = {
+    "normal": f'"{QUANTITY["normal"]}", token, 1', "uniform": f'"{QUANTITY["uniform"]}", token, 1, torch.rand',
+}  # fmt: skip
+"""What `EMBED` draws of each token"""
+COMPUTED_POSITIONS = {
+    "sinusoidal": (
+        "angle = torch.arange({})[:, None] / 10000 ** (torch.arange(0, C, 2) / C)  # (T, C/2)",
+        "torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :C]  # (T, C/2, 2) -> (T, C)",
+    ),
+    "lab": (
+        "angle = torch.arange({})[:, None] / 10000 ** (torch.arange(C) / C)  # (T, C): a frequency a dimension",
+        "torch.where(torch.arange(C) % 2 == 0, angle.sin(), angle.cos())",
+    ),
+}
+"""The angles of computed positions, whose number is to be filled in, and what is made of them"""
 POSITIONS = {
     "none": "# Positions are off: X is the token embeddings alone",
-    "random": f'x = x + draw_wide(SEED, "position", 0, {MAX_TOKENS}, C)[:T]',
-    "sinusoidal": "x = x + sinusoidal_positions(T, C)",
-    "lab": "x = x + lab_positions(T, C)",
+    "random": f'x = x + draw_wide("position", 0, {MAX_TOKENS})[:T]',
+    **{name: f"{angle.format('T')}\nx = x + {made}" for name, (angle, made) in COMPUTED_POSITIONS.items()},
 }
-POSITION_FUNCTIONS = {"sinusoidal": sinusoidal_positions, "lab": lab_positions}
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
     "linear": """\
 def project(name):
-    W = torch.stack([{weights} for h in range(H)])  # (H, C, D)
+    W = torch.stack([{weights}[:C, :D] for h in range(H)])  # (H, C, D)
     W = {scaled}
     return x @ W{bias}  # (T, C) @ (H, C, D) -> (H, T, D)
 
@@ -43,22 +89,30 @@ def project(name):
 query, key, value = project("query"), project("key"), project("value")""",
     "positions": f"""\
 def project(name):
-    U = [draw(SEED, f"U_{{name}}", h, {MAX_TOKENS}, {MAX_TOKENS})[:T, :T] / 4 for h in range(H)]
-    U = torch.stack(U)  # (H, T, T)
+    U = torch.stack([draw(f"U_{{name}}", h, {MAX_TOKENS}, {MAX_TOKENS})[:T, :T] for h in range(H)]) / 4  # (H, T, T)
     return U @ x  # (H, T, T) @ (T, C) -> (H, T, C)
 
 
 query, key, value = project("query"), project("key"), project("value")""",
 }
-WEIGHTS = f'draw(SEED, f"W_{{name}}", h, {MAX_WIDTH}, {MAX_HEAD_SIZE})[:C, :D]'
-TALL_WEIGHTS = "linear_weights(SEED, name, h, C)[:, :D]"
+WEIGHTS = f'draw(f"W_{{name}}", h, {MAX_WIDTH}, {MAX_HEAD_SIZE})'
+TALL_WEIGHTS = f"""\
+torch.cat((
+        draw(f"W_{{name}}", h, {MAX_WIDTH}, {MAX_HEAD_SIZE}),
+        draw(f"W_{{name}}, taller", h, {MAX_MODEL_WIDTH - MAX_WIDTH}, {MAX_HEAD_SIZE}),
+    ))"""
 BIAS = f"""\
- + torch.stack([draw(SEED, f"b_{{name}}", h, 1, {MAX_HEAD_SIZE})[:, :D] for h in range(H)]) / math.sqrt(C)"""
+ + torch.stack([draw(f"b_{{name}}", h, 1, {MAX_HEAD_SIZE})[:, :D] for h in range(H)]) / math.sqrt(C)"""
 SCALES = {"sqrt_d": "1 / math.sqrt(D)", "sqrt_c": "1 / math.sqrt(C)", "off": "1.0"}
-ROWS = f'draw_wide(SEED, "W_output", h, {MAX_WIDTH}, C)[:D]'
-TALL_ROWS = "rows_of_output(SEED, h, D, C)"
-OUTPUT = "W_O = torch.cat([{rows} for h in range(H)]) / math.sqrt(C)  # (H·D, C)"
-OUTPUT_BIAS = 'b_O = draw_wide(SEED, "b_output", 0, 1, C)[0] / math.sqrt(C)  # (C,)'
+OUTPUT = f'W_O = torch.cat([draw_wide("W_output", h, {MAX_WIDTH})[:D] for h in range(H)]) / math.sqrt(C)  # (H·D, C)'
+TALL_OUTPUT = f"""\
+W_O = torch.cat([
+    torch.cat((
+        draw_wide("W_output", h, {MAX_WIDTH}), draw_wide("W_output, taller", h, {MAX_MODEL_WIDTH - MAX_WIDTH})
+    ))[:D]
+    for h in range(H)
+]) / math.sqrt(C)  # (H·D, C)"""
+OUTPUT_BIAS = 'b_O = draw_wide("b_output", 0, 1)[0] / math.sqrt(C)  # (C,)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +130,16 @@ class ToyRecipe:
             ids=literals(self.ids), seed=config.seed, heads=config.head_count, width=config.width_per_head,
             model_width=config.width,
         )  # fmt: skip
-        embed = EMBED.format(
-            QUANTITY[config.embedding], "" if config.embedding == "normal" else f', "{config.embedding}"'
-        )
-        rows = TALL_ROWS if config.width_per_head > MAX_WIDTH else ROWS
+        embed = EMBED.format(TOKEN[config.embedding])
         rest = (
             f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
             f"mask = {_mask(config)}",
-            OUTPUT.format(rows=rows) if config.projection else "W_O = None",
+            (TALL_OUTPUT if config.width_per_head > MAX_WIDTH else OUTPUT) if config.projection else "W_O = None",
             OUTPUT_BIAS if config.projection and config.bias else "b_O = None",
         )
         return (
             Cell("markdown", "## The weights, drawn from the seed"),
-            Cell("code", f"{settings}{_stds(config)}\n\n\n{plain(*_functions(config)).text}"),
+            Cell("code", f"{settings}{_stds(config)}\n\n\n{SEEDED}\n\n\n{_draw(config)}"),
             Cell("markdown", "## embeddings: a row of numbers for each token"),
             Cell("code", f'{embed}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
             Cell("markdown", "## query, key, value"),
@@ -105,15 +156,9 @@ def _stds(config: ToyConfig) -> str:
     return STD.format(stds=", ".join(f'"{name}": {std!r}' for name, std in own.items()))
 
 
-def _functions(config: ToyConfig) -> Iterator[Callable[..., object]]:
-    """Yield the functions of `attnviz.toy` that the code uses."""
-    yield from (draw, draw_wide)
-    if config.qkv == "linear" and config.width > MAX_WIDTH:
-        yield linear_weights
-    if config.projection and config.width_per_head > MAX_WIDTH:
-        yield rows_of_output
-    if config.positions in POSITION_FUNCTIONS:
-        yield POSITION_FUNCTIONS[config.positions]
+def _draw(config: ToyConfig) -> str:
+    """Return the functions that draw numbers."""
+    return _filled(DRAW, {**WIDEST[config.width > MAX_WIDTH], **DRAWN[config.embedding]})
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

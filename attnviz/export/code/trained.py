@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from attnviz.export.code.lines import Cell, compare_places, literals
-from attnviz.export.code.model import watch
-from attnviz.export.code.models import STACKS, model_code
-from attnviz.export.code.training import import_lines
+from attnviz.export.code.assertions import compare
+from attnviz.export.code.lines import Cell, literals
+from attnviz.export.code.training.models import ACTIVATIONS
 from attnviz.pretrained.names import ModelError
 from attnviz.tokens import NO_ID, Tokens
 from attnviz.toy.language.config import TokenConfig
@@ -17,60 +16,128 @@ from attnviz.trace.walk import Walk
 from attnviz.trained.model import NO_ATTENTION, TrainedModel
 from attnviz.trained.shipped import OWN
 
-IMPORTS = (
-    "import hashlib",
-    "from pathlib import Path",
-    "from safetensors.torch import load_file",
-    "from torch import nn",
-)
 LOAD = """\
-{imports}
+import hashlib
+from pathlib import Path
+
+from safetensors.torch import load_file
 
 {where}
 FILE = Path({file})
 SHA256 = {digest}
 {ids}
-V, T = {vocabulary}, {block}  # tokens of the vocabulary, and the longest sequence
-assert hashlib.sha256(FILE.read_bytes()).hexdigest() == SHA256, "this is another file"\
-"""
-MODEL = """\
-{code}
+C, D, L = {width}, {head_size}, {layers}  # width of a token, width of a head, blocks
 
-model = TokenModel().eval().requires_grad_(False)
-model.load_state_dict({{name: one.float() for name, one in load_file(FILE).items()}})  # the file holds float16\
-"""
-WITHOUT_ROW = """
-model.token.weight = nn.Parameter(torch.cat([model.token.weight, torch.zeros(1, C)]), requires_grad=False)  # row V\
+assert hashlib.sha256(FILE.read_bytes()).hexdigest() == SHA256, "this is another file"
+W = {{name: one.float() for name, one in load_file(FILE).items()}}  # by name; the file holds float16\
 """
 SHIPPED = (
     "# It ships with attnviz, in assets/weights, and the app exports it beside this code: put it in the same folder."
 )
 OF_VISITOR = "# The model's own file, as you opened it or as the page Train saves it; write its name here."
 IDS = "{name} = {ids}  # {what}: one id per token{unknown}"
-UNKNOWN = "; V is not in the vocabulary, and its embedding is 0"
+UNKNOWN = "; None is not in the vocabulary"
+FUNCTIONS = """\
+KEPT = {{}}  # the steps, by their place in the model and their name on the page
+CALLS = {{}}  # what each attention is given
+
+
+def keep(place, name, matrix):
+    KEPT.setdefault(place, {{}})[name] = matrix
+    return matrix
+
+
+def embed(ids):
+    rows = [torch.zeros(C) if one is None else W["token.weight"][one] for one in ids]
+    return torch.stack(rows) + W["position.weight"][: len(ids)]  # (T, C)
+
+
+def linear(x, name):
+    return F.linear(x, W[f"{{name}}.weight"], W.get(f"{{name}}.bias"))  # x @ weightᵀ + bias
+
+
+def norm(x, name):
+    return F.layer_norm(x, (C,), W[f"{{name}}.weight"], W.get(f"{{name}}.bias"))
+
+
+def heads(x):
+    return x.unflatten(-1, (-1, D)).transpose(0, 1)  # (T, C) -> (T, H, D) -> (H, T, D)
+
+
+def causal(x):
+    return torch.ones(len(x), len(x), dtype=torch.bool).tril()  # a token looks at itself and those before it
+
+
+def attention(x, context, place, name, mask=None):
+    query, key, value = (heads(linear(y, f"{{name}}.{{kind}}"))
+                         for y, kind in ((x, "query"), (context, "key"), (context, "value")))
+    CALLS[place] = name, x, query, key, value, mask
+    scaled = query @ key.transpose(-2, -1) / math.sqrt(D)
+    weights = torch.softmax(scaled if mask is None else scaled.masked_fill(~mask, -math.inf), dim=-1)
+    return linear((weights @ value).transpose(0, 1).flatten(1), f"{{name}}.output")
+
+
+def layer(x, place, name, mask=None, encoded=None):
+{layer}
+    return x\
+"""
+ATTENTION = """\
+    normed = {normed}
+    x = keep(place, "attention_residual", {add}attention(normed, normed, place, f"{{name}}.attention", mask))\
+"""
+CROSS = """\
+    if encoded is not None:  # a layer of the decoder: it looks at what the encoder has read
+        place = f"{place}, attention to the encoder"
+        normed = keep(place, "input_norm", norm(x, f"{name}.cross_attention_norm"))
+        x = keep(place, "attention_residual", x + attention(normed, encoded, place, f"{name}.cross_attention"))\
+"""
+FEED_FORWARD = """\
+    normed = {normed}
+    inner = keep(place, "feed_forward_inner", linear(normed, f"{{name}}.feed_forward.first"))  # (T, C) -> (T, F)
+    hidden = keep(place, "feed_forward_hidden", {activation})
+    output = keep(place, "feed_forward_output", linear(hidden, f"{{name}}.feed_forward.second"))
+    x = keep(place, "feed_forward_residual", {add}output)\
+"""
+NORMED = {
+    "attention": 'keep(place, "input_norm", norm(x, f"{name}.attention_norm"))',
+    "feed_forward": 'keep(place, "feed_forward_norm", norm(x, f"{name}.feed_forward_norm"))',
+}
 RUN = """\
-attention = model.get_submodule("{path}")
-attention.register_forward_pre_hook(lambda module, args: setattr(module, "takes", args[0]))
-with torch.inference_mode():
-    {run}
-x, steps = attention.takes[0], attention.steps  # x: what the queries are made of; the batch has one text
-query, key, value, scale, mask = steps.query[0], steps.key[0], steps.value[0], steps.scale, steps.mask
-W_O, b_O = attention.output.weight.T, attention.output.bias
+    x = embed(IDS)
+    for i in range(L):
+        x = layer(x, f"{stack} block {{i}}", f"blocks.layers.{{i}}"{mask})
+    LAST = "{last}"{norm}\
+"""
+RUN_BOTH = """\
+    encoded, x = embed(IDS), embed(TARGET_IDS)
+    for i in range(L):
+        encoded = layer(encoded, f"encoder block {i}", f"blocks.encoder.layers.{i}")
+    encoded = keep(f"encoder block {L - 1}", "final_norm", norm(encoded, "blocks.encoder.norm"))
+    for i in range(L):
+        x = layer(x, f"decoder block {i}", f"blocks.decoder.layers.{i}", causal(x), encoded)
+    LAST = f"decoder block {L - 1}, attention to the encoder"
+    x = keep(LAST, "final_norm", norm(x, "blocks.decoder.norm"))\
+"""
+LOGITS = """
+    logits = keep(LAST, "logits", linear(x, "head"))  # (T, V)
+    keep(LAST, "probabilities", torch.softmax(logits, dim=-1))
+
+name, x, query, key, value, mask = CALLS["{place}"]
+scale = 1 / math.sqrt(D)
+W_O, b_O = W[f"{{name}}.output.weight"].T, W.get(f"{{name}}.output.bias")
 show("embeddings", x)
 show("query", query[HEAD])
 show("key", key[HEAD])
 show("value", value[HEAD])\
 """
-PROBABILITIES = """\
-COMPUTED[PLACE]["probabilities"] = torch.softmax(COMPUTED[PLACE]["logits"], dim=-1)
-show("probabilities", COMPUTED[PLACE]["probabilities"])\
+AROUND = """\
+COMPUTED = KEPT
+for name, matrix in KEPT["{place}"].items():
+    show(name, matrix)\
 """
-FORWARD = {
-    "feed_forward_norm": "feed_forward_norm", "feed_forward_inner": "feed_forward.first",
-    "feed_forward_hidden": "feed_forward.second<", "feed_forward_output": "feed_forward.second",
-    "feed_forward_residual": "",
-}  # fmt: skip
-"""The steps of a layer after its attention: the modules that give them, as `watch` takes them"""
+STEPS = ("input_norm", "attention_residual", "feed_forward_norm", "feed_forward_inner", "feed_forward_hidden",
+         "feed_forward_output", "feed_forward_residual", "final_norm", "logits", "probabilities")  # fmt: skip
+"""What the code keeps beside the attention, by the names of the page"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,54 +155,23 @@ class TrainedRecipe:
     def cells(self, walk: Walk) -> tuple[Cell, ...]:
         """Return the cells from the file and the ids to query, key and value."""
         del walk  # the file and the ids determine everything
-        known = self.tokens.ids if self.target is None else (*self.tokens.ids, *self.target.ids)
-        more = WITHOUT_ROW if NO_ID in known else ""
-        plain = replace(self.config, dropout=0.0, padding=None)  # of one text nothing is filled up
-        code = model_code(plain, learns=False)
         return (
             Cell("markdown", "## The model's file and the text"),
-            Cell("code", self._load(code.imports)),
-            Cell("markdown", "## The model"),
-            Cell("code", MODEL.format(code=code.text) + more),
+            Cell("code", self._load()),
+            Cell("markdown", "## The parts of the model"),
+            Cell("code", FUNCTIONS.format(layer="\n".join(_layer(self.config)))),
             Cell("markdown", "## query, key, value: the text on its way through the model"),
-            Cell("code", RUN.format(path=self.path, run=self.run)),
+            Cell("code", f"with torch.inference_mode():\n{_run(self.config)}{LOGITS.format(place=self.place.name)}"),
         )
 
-    @property
-    def run(self) -> str:
-        """The expression that runs the model on the text."""
-        return f"model(torch.tensor([{'IDS' if self.target is None else 'TARGET_IDS'}])" + (
-            ")" if self.target is None else ", torch.tensor([IDS]))"
-        )
-
-    @property
-    def path(self) -> str:
-        """The path of the attention's module in the model."""
-        stack = STACKS[self.place.kind] + "." if self.target is not None else ""
-        name = "cross_attention" if self.place.kind == "cross" else "attention"
-        return f"blocks.{stack}layers.{self.place.layer}.{name}"
-
-    def steps(self) -> dict[str, str]:
-        """Return the modules that give the steps around the attention, as `watch` takes them."""
-        layer, _, name = self.path.rpartition(".")
-        after = "cross_attention_norm" if (self.target is not None and name == "attention") else "feed_forward_norm"
-        if self.place.kind == "encoder" or self.target is None:
-            after = "feed_forward_norm" if self.config.norm else "feed_forward"
-        residual = f"{after}<" if self.config.feed_forward != 0 else ""
-        modules = {"input_norm": f"{name}_norm", "attention_residual": residual, **FORWARD}
-        return {
-            **{step: f"{layer}.{module}".rstrip(".") for step, module in modules.items()},
-            "final_norm": f"{layer.partition('.layers.')[0]}.norm", "logits": "head",
-        }  # fmt: skip
-
-    def _load(self, imports: Iterable[str]) -> str:
-        config, ids = self.config, _ids("IDS", "the tokenizer's output", self.tokens, self.config)
+    def _load(self) -> str:
+        config, ids = self.config, _ids("IDS", "the tokenizer's output", self.tokens)
         if self.target is not None:
-            ids += "\n" + _ids("TARGET_IDS", "what the decoder has written", self.target, self.config)
+            ids += "\n" + _ids("TARGET_IDS", "what the decoder has written", self.target)
         return LOAD.format(
-            imports=import_lines(imports, usual=IMPORTS),
             where=OF_VISITOR if self.name.startswith(OWN) else SHIPPED, file=ascii(f"{self.name}.safetensors"),
-            digest=ascii(self.digest), ids=ids, vocabulary=config.vocabulary, block=config.block_size,
+            digest=ascii(self.digest), ids=ids, width=config.width, head_size=config.width // config.heads,
+            layers=config.layers,
         )  # fmt: skip
 
 
@@ -151,23 +187,42 @@ def trained_recipe(model: TrainedModel, text: str, pair: str | None, place: Plac
     return TrainedRecipe(model.name, model.digest, config, *model.read(text, pair), place)
 
 
-def around_trained(walk: Walk, recipe: TrainedRecipe) -> Iterator[Cell]:
-    """Yield the code of the steps around a walk's attention."""
+def around_trained(walk: Walk) -> Iterator[Cell]:
+    """Yield the code of the steps around a walk's attention, which `TrainedRecipe` has computed."""
     part = walk.block
     if part is None:
         return
-    modules = {name: module for name, module in recipe.steps().items() if name in part.matrices}
+    shown = [name for name in STEPS if name in part.matrices]
     if part.rest:  # of a large vocabulary the page shows some tokens only
-        modules.pop("logits", None)
-    if modules:
+        shown = [name for name in shown if name not in ("logits", "probabilities")]
+    if shown:
         yield Cell("markdown", "## The steps around this attention, the same as on the page")
-        yield watch(modules, part.place, recipe.run)
-        shown = [*modules, "probabilities"] if "logits" in modules else list(modules)
-        if "logits" in modules:
-            yield Cell("code", PROBABILITIES)
-        yield compare_places({part.place: {name: part.matrices[name] for name in shown}})
+        yield Cell("code", AROUND.format(place=part.place))
+        yield compare({part.place: {name: part.matrices[name] for name in shown}})
 
 
-def _ids(name: str, what: str, tokens: Tokens, config: TokenConfig) -> str:
-    ids = literals([config.vocabulary if one == NO_ID else one for one in tokens.ids])
-    return IDS.format(name=name, ids=ids, what=what, unknown=UNKNOWN if NO_ID in tokens.ids else "")
+def _ids(name: str, what: str, tokens: Tokens) -> str:
+    ids = [None if one == NO_ID else one for one in tokens.ids]
+    return IDS.format(name=name, ids=literals(ids), what=what, unknown=UNKNOWN if None in ids else "")
+
+
+def _layer(config: TokenConfig) -> Iterator[str]:
+    """Yield the parts of a layer."""
+    add = "x + " if config.residual else ""
+    yield ATTENTION.format(normed=NORMED["attention"] if config.norm else "x", add=add)
+    if config.architecture == "both":
+        yield CROSS
+    if config.feed_forward != 0:
+        activation = ACTIVATIONS[config.activation].format("inner")
+        normed = NORMED["feed_forward"] if config.norm else "x"
+        yield FEED_FORWARD.format(normed=normed, activation=activation, add=add)
+
+
+def _run(config: TokenConfig) -> str:
+    if config.architecture == "both":
+        return RUN_BOTH
+    stack = config.architecture
+    return RUN.format(
+        stack=stack, mask=", causal(x)" if stack == "decoder" else "", last=f"{stack} block {config.layers - 1}",
+        norm='\n    x = keep(LAST, "final_norm", norm(x, "blocks.norm"))' if config.norm else "",
+    )  # fmt: skip

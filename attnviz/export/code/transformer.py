@@ -12,16 +12,27 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attnviz.export.code.lines import TOLERANCE, Cell, compare_places, literals
-from attnviz.export.code.settled import Setting, plain, settled
-from attnviz.export.code.source import joined
-from attnviz.export.code.toy import POSITION_FUNCTIONS
+from attnviz.export.code.assertions import compare
+from attnviz.export.code.lines import TOLERANCE, Cell, literals
+from attnviz.export.code.parts import (
+    ACTIVATIONS,
+    ATTENTION,
+    CAUSAL,
+    DECODER_FORWARD,
+    DECODER_LAYER,
+    ENCODER_FORWARD,
+    ENCODER_LAYER,
+    FEED_FORWARD,
+    LAYER_NORM,
+    NORM_WEIGHTS,
+    SAID,
+    STACK,
+)
+from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
 from attnviz.export.numbers import collect
 from attnviz.steps import PARTS
-from attnviz.toy import stacks
 from attnviz.toy.config import MAX_WIDTH
 from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
-from attnviz.toy.weights import draw
 from attnviz.trace.trace import Trace
 
 MODELS = {
@@ -30,36 +41,6 @@ MODELS = {
     "both": "an encoder of one text, and a decoder of another that also looks at the encoder's output",
 }
 
-CLASSES = {"encoder": "Encoder", "decoder": "Encoder", "both": "Seq2Seq"}
-"""Of `attnviz.toy.stacks`"""
-TITLES = {
-    "attend": "Attention: scores, softmax, weighted values",
-    "MultiHeadAttention": "Heads side by side",
-    "FeedForward": "Feed-forward",
-    "EncoderLayer": "A layer: both, with their residual sums",
-    "Encoder": "The layers one after another",
-    "DecoderLayer": "A layer of the decoder: with an attention to the encoder between them",
-    "Decoder": "The layers of the decoder",
-    "Seq2Seq": "Encoder and decoder",
-}
-"""By the last definition of a cell"""
-ACTIVATIONS = {
-    "relu": "torch.relu", "gelu": "nn.functional.gelu", "gelu_tanh": 'nn.GELU(approximate="tanh")',
-}  # fmt: skip
-LAYER_NORM = """\
-class LayerNorm(nn.Module):
-    \"\"\"Each row, less its mean, divided by its standard deviation, times γ, plus β.\"\"\"
-
-    def __init__(self, width, bias=True):
-        super().__init__()
-        self.gamma = nn.Parameter(torch.ones(width))
-        self.beta = nn.Parameter(torch.zeros(width)) if bias else 0.0
-
-    def forward(self, x):
-        mean = x.mean(-1, keepdim=True)
-        variance = x.var(-1, correction=0, keepdim=True)
-        return (x - mean) / torch.sqrt(variance + 1e-5) * self.gamma + self.beta\
-"""
 HEADING = """\
 # A whole transformer in plain torch
 
@@ -73,11 +54,9 @@ those that the page showed.\
 BEGIN = """\
 import hashlib
 import math
-from dataclasses import dataclass
-from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 torch.set_printoptions(precision=4, sci_mode=False, linewidth=200, threshold=2000)
 torch.set_grad_enabled(False)  # nothing is trained here
@@ -86,7 +65,8 @@ TOKENS = {tokens}
 IDS = {ids}  # the tokenizer's output: one id per token
 {target}SEED = {seed}
 C, H, F, L = {width}, {heads}, {hidden}, {depth}  # width of a token, heads, hidden width of the feed-forward, blocks
-{decoder}HEAD = {head}  # the head whose matrices are kept
+{decoder}D = C // H  # width of a head
+HEAD = {head}  # the head whose matrices are kept
 COMPUTED = {{}}
 
 
@@ -111,90 +91,56 @@ TARGET_IDS = {ids}
 """
 EMBED = f"""\
 VOCABULARY = list(dict.fromkeys({{ids}}))  # V tokens: each that occurs, once
-rows = [draw(SEED, "embedding", one, 1, {MAX_WIDTH})[:, :C] for one in VOCABULARY]
+rows = [torch.randn(1, {MAX_WIDTH}, generator=seeded("embedding", one))[:, :C] for one in VOCABULARY]
 E = torch.cat(rows) / math.sqrt(C)  # (V, C)
 
 
-def embed(ids, place):
+{{positions}}def embed(ids, place):
     tokens = E[[VOCABULARY.index(one) for one in ids]] * math.sqrt(C)  # section 3.4 of the paper
 {{add}}\
 """
 ADD = """\
     keep(place, "token_embeddings", tokens)
-    return tokens + keep(place, "positions", {positions})  # (n, C), a row for each position"""
+    return tokens + keep(place, "positions", positions(len(ids)))"""
 NO_POSITIONS = "    return tokens  # positions are off"
-RANDOM = f'draw(SEED, "position", 0, {MAX_TOKENS}, {MAX_WIDTH})[: len(ids), :C]'
+RANDOM = f"""\
+def positions(n):
+    \"\"\"One row for each position, (n, C), as a learned table is before training.\"\"\"
+    return torch.randn({MAX_TOKENS}, {MAX_WIDTH}, generator=seeded("position"))[:n, :C]
+
+
+"""
+POSITIONS = {name: f'''\
+def positions(n):
+    """One row for each position, (n, C)."""
+    {angle.format("n")}
+    return {made}
+
+
+''' for name, (angle, made) in COMPUTED_POSITIONS.items()} | {"random": RANDOM, "none": ""}  # fmt: skip
 
 DRAW = """\
 for name, module in model.named_modules():  # each matrix has a seed of its own, from its name
     if isinstance(module, nn.Linear):
         inputs, outputs = module.in_features, module.out_features
         bound = math.sqrt(6 / (inputs + outputs))  # Glorot and Bengio 2010
-        module.weight.uniform_(-bound, bound, generator=generator(SEED, f"{name}.weight", 0))\
+        module.weight.uniform_(-bound, bound, generator=seeded(f"{name}.weight"))\
 """
 DRAW_BIAS = """
         bound = 1 / math.sqrt(inputs)  # as nn.Linear draws it
-        module.bias.uniform_(-bound, bound, generator=generator(SEED, f"{name}.bias", 0))\
+        module.bias.uniform_(-bound, bound, generator=seeded(f"{name}.bias"))\
 """
-WATCH = """\
-def watch(place, layer, modules):
-    \"\"\"Keep what modules of a layer give while the model runs, or what they take if their names end with "<".\"\"\"
-    for name, path in modules.items():
-        module = layer.get_submodule(path.removesuffix("<"))
-        if path.endswith("<"):
-            module.register_forward_pre_hook(partial(keep_taken, place, name))
-        else:
-            module.register_forward_hook(partial(keep_given, place, name))
-
-
-def keep_taken(place, name, module, args):
-    keep(place, name, args[0])
-
-
-def keep_given(place, name, module, args, result):
-    keep(place, name, result)
-
-
-def keep_attention(place, module, args, result):
-    \"\"\"Keep the steps of an attention.\"\"\"
-    if len(args) > 1:
-        keep(place, "embeddings_k", args[1])
-    for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
-        keep(place, name, getattr(module.steps, name)[HEAD])
-    keep(place, "concat", module.steps.concat)
-    keep(place, "output", result)
-
-
-# Which module of a layer gives a matrix, or takes it ("<"); "" is the layer itself
-{watched}\
-"""
-WATCHED = """\
-{table} = {{
-{modules}
-}}
-for i, layer in enumerate({layers}):
-    watch(f"{place}", layer, {table})
-    layer.{attention}.register_forward_hook(partial(keep_attention, f"{place}"))\
-"""
-FINAL_NORM = 'watch(f"{place}", {stack}, {{"final_norm": "norm"}})'
-TO_RESIDUAL = {
-    "post": {"embeddings": "{first}", "attention_residual": "{attention}_norm<", "attention_norm": "{attention}_norm"},
-    "pre": {"embeddings": "{first}", "input_norm": "{attention}_norm", "attention_residual": "{next}_norm<"},
-}
-"""What gives the steps up to the sum after an attention, by the place of the norm"""
-FEED_FORWARD = {
-    "feed_forward_inner": "feed_forward.first", "feed_forward_hidden": "feed_forward.second<",
-    "feed_forward_output": "feed_forward.second",
-}  # fmt: skip
-TO_END = {
-    "post": {**FEED_FORWARD, "feed_forward_residual": "feed_forward_norm<", "block_output": "feed_forward_norm"},
-    "pre": {"feed_forward_norm": "feed_forward_norm", **FEED_FORWARD, "feed_forward_residual": ""},
-}
-"""What gives the steps after it"""
 RUN = {
     "encoder": 'hidden = model(embed(IDS, "encoder block 0"))  # (T, C): a row of numbers for each token',
     "decoder": 'hidden = model(embed(IDS, "decoder block 0"))  # (T, C)',
-    "both": 'hidden = model(embed(IDS, "encoder block 0"), embed(TARGET_IDS, "decoder block 0"))  # (Tq, C)',
+    "both": """\
+encoded = model["encoder"](embed(IDS, "encoder block 0"))  # (Tk, C)
+hidden = model["decoder"](embed(TARGET_IDS, "decoder block 0"), encoded)  # (Tq, C)""",
+}
+MAKE = {
+    "encoder": "model = Encoder()",
+    "decoder": "model = Decoder()",
+    "both": 'model = nn.ModuleDict({"encoder": Encoder(), "decoder": Decoder()})',
 }
 LOGITS = """\
 LAST = "{place}"
@@ -237,7 +183,7 @@ for ours in {model}.layers:
 TORCH_DECODER = """
 memory, theirs = theirs, COMPUTED["decoder block 0"]["embeddings"]
 hidden_cells = {mask}
-for ours in model.decoder.layers:
+for ours in model["decoder"].layers:
     theirs = copied(ours, nn.TransformerDecoderLayer(C, H, F, **settings))(theirs, memory, tgt_mask=hidden_cells)
 {norm}\
 """
@@ -253,26 +199,24 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
         link: the view's address.
     """
     places = [place.name for place in trace.places]
-    weights = DRAW + (DRAW_BIAS if config.bias else "")
+    draw = DRAW + (DRAW_BIAS if config.bias else "")
     architecture = config.architecture
     shown = (Cell(kind, text) for place in places for kind, text in _printed(place))
     return (
         Cell("markdown", HEADING.format(what=MODELS[architecture])),
         Cell("code", _begin(trace, config, head, link)),
         Cell("markdown", "## The weights come from the seed"),
-        Cell("code", plain(draw, *filter(None, [POSITION_FUNCTIONS.get(config.positions)])).text),
+        Cell("code", SEEDED),
         Cell("markdown", "## embeddings: a row of numbers for each token, and one for each position"),
         Cell("code", _embeddings(config)),
         *_parts(config),
         Cell("markdown", "## The model with its weights, and the text on its way through it"),
-        Cell("code", f"model = {CLASSES[architecture]}()\n{weights}"),
-        Cell("code", WATCH.format(watched="\n".join(_watched(config)))),
-        Cell("code", RUN[architecture]),
+        Cell("code", f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"),
         *_logits(config, places[-1]),
         *shown,
         Cell("markdown", "## The same as torch, and as the page"),
         Cell("code", _torch(config)),
-        compare_places(_matrices(trace, head)),
+        compare(_matrices(trace, head)),
     )
 
 
@@ -293,57 +237,47 @@ def _has_two_depths(config: TransformerConfig) -> bool:
 
 def _embeddings(config: TransformerConfig) -> str:
     ids = "IDS + TARGET_IDS" if config.architecture == "both" else "IDS"
-    computed = POSITION_FUNCTIONS.get(config.positions)
-    positions = RANDOM if computed is None else f"{computed.__name__}(len(ids), C)"
-    return EMBED.format(ids=ids, add=NO_POSITIONS if config.positions == "none" else ADD.format(positions=positions))
+    add = NO_POSITIONS if config.positions == "none" else ADD
+    return EMBED.format(ids=ids, positions=POSITIONS[config.positions], add=add)
 
 
 def _parts(config: TransformerConfig) -> Iterator[Cell]:
-    """Yield the classes of the model, the source of `attnviz.toy`, in a cell each."""
-    is_pre, activation = config.norm == "pre", ACTIVATIONS[config.activation]
-    setting = Setting(
-        {"width": "C", "heads": "H", "layers": "L", "hidden": "F", "dropout": "0.0", "bias": str(config.bias),
-         "eps": "1e-05", "norm_first": str(is_pre), "final_norm": "None"},
-        {"self.heads": "H", "self.norm_first": str(is_pre), "self.causal": str(config.architecture == "decoder"),
-         "self.activation": repr(config.activation), "scaled.requires_grad": "False",
-         "ACTIVATIONS[self.activation](self.first(x))": f"{activation}(self.first(x))"},
-        ("x_mask", "y_mask", "encoded_mask"),
-        {"Decoder": {"layers": "L_DECODER"}} if _has_two_depths(config) else {},
-        merges=config.architecture != "both",
-    )  # fmt: skip
-    found = settled(CLASSES[config.architecture], stacks.__name__, setting)
+    """Yield the classes of the parts."""
+    stacks = ("encoder", "decoder") if config.architecture == "both" else (config.architecture,)
+    yield Cell("markdown", "## Attention: scores, softmax, weighted values")
+    yield Cell("code", ATTENTION.format(linear=_linear(config, "C", "C")))
+    yield Cell("markdown", "## Feed-forward")
+    forward = {"first": _linear(config, "C", "F"), "second": _linear(config, "F", "C")}
+    yield Cell("code", FEED_FORWARD.format(activation=ACTIVATIONS[config.activation], **forward))
     yield Cell("markdown", "## LayerNorm")
-    yield Cell("code", LAYER_NORM)
-    cell: list[str] = []
-    for name, text in found.texts.items():
-        cell.append(text.replace("nn.LayerNorm(", "LayerNorm("))
-        if name in TITLES:
-            yield Cell("markdown", f"## {TITLES[name]}")
-            yield Cell("code", joined(cell))
-            cell = []
+    yield Cell("code", LAYER_NORM.format(**NORM_WEIGHTS[config.bias]))
+    yield Cell("markdown", "## A layer: both, with their residual sums")
+    yield Cell("code", ENCODER_LAYER.format(said=SAID[config.norm], forward=ENCODER_FORWARD[config.norm]))
+    if config.architecture == "both":
+        yield Cell("markdown", "## A layer of the decoder: with an attention to the encoder between them")
+        yield Cell("code", DECODER_LAYER.format(forward=DECODER_FORWARD[config.norm]))
+    for stack in stacks:
+        yield Cell("markdown", f"## The {stack}")
+        yield Cell("code", _stack(config, stack))
 
 
-def _watched(config: TransformerConfig) -> Iterator[str]:
-    """Yield the lines that let the script keep all steps of all blocks."""
-    is_both = config.architecture == "both"
-    for stack in ("encoder", "decoder") if is_both else (config.architecture,):
-        path, place = f"model.{stack}" if is_both else "model", f"{stack} block {{i}}"
-        crosses = is_both and stack == "decoder"
-        attentions = {"attention": (place, "<", "cross_attention" if crosses else "feed_forward")}
-        if crosses:
-            place += ", attention to the encoder"
-            first = "attention_norm" if config.norm == "post" else "cross_attention_norm<"
-            attentions["cross_attention"] = place, first, "feed_forward"
-        for name, (at, first, after) in attentions.items():
-            steps = TO_RESIDUAL[config.norm] | (TO_END[config.norm] if after == "feed_forward" else {})
-            modules = {step: one.format(first=first, attention=name, next=after) for step, one in steps.items()}
-            yield WATCHED.format(
-                table=f"{stack}_{name}".upper(), layers=f"{path}.layers", place=at, attention=name,
-                modules="\n".join(f'    "{step}": "{module}",' for step, module in modules.items()),
-            )  # fmt: skip
-        if config.norm == "pre":
-            count = "L_DECODER" if crosses and _has_two_depths(config) else "L"
-            yield FINAL_NORM.format(place=place.replace("{i}", f"{{{count} - 1}}"), stack=path)
+def _stack(config: TransformerConfig, stack: str) -> str:
+    """Return the class of a stack of layers."""
+    x, looks = ("y", "y, encoded") if (config.architecture, stack) == ("both", "decoder") else ("x", "x")
+    count = "L_DECODER" if x == "y" and _has_two_depths(config) else "L"
+    place = f"{stack} block {{i}}"
+    last = f"{stack} block {{{count} - 1}}{', attention to the encoder' if x == 'y' else ''}"
+    is_pre = config.norm == "pre"
+    return STACK.format(
+        name=stack.title(),
+        count=count,
+        ended=", and a final norm" if is_pre else "",
+        layer="DecoderLayer" if x == "y" else "EncoderLayer",
+        norm="\n        self.norm = LayerNorm()" if is_pre else "",
+        takes=looks, gives=looks, x=x, place=f'f"{place}"',
+        mask=CAUSAL.format(x=x) if stack == "decoder" else "None  # every token looks at every token",
+        result=f'keep(f"{last}", "final_norm", self.norm({x}))' if is_pre else x,
+    )  # fmt: skip
 
 
 def _logits(config: TransformerConfig, place: str) -> Iterator[Cell]:
@@ -360,13 +294,17 @@ def _printed(place: str) -> Iterator[tuple[Literal["markdown", "code"], str]]:
     yield "code", f'show("{place}")'
 
 
+def _linear(config: TransformerConfig, inputs: str, outputs: str) -> str:
+    return f"nn.Linear({inputs}, {outputs}{'' if config.bias else ', bias=False'})"
+
+
 def _torch(config: TransformerConfig) -> str:
     """Return the comparison with torch's own layers."""
     is_both = config.architecture == "both"
     norm = "theirs = nn.functional.layer_norm(theirs, (C,))\n" if config.norm == "pre" else ""
     first = "encoder" if is_both else config.architecture
     mask = "None" if first == "encoder" else HIDDEN
-    run = TORCH_ENCODER.format(stack=first, model="model.encoder" if is_both else "model", mask=mask, norm=norm)
+    run = TORCH_ENCODER.format(stack=first, model='model["encoder"]' if is_both else "model", mask=mask, norm=norm)
     if is_both:
         run += TORCH_DECODER.format(norm=norm, mask=HIDDEN)
     return TORCH.format(

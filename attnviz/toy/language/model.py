@@ -20,7 +20,7 @@ NO_RESIDUAL = "This model adds nothing to its stream: without residual sums, wha
 class ReducedLayer(nn.Module):
     """A pre-norm block of which parts are left out: the feed-forward, the residual sums or the norms.
 
-    With all parts, it computes what a pre-norm `EncoderLayer` computes.
+    With all parts, it computes what `attnviz.toy.EncoderLayer` computes.
     """
 
     def __init__(self, config: TokenConfig) -> None:
@@ -38,10 +38,7 @@ class ReducedLayer(nn.Module):
         watch_norm(self.attention_norm)
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Past | None = None) -> Tensor:
-        """Apply the block to (..., T, C).
-
-        `mask` and `past` are as in `MultiHeadAttention`.
-        """
+        """Apply the block to (..., T, C); `mask` and `past` are as in `MultiHeadAttention`."""
         x = self._joined(x, self.attention(self.attention_norm(x), mask=mask, past=past))
         if self.feed_forward is not None:
             x = self._joined(x, self.feed_forward(self.feed_forward_norm(x)))
@@ -84,8 +81,8 @@ class ReducedLayer(nn.Module):
         return BlockWeights(norms, linear_map(forward.first), linear_map(forward.second), forward.activation)
 
     def _joined(self, x: Tensor, output: Tensor) -> Tensor:
-        output = self.dropout(output)
-        return x + output if self.residual else output
+        dropped: Tensor = self.dropout(output)
+        return x + dropped if self.residual else dropped
 
 
 class TokenModel(nn.Module):
@@ -94,11 +91,11 @@ class TokenModel(nn.Module):
     def __init__(self, config: TokenConfig) -> None:
         """Draw the weights as torch's own layers do: a seed set before it gives the same numbers every time."""
         super().__init__()
-        self.config = config
-        self.token = nn.Embedding(config.vocabulary, config.width)
-        self.position = nn.Embedding(config.block_size, config.width)
+        self.config, width = config, config.width
+        self.token = nn.Embedding(config.vocabulary, width)
+        self.position = nn.Embedding(config.block_size, width)
         self.blocks = _blocks(config)
-        self.head = nn.Linear(config.width, config.logit_count)
+        self.head = nn.Linear(width, config.logit_count)
 
     @property
     def block_size(self) -> int:
@@ -127,10 +124,7 @@ class TokenModel(nn.Module):
     forward = logits
 
     def hidden(self, ids: Tensor, source: Tensor | None = None, *, past: Sequence[Past] | None = None) -> Tensor:
-        """Return the last hidden state, (B, T, C) or (T, C).
-
-        Arguments and errors are those of `logits`.
-        """
+        """Return the last hidden state, (B, T, C) or (T, C); arguments and errors are those of `logits`."""
         blocks = self.blocks
         if past is not None and self.config.architecture != "decoder":
             raise ValueError("only a decoder alone goes on from what it has read before")
@@ -142,9 +136,8 @@ class TokenModel(nn.Module):
             return decoded
         if source is not None:
             raise ValueError("this model has one stack of blocks, which reads no source")
-        x = self.embed(ids, before=len(past[0]) if past else 0)
-        is_encoder = self.config.architecture == "encoder"
-        hidden: Tensor = blocks(x, mask=self._padding_mask(ids) if is_encoder else None, past=past)
+        mask = self._padding_mask(ids) if self.config.architecture == "encoder" else None
+        hidden: Tensor = blocks(self.embed(ids, before=len(past[0]) if past else 0), mask=mask, past=past)
         return hidden
 
     def new_past(self) -> list[Past]:
@@ -152,21 +145,17 @@ class TokenModel(nn.Module):
         return [Past() for _ in range(self.config.layers)]
 
     def embed(self, ids: Tensor, *, before: int = 0) -> Tensor:
-        """Return the sum of token and position embeddings, (..., T, C).
+        """Return the sum of token and position embeddings, (..., T, C); raises as `logits` does.
 
-        `before` is the number of tokens before them, where the positions begin. Raises as `logits` does.
+        `before` is the number of tokens before them, where the positions begin.
         """
-        self._check(ids, before)
-        length = ids.shape[-1]
+        length = ids.shape[-1] if ids.ndim in (1, 2) else None
+        if length is None:
+            raise ValueError(f"ids {tuple(ids.shape)} are neither (T,) nor (B, T)")
+        if before + length > self.block_size:
+            raise ValueError(f"{before + length} tokens are more than the block size, {self.block_size}")
         summed: Tensor = self.token(ids) + self.position.weight[before : before + length]
         return summed
-
-    def _check(self, ids: Tensor, before: int) -> None:
-        if ids.ndim not in (1, 2):
-            raise ValueError(f"ids {tuple(ids.shape)} are neither (T,) nor (B, T)")
-        length = before + ids.shape[-1]
-        if length > self.block_size:
-            raise ValueError(f"{length} tokens are more than the block size, {self.block_size}")
 
     def _padding_mask(self, ids: Tensor) -> Tensor | None:
         if self.config.padding is None:

@@ -91,17 +91,17 @@ class Text(Subject):
     def batch(self, size: int, generator: torch.Generator) -> Batch:
         """Draw blocks from anywhere in the training part; the target of each character is the one after it."""
         starts = torch.randint(len(self.train) - self.block_size, (size, 1), generator=generator)
-        return block_pairs(self.train, starts, self.block_size)
+        return _pairs(self.train, starts, self.block_size)
 
     def held_out(self) -> Batch:
         """Return up to `WATCHED` blocks of the validation part, evenly spread."""
         last = len(self.validation) - self.block_size - 1
         starts = torch.linspace(0, last, min(WATCHED, last + 1)).long().unique()
-        return block_pairs(self.validation, starts[:, None], self.block_size)
+        return _pairs(self.validation, starts[:, None], self.block_size)
 
     def whole(self, model: nn.Module) -> Result:
         """Return the loss, in nats a character, and the accuracy of a model on the whole validation part."""
-        return result_of(model, blocks_of(self.validation, self.block_size))
+        return result_of(model, _blocks(self.validation, self.block_size))
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the first characters of a text, up to the block size."""
@@ -123,7 +123,7 @@ def validation_loss(model: nn.Module, ids: Tensor, block_size: int) -> float:
     """
     if len(ids) < 2:
         raise ValueError("one character has none after it to predict")
-    return result_of(model, blocks_of(ids, block_size)).loss
+    return result_of(model, _blocks(ids, block_size)).loss
 
 
 def result_of(model: nn.Module, batches: Iterable[Batch]) -> Result:
@@ -143,7 +143,7 @@ def result_of(model: nn.Module, batches: Iterable[Batch]) -> Result:
     return Result(total / count, right / count)
 
 
-def blocks_of(ids: Tensor, block_size: int) -> Iterator[Batch]:
+def _blocks(ids: Tensor, block_size: int) -> Iterator[Batch]:
     """Cut a text into blocks and what follows each of their characters, up to `AT_ONCE` blocks at a time."""
     x, y = ids[:-1], ids[1:]
     whole = len(x) // block_size * block_size
@@ -154,7 +154,7 @@ def blocks_of(ids: Tensor, block_size: int) -> Iterator[Batch]:
         yield Batch(x[None, whole:], y[None, whole:])
 
 
-def block_pairs(ids: Tensor, starts: Tensor, length: int) -> Batch:
+def _pairs(ids: Tensor, starts: Tensor, length: int) -> Batch:
     """Return the blocks that begin at these places, (B, 1), and what follows each of their characters."""
     blocks = ids[starts + torch.arange(length + 1)]
     return Batch(blocks[:, :-1], blocks[:, 1:])

@@ -8,7 +8,7 @@ from functools import cache
 
 import streamlit as st
 
-from attnviz.export.code.training import training_script
+from attnviz.export.code.training.script import training_script
 from attnviz.links.link import KEYS, write_link
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import ModelError

@@ -15,8 +15,8 @@ from safetensors.torch import save_file
 from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 from attnviz import trained
-from attnviz.export.code.generation import generation_script
 from attnviz.export.code.training import NoTrainingCodeError
+from attnviz.export.code.training.generation import generation_script
 from attnviz.export.sampling_csv import COLUMNS, ROWS, draws_csv
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.trained.shipped import FOLDER

@@ -122,9 +122,7 @@ def test_the_whole_model_is_torchs(choice: dict[str, Any]) -> None:
 def test_the_steps_of_a_decoder_layer_are_torchs_sublayers() -> None:
     y, encoded = torch.randn(T, C), torch.randn(S, C)
     theirs = torchs(nn.TransformerDecoderLayer)
-    layer = DecoderLayer.from_torch(theirs)
-    steps = layer.after(y, layer.attention(y, mask=causal_mask(T)), encoded)
-    torch.testing.assert_close(layer(y, encoded), steps.block_output, **NEAR)
+    steps = DecoderLayer.from_torch(theirs).steps(y, encoded)
     residual = y + theirs.self_attn(y, y, y, attn_mask=~causal_mask(T))[0]
     torch.testing.assert_close(steps.attention_residual, residual, **NEAR)
     torch.testing.assert_close(steps.attention_norm, theirs.norm1(residual), **NEAR)
@@ -133,9 +131,7 @@ def test_the_steps_of_a_decoder_layer_are_torchs_sublayers() -> None:
     torch.testing.assert_close(steps.cross_attention_norm, theirs.norm2(cross), **NEAR)
     assert steps.feed_forward_norm is None
     before = torchs(nn.TransformerDecoderLayer, norm_first=True)
-    layer = DecoderLayer.from_torch(before)
-    steps = layer.after(y, layer.attention(layer.attention_norm(y), mask=causal_mask(T)), encoded)
-    torch.testing.assert_close(layer(y, encoded), steps.block_output, **NEAR)
+    steps = DecoderLayer.from_torch(before).steps(y, encoded)
     torch.testing.assert_close(steps.attention_norm, before.norm1(y), **NEAR)
     torch.testing.assert_close(steps.cross_attention_norm, before.norm2(steps.attention_residual), **NEAR)
     assert steps.cross_attention_residual is not None

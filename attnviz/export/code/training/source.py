@@ -1,4 +1,4 @@
-"""The source of this project's functions and classes, with all that they use, as code that needs torch alone."""
+"""The source of a task's functions with all that they use, as code that needs torch alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ class Extract:
 class _Definition:
     """A function, a class or a constant, with the docstring that follows it."""
 
-    node: ast.stmt
     line: int
     text: str
     body: Mapping[str, _Definition]
@@ -42,10 +41,7 @@ class _Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
-    """What a module of this project holds."""
-
-    lines: Sequence[str]
+class _Module:
     definitions: Mapping[str, _Definition]
     imported: Mapping[str, tuple[str, str]]
     """By the name here: the module (empty for a whole module) and the name there"""
@@ -63,8 +59,8 @@ def extract(task: Task, members: Iterable[str], names: Iterable[str]) -> Extract
     for name in members:
         copying.member(name)
     for name in names:
-        copying.name(name, own if name in module_of(own).definitions else Task.__module__)
-    return Extract(frozenset(copying.imports), joined([copying.found[place] for place in sorted(copying.found)]))
+        copying.name(name, own if name in _module(own).definitions else Task.__module__)
+    return Extract(frozenset(copying.imports), _joined([copying.found[place] for place in sorted(copying.found)]))
 
 
 @dataclass(slots=True)
@@ -79,7 +75,7 @@ class _Copying:
     def member(self, name: str) -> None:
         """Copy a member of the task."""
         owner = next(one for one in type(self.task).__mro__ if name in vars(one))
-        definition = module_of(owner.__module__).definitions[owner.__name__].body[name]
+        definition = _module(owner.__module__).definitions[owner.__name__].body[name]
         text = re.sub(rf"^{name}\b", _constant(name), definition.text)
         text = text.replace("(self, ", "(").replace("(self)", "()").replace("self.", f"{type(self.task).__name__}.")
         text = text.replace("@cached_property", "@cache").removeprefix("@property\n")
@@ -87,7 +83,7 @@ class _Copying:
 
     def name(self, name: str, module: str) -> None:
         """Copy or import what a name of a module stands for."""
-        there = module_of(module)
+        there = _module(module)
         if name in there.definitions:
             self._copy(there.definitions[name].line, there.definitions[name].text, module)
         elif name in there.imported:
@@ -107,7 +103,7 @@ class _Copying:
         self.found[place] = ""  # it may use itself
         text = re.sub(rf"\b{type(self.task).__name__}\.(\w+)", self._named, text)
         self.found[place] = text.replace(f"({WITHOUT})", "").replace("  # fmt: skip", "")
-        for name in used(ast.parse(self.found[place])) - self.members:
+        for name in _used(ast.parse(self.found[place])) - self.members:
             if name == "cache":
                 self.imports.add("from functools import cache")
             else:
@@ -129,8 +125,7 @@ def _constant(name: str) -> str:
 
 
 @cache
-def module_of(name: str) -> Module:
-    """Return the source of a module of this project that has been imported."""
+def _module(name: str) -> _Module:
     source = inspect.getsource(sys.modules[name])
     body = ast.parse(source).body
     imported: dict[str, tuple[str, str]] = {}
@@ -139,8 +134,7 @@ def module_of(name: str) -> Module:
             imported |= {one.name: ("", one.name) for one in node.names}
         elif isinstance(node, ast.ImportFrom):
             imported |= {one.asname or one.name: (node.module or "", one.name) for one in node.names}
-    lines = source.splitlines()
-    return Module(lines, dict(_definitions(body, lines)), imported)
+    return _Module(dict(_definitions(body, source.splitlines())), imported)
 
 
 def _definitions(body: Sequence[ast.stmt], lines: Sequence[str]) -> Iterator[tuple[str, _Definition]]:
@@ -153,7 +147,7 @@ def _definitions(body: Sequence[ast.stmt], lines: Sequence[str]) -> Iterator[tup
         text = textwrap.dedent("\n".join(lines[first - 1 : last.end_lineno]))
         inner = dict(_definitions(node.body, lines)) if isinstance(node, ast.ClassDef) else {}
         for name in _made(node):
-            yield name, _Definition(node, first, text, inner)
+            yield name, _Definition(first, text, inner)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -169,7 +163,7 @@ def _made(node: ast.stmt) -> list[str]:
     return []
 
 
-def used(tree: ast.AST) -> set[str]:
+def _used(tree: ast.AST) -> set[str]:
     """Return the names that code takes from its module, annotations included."""
     nodes = list(ast.walk(tree))
     inside = {one.arg for one in nodes if isinstance(one, ast.arg)}
@@ -177,7 +171,7 @@ def used(tree: ast.AST) -> set[str]:
     return {one.id for one in nodes if isinstance(one, ast.Name)} - inside
 
 
-def joined(texts: Sequence[str]) -> str:
+def _joined(texts: Sequence[str]) -> str:
     """Join definitions: two blank lines around functions and classes."""
     found = ""
     for before, text in zip(["", *texts[:-1]], texts, strict=True):

@@ -1,7 +1,7 @@
-"""Exports a training as code: a script of plain torch that trains the same model to the same losses.
+"""Writes the script of a training: the data, the model, the loop, and what comes out.
 
 It draws weights and batches in the same order from the same seeds, so on the same machine its losses are equal to the
-last digits. The data are a task's, a text, or a user's two files of words and tags.
+last digits.
 """
 
 from __future__ import annotations
@@ -11,24 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnviz.export.code import source
-from attnviz.export.code.models import attentions, class_of, model_code
-from attnviz.export.code.settled import plain
-from attnviz.export.code.source import Extract
+from attnviz.export.code.training import source
+from attnviz.export.code.training.models import attentions, inside, model_code
+from attnviz.export.code.training.tagged import ABOUT, IMPORTS, tagged_code, tagged_end
+from attnviz.export.code.training.text import TEXT_ABOUT, TEXT_END, text_code
 from attnviz.toy.language.config import GRUConfig, TokenConfig, has_attention
 from attnviz.training.loop import MUON_RATE
 from attnviz.training.plan import TAGGED, TEXT, Plan, subject_of
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tagged.files import FILL, UNKNOWN, TaggedFiles
-from attnviz.training.tagged.task import AT_ONCE as SENTENCES_AT_ONCE
-from attnviz.training.tagged.task import DROPPED
 from attnviz.training.tasks.task import IGNORED
-from attnviz.training.text.cut import sequences_of
-from attnviz.training.text.subject import AT_ONCE, TRAIN_PART, block_pairs, blocks_of, padded, result_of
 
 if TYPE_CHECKING:
+    from attnviz.training.tagged.files import TaggedFiles
     from attnviz.training.tasks.task import Subject, Task
-
 
 BEGIN = '''\
 """Trains a small model as attnviz did: {what}. It needs torch alone.
@@ -75,18 +70,18 @@ for title, score, attentions in PATTERNS:
     heads = {{
         (layer, head): one
         for layer, attention in enumerate(attentions)
-        for head, one in enumerate(score(attention.steps.weights, held).tolist())
+        for head, one in enumerate(score(attention.weights, held).tolist())
     }}
     layer, head = max(heads, key=heads.get)
     print(f"{{title}}: {{heads[layer, head]:.4f}} of 1 in layer {{layer}}, head {{head}}")
 """
 TRAIN = '''\
 torch.manual_seed(SEED)
-model = {model}().train()
+model = Model().train()
 print(sum(one.numel() for one in model.parameters()), "parameters")
 # Matrices inside the blocks decay; embeddings, biases and norms do not.
-matrices = [one for name, one in model.named_parameters() if one.ndim == 2 and name.startswith("blocks.")]
-others = [one for name, one in model.named_parameters() if one.ndim != 2 or not name.startswith("blocks.")]
+matrices = [one for name, one in model.named_parameters() if one.ndim == 2 and name.startswith({inside})]
+others = [one for name, one in model.named_parameters() if one.ndim != 2 or not name.startswith({inside})]
 {optimiser}rates = [[group["lr"] for group in one.param_groups] for one in optimisers]
 
 
@@ -137,13 +132,13 @@ class _Part:
     about: str
     imports: frozenset[str]
     text: str
-    end: str
-    draw: str = "drawn = draw(BATCH, generator)"
+    draw: str
     """The statement that draws a batch"""
-    reads: str = "drawn.ids"
+    reads: str
     """The arguments of the model"""
-    targets: str = "drawn.targets.flatten(), ignore_index=IGNORED"
+    targets: str
     """The arguments of the loss, after the logits"""
+    end: str
 
 
 def training_script(
@@ -166,13 +161,11 @@ def training_script(
         part = _of_files(plan, files)
     else:
         part = _of_text(plan, sha256 or "") if plan.subject == TEXT else _of_task(plan)
-    model = model_code(config)
     begin = BEGIN.format(
-        what=_what(plan), about=part.about, imports=import_lines(part.imports | model.imports), seed=settings.seed,
-        steps=settings.steps, batch=settings.batch,
+        what=_what(plan), about=part.about, imports=_imports(part.imports), seed=settings.seed, steps=settings.steps,
+        batch=settings.batch,
     )  # fmt: skip
-    text = "\n\n".join((begin + part.text, model.text, _train(plan, part, losses))) + part.end
-    return text.replace("functional.", "F.")
+    return "\n\n".join((begin + part.text, model_code(config), _train(plan, part, losses))) + part.end
 
 
 def _what(plan: Plan) -> str:
@@ -183,12 +176,9 @@ def _what(plan: Plan) -> str:
     return f"{'a GRU' if isinstance(config, GRUConfig) else 'a bigram model'} on {on}"
 
 
-USUAL = ("import math", "import torch", "from torch import nn", "from torch.nn import functional as F")
-
-
-def import_lines(more: Iterable[str], usual: Iterable[str] = USUAL) -> str:
-    """Return the import statements of a script, sorted as usual: the standard library first."""
-    given = {*usual, *more} - {"from torch.nn import functional"}  # which is F in a script
+def _imports(more: Iterable[str]) -> str:
+    """Return the import statements, sorted as usual: the standard library first."""
+    given = {"import math", "import torch", "from torch import nn", "from torch.nn import functional as F", *more}
     if "from torch import Tensor" in given:
         given = {*given, "from torch import Tensor, nn"} - {"from torch import Tensor", "from torch import nn"}
     ordered = sorted(given, key=lambda one: ("torch" in one, one.startswith("from"), one))
@@ -202,8 +192,10 @@ def _of_text(plan: Plan, sha256: str) -> _Part:
         config.architecture != "decoder" or config.outputs not in (None, config.vocabulary)
     ):
         raise NoTrainingCodeError("There is a script for decoders, GRUs and bigram models only.")
-    code = text_code(plan, sha256)
-    return _Part(TEXT_ABOUT, code.imports | {"import hashlib", "import sys"}, code.text, text_end(plan))
+    return _Part(
+        TEXT_ABOUT, frozenset({"import hashlib", "import sys"}), text_code(plan, sha256),
+        "x, y = draw(BATCH, generator)", "x", "y.flatten()", TEXT_END,
+    )  # fmt: skip
 
 
 def _of_files(plan: Plan, files: TaggedFiles | None) -> _Part:
@@ -211,8 +203,8 @@ def _of_files(plan: Plan, files: TaggedFiles | None) -> _Part:
     if files is None or not isinstance(config, TokenConfig):
         raise NoTrainingCodeError("The files of this training are missing.")
     return _Part(
-        FILES_ABOUT, FILES_IMPORTS, tagged_code(config, files), tagged_end(),
-        "x, y = draw(BATCH, generator)", "x", f"y.flatten(), ignore_index={IGNORED}",
+        ABOUT, IMPORTS, tagged_code(config, files), "x, y = draw(BATCH, generator)", "x",
+        f"y.flatten(), ignore_index={IGNORED}", tagged_end(),
     )  # fmt: skip
 
 
@@ -228,8 +220,8 @@ def _of_task(plan: Plan) -> _Part:
     begin = TASK_BEGIN.format(vocabulary=config.vocabulary, block=config.block_size)
     end = TASK_END.format(reads=reads.format("held"), accuracy=ACCURACY[task.whole])
     return _Part(
-        _about(task), extract.imports, f"{begin}{extract.text}\n", end + _patterns(task, config),
-        f"drawn = {draw}(BATCH, generator)", reads.format("drawn"),
+        _about(task), extract.imports, f"{begin}{extract.text}\n", f"drawn = {draw}(BATCH, generator)",
+        reads.format("drawn"), "drawn.targets.flatten(), ignore_index=IGNORED", end + _patterns(task, config),
     )  # fmt: skip
 
 
@@ -253,7 +245,7 @@ def _patterns(task: Task, config: TokenConfig) -> str:
 def _train(plan: Plan, part: _Part, losses: Mapping[int, float]) -> str:
     settings = plan.training
     return TRAIN.format(
-        model=class_of(plan.token_model),
+        inside=inside(plan.token_model),
         optimiser=_optimiser(settings, has_matrices=has_attention(plan.model)),
         rate="".join(f"    {line}\n" for line in _rate(settings)),
         bfloat16=settings.precision == "bfloat16",
@@ -286,135 +278,3 @@ def _rate(settings: TrainingSettings) -> Iterator[str]:
     else:
         yield "fallen = 0.5 * (1 + math.cos(math.pi * min(1, step / STEPS)))"
         yield f"return risen * ({settings.last_rate} + {1 - settings.last_rate} * fallen)"
-
-
-TEXT_ABOUT = "Run it with the text as a file:  python this_script.py corpus.txt"
-READ_TEXT = f"""\
-SHA256 = {{sha256}}
-T = {{block}}  # {{size}}
-
-with open(sys.argv[1] if len(sys.argv) > 1 else "corpus.txt", encoding="utf-8-sig") as file:
-    text = file.read()
-if hashlib.sha256(text.encode()).hexdigest() != SHA256:
-    print("This is not the text of the training that was exported: the losses will differ.")
-characters = sorted(set(text))
-V = len(characters)
-ids = torch.tensor([characters.index(one) for one in text])
-cut = int({TRAIN_PART} * len(ids))
-train, validation = ids[:cut], ids[cut:]
-"""
-DRAW_TEXT = {
-    "blocks": '''\
-def draw(size, generator):
-    """Draw blocks from anywhere in the training part; the target of each character is the one after it."""
-    return block_pairs(train, torch.randint(len(train) - T, (size, 1), generator=generator), T)
-''',
-    "lines": '''\
-to_train, to_validate = (torch.tensor(list(sequences_of(part, {cut}, T))) for part in (text[:cut], text[cut:]))
-
-
-def draw(size, generator):
-    """Draw sequences of the training part."""
-    return padded(train, to_train[torch.randint(len(to_train), (size,), generator=generator)])
-''',
-}
-VALIDATION = {"blocks": "blocks_of(validation, T)",
-       "lines": f"(padded(validation, rows) for rows in to_validate.split({AT_ONCE}))"}  # fmt: skip
-VALIDATE = 'print(f"validation loss {{result_of(model, {batches}).loss:.6f}}")\n'
-
-
-def text_code(plan: Plan, sha256: str) -> Extract:
-    """Return the code that reads the text of this digest, and draws batches of it as the plan cuts it."""
-    is_cut = plan.cut != "blocks"
-    size = "the longest sequence of a line, without its end" if is_cut else "block size: the longest context"
-    read = READ_TEXT.format(sha256=repr(sha256), block=plan.block_size, size=size)
-    source = plain(result_of, *((sequences_of, padded) if is_cut else (block_pairs, blocks_of)))
-    draw = DRAW_TEXT["lines" if is_cut else "blocks"].replace("{cut}", f'"{plan.cut}"')
-    return Extract(source.imports, f"{read}\n\n{source.text}\n\n\n{draw}")
-
-
-def text_end(plan: Plan) -> str:
-    """Return the code that validates."""
-    return VALIDATE.format(batches=VALIDATION["blocks" if plan.cut == "blocks" else "lines"])
-
-
-FILES_ABOUT = "Run it with the training file and the test file:  python this_script.py train.txt test.txt"
-FILES_IMPORTS = frozenset({"import hashlib", "import re", "import sys", "from collections import Counter, defaultdict"})
-READ_FILES = '''\
-SHA256 = {digests}
-T = {block}  # words of the longest sentence
-
-
-def read(number):
-    """The sentences of a file, each a list of pairs (word, tag): a pair a line, and a blank line between sentences."""
-    with open(sys.argv[number], "rb") as file:
-        data = file.read()
-    if hashlib.sha256(data).hexdigest() != SHA256[number - 1]:
-        print(f"{{sys.argv[number]}} is not the file of the training that was exported: the losses will differ.")
-    found = [[]]
-    for line in re.split("\\r\\n|\\r|\\n", data.decode("utf-8-sig")):
-        if line.strip(" \\t"):
-            word, tag = re.split("[ \\t]+", line.strip(" \\t"))
-            found[-1].append((word, tag))
-        elif found[-1]:
-            found.append([])
-    return [sentence for sentence in found if sentence]
-
-
-train, test = read(1), read(2)
-words = sorted({{word for sentence in train for word, _ in sentence}})
-tags = sorted({{tag for sentence in train for _, tag in sentence}})
-ids = {{word: number for number, word in enumerate(words, {first})}}  # {fill} fills up, {unknown} is an unknown word
-V = len(words) + {first}
-counts = Counter(ids[word] for sentence in train for word, _ in sentence)
-once = torch.tensor([counts[number] == 1 for number in range(V)])
-
-
-def padded(sentences):
-    """Sentences as ids and tags, (B, T) and (B, T), filled up to the longest."""
-    longest = max(map(len, sentences))
-    x, y = torch.full((len(sentences), longest), {fill}), torch.full((len(sentences), longest), {ignored})
-    for row, sentence in enumerate(sentences):
-        x[row, : len(sentence)] = torch.tensor([ids.get(word, {unknown}) for word, _ in sentence])
-        y[row, : len(sentence)] = torch.tensor([tags.index(tag) for _, tag in sentence])
-    return x, y
-
-
-def draw(size, generator):
-    """Sentences of the training file. Half of the words that stand in it once are unknown words here."""
-    x, y = padded([train[row] for row in torch.randint(len(train), (size,), generator=generator).tolist()])
-    return x.masked_fill(once[x] & (torch.rand(x.shape, generator=generator) < {dropped}), {unknown}), y
-'''
-TEST_FILES = """
-# What it does on the test file, beside each word's most frequent tag in the training file
-model.eval()
-loss, right, count = 0.0, 0, 0
-with torch.no_grad():
-    for start in range(0, len(test), {at_once}):
-        x, y = padded(sorted(test, key=len)[start : start + {at_once}])
-        logits = model(x)
-        loss += F.cross_entropy(logits.flatten(0, 1), y.flatten(), ignore_index={ignored}, reduction="sum").item()
-        right += (logits.argmax(-1) == y).sum().item()
-        count += (y != {ignored}).sum().item()
-print(f"test file: loss {{loss / count:.6f}}, accuracy {{right / count:.4f}}")
-seen = defaultdict(Counter)
-for word, tag in sorted(pair for sentence in train for pair in sentence):  # of equal counts, the first tag is taken
-    seen[word][tag] += 1
-usual = Counter(sorted(tag for sentence in train for _, tag in sentence)).most_common(1)[0][0]
-pairs = [pair for sentence in test for pair in sentence]
-right = sum(tag == (seen[word].most_common(1)[0][0] if word in seen else usual) for word, tag in pairs)
-print(f"baseline: accuracy {{right / count:.4f}}; unknown words: {{sum(word not in seen for word, _ in pairs)}}")
-"""
-
-
-def tagged_code(config: TokenConfig, files: TaggedFiles) -> str:
-    """Return the code that reads files of these digests and draws batches of them."""
-    return READ_FILES.format(
-        digests=(files.train.sha256, files.test.sha256), block=config.block_size, fill=FILL, unknown=UNKNOWN,
-        first=len(files.labels) - len(files.words), ignored=IGNORED, dropped=DROPPED,
-    )  # fmt: skip
-
-
-def tagged_end() -> str:
-    """Return the code that tests the model."""
-    return TEST_FILES.format(at_once=SENTENCES_AT_ONCE, ignored=IGNORED)

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnviz.export.code.lines import literals
-from attnviz.export.code.models import class_of, model_code
-from attnviz.export.code.training import NoTrainingCodeError, import_lines
+from attnviz.export.code.training.models import model_code
+from attnviz.export.code.training.script import NoTrainingCodeError
 from attnviz.toy.language.config import ModelConfig, TokenConfig, longest_context
 from attnviz.training.generation import Sampling
 
-IMPORTS = ("import hashlib", "import sys", "from pathlib import Path", "from safetensors.torch import load_file")
 BEGIN = '''\
 """Generates a text as attnviz did, character by character. It needs torch and safetensors.
 
@@ -22,7 +21,15 @@ Put the model's file beside it, which the app exports too, or name it:  python t
 
 from __future__ import annotations
 
-{imports}
+import hashlib
+import math
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from torch.nn import functional as F
 
 torch.set_num_threads(1)
 FILE = Path(sys.argv[1] if len(sys.argv) > 1 else "{file}")
@@ -36,15 +43,22 @@ SHOWN = {shown}  # what the app generated
 
 
 '''
-LOAD = """
+END = '''
 
 if hashlib.sha256(FILE.read_bytes()).hexdigest() != SHA256:
     print("This is not the model's file that was exported: the text will differ.")
-model = {model}().eval()
-model.load_state_dict({{name: one.float() for name, one in load_file(FILE).items()}})  # the file holds float16
+# The app names some parameters otherwise.
+NAMES = [("blocks.layers.", "blocks."), ("feed_forward.first", "first"), ("feed_forward.second", "second"),
+         ("blocks.norm.", "norm.")]
+weights = {}
+for name, one in load_file(FILE).items():
+    for theirs, ours in NAMES:
+        name = name.replace(theirs, ours)
+    weights[name] = one.float()  # the file holds float16
+model = Model().eval()
+model.load_state_dict(weights)
 generator = torch.Generator().manual_seed(SEED)
-"""
-END = '''
+
 
 def choose(logits):
     """Choose the next token by its logits, (V,)."""
@@ -102,13 +116,11 @@ def generation_script(
     """
     if isinstance(config, TokenConfig) and config.architecture != "decoder":
         raise NoTrainingCodeError("Only a decoder goes on with a text.")
-    model = model_code(config)
     begin = BEGIN.format(
-        imports=import_lines({*IMPORTS, *model.imports}),
         file=file, digest=ascii(sha256), seed=sampling.seed, temperature=sampling.temperature, top_k=sampling.top_k,
         top_p=sampling.top_p, count=len(generated), characters=literals(characters),
         block=longest_context(config),
         prompt=ascii("".join(characters[one] for one in ids)),
         shown=ascii("".join(characters[one] for one in generated)),
     )  # fmt: skip
-    return f"{begin}{model.text}{LOAD.format(model=class_of(config))}{END}"
+    return begin + model_code(config) + END
