@@ -43,7 +43,7 @@ def amount(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 
 
 def histogram(measure: int, heads: int) -> Counts:
-    """Return an empty histogram of one measure, of so many heads.
+    """Return an empty histogram of one measure for each of `heads` heads.
 
     Bins of equal width, but for the distance: there they are narrower the nearer, since most heads look at most a few
     tokens away.

@@ -227,7 +227,7 @@ class CorpusCard:
     quoted: tuple[str, ...]
     """The names of the files whose sentences may be the strongest examples"""
     pairs_every: int
-    """Of so many sentences of a block, one counts for the divergence between heads"""
+    """Every n-th sentence of a block is used for the divergence between heads"""
     weights: str
     """The sha256 of the model's weights, as `attnviz.pretrained.model.weights_digest` computes it"""
 

@@ -21,7 +21,7 @@ PROBES = "One two three four five six.", "Seven."
 ROUNDING = 1e-5
 """The most by which weights may differ through the order of sums"""
 PAIRS_EVERY = 64
-"""Of so many sentences, one counts for the divergence between heads, which takes longer than all else"""
+"""Every n-th sentence is used for the divergence between heads, which takes longer than all else"""
 
 
 class Reader:

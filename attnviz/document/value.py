@@ -36,7 +36,7 @@ class Axis:
     """The second text of the tokenizer, if there is one"""
     labels: tuple[str, ...]
     ids: tuple[int, ...]
-    """A negative one stands for none"""
+    """Negative: the token has no id"""
     covers: tuple[str, ...]
     """The characters of the text that each token stands for"""
     places: tuple[str, ...]

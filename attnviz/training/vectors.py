@@ -30,7 +30,7 @@ class Vectors(Subject):
             seed: of the split.
 
         Raises:
-            ValueError: a vector has a class that there is not, or one part of the split has none.
+            ValueError: a class number is out of range, or one part of the split has no vectors.
         """
         if int(data.classes.max()) >= classes:
             raise ValueError(f"a vector has class {int(data.classes.max())}: there are 0 to {classes - 1}")

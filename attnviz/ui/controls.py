@@ -141,7 +141,7 @@ def block_controls() -> None:
     state.choice("qkv", st.selectbox, "Q, K, V are", help=QKV_HELP)
     linear = state.get("qkv") == "linear"
     if state.get("qkv") == "identity":
-        state.adopt("model_width")
+        state.sync_widget("model_width")
         st.caption(f"X itself is one head, as wide as X: 1 head of {state.get('model_width')}.")
     left, right = st.columns(2)
     with left:

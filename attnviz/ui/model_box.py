@@ -51,7 +51,7 @@ def open_model(source: Source, get: Get = state.get, resources: AppResources = R
 
 def is_slow(source: Source, resources: AppResources = RESOURCES) -> bool:
     """Whether `source_settings` has to load a model first, which takes seconds."""
-    state.adopt("model")
+    state.sync_widget("model")
     return source.names is not None and resources.is_slow(source.names.own(state.get("model")))
 
 

@@ -28,7 +28,7 @@ def begin(page: str, *, with_text: bool = True, exports: toolbar.Tabs = toolbar.
     place of the text field.
     """
     state.begin(page)
-    state.adopt("text")
+    state.sync_widget("text")
     st.set_page_config(page_title=PAGES[page].tab_title)
     st.html(f'<h1 class="page-title">{escape(PAGES[page].title)}</h1>')
     st.html(style("base"))

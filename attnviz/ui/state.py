@@ -128,7 +128,7 @@ def is_asked(name: str) -> bool:
     return not is_default(name) or (is_opening_link() and name in st.query_params)
 
 
-def adopt(name: str) -> None:
+def sync_widget(name: str) -> None:
     """Take the value of a widget that this run of the page creates late, for what comes before it."""
     if name in st.session_state:
         _view()[name] = _checked(name, st.session_state[name], None)
@@ -151,7 +151,7 @@ def put(name: str, value: Any) -> None:
         st.session_state[name] = value
 
 
-def take(values: Mapping[str, object], names: Iterable[str]) -> None:
+def apply_from_browser(values: Mapping[str, object], names: Iterable[str]) -> None:
     """Apply what a browser component has sent for these keys, as far as a link could hold it; ignore the rest."""
     for name in names:
         if name not in values:
@@ -164,8 +164,8 @@ def take(values: Mapping[str, object], names: Iterable[str]) -> None:
             put(name, default if sent == default else KEYS[name].read(_written(sent)))
 
 
-def expect(values: Mapping[str, object], names: Iterable[str]) -> None:
-    """Note that the browser has written what `take` has applied into the address by itself.
+def expect_link(values: Mapping[str, object], names: Iterable[str]) -> None:
+    """Note that the browser has written what `apply_from_browser` has applied into the address by itself.
 
     What else a user does may come with this address before a run has written it here. Then it is a pending link, not
     one that was opened, which would undo what is done.
@@ -257,7 +257,7 @@ def bound(name: str, widget: Any, *args: Any, among: Sequence[Any] | None = None
     if name not in st.session_state:
         st.session_state[name] = get(name)
     value = _checked(name, widget(*args, key=name, **kwargs), among)
-    if value is None and kwargs.get("required"):  # only a client that is none of ours sends that
+    if value is None and kwargs.get("required"):  # only a foreign client sends that
         value = get(name)
     _view()[name] = value
     return value

@@ -145,7 +145,7 @@ class Without:
 
 
 def most_passes(tokens: int) -> int:
-    """Return how often the model runs at most for a text of so many tokens."""
+    """Return how often the model runs at most for a text of this length."""
     return max(FEWEST, min(MOST, MOST * SHORT // max(1, tokens)))
 
 

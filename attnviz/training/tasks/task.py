@@ -32,7 +32,7 @@ IGNORED = -100
 HELD_OUT = 512
 """How many sequences are held out of a task that has more than anyone can list"""
 PART = 16
-"""One sequence of so many is never trained on"""
+"""1 of 16 sequences is held out"""
 
 
 def parts_of(text: str, pattern: str = r"\S") -> list[Part]:

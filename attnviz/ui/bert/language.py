@@ -187,7 +187,7 @@ def show() -> None:
     model, text = built_in(), shell.text()
     tokens = model.tokenize(text)
     shell.token_notes(tokens)
-    state.adopt("q")
+    state.sync_widget("q")
     if state.get("lecture"):
         _mask()  # a lecture has no sidebar
     setup = setup_of()

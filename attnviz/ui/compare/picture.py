@@ -47,5 +47,5 @@ def _focus(compared: Compared) -> str:
 
 def _take(values: Mapping[str, object]) -> None:
     pin = values.get("pin")
-    state.take({**values, **(pin if isinstance(pin, Mapping) else {})}, CHOSEN)
+    state.apply_from_browser({**values, **(pin if isinstance(pin, Mapping) else {})}, CHOSEN)
     st.session_state[_CHOSEN] = st.session_state.get(_SENT)

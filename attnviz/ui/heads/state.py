@@ -57,18 +57,18 @@ def take(partial: Mapping[str, object]) -> None:
 
     `check` tests whether this model and text have such heads and tokens.
     """
-    state.take(partial, (*WORDS, "layer", "q", "k", "strongest", *SWITCHES))
+    state.apply_from_browser(partial, (*WORDS, "layer", "q", "k", "strongest", *SWITCHES))
     threshold = partial.get("threshold")
     if isinstance(threshold, int | float) and 0 <= threshold <= 1:
-        state.take({"threshold": f"{float(threshold):.4f}"}, ("threshold",))
+        state.apply_from_browser({"threshold": f"{float(threshold):.4f}"}, ("threshold",))
     if partial.get("head") == ROLLOUT:
         state.put("rollout", True)
     elif position(partial.get("head")) is not None:
         state.put("rollout", False)
-        state.take(partial, ("head",))
+        state.apply_from_browser(partial, ("head",))
     heads = read_heads(partial.get("chosen"))
     if heads:
-        state.take({"chosen": write_heads(heads)}, ("chosen",))
+        state.apply_from_browser({"chosen": write_heads(heads)}, ("chosen",))
     if list(state.get("chosen")) == [current()]:
         state.put("chosen", ())
 

@@ -90,7 +90,7 @@ def take(sent: Mapping[str, object]) -> None:
 def take_chosen(sent: Mapping[str, object], names: Sequence[str]) -> None:
     """Take what is chosen in a component; notice where a covered row is revealed or the sidebar's settings change."""
     is_covered, before = state.get("predict"), [state.get(name) for name in IN_SIDEBAR]
-    state.take(sent, names)
+    state.apply_from_browser(sent, names)
     if is_covered and not state.get("predict"):
         st.session_state[_REVEALED] = True
     if before != [state.get(name) for name in IN_SIDEBAR]:
@@ -142,7 +142,7 @@ def _show_settings(run: str) -> None:
     if job is not None and is_of(job, task):
         before = state.every()
         settings = settings_of(job.plan, task)
-        state.take({name: None if one is None else str(one) for name, one in settings.items()}, settings)
+        state.apply_from_browser({name: None if one is None else str(one) for name, one in settings.items()}, settings)
         st.session_state[_SETTINGS] = before != state.every()
 
 

@@ -142,7 +142,7 @@ def _take(key: str, task: str) -> None:
     if task == own.name and value == default_of(own, key):
         state.put(key, None)
     elif isinstance(value, int | float | str):
-        state.take({key: value if isinstance(value, str) else f"{value:g}"}, [key])
+        state.apply_from_browser({key: value if isinstance(value, str) else f"{value:g}"}, [key])
 
 
 def text_controls() -> None:

@@ -58,7 +58,7 @@ def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
     """Show the fields for a part, folded; call `changed` before another part is shown."""
     count = len(whole.text)
     for key in ENDS:
-        state.adopt(key)  # the popover's label comes before its fields
+        state.sync_widget(key)  # the popover's label comes before its fields
         if (state.get(key) or 0) > count:
             state.put(key, None)
             state.note(f"The text has {count:,} characters, so {key} is left out.")

@@ -85,7 +85,7 @@ def model_controls(source: Source, name: str | None) -> None:
 
 def _decoder_blocks() -> None:
     """Show the number of the decoder's blocks, which follows the encoder's until another one is chosen."""
-    state.adopt("depth")
+    state.sync_widget("depth")
     usual = state.get("depth")
     _put_own("decoder_depth", _DECODER, usual)
     st.slider(
@@ -112,12 +112,12 @@ def _put_own(name: str, key: str, usual: int) -> None:
 def _take_own(name: str, key: str, usual: int) -> None:
     """Apply a widget's number as far as a link could hold it: clients may send any. The usual one is not kept."""
     chosen = st.session_state[key]
-    state.take({name: None if chosen == usual else chosen}, [name])
+    state.apply_from_browser({name: None if chosen == usual else chosen}, [name])
 
 
 def _heads() -> None:
     """Show the numbers of heads into which the width can be divided; another one is replaced, with a note."""
-    state.adopt("width")
+    state.sync_widget("width")
     heads, width = state.get("heads"), state.get("width")
     fitting = fitting_heads(heads, width)
     if fitting != heads:

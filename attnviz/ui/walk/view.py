@@ -74,8 +74,8 @@ def take(keys: Keys, values: Mapping[str, object]) -> None:
     """Apply what the browser has sent of a walk whose values are in the view under these keys."""
     asked = lesson_state.asks()
     found = {key: values[name] for name, key in keys.items() if name in values}
-    state.take(found, keys.values())
-    state.expect(found, keys.values())
+    state.apply_from_browser(found, keys.values())
+    state.expect_link(found, keys.values())
     if asked and not lesson_state.asks():
         run_page()  # the bar of the lesson shows the answer
 
@@ -105,7 +105,7 @@ class Checks:
 
     def stand_alone(self) -> bool:
         """Whether a check takes the place of the walk: in a lecture and in a lesson, which show one thing at a time."""
-        state.adopt(self.key)
+        state.sync_widget(self.key)
         return bool(state.get(self.key) and (state.get("lecture") or lesson_bar.is_open()))
 
     def show(self, here: Shown) -> None:

@@ -108,7 +108,7 @@ def _head_label(head: Head) -> str:
 
 def show() -> None:
     """Show the grid, and what changes."""
-    state.adopt("off")  # its widget comes beneath the grid, which shows it
+    state.sync_widget("off")  # its widget comes beneath the grid, which shows it
     try:
         ablation = ablate(shell.text())
     except NoTokensError as error:

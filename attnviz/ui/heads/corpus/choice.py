@@ -108,7 +108,7 @@ def corpora_of(here: Shown) -> dict[str, Path]:
 
 def over_corpus(found: Mapping[str, Path]) -> bool:
     """Return whether a corpus is chosen, before `choose`. If there is none, this text is shown, with a note."""
-    state.adopt("over")
+    state.sync_widget("over")
     if not found and state.get("over") == "corpus":
         state.note("There are no corpus statistics for this model, so this text is shown.")
         state.put("over", "text")
@@ -122,7 +122,7 @@ def file_of(found: Mapping[str, Path], *, is_over: bool) -> Path | None:
         found: the files.
         is_over: whether all of it is shown, not only its labels.
     """
-    state.adopt("corpus")
+    state.sync_widget("corpus")
     names, name = list(found), state.get("corpus")
     if name and name not in names[1:]:
         if names and name != names[0]:

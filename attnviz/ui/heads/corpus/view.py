@@ -98,7 +98,7 @@ def show(file: Path, survey: Survey) -> None:
     """Show all heads over the corpus of a file, and the chosen one beside this text."""
     found = Here(file, *read(file), survey, state.get("layer"), state.get("head"))
     statistics = found.statistics
-    state.adopt("corpus_view")  # its choice stands after the grid, which shows what it names
+    state.sync_widget("corpus_view")  # its choice stands after the grid, which shows what it names
     st.html(style("corpus"))
     left, right = st.columns([1, 1], gap="medium")
     with left:
