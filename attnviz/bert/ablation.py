@@ -9,7 +9,7 @@ Shapes: L layers, H heads, T tokens, C model width, D head width.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -204,24 +204,19 @@ def head_means(model: BuiltInModel, texts: Sequence[str]) -> Tensor:
     return (sums[0] / count).float()
 
 
-def effects(model: BuiltInModel, trace: Trace, means: Tensor | None = None) -> Effects:
-    """Return what `effects_in_steps` does, at once."""
-    *_, found = effects_in_steps(model, trace, means)
-    assert isinstance(found, Effects)  # noqa: S101
-    return found
-
-
-def effects_in_steps(model: BuiltInModel, trace: Trace, means: Tensor | None = None) -> Iterator[int | Effects]:
+def effects(
+    model: BuiltInModel, trace: Trace, means: Tensor | None = None, on_head: Callable[[int], object] | None = None
+) -> Effects:
     """Switch off each head alone and compare the output with that of the whole model.
 
     The layers below a head do not change, so its forward pass begins at its layer, from the input that `trace` holds.
-    The heads of a layer are a batch, of as many as `AT_ONCE` allows: yields after each
-    how many are done, and at the end the effects.
+    The heads of a layer are a batch, of as many as `AT_ONCE` allows.
 
     Args:
         model: the built-in model.
         trace: its trace of the text.
         means: as in `hidden_without`.
+        on_head: is called now and then with the number of heads that are done.
     """
     layers, before = layers_of(model), trace.last_hidden_state
     of_sentence, of_tokens, done = [], [], 0
@@ -240,8 +235,9 @@ def effects_in_steps(model: BuiltInModel, trace: Trace, means: Tensor | None = N
             of_sentence.append(1 - cosine(sentence_embedding(before), sentence_embedding(after)))
             of_tokens.append(1 - cosine(before, after).mean(-1))
             done += len(some)
-            yield done
-    yield Effects(*(torch.cat(found).view(len(layers), -1).float() for found in (of_sentence, of_tokens)))
+            if on_head is not None:
+                on_head(done)
+    return Effects(*(torch.cat(found).view(len(layers), -1).float() for found in (of_sentence, of_tokens)))
 
 
 def sentence_embedding(hidden: Tensor) -> Tensor:

@@ -10,7 +10,6 @@ from functools import cache
 
 import pytest
 import torch
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 from transformers import AutoModel, AutoTokenizer
 
@@ -223,14 +222,13 @@ def test_a_hit_that_is_not_there_is_reset_with_a_note() -> None:
 
 
 def test_a_long_text_shows_its_progress_until_it_is_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
-    said_by_bar: list[str] = []
-    monkeypatch.setattr("attnviz.ui.waiting.AFTER", 0.0)
-    monkeypatch.setattr(DeltaGenerator, "progress", lambda _, __, words: said_by_bar.append(words))
+    monkeypatch.setattr(results, "PATIENCE", 0.0)
     at = opened()
     at.segmented_control(key="search_text_from").set_value("paste").run()
     at.text_area(key="search_text_pasted").set_value("\n".join(f"Line {n} of a text." for n in range(400)))
     next(one for one in at.button if one.label == "Search in this text").click().run()
-    assert any(words.startswith("400 of 400 sentences are embedded") for words in said_by_bar)
+    (bar,) = at.get("progress")
+    assert "of 400 sentences" in bar.proto.text or "400 sentences are being read" in bar.proto.text
     assert "Line" in listed(ready(at), "meaning")[0]
 
 

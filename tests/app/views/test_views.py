@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from attnviz.ui.bert.search import results as found_sentences
 from tests.app.pages import go_to_page
 from tests.app.views.comparing import (
     Record,
@@ -22,12 +23,19 @@ from tests.app.views.comparing import (
 from tests.app.views.links import MORE, PAGES, ROOT, documented, links, opened, query
 from tests.app.views.payloads import Seen
 from tests.app.views.record import FOLDER, MADE_BY, fresh, read
-from tests.app.views.seeing import look
+from tests.app.views.seeing import WAITS, look
 
 SHOWN = 12
 """Differences of a page that are written out"""
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run of the page wait for the sentences of the search: AppTest forgets the widgets of one that does not."""
+    monkeypatch.setattr(found_sentences, "PATIENCE", WAITS)
+
+
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("page", PAGES.values())
 def test_a_link_opens_the_view_that_was_recorded(page: str) -> None:
     """Recorded in sessions of their own, opened one after the other in one session: nothing of a view stays."""

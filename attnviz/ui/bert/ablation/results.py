@@ -14,7 +14,7 @@ from attnviz.bert.ablation import (
     Effects,
     Head,
     HeadMeasures,
-    effects_in_steps,
+    effects,
     head_means,
     head_measures,
     hidden_without,
@@ -25,10 +25,11 @@ from attnviz.bert.search import built_in as reference
 from attnviz.measures.survey import survey_name
 from attnviz.ui import state
 from attnviz.ui.bert.models import built_in
-from attnviz.ui.caches import long_result, result
+from attnviz.ui.caches import result
 from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
     from torch import Tensor
 
     from attnviz.pretrained.built_in import BuiltInModel
@@ -44,6 +45,8 @@ AT_ONCE_UP_TO = 128
 """Tokens: the effects of all heads on longer texts take seconds, and are computed when they are asked for"""
 _REQUESTED = "without_asked"
 """The long text whose effects this session has asked for, and how heads are switched off"""
+_progress: dict[tuple[str, str], int] = {}
+"""How many heads are done of what is computed now: at most one entry a thread of the pool"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +160,27 @@ def effects_of(ablation: Ablation) -> Effects | None:
     if len(ablation.trace.tokens) > AT_ONCE_UP_TO and not is_asked:
         return None
     layers, heads = ablation.size
-    steps = partial(effects_in_steps, ablation.model, ablation.trace, ablation.means)
-    count = layers * heads
-    return long_result("head effects", EFFECT_BYTES, ablation.key, steps, count=count, doing="heads are measured")
+    bars: list[DeltaGenerator] = []
+
+    def on_wait(_: int) -> None:
+        done = _progress.get(ablation.key, 0)
+        if not bars:
+            bars.append(st.empty())
+        bars[0].progress(done / (layers * heads), f"{done} of {layers * heads} heads are measured …")
+
+    def compute() -> Effects:
+        try:
+            return effects(
+                ablation.model, ablation.trace, ablation.means, lambda done: _progress.update({ablation.key: done})
+            )
+        finally:
+            _progress.pop(ablation.key, None)
+
+    try:
+        return result("head effects", EFFECT_BYTES, ablation.key, compute, on_wait)
+    finally:
+        for bar in bars:
+            bar.empty()
 
 
 def request_effects(ablation: Ablation) -> None:

@@ -5,10 +5,10 @@ Features and baselines of the project's own texts are shared by all sessions; th
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -29,8 +29,9 @@ from attnviz.bert.classification.examples import Examples
 from attnviz.bert.classification.outcome import Outcome, outcome_of
 from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.bert.encoding import SENTENCE_TOKENS
-from attnviz.runtime.cache import SingleFlightCache
+from attnviz.runtime.cache import SingleFlightCache, Sized
 from attnviz.runtime.pool import limit_threads, worker_pool
+from attnviz.runtime.slices import Slices
 from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.limits import TooLargeError
@@ -42,18 +43,19 @@ from attnviz.training.vectors import split
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.models import built_in
-from attnviz.ui.caches import one_thread, result
+from attnviz.ui.caches import result
 from attnviz.ui.trained.visitor import visitor
-from attnviz.ui.waiting import progress_bar, queue_note
+from attnviz.ui.waiting import queue_note
 
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel
 
+V = TypeVar("V", bound=Sized)
 FEATURE_BYTES, USER_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20
 """Of the project's own texts, some 2 MB; of a user's, up to 6 MB a file; of what users type, 3 kB a text"""
 SLICE = 8
 """Texts of a user's file that are read in one task of the pool: of 256 tokens or more each, 0.6 s of one core"""
-_USER_CACHE, _VECTORS = "class_own_results", "class_vectors"
+_USER_CACHE, _VECTORS, _READING = "class_own_results", "class_vectors", "class_reading"
 _REQUESTED = "class_training_asked"
 """What is to be trained, and with how many seeds, until it has begun"""
 _REFUSED = "class_training_refused"
@@ -205,16 +207,41 @@ def pooled_of(examples: Examples) -> Pooled:
 
     Those of a user's file may take minutes: they are computed a batch at a time, and only while the session waits.
     """
-    model, texts = built_in(), examples.texts
-    steps = (
-        partial(pool_in_steps, model, texts)
-        if examples.has_links
-        else partial(pool_in_steps, model, texts, SENTENCE_TOKENS, SLICE)
-    )
-    key = "features", examples.sha256, texts
-    with progress_bar(len(examples), "texts are read") as on_slice:
-        pooled: Pooled = _cache(shared=examples.has_links).get_in_slices(key, partial(one_thread, steps), on_slice)
-        return pooled
+    model = built_in()
+    if not examples.has_links:
+        return _read(model, examples)
+    done = [0]
+
+    def compute() -> Pooled:
+        return pool(model, examples.texts, lambda count: done.__setitem__(0, count))
+
+    return _get(examples, ("features", examples.sha256, examples.texts), compute, done)
+
+
+def _read(model: BuiltInModel, examples: Examples) -> Pooled:
+    """Return the vectors of a user's texts. A page that is left, or drawn anew, ends it; the next one goes on."""
+    key = examples.sha256, examples.texts
+    kept = st.session_state.get(_READING)
+    if kept is None or kept[0] != key:
+        limit_threads()
+        kept = key, Slices(worker_pool(), pool_in_steps(model, examples.texts, SENTENCE_TOKENS, SLICE))
+        st.session_state[_READING] = kept
+    slices: Slices[Pooled] = kept[1]
+    place = st.empty()
+    with queue_note() as in_queue:
+
+        def show(done: int, ahead: int) -> None:  # it raises if the session has gone, or wants something else
+            if ahead:
+                in_queue(ahead)
+            place.progress(done / len(examples), f"{done:,} of {len(examples):,} texts are read …")
+
+        try:
+            return slices.result(show)
+        except Exception:
+            del st.session_state[_READING]  # so that the next call tries again
+            raise
+        finally:
+            place.empty()
 
 
 def pooled_text(model: BuiltInModel, texts: tuple[str, ...]) -> Pooled:
@@ -230,11 +257,26 @@ def baselines_of(examples: Examples, seed: int) -> Baselines:
         train, held = (rows.tolist() for rows in split(torch.from_numpy(classes.copy()), seed))
         return baselines(examples.texts, classes, train, held)
 
+    return _get(examples, ("baselines", examples.sha256, examples.texts, classes.tobytes(), seed), compute, [0])
+
+
+def _get(examples: Examples, key: Hashable, compute: Callable[[], V], done: list[int]) -> V:
+    """Return a result from the shared cache or from that of the session, with a bar while texts are read."""
     limit_threads()
-    key = "baselines", examples.sha256, examples.texts, classes.tobytes(), seed
-    with queue_note() as on_wait:
-        learned: Baselines = _cache(shared=examples.has_links).get(key, compute, on_wait)
-        return learned
+    place = st.empty()
+    with queue_note() as in_queue:
+
+        def wait(ahead: int) -> None:
+            if ahead or not done[0]:
+                in_queue(ahead)
+            else:
+                place.progress(done[0] / len(examples), f"{done[0]:,} of {len(examples):,} texts are read …")
+
+        try:
+            value: V = _cache(shared=examples.has_links).get(key, compute, wait)
+            return value
+        finally:
+            place.empty()
 
 
 def _cache(*, shared: bool) -> SingleFlightCache[Any]:

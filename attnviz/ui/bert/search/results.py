@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from torch import Tensor
 
 from attnviz.bert.encoding import embed_sentences
@@ -20,7 +21,6 @@ from attnviz.bert.search import (
     Ranking,
     Sentences,
     TokenSimilarity,
-    build,
     split,
     token_similarity,
 )
@@ -29,7 +29,8 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.settings import settings
 from attnviz.ui import state
 from attnviz.ui.bert.models import built_in
-from attnviz.ui.caches import kept, long_result, result
+from attnviz.ui.bert.search.embedder import Job, embedder
+from attnviz.ui.caches import result
 from attnviz.ui.tokens.own_text import OwnText
 
 MAX_FILE = 2**20
@@ -38,8 +39,8 @@ PASTED = 5
 """Of the longest text of another page, which is read in one pass: here every sentence is a pass"""
 QUERY_BYTES, SIMILARITY_BYTES = 2 * 2**20, 4 * 2**20
 """Some 1,300 queries; some 2,000 pairs of short sentences, or twenty of the longest"""
-INDEXES, INDEX_BYTES = "indexes of the search", 128 * 2**20
-"""Some seventy indexes of 1,000 sentences, or at least three of a megabyte"""
+PATIENCE = 2.5
+"""Seconds for which a run waits for a text before it shows the progress: the built-in sentences take about one"""
 
 
 def chosen_text() -> Sentences:
@@ -116,17 +117,14 @@ class SearchResult:
         return self.index.text.sentences[self.hit]
 
 
-def index_of_text() -> Index:
-    """Return the index of the session's text. One that is not at hand is computed, with a bar.
+def is_working() -> bool:
+    """Whether the session's text is being embedded."""
+    return embedder().is_working(_visitor(), chosen_text())
 
-    Raises:
-        Exception: what has ended the computation; the next call tries again.
-    """
-    text = chosen_text()
-    return long_result(
-        INDEXES, INDEX_BYTES, text.digest, partial(build, built_in(), text), count=len(text),
-        doing="sentences are embedded, in batches; another text, or another page, ends it",
-    )  # fmt: skip
+
+def index_of_text() -> Index | Job:
+    """Return the index of the session's text, or the job that embeds it."""
+    return embedder().request(_visitor(), chosen_text(), built_in(), patience=0.0 if is_working() else PATIENCE)
 
 
 def search_in(index: Index) -> SearchResult:
@@ -139,7 +137,7 @@ def search_in(index: Index) -> SearchResult:
 
 def result_at_hand() -> SearchResult | None:
     """Return what the view shows if it is computed, for Export, which waits for nothing."""
-    index = kept(INDEXES, INDEX_BYTES, chosen_text().digest)
+    index = embedder().peek(chosen_text())
     return search_in(index) if index is not None and state.get("find").strip() else None
 
 
@@ -155,5 +153,15 @@ def _embedded(model: BuiltInModel, query: str) -> Tensor:
 
 def _chosen_hit(ranking: Ranking) -> int:
     """Return the sentence that the link says, or the best one; a number beyond the text is reset with a note."""
-    hit = state.keep_index("hit", "Sentence", len(ranking.cosine))
+    hit, count = state.get("hit"), len(ranking.cosine)
+    if hit is not None and hit >= count:
+        state.note(f"Sentence {hit} does not exist: they go from 0 to {count - 1}.")
+        state.put("hit", None)
+        hit = None
     return int(ranking.by_meaning[0]) if hit is None else int(hit)
+
+
+def _visitor() -> str:
+    """Return the id of this session."""
+    run = get_script_run_ctx(suppress_warning=True)
+    return run.session_id if run is not None else ""

@@ -14,6 +14,7 @@ from attnviz.formatting import number
 from attnviz.links.bert import MAX_HITS, MAX_QUERY
 from attnviz.ui import state
 from attnviz.ui.bert.parts import in_torch
+from attnviz.ui.bert.search.embedder import Job
 from attnviz.ui.bert.search.results import (
     SearchResult,
     about,
@@ -86,6 +87,11 @@ def show() -> None:
     except (MemoryError, RuntimeError):  # torch raises the second one too where memory is short
         st.error(FAILED)
         return
+    if isinstance(index, Job):
+        _show_progress(index)
+        if index.finished.is_set():  # since it was asked for: nothing would look again
+            st.rerun()
+        return
     if not state.get("find").strip():
         st.info("Type what you are looking for, in your own words: a sentence, a question, or a word.")
         return
@@ -104,6 +110,13 @@ def _ask() -> None:
             placeholder="What are you looking for?",
         )  # fmt: skip
         state.choice("find_view", st.segmented_control, "Show", required=True, label_visibility="collapsed")
+
+
+def _show_progress(job: Job) -> None:
+    count = len(job.text)
+    said = f"{job.done:,} of {count:,} sentences are embedded" if job.done else f"{count:,} sentences are being read"
+    st.progress(job.done / count, text=f"{said} …")
+    st.caption("In batches, sorted by length. Another text, or another page, ends it.")
 
 
 def _show_hit(search: SearchResult) -> None:
