@@ -200,3 +200,18 @@ def test_models_of_all_sizes_are_shown(explore: Explore, layers: int, heads: int
     explored.section.locator(".attnviz-board").scroll_into_view_if_needed()
     expected = float(model.weights[-1, -1, tokens - 1, 0])
     assert explored.value_at(tokens - 1, 0) == pytest.approx(expected, abs=HALF_A_STEP)
+
+
+def test_pictures_stay_sharp_when_the_window_moves_to_a_denser_screen(explore: Explore, page: Page) -> None:
+    explored = explore(few=1, tokens=20)
+    densities = """(section) => [...section.querySelectorAll('canvas')]
+      .filter((canvas) => canvas.checkVisibility() && canvas.clientWidth > 40)
+      .map((canvas) => canvas.width / canvas.clientWidth)"""
+    before = explored.section.evaluate(densities)
+    assert len(before) >= 3, "lines, heatmap and thumbnails"
+    size = page.viewport_size
+    assert size
+    screen = {**size, "deviceScaleFactor": 2, "mobile": False}
+    page.context.new_cdp_session(page).send("Emulation.setDeviceMetricsOverride", screen)
+    expected = [pytest.approx(2 * density, rel=0.02) for density in before]
+    assert in_the_end(page, lambda: explored.section.evaluate(densities), lambda now: now == expected) == expected

@@ -14,6 +14,7 @@ import { paintOperation, paintPlace } from "./paint.js";
 import { complete, describe } from "./panel.js";
 import { AxisViews } from "./view.js";
 import { BoardPointer } from "./pointer.js";
+import { onDensity } from "../core/density.js";
 import { contextOf, element, perFrame } from "../core/dom.js";
 import { boardPicture } from "../export/board.js";
 import { Overlay } from "./overlay.js";
@@ -77,13 +78,20 @@ export class Board {
     this.lights = { hovered: null, pinned: NOTHING, named: null };
     this.redraw = perFrame(() => this.drawNow());
     this.sizes = new ResizeObserver(() => this.resized());
-    this.sizes.observe(this.element);
+    this.ends = new AbortController();
     this.pointer = new BoardPointer(this);
+    this.watch();
+    if (onPoint || onClick) this.follow({ onPoint, onClick, onMove });
+  }
+
+  /** Draws again when the size, the pixel density or the font changes. */
+  watch() {
+    this.sizes.observe(this.element);
+    onDensity(this.redraw, this.ends.signal);
     document.fonts?.ready.then(() => {
       this.widths = null;
       this.redraw();
     });
-    if (onPoint || onClick) this.follow({ onPoint, onClick, onMove });
   }
 
   /**
@@ -161,6 +169,7 @@ export class Board {
 
   destroy() {
     this.redraw.cancel();
+    this.ends.abort();
     this.sizes.disconnect();
     this.picture?.destroy();
     this.overlay?.remove();

@@ -1,6 +1,7 @@
 // All layers × heads as thumbnails on one canvas. Frames around hovered and chosen heads are separate elements, so the
 // thumbnails are not redrawn.
 
+import { onDensity } from "../core/density.js";
 import { element } from "../core/dom.js";
 import { gridPicture } from "../export/grid.js";
 import { headAt, numberOf } from "../heads/choice.js";
@@ -23,6 +24,8 @@ import { leastType } from "../core/type.js";
  * @property {(head: HeadId) => string} describe all about a head in one line
  */
 
+let grids = 0; // of the page, for ids that differ
+
 export class Grid {
   /**
    * `onChoose(head, how)`: how is "only" (this one), "add" (beside the others) or "toggle".
@@ -37,13 +40,13 @@ export class Grid {
     this.ring = element("div", { class: "ring hovered", hidden: true });
     this.focus = element("div", { class: "ring focus" });
     this.marks = element("div", { class: "marks", "aria-hidden": "true" }, this.focus, this.ring);
-    this.cell = element("div", { role: "gridcell", id: "active-head" });
+    this.cell = element("div", { role: "gridcell", id: `active-head-${(grids += 1)}` });
     this.row = element("div", { role: "row", class: "spoken" }, this.cell);
     this.element = element("div", { class: "grid", role: "grid", tabIndex: 0 }, this.canvas, this.marks, this.row);
     const properties = {
       "aria-label": "All layers and heads",
       "aria-multiselectable": "true",
-      "aria-activedescendant": "active-head",
+      "aria-activedescendant": this.cell.id,
     };
     for (const [name, value] of Object.entries(properties)) this.element.setAttribute(name, value);
     this.element.attnvizPicture = gridPicture(this);
@@ -60,6 +63,8 @@ export class Grid {
     this.layout = null;
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(root);
+    this.ends = new AbortController();
+    onDensity(() => this.fit(), this.ends.signal);
     this.room = root;
     document.fonts?.ready.then(() => this.fit()); // labels are written with what has come by then
     this.listen();
@@ -249,6 +254,7 @@ export class Grid {
   }
 
   destroy() {
+    this.ends.abort();
     this.sizes.disconnect();
     this.element.remove();
   }

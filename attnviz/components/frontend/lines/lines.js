@@ -4,6 +4,7 @@
 // when numbers or the scroll position change. The top one has the tokens and the highlighted lines: hovering repaints
 // only this one, and dims the others.
 
+import { onDensity } from "../core/density.js";
 import { INK } from "../core/colours.js";
 import { contextOf, perFrame } from "../core/dom.js";
 import { linesPicture } from "../export/lines.js";
@@ -65,7 +66,7 @@ export class Lines {
     this.sizes.observe(this.element);
     this.ends = new AbortController();
     document.fonts?.addEventListener("loadingdone", () => this.change("layout"), { signal: this.ends.signal });
-    this.watchDensity();
+    onDensity(() => this.change("layout"), this.ends.signal);
     this.input = new Input(this.element, {
       hit: (x, y) => this.layout?.hit(x, y) ?? null,
       start: () => this.start(),
@@ -218,17 +219,6 @@ export class Lines {
     layout.scroll(surface.offset);
     this.input.moved();
     return layout;
-  }
-
-  watchDensity() {
-    const changed = () => {
-      this.change("layout");
-      this.watchDensity();
-    };
-    matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`).addEventListener("change", changed, {
-      once: true,
-      signal: this.ends.signal,
-    });
   }
 
   // ---- painting

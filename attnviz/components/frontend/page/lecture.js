@@ -153,7 +153,11 @@ class Keyboard {
   /** Streamlit reads its theme when it starts, so the page is loaded again; the link holds the view. */
   otherTheme() {
     const other = theme(this.section) === "dark" ? "Light" : "Dark";
-    for (const path of allPaths()) localStorage.setItem(themeKey(path), JSON.stringify(other));
+    try {
+      for (const path of allPaths()) localStorage.setItem(themeKey(path), JSON.stringify(other));
+    } catch {
+      return; // storage is forbidden or full: Streamlit would start with the same theme
+    }
     location.reload();
   }
 
