@@ -251,11 +251,6 @@ def long_result(
         return value
 
 
-def kept(name: str, capacity: int, key: Hashable) -> Any:
-    """Return what `result` or `long_result` has computed with these arguments; None if it is not in memory."""
-    return _results(name, capacity).peek(key)
-
-
 def one_thread(steps: Callable[[], Iterator[T]]) -> Iterator[T]:
     """Yield what `steps` do, each on one thread of torch's, whichever thread of the pool takes it."""
     limit_threads()

@@ -6,7 +6,6 @@ messages, so it appears only if there is a wait.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -18,8 +17,6 @@ from attnviz.runtime.pool import place_in_queue
 from attnviz.runtime.slices import OnSlice
 from attnviz.runtime.traffic import traffic
 
-AFTER = 1.0
-"""Seconds of a wait after which a bar appears"""
 _started: set[str] = set()
 
 
@@ -58,7 +55,7 @@ def queue_note() -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def progress_bar(count: int, doing: str) -> Iterator[OnSlice]:
-    """Yield the `on_slice` of `SingleFlightCache.get_in_slices`: the place in the queue, and after a second a bar.
+    """Yield the `on_slice` of `SingleFlightCache.get_in_slices`: a bar, and at first the place in the queue.
 
     It ends the wait as soon as the session has gone, or its page runs anew. In a thread that runs no page it does
     nothing.
@@ -71,7 +68,6 @@ def progress_bar(count: int, doing: str) -> Iterator[OnSlice]:
         yield lambda *_: None
         return
     place: DeltaGenerator | None = None
-    begun = time.monotonic()
     with ExitStack() as queue:
         in_queue = queue.enter_context(queue_note())
 
@@ -83,10 +79,7 @@ def progress_bar(count: int, doing: str) -> Iterator[OnSlice]:
                 in_queue(ahead)
             if place is None:
                 place = st.empty()
-            if time.monotonic() - begun < AFTER:
-                place.empty()  # as any call of Streamlit's, it ends a run that is no longer wanted
-            else:
-                place.progress(min(done / count, 1.0), f"{done:,} of {count:,} {doing} …")
+            place.progress(min(done / count, 1.0), f"{done:,} of {count:,} {doing} …")
 
         try:
             yield on_slice

@@ -49,7 +49,6 @@ def test_a_bar_says_how_much_is_done() -> None:
 
         said: list[tuple[float, str]] = []
         with (
-            patch("attnviz.ui.waiting.AFTER", 0.0),
             patch.object(DeltaGenerator, "progress", lambda _, done, words: said.append((done, words))),
             progress_bar(1200, "texts are read") as on_slice,
         ):
