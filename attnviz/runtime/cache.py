@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -13,11 +13,10 @@ from weakref import WeakSet
 from cachetools import LRUCache
 
 from attnviz.runtime.lock import page_lock
-from attnviz.runtime.pool import POLL, Task, WorkerPool
-from attnviz.runtime.slices import SLICE, OnSlice, Slices
+from attnviz.runtime.pool import Task, WorkerPool
 
-SUSPENDED = 8
-"""The most computations in slices of a cache that can be gone on with"""
+POLL = 0.4
+"""Seconds between two calls of `on_wait`."""
 
 OnWait = Callable[[int], object]
 """Called while a result is computed, with the number of computations that are ahead of it in the queue."""
@@ -47,7 +46,6 @@ class SingleFlightCache(Generic[V]):
         self._lock = threading.Lock()
         self._results: LRUCache[Hashable, V] = LRUCache(capacity, getsizeof=lambda value: int(value.nbytes))
         self._in_flight: dict[Hashable, Task[V]] = {}
-        self._slices: LRUCache[Hashable, Slices[V]] = LRUCache(SUSPENDED)
         _caches.add(self)
 
     def get(self, key: Hashable, compute: Callable[[], V], on_wait: OnWait | None = None) -> V:
@@ -70,54 +68,6 @@ class SingleFlightCache(Generic[V]):
                 if retried:  # each thread raises an exception of its own, with its own traceback
                     raise copy.copy(error) from None
                 retried = True
-
-    def get_in_slices(self, key: Hashable, steps: Callable[[], Iterator[int | V]], on_slice: OnSlice) -> V:
-        """Return the result for a key; compute it in slices of some `SLICE` seconds, while at least one caller waits.
-
-        Callers share one computation. If all of them leave, it stops after its slice, and the next caller goes on with
-        it, unless `SUSPENDED` others have begun since.
-
-        Args:
-            key: of the result; not one of `get`.
-            steps: each yields how much is done, and the last one the result, which is no int.
-            on_slice: what it raises ends the wait of this caller.
-
-        Raises:
-            Exception: what a step raises, for all who wait. Failures are not cached.
-        """
-        with self._lock:
-            found = self._results.get(key)
-            if found is not None:
-                return found
-            slices = self._slices.get(key)
-            is_mine = slices is None
-            if slices is None:
-                self._slices[key] = slices = Slices(self._pool, steps(), seconds=SLICE)
-        try:
-            value = slices.result(on_slice)
-        except Exception as error:
-            if not slices.has_failed:  # but `on_slice` has
-                raise
-            with self._lock:
-                self._drop(key, slices)
-            if is_mine:
-                raise
-            raise copy.copy(error) from None  # each thread raises an exception of its own, with its own traceback
-        with self._lock:
-            self._drop(key, slices)
-            if value.nbytes <= self.capacity:
-                self._results[key] = value
-        return value
-
-    def _drop(self, key: Hashable, slices: Slices[V]) -> None:
-        """Forget a computation in slices, but not one that was begun anew. The caller holds the lock."""
-        if self._slices.get(key) is slices:
-            del self._slices[key]
-
-    def peek(self, key: Hashable) -> V | None:
-        """Return the result for a key if it is there."""
-        with self._lock:
-            return self._results.get(key)
 
     def request(self, key: Hashable, compute: Callable[[], V]) -> Future[V]:
         """Return the result, or what it will be, without waiting for it: for an event loop.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,9 +13,6 @@ from typing import Any, Generic, TypeVar
 from attnviz.settings import settings
 
 V = TypeVar("V")
-
-POLL = 0.4
-"""Seconds between two looks of a page at what it waits for"""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,8 +38,6 @@ class WorkerPool:
         self._tickets = 0
         self._queued: dict[int, Callable[[], None]] = {}
         """What settles each task that has not started, by its ticket"""
-        self._slices: deque[tuple[Task[Any], Callable[[], None]]] = deque()
-        """The slice that is queued or runs, and those that wait for it"""
         self._running = 0
         self._done = 0
 
@@ -53,34 +47,11 @@ class WorkerPool:
             _settle(task, work)
             return
         with self._lock:
-            self._enqueue(task, partial(_settle, task, work))
-
-    def submit_slice(self, task: Task[V], work: Callable[[], V]) -> None:
-        """Queue a slice of long work. One at a time enters the queue, in order: all long work takes one thread."""
-        if getattr(self._worker, "busy", False):
-            _settle(task, work)
-            return
-
-        def settle() -> None:
-            try:
-                _settle(task, work)
-            finally:
-                with self._lock:
-                    self._slices.popleft()
-                    if self._slices:
-                        self._enqueue(*self._slices[0])
-
-        with self._lock:
-            self._slices.append((task, settle))
-            if len(self._slices) == 1:
-                self._enqueue(task, settle)
-
-    def _enqueue(self, task: Task[Any], settle: Callable[[], None]) -> None:
-        """Queue what settles a task. The caller holds the lock, or a later ticket could enter the queue first."""
-        self._tickets += 1
-        task.ticket = self._tickets
-        self._queued[task.ticket] = settle
-        self._threads.submit(self._run, task.ticket)
+            self._tickets += 1
+            task.ticket = self._tickets
+            self._queued[task.ticket] = partial(_settle, task, work)
+            # Under the lock, or a task with a later ticket could enter the queue first.
+            self._threads.submit(self._run, task.ticket)
 
     def run(self, work: Callable[[], V]) -> V:
         """Queue a task, wait for it, and return its result; raises what `work` raises."""
@@ -104,9 +75,6 @@ class WorkerPool:
     def ahead_of(self, task: Task[V]) -> int:
         """Return how many tasks run or wait ahead of this one; 0 once it has started."""
         with self._lock:
-            before = next((number for number, (other, _) in enumerate(self._slices) if other is task), 0)
-            if before:
-                return before
             if task.ticket not in self._queued:
                 return 0
             return self._running + sum(ticket < task.ticket for ticket in self._queued)

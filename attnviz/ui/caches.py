@@ -16,10 +16,10 @@ from attnviz import trained
 from attnviz.runtime.cache import SingleFlightCache, Sized
 from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.settings import settings
-from attnviz.ui.waiting import progress_bar, queue_note
+from attnviz.ui.waiting import queue_note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Hashable
 
     import numpy as np
     from numpy.typing import NDArray
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from attnviz.trace.layer import LayerTrace
     from attnviz.trace.model import Model, TraceBudget
 
-T = TypeVar("T")
 V = TypeVar("V", bound=Sized)
 
 MODELS = 2
@@ -231,32 +230,6 @@ def result(
 
         value: V = _results(name, capacity).get(key, make, wait)
         return value
-
-
-def long_result(
-    name: str, capacity: int, key: Hashable, steps: Callable[[], Iterator[int | V]], *, count: int, doing: str
-) -> V:
-    """Return what a part of a page shows, or compute it in slices, with a bar, while some session waits for it.
-
-    Args:
-        name: as in `result`, and so are `capacity` and `key`.
-        capacity: in bytes.
-        key: of the result.
-        steps: as in `SingleFlightCache.get_in_slices`.
-        count: how much there is to do.
-        doing: what happens to it, such as "texts are read".
-    """
-    with progress_bar(count, doing) as on_slice:
-        value: V = _results(name, capacity).get_in_slices(key, partial(one_thread, steps), on_slice)
-        return value
-
-
-def one_thread(steps: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yield what `steps` do, each on one thread of torch's, whichever thread of the pool takes it."""
-    limit_threads()
-    for reached in steps():
-        yield reached
-        limit_threads()
 
 
 @cache

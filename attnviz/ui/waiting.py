@@ -1,4 +1,4 @@
-"""What a page shows during a wait: for the first import, in the queue of the worker pool, or for long work.
+"""Spinners during a wait: for the first import, or in the queue of the worker pool.
 
 A spinner takes no space in the layout, so nothing moves when it appears and disappears. It costs a thread and two
 messages, so it appears only if there is a wait.
@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.runtime.pool import place_in_queue
-from attnviz.runtime.slices import OnSlice
 from attnviz.runtime.traffic import traffic
 
 _started: set[str] = set()
@@ -51,41 +49,6 @@ def queue_note() -> Iterator[Callable[[int], None]]:
                 spinner.enter_context(st.spinner(shown))
 
         yield on_wait
-
-
-@contextmanager
-def progress_bar(count: int, doing: str) -> Iterator[OnSlice]:
-    """Yield the `on_slice` of `SingleFlightCache.get_in_slices`: a bar, and at first the place in the queue.
-
-    It ends the wait as soon as the session has gone, or its page runs anew. In a thread that runs no page it does
-    nothing.
-
-    Args:
-        count: how much there is to do.
-        doing: what happens to it, such as "texts are read".
-    """
-    if get_script_run_ctx(suppress_warning=True) is None:
-        yield lambda *_: None
-        return
-    place: DeltaGenerator | None = None
-    with ExitStack() as queue:
-        in_queue = queue.enter_context(queue_note())
-
-        def on_slice(done: int, ahead: int) -> None:
-            nonlocal place
-            if done:
-                queue.close()
-            elif ahead:
-                in_queue(ahead)
-            if place is None:
-                place = st.empty()
-            place.progress(min(done / count, 1.0), f"{done:,} of {count:,} {doing} …")
-
-        try:
-            yield on_slice
-        finally:
-            if place is not None:
-                place.empty()
 
 
 def busy_note() -> None:
