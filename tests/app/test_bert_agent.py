@@ -110,7 +110,7 @@ def test_a_maximum_over_positions_is_shown_as_the_mistake_that_it_is(minilm: Bui
     np.testing.assert_allclose(figure["data"][0]["z"], logits.T, atol=1e-4)
 
 
-def test_only_the_last_layer_is_trained_and_then_shown() -> None:
+def test_only_the_last_layer_is_trained_and_then_shown(minilm: BuiltInModel) -> None:
     at = trained(opened(agent_view="result", class_steps="20"))
     count = load("agent").card.seeds[0].classifier.total
     shown = re.search(rf"\*\*([\d.]+) %\*\* of {count} held-out reports are right", said(at))
@@ -121,6 +121,10 @@ def test_only_the_last_layer_is_trained_and_then_shown() -> None:
     assert shown
     assert float(shown[1]) == pytest.approx(100 * right, abs=1.2)  # one text at the border
     assert "Trained now, on the mean over tokens: seed 0, 20 steps" in " ".join(boxes_of(at, "caption"))
+    at.segmented_control(key="agent_view").set_value("sentence").run()  # what was trained is asked, not what ships
+    percents = [float(cell) for cell in re.findall(r"<td>([\d.]+) %</td>", html(at))]
+    expected = layer(pool(minilm, [REPORT]).mean)[0].softmax(-1).detach()
+    assert percents == pytest.approx((100 * expected).tolist(), abs=0.3)  # weights are kept in float16
     assert "the agent beats both baselines" in said(opened(agent_view="seeds"))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
-from tests.browser.contexts import Watch
+from tests.browser.contexts import LAPTOP, Watch
 
 
 @pytest.fixture
@@ -69,3 +69,16 @@ def test_a_context_that_is_used_again_knows_nothing_of_what_was_done_in_it(watch
         watch.clean()
         assert page.is_closed()
         assert watch.findings() == []
+
+
+def test_what_a_visitor_prefers_does_not_reach_the_next(watch: Watch) -> None:
+    """Contexts are used again: each gives its pages the window, the theme and the motion that were asked for."""
+    seen = "() => [matchMedia('(prefers-color-scheme: dark)').matches, matchMedia('(prefers-reduced-motion)').matches]"
+    phone: ViewportSize = {"width": 390, "height": 844}
+    watch.give_pages(phone, color_scheme="dark", reduced_motion="reduce")
+    page = watch.context.new_page()
+    assert (page.evaluate(seen), page.viewport_size) == ([True, True], phone)
+    watch.clean()
+    watch.give_pages(LAPTOP)
+    page = watch.context.new_page()
+    assert (page.evaluate(seen), page.viewport_size) == ([False, False], LAPTOP)

@@ -60,6 +60,7 @@ def test_every_page_renders_under_the_policy_and_all_messages_are_accepted(
         settled(page)
         assert page.evaluate("window.violations") == [], view
         assert refused_messages(served) == refused, view
+        assert missing == [], f"{view} asks for what is not there"
     page.evaluate(
         "document.head.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
     )

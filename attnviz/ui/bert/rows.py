@@ -40,11 +40,8 @@ def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:
 
 def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
     """Show the choice of a row, and return it. A row beyond the text is noted, and is the default."""
-    in_link, row = state.get("q"), chosen_row(tokens, default)
-    if in_link is not None and in_link != row:
-        state.note(f"Row {in_link} does not exist: they go from 0 to {len(tokens) - 1}.")
-    if in_link != row:
-        state.put("q", row)
+    if state.keep_index("q", "Row", len(tokens)) is None:
+        state.put("q", default())
     rows, names = list(range(len(tokens))), numbered(tokens.labels)
     return int(state.choice("q", st.selectbox, label, rows, format_func=names.__getitem__))
 

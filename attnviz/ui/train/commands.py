@@ -214,9 +214,10 @@ def _start(plans: Sequence[Plan], *, paused: bool) -> None:
         return
     reasons = [fits(chosen_facts(), plan.cut, plan.block_size) if is_text() else "" for plan in plans]
     refuse(next(filter(None, reasons), ""))
-    st.session_state[_RUN] = ""
-    for name in ("run", "snapshot"):
-        state.put(name, KEYS[name].default)
+    if not is_text():  # the chosen run is of the tasks
+        st.session_state[_RUN] = ""
+        state.put("run", KEYS["run"].default)
+    state.put("snapshot", KEYS["snapshot"].default)
     fitting = [plan for plan, reason in zip(plans, reasons, strict=True) if not reason]
     if fitting:
         data = chosen_facts().text if is_text() else task_of(state.get).data

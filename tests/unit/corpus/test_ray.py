@@ -115,7 +115,7 @@ def test_a_killed_driver_goes_on_from_its_checkpoint(
     driver.wait()
     half = Run.resume(out.with_name("stats.parquet.checkpoint"), JOB, files)
     assert 0 < half.lines < half.total
-    here = partial(map, partial(read_block, reader))  # engines share checkpoints
+    here = partial(map, partial(read_block, reader))  # reads what is left, without Ray
     monkeypatch.setattr("attnviz.cli.corpus._engine", lambda *_: here)
     assert cli.main(words) == 0
     assert undisturbed.statistics is not None

@@ -100,7 +100,7 @@ def test_a_block_that_kills_every_process_is_named(files: list[Source], monkeypa
     monkeypatch.setattr(local, "_read_here", dying)
     try:
         with pytest.raises(EngineError, match=r"3 times while they read .*lines 7 to 9 of .*one.txt"):
-            list(run_local(JOB, Run(JOB, files).remaining(), 1))  # though another is read in between
+            list(run_local(JOB, Run(JOB, files).remaining(), 1))
     finally:
         marker.unlink()
 

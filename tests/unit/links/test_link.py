@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from attnviz.links import link, values
 from attnviz.links.link import KEYS, read_link, write_link
-from attnviz.links.values import BadValueError, Key, titled
+from attnviz.links.values import BadValueError, Key, OneOf, titled
 from attnviz.settings import PUBLIC, Settings
 from attnviz.steps import PARTS, STEPS
-from tests.unit.links.views import DEFAULTS, VALUES
+from tests.unit.links.views import DEFAULTS, VALUES, WORDS
 
 GOOD = [
     ("text", "To be, or not to be", "To be, or not to be"),
@@ -284,6 +284,11 @@ def test_every_whole_number_of_a_link_is_in_that_list() -> None:
 @pytest.mark.parametrize(("name", "most"), LONGEST.items())
 def test_a_word_is_kept_up_to_its_length(name: str, most: int) -> None:
     assert read_link({name: "é" * (most + 1)}) == ({**DEFAULTS, name: "é" * most}, [])
+
+
+def test_the_words_of_old_links_are_taken() -> None:
+    offered = {name: " ".join(key.values.by_word) for name, key in KEYS.items() if isinstance(key.values, OneOf)}
+    assert {name: words for name, words in offered.items() if not name.startswith("b_")} == WORDS
 
 
 def test_a_note_says_what_is_taken_and_what_is_used() -> None:

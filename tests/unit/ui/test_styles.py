@@ -19,7 +19,9 @@ def code() -> str:
 
 
 def test_each_sheet_is_shown_and_each_that_is_shown_exists() -> None:
-    assert set(re.findall(r"[^.\w]style\(\"(\w+)\"\)", code())) == {path.stem for path in FOLDER.glob("*.css")}
+    calls = re.findall(r"st\.html\(style\((.+)\)\)", re.sub(r"state\.get\(\"\w+\"\)", "", code()))
+    shown = {name for call in calls for name in re.findall(r"\"(\w+)\"", call)}
+    assert shown == {path.stem for path in FOLDER.glob("*.css")}
 
 
 def test_what_sheets_share_is_defined_in_the_base_alone() -> None:

@@ -1,5 +1,5 @@
 // Where the colours of weights end when they are darkened: by the user, or in a long text by themselves, because there
-// nearly all weights are small. attnviz/figures/dark_end.py does the same.
+// nearly all weights are small. attnviz/figures/colour_limit.py does the same.
 
 /** Keys from which on the colours end there by themselves. */
 export const MANY = 40;

@@ -117,9 +117,7 @@ def _why(setup: RoundTripSetup, returned: int) -> str:
 def choose_token(tokens: Tokens) -> int:
     """Show the choice of a token of the text, and return its position."""
     place, places = chosen_place(tokens), list(range(len(tokens)))
-    if state.get("q") != place:
-        if state.get("q") is not None:
-            state.note(f"Token {state.get('q')} does not exist: the text has tokens 0 to {len(tokens) - 1}.")
+    if state.keep_index("q", "Token", len(tokens), "the text has tokens") is None:
         state.put("q", place)
     labels = _told_apart(tokens.labels)
     if len(tokens) <= BUTTONS:

@@ -153,11 +153,7 @@ def _embedded(model: BuiltInModel, query: str) -> Tensor:
 
 def _chosen_hit(ranking: Ranking) -> int:
     """Return the sentence that the link says, or the best one; a number beyond the text is reset with a note."""
-    hit, count = state.get("hit"), len(ranking.cosine)
-    if hit is not None and hit >= count:
-        state.note(f"Sentence {hit} does not exist: they go from 0 to {count - 1}.")
-        state.put("hit", None)
-        hit = None
+    hit = state.keep_index("hit", "Sentence", len(ranking.cosine))
     return int(ranking.by_meaning[0]) if hit is None else int(hit)
 
 
