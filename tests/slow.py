@@ -1,6 +1,6 @@
 """`python -m tests.slow FILE.xml`: lists the slow tests of a run in `slow.txt`, which `tests/run --quick` leaves out.
 
-The file is what `tests/run -n 2 --junitxml=FILE.xml` writes. A test is slow if its cases take over a second together.
+The file is what `tests/run -n 2 --junitxml=FILE.xml` writes. A test is slow if its cases take over `LIMIT` together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 LIST = Path(__file__).parent / "slow.txt"
-LIMIT = 1.0
+LIMIT = 0.7
 """Seconds"""
 QUICK = ("tests.app.", "tests.unit.")
 """The folders whose tests `--quick` runs"""

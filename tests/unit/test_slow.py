@@ -26,8 +26,8 @@ def test_each_listed_test_exists() -> None:
 
 def test_cases_of_one_function_count_together_and_the_browser_does_not() -> None:
     cases = [
-        ("tests.unit.test_a", "test_one[1]", 0.7), ("tests.unit.test_a", "test_one[a[0]]", 0.4),
-        ("tests.unit.test_a", "test_two", 1.0), ("tests.app.test_b", "test_three", 1.6),
+        ("tests.unit.test_a", "test_one[1]", 0.5), ("tests.unit.test_a", "test_one[a[0]]", 0.4),
+        ("tests.unit.test_a", "test_two", 0.7), ("tests.app.test_b", "test_three", 1.1),
         ("tests.browser.test_c", "test_four", 100.0),
     ]  # fmt: skip
     assert slowest(cases) == ["tests/app/test_b.py::test_three", "tests/unit/test_a.py::test_one"]
