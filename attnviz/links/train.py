@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
-from attnviz.links.values import Key, Name, Number, Switch, Text, Whole, one_of
+from attnviz.links.values import Key, Name, Number, Switch, Text, Whole, one_of, titled
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
 from attnviz.toy.transformer.config import MAX_LAYERS
 from attnviz.training.series import SERIES
-from attnviz.training.settings import MOST_STEPS, Decay, Optimiser
-from attnviz.training.text.cut import CUTS
+from attnviz.training.settings import MOST_STEPS
 
 MAX_SAMPLE, MOST_BATCH = 200, 4096
 """The most characters that a model in training is shown, and sequences a step"""
@@ -30,7 +27,7 @@ TEXT_MODELS = "`chargpt`, a training on a text of this visit such as `run-2`, or
 TRAIN_KEYS: dict[str, Key] = {
     "train_part": Key(
         "task",
-        one_of("task", "text", "generate"),
+        titled({"task": "Tasks", "text": "Text", "generate": "Generate"}),
         "what is trained: a task in which a head forms, or a text; or text that a trained model generates",
     ),
     "rung": Key(
@@ -51,7 +48,13 @@ TRAIN_KEYS: dict[str, Key] = {
     ),
     "cut": Key(
         "blocks",
-        one_of(*CUTS),
+        titled(
+            {
+                "blocks": "blocks at random places",
+                "chunks": "chunks of lines, with an end token",
+                "plain": "a plain cut of lines",
+            }
+        ),
         "how a text is cut into the sequences to train on: blocks at random places, or line by line, in "
         "chunks that overlap and end with the line end, or in plain cuts",
     ),
@@ -77,8 +80,8 @@ TRAIN_KEYS: dict[str, Key] = {
     "batch": Key(None, Whole(1, MOST_BATCH), "sequences a step"),
     "rate": Key(None, Number(10, decimals=None), "the learning rate"),
     "warm_up": Key(None, Whole(0, MOST_STEPS), "steps over which the learning rate rises from 0"),
-    "decay": Key(None, one_of(*get_args(Decay)), "how the learning rate falls after that"),
-    "optimiser": Key(None, one_of(*get_args(Optimiser)), "the optimiser"),
+    "decay": Key(None, titled({"none": "none", "cosine": "cosine"}), "how the learning rate falls after that"),
+    "optimiser": Key(None, titled({"adamw": "AdamW", "sgd": "SGD", "muon": "Muon"}), "the optimiser"),
     "weight_decay": Key(None, Number(1), "weight decay of the matrices"),
     "train_dropout": Key(None, Number(MAX_DROPOUT), "dropout in training"),
     "train_layers": Key(None, Whole(0, MAX_LAYERS), "layers of the model"),

@@ -19,9 +19,6 @@ from attnviz.training.tasks.task import Task
 from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
 from attnviz.ui.train.plans import (
-    CUTS,
-    DECAYS,
-    OPTIMISERS,
     STAGES,
     default_of,
     fitting_plan,
@@ -97,11 +94,11 @@ def _more(task: Task) -> None:
     left, right = st.columns(2)
     with left:
         _number("warm_up", "Warm-up steps", task, 0, MOST_STEPS, step=10)
-        _pick("optimiser", "Optimiser", task, list(OPTIMISERS), format_func=OPTIMISERS.get)
+        _pick_titled("optimiser", "Optimiser", task)
         _number("weight_decay", "Weight decay", task, 0.0, 1.0, step=0.01)
         _number("train_layers", "Layers L", task, 0, 12)
     with right:
-        _pick("decay", "Decay of the rate", task, list(DECAYS), format_func=DECAYS.get)
+        _pick_titled("decay", "Decay of the rate", task)
         _number("train_dropout", "Dropout", task, 0.0, 0.9, step=0.05)
         width = state.get("train_width") or task.model.width
         _pick("train_heads", "Heads H", task, [count for count in range(1, MAX_HEADS + 1) if width % count == 0])
@@ -121,6 +118,11 @@ def _pick(key: str, label: str, task: Task, options: Sequence[Any], **more: Any)
     value = _show(key, task)
     every = options if value in options else sorted([*options, value])
     st.selectbox(label, every, key=_of(key), on_change=_take, args=(key, task.name), **more)
+
+
+def _pick_titled(key: str, label: str, task: Task) -> None:
+    titles = KEYS[key].titles
+    _pick(key, label, task, list(titles), format_func=titles.get)
 
 
 def _show(key: str, task: Task) -> Any:
@@ -175,14 +177,12 @@ def _more_of_text() -> None:
     left, right = st.columns(2)
     with left:
         _pick_or_usual("warm_up", "Warm-up steps", WARM_UPS, f"{USUAL.warm_up}")
-        _pick_or_usual(
-            "optimiser", "Optimiser", _others(OPTIMISERS, USUAL.optimiser), OPTIMISERS[USUAL.optimiser], OPTIMISERS
-        )
+        _pick_titled_or_usual("optimiser", "Optimiser", USUAL.optimiser)
         _pick_or_usual("weight_decay", "Weight decay", WEIGHT_DECAYS, f"{USUAL.weight_decay:g}")
     with right:
-        _pick_or_usual("decay", "Decay of the rate", _others(DECAYS, USUAL.decay), DECAYS[USUAL.decay], DECAYS)
+        _pick_titled_or_usual("decay", "Decay of the rate", USUAL.decay)
         _pick_or_usual("train_dropout", "Dropout", DROPOUTS, "0")
-        state.choice("cut", st.selectbox, "Sequences to train on", CUTS, format_func=CUTS.get, help=CUT_HELP)
+        state.choice("cut", st.selectbox, "Sequences to train on", help=CUT_HELP)
     st.caption(schedule(stage_plan_of(STAGES[state.get("rung") or FIRST_SHOWN], 2, state.get).training))
     st.caption(
         "Dropout and weight decay are for attention and feed-forward: the bigram and the GRU have none. Muon trains "
@@ -190,8 +190,10 @@ def _more_of_text() -> None:
     )
 
 
-def _others(names: Mapping[str, str], usual: str) -> list[str]:
-    return [name for name in names if name != usual]
+def _pick_titled_or_usual(key: str, label: str, usual: str) -> None:
+    """Show a choice of all values of the registry, the usual one as what leaves each model its own."""
+    titles = KEYS[key].titles
+    _pick_or_usual(key, label, [name for name in titles if name != usual], titles[usual], titles)
 
 
 def _pick_or_usual(

@@ -31,14 +31,6 @@ OF_MODEL: Mapping[str, str] = {
 }  # fmt: skip
 """Those of its model: link keys, and their names in `TokenConfig`"""
 
-OPTIMISERS = {"adamw": "AdamW", "sgd": "SGD", "muon": "Muon"}
-DECAYS = {"none": "none", "cosine": "cosine"}
-CUTS = {
-    "blocks": "blocks at random places",
-    "chunks": "chunks of lines, with an end token",
-    "plain": "a plain cut of lines",
-}
-"""What a user may choose of settings that are no numbers, with titles"""
 STAGES: dict[str, Stage] = {stage.name: stage for stage in SERIES}
 
 

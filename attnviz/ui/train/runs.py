@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from attnviz.formatting import counted
+from attnviz.links.link import KEYS
 from attnviz.links.train import RECORDED
 from attnviz.runtime.arrays import NotOfferedError
 from attnviz.runtime.training import training_jobs
@@ -32,7 +33,7 @@ from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import ModelAt, Reading, offer, task_parts, text_parts
 from attnviz.ui.train.facts import Facts, drawn_of
-from attnviz.ui.train.plans import CUTS, DECAYS, OPTIMISERS, Get, is_of, is_usual, stage_of, stage_plan_of
+from attnviz.ui.train.plans import Get, is_of, is_usual, stage_of, stage_plan_of
 
 SHOWN = 3
 """The most trainings of a task that are shown together, the newest ones"""
@@ -46,9 +47,9 @@ SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
 """The steps at which a model writes a text; and after the last one"""
 SHIPPED = "Recorded: trained earlier with these settings. Choose a model, play its training, or train anew."
 NAMES_OF_SETTINGS = {
-    **OPTIMISERS,
-    **{name: f"{'no' if name == 'none' else title} decay" for name, title in DECAYS.items()},
-    **{name: title.partition(",")[0] for name, title in CUTS.items()},
+    **KEYS["optimiser"].titles,
+    **{name: f"{'no' if name == 'none' else title} decay" for name, title in KEYS["decay"].titles.items()},
+    **{name: title.partition(",")[0] for name, title in KEYS["cut"].titles.items()},
 }
 """What a training that differs in one of these is called"""
 RECENT = 20

@@ -173,7 +173,6 @@ def show_processors(vocabulary: int) -> None:
 class Part:
     """A part of the page."""
 
-    title: str
     controls: Callable[[], None]
     """Shows what is set in the sidebar"""
     show: Callable[[], None]
@@ -181,9 +180,9 @@ class Part:
 
 
 PARTS: dict[str, Part] = {
-    "task": Part("Tasks", train_controls, show_training),
-    "text": Part("Text", text_controls, show_text),
-    "generate": Part("Generate", generate_controls, show_generate),
+    "task": Part(train_controls, show_training),
+    "text": Part(text_controls, show_text),
+    "generate": Part(generate_controls, show_generate),
 }
 """By their names in links, in the order in which they are offered"""
 
@@ -195,7 +194,6 @@ def choose_part() -> Part:
     else:
         state.choice(
             "train_part", st.segmented_control, "What is trained", list(PARTS), required=True, width="stretch",
-            format_func={name: part.title for name, part in PARTS.items()}.get, label_visibility="collapsed",
-            on_change=forget_choices,
+            label_visibility="collapsed", on_change=forget_choices,
         )  # fmt: skip
     return PARTS[state.get("train_part")]
