@@ -21,7 +21,7 @@ const lineLength = {
 };
 
 export default defineConfig([
-  globalIgnores(["build/", ".venv*/"]),
+  globalIgnores(["build/", ".venv*/", "attnviz/components/dist/"]),
   {
     files: ["**/*.js"],
     plugins: { js },

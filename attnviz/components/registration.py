@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 from streamlit.errors import StreamlitAPIException
 
-from attnviz.components.bundle.kinds import KINDS, folder
+from attnviz.components.built import KINDS, folder, needed_by
 from attnviz.components.packing import pack
 
 
@@ -27,15 +27,17 @@ def mount(
     key: str,
     **callbacks: Any,
 ) -> None:
-    """Mount a component of `bundle.kinds.KINDS` with a header and arrays (see `packing.pack`).
+    """Mount a component of `built.KINDS` with a header and arrays (see `packing.pack`).
 
     `callbacks` are functions by names such as `on_updates_change`, called before the script reruns.
 
     Raises:
         ComponentNotFoundError: the package is not installed.
     """
-    kind = KINDS[component]
-    loaded = {"component": component, "modules": folder(), "page_styles": kind.page_styles}
+    loaded = {
+        "component": component, "modules": folder(), "needed": needed_by(component),
+        "page_styles": KINDS[component].page_styles,
+    }  # fmt: skip
     _browser_side()(data=pack({**header, **loaded}, arrays), key=key, **callbacks)
 
 

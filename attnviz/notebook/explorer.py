@@ -7,8 +7,9 @@ from typing import Any
 
 from traitlets import Bytes, Unicode
 
-from attnviz.components.bundle import module, styles
+from attnviz.components.built import widget_module
 from attnviz.components.packing import pack
+from attnviz.components.styles import styles
 from attnviz.heads.all_heads import AllHeads
 from attnviz.links.values import ROLLOUT
 from attnviz.notebook.base import BaseWidget
@@ -25,7 +26,7 @@ class HeadsWidget(BaseWidget):
         attnviz.notebook.base.ChoiceError: there is no such layer or head.
     """
 
-    _esm = module("notebook/heads.js")
+    _esm = widget_module("heads")
     _styles = Unicode(styles("notebook/heads.css")).tag(sync=True)
     _payload = Bytes().tag(sync=True)
     """What is known of all heads, and the names of the files with their weights"""

@@ -7,7 +7,8 @@ from typing import Any
 
 from traitlets import Bytes, List, Unicode
 
-from attnviz.components.bundle import module, styles
+from attnviz.components.built import widget_module
+from attnviz.components.styles import styles
 from attnviz.notebook.base import BaseWidget, Choice
 from attnviz.notebook.heads import Heads
 from attnviz.notebook.picture import draw_step
@@ -25,7 +26,7 @@ class WalkWidget(BaseWidget):
         attnviz.notebook.base.ChoiceError: there is no such layer, head or step.
     """
 
-    _esm = module("notebook/walk.js")
+    _esm = widget_module("walk")
     _styles = Unicode(styles("notebook/walk.css")).tag(sync=True)
     _document = Bytes().tag(sync=True)
     """The document of the layer that is shown first; others are sent when they are asked for"""

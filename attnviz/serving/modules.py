@@ -1,4 +1,4 @@
-"""The route `/attnviz/modules/<version>/<component>.js` and `.css`: the browser side (`components/bundle/kinds.py`)."""
+"""The route `/attnviz/modules/<version>/<component>.js` and `.css`: the browser side (`components/built.py`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import brotli
 from starlette.requests import Request
 from starlette.responses import Response
 
-from attnviz.components.bundle.kinds import KINDS, PATH, folder, read
+from attnviz.components.built import PATH, addresses, read
 
 ROUTE = PATH + "{path:path}"
 FOREVER = "public, max-age=31536000, immutable"
@@ -41,10 +41,9 @@ def _preferred(accepted: str, encodings: Collection[str]) -> str:
 
 
 def make_all() -> None:
-    """Make all files, so that nobody who opens another page waits for them: a quarter of a second."""
-    for name in KINDS:
-        for suffix in ("css", "js"):
-            _made(f"{folder()}{name}.{suffix}")
+    """Compress all files, so that nobody who opens another page waits for them."""
+    for address in addresses():
+        _made(address)
 
 
 def _made(address: str) -> Mapping[str, bytes] | None:

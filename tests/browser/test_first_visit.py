@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from attnviz.components.bundle.kinds import PATH
+from attnviz.components.built import PATH
 from tests.bench.first_visit import MOST_KB, MOST_REQUESTS, Fetched
 from tests.browser.contexts import LAPTOP
 from tests.browser.server import ROOT, start

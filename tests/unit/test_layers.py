@@ -33,7 +33,8 @@ LEVELS = (
     ("attnviz.pretrained", "attnviz.compare", "attnviz.figures", "attnviz.training"),
     ("attnviz.trained", "attnviz.bert"),
     ("attnviz.sources", "attnviz.document", "attnviz.corpus"),
-    ("attnviz.components.bundle", "attnviz.components.packing"),  # the browser side as text and bytes
+    ("attnviz.components.styles", "attnviz.components.packing"),  # the browser side as text and bytes
+    ("attnviz.components.built",),
     ("attnviz.links",),
     ("attnviz.lessons", "attnviz.heads"),
     ("attnviz.export", "attnviz.components"),
@@ -113,9 +114,9 @@ def test_imports_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert set(imported(file)) == names
     both = ["attnviz.pretrained", "attnviz.pretrained.g"]
     assert upward(file) == [f"attnviz.toy.some imports {name}" for name in both]
-    assert place("attnviz.runtime.pool") == (13, "attnviz.runtime")
-    assert place("attnviz.ui.heads.state") == (15, "attnviz.ui.heads")
-    assert place("attnviz.serving.app") == (16, "attnviz.serving")
+    assert place("attnviz.runtime.pool") == (14, "attnviz.runtime")
+    assert place("attnviz.ui.heads.state") == (16, "attnviz.ui.heads")
+    assert place("attnviz.serving.app") == (17, "attnviz.serving")
 
 
 def test_arrows_point_one_way() -> None:

@@ -6,25 +6,17 @@ import { unpack } from "./core/packing.js";
 
 const SERVER = import.meta.url.split("/_stcore/")[0];
 
-/**
- * The modules of each version of attnviz, by the folder of its scripts. A script brings all modules that its component
- * needs, and uses those that another one has brought: so there is one of each on a page, with one state.
- * @type {Map<string, Map<string, () => object>>}
- */
-const versions = new Map();
-
 /** @param {Uint8Array} data @param {HTMLElement} parentElement */
 async function make(data, parentElement) {
-  const { component, modules, page_styles: pageStyles } = unpack(data).header;
+  const { component, modules, needed, page_styles: pageStyles } = unpack(data).header;
   const address = `${SERVER}${modules}${component}`;
   parentElement.replaceChildren();
   const root = isolated(parentElement);
   root.append(sheet(`${address}.css`));
   if (pageStyles) parentElement.append(sheet(`${SERVER}${modules}${pageStyles}.css`));
   try {
-    const { default: link } = await import(`${address}.js`);
-    if (!versions.has(modules)) versions.set(modules, new Map());
-    const { default: Made } = link(versions.get(modules));
+    for (const name of needed) preload(`${SERVER}${modules}${name}`);
+    const { default: Made } = await import(`${address}.js`);
     return /** @type {Component} */ (new Made(root, SERVER));
   } catch (error) {
     parentElement.replaceChildren(element("p", { role: "alert" }, "This part did not arrive. Reload the page."));
@@ -34,6 +26,12 @@ async function make(data, parentElement) {
 
 /** @param {string} href */
 const sheet = (href) => element("link", { rel: "stylesheet", href });
+
+/** Fetches a script that another one is about to import. @param {string} href */
+function preload(href) {
+  if (document.head.querySelector(`link[href="${href}"]`) !== null) return;
+  document.head.append(element("link", { rel: "modulepreload", href }));
+}
 
 /** A shadow root in an element. @param {HTMLElement} parent */
 function isolated(parent) {

@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from html import escape
 
-from attnviz.components.bundle import styles
+from attnviz.components.styles import styles
 from attnviz.export.drawing.marks import Drawing
 from attnviz.export.drawing.picture import draw_layout
 from attnviz.export.drawing.themes import Theme

@@ -15,7 +15,8 @@ from html import escape
 from typing import Any, Literal
 from urllib.parse import quote
 
-from attnviz.components.bundle import script, styles
+from attnviz.components.built import page_script
+from attnviz.components.styles import styles
 from attnviz.export.drawing.fonts import BOLD, FAMILY, REGULAR, subset
 
 Kind = Literal["walk", "compare", "heads", "picture", "mistake", "training"]
@@ -91,7 +92,7 @@ def write_page(page: Page) -> bytes:
     Raises:
         FontError: see `fonts.ttf`.
     """
-    code = inline_script(script(f"embed/{page.kind}.js"))
+    code = inline_script(page_script(page.kind))
     look = f"{font_faces((page.said, code))}{styles(f'embed/{page.kind}.css')}"
     heading = f'<h1>{escape(page.title)}</h1>\n<p class="attnviz-about">{escape(page.about)}</p>\n'
     return whole(

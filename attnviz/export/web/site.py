@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from attnviz.components.bundle import script, styles
+from attnviz.components.built import page_script
+from attnviz.components.styles import styles
 from attnviz.export.drawing.themes import THEMES
 from attnviz.export.views import View
 from attnviz.export.web import mistake
@@ -56,7 +57,7 @@ def build_site(lesson: Lesson, resources: Resources) -> Iterator[tuple[str, byte
         )
         yield from shown.files.items()
     for kind in dict.fromkeys((*kinds, "picture")):
-        code = script(f"embed/{kind}.js")
+        code = page_script(kind)
         said.append(code)
         yield f"{ASSETS}/{kind}.js", code.encode()
         yield f"{ASSETS}/{kind}.css", styles(f"embed/{kind}.css").encode()

@@ -17,8 +17,8 @@ import pytest
 import torch
 from safetensors.numpy import load as read
 
-from attnviz.components.bundle import styles
 from attnviz.components.packing import unpack
+from attnviz.components.styles import styles
 from attnviz.document import read as document_of
 from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, site, write_page
 from attnviz.export.web.page import Page, inline_script

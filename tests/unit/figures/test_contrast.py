@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from attnviz.components.bundle.linking import FRONTEND
+from attnviz.components.styles import SOURCES
 from attnviz.export.drawing.themes import THEMES
 from attnviz.figures.style import Palette
 
@@ -41,7 +41,7 @@ def test_text_has_a_contrast_of_four_and_a_half(name: str) -> None:
 
 
 def test_lines_under_marked_words_have_the_roles_colours_and_are_seen_on_a_lessons_bar() -> None:
-    style = (FRONTEND / "marks" / "marks.css").read_text()
+    style = (SOURCES / "marks" / "marks.css").read_text()
     found = re.findall(r"--ink: light-dark\((#\w{6}), (#\w{6})\)", style)
     inks = [THEMES[name].palette.text_ink for name in ("light", "dark")]
     order = ("attention", "query", "key", "value")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from functools import cache
-from unittest.mock import Mock
 
 import brotli
 import pytest
 from starlette.applications import Starlette
 
-from attnviz.components.bundle import linking
-from attnviz.components.bundle.kinds import KINDS, folder, read
+from attnviz.components.built import addresses, folder, read
+from attnviz.serving import modules
 from attnviz.serving.app import ROUTES
-from attnviz.serving.modules import make_all
 from tests.threads import run_in_thread
 from tests.unit.serving.test_exports import Answer, ask
 
@@ -56,9 +53,8 @@ def test_what_is_not_there_is_not_kept(path: str) -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_many_first_visitors_wait_for_one_who_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Mock(side_effect=linking.shared_module.__wrapped__)
-    monkeypatch.setattr("attnviz.components.bundle.linking.shared_module", cache(made))
+def test_many_first_visitors_wait_for_one_who_compresses_it() -> None:
+    modules._encoded.cache_clear()
     path, app = f"{folder()}lecture.js", Starlette(routes=ROUTES)
 
     async def crowd() -> list[Answer]:
@@ -66,14 +62,13 @@ def test_many_first_visitors_wait_for_one_who_makes_it(monkeypatch: pytest.Monke
 
     answers = run_in_thread(crowd())
     assert {answer.status for answer in answers} == {200}
-    assert made.call_count == 1
-    assert made.call_args.args == (KINDS["lecture"].module,)
+    assert modules._encoded.cache_info().misses == 1
 
 
-def test_all_files_can_be_made_ahead() -> None:
-    linking.shared_module.cache_clear()
-    make_all()
-    before = linking.shared_module.cache_info()
-    assert before.currsize == len(KINDS)
-    assert [name for name in KINDS for suffix in ("js", "css") if get(f"{folder()}{name}.{suffix}").status != 200] == []
-    assert linking.shared_module.cache_info().misses == before.misses
+def test_all_files_can_be_compressed_ahead() -> None:
+    modules._encoded.cache_clear()
+    modules.make_all()
+    before = modules._encoded.cache_info()
+    assert before.currsize == len(addresses())
+    assert [address for address in addresses() if get(address).status != 200] == []
+    assert modules._encoded.cache_info().misses == before.misses

@@ -8,7 +8,7 @@ import { unpack } from "../core/packing.js";
 import { Marks } from "../marks/marks.js";
 import { PendingUpdates } from "../core/pending_updates.js";
 import { NOTHING, samePin } from "../core/pin.js";
-import { Focus } from "../walk/focus.js";
+import { Focus } from "../board/focus.js";
 
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
 const NARROW = 640; // px: from here on the matrices stand side by side

@@ -3,7 +3,7 @@
 
 import { Board } from "../board/board.js";
 import { NARROW, stacked } from "../board/stack.js";
-import { Focus } from "./focus.js";
+import { Focus } from "../board/focus.js";
 
 export class Stage {
   /**

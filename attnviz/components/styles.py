@@ -1,4 +1,4 @@
-"""Puts style sheets into one."""
+"""The style sheets of the browser side: each of many files, put into one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from functools import cache
 from pathlib import Path
 
-from attnviz.components.bundle.linking import FRONTEND
-from attnviz.components.bundle.reading import BundleError
+SOURCES = Path(__file__).parent / "frontend"
+"""The sources of the browser side"""
 
 _IMPORT = re.compile(r'^@import url\("([\w./-]+\.css)"\);\n', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
 
 
 @cache
-def styles(entry: str, root: Path = FRONTEND) -> str:
+def styles(entry: str, root: Path = SOURCES) -> str:
     """Return a style sheet with those that it imports in their places, each once.
 
     Raises:
-        BundleError: a style sheet is missing or loads anything else.
+        ValueError: a style sheet is missing or loads anything else; the message names it.
     """
     seen: set[Path] = set()
 
@@ -27,11 +27,11 @@ def styles(entry: str, root: Path = FRONTEND) -> str:
             return ""
         seen.add(file)
         if not file.is_file() or not file.is_relative_to(root.resolve()):
-            raise BundleError(f"{file.name} is not a style sheet of ours")
+            raise ValueError(f"{file.name} is not a style sheet of the browser side")
         text = _COMMENT.sub("", file.read_text(encoding="utf-8"))
-        whole = _IMPORT.sub(lambda found: read((file.parent / found[1]).resolve()), text)
+        whole = _IMPORT.sub(lambda match: read((file.parent / match[1]).resolve()), text)
         if "@import" in whole or "url(" in whole:
-            raise BundleError(f"{file.name} loads a file in a way that is not known")
+            raise ValueError(f"{file.name} loads a file in a way that is not known")
         return whole
 
     return read((root / entry).resolve())

@@ -2,7 +2,7 @@
 // button, Escape or a step without this matrix show all again. In lecture mode there is a button only where it is
 // needed: beside a matrix whose numbers find no room in its cells, and beside one that has the stage.
 
-import { digitOf, numbering } from "../board/numbers.js";
+import { digitOf, numbering } from "./numbers.js";
 import { contextOf, element } from "../core/dom.js";
 import { measurer } from "../core/type.js";
 
@@ -14,7 +14,7 @@ const NUMBERED = [16, 32]; // up to so many rows and columns, cells are to carry
 export class Focus {
   /**
    * `onChoice(name)` is called when the user focuses on a matrix, and with null when on none any more.
-   * @param {import("../board/board.js").Board} board @param {(name: string | null) => void} onChoice
+   * @param {import("./board.js").Board} board @param {(name: string | null) => void} onChoice
    */
   constructor(board, onChoice) {
     this.board = board;

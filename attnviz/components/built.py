@@ -1,0 +1,109 @@
+"""The browser side as it is served: the scripts that `npm run build` makes of `frontend/`, and its style sheets.
+
+`dist/` holds the scripts: `app/` those of the components, which share others; `main/` the one that Streamlit serves;
+`pages/` one for each kind of exported page; `notebook/` one for each widget. Their folder on the server has the name of
+a hash of all that is in it: browsers may keep the files for ever, and all replicas of one version offer the same
+addresses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from attnviz.components.styles import styles
+
+DIST = Path(__file__).parent / "dist"
+PATH = "/attnviz/modules/"
+"""Where the server offers the files of components"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of component: its style sheet in `frontend/`. Its script has the kind's name."""
+
+    styles: str
+    page_styles: str = ""
+    """The name in `PAGE_STYLES` of the style sheet of what stands in the page, beside the shadow root; "" if none"""
+
+
+KINDS = {
+    "compare": Kind("compare/compare.css"),
+    "explorer": Kind("heads/explorer.css"),
+    "export_view": Kind("export/view.css"),
+    "generation": Kind("generation/generation.css"),
+    "ladder": Kind("ladder/ladder.css"),
+    "lecture": Kind("page/lecture.css"),
+    "share": Kind("page/share.css"),
+    "tour": Kind("tour/tour.css"),
+    "training": Kind("training/training.css"),
+    "transformer": Kind("page/transformer.css", page_styles="chart"),
+    "walk": Kind("page/walk.css", page_styles="chart"),
+}
+PAGE_STYLES = {"chart": "chart/chart.css"}
+"""Style sheets that the page itself needs, in `frontend/`"""
+
+_SHEETS = {name: kind.styles for name, kind in KINDS.items()} | PAGE_STYLES
+
+
+def page_script(kind: str) -> str:
+    """Return the classic script of an exported page, which a page can also load from disk."""
+    return _read(DIST / "pages" / f"{kind}.js")
+
+
+def widget_module(name: str) -> str:
+    """Return the ES module of a notebook's widget, which imports nothing."""
+    return _read(DIST / "notebook" / f"{name}.js")
+
+
+@cache
+def folder() -> str:
+    """Return the address of the folder with the files of components. It stays the same until the process ends."""
+    files = {f"{name}.css": styles(sheet) for name, sheet in _SHEETS.items()}
+    files |= {f"{name}.js": text for name, text in _scripts().items()}
+    version = hashlib.sha256()
+    for name, text in sorted(files.items()):
+        version.update(f"{name} {len(text)}\n{text}".encode())
+    return f"{PATH}{version.hexdigest()[:16]}/"
+
+
+def addresses() -> tuple[str, ...]:
+    """Return the addresses of all scripts and style sheets of components."""
+    return (*(f"{folder()}{name}.js" for name in _scripts()), *(f"{folder()}{name}.css" for name in _SHEETS))
+
+
+def read(address: str) -> str | None:
+    """Return the text of a script or a style sheet in `folder()`; None if there is none at this address."""
+    if not address.startswith(folder()):
+        return None
+    name, _, suffix = address.removeprefix(folder()).rpartition(".")
+    if suffix == "js":
+        return _scripts().get(name)
+    return styles(_SHEETS[name]) if suffix == "css" and name in _SHEETS else None
+
+
+def needed_by(kind: str) -> list[str]:
+    """Return the names of the scripts that a component's script imports, directly or through others."""
+    return list(about()["needed"][kind])
+
+
+@cache
+def about() -> Mapping[str, Any]:
+    """Return `built.json`: `sources`, the digest of what the scripts were made of, and `needed` by each component."""
+    return MappingProxyType(json.loads(_read(DIST / "built.json")))
+
+
+@cache
+def _scripts() -> dict[str, str]:
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted((DIST / "app").glob("*.js"))}
+
+
+@cache
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

@@ -1,0 +1,135 @@
+"""The scripts and style sheets that are served: which there are, where, and whether they are up to date."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attnviz.components import built, styles
+from attnviz.components.built import DIST, KINDS, about, addresses, folder, needed_by, read
+from attnviz.components.styles import SOURCES
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def digest_of_sources() -> str:
+    """Return the digest that build.js writes: of its own text and that of all scripts in `frontend/`."""
+    files = {file.relative_to(ROOT).as_posix(): file for file in (*SOURCES.rglob("*.js"), ROOT / "build.js")}
+    digest = hashlib.sha256()
+    for name, file in sorted(files.items()):
+        text = file.read_bytes()
+        digest.update(f"{name} {len(text)}\n".encode() + text)
+    return digest.hexdigest()
+
+
+def test_the_scripts_are_made_of_these_sources() -> None:
+    """`npm run build` makes them anew; .ci/run makes them and compares each byte."""
+    assert about()["sources"] == digest_of_sources(), "npm run build"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_component_has_a_script_and_one_style_sheet(name: str) -> None:
+    script, sheet = read(f"{folder()}{name}.js"), read(f"{folder()}{name}.css")
+    assert script
+    assert re.search(r"\bas default\b|\bexport default\b", script)
+    assert sheet
+    assert "@import" not in sheet
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_a_script_imports_is_known_beforehand(name: str) -> None:
+    """So that the browser fetches all at once."""
+    reached, pending = set(), {f"{name}.js"}
+    while pending:
+        text = read(folder() + pending.pop())
+        assert text
+        imported = set(re.findall(r'\bfrom"\./([^"]+)"', text)) - reached
+        reached |= imported
+        pending |= imported
+        assert not re.search(r'\bimport\(|\bfrom"(?!\./)', text)
+    assert needed_by(name) == sorted(reached)
+
+
+def test_the_lecture_s_script_does_not_bring_what_draws() -> None:
+    """It is on every page."""
+    assert needed_by("lecture") == ["base.js"]
+
+
+@pytest.mark.parametrize("file", sorted(path.relative_to(DIST).as_posix() for path in DIST.glob("[mnp]*/*.js")))
+def test_other_scripts_hold_all_that_they_need(file: str) -> None:
+    text = (DIST / file).read_text()
+    assert not re.search(r'\bimport\b[^.;(]*"|\bfrom"', text)
+    assert ("import(" in text) == (file == "main/main.js")  # it loads the components
+    if file.startswith("pages/"):
+        assert text.startswith("(function(){")
+        assert "export" not in re.sub(r"`[^`]*`|\"[^\"]*\"", "", text)[-200:]
+
+
+def test_the_address_is_the_same_in_every_process() -> None:
+    code = "from attnviz.components.built import *; print(folder())"
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == folder()
+    assert re.fullmatch(r"/attnviz/modules/[0-9a-f]{16}/", folder())
+
+
+@pytest.mark.parametrize("changed", ["app/base.js", "walk/walk.css"])
+def test_the_address_changes_with_any_file(monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
+    read_text = Path.read_text
+
+    def changed_text(file: Path, **more: str) -> str:
+        return read_text(file, **more) + ("/**/" if file.as_posix().endswith(changed) else "")
+
+    before = folder()
+    monkeypatch.setattr(Path, "read_text", changed_text)
+    monkeypatch.setattr(built, "_scripts", built._scripts.__wrapped__)
+    monkeypatch.setattr(built, "styles", styles.styles.__wrapped__)
+    monkeypatch.setattr(styles, "_COMMENT", re.compile("(?!)"))  # else the change would be removed
+    assert (folder.__wrapped__() != before) is True
+    monkeypatch.undo()
+    assert folder.__wrapped__() == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".js", "walk", "walk.", "walk.js.map", "walk.py", "Walk.js", "../main/main.js", "main.js", "built.json",
+     "%2e%2e/main.js", "walk.js\0", "\ud800.js", "x" * 100_000],
+)  # fmt: skip
+def test_there_is_nothing_else(name: str) -> None:
+    assert read(folder() + name) is None
+
+
+def test_another_version_is_not_there() -> None:
+    assert read("/attnviz/modules/0123456789abcdef/walk.js") is None
+    assert read("walk.js") is None
+
+
+def test_all_addresses_can_be_read() -> None:
+    assert len(addresses()) == len(set(addresses())) >= 2 * len(KINDS)
+    assert all(map(read, addresses()))
+
+
+def test_style_sheets_come_in_the_place_of_their_import(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "a.css").write_text('/* words */\n@import url("parts/b.css");\n@import url("parts/b.css");\n.a {\n}\n')
+    (tmp_path / "parts" / "b.css").write_text(".b {\n}\n")
+    assert styles.styles("a.css", tmp_path) == ".b {\n}\n.a {\n}\n"
+    (tmp_path / "parts" / "b.css").write_text(".b { background: url(https://example.org) }")
+    with pytest.raises(ValueError, match=r"b\.css loads a file"):
+        styles.styles("parts/b.css", tmp_path)
+    with pytest.raises(ValueError, match="not a style sheet of the browser side"):
+        styles.styles("../a.css", tmp_path / "parts")
+
+
+@pytest.mark.parametrize("sheet", sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.css")))
+def test_every_style_sheet_is_read(sheet: str) -> None:
+    whole = styles.styles(sheet)
+    assert "@import" not in whole
+    assert whole.count("{") == whole.count("}") > 0
