@@ -20,11 +20,11 @@ BASE64 = """
   };
 """
 """Defines `base64(array)`."""
-CORE = "/_stcore/bidi-components/attnviz.main/core"
+CORE = "/frontend/core"
 
 
 def imported(page: Page, served: str, module: str, body: str, argument: Any = None) -> Any:
-    """Run a function's body in the browser with the module `m` of the packaged files and one argument `given`."""
+    """Run a function's body in the browser with the module `m` of the browser side and one argument `given`."""
     page.goto(f"{served}/_stcore/health")
-    url = f"/_stcore/bidi-components/attnviz.main/{module}"
+    url = f"/frontend/{module}"
     return page.evaluate(f"async (given) => {{ const m = await import('{url}'); {body} }}", argument)

@@ -29,11 +29,12 @@ from attnviz.trace.walk import Walk
 from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
 from tests.browser.settle import frames, settled
+from tests.browser.sources import offer_sources
 from tests.pictures import board_picture
 from tests.toy import run_block, tokens_of
 from tests.unit.families import save
 
-FILES = "/_stcore/bidi-components/attnviz.main"
+FILES = "/frontend"
 HOSTILE = (
     "<img src=x onerror=alert(1)>", "&lt;", "<a href='javascript:alert(1)'>a</a>", "\u202etfel", "🙂" * 11, "🙂" * 14,
     "", " ", "a\0b", "%{z}", "</text>", "ทdเ้" * 6, "e\u0301" * 9, '"',
@@ -271,6 +272,7 @@ CHART = f"""async (path) => {{
 
 def test_a_chart_draws_the_last_picture_and_a_pin_alone_without_the_rest(page: Page, app_url: str) -> None:
     charted(page, app_url, "step=scores")
+    offer_sources(page)
     seen = page.evaluate(CHART)
     assert re.search("plotly.js did not arrive.*first", seen["failed"])
     label, z, shapes, texts = seen["second"]

@@ -18,7 +18,7 @@ def page(plain_page: Page) -> Page:
 
 
 LAID_OUT = """
-  const { allParts, stacksOf } = await import("/_stcore/bidi-components/attnviz.main/diagram/parts.js");
+  const { allParts, stacksOf } = await import("/frontend/diagram/parts.js");
   const stacks = stacksOf(given.model);
   const parts = allParts(stacks);
   const chosen = parts.find(({ layer, steps }) => layer === given.layer && steps.some(([name]) => name === given.step));

@@ -342,7 +342,7 @@ def test_each_draw_has_its_own_weights_and_head(page: Page, served: str) -> None
       const [ids, weights] = [packed(Uint16Array.of(7, 8), [2]), packed(Uint16Array.from(given), [30])];
       const arrays = { ids, context, weights };
       const draws = new m.Draws(arrays, { layers: 2, heads: 3 });
-      const { headName } = await import("/_stcore/bidi-components/attnviz.main/generation/words.js");
+      const { headName } = await import("/frontend/generation/words.js");
       return [[...draws.weights(0)], [...draws.weights(1)], [0, 2, 3, 5].map((n) => headName(n, 3))];
     """
     first, second, names = imported(page, served, "generation/draws.js", body, weights.tolist())

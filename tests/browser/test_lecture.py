@@ -303,7 +303,7 @@ def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, serv
       }
       return [made, type, m.typeFor(0)];
     """
-    given = {"least": 18, "base": "/_stcore/bidi-components/attnviz.main/"}
+    given = {"least": 18, "base": "/frontend/"}
     made, type_, plain = imported(page, served, "core/type.js", body, given)
     assert {size >= 18 for _, size in made if size is not None} == {True}
     assert any(size is None for _, size in made)

@@ -135,7 +135,7 @@ def bezier(points: list[list[float]], t: np.ndarray) -> np.ndarray:
 def test_a_line_that_leaves_the_window_is_part_of_the_whole_line(
     run: Run, room: dict[str, Any], q: int, k: int, offset: float
 ) -> None:
-    base = "/_stcore/bidi-components/attnviz.main/"
+    base = "/frontend/"
     given = {"room": room, "q": q, "k": k, "offset": offset, "base": base}
     drawn, whole, window = run("lines/layout.js", DRAWN, given)
     path = bezier(whole, np.linspace(0, 1, 20_001))

@@ -1,4 +1,4 @@
-"""A plain page with a walk: documents that Python wrote, the packaged modules, no Streamlit."""
+"""A plain page with a walk: documents that Python wrote, the modules of the browser side, no Streamlit."""
 
 from __future__ import annotations
 
@@ -18,11 +18,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import matrix
-from tests.browser.server import ROOT
 from tests.browser.settle import frames
-
-FRONTEND = ROOT / "attnviz" / "components" / "frontend"
-TYPES = {".js": "text/javascript", ".css": "text/css"}
+from tests.browser.sources import source
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -125,8 +122,7 @@ class WalkPage:
             return "application/octet-stream", self.documents[int(name)]
         if kind == "arrays" and name in self.arrays:
             return "application/octet-stream", self.arrays[name]
-        file = FRONTEND / name
-        return (TYPES[file.suffix], file.read_bytes()) if kind == "frontend" and file.is_file() else None
+        return source(name) if kind == "frontend" else None
 
 
 class _Handler(BaseHTTPRequestHandler):
