@@ -218,7 +218,7 @@ def _browser_files() -> Check:
     files = {
         "Streamlit's page": resources.files("streamlit") / "static" / "index.html",
         "plotly.js": resources.files("plotly") / "package_data" / "plotly.min.js",
-        "our components": resources.files("attnviz") / "components" / "frontend" / "board/board.js",
+        "our components": resources.files("attnviz") / "components" / "dist" / "app" / "walk.js",
     }
     missing = [name for name, file in files.items() if not file.is_file()]
     static = resources.files("streamlit") / "static" / "static" / "media"
