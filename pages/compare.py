@@ -7,7 +7,7 @@ from attnviz.ui import shell, state
 from attnviz.ui.compare import controls as compare_controls
 from attnviz.ui.compare import most_different
 from attnviz.ui.compare.panes import A, B, choose_default, link_keys
-from attnviz.ui.waiting import starting
+from attnviz.ui.messages import starting
 
 shell.begin("compare")
 shell.text()

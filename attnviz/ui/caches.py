@@ -16,7 +16,7 @@ from attnviz import trained
 from attnviz.runtime.cache import SingleFlightCache, Sized
 from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.settings import settings
-from attnviz.ui.waiting import queue_note
+from attnviz.ui.messages import queue_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

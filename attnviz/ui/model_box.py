@@ -12,7 +12,7 @@ from attnviz import trained
 from attnviz.settings import settings
 from attnviz.sources import Get, Source
 from attnviz.ui import controls, state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, AppResources, with_model
 from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.trained import own

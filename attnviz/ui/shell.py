@@ -11,14 +11,12 @@ from attnviz.components.bundle import styles
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.tokens import Tokens
-from attnviz.ui import state, toolbar
+from attnviz.ui import lecture, state, toolbar
 from attnviz.ui.guide import examples, message, surprise
-from attnviz.ui.lecture import mode as lecture
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import busy_note, plain
 from attnviz.ui.styles import style
 from attnviz.ui.tokens.chips import unknown_sentence
-from attnviz.ui.waiting import busy_note
 
 
 def begin(page: str, *, with_text: bool = True, exports: toolbar.Tabs = toolbar.NONE) -> DeltaGenerator:

@@ -28,7 +28,7 @@ from attnviz.components.registration import position
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import BadValueError
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 _VIEW, _NOTES, _LINKS, _OPENED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_opened", "view_page"
 _EXPLICIT = "view_explicit"
@@ -139,6 +139,18 @@ def in_fragment() -> bool:
     return bool(getattr(get_script_run_ctx(suppress_warning=True), "fragment_ids_this_run", None))
 
 
+def has_changed(page: bool, shown: bool, now: bool) -> bool:
+    """Whether the whole page has to run, which alone sets how often a fragment of it runs.
+
+    Args:
+        page: whether something was computed for the visitor when the whole page ran.
+        shown: whether it was when the fragment began to run, so that it may show it as it was then.
+        now: whether it is, after the fragment has run. What takes a moment begins and ends between two runs: the
+            fragment would show its beginning for ever, if only the first and the last were compared.
+    """
+    return shown != page or now != page
+
+
 def is_elsewhere() -> bool:
     """Whether the address bar has a link that this session has not written: `begin` reads it."""
     return _query() not in st.session_state[_LINKS]
@@ -149,6 +161,29 @@ def put(name: str, value: Any) -> None:
     _view()[name] = value
     if name in st.session_state:
         st.session_state[name] = value
+
+
+def replace(reason: str, values: Mapping[str, Any]) -> None:
+    """Set values by the keys of links, from a callback; `give_back` of the same reason undoes it."""
+    st.session_state[_replaced_key(reason)] = {name: (get(name), value) for name, value in values.items()}
+    for name, value in values.items():
+        put(name, value)
+
+
+def give_back(reason: str) -> bool:
+    """Set what was before the last `replace` for this reason, but what the user has chosen since stays.
+
+    Returns whether there was one.
+    """
+    replaced: dict[str, tuple[Any, Any]] = st.session_state.pop(_replaced_key(reason), {})
+    for name, (before, value) in replaced.items():
+        if get(name) == value:
+            put(name, before)
+    return bool(replaced)
+
+
+def _replaced_key(reason: str) -> str:
+    return f"replaced_{reason}"
 
 
 def apply_from_browser(values: Mapping[str, object], names: Iterable[str]) -> None:

@@ -8,8 +8,8 @@ from types import MappingProxyType
 import streamlit as st
 
 from attnviz.links.pages import PAGES
+from attnviz.ui import lecture
 from attnviz.ui.guide import tour
-from attnviz.ui.lecture import mode as lecture
 
 TABS = {
     "step_by_step": ("This picture", "All steps", "Numbers, code", "Web page"),

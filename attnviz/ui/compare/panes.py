@@ -11,7 +11,7 @@ from attnviz.pretrained.names import is_on_this_machine
 from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.compared import B_KEYS, default_of_b, of_b, overridden
 from attnviz.sources.pretrained import NAMES
-from attnviz.ui import replaced, state
+from attnviz.ui import state
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.trained import opening
 
@@ -70,11 +70,11 @@ def current_preset() -> str | None:
 
 def apply_preset(preset: str) -> None:
     """Make A and B differ in exactly one setting. What an earlier preset changed in A is as before."""
-    replaced.give_back(_PRESET)
+    state.give_back(_PRESET)
     for name in B_KEYS:
         B.put(name, None)
     of_a, of_b = _settings_of(preset)
-    replaced.replace(_PRESET, of_a)
+    state.replace(_PRESET, of_a)
     for name, value in of_b.items():
         B.put(name, value)
 

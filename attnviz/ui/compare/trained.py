@@ -5,7 +5,7 @@ from __future__ import annotations
 from attnviz.links.pages import PAGES
 from attnviz.sources.compared import B_KEYS, overridden
 from attnviz.trained.opening import opening
-from attnviz.ui import replaced, state
+from attnviz.ui import state
 from attnviz.ui.compare.panes import A, B, Pane, pair_of_model
 from attnviz.ui.trained.opening import is_offered
 from attnviz.ui.trained.opening import open_chosen as open_in_view
@@ -27,11 +27,11 @@ def open_chosen(pane: Pane, before: str | None) -> None:
     after = trained_model(B)
     if after == before:
         return
-    replaced.give_back(_B)
+    state.give_back(_B)
     is_typed = not is_offered(B.get("text"), before)
     if after is not None and after != trained_model(A) and not is_typed:
         values = {name: value for name, value in opening(after).items() if name in B_KEYS}
-        replaced.replace(_B, {B.key(name): value for name, value in values.items()})
+        state.replace(_B, {B.key(name): value for name, value in values.items()})
 
 
 def _open_in_a(before: str | None) -> None:

@@ -26,9 +26,9 @@ from attnviz.sources.compared import Choice, differs, run
 from attnviz.steps.picture import darkens
 from attnviz.ui import controls, shell, state
 from attnviz.ui.compare.picture import show_picture
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
+from attnviz.ui.widgets import palette
 
 _DARKENED = "compare_darkened"
 BY_ITSELF = "On by itself in a long text: of ten rows, nine have no weight above it."

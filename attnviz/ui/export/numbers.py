@@ -10,8 +10,8 @@ import streamlit as st
 from attnviz import trained
 from attnviz.sources import SOURCES, TRAINED
 from attnviz.trained.shipped import FOLDER
-from attnviz.ui.export.file import file_button
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
+from attnviz.ui.widgets import file_button
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk

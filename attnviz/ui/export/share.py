@@ -9,7 +9,7 @@ from attnviz.hosts import address_for_others
 from attnviz.lessons import OWN, PATHS, Lesson, LessonError, Scene, write_lesson
 from attnviz.lessons.scene import query_of
 from attnviz.ui import state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 _ASKED = "share_asked"
 """The address of the QR code that this session requested last."""

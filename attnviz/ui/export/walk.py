@@ -13,10 +13,10 @@ import streamlit as st
 from attnviz.export.views import on_page
 from attnviz.hosts import is_local
 from attnviz.ui import state
-from attnviz.ui.export.file import file_button
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, SavedView, shown_now, view_of
 from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.widgets import file_button
 
 if TYPE_CHECKING:
     from attnviz.export.code.lines import Cell

@@ -10,11 +10,11 @@ import streamlit as st
 from attnviz.export.captions import title
 from attnviz.export.web import NoPageError, check_page, iframe, make_page, write_page
 from attnviz.ui import state
-from attnviz.ui.export.file import file_button
 from attnviz.ui.export.walk import shown_view
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import AppResources
 from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.widgets import file_button
 
 HTML = "text/html"
 

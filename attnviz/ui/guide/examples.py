@@ -8,7 +8,7 @@ from attnviz.lessons import Example, TextExample, gallery, text_examples
 from attnviz.links.link import read_link
 from attnviz.ui import state
 from attnviz.ui.guide import message
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 HEADS = ("step_by_step", "heads", "compare")
 """The pages that can show the head which an example is about"""

@@ -10,7 +10,7 @@ from attnviz.trace.model import places
 from attnviz.trained.model import TrainedModel
 from attnviz.trained.words import about, examples, heads
 from attnviz.ui import state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 
 def show_card(model: object, page: str) -> None:

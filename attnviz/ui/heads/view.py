@@ -29,9 +29,9 @@ from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.arrays import Heads, offer_arrays
 from attnviz.ui.heads.corpus import choice
 from attnviz.ui.heads.corpus.choice import words_for
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, settle
+from attnviz.ui.widgets import palette
 
 CAUTION = "A weight says where a head looks, not why: see *With care*, below."
 ROWS = r"""Each measure is the mean, over all queries $i$ that see a key, of one number from the query's row of

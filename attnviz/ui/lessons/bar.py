@@ -18,7 +18,7 @@ from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import Here
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
 
 _TARGET = "lesson_target"

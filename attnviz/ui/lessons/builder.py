@@ -10,7 +10,7 @@ from attnviz.lessons import OWN, PATHS, LessonError, Scene
 from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, covers, first_step, query_of
 from attnviz.ui import state
 from attnviz.ui.lessons import changes
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 
 def show_add(page: str) -> None:

@@ -17,7 +17,7 @@ from attnviz.ui.lessons import changes
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.edit import show_edit
 from attnviz.ui.lessons.state import Here
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 FORMAT = """\
 title: My lesson

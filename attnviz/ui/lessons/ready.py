@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.settings import settings
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 _FOUND = "ready_checks"
 MARKS = {

@@ -10,7 +10,7 @@ from attnviz.lessons import Example, Lesson, gallery, shipped
 from attnviz.links.pages import PAGES
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import Here
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 ACROSS = 3
 """Lessons in a row"""

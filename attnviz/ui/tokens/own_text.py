@@ -11,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.settings import settings
 from attnviz.tokens import MAX_UPLOAD, read_upload
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 SOURCES = {"built_in": "Built in", "paste": "Paste", "upload": "Upload"}
 

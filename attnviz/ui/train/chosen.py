@@ -28,14 +28,13 @@ from attnviz.training.series import FIRST_SHOWN
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Task
 from attnviz.ui import state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain, queue_note
 from attnviz.ui.train import commands
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_of, task_of
 from attnviz.ui.train.runs import job_of, jobs_of, recorded_stage, runs_of
 from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained import own
 from attnviz.ui.trained.visitor import visitor
-from attnviz.ui.waiting import queue_note
 
 FILE_BYTES = 32 * 2**20
 """Of files that were made lately: hundreds of a task's models"""

@@ -17,7 +17,7 @@ from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.tagging import Tagging
 from attnviz.training.tasks.task import Task
 from attnviz.ui import controls, state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.train.plans import (
     CUTS,
     DECAYS,

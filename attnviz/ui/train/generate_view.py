@@ -19,7 +19,7 @@ from attnviz.trained.shipped import is_kept
 from attnviz.training.generation import has_lens
 from attnviz.ui import shell, state
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.generated import (
     SHIPPED,

@@ -17,7 +17,7 @@ from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import ModelError
 from attnviz.trained.opening import opening
 from attnviz.trained.shipped import load
-from attnviz.ui import replaced, state
+from attnviz.ui import state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,13 +38,13 @@ def open_chosen(before: str | None, after: str | None) -> None:
     """Open a trained model in place of another one, from a callback; None stands for a model of another source."""
     if before == after:
         return
-    if not replaced.give_back(REASON) and after is None and state.get("text") in examples_of(before):
+    if not state.give_back(REASON) and after is None and state.get("text") in examples_of(before):
         state.put("text", DEFAULT_TEXT)  # a link has opened the model, so nothing was before
     if after is not None:
         values = opening(after)
         is_typed = not is_offered(state.get("text"), before)
         kept = ("text", "pair") if is_typed else ()
-        replaced.replace(REASON, {name: value for name, value in (values | ALONE).items() if name not in kept})
+        state.replace(REASON, {name: value for name, value in (values | ALONE).items() if name not in kept})
 
 
 def is_offered(text: str, model: str | None = None) -> bool:

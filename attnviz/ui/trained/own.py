@@ -10,7 +10,7 @@ from attnviz.pretrained.names import ModelError
 from attnviz.settings import settings
 from attnviz.trained.shipped import is_kept, keep
 from attnviz.ui import state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.trained import opening
 
 MOST = 12

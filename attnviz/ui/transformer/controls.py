@@ -15,7 +15,7 @@ from attnviz.toy.transformer.config import (
     fitting_heads,
 )
 from attnviz.ui import controls, state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED
 
 PURPOSES = {

@@ -19,7 +19,7 @@ from attnviz.sources import PRETRAINED
 from attnviz.sources.shown import Shown
 from attnviz.sources.trained import source_of
 from attnviz.ui import state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
 if TYPE_CHECKING:
     from attnviz.measures.survey import Survey

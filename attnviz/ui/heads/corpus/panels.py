@@ -20,10 +20,9 @@ from attnviz.measures.survey import Survey
 from attnviz.ui import state
 from attnviz.ui.heads.corpus.choice import HALF, Words, share, words_for
 from attnviz.ui.heads.table import HEIGHT
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain, plain_part
+from attnviz.ui.messages import plain, plain_part
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.widgets import plot
+from attnviz.ui.widgets import palette, plot
 
 LIKE_IT, CLUSTERS = 6, 12
 """Heads that are named as alike; groups into which all heads are put"""

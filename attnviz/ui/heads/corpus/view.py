@@ -28,7 +28,7 @@ from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.corpus import panels
 from attnviz.ui.heads.corpus.choice import HALF, share
 from attnviz.ui.heads.corpus.panels import Here
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
 from attnviz.ui.widgets import notice
 

@@ -9,9 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from attnviz.measures.cost import BERT_BASE, PAPER_BASE, cost, equal_at, maps_in_words, parameters
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
-from attnviz.ui.widgets import plot
+from attnviz.ui.messages import plain
+from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

@@ -11,11 +11,10 @@ from attnviz.links.link import KEYS, MAX_DRAW, MAX_OTHER, MAX_PADS
 from attnviz.links.train import MAX_DROPOUT
 from attnviz.tokens import NO_ID
 from attnviz.ui import state
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.transformer.checks.stream import NOT_KNOWN, choose_stack, choose_token, numbered
-from attnviz.ui.widgets import plot
+from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
     from torch import Tensor

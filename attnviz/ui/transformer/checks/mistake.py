@@ -12,7 +12,7 @@ from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.ui import caches, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.lessons import state as lesson_state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:

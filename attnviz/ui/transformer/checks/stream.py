@@ -10,10 +10,9 @@ import streamlit as st
 
 from attnviz.formatting import nonzero, number
 from attnviz.ui import state
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.widgets import plot
+from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

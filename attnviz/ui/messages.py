@@ -1,4 +1,4 @@
-"""Spinners during a wait: for the first import, or in the queue of the worker pool.
+"""What Streamlit's messages show: escaped text, spinners during a wait, a warning.
 
 A spinner takes no space in the layout, so nothing moves when it appears and disappears. It costs a thread and two
 messages, so it appears only if there is a wait.
@@ -6,6 +6,7 @@ messages, so it appears only if there is a wait.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -14,6 +15,23 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.runtime.pool import place_in_queue
 from attnviz.runtime.traffic import traffic
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+
+
+def plain(text: str) -> str:
+    """Escape text for Markdown: links, images, emphasis, formulas and emoji codes stay plain text.
+
+    Markdown allows escaping any ASCII punctuation (CommonMark, section 2.4). Line ends become spaces.
+    """
+    return _PUNCTUATION.sub(r"\\\1", " ".join(text.split()))
+
+
+def plain_part(text: str) -> str:
+    """Escape a part of a sentence as `plain` does; white space at either end stays, as one space."""
+    before, after = text[:1].isspace(), bool(text.strip()) and text[-1:].isspace()
+    return " " * before + plain(text) + " " * after
+
 
 _started: set[str] = set()
 
@@ -58,15 +76,3 @@ def busy_note() -> None:
             "Your address sends very many changes just now, so each of them waits a little.",
             icon=":material/hourglass_empty:",
         )
-
-
-def has_changed(page: bool, shown: bool, now: bool) -> bool:
-    """Whether the whole page has to run, which alone sets how often a part of it runs.
-
-    Args:
-        page: whether something was computed for the visitor when the whole page ran.
-        shown: whether it was when the part began to run, so that it may show it as it was then.
-        now: whether it is, after the part has run. What takes a moment begins and ends between two looks: the part
-            would show its beginning for ever, if only the first and the last were compared.
-    """
-    return shown != page or now != page

@@ -1,4 +1,4 @@
-"""Keyboard shortcuts: which ones a page has, and how they change the view."""
+"""Lecture mode, and the keyboard shortcuts: which ones a page has, and how they change the view."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import streamlit as st
+
+from attnviz.components.lecture import keyboard
 from attnviz.links.pages import PAGES
 from attnviz.sources import SOURCES
 from attnviz.steps import STEPS
@@ -15,9 +19,12 @@ from attnviz.tokens import NoTokensError
 from attnviz.ui import state
 from attnviz.ui.controls import turn_darkening
 from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.lessons import state as lesson_state
+from attnviz.ui.styles import style
 
 if TYPE_CHECKING:
     from attnviz.sources.shown import Shown
+
 
 WITH_STEPS = ("step_by_step", "averages", "transformer")
 """The pages with an order of steps, which the browser goes through by itself"""
@@ -191,3 +198,24 @@ ACTIONS: Mapping[str, Callable[[str], None]] = {
     "lecture": _lecture,
 }
 """The server's actions. The others run in the browser, as all do that a component of the page handles."""
+
+
+def begin(page: str) -> None:
+    """Mount the keyboard shortcuts of a page, and apply lecture mode if the view has it."""
+    if state.get("lecture"):
+        st.html(style("lecture"))
+    keyboard(
+        [{"shown": shortcut.shown, "says": shortcut.text, "sends": shortcut.actions} for shortcut in shortcuts(page)],
+        lesson_state.for_browser(), lecture=state.get("lecture"), key="keys",
+        on_act=partial(act, page), on_lesson=lesson_state.take_back,
+    )  # fmt: skip
+
+
+def switch() -> None:
+    """Show the button for lecture mode: type that the last row of a hall can read, no sidebar and no controls.
+
+    It may be in a fragment.
+    """
+    if st.button("Lecture", icon=":material/present_to_all:", key="lecture_switch", help="L; all keys: ?"):
+        state.put("lecture", True)
+        st.rerun()
