@@ -9,8 +9,8 @@ from attnviz.runtime.lock import page_lock
 from attnviz.sources.transformer import SOURCES, ShownPart
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
+from attnviz.ui.controls import is_slow, source_settings
 from attnviz.ui.messages import starting
-from attnviz.ui.model_box import is_slow, source_settings
 from attnviz.ui.sources import DESCRIBED, shown_with
 from attnviz.ui.transformer.checks import CHECKS
 from attnviz.ui.transformer.controls import model_controls, toy_controls

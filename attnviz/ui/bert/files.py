@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.export.csv_files import table_csv
 from attnviz.ui import state
 from attnviz.ui.bert.parts import chosen_part
-from attnviz.ui.toolbar import Tabs
+from attnviz.ui.shell import Tabs
 from attnviz.ui.widgets import file_button
 
 PICTURES = (

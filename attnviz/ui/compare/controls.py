@@ -16,13 +16,12 @@ from attnviz.sources.compared import Choice, choice
 from attnviz.sources.shown import of_model
 from attnviz.sources.trained import TRAINED
 from attnviz.trained.shipped import title
-from attnviz.ui import controls, state
+from attnviz.ui import controls, state, trained_models
 from attnviz.ui.compare import most_different
 from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_preset, second_model
 from attnviz.ui.compare.trained import open_chosen, trained_model
-from attnviz.ui.model_box import open_model
+from attnviz.ui.controls import open_model
 from attnviz.ui.styles import style
-from attnviz.ui.trained import own
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -92,8 +91,8 @@ def choose(pane: Pane) -> Choice:
             _select(pane, "layer", here.layers, "layer {}".format)
         _select(pane, "head", range(here.heads), "head {}".format)
         _select(pane, "scale", *_named(_scales(pane, source)))
-        own = "its own mask" if source.has_own_scale else "no mask"
-        _select(pane, "mask", *_named({"none": own, "causal": "causal mask"}))
+        unmasked = "its own mask" if source.has_own_scale else "no mask"
+        _select(pane, "mask", *_named({"none": unmasked, "causal": "causal mask"}))
     return choice(pane.name, pane.get, model)  # of what the menus have made of the view
 
 
@@ -132,7 +131,7 @@ def _entries() -> dict[str, Source]:
     """Return the sources by their entries in the list of models: first whole sources, then models by name."""
     whole = {source.entry: source for source in SOURCES.values() if source.entry}
     named = {name: one for one in SOURCES.values() if one.names is not None for name in one.names.offered()}
-    return {**whole, **named, **dict.fromkeys(own.names(), TRAINED)}
+    return {**whole, **named, **dict.fromkeys(trained_models.own_names(), TRAINED)}
 
 
 def _settled(pane: Pane, source: Source, model: Model) -> Shown:
@@ -151,8 +150,8 @@ def _settled(pane: Pane, source: Source, model: Model) -> Shown:
 
 
 def _scales(pane: Pane, source: Source) -> dict[str, str]:
-    own = "its own scale" if source.has_own_scale else "scale 1/√D"
-    names = {"sqrt_d": own, "off": "no scale", "sqrt_c": "scale 1/√C"}
+    default = "its own scale" if source.has_own_scale else "scale 1/√D"
+    names = {"sqrt_d": default, "off": "no scale", "sqrt_c": "scale 1/√C"}
     return {**{name: f"scale {name}" for name in (A.get("scale"), pane.get("scale"))}, **names}
 
 

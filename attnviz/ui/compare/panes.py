@@ -11,9 +11,8 @@ from attnviz.pretrained.names import is_on_this_machine
 from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.compared import B_KEYS, default_of_b, of_b, overridden
 from attnviz.sources.pretrained import NAMES
-from attnviz.ui import state
+from attnviz.ui import state, trained_models
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.trained import opening
 
 PRESETS = {
     "text": "A word changed",
@@ -105,7 +104,7 @@ def second_model() -> str | None:
 
 def pair_of_model(text: str, model: str | None) -> tuple[str, str]:
     """Return a text and another one: for a trained model two of its examples, else a minimal pair."""
-    examples = opening.examples_of(model)
+    examples = trained_models.examples_of(model)
     if len(examples) < 2:
         return minimal_pair(text)
     text = text if text in examples else examples[0]

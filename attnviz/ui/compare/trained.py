@@ -7,8 +7,8 @@ from attnviz.sources.compared import B_KEYS, overridden
 from attnviz.trained.opening import opening
 from attnviz.ui import state
 from attnviz.ui.compare.panes import A, B, Pane, pair_of_model
-from attnviz.ui.trained.opening import is_offered
-from attnviz.ui.trained.opening import open_chosen as open_in_view
+from attnviz.ui.trained_models import is_offered
+from attnviz.ui.trained_models import open_chosen as open_in_view
 
 _B = "trained in B"
 """Why settings of B are replaced"""

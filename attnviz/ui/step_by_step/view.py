@@ -5,7 +5,6 @@ from __future__ import annotations
 from attnviz.links.pages import PAGES
 from attnviz.sources.shown import Shown
 from attnviz.ui import shell, state
-from attnviz.ui.guide import tour
 from attnviz.ui.sources import SavedView, view_of
 from attnviz.ui.step_by_step.opening import SHIPPED
 from attnviz.ui.tokens.tokenizers import char_vocab
@@ -42,5 +41,5 @@ def show_walk(here: Shown) -> None:
 
 
 def _start_tour() -> None:
-    tour.start()
+    shell.start_tour()
     run_page()

@@ -21,7 +21,7 @@ from attnviz.training.plan import TEXT
 from attnviz.ui.messages import plain
 from attnviz.ui.train.chosen import Chosen, model_file
 from attnviz.ui.train.generated import Asked, TextModel, asked_of, chosen_model, given_of, tokens_of
-from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.trained_models import visitor
 from attnviz.ui.widgets import file_button
 
 NOTHING = "No text is generated: type a prompt that the model knows."

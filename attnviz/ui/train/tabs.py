@@ -16,7 +16,7 @@ from attnviz.formatting import counted
 from attnviz.training.plan import TEXT
 from attnviz.ui import state
 from attnviz.ui.messages import plain
-from attnviz.ui.toolbar import Tabs
+from attnviz.ui.shell import Tabs
 from attnviz.ui.widgets import file_button
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 import streamlit as st
-from hypothesis import given
-from hypothesis import strategies
+from hypothesis import given, strategies
 from markdown_it import MarkdownIt
 
 from attnviz.ui.messages import plain

@@ -45,7 +45,7 @@ from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.caches import result
 from attnviz.ui.messages import queue_note
-from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.trained_models import visitor
 
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel
