@@ -6,6 +6,7 @@ The toolbar, right of the navigation, has Share, Export, Lecture and, on Step by
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from html import escape
 from types import MappingProxyType
 
@@ -124,8 +125,7 @@ def _toolbar(page: str, own: Tabs = NO_TABS) -> None:
     with st.container(key="toolbar", horizontal=True, vertical_alignment="center", width="content"):
         with st.popover("Share", icon=":material/share:", key="share", on_change="rerun") as share:
             if share.open:
-                from attnviz.ui.export.share import show_share
-                from attnviz.ui.lessons.builder import show_add
+                from attnviz.ui.share import show_add, show_share
 
                 show_share(page)
                 show_add(page)
@@ -144,39 +144,23 @@ def _export(page: str, own: Tabs) -> None:
 
 def _show_exports(page: str, own: Tabs) -> None:
     """Show the export of the current picture and, where there are any, of all steps, numbers, code and a web page."""
-    from attnviz.ui.export.view import show_export
+    from attnviz.ui import export
 
+    tabs: Tabs = {
+        "This picture": partial(export.show_picture_export, page),
+        "All steps": partial(export.show_walk_export, page),
+        "Numbers, code": partial(export.show_numbers_export, page),
+        "Web page": partial(export.show_web_export, page),
+        **own,
+    }
     names = (*EXPORT_TABS.get(page, ("This picture",)), *own)
     if len(names) == 1:
-        show_export(page)
+        tabs[names[0]]()
         return
     for name, tab in zip(names, st.tabs(names, key="export_tab", on_change="rerun"), strict=True):
         if tab.open:
             with tab:
-                if name in own:
-                    own[name]()
-                else:
-                    _show_tab(name, page)
-
-
-def _show_tab(name: str, page: str) -> None:
-    """Show what is in a tab of Export. Modules are imported when a tab opens."""
-    if name == "All steps":
-        from attnviz.ui.export.walk import show_walk_export
-
-        show_walk_export(page)
-    elif name == "Numbers, code":
-        from attnviz.ui.export.numbers import show_numbers_export
-
-        show_numbers_export(page)
-    elif name == "Web page":
-        from attnviz.ui.export.web import show_web_export
-
-        show_web_export(page)
-    else:
-        from attnviz.ui.export.view import show_export
-
-        show_export(page)
+                tabs[name]()
 
 
 def start_tour() -> None:

@@ -164,7 +164,7 @@ _NAME = re.compile(r"[\w-]{22}", re.ASCII)
 
 
 def visitor() -> str:
-    """Return the name of this visitor's trainings on all pages. Nobody can guess it: who knows it sees and ends them."""
+    """Return the name of this visitor's trainings. Nobody can guess it: who knows it sees and ends them."""
     if _VISITOR not in st.session_state:
         st.session_state[_VISITOR] = secrets.token_urlsafe(16)
     name: str = st.session_state[_VISITOR]

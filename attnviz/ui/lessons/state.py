@@ -1,4 +1,4 @@
-"""The open lesson of a session, its scene, and the visitor's own lesson.
+"""The open lesson of a session, its scene, and the visitor's own lesson, each change of which can be undone.
 
 The visitor's own lesson ends with the session, and reloading the page starts a new session. So the browser tab also
 stores the lesson, as YAML, and sends it to a new session.
@@ -6,11 +6,12 @@ stores the lesson, as YAML, and sends it to a new session.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from attnviz.lessons import OWN, Lesson, LessonError, Scene, read_lesson, shipped, write_lesson
+from attnviz.lessons import MAX_SCENES, OWN, Lesson, LessonError, Scene, check_scene, read_lesson, shipped, write_lesson
 from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.ui import state
 
@@ -132,3 +133,63 @@ def link_to(there: Here, *, lecture: bool = False) -> dict[str, str]:
     view, _ = read_link(values)
     view |= {"lesson": there.lesson.name, "scene": there.number, "lecture": lecture or state.get("lecture")}
     return write_link(view, [name for name in KEYS if name in values or name in ("lesson", "scene", "lecture")])
+
+
+_NEW = Lesson(OWN, "My lesson", "", ())
+_BEFORE = "lesson_before"
+"""What was done to the lesson, and the lesson before it, newest last"""
+_REFUSED = "lesson_refused"
+_MOST_CHANGES = 20
+"""The most changes that can be undone"""
+
+
+def own_or_new() -> Lesson:
+    """Return the visitor's own lesson, or one without scenes."""
+    return own() or _NEW
+
+
+def change(lesson: Lesson | None, done: str) -> None:
+    """Keep a changed lesson; None drops it. `done` completes "Undo: "."""
+    before = st.session_state.get(_BEFORE, [])
+    st.session_state[_BEFORE] = [*before, (done, own())][-_MOST_CHANGES:]
+    keep(lesson)
+
+
+def change_scenes(scenes: Sequence[Scene], done: str) -> None:
+    """Keep the lesson with these scenes.
+
+    Raises:
+        LessonError: a scene is invalid, there are too many, or the file would be too large to read.
+    """
+    for scene in scenes:
+        check_scene(scene)
+    if len(scenes) > MAX_SCENES:
+        raise LessonError(f"The lesson has {MAX_SCENES} scenes, the maximum.")
+    lesson = replace(own_or_new(), scenes=tuple(scenes))
+    write_lesson(lesson)
+    change(lesson, done)
+
+
+def last_change() -> str:
+    """Return what was done last; "" if there is nothing to undo."""
+    before = st.session_state.get(_BEFORE)
+    return before[-1][0] if before else ""
+
+
+def undo_change() -> None:
+    """Undo the last change, from a callback."""
+    before = st.session_state.get(_BEFORE)
+    if before:
+        _, lesson = before.pop()
+        keep(lesson)
+
+
+def refuse_change(why: LessonError) -> None:
+    """Note, from a callback, why a change was refused."""
+    st.session_state[_REFUSED] = str(why)
+
+
+def refused_change() -> str:
+    """Return why the last change was refused, once; "" if it was not."""
+    why: str = st.session_state.pop(_REFUSED, "")
+    return why

@@ -1,4 +1,4 @@
-"""Building a lesson from Share: the current view becomes a scene of one's own lesson, or replaces one's view."""
+"""The popover "Share": the view's address, its QR code, and the view as a scene, in a file or in one's own lesson."""
 
 from __future__ import annotations
 
@@ -6,11 +6,49 @@ from dataclasses import replace
 
 import streamlit as st
 
-from attnviz.lessons import OWN, PATHS, LessonError, Scene
+from attnviz.components.share import share
+from attnviz.hosts import address_for_others
+from attnviz.lessons import OWN, PATHS, Lesson, LessonError, Scene, write_lesson
 from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, covers, first_step, query_of
 from attnviz.ui import state
-from attnviz.ui.lessons import changes
+from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.messages import plain
+
+_ADDRESS = "share_asked"
+"""The address of the QR code that this session requested last."""
+TITLE, SENTENCE = "A shared view", "Made with Share in attnviz."
+
+
+def show_share(page: str) -> None:
+    """Show the address, the QR code and the scene file of the view."""
+    st.markdown("**Share this view**")
+    host = address_for_others(st.get_option("server.address"))
+    share(st.session_state.get(_ADDRESS, ""), host=host, key="share_link", on_code=_take_code)
+    if page not in PATHS:
+        return  # the page Lessons can't be a scene
+    try:
+        file = scene_file(page, query_of(state.link()))
+    except LessonError as why:
+        st.caption(plain(str(why)))
+        return
+    st.download_button(
+        "Scene file", file, "attnviz-scene.yaml", "application/yaml", key="scene_file", icon=":material/download:",
+        on_click="ignore", width="stretch", help="The view as a small file, however long its text is.",
+    )  # fmt: skip
+    st.caption("A scene file opens on the page Lessons, here or in anybody's attnviz.")
+
+
+def scene_file(page: str, query: str) -> str:
+    """Return a view as a lesson of one scene, in YAML.
+
+    Raises:
+        LessonError: the view exceeds the size of a lesson.
+    """
+    return write_lesson(Lesson(OWN, TITLE, SENTENCE, (Scene(TITLE, SENTENCE, page, query),)))
+
+
+def _take_code(address: str) -> None:
+    st.session_state[_ADDRESS] = address
 
 
 def show_add(page: str) -> None:
@@ -31,13 +69,13 @@ def show_add(page: str) -> None:
             )  # fmt: skip
         added = st.form_submit_button("Add to my lesson", icon=":material/add:")
     if added:
-        _add(_scene(page, title or "", sentence or "", question or ""))
-    if changes.own().scenes:
+        _add_scene(_scene_of(page, title or "", sentence or "", question or ""))
+    if lesson_state.own_or_new().scenes:
         _show_replace(page)
 
 
 def _show_replace(page: str) -> None:
-    scenes = changes.own().scenes
+    scenes = lesson_state.own_or_new().scenes
     labels = [f"{number} · {scene.title}" for number, scene in enumerate(scenes, 1)]
     here = state.get("scene") - 1 if state.get("lesson") == OWN else len(scenes) - 1
     with st.form("lesson_replace", border=False):
@@ -47,37 +85,37 @@ def _show_replace(page: str) -> None:
         )  # fmt: skip
         replaced = st.form_submit_button("Replace its view", icon=":material/swap_horiz:")
     if replaced and at in range(len(scenes)):
-        _replace(at, page)
+        _replace_view(at, page)
 
 
-def _scene(page: str, title: str, sentence: str, question: str) -> Scene:
+def _scene_of(page: str, title: str, sentence: str, question: str) -> Scene:
     return Scene(title.strip(), sentence.strip(), page, query_of(state.link()), question.strip())
 
 
-def _add(scene: Scene) -> None:
-    scenes = (*changes.own().scenes, scene)
-    if _keep(scenes, f"add scene {len(scenes)}"):
+def _add_scene(scene: Scene) -> None:
+    scenes = (*lesson_state.own_or_new().scenes, scene)
+    if _keep_scenes(scenes, f"add scene {len(scenes)}"):
         says = f"Scene {len(scenes)} of your lesson. It is listed on the page Lessons."
         st.toast(says, icon=":material/check:")
 
 
-def _replace(at: int, page: str) -> None:
+def _replace_view(at: int, page: str) -> None:
     """Replace the view of a scene. Its question and steps go, where the view is one that can't have them."""
-    scenes = list(changes.own().scenes)
+    scenes = list(lesson_state.own_or_new().scenes)
     before = scenes[at]
-    view = _scene(page, before.title, before.sentence, "")
+    view = _scene_of(page, before.title, before.sentence, "")
     asks = covers(page, view.values())
     known = WALKED.get(page, {})
     steps = tuple(step for step in before.steps if step in known and step != first_step(page, view.values()))
     scenes[at] = replace(view, question=before.question if asks else "", steps=steps)
-    if _keep(tuple(scenes), f"replace the view of scene {at + 1}"):
+    if _keep_scenes(tuple(scenes), f"replace the view of scene {at + 1}"):
         lost = " It asks no question now." if before.question and not asks else ""
         st.toast(f"Scene {at + 1} of your lesson shows this view.{lost}", icon=":material/check:")
 
 
-def _keep(scenes: tuple[Scene, ...], done: str) -> bool:
+def _keep_scenes(scenes: tuple[Scene, ...], done: str) -> bool:
     try:
-        changes.keep_scenes(scenes, done)
+        lesson_state.change_scenes(scenes, done)
     except LessonError as why:
         st.error(plain(str(why)))
         return False
