@@ -14,7 +14,7 @@ from attnviz.toy.config import MAX_AVERAGED
 from attnviz.ui import shell, state
 from attnviz.ui.sources import AppResources, view_tokens
 from attnviz.ui.tokens.tokenizers import char_vocab
-from attnviz.ui.walk.view import mount_walk
+from attnviz.ui.walk import mount_walk
 
 KEYS = {"step": "way", "q": "q", "k": "k", "drawing": "drawing", "focus": "focus"}
 """What a user chooses in the walk, and its link keys"""

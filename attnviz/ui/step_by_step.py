@@ -1,22 +1,82 @@
-"""The scores of the head in a loop, and its rows from their past, as the numbers of the page."""
+"""The main part of Step by step: the walk through all steps of a head, and checks of its numbers.
+
+The document of the view that the app opens on ships with the app, so that it is there before the model is loaded.
+`python -m attnviz.ui.step_by_step` makes the file anew, which a test compares with what the model computes.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz import files
 from attnviz.formatting import nonzero, number
-from attnviz.ui import state
+from attnviz.links.link import read_link
+from attnviz.links.pages import OPENING, PAGES
+from attnviz.sources.shown import Shown
+from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
-from attnviz.ui.sources import RESOURCES
+from attnviz.ui.sources import RESOURCES, SavedView, view_of
+from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.walk import (
+    Checks,
+    Shipped,
+    address_of,
+    check_run,
+    document_of_walk,
+    mount_walk,
+    offer_documents,
+    run_page,
+)
 from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
+    from attnviz.document import Document
     from attnviz.measures.causality import FromPast
     from attnviz.measures.loop import LoopScores
-    from attnviz.sources.shown import Shown
     from attnviz.trace.walk import Walk
+
+
+_VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus")
+KEYS = {name: name for name in _VALUES}
+"""What a user chooses in the walk, and its link keys"""
+
+
+def show_walk(here: Shown) -> None:
+    """Show the walk of a text.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no tokens.
+    """
+    check_run()
+    queries, keys = here.axes()
+    shell.token_notes(queries)
+    state.keep_pin(len(queries), len(keys))
+    view = SavedView(view_of(here), char_vocab(here.text))
+    mount_walk(
+        PAGES["step_by_step"],
+        offer_documents(here, view, (queries, keys), SHIPPED),
+        KEYS,
+        source=here.source.key,
+        on_tour=_start_tour,
+        values={name: state.get(name) for name in KEYS} | {"layer": here.layer, "head": here.head},
+        layers=here.layers,
+        only_layer=here.source.only_layer,
+        opening=state.is_opening_view(),
+    )
+
+
+def _start_tour() -> None:
+    shell.start_tour()
+    run_page()
+
+
+CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __name__))
+"""The numbers of the head, computed again in another way"""
 
 
 def show_loop(here: Shown) -> None:
@@ -33,7 +93,7 @@ def show_loop(here: Shown) -> None:
     with right:
         st.markdown("**One matrix product**: all of them at once")
         st.code(PRODUCT, language="python")
-    st.markdown(_of_loop(found, walk))
+    st.markdown(_about_loop(found, walk))
     cell = _cell(found)
     if cell:
         st.markdown(cell)
@@ -41,7 +101,7 @@ def show_loop(here: Shown) -> None:
         st.caption(f"Of the first {MOST} queries and keys: a loop in Python is slow.")
 
 
-def _of_loop(found: LoopScores, walk: Walk) -> str:
+def _about_loop(found: LoopScores, walk: Walk) -> str:
     """Say whether the scores are equal, and where and by how much they differ most."""
     cells, (q, k) = found.gaps.numel(), found.at
     where = f"row {q} “{plain(walk.query_labels[q])}”, column {k} “{plain(walk.key_labels[k])}”"
@@ -77,7 +137,7 @@ def show_past(here: Shown) -> None:
     except NoPastError as error:
         st.info(str(error))
         return
-    st.markdown(_of_past(found, walk))
+    st.markdown(_about_past(found, walk))
     gaps = found.gaps.tolist()
     labels = [f"{row} {label}" for row, label in enumerate(walk.query_labels[: len(gaps)])]
     figure = lines({"largest difference": gaps}, labels, palette(), title="largest difference", across="row")
@@ -92,7 +152,7 @@ def show_past(here: Shown) -> None:
     st.caption(f"{computed} The head outputs are compared.{more}")
 
 
-def _of_past(found: FromPast, walk: Walk) -> str:
+def _about_past(found: FromPast, walk: Walk) -> str:
     """Say whether every row follows from its past, and else which do not, and why."""
     differing, gaps = found.differing, found.gaps
     if not differing:
@@ -127,3 +187,62 @@ def _why(walk: Walk) -> str:
     if mask.hides_rows and not mask.is_infinite:
         return "A row whose keys are all hidden is the average of all values, also of those after it."
     return "The mask does not hide all that comes after a row."
+
+
+SHIPPED_FILE = files.FOLDER / "assets" / "opening.safetensors"
+"""The document of the layer that the opening view shows"""
+_DECIDING = ("text", "pair", "source", "model", "kind", "layer")
+"""The link keys that decide what the document holds: it has all heads, and all steps"""
+
+
+def is_shipped(view: Mapping[str, Any], layer: int) -> bool:
+    """Return whether the shipped document is that of a layer of this view."""
+    opening = _opening()
+    return opening["layer"] == layer and all(view[name] == opening[name] for name in _DECIDING if name != "layer")
+
+
+@cache
+def _opening() -> Mapping[str, Any]:
+    """Return the opening view."""
+    return read_link(OPENING)[0]
+
+
+def shipped_document(digest: str) -> Document:
+    """Return the shipped document as the server offers it; `digest` is the beginning of its arrays' addresses."""
+    from attnviz.document import Document
+
+    read = _read_shipped()
+    references = {
+        name: replace(reference, digest=address_of(name, digest)) for name, reference in read.header.references.items()
+    }
+    return Document(replace(read.header, references=references), read.arrays)
+
+
+SHIPPED = Shipped(is_shipped, shipped_document)
+
+
+@cache
+def _read_shipped() -> Document:
+    from attnviz.document import read
+
+    return read(SHIPPED_FILE.read_bytes())
+
+
+def make_document() -> Document:
+    """Compute the document with the built-in model."""
+    from attnviz.sources.direct import Direct
+    from attnviz.sources.shown import shown
+
+    view, resources = read_link(OPENING)[0], Direct()
+    return document_of_walk(shown(view.__getitem__, resources).walk(resources), "opening")
+
+
+def main() -> None:
+    """Write the file."""
+    from attnviz.document import write
+
+    SHIPPED_FILE.write_bytes(write(make_document()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,8 @@
-"""What changes the outputs, and what does not: positions and order, another word, padding, dropout."""
+"""What changes the outputs, and what does not: positions and order, another word, padding, dropout, wrong code."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -9,11 +10,14 @@ import streamlit as st
 from attnviz.formatting import nonzero, number
 from attnviz.links.link import KEYS, MAX_DRAW, MAX_OTHER, MAX_PADS
 from attnviz.links.train import MAX_DROPOUT
+from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.tokens import NO_ID
-from attnviz.ui import state
+from attnviz.ui import caches, state
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.transformer.checks.stream import NOT_KNOWN, choose_stack, choose_token, numbered
+from attnviz.ui.transformer.stream import NOT_KNOWN, choose_stack, choose_token, numbered
 from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
@@ -249,3 +253,36 @@ def show_dropout(here: ShownPart) -> None:
     series = {"distance": away}
     plot(lines(series, list(map(str, COUNTS)), colours, title="distance from x", across="draws"), "check_draws")
     st.caption("Srivastava et al. 2014. The original transformer has p = 0.1 (Vaswani et al. 2017, section 5.4).")
+
+
+DRAWN_FROM = ("mistake", "source", "seed")
+"""What a mistake depends on besides a text and a model, by link key"""
+
+
+def show_mistake(here: ShownPart) -> None:
+    """Show the mistake that is chosen, and beside it what is right, unless that is still to be guessed."""
+    from attnviz.export.drawing.fonts import FontError
+    from attnviz.export.drawing.themes import THEMES
+    from attnviz.export.web.mistake import html
+    from attnviz.measures.mistakes.case import NotKnownError
+
+    in_lesson = lesson_bar.is_open() and state.get("lecture")  # the bar says what there is to say
+    if not in_lesson and not lesson_state.asks():  # its title gives the answer away
+        _choose_mistake()
+    colours = "dark" if st.context.theme.type == "dark" else "light"
+    view = {name: state.get(name) for name in KEYS}
+    trace, answer = here.trace(RESOURCES), state.get("answer")
+    settings = (*(view[name] for name in DRAWN_FROM), colours, answer, in_lesson)
+    try:
+        draw = partial(html, view, trace, THEMES[colours], answer=answer, brief=in_lesson)
+        st.html(caches.mistake(trace, settings, draw))
+    except (NotKnownError, FontError) as error:
+        st.info(plain(str(error)))
+
+
+def _choose_mistake() -> None:
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    with left:
+        state.choice("mistake", st.selectbox, "Mistake", TEXTS, format_func=lambda name: TEXTS[name].title)
+    with right:
+        state.bound("answer", st.toggle, "Right beside it", help="Off, a class can guess what is wrong.")
