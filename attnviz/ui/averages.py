@@ -13,7 +13,7 @@ from attnviz.tokens import CharVocab, NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED
 from attnviz.ui import shell, state
 from attnviz.ui.sources import AppResources, view_tokens
-from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.walk import mount_walk
 
 KEYS = {"step": "way", "q": "q", "k": "k", "drawing": "drawing", "focus": "focus"}

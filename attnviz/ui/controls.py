@@ -24,7 +24,7 @@ from attnviz.ui import state, trained_models
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, AppResources, settle, with_model
 from attnviz.ui.tokens.chips import shorten
-from attnviz.ui.tokens.tokenizers import choose_charset
+from attnviz.ui.tokens.choices import choose_charset
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model

@@ -23,7 +23,7 @@ from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, AppResources, SavedView, shown_now, view_of
-from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.widgets import file_button
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from attnviz.sources.shown import Shown
 from attnviz.sources.toy import tokenizer
 from attnviz.tokens import CharVocab, Tokens
 from attnviz.ui import caches, state
-from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.tokens.choices import char_vocab
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model

@@ -21,7 +21,7 @@ from attnviz.sources.shown import Shown
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, SavedView, view_of
-from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.walk import (
     Checks,
     Shipped,

@@ -1,33 +1,55 @@
-"""The controls of Compare: presets, a row of settings for each pane, and the shared settings."""
+"""The controls of Compare: presets, a row of settings for each pane, and the shared settings.
+
+"Two heads" and "Two layers" take for B the head, or the layer, that differs most from A's on its text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, joined_words
+from attnviz.formatting import number
 from attnviz.links.link import KEYS
 from attnviz.settings import settings
 from attnviz.sources import SOURCES, Source
-from attnviz.sources.compared import Choice, choice
-from attnviz.sources.shown import of_model
+from attnviz.sources.compared import Choice, choice, run
+from attnviz.sources.shown import of_model, shown
 from attnviz.sources.trained import TRAINED
+from attnviz.tokens import NoTokensError
 from attnviz.trained.shipped import title
 from attnviz.ui import controls, state, trained_models
-from attnviz.ui.compare import most_different
-from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_preset, second_model
-from attnviz.ui.compare.trained import open_chosen, trained_model
+from attnviz.ui.caches import result
+from attnviz.ui.compare.panes import (
+    PRESETS,
+    A,
+    B,
+    Pane,
+    apply_preset,
+    current_preset,
+    open_chosen,
+    second_model,
+    trained_model,
+)
 from attnviz.ui.controls import open_model
+from attnviz.ui.sources import RESOURCES
 from attnviz.ui.styles import style
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from streamlit.delta_generator import DeltaGenerator
 
+    from attnviz.compare.matrices import Divergences
     from attnviz.sources.shown import Shown
     from attnviz.trace.model import Model
+    from attnviz.trace.walk import Walk
+
 
 MOST_SHOWN = 400
 """The most characters of a text that is shown above the picture."""
@@ -202,7 +224,7 @@ def _take_preset() -> None:
         return
     apply_preset(chosen)
     if chosen in ("head", "layer"):
-        most_different.ask("head" if chosen == "head" else "layer")
+        _ask_most_different("head" if chosen == "head" else "layer")
 
 
 def _take_pair() -> None:
@@ -210,3 +232,74 @@ def _take_pair() -> None:
     if isinstance(at, int):  # clients may send any value
         state.put("text", MINIMAL_PAIRS[at].a)
         B.put("text", MINIMAL_PAIRS[at].b)
+
+
+_Which = Literal["head", "layer"]
+_RESULT_BYTES = 2**20
+"""Hundreds of models, layers and texts"""
+_ASKED = "compare_most_different"
+
+
+def _ask_most_different(which: _Which) -> None:
+    """Ask from a callback for the most different head or layer, which the next run takes for B."""
+    st.session_state[_ASKED] = which
+
+
+def take_most_different(a: Choice) -> None:
+    """Give B what a preset has asked for. Before B's widgets, because it changes their values."""
+    which: _Which | None = st.session_state.pop(_ASKED, None)
+    found = None if which is None else _divergences(a, which)
+    if which is not None and found is not None and found.most is not None:
+        B.put(which, found.most)
+
+
+def show_most_different(a: Choice, b: Choice) -> None:
+    """Say by what measure B's head or layer is the most different one, or which is, where only that differs."""
+    preset = current_preset()
+    if preset not in ("head", "layer"):
+        return
+    which: _Which = "head" if preset == "head" else "layer"
+    found = _divergences(a, which)
+    if found is None or found.most is None:
+        return
+    there = a.get(which), b.get(which)
+    st.caption(_most_different_sentence(found, which, *there))
+
+
+def _most_different_sentence(found: Divergences, which: _Which, a: int, b: int) -> str:
+    """Say which of N is the most different from A's, and how far B's is if it is another one."""
+    most = a if found.most is None else found.most
+    by = f"{number(found.bits_at(most), 2)} bits of Jensen-Shannon divergence between rows of weights, on average"
+    ending = "" if b == most else f" {which.capitalize()} {b}: {number(found.bits_at(b), 2)}."
+    return f"Of {len(found.numbers)} {which}s, {which} {most} differs most from {which} {a} on A’s text: {by}.{ending}"
+
+
+def _divergences(a: Choice, which: _Which) -> Divergences | None:
+    """Return how far all heads of A's layer, or A's head in all layers, are from A's; None if that can't be said."""
+    if which == "layer" and not a.source.has_layers:
+        return None
+    from attnviz.measures.survey import survey_name
+
+    here = shown(a.get, RESOURCES)
+    try:
+        trace = here.trace(RESOURCES)
+    except NoTokensError:
+        return None
+    # Here, because the thread that computes has no access to the view.
+    numbers = here.layers if which == "layer" else [a.layer]
+    walks = {layer: run(replace(a, layer=layer), RESOURCES) for layer in numbers}
+    key = survey_name(trace, here.kind), which, a.layer, a.head, a.get("scale"), a.get("mask")
+    compute = partial(_of_layers, walks, a.layer) if which == "layer" else partial(_of_heads, walks[a.layer], a.head)
+    return result("most different", _RESULT_BYTES, key, compute)
+
+
+def _of_heads(walk: Walk, head: int) -> Divergences:
+    from attnviz.compare.matrices import divergences
+
+    return divergences(dict(enumerate(walk.layer.attentions().numpy())), head)
+
+
+def _of_layers(walks: Mapping[int, Walk], layer: int) -> Divergences:
+    from attnviz.compare.matrices import divergences
+
+    return divergences({number: walk.steps.weights.numpy() for number, walk in walks.items()}, layer)

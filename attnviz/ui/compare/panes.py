@@ -1,4 +1,7 @@
-"""The two panes of Compare: A shows the view; B overrides some settings and inherits the others from A."""
+"""The two panes of Compare: A shows the view; B overrides some settings and inherits the others from A.
+
+A trained model that is chosen for a pane opens on its own example, as on every page.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ from attnviz.pretrained.names import is_on_this_machine
 from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.compared import B_KEYS, default_of_b, of_b, overridden
 from attnviz.sources.pretrained import NAMES
+from attnviz.trained.opening import opening
 from attnviz.ui import state, trained_models
 from attnviz.ui.sources import RESOURCES
+from attnviz.ui.trained_models import is_offered
+from attnviz.ui.trained_models import open_chosen as open_in_view
 
 PRESETS = {
     "text": "A word changed",
@@ -130,3 +136,40 @@ def link_keys() -> list[str]:
     state.put("compare", "same" if same else "own")
     inherited = {B.key(name) for name in B_KEYS if B.own(name) is None} | (set() if same else {"compare"})
     return [name for name in PAGES["compare"].keys if name not in inherited]
+
+
+_TRAINED_IN_B = "trained in B"
+"""Why settings of B are replaced"""
+
+
+def trained_model(pane: Pane) -> str | None:
+    """Return the name of the trained model of a pane; None if it has another source's."""
+    return PAGES["compare"].trained_model(pane.get)
+
+
+def open_chosen(pane: Pane, before: str | None) -> None:
+    """Open a pane's model that was just chosen, from a callback; `before` is the trained one that the pane had."""
+    if pane is A:
+        _open_in_a(before)
+        return
+    after = trained_model(B)
+    if after == before:
+        return
+    state.give_back(_TRAINED_IN_B)
+    is_typed = not is_offered(B.get("text"), before)
+    if after is not None and after != trained_model(A) and not is_typed:
+        values = {name: value for name, value in opening(after).items() if name in B_KEYS}
+        state.replace(_TRAINED_IN_B, {B.key(name): value for name, value in values.items()})
+
+
+def _open_in_a(before: str | None) -> None:
+    """Open A's model. B's text, where it has one for A's model before, becomes another example of the new one."""
+    own = B.own("text")
+    is_offered_to_b = own is not None and is_offered(own, before)
+    open_in_view(before, trained_model(A))
+    if not is_offered_to_b or trained_model(B) != trained_model(A):
+        return
+    _, other = pair_of_model(A.get("text"), trained_model(A))
+    B.put("text", other if other != A.get("text") else None)
+    if not overridden(state.get):
+        state.put("compare", "")  # then the page chooses what differs

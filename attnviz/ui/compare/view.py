@@ -1,4 +1,4 @@
-"""The comparison of the two panes: picture, notice and figures.
+"""The comparison of the two panes: picture, pinned cell, notice and figures.
 
 The page imports it after showing the controls, because it imports torch.
 """
@@ -16,6 +16,7 @@ from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain as explain_compare
 from attnviz.compare.explain import FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
+from attnviz.components.compare import comparison
 from attnviz.export.comparison import Compared, compared
 from attnviz.figures.colour_limit import end_text
 from attnviz.formatting import number
@@ -25,10 +26,49 @@ from attnviz.links.link import STRETCH
 from attnviz.sources.compared import Choice, differs, run
 from attnviz.steps.picture import darkens
 from attnviz.ui import controls, shell, state
-from attnviz.ui.compare.picture import show_picture
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.widgets import palette
+
+CHOSEN = ("q", "k", "focus")
+"""The link keys of what a user chooses in the picture"""
+_SENT, _CHOSEN = "compare_sent", "compare_chosen"
+"""The digest of the picture last sent, and of the picture in which the user has chosen something. If both are equal and
+the picture has not changed, the payload contains what is chosen only."""
+
+
+def show_picture(compared: Compared) -> None:
+    """Show A, B and their difference on one board, with the pinned cell."""
+    stretch = STRETCH[state.get("stretch")]
+    row, column = state.keep_pin(len(compared.labels["query"]), len(compared.labels["key"]), "there are")
+    chosen = {"q": row, "k": column, "focus": _focus(compared)}
+    known = {"trace": compared.digest(stretch=stretch), **chosen}
+    is_known = st.session_state.pop(_CHOSEN, None) == known["trace"]
+    with st.container(key="comparison"):
+        comparison(
+            known if is_known else {**compared.header(stretch=stretch), **known},
+            None if is_known else compared.matrices(),
+            key="compare_picture",
+            on_update=_take_choice,
+        )
+    st.session_state[_SENT] = known["trace"]
+
+
+def _focus(compared: Compared) -> str:
+    """Read the matrix that takes the whole picture from the view; reset one that is not there, with a note."""
+    focus: str = state.get("focus")
+    if focus and focus not in compared.matrices():
+        state.note(f"The comparison shows no matrix {focus}, so all are shown.")
+        state.put("focus", "")
+        return ""
+    return focus
+
+
+def _take_choice(values: Mapping[str, object]) -> None:
+    pin = values.get("pin")
+    state.apply_from_browser({**values, **(pin if isinstance(pin, Mapping) else {})}, CHOSEN)
+    st.session_state[_CHOSEN] = st.session_state.get(_SENT)
+
 
 _DARKENED = "compare_darkened"
 BY_ITSELF = "On by itself in a long text: of ten rows, nine have no weight above it."

@@ -28,7 +28,7 @@ from attnviz.trace.sizes import ModelSizes
 from attnviz.ui import controls, shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, SavedView, view_of
-from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.walk import Checks, check_run, mount_walk, offer_documents
 
 CHECKS = Checks(

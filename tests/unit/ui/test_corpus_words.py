@@ -7,7 +7,7 @@ from typing import Any
 
 from attnviz.measures.summary import choose_measures
 from attnviz.tokens import Tokens
-from attnviz.ui.heads.corpus.choice import LABELS, words_for
+from attnviz.ui.heads.state import LABELS, words_for
 
 
 def survey_of(pieces: tuple[str, ...]) -> Any:

@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.tokens import CharVocab, RoundTrip, Tokens, WordPiece, WordTokenizer
-from attnviz.ui.tokens.chips import MAX_CHIPS, pair_rows, shorten, token_strip, unknown_note, unknown_sentence
-from attnviz.ui.tokens.round_trip import round_trip_view
+from attnviz.ui.tokens.chips import (
+    MAX_CHIPS,
+    pair_rows,
+    round_trip_view,
+    shorten,
+    token_strip,
+    unknown_note,
+    unknown_sentence,
+)
 
 BERT = WordPiece()
 OWN_TAGS = {"style", "div", "span", "ul", "li", "code", "mark"}

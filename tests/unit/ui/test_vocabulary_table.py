@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
-from attnviz.ui.tokens.vocabulary import search, vocabulary_table
+from attnviz.ui.tokens.view import search_vocabulary, vocabulary_table
 
 BERT = WordPiece()
 
@@ -65,7 +65,7 @@ def test_no_words_no_rows() -> None:
     ],
 )
 def test_search_characters(chars: pd.DataFrame, expected: str, ids: list[int]) -> None:
-    assert search(chars, expected)["id"].to_list() == ids
+    assert search_vocabulary(chars, expected)["id"].to_list() == ids
 
 
 @pytest.mark.parametrize(
@@ -73,17 +73,17 @@ def test_search_characters(chars: pd.DataFrame, expected: str, ids: list[int]) -
     [("7592", "hello"), ("HELLO", "hello"), (" hello ", "hello"), ("##ization", "##ization"), ("[SEP]", "[SEP]")],
 )
 def test_search_pieces(pieces: pd.DataFrame, expected: str, some: str) -> None:
-    found = search(pieces, expected)
+    found = search_vocabulary(pieces, expected)
     assert some in found["piece"].to_list()
     assert 0 < len(found) < 20
 
 
 def test_search_for_nothing_finds_all(pieces: pd.DataFrame) -> None:
-    assert len(search(pieces, "")) == 30_522
+    assert len(search_vocabulary(pieces, "")) == 30_522
 
 
 @pytest.mark.parametrize("expected", ["(", "*", "\\", ".*x.*y"])
 def test_search_takes_no_patterns(pieces: pd.DataFrame, expected: str) -> None:
-    found = search(pieces, expected)["piece"]
+    found = search_vocabulary(pieces, expected)["piece"]
     assert all(expected in piece for piece in found)
     assert (expected in set(found)) == (len(expected) == 1)

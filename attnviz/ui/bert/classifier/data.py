@@ -23,7 +23,7 @@ from attnviz.settings import settings
 from attnviz.ui import controls, state
 from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
-from attnviz.ui.tokens.own_text import source_choice, source_of
+from attnviz.ui.tokens.choices import source_choice, source_of
 
 
 @dataclass(frozen=True, slots=True)

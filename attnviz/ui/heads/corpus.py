@@ -24,10 +24,10 @@ from attnviz.links.link import CORPUS_VIEWS
 from attnviz.runtime.arrays import array_store
 from attnviz.settings import name_in_links
 from attnviz.ui import state
+from attnviz.ui.heads import corpus_panels
 from attnviz.ui.heads import state as heads_state
-from attnviz.ui.heads.corpus import panels
-from attnviz.ui.heads.corpus.choice import HALF, share
-from attnviz.ui.heads.corpus.panels import Here
+from attnviz.ui.heads.corpus_panels import CorpusHead
+from attnviz.ui.heads.state import HALF, share
 from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
 from attnviz.ui.widgets import notice
@@ -41,12 +41,12 @@ SAID = 3
 """The labels that are said of a head that is pointed at"""
 
 
-def show_grid(here: Here, alike: Sequence[int] = ()) -> None:
+def show_grid(here: CorpusHead, alike: Sequence[int] = ()) -> None:
     """Show the grid; `alike` are the numbers of heads with a frame, besides the chosen one."""
     explorer(*payload(here, alike), key=KEY, on_view=heads_state.take)
 
 
-def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+def payload(here: CorpusHead, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Return the header and the arrays of the explorer (see `components.explorer`)."""
     found, name, words = here.statistics, here.card.model, here.words
     (layers, heads), side = found.shape, found.offsets[-1] + 1
@@ -88,15 +88,15 @@ def _file(path: Path) -> bytes:
     return save({"weights": encode(pictures(statistics(path)[0]))})
 
 
-def _of_heads(here: Here, say: Any) -> list[list[list[str]]]:
+def _of_heads(here: CorpusHead, say: Any) -> list[list[list[str]]]:
     """Return what is said of each head's labels, as L lists of H lists."""
     heads = here.statistics.shape[1]
     return [[say(here.labels(layer, head)) for head in range(heads)] for layer in here.statistics.numbers]
 
 
-def show(file: Path, survey: Survey) -> None:
+def show_corpus(file: Path, survey: Survey) -> None:
     """Show all heads over the corpus of a file, and the chosen one beside this text."""
-    found = Here(file, *read(file), survey, state.get("layer"), state.get("head"))
+    found = CorpusHead(file, *read(file), survey, state.get("layer"), state.get("head"))
     statistics = found.statistics
     state.sync_widget("corpus_view")  # its choice stands after the grid, which shows what it names
     st.html(style("corpus"))
@@ -107,7 +107,7 @@ def show(file: Path, survey: Survey) -> None:
             f"**Mean weights** over {statistics.sentences:,} sentences, by how far the key (column) stands from the "
             f"query (row): {side} × {side} tokens, colours from 0 to 1."
         )
-        show_grid(found, found.nearest(panels.LIKE_IT) if state.get("corpus_view") == "alike" else ())
+        show_grid(found, found.nearest(corpus_panels.LIKE_IT) if state.get("corpus_view") == "alike" else ())
         notice(
             "A label that holds on one sentence may be chance; one that holds on nearly all of them is what the head "
             "does. Most heads have none: they do different things on different sentences."
@@ -121,7 +121,7 @@ def show(file: Path, survey: Survey) -> None:
                 "corpus_view", st.segmented_control, "Of this head", required=True, label_visibility="collapsed"
             )
         name = state.get("corpus_view")
-        _offer(getattr(panels, name)(found), f"heads_{file.stem}_corpus_{found.layer}_{found.head}_{name}.csv")
+        _offer(getattr(corpus_panels, name)(found), f"heads_{file.stem}_corpus_{found.layer}_{found.head}_{name}.csv")
     st.caption(_of_corpus(found))
 
 
@@ -133,7 +133,7 @@ def _offer(table: pd.DataFrame, file: str) -> None:
     )  # fmt: skip
 
 
-def _said(here: Here) -> str:
+def _said(here: CorpusHead) -> str:
     """Say which labels hold, on which share of the sentences."""
     held = [(name, part) for name, part in here.labels(here.layer, here.head) if part >= 0.01]
     if not held:
@@ -142,7 +142,7 @@ def _said(here: Here) -> str:
     return f"{', '.join(found)} of {here.statistics.sentences:,} sentences."
 
 
-def _of_corpus(here: Here) -> str:
+def _of_corpus(here: CorpusHead) -> str:
     """Say what the corpus is."""
     licence = f" Licence: {plain(here.card.licence)}." if here.card.licence else ""
     return (

@@ -18,7 +18,7 @@ from attnviz.links.pages import PAGES
 from attnviz.measures.summary import choose_measures
 from attnviz.measures.survey import Survey
 from attnviz.ui import state
-from attnviz.ui.heads.corpus.choice import HALF, Words, share, words_for
+from attnviz.ui.heads.state import HALF, Words, share, words_for
 from attnviz.ui.heads.table import HEIGHT
 from attnviz.ui.messages import plain, plain_part
 from attnviz.ui.sources import RESOURCES
@@ -29,7 +29,7 @@ LIKE_IT, CLUSTERS = 6, 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Here:
+class CorpusHead:
     """A head over a corpus, beside a text."""
 
     file: Path
@@ -106,7 +106,7 @@ class Here:
         return sorted(held, key=lambda one: -one[1])
 
 
-def measures(here: Here) -> pd.DataFrame:
+def measures(here: CorpusHead) -> pd.DataFrame:
     """Show each measure on this text beside the corpus."""
     table = beside(here)
     lines = ["| Measure | This text | Mean | Std. dev. | Below |", "| --- | ---: | ---: | ---: | ---: |"]
@@ -120,7 +120,7 @@ def measures(here: Here) -> pd.DataFrame:
     return table
 
 
-def beside(here: Here) -> pd.DataFrame:
+def beside(here: CorpusHead) -> pd.DataFrame:
     """Return each measure of this head on this text and over the corpus, a row each."""
     found = here.statistics
     rows = []
@@ -131,7 +131,7 @@ def beside(here: Here) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "this_text", "mean", "std", "below", "sentences"])
 
 
-def distribution(here: Here) -> pd.DataFrame:
+def distribution(here: CorpusHead) -> pd.DataFrame:
     """Show how a measure is distributed, and where this text lies."""
     from attnviz.figures.corpus import distribution as figure
 
@@ -152,7 +152,7 @@ def distribution(here: Here) -> pd.DataFrame:
     return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "sentences": counts})
 
 
-def positions(here: Here) -> pd.DataFrame:
+def positions(here: CorpusHead) -> pd.DataFrame:
     """Show the mean weight at each relative position."""
     from attnviz.figures.corpus import positions as figure
 
@@ -169,7 +169,7 @@ def positions(here: Here) -> pd.DataFrame:
     )
 
 
-def parts(here: Here) -> pd.DataFrame:
+def parts(here: CorpusHead) -> pd.DataFrame:
     """Show the mean weight from each part of a sentence to each."""
     from attnviz.figures.corpus import by_part
 
@@ -183,7 +183,7 @@ def parts(here: Here) -> pd.DataFrame:
     return table
 
 
-def alike(here: Here) -> pd.DataFrame:
+def alike(here: CorpusHead) -> pd.DataFrame:
     """Show the heads whose rows are most like this head's; the grid has a frame around them."""
     found, own = here.statistics, here.number
     groups = clusters(found.divergence, min(CLUSTERS, len(found.divergence)))
@@ -206,7 +206,7 @@ def alike(here: Here) -> pd.DataFrame:
     return table.drop(own).sort_values("divergence", kind="stable", ignore_index=True)
 
 
-def examples(here: Here) -> pd.DataFrame:
+def examples(here: CorpusHead) -> pd.DataFrame:
     """Show the sentences on which a measure is highest, as links to this head on each."""
     name = _measure(here)
     at, strongest = here.at(name), here.statistics.strongest
@@ -230,7 +230,7 @@ def examples(here: Here) -> pd.DataFrame:
     return pd.DataFrame(shown, columns=[name, "sentence"])
 
 
-def lit(here: Here, name: str, text: str) -> str:
+def lit(here: CorpusHead, name: str, text: str) -> str:
     """Return a sentence as Markdown, its tokens marked whose rows have at least half of the largest value."""
     trace = RESOURCES.trace(RESOURCES.load(here.card.model), text, None)
     kind = trace.kinds[0]
@@ -249,7 +249,7 @@ def lit(here: Here, name: str, text: str) -> str:
     return "".join([*pieces, plain_part(text[end:])])
 
 
-def heads(here: Here) -> pd.DataFrame:
+def heads(here: CorpusHead) -> pd.DataFrame:
     """Show all heads in a table, with the share of each label."""
     table = all_heads(here)
     if state.get("lecture"):
@@ -259,7 +259,7 @@ def heads(here: Here) -> pd.DataFrame:
     return table
 
 
-def _by_label(here: Here) -> str:
+def _by_label(here: CorpusHead) -> str:
     """Return how many heads have each label, and which has it most, as a table that a lecture has place for."""
     found, lines = here.statistics, ["| Label | Heads | Most often | On |", "| --- | ---: | --- | ---: |"]
     for name, shares in zip(found.labels, found.label_share, strict=True):
@@ -270,7 +270,7 @@ def _by_label(here: Here) -> str:
     return "\n".join([*lines, "", f"Heads: those with the label on {share(HALF)} of the sentences or more."])
 
 
-def all_heads(here: Here) -> pd.DataFrame:
+def all_heads(here: CorpusHead) -> pd.DataFrame:
     """Return a row for each head: the mean and deviation of each measure, and the share of each label."""
     found, (layers, count) = here.statistics, here.statistics.shape
     columns: dict[str, object] = {
@@ -286,7 +286,7 @@ def all_heads(here: Here) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _measure(here: Here) -> str:
+def _measure(here: CorpusHead) -> str:
     """Show the choice of a measure, and return it; without one it is that in which the head stands out."""
     own = here.strongest()
     if state.get("corpus_measure") not in (None, *here.names):
@@ -302,7 +302,7 @@ def _measure(here: Here) -> str:
     return str(chosen or own)
 
 
-def _median(here: Here, name: str) -> str:
+def _median(here: CorpusHead, name: str) -> str:
     from attnviz.corpus.names import QUANTILES
 
     return number(here.statistics.quantiles[(*here.at(name), QUANTILES.index(0.5))], 3)
