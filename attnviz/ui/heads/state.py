@@ -173,8 +173,9 @@ def share(part: float) -> str:
     return f"{percent:.1f} %" if 0 < percent < 1 or 99 < percent < 100 else f"{percent:.0f} %"
 
 
-NO_CORPUS = """There are no corpus statistics for this model: `python -m attnviz corpus FILES --model NAME` makes some,
-and the setting ATTNVIZ_CORPORA shows them here."""
+NO_CORPUS = """\
+There are no corpus statistics for this model: `python -m attnviz corpus FILES --model NAME` makes some, and
+the setting ATTNVIZ_CORPORA shows them here."""
 
 
 def corpora_of(here: Shown) -> dict[str, Path]:
