@@ -79,8 +79,7 @@ def test_the_first_view_needs_no_torch() -> None:
 import sys
 from attnviz.document import write
 from attnviz.pretrained.loading import described
-from attnviz.ui import controls, model_box, shell
-from attnviz.ui.step_by_step import opening, view
+from attnviz.ui import controls, shell, step_by_step
 described().read("a")
 assert write(step_by_step.shipped_document("digest"))
 assert not {"torch", "transformers"} & set(sys.modules)
