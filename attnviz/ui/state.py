@@ -19,7 +19,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -37,8 +37,23 @@ _BARE = "view_bare"
 """Whether the view was read from an address without any key."""
 _MAX_PENDING = 20
 """The most pending links"""
+R = TypeVar("R")
 _run = threading.local()
 """Caches the view during a run (each run has its own thread), because reading Streamlit's session state is slow."""
+
+
+def record(kind: type[R], name: str = "") -> R:
+    """Return what this session keeps as `kind`, a dataclass whose fields have defaults; with a name, one of several."""
+    key = record_key(kind, name)
+    if key not in st.session_state:
+        st.session_state[key] = kind()
+    kept: R = st.session_state[key]
+    return kept
+
+
+def record_key(kind: type[object], name: str = "") -> str:
+    """Return the key of a record in Streamlit's session state."""
+    return f"{kind.__module__}.{kind.__qualname__} {name}".rstrip()
 
 
 def begin(page: str) -> None:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _ABOUT = ("text", "pair", "source", "model", "kind", "layer", "head")
 """The link keys of what a sentence is about"""
-_MESSAGE = "guide_said"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +41,45 @@ class Message:
     view: tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """What the button "Surprise me" has opened last."""
+
+    of: tuple[Any, ...]
+    """The settings on which the ranking depends"""
+    place: int
+    """The place of the head in the ranking, from 0"""
+
+
+@dataclass(slots=True)
+class _SuggestionRecord:
+    """What a session keeps of suggestions."""
+
+    message: Message | None = None
+    surprise: Surprise | None = None
+    is_example_taken: bool = False
+    """Whether an example was just chosen, in a fragment, so that the whole page has to run"""
+
+
 def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
     """Say a sentence, marked or not, and quietly some words more, on this view or that of the session."""
-    st.session_state[_MESSAGE] = Message(sentence, more, _subject(view))
+    state.record(_SuggestionRecord).message = Message(sentence, more, _subject(view))
 
 
 def show_message() -> None:
     """Show the sentence, as long as the view is the one that it is about."""
-    said: Message | None = st.session_state.get(_MESSAGE)
-    if said is None or said.view != _subject() or not state.get("text").strip():
+    message = state.record(_SuggestionRecord).message
+    if message is None or message.view != _subject() or not state.get("text").strip():
         return
-    more = f' <span class="more">{escape(said.more)}</span>' if said.more else ""
+    more = f' <span class="more">{escape(message.more)}</span>' if message.more else ""
     with st.container(key="guide_says"):
-        st.html(f'<p class="said" role="status">{html(AnnotatedText.of(said.sentence))}{more}</p>')
+        st.html(f'<p class="said" role="status">{html(AnnotatedText.of(message.sentence))}{more}</p>')
 
 
 def is_about(text: str) -> bool:
     """Whether the last sentence is about this text."""
-    said: Message | None = st.session_state.get(_MESSAGE)
-    return said is not None and text in said.view
+    message = state.record(_SuggestionRecord).message
+    return message is not None and text in message.view
 
 
 def _subject(view: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
@@ -71,13 +90,15 @@ WITH_EXAMPLE_HEADS = ("step_by_step", "heads", "compare")
 """The pages that can show the head which an example is about"""
 WITH_HEAD_CHOICE = ("step_by_step", "heads")
 """Those of them that can show the text alone as well; Compare would have nothing to compare"""
-_EXAMPLES_OPEN, _WITH_HEAD, _EXAMPLE_TAKEN = "examples", "examples_with_head", "examples_taken"
+_EXAMPLES_OPEN, _WITH_HEAD = "examples", "examples_with_head"
 
 
 @st.fragment
 def show_examples(page: str) -> None:
     """Show the control of a page. A fragment, so that opening it does not run the page."""
-    if st.session_state.pop(_EXAMPLE_TAKEN, False):
+    kept = state.record(_SuggestionRecord)
+    if kept.is_example_taken:
+        kept.is_example_taken = False
         st.rerun()
     with st.popover("Examples", key=_EXAMPLES_OPEN, on_change="rerun") as control:
         if not control.open:
@@ -100,7 +121,8 @@ def _example_button(number: int, example: Example | TextExample, page: str) -> N
 
 
 def _take_example(example: Example | TextExample, page: str) -> None:
-    st.session_state[_EXAMPLES_OPEN], st.session_state[_EXAMPLE_TAKEN] = False, True
+    st.session_state[_EXAMPLES_OPEN] = False
+    state.record(_SuggestionRecord).is_example_taken = True
     if isinstance(example, Example) and (page not in WITH_HEAD_CHOICE or st.session_state.get(_WITH_HEAD)):
         link = example.link(page)
         state.visit(link)
@@ -113,17 +135,6 @@ WITH_SURPRISE = ("step_by_step", "heads")
 """The pages with the button"""
 SWITCHED = f"The toy has learned nothing, so this is {PRETRAINED.title}. "
 NOTHING = "No head stands out on this text. That takes two words that are not next to each other."
-_SURPRISE = "surprise_found"
-
-
-@dataclass(frozen=True, slots=True)
-class Surprise:
-    """What the button has opened last."""
-
-    of: tuple[Any, ...]
-    """The settings on which the ranking depends"""
-    place: int
-    """The place of the head in the ranking, from 0"""
 
 
 def show_surprise(page: str) -> None:
@@ -163,13 +174,14 @@ def _open_next(page: str) -> None:
         return  # the page shows the same error
     layers, heads = here.model.description.layers[here.kind]
     of = here.model.name, here.text, here.pair, here.kind
-    last: Surprise | None = st.session_state.get(_SURPRISE)
+    kept = state.record(_SuggestionRecord)
+    last = kept.surprise
     place = (last.place + 1) % len(ranking) if ranking and last is not None and last.of == of else 0
     says = NOTHING
     if ranking:
         _open(page, here, ranking[place])
         says = sentence(ranking[place], here, layers * heads)
-    st.session_state[_SURPRISE] = Surprise(of, place)
+    kept.surprise = Surprise(of, place)
     more = f"{place + 1} of {len(ranking)}; press again for the next." if len(ranking) > 1 else ""
     say(AnnotatedText.of(SWITCHED if of_toy else "", says), more)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -99,18 +101,33 @@ def _in_menus(name: str) -> Any:
 MOST_OWN = 12
 """The most models that are offered, the newest ones. Others are still found by their links."""
 LARGEST_MB = 8
-_OWN, _FILE, _REFUSED, _OPENED = "trained_own", "trained_file", "trained_refused", "trained_opened"
+_FILE = "trained_file"
+
+
+@dataclass(slots=True)
+class VisitorRecord:
+    """What a session keeps of the visitor's trainings and models."""
+
+    visitor: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    """The name of the visitor's trainings"""
+    models: tuple[str, ...] = ()
+    """The names of the models that the visitor has trained or opened, the newest last"""
+    refused: str = ""
+    """Why the last file was refused"""
+    opened: Mapping[str, str] | None = None
+    """The link to the model whose file was just opened on a page that shows no model by name"""
 
 
 def own_names() -> tuple[str, ...]:
     """Return the names of this session's models that are still kept, the newest last."""
-    return tuple(name for name in st.session_state.get(_OWN, ()) if is_kept(name))
+    return tuple(name for name in state.record(VisitorRecord).models if is_kept(name))
 
 
 def add_own(name: str) -> None:
     """Offer a model that `trained.keep` has kept."""
-    others = [one for one in st.session_state.get(_OWN, ()) if one != name]
-    st.session_state[_OWN] = (*others[1 - MOST_OWN :], name)
+    kept = state.record(VisitorRecord)
+    others = [other for other in kept.models if other != name]
+    kept.models = (*others[1 - MOST_OWN :], name)
 
 
 def show_upload() -> None:
@@ -124,21 +141,23 @@ def show_upload() -> None:
 
 def show_refusal() -> None:
     """Show why the last file was refused."""
-    refused = st.session_state.get(_REFUSED)
+    refused = state.record(VisitorRecord).refused
     if refused:
         st.error(plain(refused))
 
 
 def go_if_opened() -> None:
     """On a page that shows no model by name: go to the model whose file was just opened."""
-    if link := st.session_state.pop(_OPENED, None):
+    kept = state.record(VisitorRecord)
+    link, kept.opened = kept.opened, None
+    if link:
         state.go_to_page(PAGES["step_by_step"].script, link)
 
 
 def _take_file() -> None:
     """Keep the model of an uploaded file and choose it, or keep the reason why it is refused."""
-    file = st.session_state.get(_FILE)
-    st.session_state[_REFUSED] = ""
+    file, kept = st.session_state.get(_FILE), state.record(VisitorRecord)
+    kept.refused = ""
     if not isinstance(file, UploadedFile):  # no file, or one that the server does not have
         return
     try:
@@ -146,11 +165,11 @@ def _take_file() -> None:
             raise ModelError(f"The file has {file.size / 2**20:.1f} MB; a model's file has up to {LARGEST_MB} MB.")
         model = keep(file.getvalue())
     except ModelError as why:
-        st.session_state[_REFUSED] = str(why)
+        kept.refused = str(why)
         return
     add_own(model.name)
     if state.page() == "train":
-        st.session_state[_OPENED] = {"source": "trained", "model": model.name, "step": "weights"}
+        kept.opened = {"source": "trained", "model": model.name, "step": "weights"}
         return
     before = PAGES[state.page()].trained_model(state.get)
     state.put("model", model.name)
@@ -159,24 +178,20 @@ def _take_file() -> None:
     open_chosen(before, model.name)
 
 
-_VISITOR = "train_visitor"
 _NAME = re.compile(r"[\w-]{22}", re.ASCII)
 
 
 def visitor() -> str:
     """Return the name of this visitor's trainings. Nobody can guess it: who knows it sees and ends them."""
-    if _VISITOR not in st.session_state:
-        st.session_state[_VISITOR] = secrets.token_urlsafe(16)
-    name: str = st.session_state[_VISITOR]
-    return name
+    return state.record(VisitorRecord).visitor
 
 
 def take_visitor(name: object) -> bool:
     """Adopt the name under which a tab knows its trainings, after a reload; return whether there are any."""
-    is_known = isinstance(name, str) and bool(_NAME.fullmatch(name)) and bool(training_jobs().jobs(name))
-    if is_known:
-        st.session_state[_VISITOR] = name
-    return is_known
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or not training_jobs().jobs(name):
+        return False
+    state.record(VisitorRecord).visitor = name
+    return True
 
 
 def is_training() -> bool:

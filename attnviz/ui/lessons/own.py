@@ -15,10 +15,10 @@ from attnviz.lessons.files import write_lesson
 from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, check_summary, check_text, first_step, query_of
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
-from attnviz.ui.lessons import state
 from attnviz.ui.lessons import state as lesson_state
-from attnviz.ui.lessons.state import Here
+from attnviz.ui.lessons.state import Here, LessonRecord
 from attnviz.ui.messages import plain
+from attnviz.ui.state import record
 
 FORMAT = """\
 title: My lesson
@@ -50,7 +50,7 @@ def show_own() -> None:
             on_change=_take_file,
             max_upload_size=1,
         )
-    refused = state.refused_change()
+    refused = lesson_state.refused_change()
     if refused:
         st.error(plain(refused))
     lesson = lesson_state.own()
@@ -58,9 +58,12 @@ def show_own() -> None:
         st.caption("Or build one: go to a view, open Share at the top, and add the view as a scene.")
     else:
         _show_lesson(lesson)
-    if state.last_change():
+    if lesson_state.last_change():
         st.button(
-            f"Undo: {plain(state.last_change())}", icon=":material/undo:", key="lesson_undo", on_click=state.undo_change
+            f"Undo: {plain(lesson_state.last_change())}",
+            icon=":material/undo:",
+            key="lesson_undo",
+            on_click=lesson_state.undo_change,
         )
     if lesson is not None and lesson.scenes:
         _show_scenes(lesson)
@@ -77,17 +80,17 @@ def _take_file() -> None:
     try:
         if file.size > MAX_BYTES:
             raise LessonError(f"The file has {file.size:,} bytes; at most {MAX_BYTES:,} are allowed.")
-        state.change(read_lesson(file.getvalue(), OWN), "open a file")
+        lesson_state.change(read_lesson(file.getvalue(), OWN), "open a file")
     except LessonError as why:
-        state.refuse_change(why)
+        lesson_state.refuse_change(why)
 
 
 def _show_lesson(lesson: Lesson) -> None:
+    kept = record(LessonRecord)
     for key, value in (("lesson_title", lesson.title), ("lesson_summary", lesson.summary)):
-        st.session_state.setdefault(key, value)
-        if st.session_state.get("lesson_shown") is not lesson:
+        if key not in st.session_state or kept.in_fields is not lesson:
             st.session_state[key] = value
-    st.session_state["lesson_shown"] = lesson
+    kept.in_fields = lesson
     st.text_input("Title of the lesson", key="lesson_title", max_chars=MAX_CHARACTERS["title"], on_change=_rename)
     st.text_input(
         "What it is about (optional)", key="lesson_summary", max_chars=MAX_CHARACTERS["summary"], on_change=_rename
@@ -147,35 +150,35 @@ def _rename() -> None:
         check_text("title", title)
         check_summary(summary)
     except LessonError as why:
-        state.refuse_change(why)
+        lesson_state.refuse_change(why)
         return
     if lesson is not None:
-        state.change(replace(lesson, title=title, summary=summary), "change the lesson's title or summary")
+        lesson_state.change(replace(lesson, title=title, summary=summary), "change the lesson's title or summary")
 
 
 def _move(by: int) -> Callable[[], None]:
     """Return the callback that moves the chosen scene up or down. It stays the chosen one."""
 
     def move() -> None:
-        scenes, at = list(state.own_or_new().scenes), _chosen()
+        scenes, at = list(lesson_state.own_or_new().scenes), _chosen()
         if not {at, at + by} <= set(range(len(scenes))):
             return
         scenes.insert(at + by, scenes.pop(at))
-        state.change(replace(state.own_or_new(), scenes=tuple(scenes)), f"move scene {at + 1}")
+        lesson_state.change(replace(lesson_state.own_or_new(), scenes=tuple(scenes)), f"move scene {at + 1}")
         st.session_state[_AT] = at + by
 
     return move
 
 
 def _remove() -> None:
-    scenes, at = list(state.own_or_new().scenes), _chosen()
+    scenes, at = list(lesson_state.own_or_new().scenes), _chosen()
     if at in range(len(scenes)):
         removed = scenes.pop(at)
-        state.change(replace(state.own_or_new(), scenes=tuple(scenes)), f"remove “{removed.title}”")
+        lesson_state.change(replace(lesson_state.own_or_new(), scenes=tuple(scenes)), f"remove “{removed.title}”")
 
 
 def _drop() -> None:
-    state.change(None, "start over")
+    lesson_state.change(None, "start over")
 
 
 _EDITED = ("title", "sentence", "predict", "q", "question", "steps")
@@ -183,7 +186,7 @@ _EDITED = ("title", "sentence", "predict", "q", "question", "steps")
 
 def _show_edit(at: int) -> None:
     """Show the form of the scene at this index."""
-    scene = state.own_or_new().scenes[at]
+    scene = lesson_state.own_or_new().scenes[at]
     # The keys hold the scene's content: after any change the fields show what is kept.
     keys = {name: f"lesson_edit_{name}_{at}_{crc32(repr(scene).encode()):08x}" for name in _EDITED}
     with st.form(f"lesson_edit_{at}", border=True):
@@ -217,7 +220,7 @@ def _field(name: str, widget: Any, label: str, value: Any, keys: dict[str, str],
 
 def _save_scene(at: int, scene: Scene, keys: dict[str, str]) -> None:
     """Take what the form holds, from its callback."""
-    scenes = list(state.own_or_new().scenes)
+    scenes = list(lesson_state.own_or_new().scenes)
     if at >= len(scenes) or scenes[at] != scene:  # changed in the meantime
         return
     given = {name: st.session_state.get(key) for name, key in keys.items()}
@@ -226,9 +229,9 @@ def _save_scene(at: int, scene: Scene, keys: dict[str, str]) -> None:
     if scenes[at] == scene:
         return
     try:
-        state.change_scenes(scenes, f"edit scene {at + 1}")
+        lesson_state.change_scenes(scenes, f"edit scene {at + 1}")
     except LessonError as why:
-        state.refuse_change(why)
+        lesson_state.refuse_change(why)
 
 
 def _edited_query(scene: Scene, given: dict[str, Any]) -> str:

@@ -10,8 +10,9 @@ from attnviz.lessons import Example, Lesson, gallery, shipped
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
-from attnviz.ui.lessons.state import Here
+from attnviz.ui.lessons.state import Here, LessonRecord
 from attnviz.ui.messages import plain
+from attnviz.ui.state import record
 
 ACROSS = 3
 """Lessons in a row"""
@@ -70,7 +71,6 @@ def _example(example: Example) -> None:
             )
 
 
-_CHECKS = "ready_checks"
 MARKS = {
     "ok": ":green[:material/check_circle:]",
     "warn": ":orange[:material/warning:]",
@@ -84,12 +84,13 @@ def show_ready() -> None:
         st.info("These checks are for the person who runs the server: python \\-m attnviz ready")
         return
     st.caption(plain("Checks everything that a lecture needs. In a terminal: python -m attnviz ready"))
+    kept = record(LessonRecord)
     if st.button("Check now", key="check_ready"):
         with st.spinner("Checking …"):
             from attnviz.ready import checks
             from attnviz.ui import caches
 
-            st.session_state[_CHECKS] = tuple(checks(load=lambda: caches.model("minilm")))
-    for check in st.session_state.get(_CHECKS, ()):
+            kept.checks = tuple(checks(load=lambda: caches.model("minilm")))
+    for check in kept.checks:
         line = f"{MARKS[check.state]} **{plain(check.name)}**: {plain(check.found)}"
         st.markdown(f"{line}  \n→ {plain(check.advice)}" if check.advice else line)
