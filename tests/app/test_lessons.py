@@ -12,7 +12,7 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.ui import FRAME
 from attnviz.ui.lessons.state import LessonRecord
-from attnviz.ui.state import record_key
+from attnviz.ui.state import ViewRecord, record_key
 from tests.app.lessons import bar, link
 from tests.app.pages import choose, go_to_page, messages, open_page, payload, payloads, send, send_update
 
@@ -51,7 +51,7 @@ def test_a_link_that_only_names_a_scene_opens_it() -> None:
             assert (messages(at), link(at)) == ("", expected), (name, number)
             sentence = scene.asked or scene.said
             assert sentence in bar(at), (name, number)
-            assert scene.page == at.session_state["view_page"]
+            assert scene.page == at.session_state[record_key(ViewRecord)].page
 
 
 def test_a_short_link_made_by_the_app_stays_short() -> None:
@@ -280,7 +280,7 @@ def test_the_visitors_lesson_is_restored_after_a_reload() -> None:
     assert lesson_of(at) == MINE  # a session that has one takes no other
     at = open_page(lesson=OWN, scene="2")
     browser_has(at, write_lesson(MINE))
-    assert at.session_state["view_page"] == "heads"
+    assert at.session_state[record_key(ViewRecord)].page == "heads"
     assert (link(at), messages(at)) == ({"lesson": OWN, "scene": "2"}, "")
 
 

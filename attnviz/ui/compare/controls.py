@@ -29,6 +29,7 @@ from attnviz.ui.compare.panes import (
     PRESETS,
     A,
     B,
+    CompareRecord,
     Pane,
     apply_preset,
     current_preset,
@@ -237,20 +238,20 @@ def _take_pair() -> None:
 _Which = Literal["head", "layer"]
 _RESULT_BYTES = 2**20
 """Hundreds of models, layers and texts"""
-_ASKED = "compare_most_different"
 
 
 def _ask_most_different(which: _Which) -> None:
     """Ask from a callback for the most different head or layer, which the next run takes for B."""
-    st.session_state[_ASKED] = which
+    state.record(CompareRecord).asked = which
 
 
 def take_most_different(a: Choice) -> None:
     """Give B what a preset has asked for. Before B's widgets, because it changes their values."""
-    which: _Which | None = st.session_state.pop(_ASKED, None)
-    found = None if which is None else _divergences(a, which)
-    if which is not None and found is not None and found.most is not None:
-        B.put(which, found.most)
+    kept = state.record(CompareRecord)
+    which, kept.asked = kept.asked, None
+    divergences = None if which is None else _divergences(a, which)
+    if which is not None and divergences is not None and divergences.most is not None:
+        B.put(which, divergences.most)
 
 
 def show_most_different(a: Choice, b: Choice) -> None:
@@ -259,19 +260,18 @@ def show_most_different(a: Choice, b: Choice) -> None:
     if preset not in ("head", "layer"):
         return
     which: _Which = "head" if preset == "head" else "layer"
-    found = _divergences(a, which)
-    if found is None or found.most is None:
-        return
-    there = a.get(which), b.get(which)
-    st.caption(_most_different_sentence(found, which, *there))
+    divergences = _divergences(a, which)
+    if divergences is not None and divergences.most is not None:
+        st.caption(_most_different_sentence(divergences, which, a.get(which), b.get(which)))
 
 
-def _most_different_sentence(found: Divergences, which: _Which, a: int, b: int) -> str:
+def _most_different_sentence(divergences: Divergences, which: _Which, a: int, b: int) -> str:
     """Say which of N is the most different from A's, and how far B's is if it is another one."""
-    most = a if found.most is None else found.most
-    by = f"{number(found.bits_at(most), 2)} bits of Jensen-Shannon divergence between rows of weights, on average"
-    ending = "" if b == most else f" {which.capitalize()} {b}: {number(found.bits_at(b), 2)}."
-    return f"Of {len(found.numbers)} {which}s, {which} {most} differs most from {which} {a} on A’s text: {by}.{ending}"
+    most = a if divergences.most is None else divergences.most
+    by = f"{number(divergences.bits_at(most), 2)} bits of Jensen-Shannon divergence between rows of weights, on average"
+    ending = "" if b == most else f" {which.capitalize()} {b}: {number(divergences.bits_at(b), 2)}."
+    count = len(divergences.numbers)
+    return f"Of {count} {which}s, {which} {most} differs most from {which} {a} on A’s text: {by}.{ending}"
 
 
 def _divergences(a: Choice, which: _Which) -> Divergences | None:

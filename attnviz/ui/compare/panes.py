@@ -6,7 +6,7 @@ A trained model that is chosen for a pane opens on its own example, as on every 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
 from attnviz.links.pages import PAGES
@@ -62,6 +62,19 @@ class Pane:
 
 
 A, B = Pane("A", ""), Pane("B", "b_")
+
+
+@dataclass(slots=True)
+class CompareRecord:
+    """What a session keeps of Compare."""
+
+    asked: Literal["head", "layer"] | None = None
+    """What a preset takes the most different one of, in the next run"""
+    sent: str = ""
+    """The digest of the picture that was sent last"""
+    chosen: str = ""
+    """The digest of the picture in which the user has chosen something. If both are equal and the picture has not
+    changed, the payload contains what is chosen only."""
 
 
 def current_preset() -> str | None:

@@ -26,15 +26,13 @@ from attnviz.links.link import STRETCH
 from attnviz.sources.compared import Choice, differs, run
 from attnviz.steps.picture import darkens
 from attnviz.ui import controls, shell, state
+from attnviz.ui.compare.panes import CompareRecord
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.widgets import palette
 
 CHOSEN = ("q", "k", "focus")
 """The link keys of what a user chooses in the picture"""
-_SENT, _CHOSEN = "compare_sent", "compare_chosen"
-"""The digest of the picture last sent, and of the picture in which the user has chosen something. If both are equal and
-the picture has not changed, the payload contains what is chosen only."""
 
 
 def show_picture(compared: Compared) -> None:
@@ -42,8 +40,9 @@ def show_picture(compared: Compared) -> None:
     stretch = STRETCH[state.get("stretch")]
     row, column = state.keep_pin(len(compared.labels["query"]), len(compared.labels["key"]), "there are")
     chosen = {"q": row, "k": column, "focus": _focus(compared)}
-    known = {"trace": compared.digest(stretch=stretch), **chosen}
-    is_known = st.session_state.pop(_CHOSEN, None) == known["trace"]
+    digest, kept = compared.digest(stretch=stretch), state.record(CompareRecord)
+    known = {"trace": digest, **chosen}
+    is_known, kept.chosen = kept.chosen == digest, ""
     with st.container(key="comparison"):
         comparison(
             known if is_known else {**compared.header(stretch=stretch), **known},
@@ -51,7 +50,7 @@ def show_picture(compared: Compared) -> None:
             key="compare_picture",
             on_update=_take_choice,
         )
-    st.session_state[_SENT] = known["trace"]
+    kept.sent = digest
 
 
 def _focus(compared: Compared) -> str:
@@ -67,7 +66,8 @@ def _focus(compared: Compared) -> str:
 def _take_choice(values: Mapping[str, object]) -> None:
     pin = values.get("pin")
     state.apply_from_browser({**values, **(pin if isinstance(pin, Mapping) else {})}, CHOSEN)
-    st.session_state[_CHOSEN] = st.session_state.get(_SENT)
+    kept = state.record(CompareRecord)
+    kept.chosen = kept.sent
 
 
 _DARKENED = "compare_darkened"

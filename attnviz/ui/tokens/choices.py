@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
@@ -19,8 +19,15 @@ TITLES = {"char": "Characters", "word": "Words", "bert": "BERT WordPiece"}
 """The titles of the link's `tokenizer` values."""
 
 _FILE = "charset_file"
-_UPLOADED = "charset_uploaded"
-"""The vocabulary of the uploaded file, or the reason why it was refused."""
+
+
+@dataclass(slots=True)
+class CharsetRecord:
+    """What a session keeps of an uploaded file with characters."""
+
+    vocabulary: CharVocab | None = None
+    refused: str = ""
+    """Why the file was refused"""
 
 
 @st.cache_resource(show_spinner=False)
@@ -34,12 +41,10 @@ def char_vocab(text: str) -> CharVocab:
 
     Without an accepted file, the choice "from a file" returns Shakespeare's characters.
     """
-    uploaded = st.session_state.get(_UPLOADED)
     if state.get("charset") == "text":
         return CharVocab.from_text(text)
-    if state.get("charset") == "file" and isinstance(uploaded, CharVocab):
-        return uploaded
-    return CharVocab.shakespeare()
+    uploaded = state.record(CharsetRecord).vocabulary if state.get("charset") == "file" else None
+    return CharVocab.shakespeare() if uploaded is None else uploaded
 
 
 def choose_charset() -> None:
@@ -50,26 +55,26 @@ def choose_charset() -> None:
         return
     limit = min(MAX_UPLOAD // 2**20, settings().largest_upload)
     st.file_uploader(f"A UTF-8 text file, up to {limit} MB", key=_FILE, max_upload_size=limit, on_change=_take_upload)
-    uploaded = st.session_state.get(_UPLOADED)
-    if isinstance(uploaded, CharVocab):
-        st.caption(f"In use: the {len(uploaded):,} different characters of your file.")
+    uploaded = state.record(CharsetRecord)
+    if uploaded.vocabulary is not None:
+        st.caption(f"In use: the {len(uploaded.vocabulary):,} different characters of your file.")
     else:
-        if uploaded is not None:
-            st.error(uploaded)
+        if uploaded.refused:
+            st.error(uploaded.refused)
         st.caption("Until you upload a file, Shakespeare's 65 characters are used.")
 
 
 def _take_upload() -> None:
     """Store the vocabulary of the uploaded file, or the reason for refusing it; clear both if the file was removed."""
-    file = st.session_state[_FILE]
+    file, uploaded = st.session_state[_FILE], state.record(CharsetRecord)
+    uploaded.vocabulary, uploaded.refused = None, ""
     if not isinstance(file, UploadedFile):  # no file, or one that the server does not have
-        st.session_state.pop(_UPLOADED, None)
         return
     try:
         # One byte over the limit is enough to refuse a file.
-        st.session_state[_UPLOADED] = CharVocab.from_bytes(file.read(MAX_UPLOAD + 1))
+        uploaded.vocabulary = CharVocab.from_bytes(file.read(MAX_UPLOAD + 1))
     except BadUploadError as why:
-        st.session_state[_UPLOADED] = str(why)
+        uploaded.refused = str(why)
 
 
 SOURCES = {"built_in": "Built in", "paste": "Paste", "upload": "Upload"}
@@ -77,10 +82,20 @@ SOURCES = {"built_in": "Built in", "paste": "Paste", "upload": "Upload"}
 V = TypeVar("V")
 
 
+@dataclass(slots=True)
+class _OwnTextRecord:
+    """What a session keeps of a choice of sources, by the name of the choice."""
+
+    source: str = "built_in"
+    texts: dict[str, Any] = field(default_factory=dict)
+    """What was read of the last good text of each source; None where it was refused or removed"""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Why the last text of each source was refused; "" if it was not"""
+
+
 def source_of(name: str) -> str:
     """Return the chosen source, also while another page is shown and the widget is not there."""
-    source: str = st.session_state.get(f"{name}_source", "built_in")
-    return source
+    return state.record(_OwnTextRecord, name).source
 
 
 def source_choice(
@@ -96,14 +111,16 @@ def source_choice(
     """
     key = f"{name}_from"
     # Set at each run: otherwise a page that is opened anew would show the choice without its value.
-    known = (st.session_state.get(key), source_of(name))
-    st.session_state[key] = next((one for one in known if one in sources), "built_in")
+    kept = state.record(_OwnTextRecord, name)
+    st.session_state[key] = next(
+        (one for one in (st.session_state.get(key), kept.source) if one in sources), "built_in"
+    )
     source = st.segmented_control(
         label, list(sources), key=key, format_func=sources.__getitem__, required=True, width="stretch",
         on_change=on_change,
     )  # fmt: skip
-    st.session_state[f"{name}_source"] = found = source if source and source in sources else "built_in"
-    return found
+    kept.source = source if source and source in sources else "built_in"
+    return kept.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +140,9 @@ class OwnText(Generic[V]):
 
     def chosen(self) -> V | None:
         """Return the visitor's text; None if the built-in one is chosen, or there is no other yet."""
-        return self._own(source_of(self.name))
+        kept = self._kept()
+        text: V | None = kept.texts.get(kept.source)
+        return text
 
     def choice(self, label: str) -> str:
         """Show the choice of the source and return it."""
@@ -151,12 +170,13 @@ class OwnText(Generic[V]):
 
     def tell(self, source: str, without: str) -> V | None:
         """Say why the last text was refused, or what is shown while there is none; return the text."""
-        refused, own = self._kept("refused").get(source), self._own(source)
-        if refused:
-            st.error(plain(refused))
-        if own is None:
+        kept = self._kept()
+        text: V | None = kept.texts.get(source)
+        if kept.refused.get(source):
+            st.error(plain(kept.refused[source]))
+        if text is None:
             st.caption(without)
-        return own
+        return text
 
     def _take_file(self) -> None:
         file = st.session_state.get(f"{self.name}_file")
@@ -171,15 +191,9 @@ class OwnText(Generic[V]):
         except ValueError as why:
             self._keep(source, None, str(why))
 
-    def _own(self, source: str) -> V | None:
-        own: V | None = self._kept("own").get(source)
-        return own
-
-    def _keep(self, source: str, own: V | None, refused: str) -> None:
+    def _keep(self, source: str, text: V | None, refused: str) -> None:
         self.on_change()
-        for what, value in (("own", own), ("refused", refused)):
-            st.session_state[f"{self.name}_{what}"] = {**self._kept(what), source: value}
+        self._kept().texts[source], self._kept().refused[source] = text, refused
 
-    def _kept(self, what: str) -> dict[str, Any]:
-        kept: dict[str, Any] = st.session_state.get(f"{self.name}_{what}", {})
-        return kept
+    def _kept(self) -> _OwnTextRecord:
+        return state.record(_OwnTextRecord, self.name)
