@@ -105,36 +105,38 @@ def _heads(page: str) -> list[Shortcut]:
     if page not in ("step_by_step", "heads", "compare", "transformer"):
         return []
     of = " of A" if page == "compare" else ""
-    found = [Shortcut(("H", "Shift H"), f"next, previous head{of}", {"h": "head_on", "Shift+h": "head_back"})]
+    entries = [Shortcut(("H", "Shift H"), f"next, previous head{of}", {"h": "head_on", "Shift+h": "head_back"})]
     has_layers = page == "transformer" or SOURCES[PAGES[page].source or state.get("source")].has_layers
     if has_layers:
         layer = "attention of the model" if page == "transformer" else f"layer{of}"
-        found.append(Shortcut(("Y", "Shift Y"), f"next, previous {layer}", {"y": "layer_on", "Shift+y": "layer_back"}))
-    return found
+        entries.append(
+            Shortcut(("Y", "Shift Y"), f"next, previous {layer}", {"y": "layer_on", "Shift+y": "layer_back"})
+        )
+    return entries
 
 
 def _pictures(page: str) -> list[Shortcut]:
-    found = []
+    entries = []
     if page in ("step_by_step", "heads", "compare", "averages", "transformer"):
-        found.append(
+        entries.append(
             Shortcut(("F",), "pin a cell or point at a token; the arrow keys move it, Esc releases it", {"f": "pin"})
         )
     if page in COVERED:
         covered = [step.title for step in STEPS.values() if step.can_be_covered]
-        found.append(Shortcut(("P",), f"guess a row: cover it, from {covered[0]} to {covered[-1]}", {"p": "predict"}))
+        entries.append(Shortcut(("P",), f"guess a row: cover it, from {covered[0]} to {covered[-1]}", {"p": "predict"}))
         reveal = {"r": "reveal_row", "a": "reveal_all"}
-        found.append(Shortcut(("R", "A"), "reveal the covered row, or all", reveal))
+        entries.append(Shortcut(("R", "A"), "reveal the covered row, or all", reveal))
     if page in WITH_STEPS:
-        found.append(Shortcut(("K",), "play how the step is computed, and pause", {"k": "play"}))
-        found.append(Shortcut((".", ","), "one cell on, one cell back", {".": "cell_on", ",": "cell_back"}))
-        found.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))
+        entries.append(Shortcut(("K",), "play how the step is computed, and pause", {"k": "play"}))
+        entries.append(Shortcut((".", ","), "one cell on, one cell back", {".": "cell_on", ",": "cell_back"}))
+        entries.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))
     if page == "heads":
-        found.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))
+        entries.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))
     if page in ("heads", *COVERED):
-        found.append(Shortcut(("S",), "darken the colours, or let them end at 1", {"s": "stretch"}))
+        entries.append(Shortcut(("S",), "darken the colours, or let them end at 1", {"s": "stretch"}))
     if page in WITH_STEPS:
-        found.append(Shortcut(("D",), "animated or Plotly", {"d": "drawing"}))
-    return found
+        entries.append(Shortcut(("D",), "animated or Plotly", {"d": "drawing"}))
+    return entries
 
 
 def act(page: str, name: str) -> None:
@@ -148,8 +150,8 @@ def _move(name: str, by: int) -> Callable[[str], None]:
     """Return the action that goes to the next or previous head or layer, clamped at the first and last."""
 
     def go(page: str) -> None:
-        found = _shown(page)
-        numbers = (found.layers or (0,)) if name == "layer" else tuple(range(found.heads))
+        shown = _shown(page)
+        numbers = (shown.layers or (0,)) if name == "layer" else tuple(range(shown.heads))
         key = "block" if page == "transformer" and name == "layer" else name
         to = {"layer": state.get("layer"), "head": state.get("head"), key: state.get(key)}
         at = bisect_left(numbers, to[key]) + by

@@ -120,7 +120,7 @@ def token_notes(tokens: Tokens) -> None:
 
 
 @st.fragment
-def _toolbar(page: str, own: Tabs = NO_TABS) -> None:
+def _toolbar(page: str, page_tabs: Tabs = NO_TABS) -> None:
     """Show the toolbar of a page. The content of a popover is created when it opens, from the current view."""
     with st.container(key="toolbar", horizontal=True, vertical_alignment="center", width="content"):
         with st.popover("Share", icon=":material/share:", key="share", on_change="rerun") as share:
@@ -129,20 +129,20 @@ def _toolbar(page: str, own: Tabs = NO_TABS) -> None:
 
                 show_share(page)
                 show_add(page)
-        if PAGES[page].in_lessons or own:  # the others have no picture
-            _export(page, own)
+        if PAGES[page].in_lessons or page_tabs:  # the others have no picture
+            _export(page, page_tabs)
         lecture.switch()
 
 
-def _export(page: str, own: Tabs) -> None:
+def _export(page: str, page_tabs: Tabs) -> None:
     """Show the button Export; its content is created when it opens."""
     with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
         if export.open:
-            _show_exports(page, own)
+            _show_exports(page, page_tabs)
     _tour(page)
 
 
-def _show_exports(page: str, own: Tabs) -> None:
+def _show_exports(page: str, page_tabs: Tabs) -> None:
     """Show the export of the current picture and, where there are any, of all steps, numbers, code and a web page."""
     from attnviz.ui import export
 
@@ -151,9 +151,9 @@ def _show_exports(page: str, own: Tabs) -> None:
         "All steps": partial(export.show_walk_export, page),
         "Numbers, code": partial(export.show_numbers_export, page),
         "Web page": partial(export.show_web_export, page),
-        **own,
+        **page_tabs,
     }
-    names = (*EXPORT_TABS.get(page, ("This picture",)), *own)
+    names = (*EXPORT_TABS.get(page, ("This picture",)), *page_tabs)
     if len(names) == 1:
         tabs[names[0]]()
         return

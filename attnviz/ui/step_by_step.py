@@ -85,7 +85,7 @@ def show_loop(here: Shown) -> None:
 
     walk = here.walk(RESOURCES)
     query, key = walk.layer.query[walk.head], walk.layer.key[walk.head]
-    found = scores_by_loop(query[:MOST], key[:MOST])
+    scores = scores_by_loop(query[:MOST], key[:MOST])
     left, right = st.columns(2)
     with left:
         st.markdown("**A double loop**: one dot product for each query and each key")
@@ -93,36 +93,36 @@ def show_loop(here: Shown) -> None:
     with right:
         st.markdown("**One matrix product**: all of them at once")
         st.code(PRODUCT, language="python")
-    st.markdown(_about_loop(found, walk))
-    cell = _cell(found)
+    st.markdown(_about_loop(scores, walk))
+    cell = _cell(scores)
     if cell:
         st.markdown(cell)
     if max(len(query), len(key)) > MOST:
         st.caption(f"Of the first {MOST} queries and keys: a loop in Python is slow.")
 
 
-def _about_loop(found: LoopScores, walk: Walk) -> str:
+def _about_loop(scores: LoopScores, walk: Walk) -> str:
     """Say whether the scores are equal, and where and by how much they differ most."""
-    cells, (q, k) = found.gaps.numel(), found.at
+    cells, (q, k) = scores.gaps.numel(), scores.at
     where = f"row {q} “{plain(walk.query_labels[q])}”, column {k} “{plain(walk.key_labels[k])}”"
-    if found.largest == 0:
+    if scores.largest == 0:
         return f"**Equal: yes.** The largest difference of the {cells:,} scores is **0**: every rounding is the same."
-    answer = "yes" if found.are_equal else "no"
-    limit = nonzero(float(found.rounding[q, k]))
+    answer = "yes" if scores.are_equal else "no"
+    limit = nonzero(float(scores.rounding[q, k]))
     return (
-        f"**Equal: {answer}.** The largest difference of the {cells:,} scores is **{nonzero(found.largest)}**, in "
+        f"**Equal: {answer}.** The largest difference of the {cells:,} scores is **{nonzero(scores.largest)}**, in "
         f"{where}. Both sums are rounded to float32 after each addition, in another order; this alone may make up to "
         f"{limit} there."
     )
 
 
-def _cell(found: LoopScores) -> str:
+def _cell(scores: LoopScores) -> str:
     """Return both numbers of the pinned cell; empty if none is pinned, or the loop does not reach it."""
     q, k = state.get("q"), state.get("k")
-    rows, columns = found.by_loop.shape
+    rows, columns = scores.by_loop.shape
     if q is None or k is None or q >= rows or k >= columns:
         return ""
-    loop, product = (number(float(one[q, k]), 6) for one in (found.by_loop, found.by_product))
+    loop, product = (number(float(way[q, k]), 6) for way in (scores.by_loop, scores.by_product))
     return f"The pinned cell, row {q}, column {k}: the loop gives {loop}, the product {product}."
 
 
@@ -133,28 +133,28 @@ def show_past(here: Shown) -> None:
 
     walk = here.walk(RESOURCES)
     try:
-        found = rows_from_past(walk.layer, walk.head)
+        past = rows_from_past(walk.layer, walk.head)
     except NoPastError as error:
         st.info(str(error))
         return
-    st.markdown(_about_past(found, walk))
-    gaps = found.gaps.tolist()
+    st.markdown(_about_past(past, walk))
+    gaps = past.gaps.tolist()
     labels = [f"{row} {label}" for row, label in enumerate(walk.query_labels[: len(gaps)])]
     figure = lines({"largest difference": gaps}, labels, palette(), title="largest difference", across="row")
     plot(figure, "recompute_past")
     computed = (
         "Row i from rows 0 to i of X, with the same weights, scale and mask: queries, keys, values, scores and softmax "
         "are computed again."
-        if found.is_projected
+        if past.is_projected
         else "Row i from rows 0 to i of queries, keys and values: how this model makes them of X is not known."
     )
     more = f" The first {MOST} rows." if len(walk.query_labels) > MOST else ""
     st.caption(f"{computed} The head outputs are compared.{more}")
 
 
-def _about_past(found: FromPast, walk: Walk) -> str:
+def _about_past(past: FromPast, walk: Walk) -> str:
     """Say whether every row follows from its past, and else which do not, and why."""
-    differing, gaps = found.differing, found.gaps
+    differing, gaps = past.differing, past.gaps
     if not differing:
         largest = float(gaps.max())
         why = "" if largest == 0 else ": the rounding of float32 sums in another order"

@@ -111,7 +111,11 @@ def show_examples(page: str) -> None:
 
 
 def _of_page(page: str) -> tuple[Example | TextExample, ...]:
-    return gallery() if page in WITH_EXAMPLE_HEADS else tuple(one for one in text_examples() if one.page == page)
+    return (
+        gallery()
+        if page in WITH_EXAMPLE_HEADS
+        else tuple(example for example in text_examples() if example.page == page)
+    )
 
 
 def _example_button(number: int, example: Example | TextExample, page: str) -> None:

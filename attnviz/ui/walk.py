@@ -203,7 +203,7 @@ def offer_documents(
     store = array_store()
     layers = _Layers(view, None if here.model.name == BUILT_IN else here.model.trace_budget.number, shipped)
     settings = [(name, view.view[name]) for name in here.source.keys if name not in ("layer", "head")]
-    read = [None if one is None else (one.labels, one.ids) for one in tokens]
+    read = [None if part is None else (part.labels, part.ids) for part in tokens]
     text = store.digest((view.page, here.source.key, here.text, here.pair, layers.budget, settings, read))
     digests: list[str | None] = [None] * (here.numbers[-1] + 1)
     for layer in here.numbers:
@@ -240,7 +240,7 @@ def document_of_walk(walk: Walk, digest: str) -> Document:
 def _referring(walk: Walk, digest: str) -> ReferTo:
     """Return the rule which arrays a document refers to, and under which addresses."""
     operands: Any = walk.layer.query, walk.layer.key, walk.layer.value
-    holds_all = 4 * sum(one.numel() for one in operands) <= HEADS_BYTES
+    holds_all = 4 * sum(operand.numel() for operand in operands) <= HEADS_BYTES
 
     def refer_to(name: str, nbytes: int) -> str | None:
         matrix, _, head = name.partition("/")

@@ -142,7 +142,7 @@ def _take_source(pane: Pane, key: str) -> None:
             B.put("model", None)
             open_chosen(B, before)
         return
-    named = (one for one in SOURCES.values() if one.has_names)  # of which one may type a name
+    named = (source for source in SOURCES.values() if source.has_names)  # of which one may type a name
     source = _entries().get(chosen) or next(named)
     pane.put("source", source.key)
     if source.has_names:
@@ -153,7 +153,7 @@ def _take_source(pane: Pane, key: str) -> None:
 def _entries() -> dict[str, Source]:
     """Return the sources by their entries in the list of models: first whole sources, then models by name."""
     whole = {source.entry: source for source in SOURCES.values() if source.entry}
-    named = {name: one for one in SOURCES.values() if one.names is not None for name in one.names.offered()}
+    named = {name: source for source in SOURCES.values() if source.names is not None for name in source.names.offered()}
     return {**whole, **named, **dict.fromkeys(trained_models.own_names(), TRAINED)}
 
 
@@ -162,13 +162,13 @@ def _settled(pane: Pane, source: Source, model: Model) -> Shown:
 
     An index that B inherits from A and does not have is replaced by B's last, without a note.
     """
-    found = of_model(source, model, pane.get, pane=pane.name)
-    for name, sentence in found.notes:
+    settled = of_model(source, model, pane.get, pane=pane.name)
+    for name, sentence in settled.notes:
         if pane.own(name) is None:
             continue
         if pane is B or state.is_asked(name):
             state.note(sentence)
-        pane.put(name, None if pane is B else getattr(found, name))
+        pane.put(name, None if pane is B else getattr(settled, name))
     return of_model(source, model, pane.get, beyond="last")
 
 
@@ -202,14 +202,14 @@ def sentences() -> None:
     a, b = A.get("text"), B.get("text")
     if a == b or max(len(a), len(b)) > MOST_SHOWN:
         return
-    words = [escape(one) if one == other else f"<b>{_either(one, other)}</b>" for one, other in joined_words(a, b)]
+    words = [escape(of_a) if of_a == of_b else f"<b>{_either(of_a, of_b)}</b>" for of_a, of_b in joined_words(a, b)]
     about = next((pair.about for pair in MINIMAL_PAIRS if (pair.a, pair.b) == (a, b)), "")
     about = f'<span class="of">{escape(f"{about[0].upper()}{about[1:]}")}</span>' if about else ""
     st.html(f'<p class="sentences"><span>{" ".join(words)}</span>{about}</p>')
 
 
-def _either(one: str, other: str) -> str:
-    return f"{escape(one) or '–'} / {escape(other) or '–'}"
+def _either(of_a: str, of_b: str) -> str:
+    return f"{escape(of_a) or '–'} / {escape(of_b) or '–'}"
 
 
 def _words_of(at: int) -> str:

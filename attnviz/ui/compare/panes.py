@@ -79,11 +79,11 @@ class CompareRecord:
 
 def current_preset() -> str | None:
     """Return the preset that B's own settings correspond to, or None."""
-    own = set(overridden(state.get))
+    overrides = set(overridden(state.get))
     if A.get("source") != B.get("source"):
         return "source"
-    own -= {"source"}
-    return own.pop() if len(own) == 1 and own <= PRESETS.keys() else None
+    overrides -= {"source"}
+    return overrides.pop() if len(overrides) == 1 and overrides <= PRESETS.keys() else None
 
 
 def apply_preset(preset: str) -> None:
@@ -127,7 +127,7 @@ def pair_of_model(text: str, model: str | None) -> tuple[str, str]:
     if len(examples) < 2:
         return minimal_pair(text)
     text = text if text in examples else examples[0]
-    return text, next(one for one in examples if one != text)
+    return text, next(example for example in examples if example != text)
 
 
 def minimal_pair(text: str) -> tuple[str, str]:
@@ -177,8 +177,8 @@ def open_chosen(pane: Pane, before: str | None) -> None:
 
 def _open_in_a(before: str | None) -> None:
     """Open A's model. B's text, where it has one for A's model before, becomes another example of the new one."""
-    own = B.own("text")
-    is_offered_to_b = own is not None and is_offered(own, before)
+    text_of_b = B.own("text")
+    is_offered_to_b = text_of_b is not None and is_offered(text_of_b, before)
     open_in_view(before, trained_model(A))
     if not is_offered_to_b or trained_model(B) != trained_model(A):
         return

@@ -48,14 +48,14 @@ def show_grid(here: CorpusHead, alike: Sequence[int] = ()) -> None:
 
 def payload(here: CorpusHead, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Return the header and the arrays of the explorer (see `components.explorer`)."""
-    found, name, words = here.statistics, here.card.model, here.words
-    (layers, heads), side = found.shape, found.offsets[-1] + 1
-    chosen = [here.layer, here.head], *([*found.head(other)] for other in alike)
+    corpus, name, words = here.statistics, here.card.model, here.words
+    (layers, heads), side = corpus.shape, corpus.offsets[-1] + 1
+    chosen = [here.layer, here.head], *([*corpus.head(other)] for other in alike)
     trace = f"corpus {name_in_links(here.file)} {name} {stamp(here.file)}"
     digest = array_store().offer((trace,), partial(_file, here.file), compress=True)
     positions, ones = [str(position) for position in range(side)], [1] * side
     header = {
-        "trace": trace, "model": name, "kind": here.card.kind, "layers": found.numbers, "heads": heads,
+        "trace": trace, "model": name, "kind": here.card.kind, "layers": corpus.numbers, "heads": heads,
         "only_grid": True,
         "rows": side, "cols": side, "causal": False, "rollout": False, "norms": False,
         "query_labels": positions, "key_labels": positions, "query_groups": ones, "key_groups": ones,
@@ -65,13 +65,13 @@ def payload(here: CorpusHead, alike: Sequence[int] = ()) -> tuple[dict[str, Any]
         "labels": _of_heads(here, lambda held: [words.linked[name] for name, part in held if part >= HALF]),
         "said": _of_heads(here, lambda held: [f"{words.labels[name]} on {share(part)}" for name, part in held[:SAID]]),
         "measures": [
-            {"name": one, "title": words.measures[one].title, "unit": words.measures[one].unit, "low": 0.0,
-             "high": float(found.edges(one)[-1]), "keys": []}
-            for one in found.present
+            {"name": measure, "title": words.measures[measure].title, "unit": words.measures[measure].unit, "low": 0.0,
+             "high": float(corpus.edges(measure)[-1]), "keys": []}
+            for measure in corpus.present
         ],
     }  # fmt: skip
-    places = [found.measures.index(one) for one in found.present]
-    return header, {"measures": found.mean[..., places].astype(np.float32)}
+    places = [corpus.measures.index(measure) for measure in corpus.present]
+    return header, {"measures": corpus.mean[..., places].astype(np.float32)}
 
 
 def pictures(of: CorpusStatistics) -> npt.NDArray[np.float32]:
@@ -96,8 +96,8 @@ def _of_heads(here: CorpusHead, say: Any) -> list[list[list[str]]]:
 
 def show_corpus(file: Path, survey: Survey) -> None:
     """Show all heads over the corpus of a file, and the chosen one beside this text."""
-    found = CorpusHead(file, *read(file), survey, state.get("layer"), state.get("head"))
-    statistics = found.statistics
+    head = CorpusHead(file, *read(file), survey, state.get("layer"), state.get("head"))
+    statistics = head.statistics
     state.sync_widget("corpus_view")  # its choice stands after the grid, which shows what it names
     st.html(style("corpus"))
     left, right = st.columns([1, 1], gap="medium")
@@ -107,13 +107,13 @@ def show_corpus(file: Path, survey: Survey) -> None:
             f"**Mean weights** over {statistics.sentences:,} sentences, by how far the key (column) stands from the "
             f"query (row): {side} × {side} tokens, colours from 0 to 1."
         )
-        show_grid(found, found.nearest(corpus_panels.LIKE_IT) if state.get("corpus_view") == "alike" else ())
+        show_grid(head, head.nearest(corpus_panels.LIKE_IT) if state.get("corpus_view") == "alike" else ())
         notice(
             "A label that holds on one sentence may be chance; one that holds on nearly all of them is what the head "
             "does. Most heads have none: they do different things on different sentences."
         )
     with right, st.container(key="corpus_right"):
-        st.markdown(f"**Layer {found.layer} · head {found.head}**: {_said(found)}")
+        st.markdown(f"**Layer {head.layer} · head {head.head}**: {_said(head)}")
         if state.get("lecture"):
             state.keep_within("corpus_view", "View", list(CORPUS_VIEWS))
         else:
@@ -121,8 +121,8 @@ def show_corpus(file: Path, survey: Survey) -> None:
                 "corpus_view", st.segmented_control, "Of this head", required=True, label_visibility="collapsed"
             )
         name = state.get("corpus_view")
-        _offer(getattr(corpus_panels, name)(found), f"heads_{file.stem}_corpus_{found.layer}_{found.head}_{name}.csv")
-    st.caption(_of_corpus(found))
+        _offer(getattr(corpus_panels, name)(head), f"heads_{file.stem}_corpus_{head.layer}_{head.head}_{name}.csv")
+    st.caption(_of_corpus(head))
 
 
 def _offer(table: pd.DataFrame, file: str) -> None:
@@ -138,8 +138,8 @@ def _said(here: CorpusHead) -> str:
     held = [(name, part) for name, part in here.labels(here.layer, here.head) if part >= 0.01]
     if not held:
         return f"no label holds on 1 % of {here.statistics.sentences:,} sentences."
-    found = [f"**{plain(here.words.labels[name])}** on {share(part)}" for name, part in held]
-    return f"{', '.join(found)} of {here.statistics.sentences:,} sentences."
+    labels = [f"**{plain(here.words.labels[name])}** on {share(part)}" for name, part in held]
+    return f"{', '.join(labels)} of {here.statistics.sentences:,} sentences."
 
 
 def _of_corpus(here: CorpusHead) -> str:

@@ -85,8 +85,8 @@ class CorpusHead:
         """Return this text's value; None if it has no such measure."""
         for place, one in enumerate(self.survey.measures):
             if one.name == measure:
-                found = float(self.survey.values[self.row, self.head, place])
-                return None if isnan(found) else found
+                value = float(self.survey.values[self.row, self.head, place])
+                return None if isnan(value) else value
         return None
 
     def at(self, measure: str) -> tuple[int, int, int]:
@@ -95,15 +95,15 @@ class CorpusHead:
 
     def nearest(self, count: int) -> list[int]:
         """Return the numbers of the heads whose rows are most like this head's, the most alike first."""
-        own = self.number
-        ranked = np.argsort(self.statistics.divergence[own], kind="stable").tolist()
-        return [other for other in ranked if other != own][:count]
+        index = self.number
+        ranked = np.argsort(self.statistics.divergence[index], kind="stable").tolist()
+        return [other for other in ranked if other != index][:count]
 
     def labels(self, layer: int, head: int) -> list[tuple[str, float]]:
         """Return the labels of a head that ever hold, and on which share of all sentences; the largest first."""
         shares = self.statistics.label_share[:, self.statistics.numbers.index(layer), head].tolist()
         held = [(name, share) for name, share in zip(self.statistics.labels, shares, strict=True) if share > 0]
-        return sorted(held, key=lambda one: -one[1])
+        return sorted(held, key=lambda label: -label[1])
 
 
 def measures(here: CorpusHead) -> pd.DataFrame:
@@ -113,8 +113,8 @@ def measures(here: CorpusHead) -> pd.DataFrame:
     for row in table.itertuples():
         title, unit = here.words.measures[str(row.measure)]
         named = f"{plain(title)}{f', {unit}' if unit else ''}"
-        own = "–" if isnan(row.this_text) else number(row.this_text, 3)
-        lines.append(f"| {named} | **{own}** | {number(row.mean, 3)} | {number(row.std, 3)} | {share(row.below)} |")
+        value = "–" if isnan(row.this_text) else number(row.this_text, 3)
+        lines.append(f"| {named} | **{value}** | {number(row.mean, 3)} | {number(row.std, 3)} | {share(row.below)} |")
     st.markdown("\n".join(lines))
     st.caption("Mean and standard deviation are over the sentences. Below: the share of sentences with a lower value.")
     return table
@@ -122,12 +122,14 @@ def measures(here: CorpusHead) -> pd.DataFrame:
 
 def beside(here: CorpusHead) -> pd.DataFrame:
     """Return each measure of this head on this text and over the corpus, a row each."""
-    found = here.statistics
+    corpus = here.statistics
     rows = []
     for name in here.names:
         value, at = here.value(name), here.at(name)
-        below = np.nan if value is None else found.share_below(here.row, here.head, name, value)
-        rows.append((name, np.nan if value is None else value, found.mean[at], found.std[at], below, found.count[at]))
+        below = np.nan if value is None else corpus.share_below(here.row, here.head, name, value)
+        rows.append(
+            (name, np.nan if value is None else value, corpus.mean[at], corpus.std[at], below, corpus.count[at])
+        )
     return pd.DataFrame(rows, columns=["measure", "this_text", "mean", "std", "below", "sentences"])
 
 
@@ -136,17 +138,17 @@ def distribution(here: CorpusHead) -> pd.DataFrame:
     from attnviz.figures.corpus import distribution as figure
 
     name = _measure(here)
-    value, at, found = here.value(name), here.at(name), here.statistics
+    value, at, corpus = here.value(name), here.at(name), here.statistics
     title, unit = here.words.measures[name]
     if value is None:
         st.markdown(f"This text has no measure “{plain(title)}”. Median of the sentences: **{_median(here, name)}**.")
     else:
-        below = share(found.share_below(here.row, here.head, name, value))
+        below = share(corpus.share_below(here.row, here.head, name, value))
         st.markdown(
             f"{title.capitalize()}: **{number(value, 3)}**{f' {unit}' if unit else ''} on this text; {below} of the "
-            f"sentences have less. Median **{_median(here, name)}**, mean {number(found.mean[at], 3)}."
+            f"sentences have less. Median **{_median(here, name)}**, mean {number(corpus.mean[at], 3)}."
         )
-    counts, edges = found.histograms[at], found.edges(name)
+    counts, edges = corpus.histograms[at], corpus.edges(name)
     spec = figure(counts.tolist(), edges.tolist(), palette(), title=here.words.axis(name), here=value, height=_height())
     plot(spec, f"corpus_distribution_{here.layer}_{here.head}_{name}")
     return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "sentences": counts})
@@ -185,25 +187,25 @@ def parts(here: CorpusHead) -> pd.DataFrame:
 
 def alike(here: CorpusHead) -> pd.DataFrame:
     """Show the heads whose rows are most like this head's; the grid has a frame around them."""
-    found, own = here.statistics, here.number
-    groups = clusters(found.divergence, min(CLUSTERS, len(found.divergence)))
+    corpus, index = here.statistics, here.number
+    groups = clusters(corpus.divergence, min(CLUSTERS, len(corpus.divergence)))
     st.markdown("Nearest by the mean **Jensen-Shannon divergence** of their rows, framed in the grid:")
     lines = ["| Head | Divergence, bits | Labels |", "| --- | ---: | --- |"]
     for other in here.nearest(LIKE_IT):
-        layer, head = found.head(other)
+        layer, head = corpus.head(other)
         held = [here.words.labels[name] for name, part in here.labels(layer, head) if part >= HALF]
-        lines.append(f"| layer {layer} · head {head} | **{number(found.divergence[own, other], 3)}** "
+        lines.append(f"| layer {layer} · head {head} | **{number(corpus.divergence[index, other], 3)}** "
                      f"| {plain(', '.join(held)) or '–'} |")  # fmt: skip
     st.markdown("\n".join(lines))
-    same = ["{}.{}".format(*found.head(other)) for other in np.flatnonzero(groups == groups[own]).tolist()]
+    same = ["{}.{}".format(*corpus.head(other)) for other in np.flatnonzero(groups == groups[index]).tolist()]
     st.caption(
-        f"0: the same rows; 1: no key in common; over {found.pair_count:,} queries. Of {groups.max() + 1} clusters "
+        f"0: the same rows; 1: no key in common; over {corpus.pair_count:,} queries. Of {groups.max() + 1} clusters "
         f"(average linkage), its own has {len(same)} heads (layer.head): {', '.join(same[:24])}"
         f"{' …' if len(same) > 24 else ''}."
     )
-    layers, heads = zip(*map(found.head, range(len(groups))), strict=True)
-    table = pd.DataFrame({"layer": layers, "head": heads, "divergence": found.divergence[own], "cluster": groups})
-    return table.drop(own).sort_values("divergence", kind="stable", ignore_index=True)
+    layers, heads = zip(*map(corpus.head, range(len(groups))), strict=True)
+    table = pd.DataFrame({"layer": layers, "head": heads, "divergence": corpus.divergence[index], "cluster": groups})
+    return table.drop(index).sort_values("divergence", kind="stable", ignore_index=True)
 
 
 def examples(here: CorpusHead) -> pd.DataFrame:
@@ -261,9 +263,9 @@ def heads(here: CorpusHead) -> pd.DataFrame:
 
 def _by_label(here: CorpusHead) -> str:
     """Return how many heads have each label, and which has it most, as a table that a lecture has place for."""
-    found, lines = here.statistics, ["| Label | Heads | Most often | On |", "| --- | ---: | --- | ---: |"]
-    for name, shares in zip(found.labels, found.label_share, strict=True):
-        layer, head = found.head(int(shares.argmax()))
+    corpus, lines = here.statistics, ["| Label | Heads | Most often | On |", "| --- | ---: | --- | ---: |"]
+    for name, shares in zip(corpus.labels, corpus.label_share, strict=True):
+        layer, head = corpus.head(int(shares.argmax()))
         if shares.any():
             many, label = int((shares >= HALF).sum()), plain(here.words.labels[name])
             lines.append(f"| {label} | {many} | layer {layer} · head {head} | {share(float(shares.max()))} |")
@@ -272,34 +274,34 @@ def _by_label(here: CorpusHead) -> str:
 
 def all_heads(here: CorpusHead) -> pd.DataFrame:
     """Return a row for each head: the mean and deviation of each measure, and the share of each label."""
-    found, (layers, count) = here.statistics, here.statistics.shape
+    corpus, (layers, count) = here.statistics, here.statistics.shape
     columns: dict[str, object] = {
-        "layer": np.repeat(found.numbers, count),
+        "layer": np.repeat(corpus.numbers, count),
         "head": np.tile(np.arange(count), layers),
     }
     columns |= {f"label: {here.words.labels[name]}": shares.ravel()
-                for name, shares in zip(found.labels, found.label_share, strict=True) if shares.any()}  # fmt: skip
-    for name in found.present:
-        place = found.measures.index(name)
-        columns[f"{name} mean"] = found.mean[..., place].ravel()
-        columns[f"{name} std"] = found.std[..., place].ravel()
+                for name, shares in zip(corpus.labels, corpus.label_share, strict=True) if shares.any()}  # fmt: skip
+    for name in corpus.present:
+        place = corpus.measures.index(name)
+        columns[f"{name} mean"] = corpus.mean[..., place].ravel()
+        columns[f"{name} std"] = corpus.std[..., place].ravel()
     return pd.DataFrame(columns)
 
 
 def _measure(here: CorpusHead) -> str:
     """Show the choice of a measure, and return it; without one it is that in which the head stands out."""
-    own = here.strongest()
+    strongest = here.strongest()
     if state.get("corpus_measure") not in (None, *here.names):
         state.keep_within("corpus_measure", "Measure", here.names)
         state.put("corpus_measure", None)
     if state.get("lecture"):
-        return str(state.get("corpus_measure") or own)
+        return str(state.get("corpus_measure") or strongest)
     chosen = state.bound(
         "corpus_measure", st.selectbox, "Measure", here.names, index=None, label_visibility="collapsed",
         format_func=lambda name: here.words.measures[name].title,
-        placeholder=f"{here.words.measures[own].title}: this head’s own",
+        placeholder=f"{here.words.measures[strongest].title}: this head’s own",
     )  # fmt: skip
-    return str(chosen or own)
+    return str(chosen or strongest)
 
 
 def _median(here: CorpusHead, name: str) -> str:

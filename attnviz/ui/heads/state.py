@@ -156,10 +156,10 @@ class Words:
 
 def words_for(survey: Survey) -> Words:
     """Return the words for the model of a text, which has its special tokens."""
-    own = {one.name: one for one in survey.measures if one.name in ("cls", "sep")}
+    special = {measure.name: measure for measure in survey.measures if measure.name in ("cls", "sep")}
     return Words(
-        MEASURES | {name: MeasureName(one.title, "") for name, one in own.items()},
-        LABELS | {name: one.label for name, one in own.items()},
+        MEASURES | {name: MeasureName(measure.title, "") for name, measure in special.items()},
+        LABELS | {name: measure.label for name, measure in special.items()},
     )
 
 
@@ -184,31 +184,31 @@ def corpora_of(here: Shown) -> dict[str, Path]:
     return corpora(here.model.name, here.kind, here.numbers, here.heads, on_error=warn)
 
 
-def over_corpus(found: Mapping[str, Path]) -> bool:
+def over_corpus(files: Mapping[str, Path]) -> bool:
     """Return whether a corpus is chosen, before `choose`. If there is none, this text is shown, with a note."""
     state.sync_widget("over")
-    if not found and state.get("over") == "corpus":
+    if not files and state.get("over") == "corpus":
         state.note("There are no corpus statistics for this model, so this text is shown.")
         state.put("over", "text")
     return bool(state.get("over") == "corpus")
 
 
-def corpus_file(found: Mapping[str, Path], *, is_over: bool) -> Path | None:
+def corpus_file(files: Mapping[str, Path], *, is_over: bool) -> Path | None:
     """Return the file of the chosen corpus, before `choose`; None if there is none. The first is "" in links.
 
     Args:
-        found: the files.
+        files: of `corpora_of`.
         is_over: whether all of it is shown, not only its labels.
     """
     state.sync_widget("corpus")
-    names, name = list(found), state.get("corpus")
+    names, name = list(files), state.get("corpus")
     if name and name not in names[1:]:
         if names and name != names[0]:
             state.note(f"There is no corpus {name} for this model, so another one is shown.")
         state.put("corpus", "")
     if not names:
         return None
-    file = found[state.get("corpus") or names[0]]
+    file = files[state.get("corpus") or names[0]]
     try:
         (statistics if is_over else labels)(file)
     except OfferedError as error:
@@ -217,18 +217,18 @@ def corpus_file(found: Mapping[str, Path], *, is_over: bool) -> Path | None:
     return file
 
 
-def choose_corpus(found: Mapping[str, Path]) -> None:
+def choose_corpus(files: Mapping[str, Path]) -> None:
     """Show the choice between this text and a corpus, and of a corpus if there are several."""
     with st.container(horizontal=True, vertical_alignment="center", width="content", key="heads_over"):
         over = state.choice(
             "over", st.segmented_control, "All heads over", required=True, label_visibility="collapsed",
             width="content",
         )  # fmt: skip
-        if over == "corpus" and len(found) > 1:
-            first, *others = found
+        if over == "corpus" and len(files) > 1:
+            first, *others = files
             state.choice(
                 "corpus", st.selectbox, "Corpus", ["", *others],
-                format_func=lambda name: about(found[name or first]).corpus, label_visibility="collapsed", width=320,
+                format_func=lambda name: about(files[name or first]).corpus, label_visibility="collapsed", width=320,
             )  # fmt: skip
 
 
@@ -237,10 +237,10 @@ def corpus_shares_of_labels(here: Shown, file: Path | None, survey: Survey, laye
     if file is None:
         is_read = source_of(here.model.name) is PRETRAINED and here.kind != "cross"
         return NO_CORPUS if is_read else ""  # of others the command makes none
-    found = labels(file)
-    shares = dict(found.shares.get((layer, head), ()))
-    own, words = survey.labels[survey.numbers.index(layer)][head], words_for(survey)
-    names = [name for name, label in words.linked.items() if label in own]
+    of_corpus = labels(file)
+    shares = dict(of_corpus.shares.get((layer, head), ()))
+    on_text, words = survey.labels[survey.numbers.index(layer)][head], words_for(survey)
+    names = [name for name, label in words.linked.items() if label in on_text]
     names += [name for name, part in shares.items() if part >= HALF and name not in names]
     said = ", ".join(f"{plain(words.labels[name])} on {share(shares.get(name, 0.0))}" for name in names)
-    return f"Layer {layer} · head {head} over {found.sentences:,} sentences: {said or 'no label on half of them'}."
+    return f"Layer {layer} · head {head} over {of_corpus.sentences:,} sentences: {said or 'no label on half of them'}."

@@ -39,8 +39,8 @@ def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
         {
             "layer": np.repeat(survey.numbers, heads),
             "head": np.tile(np.arange(heads), len(survey.numbers)),
-            "labels": [", ".join(map(shown, own)) for layer in survey.labels for own in layer],
-            **{one.name: survey.values[..., n].ravel() for n, one in enumerate(survey.measures)},
+            "labels": [", ".join(map(shown, labels)) for layer in survey.labels for labels in layer],
+            **{measure.name: survey.values[..., n].ravel() for n, measure in enumerate(survey.measures)},
         }
     )
     if sort not in table.columns:
@@ -85,7 +85,10 @@ def show_table(survey: Survey) -> None:
 
 def _columns(survey: Survey) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    titles = {one.name: f"{one.title} ({one.unit})" if one.unit else one.title for one in survey.measures}
+    titles = {
+        measure.name: f"{measure.title} ({measure.unit})" if measure.unit else measure.title
+        for measure in survey.measures
+    }
     return {
         "layer": number(width="small", pinned=True),
         "head": number(width="small", pinned=True),

@@ -149,7 +149,7 @@ def show_heads(here: Shown) -> None:
         corpora = heads_state.corpora_of(here)
         is_over_corpus = heads_state.over_corpus(corpora)
         file = heads_state.corpus_file(corpora, is_over=is_over_corpus)
-        sorts, labels = [one.name for one in survey.measures], possible_labels(survey.measures)
+        sorts, labels = [measure.name for measure in survey.measures], possible_labels(survey.measures)
         if file is not None and is_over_corpus:
             sorts, labels = list(statistics(file)[0].present), list(words_for(survey).linked.values())
         heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels, sorts=sorts)
@@ -216,10 +216,10 @@ def show_measures(survey: Survey) -> None:
 def measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
     """Return the measures as a Markdown table: name, formula, source, and value of uniform attention."""
     lines = ["| Measure | For query $i$ | After | Uniform |", "| --- | --- | --- | ---: |"]
-    for one, level in zip(measures, uniform, strict=True):
-        shown = "–" if level != level else f"{number(level, 3)} {one.unit}".strip()  # noqa: PLR0124 — NaN
-        formula = latex(one.formula, palette().text_ink.of)
-        lines.append(f"| {plain(one.title)} | ${formula}$ | {one.source} | {shown} |")
+    for measure, level in zip(measures, uniform, strict=True):
+        shown = "–" if level != level else f"{number(level, 3)} {measure.unit}".strip()  # noqa: PLR0124 — NaN
+        formula = latex(measure.formula, palette().text_ink.of)
+        lines.append(f"| {plain(measure.title)} | ${formula}$ | {measure.source} | {shown} |")
     return "\n".join(lines)
 
 

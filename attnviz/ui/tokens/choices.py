@@ -113,7 +113,7 @@ def source_choice(
     # Set at each run: otherwise a page that is opened anew would show the choice without its value.
     kept = state.record(_OwnTextRecord, name)
     st.session_state[key] = next(
-        (one for one in (st.session_state.get(key), kept.source) if one in sources), "built_in"
+        (source for source in (st.session_state.get(key), kept.source) if source in sources), "built_in"
     )
     source = st.segmented_control(
         label, list(sources), key=key, format_func=sources.__getitem__, required=True, width="stretch",

@@ -78,12 +78,12 @@ def vocabulary(tokenizer: Tokenizer, tokens: Tokens) -> None:
     """Show the entries of a vocabulary with a search field; of hashed words, only those of the text."""
     table = vocabulary_table(tokenizer, tokens)
     query = st.text_input("Search the vocabulary", key="vocabulary_search", placeholder="a piece, or an id")
-    found = search_vocabulary(table, query or "")
+    entries = search_vocabulary(table, query or "")
     if isinstance(tokenizer, WordTokenizer):
         _word_ids(tokenizer)
-    shown = f"{_plural(len(found), 'entry')} found, of {len(table):,}." if query else f"All {len(table):,} entries."
+    shown = f"{_plural(len(entries), 'entry')} found, of {len(table):,}." if query else f"All {len(table):,} entries."
     st.caption(shown)
-    st.dataframe(found, hide_index=True)
+    st.dataframe(entries, hide_index=True)
 
 
 def _word_ids(tokenizer: WordTokenizer) -> None:
@@ -130,16 +130,16 @@ def search_vocabulary(table: pd.DataFrame, query: str) -> pd.DataFrame:
     if not query:
         return table
     low, spelled = query.lower(), printable(query).lower()
-    found = table["id"].astype(str) == query
+    matches = table["id"].astype(str) == query
     for column in table.columns.drop(["id", "in the text"]):
         cells = table[column].str.lower()
         if column == "code point":
-            found |= cells == low
+            matches |= cells == low
         elif len(query) == 1 and column == "character":
-            found |= cells == spelled
+            matches |= cells == spelled
         elif len(query) > 1 or column != "name":
-            found |= cells.str.contains(low, regex=False)
-    return table[found]
+            matches |= cells.str.contains(low, regex=False)
+    return table[matches]
 
 
 def _with_counts(table: pd.DataFrame, tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens) -> pd.DataFrame:

@@ -242,8 +242,8 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
 
 def _feed_forward(sizes: ModelSizes | None, places: tuple[Place, ...], place: Place) -> list[list[int]] | None:
     """Return what the maps of a block's feed-forward take and give; None if they are not known."""
-    blocks = list(dict.fromkeys((one.stack, one.layer) for one in places))
+    blocks = list(dict.fromkeys((other.stack, other.layer) for other in places))
     if sizes is None or len(sizes.feed_forwards) != len(blocks):
         return None
     maps = sizes.feed_forwards[blocks.index((place.stack, place.layer))]
-    return [[one.inputs, one.outputs] for one in maps]
+    return [[linear.inputs, linear.outputs] for linear in maps]
