@@ -95,7 +95,7 @@ def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -
     if "tokenizer" in keys:
         token_controls()
     if "qkv" in keys:
-        block_controls()
+        _block_controls()
     if "scale" in keys:
         left, right = st.columns(2)
         with left:
@@ -142,7 +142,7 @@ def averages_controls() -> None:
     seed()
 
 
-def block_controls() -> None:
+def _block_controls() -> None:
     """Show the settings of the toy's queries, keys and values."""
     state.choice("qkv", st.selectbox, "Q, K, V are", help=QKV_HELP)
     linear = state.get("qkv") == "linear"
@@ -186,7 +186,7 @@ def choose_model(names: Names) -> str:
     return name or names.fallback
 
 
-def layer_controls(source: Source, model: Model, where: str) -> None:
+def _layer_controls(source: Source, model: Model, where: str) -> None:
     """Show the settings of a model with layers.
 
     Args:
@@ -278,7 +278,7 @@ def source_settings(
         return None
     model = open_model(source, get, resources)
     if source.has_layers:
-        layer_controls(source, model, where)
+        _layer_controls(source, model, where)
     if trained.is_name(model.name):
         trained_models.show_card(model, state.page())
     _show_more(source, model, more)

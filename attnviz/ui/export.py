@@ -101,34 +101,34 @@ class ShownWalk(SavedView):
         return walk_cells(self.shown(), self.walk(), RESOURCES)
 
 
-def shown_walk(page: str) -> ShownWalk:
+def _shown_walk(page: str) -> ShownWalk:
     """Return the head that a page shows.
 
     Raises:
         attnviz.pretrained.ModelError: neither the model nor the built-in one can be loaded.
     """
-    view = shown_view(page)
+    view = _shown_view(page)
     site = _site()
     if _is_local(site) and not st.session_state.get(_LINKED):
         site = ""
     return ShownWalk(view, char_vocab(view["text"]), page, site)
 
 
-def shown_view(page: str) -> dict[str, Any]:
-    """Return the view of a page with the actual model, kind, layer and head; raises as `shown_walk` does."""
+def _shown_view(page: str) -> dict[str, Any]:
+    """Return the view of a page with the actual model, kind, layer and head; raises as `_shown_walk` does."""
     from attnviz.export.views import on_page
 
     asked = on_page(page, state.every())
     return {**on_page(page, view_of(shown_now(asked.__getitem__, page)))}
 
 
-def walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
+def _walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
     """Return the head that a page shows; if there is none, show the reason and return None."""
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
 
     try:
-        now = shown_walk(page)
+        now = _shown_walk(page)
         return now, now.walk()
     except (NoTokensError, ModelError) as error:
         st.caption(plain(str(error)))
@@ -143,7 +143,7 @@ def show_walk_export(page: str) -> None:
     if _is_local(_site()):
         st.toggle("Files link to this computer", key=_LINKED, persist_state="session",
                   help="Such a link opens only here, so files have none by default.")  # fmt: skip
-    exported = walk_to_export(page)
+    exported = _walk_to_export(page)
     if exported is None:
         return
     now, walk = exported
@@ -202,7 +202,7 @@ def show_numbers_export(page: str) -> None:
     from attnviz.export.code.recipes import about_code
     from attnviz.export.numbers import TooManyNumbersError, check_csv
 
-    exported = walk_to_export(page)
+    exported = _walk_to_export(page)
     if exported is None:
         return
     shown, walk = exported
@@ -284,7 +284,7 @@ def show_web_export(page: str) -> None:
     # The button's callback runs on a thread without access to the session.
     resources = AppResources(char_vocab(state.get("text")))
     try:
-        view = shown_view(page)
+        view = _shown_view(page)
         check_page(page, view, resources)
     except (NoPageError, NoTokensError, ModelError) as error:
         st.caption(plain(str(error)))

@@ -56,6 +56,8 @@ class ViewRecord:
     """Whether the code navigates to a link, which `begin` then reads even if it is a pending one"""
     is_bare: bool = False
     """Whether the view was read from an address without any key"""
+    runs_page: bool = False
+    """Whether a callback of a fragment has changed what other parts of the page show"""
     replaced: dict[str, dict[str, tuple[Any, Any]]] = field(default_factory=dict)
     """By its reason, what `replace` has set: the values before and after, by their keys"""
 
@@ -167,6 +169,18 @@ def sync_widget(name: str) -> None:
 def in_fragment() -> bool:
     """Whether this run is one of a part of the page."""
     return bool(getattr(get_script_run_ctx(suppress_warning=True), "fragment_ids_this_run", None))
+
+
+def run_page() -> None:
+    """Let the whole page run, from a callback of a fragment that calls `check_run`."""
+    _kept().runs_page = True
+
+
+def check_run() -> None:
+    """Run the whole page if a callback has asked for it."""
+    if _kept().runs_page:
+        _kept().runs_page = False
+        st.rerun()
 
 
 def has_changed(page: bool, shown: bool, now: bool) -> bool:

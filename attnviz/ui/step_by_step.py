@@ -26,11 +26,9 @@ from attnviz.ui.walk import (
     Checks,
     Shipped,
     address_of,
-    check_run,
     document_of_walk,
     mount_walk,
     offer_documents,
-    run_page,
 )
 from attnviz.ui.widgets import palette, plot
 
@@ -52,7 +50,7 @@ def show_walk(here: Shown) -> None:
     Raises:
         attnviz.tokens.NoTokensError: the text has no tokens.
     """
-    check_run()
+    state.check_run()
     queries, keys = here.axes()
     shell.token_notes(queries)
     state.keep_pin(len(queries), len(keys))
@@ -72,7 +70,7 @@ def show_walk(here: Shown) -> None:
 
 def _start_tour() -> None:
     shell.start_tour()
-    run_page()
+    state.run_page()
 
 
 CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __name__))

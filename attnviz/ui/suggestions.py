@@ -57,8 +57,6 @@ class _SuggestionRecord:
 
     message: Message | None = None
     surprise: Surprise | None = None
-    is_example_taken: bool = False
-    """Whether an example was just chosen, in a fragment, so that the whole page has to run"""
 
 
 def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
@@ -96,10 +94,7 @@ _EXAMPLES_OPEN, _WITH_HEAD = "examples", "examples_with_head"
 @st.fragment
 def show_examples(page: str) -> None:
     """Show the control of a page. A fragment, so that opening it does not run the page."""
-    kept = state.record(_SuggestionRecord)
-    if kept.is_example_taken:
-        kept.is_example_taken = False
-        st.rerun()
+    state.check_run()
     with st.popover("Examples", key=_EXAMPLES_OPEN, on_change="rerun") as control:
         if not control.open:
             return
@@ -126,7 +121,7 @@ def _example_button(number: int, example: Example | TextExample, page: str) -> N
 
 def _take_example(example: Example | TextExample, page: str) -> None:
     st.session_state[_EXAMPLES_OPEN] = False
-    state.record(_SuggestionRecord).is_example_taken = True
+    state.run_page()
     if isinstance(example, Example) and (page not in WITH_HEAD_CHOICE or st.session_state.get(_WITH_HEAD)):
         link = example.link(page)
         state.visit(link)

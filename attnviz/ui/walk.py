@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 DRAWINGS = {"stage": "Animated", "chart": "Plotly"}
 Keys = Mapping[str, str]
 """Link keys by the names that their values have in a walk"""
-_RUN_ALL = "walk_run_all"
-"""Set if what the user did in the walk, which is a fragment, changes other parts of the page"""
 
 
 def mount_walk(
@@ -89,18 +87,7 @@ def _take(keys: Keys, values: Mapping[str, object]) -> None:
     state.apply_from_browser(by_key, keys.values())
     state.expect_link(by_key, keys.values())
     if asked and not lesson_state.asks():
-        run_page()  # the bar of the lesson shows the answer
-
-
-def run_page() -> None:
-    """Let the whole page run, from a callback of the walk, which is in a fragment."""
-    st.session_state[_RUN_ALL] = True
-
-
-def check_run() -> None:
-    """Run the whole page if a callback has asked for it."""
-    if st.session_state.pop(_RUN_ALL, False):
-        st.rerun()
+        state.run_page()  # the bar of the lesson shows the answer
 
 
 @dataclass(frozen=True, slots=True)

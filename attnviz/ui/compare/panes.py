@@ -100,7 +100,7 @@ def apply_preset(preset: str) -> None:
 def _settings_of(preset: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a preset sets in A and in B."""
     if preset == "text":
-        text, other = pair_of_model(A.get("text"), PAGES["compare"].trained_model(A.get))
+        text, other = _pair_of_model(A.get("text"), PAGES["compare"].trained_model(A.get))
         return {"text": text}, {"text": other}
     if preset == "source":
         model = {} if A.get("model") in NAMES.offered() else {"model": NAMES.offered()[0]}
@@ -121,16 +121,16 @@ def second_model() -> str | None:
     return next((name for name in NAMES.offered() if name != A.get("model") and is_on_this_machine(name)), None)
 
 
-def pair_of_model(text: str, model: str | None) -> tuple[str, str]:
+def _pair_of_model(text: str, model: str | None) -> tuple[str, str]:
     """Return a text and another one: for a trained model two of its examples, else a minimal pair."""
     examples = trained_models.examples_of(model)
     if len(examples) < 2:
-        return minimal_pair(text)
+        return _minimal_pair(text)
     text = text if text in examples else examples[0]
     return text, next(example for example in examples if example != text)
 
 
-def minimal_pair(text: str) -> tuple[str, str]:
+def _minimal_pair(text: str) -> tuple[str, str]:
     """Return a text and the other sentence of its minimal pair; if it is in no pair, the first pair."""
     other = counterpart(text)
     return (MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b) if other is None else (text, other)
@@ -182,7 +182,7 @@ def _open_in_a(before: str | None) -> None:
     open_in_view(before, trained_model(A))
     if not is_offered_to_b or trained_model(B) != trained_model(A):
         return
-    _, other = pair_of_model(A.get("text"), trained_model(A))
+    _, other = _pair_of_model(A.get("text"), trained_model(A))
     B.put("text", other if other != A.get("text") else None)
     if not overridden(state.get):
         state.put("compare", "")  # then the page chooses what differs

@@ -35,7 +35,7 @@ CHOSEN = ("q", "k", "focus")
 """The link keys of what a user chooses in the picture"""
 
 
-def show_picture(compared: Compared) -> None:
+def _show_picture(compared: Compared) -> None:
     """Show A, B and their difference on one board, with the pinned cell."""
     stretch = STRETCH[state.get("stretch")]
     row, column = state.keep_pin(len(compared.labels["query"]), len(compared.labels["key"]), "there are")
@@ -90,7 +90,7 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     Raises:
         attnviz.tokens.NoTokensError: one of the texts has no token for its model.
     """
-    if is_missing_a_model(a, b):
+    if _is_missing_a_model(a, b):
         st.info(ONE_MODEL.format(plain(str(a.model))))
         return
     left, right = run(a, RESOURCES), run(b, RESOURCES)
@@ -99,14 +99,14 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     both = compared((a, b), (left, right), state.get("quantity"))
     with darkening:
         _darken(both)
-    show_picture(both)
+    _show_picture(both)
     ends = both.colours(stretch=STRETCH[state.get("stretch")])
     st.html(f'<div class="notice">{html(AnnotatedText.joined((both.notice(), both.caveats(), ends)))}</div>')
     distance = measure_distance(both.comparison)
     if distance is not None:
         st.html(figures(differences(distance, both.labels)))
         with st.expander("More measures of difference", key="compare_more"):
-            st.html(figures(more_measures(both.comparison, distance, both.labels)))
+            st.html(figures(_more_measures(both.comparison, distance, both.labels)))
     with st.expander("How these figures are worked out", key="compare_formulas", on_change="rerun") as formulas:
         if formulas.open:
             for formula in FORMULAS.values():
@@ -126,7 +126,7 @@ def _darken(both: Compared) -> None:
     )  # fmt: skip
 
 
-def is_missing_a_model(a: Choice, b: Choice) -> bool:
+def _is_missing_a_model(a: Choice, b: Choice) -> bool:
     """Whether A and B are equal only because a requested model is not available."""
     unavailable = any(choice.model not in (None, choice.asked("model").strip()) for choice in (a, b))
     return unavailable and not differs(a, b)
@@ -141,7 +141,7 @@ def differences(distance: Distance, labels: Mapping[str, Sequence[str]]) -> list
     ]
 
 
-def more_measures(compared: Comparison, distance: Distance, labels: Mapping[str, Sequence[str]]) -> list[Tile]:
+def _more_measures(compared: Comparison, distance: Distance, labels: Mapping[str, Sequence[str]]) -> list[Tile]:
     """Return the Jensen-Shannon divergence and the cosine of A and B."""
     bits = compared.divergence
     if bits is not None and np.isfinite(bits).any():

@@ -41,7 +41,7 @@ SAID = 3
 """The labels that are said of a head that is pointed at"""
 
 
-def show_grid(here: CorpusHead, alike: Sequence[int] = ()) -> None:
+def _show_grid(here: CorpusHead, alike: Sequence[int] = ()) -> None:
     """Show the grid; `alike` are the numbers of heads with a frame, besides the chosen one."""
     explorer(*payload(here, alike), key=KEY, on_view=heads_state.take)
 
@@ -107,7 +107,7 @@ def show_corpus(file: Path, survey: Survey) -> None:
             f"**Mean weights** over {statistics.sentences:,} sentences, by how far the key (column) stands from the "
             f"query (row): {side} × {side} tokens, colours from 0 to 1."
         )
-        show_grid(head, head.nearest(corpus_panels.LIKE_IT) if state.get("corpus_view") == "alike" else ())
+        _show_grid(head, head.nearest(corpus_panels.LIKE_IT) if state.get("corpus_view") == "alike" else ())
         notice(
             "A label that holds on one sentence may be chance; one that holds on nearly all of them is what the head "
             "does. Most heads have none: they do different things on different sentences."

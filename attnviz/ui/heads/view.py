@@ -173,7 +173,7 @@ def show_heads(here: Shown) -> None:
     elif more == "measures":
         show_measures(survey)
     elif more == "care":
-        show_care()
+        _show_care()
 
 
 def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
@@ -208,12 +208,12 @@ def _way_to_steps(here: Shown) -> None:
 def show_measures(survey: Survey) -> None:
     """Explain how each number is computed."""
     st.markdown(ROWS)
-    st.markdown(measures_table(survey.measures, survey.uniform.tolist()))
+    st.markdown(_measures_table(survey.measures, survey.uniform.tolist()))
     for text in (LABELS, ROLLOUT_TEXT, NORMS, EXACT):
         st.markdown(text)
 
 
-def measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
+def _measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
     """Return the measures as a Markdown table: name, formula, source, and value of uniform attention."""
     lines = ["| Measure | For query $i$ | After | Uniform |", "| --- | --- | --- | ---: |"]
     for measure, level in zip(measures, uniform, strict=True):
@@ -223,6 +223,6 @@ def measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
     return "\n".join(lines)
 
 
-def show_care() -> None:
+def _show_care() -> None:
     """Explain what attention can't explain."""
     st.markdown(CARE)

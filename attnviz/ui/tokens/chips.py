@@ -123,7 +123,7 @@ def round_trip_view(trip: RoundTrip, what: str = "text") -> str:
     """Return the verdict on a round trip; if the texts differ, also both texts at the first difference and reasons."""
     if trip.position is None:
         return f'<div class="rt"><span class="rt-verdict">✓ ids → {escape(what)}: the same</span></div>'
-    reasons = "".join(f"<li>{escape(printable_line(reason))}</li>" for reason in trip.reasons)
+    reasons = "".join(f"<li>{escape(_printable_line(reason))}</li>" for reason in trip.reasons)
     return (
         f'<div class="rt"><span class="rt-verdict">≠ ids → {escape(what)}: not the same</span>,'
         f" first at position {trip.position:,}"
@@ -133,7 +133,7 @@ def round_trip_view(trip: RoundTrip, what: str = "text") -> str:
     )
 
 
-def printable_line(sentence: str) -> str:
+def _printable_line(sentence: str) -> str:
     """Spell out invisible characters in a sentence, except its spaces."""
     return " ".join(printable(word) for word in sentence.split(" "))
 

@@ -29,7 +29,7 @@ from attnviz.ui import controls, shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, SavedView, view_of
 from attnviz.ui.tokens.choices import char_vocab
-from attnviz.ui.walk import Checks, check_run, mount_walk, offer_documents
+from attnviz.ui.walk import Checks, mount_walk, offer_documents
 
 CHECKS = Checks(
     "transformer",
@@ -53,8 +53,6 @@ NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
 POSITIONS = {"sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "none": "none"}
-POSITIONS_HELP = """*sin, cos*: the paper's; two dimensions share a frequency. *Of a lab*: each dimension has its own.
-*Learned*: a table, here as it is before training."""
 STEP = 8
 """Of the width in its slider"""
 HIDDEN_HELP = "Numbers of a token between the two maps of a feed-forward. It is 4 · C until you choose another."
@@ -166,7 +164,7 @@ def show_transformer(here: ShownPart) -> None:
     Raises:
         NoTokensError: the text, or what the decoder reads, has no tokens.
     """
-    check_run()
+    state.check_run()
     queries, keys = here.axes()
     read = here.model.read(here.text, here.pair)
     for tokens in read:
