@@ -1,8 +1,9 @@
-"""What pages share: escaped text, style sheets, selections in plots, and when a whole page runs again."""
+"""What pages share: escaped text, style sheets, selections in plots, records of a session, and reruns of a page."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, strategies
 from markdown_it import MarkdownIt
 
 from attnviz.ui.messages import plain
-from attnviz.ui.state import has_changed
+from attnviz.ui.state import has_changed, record
 from attnviz.ui.widgets import clicked
 from tests.app.pages import BAD_SELECTIONS
 
@@ -121,3 +122,18 @@ def test_what_sheets_share_is_defined_in_the_base_alone() -> None:
     assert {
         name for name in own if name not in python and not any(name in names for names in defined.values())
     } == set()
+
+
+@dataclass
+class Kept:
+    count: int = 0
+
+
+def test_a_session_keeps_one_record_of_a_kind_and_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(st, "session_state", {})
+    record(Kept).count += 1
+    record(Kept, "other").count += 5
+    assert (record(Kept), record(Kept, "other")) == (Kept(1), Kept(5))
+    assert record(Kept) is record(Kept)
+    monkeypatch.setattr(st, "session_state", {})  # another session
+    assert record(Kept) == Kept(0)
