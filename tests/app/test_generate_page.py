@@ -229,7 +229,7 @@ def test_a_model_without_attention_generates_and_says_what_it_lacks(stage: str) 
             assert time.monotonic() - since < 60
             time.sleep(0.05)
         at = open_page(
-            "train", {"train_visitor": visitor, "export": True, "export_tab": "Script"}, train_part="generate",
+            "train", {record_key(VisitorRecord): VisitorRecord(visitor), "export": True, "export_tab": "Script"}, train_part="generate",
             text_model=f"run-{job.number}", length="5",
         )  # fmt: skip
         assert not at.exception
