@@ -228,10 +228,8 @@ def test_a_model_without_attention_generates_and_says_what_it_lacks(stage: str) 
         while not job.view.has_ended:
             assert time.monotonic() - since < 60
             time.sleep(0.05)
-        at = open_page(
-            "train", {record_key(VisitorRecord): VisitorRecord(visitor), "export": True, "export_tab": "Script"}, train_part="generate",
-            text_model=f"run-{job.number}", length="5",
-        )  # fmt: skip
+        seen = {record_key(VisitorRecord): VisitorRecord(visitor), "export": True, "export_tab": "Script"}
+        at = open_page("train", seen, train_part="generate", text_model=f"run-{job.number}", length="5")
         assert not at.exception
         assert at.get("download_button")
         model = told(at)["model"]
