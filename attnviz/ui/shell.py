@@ -74,7 +74,7 @@ def _text_of(page: str, *, with_field: bool) -> DeltaGenerator:
 
 
 def text_field(place: DeltaGenerator) -> None:
-    """Show the text field in its place. In a fragment, a new text runs the page if more of it tells of the text."""
+    """Show the text field in its place. In a fragment, a new text runs the whole page if other parts depend on it."""
     before = state.get("text")
     with place:
         value = state.bound(

@@ -1,4 +1,4 @@
-"""What a visitor may open with one press, example sentences and a head that stands out, and a sentence on what is open.
+"""What a visitor may open with one press: an example sentence, or a head that stands out; and a sentence about it.
 
 Which heads stand out is computed in `attnviz.measures.striking`.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _ABOUT = ("text", "pair", "source", "model", "kind", "layer", "head")
-"""The link keys of what a sentence is about"""
+"""The link keys that say what a sentence is about"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _SuggestionRecord:
 
 
 def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
-    """Say a sentence, marked or not, and quietly some words more, on this view or that of the session."""
+    """Show a sentence about a view, the session's unless one is given, and `more` in a quieter colour."""
     state.record(_SuggestionRecord).message = Message(sentence, more, _subject(view))
 
 

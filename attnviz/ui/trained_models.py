@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # torch, which the first view does not wait for
 
 _REASON = "trained"
 _ALONE = {"rollout": False, "chosen": (), "q": None, "k": None}
-"""What Heads shows besides the head, and what is pinned of another text"""
+"""Settings that belong to another text: heads that Heads shows beside the chosen one, and the pinned cell"""
 
 
 def take_choice() -> None:

@@ -1,4 +1,4 @@
-"""A walk on a page: what the browser is told of the view, what it sends back, and the documents that it requests.
+"""A walk on a page: the view's values for the browser, those that it sends back, and the documents that it requests.
 
 A page offers the documents of a text's layers, or of all attentions of a model, which computes nothing. A request for
 one runs the model, once for all who ask; large arrays are not in it, and are requested when somebody looks at them.
@@ -138,9 +138,9 @@ class Shipped:
     """A document that ships with the app, so that it is there before its model is loaded."""
 
     has: Callable[[Mapping[str, Any], int], bool]
-    """Whether it is that of a layer of a view"""
+    """Whether it is the document of a view's layer"""
     document: Callable[[str], Document]
-    """Returns it; takes the digest under which it is offered"""
+    """Returns the document; takes the digest under which it is offered"""
 
 
 @dataclass(frozen=True, slots=True)

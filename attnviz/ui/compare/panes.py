@@ -31,7 +31,7 @@ PRESETS = {
 }
 """The presets: the setting in which A and B differ, and the preset's title."""
 _PRESET = "preset"
-"""Why settings of A are replaced"""
+"""The reason for which settings of A are replaced"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def link_keys() -> list[str]:
 
 
 _TRAINED_IN_B = "trained in B"
-"""Why settings of B are replaced"""
+"""The reason for which settings of B are replaced"""
 
 
 def trained_model(pane: Pane) -> str | None:

@@ -1,4 +1,4 @@
-"""What a view of Heads shows: its heads, validated as the browser sends them, and this text or a corpus, in words.
+"""The view of Heads: its heads, validated when the browser sends them, and the choice between this text and a corpus.
 
 It imports neither torch nor pandas.
 """
@@ -87,7 +87,7 @@ def take(partial: Mapping[str, object]) -> None:
 
 
 def read_heads(sent: object) -> list[Head]:
-    """Validate a list of [layer, head] from the browser; drop duplicates, and what is no such pair."""
+    """Validate a list of [layer, head] from the browser; drop duplicates and anything else."""
     heads: dict[Head, None] = {}
     for pair in sent[: MAX_CHOSEN + 1] if isinstance(sent, list | tuple) else ():
         if isinstance(pair, list | tuple) and len(pair) == 2:

@@ -132,9 +132,9 @@ class OwnText(Generic[V]):
     purpose: str
     """What an uploaded file is to be, at the beginning of the sentence about one that is refused"""
     read: Callable[[str], V]
-    """Makes of a text what is kept; raises ValueError with a sentence for the user"""
+    """Turns a text into what is kept; raises ValueError with a sentence for the user"""
     on_change: Callable[[], None]
-    """Is called when there is another text"""
+    """Called when there is another text"""
     most_bytes: int = MAX_UPLOAD
     """Of a file"""
 
@@ -155,7 +155,7 @@ class OwnText(Generic[V]):
         return f"{self.name}_pasted"
 
     def take_pasted(self, most: int) -> None:
-        """Read what is in the field for a text, up to so many characters."""
+        """Read the field for a text, up to `most` characters."""
         text = st.session_state.get(self.pasted)
         if isinstance(text, str):
             self._take("paste", lambda: text[:most])

@@ -93,7 +93,7 @@ def toy_controls() -> None:
 
 
 def model_controls(source: Source, name: str | None) -> None:
-    """Show the settings of a model with a name, and what is not shown of it; `name` is the model's."""
+    """Show the settings of the model `name`, and say which of its parts can't be shown."""
     described = None if name is None else DESCRIBED.load(name).description
     has_both = described is not None and "cross" in described.layers
     if source.takes_pairs or has_both:
