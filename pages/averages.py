@@ -5,7 +5,7 @@ import streamlit as st
 from attnviz.runtime.lock import page_lock
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
-from attnviz.ui.averages.view import show_ways
+from attnviz.ui.averages import show_ways
 
 
 @st.fragment

@@ -6,7 +6,6 @@ from attnviz.runtime.lock import page_lock
 from attnviz.ui import shell, state
 from attnviz.ui.bert.files import EXPORTS
 from attnviz.ui.bert.parts import choose_part
-from attnviz.ui.waiting import has_changed
 
 EVERY = 0.4  # seconds between two looks at what is computed meanwhile
 
@@ -25,7 +24,7 @@ def show() -> None:
     shown_live = part.is_live()
     part.show()
     state.end()
-    if has_changed(live, shown_live, part.is_live()):
+    if state.has_changed(live, shown_live, part.is_live()):
         st.rerun()
 
 

@@ -4,25 +4,24 @@ import streamlit as st
 
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
-from attnviz.ui.compare import controls as compare_controls
-from attnviz.ui.compare import most_different
+from attnviz.ui.compare import controls
 from attnviz.ui.compare.panes import A, B, choose_default, link_keys
-from attnviz.ui.waiting import starting
+from attnviz.ui.messages import starting
 
 shell.begin("compare")
 shell.text()
 choose_default()
 presets = st.container()
 with st.sidebar:
-    compare_controls.texts()
-    darkening = compare_controls.shared()
-left = compare_controls.choose(A)
-most_different.take(left)
-right = compare_controls.choose(B)
+    controls.texts()
+    darkening = controls.shared()
+left = controls.choose(A)
+controls.take_most_different(left)
+right = controls.choose(B)
 with presets:  # after the choices, because it highlights the current preset
-    compare_controls.presets()
-    compare_controls.sentences()
-    most_different.say(left, right)
+    controls.presets()
+    controls.sentences()
+    controls.show_most_different(left, right)
 with starting("compare"):
     from attnviz.ui.compare.view import show
 try:

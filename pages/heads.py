@@ -7,9 +7,9 @@ from attnviz.sources.shown import of_model
 from attnviz.sources.trained import EVERY_MODEL
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
-from attnviz.ui.model_box import open_model, source_settings
+from attnviz.ui.controls import open_model, source_settings
+from attnviz.ui.messages import starting
 from attnviz.ui.sources import with_model
-from attnviz.ui.waiting import starting
 
 
 @st.fragment

@@ -3,9 +3,7 @@
 import streamlit as st
 
 from attnviz.ui import shell, state
-from attnviz.ui.lessons import own as own_lesson
-from attnviz.ui.lessons import ready
-from attnviz.ui.lessons import shipped as lesson_list
+from attnviz.ui.lessons import own, shipped
 from attnviz.ui.styles import style
 
 shell.begin("lessons")
@@ -14,14 +12,14 @@ names = ["Lessons", "Your own", "Example sentences", "Ready for class"]
 tabs = dict(zip(names, st.tabs(names, key="lessons_tab", on_change="rerun"), strict=True))
 if tabs["Lessons"].open:
     with tabs["Lessons"]:
-        lesson_list.show_shipped()
+        shipped.show_shipped()
 if tabs["Your own"].open:
     with tabs["Your own"]:
-        own_lesson.show_own()
+        own.show_own()
 if tabs["Example sentences"].open:
     with tabs["Example sentences"]:
-        lesson_list.show_gallery()
+        shipped.show_gallery()
 if tabs["Ready for class"].open:
     with tabs["Ready for class"]:
-        ready.show_ready()
+        shipped.show_ready()
 state.end()

@@ -9,11 +9,10 @@ from attnviz.runtime.lock import page_lock
 from attnviz.sources import SOURCES
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
-from attnviz.ui.model_box import is_slow, source_settings
+from attnviz.ui.controls import is_slow, source_settings
+from attnviz.ui.messages import starting
 from attnviz.ui.sources import DESCRIBED, shown_with
-from attnviz.ui.step_by_step.checks import CHECKS
-from attnviz.ui.step_by_step.view import show_walk
-from attnviz.ui.waiting import starting
+from attnviz.ui.step_by_step import CHECKS, show_walk
 
 
 @st.fragment

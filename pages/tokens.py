@@ -6,7 +6,7 @@ from attnviz.settings import settings
 from attnviz.tokens import Tokens, WordTokenizer
 from attnviz.ui import shell, state
 from attnviz.ui.styles import style
-from attnviz.ui.tokens.tokenizers import TITLES, char_vocab, choose_charset, wordpiece
+from attnviz.ui.tokens.choices import TITLES, char_vocab, choose_charset, wordpiece
 from attnviz.ui.tokens.view import Tokenizer, card, training_pairs, vocabulary
 
 shell.begin("tokens")

@@ -4,8 +4,8 @@ import streamlit as st
 
 from attnviz.runtime.lock import page_lock
 from attnviz.ui import shell, state
+from attnviz.ui.messages import starting
 from attnviz.ui.train.tabs import EXPORTS
-from attnviz.ui.waiting import starting
 
 shell.begin("train", exports=EXPORTS)
 with starting("train"):

@@ -9,12 +9,10 @@ from attnviz.runtime.lock import page_lock
 from attnviz.sources.transformer import SOURCES, ShownPart
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
-from attnviz.ui.model_box import is_slow, source_settings
+from attnviz.ui.controls import is_slow, source_settings
+from attnviz.ui.messages import starting
 from attnviz.ui.sources import DESCRIBED, shown_with
-from attnviz.ui.transformer.checks import CHECKS
-from attnviz.ui.transformer.controls import model_controls, toy_controls
-from attnviz.ui.transformer.view import PAGE, show_transformer
-from attnviz.ui.waiting import starting
+from attnviz.ui.transformer.view import CHECKS, PAGE, model_controls, show_transformer, toy_controls
 
 
 @st.fragment

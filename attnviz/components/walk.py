@@ -22,7 +22,7 @@ def walk(
 ) -> None:
     """Mount the walk.
 
-    - `header`: `documents` (the digest of each layer's document: see `ui.walk.documents`), `values` (the settings that
+    - `header`: `documents` (the digest of each layer's document: see `ui.walk`), `values` (the settings that
       shape the view, by link key: `WalkValues` in frontend/types/walk.d.ts), `layers` (the numbers of those to choose
       from; none if there is no choice), `only_layer` (its name then), `drawings` (pairs of name and label), `lecture`
       (whether the page is in lecture mode), `linked` (whether a link was opened with this view), `asks` (whether a

@@ -26,7 +26,7 @@ them ends the delay, and so does the picture of the first view, once it is sent.
 
 IMPORTED = (
     "attnviz.document",
-    "attnviz.ui.step_by_step.view",
+    "attnviz.ui.step_by_step",
     "attnviz.ui.compare.view",
     "attnviz.ui.heads.view",
     "attnviz.ui.transformer.view",

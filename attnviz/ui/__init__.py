@@ -1,4 +1,4 @@
-"""The Streamlit user interface: shared modules, and a folder for each page."""
+"""The Streamlit user interface: shared modules, and a module or a folder for each page."""
 
 from pathlib import Path
 

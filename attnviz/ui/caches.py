@@ -16,7 +16,7 @@ from attnviz import trained
 from attnviz.runtime.cache import SingleFlightCache, Sized
 from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.settings import settings
-from attnviz.ui.waiting import queue_note
+from attnviz.ui.messages import queue_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -74,9 +74,9 @@ def model(name: str) -> PretrainedModel:
         from attnviz.pretrained.names import shown
 
         raise ModelError(f"“{shown(name.strip())}” is not offered on this server, which has {offered()}.")
-    found: PretrainedModel = _model(name.strip())
-    _loaded[name.strip()] = found
-    return found
+    loaded: PretrainedModel = _model(name.strip())
+    _loaded[name.strip()] = loaded
+    return loaded
 
 
 def clear() -> None:
@@ -144,10 +144,10 @@ def trace(of: Model, text: str, pair: str | None) -> Trace:
 
 def _traces_within(budget: TraceBudget) -> SingleFlightCache[Trace]:
     with _traces_lock:
-        found = _traces.get(budget)
-        if found is None:
-            found = _traces[budget] = SingleFlightCache(budget.name, budget.nbytes, worker_pool())
-        return found
+        cache = _traces.get(budget)
+        if cache is None:
+            cache = _traces[budget] = SingleFlightCache(budget.name, budget.nbytes, worker_pool())
+        return cache
 
 
 _overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary()

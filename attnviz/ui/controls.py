@@ -1,28 +1,34 @@
-"""The sidebar controls of Step by step: the source of attention and its settings."""
+"""The controls in the side bar: the source of attention, its model, and their settings.
+
+The chosen model is opened with a spinner; if it can't be loaded, an error message and its source's fallback are shown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz import trained
 from attnviz.links.link import KEYS, STRETCH
 from attnviz.settings import settings
-from attnviz.sources import SOURCES, Names, Source
+from attnviz.sources import SOURCES, Get, Names, Source
 from attnviz.sources.shown import of_model
 from attnviz.sources.trained import source_of
 from attnviz.steps.picture import darkens
 from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_STD, MAX_TOKENS, MIN_WIDTH
 from attnviz.trained.shipped import is_kept, title
-from attnviz.ui import state
-from attnviz.ui.sources import settle
+from attnviz.ui import state, trained_models
+from attnviz.ui.messages import plain
+from attnviz.ui.sources import RESOURCES, AppResources, settle, with_model
 from attnviz.ui.tokens.chips import shorten
-from attnviz.ui.tokens.tokenizers import choose_charset
-from attnviz.ui.trained import opening, own
+from attnviz.ui.tokens.choices import choose_charset
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model
+
 
 QKV_HELP = """*Learned-style (X·W)*: projections as in a transformer: each row of X times a matrix W (C × D), one for Q,
 one for K, one for V. A trained model has learned them; here they are drawn from the seed.
@@ -61,7 +67,7 @@ def choose_source(sources: Mapping[str, Source] = SOURCES) -> str:
         required=True,
         width="stretch",
         help="  \n".join(f"*{source.title}*: {source.help}" for source in sources.values() if source.help),
-        on_change=opening.take_choice,
+        on_change=trained_models.take_choice,
     )
     names = sources[source].names
     if source != before and names is not None and state.get("model") not in names.offered():
@@ -89,7 +95,7 @@ def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -
     if "tokenizer" in keys:
         token_controls()
     if "qkv" in keys:
-        block_controls()
+        _block_controls()
     if "scale" in keys:
         left, right = st.columns(2)
         with left:
@@ -136,7 +142,7 @@ def averages_controls() -> None:
     seed()
 
 
-def block_controls() -> None:
+def _block_controls() -> None:
     """Show the settings of the toy's queries, keys and values."""
     state.choice("qkv", st.selectbox, "Q, K, V are", help=QKV_HELP)
     linear = state.get("qkv") == "linear"
@@ -170,15 +176,17 @@ def choose_model(names: Names) -> str:
     """Show the choice of a model and return its name."""
     if (name := names.own(state.get("model"))) != state.get("model"):
         state.put("model", name)
-    options = list(dict.fromkeys([*names.offered(), *(own.names() if names.takes_trained else ()), name]))
+    options = list(
+        dict.fromkeys([*names.offered(), *(trained_models.own_names() if names.takes_trained else ()), name])
+    )
     name = state.bound(
         "model", st.selectbox, "Model", options, format_func=title, accept_new_options=names.takes_others(),
-        help=names.help(), on_change=opening.take_choice,
+        help=names.help(), on_change=trained_models.take_choice,
     )  # fmt: skip
     return name or names.fallback
 
 
-def layer_controls(source: Source, model: Model, where: str) -> None:
+def _layer_controls(source: Source, model: Model, where: str) -> None:
     """Show the settings of a model with layers.
 
     Args:
@@ -212,3 +220,79 @@ def _take_scale() -> None:
     choice = st.session_state["scale_choice"]
     if choice in SCALES:  # clients may send any value
         state.put("scale", f"{st.session_state.get('scale_number', 0.125):g}" if choice == "number" else choice)
+
+
+ABOVE_PICTURE = "above the picture"
+MAX_NAME = 80
+"""The most characters of a model's name in the spinner."""
+
+
+def open_model(source: Source, get: Get = state.get, resources: AppResources = RESOURCES) -> Model:
+    """Return the model that a view selects. If it can't be loaded, show the reason and return the source's fallback.
+
+    If there is no fallback, or it can't be loaded either, the page ends with the reason.
+    """
+    names = source.names
+    if names is None:
+        return source.open(get, resources)
+    name = names.own(get("model"))
+    loading = st.spinner(f"Loading {plain(shorten(name, MAX_NAME))} …") if resources.is_slow(name) else nullcontext()
+    with loading:
+        from attnviz.pretrained import ModelError
+
+        try:
+            return source.open(with_model(get, name), resources)
+        except ModelError as error:
+            reason = str(error)
+    if name.strip() == names.fallback:
+        st.error(plain(reason), icon="⚠️")
+        st.stop()
+    st.error(plain(f"{reason} Showing {names.fallback}."), icon="⚠️")
+    return open_model(source, with_model(get, names.fallback), resources)
+
+
+def is_slow(source: Source, resources: AppResources = RESOURCES) -> bool:
+    """Whether `source_settings` has to load a model first, which takes seconds."""
+    state.sync_widget("model")
+    return source.names is not None and resources.is_slow(source.names.own(state.get("model")))
+
+
+def source_settings(
+    source: Source,
+    where: str = ABOVE_PICTURE,
+    resources: AppResources = RESOURCES,
+    more: Callable[[], None] | None = None,
+) -> str | None:
+    """Show the settings of a source; return the name of the model in use if its models have names.
+
+    `where` names the place on the page that selects layer and head, `resources` open the model, `more` shows what the
+    page offers beside them.
+
+    It returns a name, because a page's global variables live as long as a session, and would keep a model in memory.
+    """
+    get: Get = state.get
+    if source.names is not None:
+        get = with_model(get, choose_model(source.names))
+    settings_of(source.keys, more)
+    if not source.has_layers and source.names is None:
+        return None
+    model = open_model(source, get, resources)
+    if source.has_layers:
+        _layer_controls(source, model, where)
+    if trained.is_name(model.name):
+        trained_models.show_card(model, state.page())
+    _show_more(source, model, more)
+    return model.name if source.names is not None else None
+
+
+def _show_more(source: Source, model: Model, more: Callable[[], None] | None) -> None:
+    """Show what the page offers beside the settings, and the field for a trained model's file."""
+    takes_file = trained.is_name(model.name) and settings().uploads
+    has_more = more is not None and "seed" not in source.keys
+    if takes_file or has_more:
+        with st.popover("More" if has_more else "Open a model's file"):
+            if more is not None and has_more:
+                more()
+            if takes_file:
+                trained_models.show_upload()
+        trained_models.show_refusal()

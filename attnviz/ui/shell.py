@@ -1,27 +1,46 @@
-"""The shared parts of every page: style sheet, toolbar, text field, and notes about the link."""
+"""The shared parts of every page: style sheet, toolbar, text field, and notes about the link.
+
+The toolbar, right of the navigation, has Share, Export, Lecture and, on Step by step, the tour.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from html import escape
+from types import MappingProxyType
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.components.registration import mount
 from attnviz.components.styles import styles
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.tokens import Tokens
-from attnviz.ui import state, toolbar
-from attnviz.ui.guide import examples, message, surprise
-from attnviz.ui.lecture import mode as lecture
+from attnviz.ui import lecture, state, suggestions
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import busy_note, plain
 from attnviz.ui.styles import style
 from attnviz.ui.tokens.chips import unknown_sentence
-from attnviz.ui.waiting import busy_note
+
+EXPORT_TABS = {
+    "step_by_step": ("This picture", "All steps", "Numbers, code", "Web page"),
+    "heads": ("This picture", "Web page"),
+    "averages": ("This picture", "Web page"),
+    "transformer": ("This picture", "All steps", "Numbers, code", "Web page"),
+    "compare": ("This picture", "Web page"),
+    "bert": (),
+}
+"""The tabs of Export on the pages that have more than a picture"""
+Tabs = Mapping[str, Callable[[], None]]
+"""Tabs of Export that belong to one page alone: what each shows, by its title"""
+NO_TABS: Tabs = MappingProxyType({})
+WITH_TOUR = "step_by_step"
+_TOUR_RUNS = "tour_runs"
 
 
-def begin(page: str, *, with_text: bool = True, exports: toolbar.Tabs = toolbar.NONE) -> DeltaGenerator:
+def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> DeltaGenerator:
     """Begin a page: read the link, handle shortcuts, show the toolbar and the text field.
 
     A page that calls `text_field` itself says so with `with_text`; `exports` are tabs of Export of its own. Returns the
@@ -33,14 +52,14 @@ def begin(page: str, *, with_text: bool = True, exports: toolbar.Tabs = toolbar.
     st.html(f'<h1 class="page-title">{escape(PAGES[page].title)}</h1>')
     st.html(style("base"))
     st.html(f"<style>{styles('marks/marks.css')}</style>")
-    toolbar.show(page, exports)
+    _toolbar(page, exports)
     lecture.begin(page)
     for sentence in state.notes():
         st.warning(plain(sentence), icon=":material/link:")
     busy_note()
     lesson_bar.show(page)
     place = _text_of(page, with_field=with_text) if "text" in PAGES[page].keys else st.container()
-    message.show()
+    suggestions.show_message()
     return place
 
 
@@ -55,23 +74,27 @@ def _text_of(page: str, *, with_field: bool) -> DeltaGenerator:
 
 
 def text_field(place: DeltaGenerator) -> None:
-    """Show the text field in its place. In a fragment, a new text runs the page if more of it tells of the text."""
+    """Show the text field in its place. In a fragment, a new text runs the whole page if other parts depend on it."""
     before = state.get("text")
     with place:
         value = state.bound(
             "text", st.text_area, "Text", height=88, max_chars=settings().largest_text, placeholder="Type a sentence"
         )
-    if value != before and state.in_fragment() and (state.notes() or state.is_elsewhere() or message.is_about(before)):
+    if (
+        value != before
+        and state.in_fragment()
+        and (state.notes() or state.is_elsewhere() or suggestions.is_about(before))
+    ):
         st.rerun()
 
 
 def _text_tools(page: str) -> None:
     """Show example sentences, and on pages with heads the button "Surprise me"."""
     with st.container(key="text_tools", horizontal=True, gap="xxsmall"):
-        if page in surprise.PAGES:
-            surprise.show_button(page)
+        if page in suggestions.WITH_SURPRISE:
+            suggestions.show_surprise(page)
         if page != "lessons":  # it has a tab of them
-            examples.show_examples(page)
+            suggestions.show_examples(page)
 
 
 def text() -> str:
@@ -94,3 +117,67 @@ def token_notes(tokens: Tokens) -> None:
     unknown = unknown_sentence(tokens)
     if unknown:
         st.warning(plain(unknown[0].upper() + unknown[1:] + "."))
+
+
+@st.fragment
+def _toolbar(page: str, page_tabs: Tabs = NO_TABS) -> None:
+    """Show the toolbar of a page. The content of a popover is created when it opens, from the current view."""
+    with st.container(key="toolbar", horizontal=True, vertical_alignment="center", width="content"):
+        with st.popover("Share", icon=":material/share:", key="share", on_change="rerun") as share:
+            if share.open:
+                from attnviz.ui.share import show_add, show_share
+
+                show_share(page)
+                show_add(page)
+        if PAGES[page].in_lessons or page_tabs:  # the others have no picture
+            _export(page, page_tabs)
+        lecture.switch()
+
+
+def _export(page: str, page_tabs: Tabs) -> None:
+    """Show the button Export; its content is created when it opens."""
+    with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
+        if export.open:
+            _show_exports(page, page_tabs)
+    _tour(page)
+
+
+def _show_exports(page: str, page_tabs: Tabs) -> None:
+    """Show the export of the current picture and, where there are any, of all steps, numbers, code and a web page."""
+    from attnviz.ui import export
+
+    tabs: Tabs = {
+        "This picture": partial(export.show_picture_export, page),
+        "All steps": partial(export.show_walk_export, page),
+        "Numbers, code": partial(export.show_numbers_export, page),
+        "Web page": partial(export.show_web_export, page),
+        **page_tabs,
+    }
+    names = (*EXPORT_TABS.get(page, ("This picture",)), *page_tabs)
+    if len(names) == 1:
+        tabs[names[0]]()
+        return
+    for name, tab in zip(names, st.tabs(names, key="export_tab", on_change="rerun"), strict=True):
+        if tab.open:
+            with tab:
+                tabs[name]()
+
+
+def start_tour() -> None:
+    """Start the tour, from a callback of its button, or of the first view's "Walk through it"."""
+    st.session_state[_TOUR_RUNS] = True
+
+
+def _tour(page: str) -> None:
+    """Show the button of the tour, and the tour while it runs. It ends on another page and in lecture mode."""
+    if page != WITH_TOUR or state.get("lecture"):
+        _end_tour()
+    if page == WITH_TOUR:
+        st.button("Tour", icon=":material/explore:", key="tour_start", on_click=start_tour)
+    if st.session_state.get(_TOUR_RUNS):
+        with st.container(key="tour_place"):
+            mount("tour", {}, {}, key="tour", on_ended_change=_end_tour)
+
+
+def _end_tour() -> None:
+    st.session_state[_TOUR_RUNS] = False

@@ -14,7 +14,7 @@ from attnviz.sources.shown import Shown
 from attnviz.sources.toy import tokenizer
 from attnviz.tokens import CharVocab, Tokens
 from attnviz.ui import caches, state
-from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.tokens.choices import char_vocab
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model
@@ -89,9 +89,9 @@ class SavedView:
         return PAGES[self.page].shows(self.view.__getitem__, AppResources(self.vocabulary))
 
 
-def view_of(found: Shown) -> dict[str, Any]:
+def view_of(shown: Shown) -> dict[str, Any]:
     """Return the session's view with what is actually shown."""
-    return state.every() | found.choices
+    return state.every() | shown.choices
 
 
 def shown_now(get: Get = state.get, page: str = START) -> Shown:
@@ -119,18 +119,18 @@ def shown_with(
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
     """
-    found = PAGES[page].shows(with_model(get, model_name), resources)
-    settle(found)
-    return found
+    shown = PAGES[page].shows(with_model(get, model_name), resources)
+    settle(shown)
+    return shown
 
 
-def settle(found: Shown, names: Collection[str] = ("kind", "layer", "block", "head")) -> None:
+def settle(shown: Shown, names: Collection[str] = ("kind", "layer", "block", "head")) -> None:
     """Reset those of these settings that the model does not have, with a note if the value was chosen."""
-    for name, sentence in found.notes:
+    for name, sentence in shown.notes:
         if name in names:
             if state.is_asked(name):
                 state.note(sentence)
-            state.put(name, found.choices[name])
+            state.put(name, shown.choices[name])
 
 
 def with_model(get: Get, model_name: str | None) -> Get:

@@ -18,8 +18,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -28,53 +29,85 @@ from attnviz.components.registration import position
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import BadValueError
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 
-_VIEW, _NOTES, _LINKS, _OPENED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_opened", "view_page"
-_EXPLICIT = "view_explicit"
-"""Set if the code navigates to a link, which `begin` then reads even if it is a pending one."""
-_BARE = "view_bare"
-"""Whether the view was read from an address without any key."""
 _MAX_PENDING = 20
 """The most pending links"""
+R = TypeVar("R")
 _run = threading.local()
-"""Caches the view during a run (each run has its own thread), because reading Streamlit's session state is slow."""
+"""Caches the record during a run (each run has its own thread), because reading Streamlit's session state is slow."""
+
+
+@dataclass(slots=True)
+class ViewRecord:
+    """What a session keeps of its view."""
+
+    page: str = ""
+    """The name of the page that is shown"""
+    view: dict[str, Any] = field(default_factory=dict)
+    """The values by their keys"""
+    notes: list[str] = field(default_factory=list)
+    """On rejected values of the link"""
+    links: list[dict[str, str]] = field(default_factory=list)
+    """The links that the browser may still show, the newest last; none before the first run"""
+    opened_view: dict[str, Any] | None = None
+    """The view as it was when the first run with a link ended; None until then"""
+    is_explicit: bool = False
+    """Whether the code navigates to a link, which `begin` then reads even if it is a pending one"""
+    is_bare: bool = False
+    """Whether the view was read from an address without any key"""
+    runs_page: bool = False
+    """Whether a callback of a fragment has changed what other parts of the page show"""
+    replaced: dict[str, dict[str, tuple[Any, Any]]] = field(default_factory=dict)
+    """By its reason, what `replace` has set: the values before and after, by their keys"""
+
+
+def record(kind: type[R], name: str = "") -> R:
+    """Return what this session keeps as `kind`, a dataclass whose fields have defaults; with a name, one of several."""
+    key = record_key(kind, name)
+    if key not in st.session_state:
+        st.session_state[key] = kind()
+    kept: R = st.session_state[key]
+    return kept
+
+
+def record_key(kind: type[object], name: str = "") -> str:
+    """Return the key of a record in Streamlit's session state."""
+    return f"{kind.__module__}.{kind.__qualname__} {name}".rstrip()
 
 
 def begin(page: str) -> None:
     """Read the view from the address bar on the first run and when the browser opened another link."""
-    page_changed = st.session_state.get(_PAGE) != page
+    _run.of = None
+    kept = _kept()
+    page_changed = kept.page != page
     if page_changed:
         # Widget values of the previous page have the same keys, and Streamlit would ignore new ones.
         for name in KEYS:
             st.session_state.pop(name, None)
-    query, links = _query(), st.session_state.get(_LINKS, [])
-    explicit = st.session_state.get(_EXPLICIT, False)
-    _run.of = None
+    query, links, explicit = _query(), kept.links, kept.is_explicit
     is_bare = not (explicit or query)
     opening = PAGES[page].opening if is_bare else {}
     is_known = bool(links) and not explicit and _is_known(query, links, page_changed)
     if is_known and not (opening and page_changed and _is_untouched()):
-        if st.session_state[_OPENED_VIEW] not in (None, st.session_state[_VIEW]):
-            st.session_state[_NOTES] = []  # the user has changed the view since
+        if kept.opened_view not in (None, kept.view):
+            kept.notes = []  # the user has changed the view since
         acknowledges = not page_changed and query == links[-1]
         pending = [*links, query] if page_changed else links[-1:] if acknowledges else links
     else:
-        view, notes = PAGES[page].read(opening or query)
-        st.session_state[_BARE] = is_bare
-        st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_OPENED_VIEW] = view, notes, None
+        kept.view, kept.notes = PAGES[page].read(opening or query)
+        kept.is_bare, kept.opened_view = is_bare, None
         for name in KEYS:
             if name in st.session_state:
-                st.session_state[name] = view[name]
+                st.session_state[name] = kept.view[name]
         pending = [*links, query] if page_changed or explicit else [query]
     # Last, because Streamlit may end a run at any access to its state: then the next run does all of this again.
-    st.session_state[_LINKS], st.session_state[_PAGE] = pending, page
-    st.session_state.pop(_EXPLICIT, None)
+    kept.links, kept.page, kept.is_explicit = pending, page, False
 
 
 def _is_untouched() -> bool:
     """Whether the session began at an address without any key, and the user has changed nothing since."""
-    return bool(st.session_state[_BARE] and st.session_state[_OPENED_VIEW] == st.session_state[_VIEW])
+    return _kept().is_bare and _kept().opened_view == _kept().view
 
 
 def _query() -> dict[str, str]:
@@ -94,28 +127,27 @@ def _is_known(query: Mapping[str, str], links: Sequence[Mapping[str, str]], page
     return query == links[-1] or (query in links and not went)
 
 
-def _view() -> dict[str, Any]:
+def _kept() -> ViewRecord:
     run = get_script_run_ctx(suppress_warning=True)
     if run is None or getattr(_run, "of", None) is not run:
-        _run.of, _run.view = run, st.session_state[_VIEW]
-    view: dict[str, Any] = _run.view
-    return view
+        _run.of, _run.kept = run, record(ViewRecord)
+    kept: ViewRecord = _run.kept
+    return kept
 
 
 def page() -> str:
     """Return the name of the page that is shown."""
-    name: str = st.session_state[_PAGE]
-    return name
+    return _kept().page
 
 
 def get(name: str) -> Any:
     """Return the view's value of this key."""
-    return _view()[name]
+    return _kept().view[name]
 
 
 def every() -> dict[str, Any]:
     """Return all values of the view by their keys."""
-    return dict(_view())
+    return dict(_kept().view)
 
 
 def is_default(name: str) -> bool:
@@ -131,7 +163,7 @@ def is_asked(name: str) -> bool:
 def sync_widget(name: str) -> None:
     """Take the value of a widget that this run of the page creates late, for what comes before it."""
     if name in st.session_state:
-        _view()[name] = _checked(name, st.session_state[name], None)
+        _kept().view[name] = _checked(name, st.session_state[name], None)
 
 
 def in_fragment() -> bool:
@@ -139,16 +171,59 @@ def in_fragment() -> bool:
     return bool(getattr(get_script_run_ctx(suppress_warning=True), "fragment_ids_this_run", None))
 
 
+def run_page() -> None:
+    """Let the whole page run, from a callback of a fragment that calls `check_run`."""
+    _kept().runs_page = True
+
+
+def check_run() -> None:
+    """Run the whole page if a callback has asked for it."""
+    if _kept().runs_page:
+        _kept().runs_page = False
+        st.rerun()
+
+
+def has_changed(page: bool, shown: bool, now: bool) -> bool:
+    """Whether the whole page has to run, which alone sets how often a fragment of it runs.
+
+    Args:
+        page: whether something was computed for the visitor when the whole page ran.
+        shown: whether it was when the fragment began to run, so that it may show it as it was then.
+        now: whether it is, after the fragment has run. What takes a moment begins and ends between two runs: the
+            fragment would show its beginning for ever, if only the first and the last were compared.
+    """
+    return shown != page or now != page
+
+
 def is_elsewhere() -> bool:
     """Whether the address bar has a link that this session has not written: `begin` reads it."""
-    return _query() not in st.session_state[_LINKS]
+    return _query() not in _kept().links
 
 
 def put(name: str, value: Any) -> None:
     """Set a value, from a callback or before its widget is created."""
-    _view()[name] = value
+    _kept().view[name] = value
     if name in st.session_state:
         st.session_state[name] = value
+
+
+def replace(reason: str, values: Mapping[str, Any]) -> None:
+    """Set values by the keys of links, from a callback; `give_back` of the same reason undoes it."""
+    _kept().replaced[reason] = {name: (get(name), value) for name, value in values.items()}
+    for name, value in values.items():
+        put(name, value)
+
+
+def give_back(reason: str) -> bool:
+    """Set what was before the last `replace` for this reason, but what the user has chosen since stays.
+
+    Returns whether there was one.
+    """
+    replaced = _kept().replaced.pop(reason, {})
+    for name, (before, value) in replaced.items():
+        if get(name) == value:
+            put(name, before)
+    return bool(replaced)
 
 
 def apply_from_browser(values: Mapping[str, object], names: Iterable[str]) -> None:
@@ -170,11 +245,11 @@ def expect_link(values: Mapping[str, object], names: Iterable[str]) -> None:
     What else a user does may come with this address before a run has written it here. Then it is a pending link, not
     one that was opened, which would undo what is done.
     """
-    page, links = PAGES[st.session_state[_PAGE]], st.session_state[_LINKS]
+    page, links = PAGES[_kept().page], _kept().links
     view, _ = page.read(links[-1] or page.opening)
     view |= {name: get(name) for name in names if name in values}
     link = page.write(view, (*page.link_keys(view["source"]), *SHARED_KEYS))
-    st.session_state[_LINKS] = [*links, link][-_MAX_PENDING:]
+    _kept().links = [*links, link][-_MAX_PENDING:]
 
 
 def _written(sent: object) -> str:
@@ -195,12 +270,12 @@ def visit(link: Mapping[str, str]) -> None:
     """Open a link to this page, from a callback. It replaces the whole view."""
     others = {name: value for name, value in st.query_params.to_dict().items() if name not in KEYS}
     st.query_params.from_dict({**others, **link})
-    st.session_state[_EXPLICIT] = True
+    _kept().is_explicit = True
 
 
 def go_to_page(script: Path, link: Mapping[str, str]) -> NoReturn:
     """Open a link to any page, from a run of the script; `script` is the file of the page."""
-    st.session_state[_EXPLICIT] = True
+    _kept().is_explicit = True
     st.switch_page(script, query_params=link)
 
 
@@ -209,7 +284,7 @@ def link() -> dict[str, str]:
 
     It says all of the view, also where the address says nothing.
     """
-    return dict(st.session_state[_LINKS][-1] or PAGES[st.session_state[_PAGE]].opening)
+    return dict(_kept().links[-1] or PAGES[_kept().page].opening)
 
 
 def is_opening_view() -> bool:
@@ -218,23 +293,23 @@ def is_opening_view() -> bool:
 
 
 def _link_of_view(names: Iterable[str] | None) -> dict[str, str]:
-    page = PAGES[st.session_state[_PAGE]]
-    return page.write(_view(), (*(page.link_keys(get("source")) if names is None else names), *SHARED_KEYS))
+    page = PAGES[_kept().page]
+    return page.write(_kept().view, (*(page.link_keys(get("source")) if names is None else names), *SHARED_KEYS))
 
 
 def is_opening_link() -> bool:
     """Whether the page is opening a link: no run has completed since the link was read."""
-    return st.session_state[_OPENED_VIEW] is None
+    return _kept().opened_view is None
 
 
 def reopen_link() -> None:
     """Treat the link as just opened, from a callback, because data that it needs has become available."""
-    st.session_state[_OPENED_VIEW] = None
+    _kept().opened_view = None
 
 
 def notes() -> list[str]:
     """Return the notes on rejected values of the link, until the user changes the view."""
-    return list(st.session_state[_NOTES])
+    return list(_kept().notes)
 
 
 def note(sentence: str) -> None:
@@ -244,7 +319,7 @@ def note(sentence: str) -> None:
     """
     if not is_opening_link():
         return
-    st.session_state[_NOTES].append(sentence)
+    _kept().notes.append(sentence)
     st.warning(plain(sentence), icon=":material/link:")
 
 
@@ -259,7 +334,7 @@ def bound(name: str, widget: Any, *args: Any, among: Sequence[Any] | None = None
     value = _checked(name, widget(*args, key=name, **kwargs), among)
     if value is None and kwargs.get("required"):  # only a foreign client sends that
         value = get(name)
-    _view()[name] = value
+    _kept().view[name] = value
     return value
 
 
@@ -327,7 +402,7 @@ def keep_pin(rows: int, columns: int, who_has: str = "this text has") -> tuple[i
 def end(names: Iterable[str] | None = None) -> None:
     """Write the view to the address bar: the keys of the page's links, or only `names` of them, and `SHARED_KEYS`."""
     new = _link_of_view(names)
-    links, query = st.session_state[_LINKS], _query()
+    links, query = _kept().links, _query()
     if query == links[-1] and in_fragment():  # otherwise `begin` has done this
         links = links[-1:]
     if links != [new]:  # if another link is pending, this one must follow it
@@ -336,6 +411,6 @@ def end(names: Iterable[str] | None = None) -> None:
         # Keep the order of the same link's keys: another order would be a new entry in the browser's history.
         st.query_params.from_dict(now if query == new else {**others, **new})
         links = [*links, new][-_MAX_PENDING:]
-    st.session_state[_LINKS] = links
+    _kept().links = links
     if is_opening_link():
-        st.session_state[_OPENED_VIEW] = dict(_view())
+        _kept().opened_view = dict(_kept().view)

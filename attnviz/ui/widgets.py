@@ -1,16 +1,26 @@
-"""What several pages show: a notice, and a plot whose points can be selected."""
+"""What several pages show: a notice, a plot whose points can be selected, a button for a file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.palette import palette
+
+if TYPE_CHECKING:  # figures import torch, which the first view does not wait for
+    from attnviz.figures.style import Palette
+
+
+def palette() -> Palette:
+    """Return the palette of this browser's theme."""
+    from attnviz.figures.style import DARK, LIGHT
+
+    return DARK if st.context.theme.type == "dark" else LIGHT
+
 
 SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 """A plot has one button, while it is pointed at: it saves the plot as SVG"""
@@ -46,3 +56,10 @@ def clicked(key: str) -> object | None:
     points = selection.get("points") if isinstance(selection, Mapping) else None
     point = points[0] if isinstance(points, list) and points else None
     return point.get("customdata") if isinstance(point, Mapping) else None
+
+
+def file_button(label: str, file: str, mime: str, data: Callable[[], bytes], *, key: str, refused: str = "") -> None:
+    """Show a download button. With the reason `refused` it is disabled, and the tooltip shows the reason."""
+    st.download_button(
+        label, data, file, mime, key=key, on_click="ignore", disabled=bool(refused), help=refused or None
+    )

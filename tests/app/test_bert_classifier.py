@@ -37,7 +37,7 @@ from attnviz.training.vectors import split
 from attnviz.ui.bert.classifier import training, views
 from attnviz.ui.bert.classifier.data import CLASSIFIER, ClassifierKind
 from attnviz.ui.bert.classifier.tables import script_of, tables_of
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import lines_of_torch, messages, open_page
 from tests.pooled import pooled

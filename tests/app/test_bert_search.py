@@ -19,7 +19,7 @@ from attnviz.pretrained.loading import find_folder
 from attnviz.settings import settings
 from attnviz.ui.bert.search import results, views
 from attnviz.ui.bert.search.views import NO_COMMON_WORD
-from attnviz.ui.tokens import own_text
+from attnviz.ui.tokens import choices
 from tests.app.pages import BAD_SELECTIONS, boxes, messages, open_page, select
 
 PATIENCE = 120
@@ -207,7 +207,7 @@ def test_a_file_that_is_no_text_is_refused_in_a_sentence(data: bytes, why: str) 
 
 def test_where_uploads_are_switched_off_none_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     few = dataclasses.replace(settings(), uploads=False, largest_text=100)
-    for module in (results, own_text):
+    for module in (results, choices):
         monkeypatch.setattr(module, "settings", lambda: few)
     at = opened()
     assert at.segmented_control(key="search_text_from").options == ["Built in", "Paste"]

@@ -23,9 +23,11 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.plan import TEXT, Plan
 from attnviz.training.series import SERIES
 from attnviz.training.settings import TrainingSettings
+from attnviz.ui.state import record_key
 from attnviz.ui.train.generate_exports import file_of, script_of
 from attnviz.ui.train.generate_exports import text_of as whole_text
 from attnviz.ui.train.generated import Asked, text_model_of, text_models
+from attnviz.ui.trained_models import VisitorRecord
 from tests.app.pages import messages, open_page, payload, payloads, send_update
 from tests.app.training import generated
 
@@ -172,7 +174,7 @@ def test_a_model_that_another_session_s_file_has_displaced_is_not_offered() -> N
 
 def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:
     at = opened()
-    visitor = at.session_state["train_visitor"]
+    visitor = at.session_state[record_key(VisitorRecord)].visitor
     text = "one two three four five six seven. " * 40
     config = TokenConfig(len(set(text)), 16, layers=1, heads=2, width=16)
     plan = Plan(TEXT, config, TrainingSettings(steps=6, batch=4))
@@ -217,7 +219,7 @@ def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:
 @pytest.mark.parametrize("stage", ["bigram", "gru"])
 def test_a_model_without_attention_generates_and_says_what_it_lacks(stage: str) -> None:
     at = opened()
-    visitor = at.session_state["train_visitor"]
+    visitor = at.session_state[record_key(VisitorRecord)].visitor
     text = "=one two three. " * 20
     plan = next(one for one in SERIES if one.name == stage).plan(len(set(text)))
     try:
@@ -226,10 +228,8 @@ def test_a_model_without_attention_generates_and_says_what_it_lacks(stage: str) 
         while not job.view.has_ended:
             assert time.monotonic() - since < 60
             time.sleep(0.05)
-        at = open_page(
-            "train", {"train_visitor": visitor, "export": True, "export_tab": "Script"}, train_part="generate",
-            text_model=f"run-{job.number}", length="5",
-        )  # fmt: skip
+        seen = {record_key(VisitorRecord): VisitorRecord(visitor), "export": True, "export_tab": "Script"}
+        at = open_page("train", seen, train_part="generate", text_model=f"run-{job.number}", length="5")
         assert not at.exception
         assert at.get("download_button")
         model = told(at)["model"]

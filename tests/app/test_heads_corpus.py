@@ -18,7 +18,7 @@ from attnviz.links.link import CORPUS_VIEWS, DEFAULT_TEXT
 from attnviz.measures.survey import survey
 from attnviz.pretrained import load
 from attnviz.settings import Settings
-from attnviz.ui.heads.corpus.panels import Here, all_heads
+from attnviz.ui.heads.corpus_panels import CorpusHead, all_heads
 from tests.app.heads import every_weight
 from tests.app.pages import messages, open_page, payload, send_update
 from tests.unit.corpus.conftest import SENTENCES
@@ -91,7 +91,7 @@ def test_with_this_text_the_label_says_on_which_share_of_the_corpus_it_holds() -
 
 def test_all_heads_as_a_table() -> None:
     trace = load("minilm").trace(DEFAULT_TEXT)
-    table = all_heads(Here(SHIPPED, STATISTICS, CARD, survey(trace, "encoder", ""), 0, 0))
+    table = all_heads(CorpusHead(SHIPPED, STATISTICS, CARD, survey(trace, "encoder", ""), 0, 0))
     assert len(table) == 72
     row = table[(table["layer"] == 2) & (table["head"] == 4)].iloc[0]
     assert row["label: attends to [CLS]"] == STATISTICS.label_share[STATISTICS.labels.index("cls"), 2, 4]

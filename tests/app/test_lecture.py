@@ -104,11 +104,10 @@ def test_what_a_key_does(act: str, before: dict[str, str], after: dict[str, Any]
     def run() -> None:
         import streamlit as st
 
-        from attnviz.ui import state
-        from attnviz.ui.lecture import keys
+        from attnviz.ui import lecture, state
 
         state.begin("step_by_step")
-        keys.act("step_by_step", st.query_params["act"])
+        lecture.act("step_by_step", st.query_params["act"])
         st.session_state["after"] = {
             name: state.get(name)
             for name in ("head", "layer", "step", "predict", "drawing", "show", "stretch", "lecture")

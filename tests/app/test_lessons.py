@@ -9,9 +9,12 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
 from attnviz.links.link import DEFAULT_TEXT
+from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.ui import FRAME
+from attnviz.ui.lessons.state import LessonRecord
+from attnviz.ui.state import ViewRecord, record_key
 from tests.app.lessons import bar, link
-from tests.app.pages import choose, go_to_page, messages, open_page, payload, send
+from tests.app.pages import choose, go_to_page, messages, open_page, payload, payloads, send, send_update
 
 APP = FRAME
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://e.example) $x$ :smile:"
@@ -48,7 +51,7 @@ def test_a_link_that_only_names_a_scene_opens_it() -> None:
             assert (messages(at), link(at)) == ("", expected), (name, number)
             sentence = scene.asked or scene.said
             assert sentence in bar(at), (name, number)
-            assert scene.page == at.session_state["view_page"]
+            assert scene.page == at.session_state[record_key(ViewRecord)].page
 
 
 def test_a_short_link_made_by_the_app_stays_short() -> None:
@@ -128,7 +131,7 @@ def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
     at.radio(key="lesson_at").set_value(2).run()
     at.button(key="lesson_remove").click().run()
     assert not at.exception
-    kept = at.session_state["lesson_own"]
+    kept = lesson_of(at)
     assert [scene.title[-1] for scene in kept.scenes] == ["1", "0"]
     go_to_page(at, "tokens", {"text": "a", "lesson": OWN, "scene": "2"})
     assert HOSTILE in bar(at), "it is text"
@@ -139,8 +142,13 @@ def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
     at.button(key="lesson_drop").click().run()
     assert lecture_header(at)["lesson"] == ""  # which the browser forgets
     at.button(key="lesson_undo").click().run()
-    assert at.session_state["lesson_own"] == kept
+    assert lesson_of(at) == kept
     assert read_lesson(lecture_header(at)["lesson"].encode(), OWN) == kept
+
+
+def lesson_of(at: AppTest) -> Any:
+    """Return the visitor's own lesson, as the session keeps it."""
+    return at.session_state[record_key(LessonRecord)].own
 
 
 def own_lesson(text: str) -> AppTest:
@@ -169,7 +177,7 @@ THREE = (
 
 def test_a_scene_is_edited_and_every_change_is_undone() -> None:
     at = own_lesson(THREE)
-    opened = at.session_state["lesson_own"]
+    opened = lesson_of(at)
     assert at.text_input(key="lesson_summary").value == ""
     field(at, "text_input", "title").set_value(HOSTILE)
     field(at, "text_area", "sentence").set_value("Says more.")
@@ -179,7 +187,7 @@ def test_a_scene_is_edited_and_every_change_is_undone() -> None:
     field(at, "multiselect", "steps").set_value(["head_outputs", "concat"])
     at.button(key="FormSubmitter:lesson_edit_0-Save").click().run()
     assert (messages(at), at.exception) == ("", [])
-    edited = at.session_state["lesson_own"]
+    edited = lesson_of(at)
     link = {"source": "pretrained", "layer": "3", "head": "1", "step": "weights", "q": "5", "predict": "1"}
     assert edited.scenes[0].values() == link
     words = (HOSTILE, "Says more.", "Which?", ("head_outputs", "concat"))
@@ -194,17 +202,17 @@ def test_a_scene_is_edited_and_every_change_is_undone() -> None:
     field(at, "toggle", "predict").set_value(False)  # but the question stands
     at.button(key="FormSubmitter:lesson_edit_0-Save").click().run()
     assert "A question needs" in messages(at)
-    assert at.session_state["lesson_own"] == edited
+    assert lesson_of(at) == edited
 
     at.radio(key="lesson_at").set_value(1).run()
     assert not [one for one in at.get("multiselect") if "steps" in str(one.key)]  # a scene of Heads has none
     at.button(key="lesson_remove").click().run()
-    assert [scene.title for scene in at.session_state["lesson_own"].scenes] == [HOSTILE, "three"]
+    assert [scene.title for scene in lesson_of(at).scenes] == [HOSTILE, "three"]
     for expected in (edited, opened):
         at.button(key="lesson_undo").click().run()
-        assert at.session_state["lesson_own"] == expected
+        assert lesson_of(at) == expected
     at.button(key="lesson_undo").click().run()
-    assert at.session_state["lesson_own"] is None
+    assert lesson_of(at) is None
     assert not at.get("button_group")
     assert not [one for one in at.button if one.key == "lesson_undo"]
 
@@ -217,7 +225,7 @@ def test_the_view_of_a_scene_is_replaced_by_the_one_that_is_open() -> None:
     at.selectbox(key="lesson_replace_at").set_value(1)
     at.session_state["share"] = True
     at.button(key="FormSubmitter:lesson_replace-Replace its view").click().run()
-    first, second, third = at.session_state["lesson_own"].scenes
+    first, second, third = lesson_of(at).scenes
     assert (second.title, second.sentence, second.page) == ("two", "Says two.", "heads")
     assert second.values() == {"layer": "4", "head": "5"}
     assert (first.title, third.title) == ("one", "three")
@@ -226,7 +234,7 @@ def test_the_view_of_a_scene_is_replaced_by_the_one_that_is_open() -> None:
 def test_next_goes_through_the_steps_of_a_scene_and_its_answer_before_the_next_scene() -> None:
     asked = THREE.replace("q=3'}", "q=3&predict=1', question: Which?, steps: [head_outputs, output]}")
     at = own_lesson(asked)
-    scene = at.session_state["lesson_own"].scenes[0]
+    scene = lesson_of(at).scenes[0]
     go_to_page(at, "step_by_step", {**scene.values(), "lesson": OWN})
     assert "Which?" in bar(at)
     at.button(key="lesson_reveal").click().run()
@@ -265,14 +273,14 @@ def test_the_visitors_lesson_is_restored_after_a_reload() -> None:
     at = open_page("tokens", **explored)
     assert (lecture_header(at)["lesson"], messages(at), bar(at)) == (None, "", "")  # the browser is asked
     browser_has(at, write_lesson(MINE))
-    assert (at.session_state["lesson_own"], messages(at)) == (MINE, "")
+    assert (lesson_of(at), messages(at)) == (MINE, "")
     assert "Says a." in bar(at)
     assert link(at) == {"text": "something else", "lesson": OWN}  # the view as it was, in the lesson at its scene
     browser_has(at, write_lesson(shipped()["why"]))
-    assert at.session_state["lesson_own"] == MINE  # a session that has one takes no other
+    assert lesson_of(at) == MINE  # a session that has one takes no other
     at = open_page(lesson=OWN, scene="2")
     browser_has(at, write_lesson(MINE))
-    assert at.session_state["view_page"] == "heads"
+    assert at.session_state[record_key(ViewRecord)].page == "heads"
     assert (link(at), messages(at)) == ({"lesson": OWN, "scene": "2"}, "")
 
 
@@ -280,7 +288,7 @@ def test_a_session_without_a_lesson_requests_none_and_accepts_one() -> None:
     at = open_page("tokens", text="a word")
     assert "lesson" not in lecture_header(at)
     browser_has(at, write_lesson(MINE))
-    assert at.session_state["lesson_own"] == MINE
+    assert lesson_of(at) == MINE
     assert (link(at), messages(at), bar(at)) == ({"text": "a word"}, "", "")
 
 
@@ -301,14 +309,14 @@ def test_a_session_without_a_lesson_requests_none_and_accepts_one() -> None:
 def test_an_invalid_lesson_from_the_browser_is_ignored(nonsense: str) -> None:
     at = open_page("tokens", text="a word")
     browser_has(at, nonsense)
-    assert (at.session_state["lesson_own"], messages(at), lecture_header(at)["lesson"]) == (None, "", "")
+    assert (lesson_of(at), messages(at), lecture_header(at)["lesson"]) == (None, "", "")
     at = open_page("tokens", text="a word", lesson=OWN, scene="2")
     browser_has(at, nonsense)
     assert messages(at).count("Open its file on the page Lessons") == 1
     assert (link(at), bar(at)) == ({"text": "a word"}, "")
 
 
-@pytest.mark.parametrize("writes", range(3))
+@pytest.mark.parametrize("writes", range(2))
 def test_a_lesson_that_a_run_was_ended_in_keeping_breaks_no_page(writes: int) -> None:
     def run() -> None:
         import streamlit as st
@@ -326,7 +334,7 @@ def test_a_lesson_that_a_run_was_ended_in_keeping_breaks_no_page(writes: int) ->
     at = AppTest.from_function(run)
     at.query_params["writes"] = str(writes)
     assert not at.run().exception
-    assert at.text[0].value == ("{'lesson': ''}" if writes == 2 else "{}")
+    assert at.text[0].value == ("{'lesson': ''}" if writes else "{}")
 
 
 @pytest.mark.parametrize("nonsense", [None, 3, ["title"], {"lesson": "x"}])
@@ -334,3 +342,47 @@ def test_a_value_from_the_browser_that_is_no_text_is_ignored(nonsense: object) -
     at = open_page("tokens", lesson=OWN)
     browser_has(at, nonsense)
     assert (lecture_header(at)["lesson"], messages(at)) == (None, "")
+
+
+@pytest.mark.parametrize(("name", "number", "key"), [("transformer", 7, "predict"), ("mistakes", 3, "answer")])
+def test_a_question_of_a_whole_model_is_answered_too(name: str, number: int, key: str) -> None:
+    scene = shipped()[name].scenes[number - 1]
+    at = go_to_page(open_page(), scene.page, {**scene.values(), "lesson": name, "scene": str(number)})
+    assert scene.asked in bar(at)
+    at.button(key="lesson_reveal").click().run()
+    assert scene.said in bar(at)
+    assert key not in link(at)
+    at.button(key="lesson_back_button").click().run()
+    assert link(at)[key] == scene.values()[key]
+    assert scene.asked in bar(at)
+
+
+def test_a_row_that_is_revealed_in_the_picture_answers_the_question() -> None:
+    scene = shipped()["transformer"].scenes[6]
+    at = go_to_page(open_page(), scene.page, {**scene.values(), "lesson": "transformer", "scene": "7"})
+    assert payload(at, "walk")[0]["asks"]
+    send_update(at, "walk", {"number": 1_790_000_000_000, "values": {"predict": False}})
+    assert scene.said in bar(at)
+
+
+def test_next_goes_through_the_steps_of_a_scene_of_a_whole_model() -> None:
+    scene = shipped()["transformer"].scenes[5]
+    at = go_to_page(open_page(), scene.page, {**scene.values(), "lesson": "transformer", "scene": "6"})
+    for step in scene.steps:
+        at.button(key="scene_on_button").click().run()
+        assert (link(at)["part"], link(at)["scene"]) == (step, "6")
+    at.button(key="scene_on_button").click().run()
+    assert link(at)["scene"] == "7"
+    at.button(key="scene_back_button").click().run()
+    assert link(at)["scene"] == "6"
+
+
+def test_a_mistake_of_a_scene_is_all_that_is_shown_and_is_named_with_the_answer() -> None:
+    scene = shipped()["mistakes"].scenes[2]
+    at = go_to_page(open_page(), scene.page, {**scene.values(), "lesson": "mistakes", "scene": "3"})
+    assert not any(component == "walk" for component, _ in payloads(at))
+    names = [one.value for one in at.selectbox if one.key == "mistake"]
+    assert names == [] and TEXTS["cross"].title not in bar(at)
+    at.button(key="lesson_reveal").click().run()
+    assert [one.value for one in at.selectbox if one.key == "mistake"] == ["cross"]
+    assert not at.exception

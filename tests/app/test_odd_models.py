@@ -11,6 +11,7 @@ import pytest
 from attnviz.pretrained import opening
 from attnviz.settings import Settings
 from attnviz.ui import caches, sources
+from attnviz.ui.state import ViewRecord, record_key
 from tests.app.pages import boxes, choose, open_page
 from tests.app.walking import of_head, step_of, walk
 from tests.unit.families import drop_special_tokens, save
@@ -75,14 +76,14 @@ def test_changing_the_model_in_the_menu_gives_no_warning(tmp_path: Path, monkeyp
     decoder = str(save("gpt2", tmp_path / "decoder"))
     monkeypatch.setattr("attnviz.sources.pretrained.settings", lambda: Settings(models=("minilm", decoder)))
     at = open_page(source="pretrained", model=decoder, layer="1", head="3", step="weights")
-    assert at.session_state["view"]["kind"] == "decoder"
+    assert at.session_state[record_key(ViewRecord)].view["kind"] == "decoder"
     at.selectbox(key="model").set_value("minilm").run()
     assert boxes(at, "warning") == []
-    assert at.session_state["view"]["kind"] == "encoder"
+    assert at.session_state[record_key(ViewRecord)].view["kind"] == "encoder"
     choose(at, "layer", 5)
     at.selectbox(key="model").set_value(decoder).run()
     assert boxes(at, "warning") == []
-    assert at.session_state["view"]["layer"] == 0
+    assert at.session_state[record_key(ViewRecord)].view["layer"] == 0
 
 
 def test_a_link_to_a_missing_layer_or_head_gives_a_warning() -> None:

@@ -10,6 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.ui import FRAME
+from attnviz.ui.state import record_key
+from attnviz.ui.tokens.choices import CharsetRecord
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -241,4 +243,6 @@ def test_a_link_with_nonsense_falls_back_with_a_note(at: AppTest) -> None:
 def test_a_session_keeps_why_a_file_was_refused_not_the_exception(at: AppTest) -> None:
     """An exception would keep the frames that it went through, and the file with them."""
     upload(open_tokens(at, charset="file"), b"\0" * 100)
-    assert isinstance(at.session_state["charset_uploaded"], str)
+    refused = at.session_state[record_key(CharsetRecord)].refused
+    assert isinstance(refused, str)
+    assert refused

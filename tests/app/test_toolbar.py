@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from attnviz.components.share import MAX_BYTES, qr_modules
 from attnviz.lessons import shipped
 from attnviz.ui import FRAME
-from attnviz.ui.export.share import scene_file
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
+from attnviz.ui.share import scene_file
 from tests.app.pages import payload
 
 APP = FRAME

@@ -43,9 +43,8 @@ from attnviz.ui.bert.classifier.views import (
 )
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.parts import Part, in_torch
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
-from attnviz.ui.widgets import notice, plot
+from attnviz.ui.messages import plain
+from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -35,7 +35,7 @@ from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
 from attnviz.ui.bert.parts import Part, in_torch
 from attnviz.ui.bert.rows import show_likely
 from attnviz.ui.caches import result
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from attnviz.pretrained.names import shown
 from attnviz.ui import state
 from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
 from attnviz.ui.bert.parts import Part, in_torch
-from attnviz.ui.palette import palette
 from attnviz.ui.tokens.chips import shorten
-from attnviz.ui.widgets import notice, plot
+from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
     import pandas as pd

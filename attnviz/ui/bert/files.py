@@ -10,8 +10,8 @@ import streamlit as st
 from attnviz.export.csv_files import table_csv
 from attnviz.ui import state
 from attnviz.ui.bert.parts import chosen_part
-from attnviz.ui.export.file import file_button
-from attnviz.ui.toolbar import Tabs
+from attnviz.ui.shell import Tabs
+from attnviz.ui.widgets import file_button
 
 PICTURES = (
     "Point at a plot, and press the camera at its upper right corner: it is saved as SVG, which slides and papers take "

@@ -38,10 +38,9 @@ from attnviz.ui.bert.rows import (
 )
 from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.tokens.chips import shorten
-from attnviz.ui.widgets import notice, plot
+from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
     import pandas as pd

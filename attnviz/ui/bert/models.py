@@ -10,8 +10,8 @@ from attnviz import trained
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.sources import PRETRAINED
 from attnviz.ui import controls, state
-from attnviz.ui.model_box import open_model
-from attnviz.ui.plain import plain
+from attnviz.ui.controls import open_model
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import with_model
 
 if TYPE_CHECKING:

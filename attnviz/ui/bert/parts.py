@@ -13,8 +13,8 @@ from attnviz.links.bert import BERT_PARTS
 from attnviz.ui import state
 from attnviz.ui.bert import MODULES
 from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.messages import starting
 from attnviz.ui.styles import style
-from attnviz.ui.waiting import starting
 
 if TYPE_CHECKING:
     import pandas as pd

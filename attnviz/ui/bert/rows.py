@@ -11,8 +11,7 @@ import streamlit as st
 from attnviz.steps.picture import MANY
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.palette import palette
-from attnviz.ui.widgets import plot
+from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -29,8 +29,7 @@ from attnviz.ui.bert.rows import (
     words_of,
 )
 from attnviz.ui.caches import result
-from attnviz.ui.palette import palette
-from attnviz.ui.widgets import notice, plot
+from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,34 +1,56 @@
-"""The controls of Compare: presets, a row of settings for each pane, and the shared settings."""
+"""The controls of Compare: presets, a row of settings for each pane, and the shared settings.
+
+"Two heads" and "Two layers" take for B the head, or the layer, that differs most from A's on its text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, joined_words
+from attnviz.formatting import number
 from attnviz.links.link import KEYS
 from attnviz.settings import settings
 from attnviz.sources import SOURCES, Source
-from attnviz.sources.compared import Choice, choice
-from attnviz.sources.shown import of_model
+from attnviz.sources.compared import Choice, choice, run
+from attnviz.sources.shown import of_model, shown
 from attnviz.sources.trained import TRAINED
+from attnviz.tokens import NoTokensError
 from attnviz.trained.shipped import title
-from attnviz.ui import controls, state
-from attnviz.ui.compare import most_different
-from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_preset, second_model
-from attnviz.ui.compare.trained import open_chosen, trained_model
-from attnviz.ui.model_box import open_model
+from attnviz.ui import controls, state, trained_models
+from attnviz.ui.caches import result
+from attnviz.ui.compare.panes import (
+    PRESETS,
+    A,
+    B,
+    CompareRecord,
+    Pane,
+    apply_preset,
+    current_preset,
+    open_chosen,
+    second_model,
+    trained_model,
+)
+from attnviz.ui.controls import open_model
+from attnviz.ui.sources import RESOURCES
 from attnviz.ui.styles import style
-from attnviz.ui.trained import own
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from streamlit.delta_generator import DeltaGenerator
 
+    from attnviz.compare.matrices import Divergences
     from attnviz.sources.shown import Shown
     from attnviz.trace.model import Model
+    from attnviz.trace.walk import Walk
+
 
 MOST_SHOWN = 400
 """The most characters of a text that is shown above the picture."""
@@ -92,8 +114,8 @@ def choose(pane: Pane) -> Choice:
             _select(pane, "layer", here.layers, "layer {}".format)
         _select(pane, "head", range(here.heads), "head {}".format)
         _select(pane, "scale", *_named(_scales(pane, source)))
-        own = "its own mask" if source.has_own_scale else "no mask"
-        _select(pane, "mask", *_named({"none": own, "causal": "causal mask"}))
+        unmasked = "its own mask" if source.has_own_scale else "no mask"
+        _select(pane, "mask", *_named({"none": unmasked, "causal": "causal mask"}))
     return choice(pane.name, pane.get, model)  # of what the menus have made of the view
 
 
@@ -120,7 +142,7 @@ def _take_source(pane: Pane, key: str) -> None:
             B.put("model", None)
             open_chosen(B, before)
         return
-    named = (one for one in SOURCES.values() if one.has_names)  # of which one may type a name
+    named = (source for source in SOURCES.values() if source.has_names)  # of which one may type a name
     source = _entries().get(chosen) or next(named)
     pane.put("source", source.key)
     if source.has_names:
@@ -131,8 +153,8 @@ def _take_source(pane: Pane, key: str) -> None:
 def _entries() -> dict[str, Source]:
     """Return the sources by their entries in the list of models: first whole sources, then models by name."""
     whole = {source.entry: source for source in SOURCES.values() if source.entry}
-    named = {name: one for one in SOURCES.values() if one.names is not None for name in one.names.offered()}
-    return {**whole, **named, **dict.fromkeys(own.names(), TRAINED)}
+    named = {name: source for source in SOURCES.values() if source.names is not None for name in source.names.offered()}
+    return {**whole, **named, **dict.fromkeys(trained_models.own_names(), TRAINED)}
 
 
 def _settled(pane: Pane, source: Source, model: Model) -> Shown:
@@ -140,19 +162,19 @@ def _settled(pane: Pane, source: Source, model: Model) -> Shown:
 
     An index that B inherits from A and does not have is replaced by B's last, without a note.
     """
-    found = of_model(source, model, pane.get, pane=pane.name)
-    for name, sentence in found.notes:
+    settled = of_model(source, model, pane.get, pane=pane.name)
+    for name, sentence in settled.notes:
         if pane.own(name) is None:
             continue
         if pane is B or state.is_asked(name):
             state.note(sentence)
-        pane.put(name, None if pane is B else getattr(found, name))
+        pane.put(name, None if pane is B else getattr(settled, name))
     return of_model(source, model, pane.get, beyond="last")
 
 
 def _scales(pane: Pane, source: Source) -> dict[str, str]:
-    own = "its own scale" if source.has_own_scale else "scale 1/√D"
-    names = {"sqrt_d": own, "off": "no scale", "sqrt_c": "scale 1/√C"}
+    default = "its own scale" if source.has_own_scale else "scale 1/√D"
+    names = {"sqrt_d": default, "off": "no scale", "sqrt_c": "scale 1/√C"}
     return {**{name: f"scale {name}" for name in (A.get("scale"), pane.get("scale"))}, **names}
 
 
@@ -180,14 +202,14 @@ def sentences() -> None:
     a, b = A.get("text"), B.get("text")
     if a == b or max(len(a), len(b)) > MOST_SHOWN:
         return
-    words = [escape(one) if one == other else f"<b>{_either(one, other)}</b>" for one, other in joined_words(a, b)]
+    words = [escape(of_a) if of_a == of_b else f"<b>{_either(of_a, of_b)}</b>" for of_a, of_b in joined_words(a, b)]
     about = next((pair.about for pair in MINIMAL_PAIRS if (pair.a, pair.b) == (a, b)), "")
     about = f'<span class="of">{escape(f"{about[0].upper()}{about[1:]}")}</span>' if about else ""
     st.html(f'<p class="sentences"><span>{" ".join(words)}</span>{about}</p>')
 
 
-def _either(one: str, other: str) -> str:
-    return f"{escape(one) or '–'} / {escape(other) or '–'}"
+def _either(of_a: str, of_b: str) -> str:
+    return f"{escape(of_a) or '–'} / {escape(of_b) or '–'}"
 
 
 def _words_of(at: int) -> str:
@@ -203,7 +225,7 @@ def _take_preset() -> None:
         return
     apply_preset(chosen)
     if chosen in ("head", "layer"):
-        most_different.ask("head" if chosen == "head" else "layer")
+        _ask_most_different("head" if chosen == "head" else "layer")
 
 
 def _take_pair() -> None:
@@ -211,3 +233,73 @@ def _take_pair() -> None:
     if isinstance(at, int):  # clients may send any value
         state.put("text", MINIMAL_PAIRS[at].a)
         B.put("text", MINIMAL_PAIRS[at].b)
+
+
+_Which = Literal["head", "layer"]
+_RESULT_BYTES = 2**20
+"""Hundreds of models, layers and texts"""
+
+
+def _ask_most_different(which: _Which) -> None:
+    """Ask from a callback for the most different head or layer, which the next run takes for B."""
+    state.record(CompareRecord).asked = which
+
+
+def take_most_different(a: Choice) -> None:
+    """Give B what a preset has asked for. Before B's widgets, because it changes their values."""
+    kept = state.record(CompareRecord)
+    which, kept.asked = kept.asked, None
+    divergences = None if which is None else _divergences(a, which)
+    if which is not None and divergences is not None and divergences.most is not None:
+        B.put(which, divergences.most)
+
+
+def show_most_different(a: Choice, b: Choice) -> None:
+    """Say by what measure B's head or layer is the most different one, or which is, where only that differs."""
+    preset = current_preset()
+    if preset not in ("head", "layer"):
+        return
+    which: _Which = "head" if preset == "head" else "layer"
+    divergences = _divergences(a, which)
+    if divergences is not None and divergences.most is not None:
+        st.caption(_most_different_sentence(divergences, which, a.get(which), b.get(which)))
+
+
+def _most_different_sentence(divergences: Divergences, which: _Which, a: int, b: int) -> str:
+    """Say which of N is the most different from A's, and how far B's is if it is another one."""
+    most = a if divergences.most is None else divergences.most
+    by = f"{number(divergences.bits_at(most), 2)} bits of Jensen-Shannon divergence between rows of weights, on average"
+    ending = "" if b == most else f" {which.capitalize()} {b}: {number(divergences.bits_at(b), 2)}."
+    count = len(divergences.numbers)
+    return f"Of {count} {which}s, {which} {most} differs most from {which} {a} on A’s text: {by}.{ending}"
+
+
+def _divergences(a: Choice, which: _Which) -> Divergences | None:
+    """Return how far all heads of A's layer, or A's head in all layers, are from A's; None if that can't be said."""
+    if which == "layer" and not a.source.has_layers:
+        return None
+    from attnviz.measures.survey import survey_name
+
+    here = shown(a.get, RESOURCES)
+    try:
+        trace = here.trace(RESOURCES)
+    except NoTokensError:
+        return None
+    # Here, because the thread that computes has no access to the view.
+    numbers = here.layers if which == "layer" else [a.layer]
+    walks = {layer: run(replace(a, layer=layer), RESOURCES) for layer in numbers}
+    key = survey_name(trace, here.kind), which, a.layer, a.head, a.get("scale"), a.get("mask")
+    compute = partial(_of_layers, walks, a.layer) if which == "layer" else partial(_of_heads, walks[a.layer], a.head)
+    return result("most different", _RESULT_BYTES, key, compute)
+
+
+def _of_heads(walk: Walk, head: int) -> Divergences:
+    from attnviz.compare.matrices import divergences
+
+    return divergences(dict(enumerate(walk.layer.attentions().numpy())), head)
+
+
+def _of_layers(walks: Mapping[int, Walk], layer: int) -> Divergences:
+    from attnviz.compare.matrices import divergences
+
+    return divergences({number: walk.steps.weights.numpy() for number, walk in walks.items()}, layer)

@@ -1,9 +1,12 @@
-"""The two panes of Compare: A shows the view; B overrides some settings and inherits the others from A."""
+"""The two panes of Compare: A shows the view; B overrides some settings and inherits the others from A.
+
+A trained model that is chosen for a pane opens on its own example, as on every page.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
 from attnviz.links.pages import PAGES
@@ -11,9 +14,11 @@ from attnviz.pretrained.names import is_on_this_machine
 from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.compared import B_KEYS, default_of_b, of_b, overridden
 from attnviz.sources.pretrained import NAMES
-from attnviz.ui import replaced, state
+from attnviz.trained.opening import opening
+from attnviz.ui import state, trained_models
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.trained import opening
+from attnviz.ui.trained_models import is_offered
+from attnviz.ui.trained_models import open_chosen as open_in_view
 
 PRESETS = {
     "text": "A word changed",
@@ -26,7 +31,7 @@ PRESETS = {
 }
 """The presets: the setting in which A and B differ, and the preset's title."""
 _PRESET = "preset"
-"""Why settings of A are replaced"""
+"""The reason for which settings of A are replaced"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +64,35 @@ class Pane:
 A, B = Pane("A", ""), Pane("B", "b_")
 
 
+@dataclass(slots=True)
+class CompareRecord:
+    """What a session keeps of Compare."""
+
+    asked: Literal["head", "layer"] | None = None
+    """What a preset takes the most different one of, in the next run"""
+    sent: str = ""
+    """The digest of the picture that was sent last"""
+    chosen: str = ""
+    """The digest of the picture in which the user has chosen something. If both are equal and the picture has not
+    changed, the payload contains what is chosen only."""
+
+
 def current_preset() -> str | None:
     """Return the preset that B's own settings correspond to, or None."""
-    own = set(overridden(state.get))
+    overrides = set(overridden(state.get))
     if A.get("source") != B.get("source"):
         return "source"
-    own -= {"source"}
-    return own.pop() if len(own) == 1 and own <= PRESETS.keys() else None
+    overrides -= {"source"}
+    return overrides.pop() if len(overrides) == 1 and overrides <= PRESETS.keys() else None
 
 
 def apply_preset(preset: str) -> None:
     """Make A and B differ in exactly one setting. What an earlier preset changed in A is as before."""
-    replaced.give_back(_PRESET)
+    state.give_back(_PRESET)
     for name in B_KEYS:
         B.put(name, None)
     of_a, of_b = _settings_of(preset)
-    replaced.replace(_PRESET, of_a)
+    state.replace(_PRESET, of_a)
     for name, value in of_b.items():
         B.put(name, value)
 
@@ -82,7 +100,7 @@ def apply_preset(preset: str) -> None:
 def _settings_of(preset: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a preset sets in A and in B."""
     if preset == "text":
-        text, other = pair_of_model(A.get("text"), PAGES["compare"].trained_model(A.get))
+        text, other = _pair_of_model(A.get("text"), PAGES["compare"].trained_model(A.get))
         return {"text": text}, {"text": other}
     if preset == "source":
         model = {} if A.get("model") in NAMES.offered() else {"model": NAMES.offered()[0]}
@@ -103,16 +121,16 @@ def second_model() -> str | None:
     return next((name for name in NAMES.offered() if name != A.get("model") and is_on_this_machine(name)), None)
 
 
-def pair_of_model(text: str, model: str | None) -> tuple[str, str]:
+def _pair_of_model(text: str, model: str | None) -> tuple[str, str]:
     """Return a text and another one: for a trained model two of its examples, else a minimal pair."""
-    examples = opening.examples_of(model)
+    examples = trained_models.examples_of(model)
     if len(examples) < 2:
-        return minimal_pair(text)
+        return _minimal_pair(text)
     text = text if text in examples else examples[0]
-    return text, next(one for one in examples if one != text)
+    return text, next(example for example in examples if example != text)
 
 
-def minimal_pair(text: str) -> tuple[str, str]:
+def _minimal_pair(text: str) -> tuple[str, str]:
     """Return a text and the other sentence of its minimal pair; if it is in no pair, the first pair."""
     other = counterpart(text)
     return (MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b) if other is None else (text, other)
@@ -131,3 +149,40 @@ def link_keys() -> list[str]:
     state.put("compare", "same" if same else "own")
     inherited = {B.key(name) for name in B_KEYS if B.own(name) is None} | (set() if same else {"compare"})
     return [name for name in PAGES["compare"].keys if name not in inherited]
+
+
+_TRAINED_IN_B = "trained in B"
+"""The reason for which settings of B are replaced"""
+
+
+def trained_model(pane: Pane) -> str | None:
+    """Return the name of the trained model of a pane; None if it has another source's."""
+    return PAGES["compare"].trained_model(pane.get)
+
+
+def open_chosen(pane: Pane, before: str | None) -> None:
+    """Open a pane's model that was just chosen, from a callback; `before` is the trained one that the pane had."""
+    if pane is A:
+        _open_in_a(before)
+        return
+    after = trained_model(B)
+    if after == before:
+        return
+    state.give_back(_TRAINED_IN_B)
+    is_typed = not is_offered(B.get("text"), before)
+    if after is not None and after != trained_model(A) and not is_typed:
+        values = {name: value for name, value in opening(after).items() if name in B_KEYS}
+        state.replace(_TRAINED_IN_B, {B.key(name): value for name, value in values.items()})
+
+
+def _open_in_a(before: str | None) -> None:
+    """Open A's model. B's text, where it has one for A's model before, becomes another example of the new one."""
+    text_of_b = B.own("text")
+    is_offered_to_b = text_of_b is not None and is_offered(text_of_b, before)
+    open_in_view(before, trained_model(A))
+    if not is_offered_to_b or trained_model(B) != trained_model(A):
+        return
+    _, other = _pair_of_model(A.get("text"), trained_model(A))
+    B.put("text", other if other != A.get("text") else None)
+    if not overridden(state.get):
+        state.put("compare", "")  # then the page chooses what differs

@@ -1,4 +1,4 @@
-"""The comparison of the two panes: picture, notice and figures.
+"""The comparison of the two panes: picture, pinned cell, notice and figures.
 
 The page imports it after showing the controls, because it imports torch.
 """
@@ -16,6 +16,7 @@ from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain as explain_compare
 from attnviz.compare.explain import FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
+from attnviz.components.compare import comparison
 from attnviz.export.comparison import Compared, compared
 from attnviz.figures.colour_limit import end_text
 from attnviz.formatting import number
@@ -25,10 +26,49 @@ from attnviz.links.link import STRETCH
 from attnviz.sources.compared import Choice, differs, run
 from attnviz.steps.picture import darkens
 from attnviz.ui import controls, shell, state
-from attnviz.ui.compare.picture import show_picture
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
+from attnviz.ui.compare.panes import CompareRecord
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
+from attnviz.ui.widgets import palette
+
+CHOSEN = ("q", "k", "focus")
+"""The link keys of what a user chooses in the picture"""
+
+
+def _show_picture(compared: Compared) -> None:
+    """Show A, B and their difference on one board, with the pinned cell."""
+    stretch = STRETCH[state.get("stretch")]
+    row, column = state.keep_pin(len(compared.labels["query"]), len(compared.labels["key"]), "there are")
+    chosen = {"q": row, "k": column, "focus": _focus(compared)}
+    digest, kept = compared.digest(stretch=stretch), state.record(CompareRecord)
+    known = {"trace": digest, **chosen}
+    is_known, kept.chosen = kept.chosen == digest, ""
+    with st.container(key="comparison"):
+        comparison(
+            known if is_known else {**compared.header(stretch=stretch), **known},
+            None if is_known else compared.matrices(),
+            key="compare_picture",
+            on_update=_take_choice,
+        )
+    kept.sent = digest
+
+
+def _focus(compared: Compared) -> str:
+    """Read the matrix that takes the whole picture from the view; reset one that is not there, with a note."""
+    focus: str = state.get("focus")
+    if focus and focus not in compared.matrices():
+        state.note(f"The comparison shows no matrix {focus}, so all are shown.")
+        state.put("focus", "")
+        return ""
+    return focus
+
+
+def _take_choice(values: Mapping[str, object]) -> None:
+    pin = values.get("pin")
+    state.apply_from_browser({**values, **(pin if isinstance(pin, Mapping) else {})}, CHOSEN)
+    kept = state.record(CompareRecord)
+    kept.chosen = kept.sent
+
 
 _DARKENED = "compare_darkened"
 BY_ITSELF = "On by itself in a long text: of ten rows, nine have no weight above it."
@@ -50,7 +90,7 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     Raises:
         attnviz.tokens.NoTokensError: one of the texts has no token for its model.
     """
-    if is_missing_a_model(a, b):
+    if _is_missing_a_model(a, b):
         st.info(ONE_MODEL.format(plain(str(a.model))))
         return
     left, right = run(a, RESOURCES), run(b, RESOURCES)
@@ -59,14 +99,14 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     both = compared((a, b), (left, right), state.get("quantity"))
     with darkening:
         _darken(both)
-    show_picture(both)
+    _show_picture(both)
     ends = both.colours(stretch=STRETCH[state.get("stretch")])
     st.html(f'<div class="notice">{html(AnnotatedText.joined((both.notice(), both.caveats(), ends)))}</div>')
     distance = measure_distance(both.comparison)
     if distance is not None:
         st.html(figures(differences(distance, both.labels)))
         with st.expander("More measures of difference", key="compare_more"):
-            st.html(figures(more_measures(both.comparison, distance, both.labels)))
+            st.html(figures(_more_measures(both.comparison, distance, both.labels)))
     with st.expander("How these figures are worked out", key="compare_formulas", on_change="rerun") as formulas:
         if formulas.open:
             for formula in FORMULAS.values():
@@ -86,7 +126,7 @@ def _darken(both: Compared) -> None:
     )  # fmt: skip
 
 
-def is_missing_a_model(a: Choice, b: Choice) -> bool:
+def _is_missing_a_model(a: Choice, b: Choice) -> bool:
     """Whether A and B are equal only because a requested model is not available."""
     unavailable = any(choice.model not in (None, choice.asked("model").strip()) for choice in (a, b))
     return unavailable and not differs(a, b)
@@ -101,7 +141,7 @@ def differences(distance: Distance, labels: Mapping[str, Sequence[str]]) -> list
     ]
 
 
-def more_measures(compared: Comparison, distance: Distance, labels: Mapping[str, Sequence[str]]) -> list[Tile]:
+def _more_measures(compared: Comparison, distance: Distance, labels: Mapping[str, Sequence[str]]) -> list[Tile]:
     """Return the Jensen-Shannon divergence and the cosine of A and B."""
     bits = compared.divergence
     if bits is not None and np.isfinite(bits).any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,23 @@ import pandas as pd
 import streamlit as st
 
 from attnviz.export.csv_files import table_csv
+from attnviz.links.values import Head
 from attnviz.measures.labels import shown
 from attnviz.measures.survey import Survey
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
 
 HEIGHT = 320
-_PICKED = "heads_picked"
+
+
+@dataclass(slots=True)
+class _TableRecord:
+    """What a session keeps of the table."""
+
+    head: Head | None = None
+    """The current head when the table was shown"""
+    version: int = 0
+    """Counts the heads that were chosen elsewhere, each of which resets the selected row"""
 
 
 def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
@@ -28,8 +39,8 @@ def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
         {
             "layer": np.repeat(survey.numbers, heads),
             "head": np.tile(np.arange(heads), len(survey.numbers)),
-            "labels": [", ".join(map(shown, own)) for layer in survey.labels for own in layer],
-            **{one.name: survey.values[..., n].ravel() for n, one in enumerate(survey.measures)},
+            "labels": [", ".join(map(shown, labels)) for layer in survey.labels for labels in layer],
+            **{measure.name: survey.values[..., n].ravel() for n, measure in enumerate(survey.measures)},
         }
     )
     if sort not in table.columns:
@@ -50,7 +61,7 @@ def show_table(survey: Survey) -> None:
         if rows and rows[0] < len(table):
             row = table.iloc[rows[0]]
             state.choose_head(int(row["layer"]), int(row["head"]))
-            st.session_state[_PICKED] = (st.session_state[_PICKED][0], heads_state.current())
+            state.record(_TableRecord).head = heads_state.current()
 
     st.dataframe(
         table,
@@ -74,7 +85,10 @@ def show_table(survey: Survey) -> None:
 
 def _columns(survey: Survey) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    titles = {one.name: f"{one.title} ({one.unit})" if one.unit else one.title for one in survey.measures}
+    titles = {
+        measure.name: f"{measure.title} ({measure.unit})" if measure.unit else measure.title
+        for measure in survey.measures
+    }
     return {
         "layer": number(width="small", pinned=True),
         "head": number(width="small", pinned=True),
@@ -85,8 +99,8 @@ def _columns(survey: Survey) -> dict[str, Any]:
 
 def _table_key(survey: Survey) -> str:
     """Return the table's key. It changes if another head was chosen elsewhere, to reset the selected row."""
-    version, picked = st.session_state.get(_PICKED, (0, None))
-    if picked != heads_state.current():
-        version += 1
-    st.session_state[_PICKED] = (version, heads_state.current())
-    return f"heads_table_{survey.name[:8]}_{state.get('sort')}_{version}"
+    kept = state.record(_TableRecord)
+    if kept.head != heads_state.current():
+        kept.version += 1
+    kept.head = heads_state.current()
+    return f"heads_table_{survey.name[:8]}_{state.get('sort')}_{kept.version}"

@@ -1,11 +1,15 @@
 """The main part of Heads: the explorer, with a caution above it, and the table and explanations below.
 
-The page imports it after showing the controls, because it imports torch.
+The browser requests the weights of all heads of a text as files (see `runtime.arrays`). The page imports this module
+after showing the controls, because it imports torch.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -14,6 +18,7 @@ from attnviz.components.updates import acknowledged
 from attnviz.corpus.offered import statistics
 from attnviz.formatting import number
 from attnviz.formulas import latex
+from attnviz.heads.files import Part, list_files, write_part
 from attnviz.heads.payload import explorer_payload
 from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
@@ -21,17 +26,69 @@ from attnviz.links.values import ROLLOUT
 from attnviz.measures.labels import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM, possible_labels
 from attnviz.measures.summary import Measure
 from attnviz.measures.survey import Survey, survey_name
+from attnviz.pretrained import ModelError
+from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.sources.shown import Shown
 from attnviz.sources.trained import source_of
+from attnviz.tokens import NoTokensError
+from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
-from attnviz.ui.heads.arrays import Heads, offer_arrays
-from attnviz.ui.heads.corpus import choice
-from attnviz.ui.heads.corpus.choice import words_for
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
+from attnviz.ui.heads.state import words_for
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, settle
+from attnviz.ui.widgets import palette
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """All heads of one kind of attention on a text, by their names: no tensors, so an offer may hold it."""
+
+    model: str
+    text: str
+    pair: str | None
+    kind: Kind
+    name: str
+    """`survey_name` of the trace"""
+
+    def trace(self) -> Trace:
+        """Return the trace, from the cache or computed again.
+
+        Raises:
+            NotOfferedError: the model can't be loaded any more, or gives other numbers now.
+        """
+        try:
+            trace = caches.trace(caches.named(self.model), self.text, self.pair)
+        except (ModelError, NoTokensError) as error:
+            raise NotOfferedError from error
+        if survey_name(trace, self.kind) != self.name:
+            raise NotOfferedError
+        return trace
+
+    def write(self, part: Part) -> bytes:
+        """Return a file; raises as `trace` does."""
+        trace = self.trace()
+        return write_part(
+            part,
+            trace,
+            self.kind,
+            survey=lambda: caches.survey(trace, self.kind, self.name),
+            rolled=lambda: caches.rolled_out(trace, self.kind, self.name),
+        )
+
+
+def offer_arrays(of: Heads, survey: Survey, *, rollout: bool) -> dict[str, Any]:
+    """Offer all files; return for the browser which of them has what, by their digests (see `list_files`)."""
+    store = array_store()
+
+    def offer(part: Part) -> str:
+        # Thumbnails compress well; weights hardly do.
+        compress = part.what == "shared" and not part.heads
+        return store.offer(("heads", of.model, of.kind, of.name, *part), partial(of.write, part), compress=compress)
+
+    return list_files(survey, offer, rollout=rollout)
+
 
 CAUTION = "A weight says where a head looks, not why: see *With care*, below."
 ROWS = r"""Each measure is the mean, over all queries $i$ that see a key, of one number from the query's row of
@@ -89,23 +146,23 @@ def show_heads(here: Shown) -> None:
         for tokens in dict.fromkeys((queries, keys)):
             shell.token_notes(tokens)
         settle(here)
-        found = choice.corpora_of(here)
-        is_over_corpus = choice.over_corpus(found)
-        file = choice.file_of(found, is_over=is_over_corpus)
-        sorts, labels = [one.name for one in survey.measures], possible_labels(survey.measures)
+        corpora = heads_state.corpora_of(here)
+        is_over_corpus = heads_state.over_corpus(corpora)
+        file = heads_state.corpus_file(corpora, is_over=is_over_corpus)
+        sorts, labels = [measure.name for measure in survey.measures], possible_labels(survey.measures)
         if file is not None and is_over_corpus:
             sorts, labels = list(statistics(file)[0].present), list(words_for(survey).linked.values())
         heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels, sorts=sorts)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        if found and not state.get("lecture"):
-            choice.choose(found)
+        if corpora and not state.get("lecture"):
+            heads_state.choose_corpus(corpora)
         if file is None or not is_over_corpus:
             _say_what_labels_are(here, file, survey)
         _way_to_steps(here)
     if file is not None and is_over_corpus:
-        from attnviz.ui.heads.corpus.view import show  # reads statistics, which takes a second once
+        from attnviz.ui.heads.corpus import show_corpus  # reads statistics, which takes a second once
 
-        show(file, survey)
+        show_corpus(file, survey)
         return
     _explorer(here, trace, survey)
     more = state.choice("more", st.segmented_control, "More", label_visibility="collapsed")
@@ -116,7 +173,7 @@ def show_heads(here: Shown) -> None:
     elif more == "measures":
         show_measures(survey)
     elif more == "care":
-        show_care()
+        _show_care()
 
 
 def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
@@ -131,7 +188,7 @@ def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
 def _say_what_labels_are(here: Shown, file: Path | None, survey: Survey) -> None:
     """Say what weights and labels don't, and on which share of a corpus the labels of the current head hold."""
     layer, head = heads_state.current()
-    said = choice.of_labels(here, file, survey, layer, head) if head != ROLLOUT else ""
+    said = heads_state.corpus_shares_of_labels(here, file, survey, layer, head) if head != ROLLOUT else ""
     st.caption(f"{CAUTION}  \n{said}" if said else CAUTION, width="content")
 
 
@@ -151,21 +208,21 @@ def _way_to_steps(here: Shown) -> None:
 def show_measures(survey: Survey) -> None:
     """Explain how each number is computed."""
     st.markdown(ROWS)
-    st.markdown(measures_table(survey.measures, survey.uniform.tolist()))
+    st.markdown(_measures_table(survey.measures, survey.uniform.tolist()))
     for text in (LABELS, ROLLOUT_TEXT, NORMS, EXACT):
         st.markdown(text)
 
 
-def measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
+def _measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
     """Return the measures as a Markdown table: name, formula, source, and value of uniform attention."""
     lines = ["| Measure | For query $i$ | After | Uniform |", "| --- | --- | --- | ---: |"]
-    for one, level in zip(measures, uniform, strict=True):
-        shown = "–" if level != level else f"{number(level, 3)} {one.unit}".strip()  # noqa: PLR0124 — NaN
-        formula = latex(one.formula, palette().text_ink.of)
-        lines.append(f"| {plain(one.title)} | ${formula}$ | {one.source} | {shown} |")
+    for measure, level in zip(measures, uniform, strict=True):
+        shown = "–" if level != level else f"{number(level, 3)} {measure.unit}".strip()  # noqa: PLR0124 — NaN
+        formula = latex(measure.formula, palette().text_ink.of)
+        lines.append(f"| {plain(measure.title)} | ${formula}$ | {measure.source} | {shown} |")
     return "\n".join(lines)
 
 
-def show_care() -> None:
+def _show_care() -> None:
     """Explain what attention can't explain."""
     st.markdown(CARE)

@@ -17,11 +17,9 @@ from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
-from attnviz.ui.lessons.state import Here
-from attnviz.ui.plain import plain
+from attnviz.ui.lessons.state import Here, LessonRecord
+from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
-
-_TARGET = "lesson_target"
 
 
 def show(page: str) -> None:
@@ -77,12 +75,13 @@ def go(by: int) -> None:
         return
     there = here.at(here.number + by)
     if there is not None:
-        st.session_state[_TARGET] = there
+        state.record(LessonRecord).target = there
 
 
 def _go_to_target() -> None:
-    """Open the scene that a callback has requested: callbacks can't switch pages themselves."""
-    there: Here | None = st.session_state.pop(_TARGET, None)
+    """Open the scene that a callback has requested."""
+    kept = state.record(LessonRecord)
+    there, kept.target = kept.target, None
     if there is not None:
         state.go_to_page(PAGES[there.scene.page].script, lesson_state.link_to(there))
 
@@ -155,7 +154,7 @@ def _list(here: Here, page: str) -> None:
         label = f"**{label}**" if number == here.number else label
         if there is not None and scene.page == page:
             if st.button(label, key=f"lesson_to_{number}", type="tertiary"):
-                st.session_state[_TARGET] = there
+                state.record(LessonRecord).target = there
                 st.rerun()
         elif there is not None:
             st.page_link(PAGES[scene.page].script, label=label, query_params=lesson_state.link_to(there))

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
+from zlib import crc32
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from attnviz.lessons import MAX_BYTES, OWN, Lesson, LessonError, read_lesson
+from attnviz.lessons import MAX_BYTES, OWN, Lesson, LessonError, Scene, read_lesson
 from attnviz.lessons.files import write_lesson
-from attnviz.lessons.scene import MAX_CHARACTERS, check_summary, check_text
+from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, check_summary, check_text, first_step, query_of
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
-from attnviz.ui.lessons import changes
 from attnviz.ui.lessons import state as lesson_state
-from attnviz.ui.lessons.edit import show_edit
-from attnviz.ui.lessons.state import Here
-from attnviz.ui.plain import plain
+from attnviz.ui.lessons.state import Here, LessonRecord
+from attnviz.ui.messages import plain
+from attnviz.ui.state import record
 
 FORMAT = """\
 title: My lesson
@@ -49,7 +50,7 @@ def show_own() -> None:
             on_change=_take_file,
             max_upload_size=1,
         )
-    refused = changes.refused()
+    refused = lesson_state.refused_change()
     if refused:
         st.error(plain(refused))
     lesson = lesson_state.own()
@@ -57,8 +58,13 @@ def show_own() -> None:
         st.caption("Or build one: go to a view, open Share at the top, and add the view as a scene.")
     else:
         _show_lesson(lesson)
-    if changes.last():
-        st.button(f"Undo: {plain(changes.last())}", icon=":material/undo:", key="lesson_undo", on_click=changes.undo)
+    if lesson_state.last_change():
+        st.button(
+            f"Undo: {plain(lesson_state.last_change())}",
+            icon=":material/undo:",
+            key="lesson_undo",
+            on_click=lesson_state.undo_change,
+        )
     if lesson is not None and lesson.scenes:
         _show_scenes(lesson)
     with st.expander("How a lesson file is written", key="lesson_format", on_change="rerun") as written:
@@ -74,17 +80,17 @@ def _take_file() -> None:
     try:
         if file.size > MAX_BYTES:
             raise LessonError(f"The file has {file.size:,} bytes; at most {MAX_BYTES:,} are allowed.")
-        changes.keep(read_lesson(file.getvalue(), OWN), "open a file")
+        lesson_state.change(read_lesson(file.getvalue(), OWN), "open a file")
     except LessonError as why:
-        changes.refuse(why)
+        lesson_state.refuse_change(why)
 
 
 def _show_lesson(lesson: Lesson) -> None:
+    kept = record(LessonRecord)
     for key, value in (("lesson_title", lesson.title), ("lesson_summary", lesson.summary)):
-        st.session_state.setdefault(key, value)
-        if st.session_state.get("lesson_shown") is not lesson:
+        if key not in st.session_state or kept.in_fields is not lesson:
             st.session_state[key] = value
-    st.session_state["lesson_shown"] = lesson
+    kept.in_fields = lesson
     st.text_input("Title of the lesson", key="lesson_title", max_chars=MAX_CHARACTERS["title"], on_change=_rename)
     st.text_input(
         "What it is about (optional)", key="lesson_summary", max_chars=MAX_CHARACTERS["summary"], on_change=_rename
@@ -123,7 +129,7 @@ def _show_scenes(lesson: Lesson) -> None:
                 PAGES[there.scene.page].script, label="Open", icon=":material/arrow_forward:",
                 query_params=lesson_state.link_to(there),
             )  # fmt: skip
-        show_edit(at)
+        _show_edit(at)
 
 
 def _tool(label: str, icon: str, act: Callable[[], None], *, disabled: bool = False) -> None:
@@ -144,32 +150,95 @@ def _rename() -> None:
         check_text("title", title)
         check_summary(summary)
     except LessonError as why:
-        changes.refuse(why)
+        lesson_state.refuse_change(why)
         return
     if lesson is not None:
-        changes.keep(replace(lesson, title=title, summary=summary), "change the lesson's title or summary")
+        lesson_state.change(replace(lesson, title=title, summary=summary), "change the lesson's title or summary")
 
 
 def _move(by: int) -> Callable[[], None]:
     """Return the callback that moves the chosen scene up or down. It stays the chosen one."""
 
     def move() -> None:
-        scenes, at = list(changes.own().scenes), _chosen()
+        scenes, at = list(lesson_state.own_or_new().scenes), _chosen()
         if not {at, at + by} <= set(range(len(scenes))):
             return
         scenes.insert(at + by, scenes.pop(at))
-        changes.keep(replace(changes.own(), scenes=tuple(scenes)), f"move scene {at + 1}")
+        lesson_state.change(replace(lesson_state.own_or_new(), scenes=tuple(scenes)), f"move scene {at + 1}")
         st.session_state[_AT] = at + by
 
     return move
 
 
 def _remove() -> None:
-    scenes, at = list(changes.own().scenes), _chosen()
+    scenes, at = list(lesson_state.own_or_new().scenes), _chosen()
     if at in range(len(scenes)):
         removed = scenes.pop(at)
-        changes.keep(replace(changes.own(), scenes=tuple(scenes)), f"remove “{removed.title}”")
+        lesson_state.change(replace(lesson_state.own_or_new(), scenes=tuple(scenes)), f"remove “{removed.title}”")
 
 
 def _drop() -> None:
-    changes.keep(None, "start over")
+    lesson_state.change(None, "start over")
+
+
+_EDITED = ("title", "sentence", "predict", "q", "question", "steps")
+
+
+def _show_edit(at: int) -> None:
+    """Show the form of the scene at this index."""
+    scene = lesson_state.own_or_new().scenes[at]
+    # The keys hold the scene's content: after any change the fields show what is kept.
+    keys = {name: f"lesson_edit_{name}_{at}_{crc32(repr(scene).encode()):08x}" for name in _EDITED}
+    with st.form(f"lesson_edit_{at}", border=True):
+        _field("title", st.text_input, "Title", scene.title, keys, max_chars=MAX_CHARACTERS["title"])
+        _field("sentence", st.text_area, "Sentence", scene.sentence, keys, max_chars=MARKS * MAX_CHARACTERS["sentence"])
+        if scene.page in WALKED:
+            _show_walk(scene, keys)
+        st.form_submit_button("Save", icon=":material/check:", on_click=_save_scene, args=(at, scene, keys))
+    st.caption("For another picture: go to its view, open Share, and replace the view of this scene.")
+
+
+def _show_walk(scene: Scene, keys: dict[str, str]) -> None:
+    """Show the fields that only a scene with a walk has."""
+    values = scene.values()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        _field("predict", st.toggle, "Cover a row until it is revealed", values.get("predict") == "1", keys)
+        row = int(values["q"]) if "q" in values else None
+        _field("q", st.number_input, "Row (from 0)", row, keys, min_value=0, step=1, width=140)
+    _field("question", st.text_input, "Question, asked before the answer is revealed (optional)", scene.question, keys,
+           max_chars=MARKS * MAX_CHARACTERS["question"])  # fmt: skip
+    first, steps = first_step(scene.page, values), WALKED[scene.page]
+    st.multiselect(
+        f"Steps that Right shows after {steps[first].title} (optional)", [name for name in steps if name != first],
+        default=scene.steps, format_func=lambda name: steps[name].title, key=keys["steps"],
+    )  # fmt: skip
+
+
+def _field(name: str, widget: Any, label: str, value: Any, keys: dict[str, str], **options: Any) -> None:
+    widget(label, value=value, key=keys[name], **options)
+
+
+def _save_scene(at: int, scene: Scene, keys: dict[str, str]) -> None:
+    """Take what the form holds, from its callback."""
+    scenes = list(lesson_state.own_or_new().scenes)
+    if at >= len(scenes) or scenes[at] != scene:  # changed in the meantime
+        return
+    given = {name: st.session_state.get(key) for name, key in keys.items()}
+    words = {name: str(given[name] or "").strip() for name in ("title", "sentence", "question")}
+    scenes[at] = replace(scene, **words, query=_edited_query(scene, given), steps=tuple(given["steps"] or ()))
+    if scenes[at] == scene:
+        return
+    try:
+        lesson_state.change_scenes(scenes, f"edit scene {at + 1}")
+    except LessonError as why:
+        lesson_state.refuse_change(why)
+
+
+def _edited_query(scene: Scene, given: dict[str, Any]) -> str:
+    """Return the query of the scene with the row to guess that was given."""
+    if scene.page not in WALKED:
+        return scene.query
+    row = given["q"]
+    chosen = {"predict": "1" if given["predict"] else None, "q": None if row is None else f"{row}"}
+    values = {**scene.values(), **chosen}
+    return query_of({name: value for name, value in values.items() if value is not None})

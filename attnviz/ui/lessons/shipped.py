@@ -1,4 +1,4 @@
-"""The shipped lessons with their outlines, and the gallery of example sentences."""
+"""The other tabs of the page Lessons: the shipped lessons, the example sentences, and the checks before class."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import streamlit as st
 
 from attnviz.lessons import Example, Lesson, gallery, shipped
 from attnviz.links.pages import PAGES
+from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
-from attnviz.ui.lessons.state import Here
-from attnviz.ui.plain import plain
+from attnviz.ui.lessons.state import Here, LessonRecord
+from attnviz.ui.messages import plain
+from attnviz.ui.state import record
 
 ACROSS = 3
 """Lessons in a row"""
@@ -67,3 +69,28 @@ def _example(example: Example) -> None:
             st.page_link(
                 PAGES[page].script, label=label, icon=":material/arrow_forward:", query_params=example.link(page)
             )
+
+
+MARKS = {
+    "ok": ":green[:material/check_circle:]",
+    "warn": ":orange[:material/warning:]",
+    "fail": ":red[:material/error:]",
+}
+
+
+def show_ready() -> None:
+    """Show the checks and their results; not on a public server, to which the machine's details are private."""
+    if settings().public:
+        st.info("These checks are for the person who runs the server: python \\-m attnviz ready")
+        return
+    st.caption(plain("Checks everything that a lecture needs. In a terminal: python -m attnviz ready"))
+    kept = record(LessonRecord)
+    if st.button("Check now", key="check_ready"):
+        with st.spinner("Checking …"):
+            from attnviz.ready import checks
+            from attnviz.ui import caches
+
+            kept.checks = tuple(checks(load=lambda: caches.model("minilm")))
+    for check in kept.checks:
+        line = f"{MARKS[check.state]} **{plain(check.name)}**: {plain(check.found)}"
+        st.markdown(f"{line}  \n→ {plain(check.advice)}" if check.advice else line)

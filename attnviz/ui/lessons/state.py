@@ -1,4 +1,4 @@
-"""The open lesson of a session, its scene, and the visitor's own lesson.
+"""The open lesson of a session, its scene, and the visitor's own lesson, each change of which can be undone.
 
 The visitor's own lesson ends with the session, and reloading the page starts a new session. So the browser tab also
 stores the lesson, as YAML, and sends it to a new session.
@@ -6,18 +6,43 @@ stores the lesson, as YAML, and sends it to a new session.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from attnviz.lessons import OWN, Lesson, LessonError, Scene, read_lesson, shipped, write_lesson
+from attnviz.lessons import MAX_SCENES, OWN, Lesson, LessonError, Scene, check_scene, read_lesson, shipped, write_lesson
 from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.ui import state
+from attnviz.ui.state import record
 
-_OWN = "lesson_own"
-"""The visitor's own lesson; None if dropped; absent until the visitor or the browser provides one."""
-_WRITTEN = "lesson_written"
-"""The same as YAML"""
+if TYPE_CHECKING:
+    from attnviz.ready import Check
+
+_NEW = Lesson(OWN, "My lesson", "", ())
+_MOST_CHANGES = 20
+"""The most changes that can be undone"""
+
+
+@dataclass(slots=True)
+class LessonRecord:
+    """What a session keeps of lessons."""
+
+    is_known: bool = False
+    """Whether the visitor or the browser has provided a lesson of the visitor's own, or said that there is none"""
+    own: Lesson | None = None
+    """The visitor's own lesson"""
+    written: str = ""
+    """The same as YAML"""
+    before: list[tuple[str, Lesson | None]] = field(default_factory=list)
+    """What was done to the lesson, and the lesson before it, newest last"""
+    refused: str = ""
+    """Why the last change was refused"""
+    in_fields: Lesson | None = None
+    """The lesson whose title and summary are in the fields of the page"""
+    target: Here | None = None
+    """The scene that a callback has requested: callbacks can't switch pages themselves"""
+    checks: tuple[Check, ...] = ()
+    """The results of the checks before class"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +71,30 @@ def find(name: str) -> Lesson | None:
 
 def own() -> Lesson | None:
     """Return the visitor's own lesson."""
-    lesson: Lesson | None = st.session_state.get(_OWN)
-    return lesson
+    return record(LessonRecord).own
 
 
 def keep(lesson: Lesson | None) -> None:
     """Store a lesson as the visitor's own, in the session and the browser tab; None drops it."""
+    kept = record(LessonRecord)
     try:
-        written = write_lesson(lesson) if lesson and lesson.scenes else ""
+        kept.written = write_lesson(lesson) if lesson and lesson.scenes else ""
     except LessonError:  # too large for a file
-        written = ""
-    # In this order: Streamlit may end a run at any access to its state, and what reads the text needs the lesson only.
-    st.session_state[_WRITTEN] = written
-    st.session_state[_OWN] = lesson
+        kept.written = ""
+    kept.own, kept.is_known = lesson, True
 
 
 def for_browser() -> dict[str, str | None]:
     """Return the visitor's lesson for the keyboard component, see `attnviz.components.lecture.keyboard`."""
-    if _OWN in st.session_state:
-        return {"lesson": st.session_state[_WRITTEN]}
+    kept = record(LessonRecord)
+    if kept.is_known:
+        return {"lesson": kept.written}
     return {"lesson": None} if state.get("lesson") == OWN else {}
 
 
 def take_back(text: str) -> None:
     """Restore the lesson that the browser has stored, from a callback; drop it if it is empty or invalid."""
-    if _OWN in st.session_state:
+    if record(LessonRecord).is_known:
         return
     try:
         # Let lone surrogates pass here; the reader refuses them.
@@ -91,7 +115,7 @@ def here() -> Here | None:
         return None
     lesson = find(name)
     if lesson is None:
-        if name == OWN and _OWN not in st.session_state:
+        if name == OWN and not record(LessonRecord).is_known:
             return None
         own_missing = (
             "This link leads to somebody's own lesson. Open its file on the page Lessons; then the link works."
@@ -132,3 +156,56 @@ def link_to(there: Here, *, lecture: bool = False) -> dict[str, str]:
     view, _ = read_link(values)
     view |= {"lesson": there.lesson.name, "scene": there.number, "lecture": lecture or state.get("lecture")}
     return write_link(view, [name for name in KEYS if name in values or name in ("lesson", "scene", "lecture")])
+
+
+def own_or_new() -> Lesson:
+    """Return the visitor's own lesson, or one without scenes."""
+    return own() or _NEW
+
+
+def change(lesson: Lesson | None, done: str) -> None:
+    """Keep a changed lesson; None drops it. `done` completes "Undo: "."""
+    kept = record(LessonRecord)
+    kept.before = [*kept.before, (done, kept.own)][-_MOST_CHANGES:]
+    keep(lesson)
+
+
+def change_scenes(scenes: Sequence[Scene], done: str) -> None:
+    """Keep the lesson with these scenes.
+
+    Raises:
+        LessonError: a scene is invalid, there are too many, or the file would be too large to read.
+    """
+    for scene in scenes:
+        check_scene(scene)
+    if len(scenes) > MAX_SCENES:
+        raise LessonError(f"The lesson has {MAX_SCENES} scenes, the maximum.")
+    lesson = replace(own_or_new(), scenes=tuple(scenes))
+    write_lesson(lesson)
+    change(lesson, done)
+
+
+def last_change() -> str:
+    """Return what was done last; "" if there is nothing to undo."""
+    before = record(LessonRecord).before
+    return before[-1][0] if before else ""
+
+
+def undo_change() -> None:
+    """Undo the last change, from a callback."""
+    before = record(LessonRecord).before
+    if before:
+        _, lesson = before.pop()
+        keep(lesson)
+
+
+def refuse_change(why: LessonError) -> None:
+    """Note, from a callback, why a change was refused."""
+    record(LessonRecord).refused = str(why)
+
+
+def refused_change() -> str:
+    """Return why the last change was refused, once; "" if it was not."""
+    kept = record(LessonRecord)
+    why, kept.refused = kept.refused, ""
+    return why

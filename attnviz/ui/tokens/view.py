@@ -1,16 +1,17 @@
-"""The parts of the page Tokens: a card per tokenizer, the pairs of next-token training, the vocabulary."""
+"""The parts of the page Tokens: a card per tokenizer, the pairs of next-token training, the vocabulary as a table."""
 
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
 from html import escape
 
+import pandas as pd
 import streamlit as st
 
 from attnviz.formatting import number
-from attnviz.tokens import MAX_POSITIONS, CharVocab, Tokens, WordPiece, WordTokenizer, round_trip
-from attnviz.ui.tokens.chips import pair_rows, token_strip, unknown_note
-from attnviz.ui.tokens.round_trip import round_trip_view
-from attnviz.ui.tokens.vocabulary import search, vocabulary_table
+from attnviz.tokens import MAX_POSITIONS, CharVocab, Tokens, WordPiece, WordTokenizer, code_point, printable, round_trip
+from attnviz.ui.tokens.chips import pair_rows, round_trip_view, token_strip, unknown_note
 
 Tokenizer = CharVocab | WordTokenizer | WordPiece
 
@@ -77,12 +78,12 @@ def vocabulary(tokenizer: Tokenizer, tokens: Tokens) -> None:
     """Show the entries of a vocabulary with a search field; of hashed words, only those of the text."""
     table = vocabulary_table(tokenizer, tokens)
     query = st.text_input("Search the vocabulary", key="vocabulary_search", placeholder="a piece, or an id")
-    found = search(table, query or "")
+    entries = search_vocabulary(table, query or "")
     if isinstance(tokenizer, WordTokenizer):
         _word_ids(tokenizer)
-    shown = f"{_plural(len(found), 'entry')} found, of {len(table):,}." if query else f"All {len(table):,} entries."
+    shown = f"{_plural(len(entries), 'entry')} found, of {len(table):,}." if query else f"All {len(table):,} entries."
     st.caption(shown)
-    st.dataframe(found, hide_index=True)
+    st.dataframe(entries, hide_index=True)
 
 
 def _word_ids(tokenizer: WordTokenizer) -> None:
@@ -96,3 +97,55 @@ def _word_ids(tokenizer: WordTokenizer) -> None:
 def _plural(count: int, noun: str) -> str:
     several = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{count:,} {noun if count == 1 else several}"
+
+
+def vocabulary_table(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens) -> pd.DataFrame:
+    """Return one row per entry, sorted by id: id, spelling, and number of occurrences in `tokens`.
+
+    Characters also have their code point and Unicode name. Of hashed words, only those of the text are known.
+    """
+    if isinstance(tokenizer, CharVocab):
+        table = pd.DataFrame(
+            {
+                "id": range(len(tokenizer)),
+                "character": [printable(character) for character in tokenizer.characters],
+                "code point": [code_point(character) for character in tokenizer.characters],
+                "name": [unicodedata.name(character, "(no name)").lower() for character in tokenizer.characters],
+            }
+        )
+    elif isinstance(tokenizer, WordTokenizer):
+        rows = sorted((id_, printable(word)) for id_, words in tokenizer.lexicon.items() for word in words)
+        table = pd.DataFrame(rows, columns=["id", "word"])
+    else:
+        table = pd.DataFrame(tokenizer.vocabulary(), columns=["id", "piece"])
+    return _with_counts(table, tokenizer, tokens)
+
+
+def search_vocabulary(table: pd.DataFrame, query: str) -> pd.DataFrame:
+    """Return the rows whose spelling contains `query`, ignoring case, or whose id or code point equals it.
+
+    A single character matches only itself, in both cases; "" matches all rows.
+    """
+    query = query if query.isspace() else query.strip()
+    if not query:
+        return table
+    low, spelled = query.lower(), printable(query).lower()
+    matches = table["id"].astype(str) == query
+    for column in table.columns.drop(["id", "in the text"]):
+        cells = table[column].str.lower()
+        if column == "code point":
+            matches |= cells == low
+        elif len(query) == 1 and column == "character":
+            matches |= cells == spelled
+        elif len(query) > 1 or column != "name":
+            matches |= cells.str.contains(low, regex=False)
+    return table[matches]
+
+
+def _with_counts(table: pd.DataFrame, tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens) -> pd.DataFrame:
+    """Add the number of occurrences in the text. Words are counted by spelling, because several may share an id."""
+    if isinstance(tokenizer, WordTokenizer):
+        words = Counter(printable(piece) for piece in tokens.pieces)
+        return table.assign(**{"in the text": [words[word] for word in table["word"]]})
+    ids = Counter(tokens.ids)
+    return table.assign(**{"in the text": [ids[id_] for id_ in table["id"]]})

@@ -27,15 +27,13 @@ from attnviz.training.plan import task_of as subject_task
 from attnviz.training.series import FIRST_SHOWN
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Task
-from attnviz.ui import state
-from attnviz.ui.plain import plain
+from attnviz.ui import state, trained_models
+from attnviz.ui.messages import plain, queue_note
 from attnviz.ui.train import commands
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_of, task_of
 from attnviz.ui.train.runs import job_of, jobs_of, recorded_stage, runs_of
 from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained import own
-from attnviz.ui.trained.visitor import visitor
-from attnviz.ui.waiting import queue_note
+from attnviz.ui.trained_models import visitor
 
 FILE_BYTES = 32 * 2**20
 """Of files that were made lately: hundreds of a task's models"""
@@ -186,7 +184,7 @@ def script_of(of: Chosen) -> str:
 
 def open_if_asked() -> None:
     """Go to the page on which the visitor wants to see the shown model; say why where that can't be."""
-    own.go_if_opened()
+    trained_models.go_if_opened()
     page, of = commands.page_to_open(), chosen()
     if page == "generate" and of is not None and of.task == TEXT:
         state.go_to_page(PAGES["train"].script, link_to_generate(of))
@@ -234,5 +232,5 @@ def link_to(of: Chosen, page: str) -> dict[str, str]:
 
 def _kept(of: Chosen) -> TrainedModel:
     model = keep(model_file(of).data)
-    own.add(model.name)
+    trained_models.add_own(model.name)
     return model

@@ -21,7 +21,7 @@ from attnviz.ui import state
 from attnviz.ui.train.facts import fits
 from attnviz.ui.train.plans import STAGES, is_of, plan_of, settings_of, stage_of, stage_plan_of, task_of
 from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained.visitor import is_training, take_visitor, visitor
+from attnviz.ui.trained_models import is_training, take_visitor, visitor
 
 VALUES = ("watch", "snapshot", "predict")
 """The link keys of what a user chooses in both components, besides the cell"""

@@ -16,8 +16,8 @@ from attnviz.training.settings import MOST_STEPS, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.tagging import Tagging
 from attnviz.training.tasks.task import Task
-from attnviz.ui import controls, state
-from attnviz.ui.plain import plain
+from attnviz.ui import controls, state, trained_models
+from attnviz.ui.messages import plain
 from attnviz.ui.train.plans import (
     STAGES,
     default_of,
@@ -28,7 +28,6 @@ from attnviz.ui.train.plans import (
 )
 from attnviz.ui.train.tagged import sentences_choice
 from attnviz.ui.train.text_choice import part_of_text, part_refused, text_choice
-from attnviz.ui.trained import own
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -72,8 +71,8 @@ def show_open() -> None:
     """Show the field for a trained model's file, which is then opened on Step by step."""
     if settings().uploads:
         with st.popover("Open a model's file", width="stretch"):
-            own.show_upload()
-        own.show_refusal()
+            trained_models.show_upload()
+        trained_models.show_refusal()
 
 
 def forget_choices() -> None:

@@ -42,7 +42,7 @@ from attnviz.ui.train.runs import (
     task_header,
 )
 from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.trained_models import visitor
 
 COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy")
 BYTES = 1_500_000

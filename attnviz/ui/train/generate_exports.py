@@ -18,11 +18,11 @@ from attnviz.runtime.pool import worker_pool
 from attnviz.trained.shipped import FOLDER, is_kept, load
 from attnviz.training.generation import Drawn, generate
 from attnviz.training.plan import TEXT
-from attnviz.ui.export.file import file_button
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.train.chosen import Chosen, model_file
 from attnviz.ui.train.generated import Asked, TextModel, asked_of, chosen_model, given_of, tokens_of
-from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.trained_models import visitor
+from attnviz.ui.widgets import file_button
 
 NOTHING = "No text is generated: type a prompt that the model knows."
 AS_OPENED = "This model is a file of your own: the script reads it as you opened it."

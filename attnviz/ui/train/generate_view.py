@@ -17,9 +17,9 @@ from attnviz.tokens.value import label_of
 from attnviz.toy.language.config import has_attention, longest_context
 from attnviz.trained.shipped import is_kept
 from attnviz.training.generation import has_lens
-from attnviz.ui import shell, state
+from attnviz.ui import shell, state, trained_models
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.generated import (
     SHIPPED,
@@ -34,8 +34,7 @@ from attnviz.ui.train.generated import (
     tokens_of,
     wanted_count,
 )
-from attnviz.ui.trained import own
-from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.trained_models import visitor
 
 TEMPERATURE_HELP = """Each logit is divided by T before the softmax. Below 1 likely characters become likelier still;
 above 1 all come closer together. 0 is greedy: always the likeliest."""
@@ -70,8 +69,8 @@ def generate_controls() -> None:
     """Show all settings."""
     name = state.get("text_model")
     if is_kept(name):  # a link from another session
-        own.add(name)
-    offered = text_models(visitor(), own.names())
+        trained_models.add_own(name)
+    offered = text_models(visitor(), trained_models.own_names())
     if name not in offered:
         state.note("The trained model of this link is no longer here, so the character GPT generates.")
         state.put("text_model", SHIPPED)

@@ -31,7 +31,7 @@ from attnviz.training.series import SERIES
 from attnviz.training.text.subject import TRAIN_PART
 from attnviz.ui import state
 from attnviz.ui.train.runs import module_at
-from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.trained_models import visitor
 
 SHIPPED = "chargpt"
 PROMPT = "ROMEO:\n"

@@ -15,9 +15,9 @@ import streamlit as st
 from attnviz.formatting import counted
 from attnviz.training.plan import TEXT
 from attnviz.ui import state
-from attnviz.ui.export.file import file_button
-from attnviz.ui.plain import plain
-from attnviz.ui.toolbar import Tabs
+from attnviz.ui.messages import plain
+from attnviz.ui.shell import Tabs
+from attnviz.ui.widgets import file_button
 
 if TYPE_CHECKING:
     from attnviz.export.files.animation import AnimationKind

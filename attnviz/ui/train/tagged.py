@@ -11,8 +11,8 @@ from attnviz.formatting import counted, number, quoted
 from attnviz.settings import settings
 from attnviz.training.tagged.files import MOST_BYTES, TaggedError, made_of, read_tagged
 from attnviz.training.tagged.task import WATCHED, TaggedSentences
-from attnviz.ui.plain import plain
-from attnviz.ui.tokens.own_text import source_choice, source_of
+from attnviz.ui.messages import plain
+from attnviz.ui.tokens.choices import source_choice, source_of
 
 SOURCES = {"built_in": "Generated", "own": "Your files"}
 FILES = {"training": "Training file", "test": "Test file"}

@@ -12,8 +12,8 @@ import streamlit as st
 from attnviz.settings import settings
 from attnviz.training.text.subject import TextError
 from attnviz.ui import state
-from attnviz.ui.plain import plain
-from attnviz.ui.tokens.own_text import OwnText
+from attnviz.ui.messages import plain
+from attnviz.ui.tokens.choices import OwnText
 from attnviz.ui.train.facts import Facts, built_in_facts, facts_of
 
 ENDS = ("text_from", "text_to")

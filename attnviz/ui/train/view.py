@@ -20,7 +20,7 @@ from attnviz.training.series import SERIES
 from attnviz.training.tasks.task import Task
 from attnviz.ui import shell, state
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, offer_pairs, reading_of, reading_of_tokens
 from attnviz.ui.train.chosen import open_if_asked
@@ -30,8 +30,7 @@ from attnviz.ui.train.generate_view import generate_controls, show_generate
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_plan_of, task_of
 from attnviz.ui.train.runs import all_curves, header_of, rows_of, runs_of, stage_curves, stage_header, task_header
 from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained.visitor import visitor
-from attnviz.ui.waiting import has_changed
+from attnviz.ui.trained_models import visitor
 
 EVERY = 0.4
 """Seconds between two looks at a training that goes on"""
@@ -113,7 +112,7 @@ def check_live(*, live: bool, shown_live: bool) -> None:
     """Run the whole page where a training has begun or ended since it ran, which sets how often this part runs, and
     where the row was revealed for which a lesson asks.
     """
-    if has_changed(live, shown_live, commands.is_live()) or commands.has_revealed():
+    if state.has_changed(live, shown_live, commands.is_live()) or commands.has_revealed():
         st.rerun()
 
 

@@ -271,8 +271,7 @@ def test_a_number_that_is_not_the_pages_stops_the_script(tmp_path: Path) -> None
 def export_tabs() -> None:
     """The two tabs of Export that make files of a walk, as a page of their own."""
     from attnviz.ui import state
-    from attnviz.ui.export.numbers import show_numbers_export
-    from attnviz.ui.export.walk import show_walk_export
+    from attnviz.ui.export import show_numbers_export, show_walk_export
 
     state.begin("step_by_step")
     show_walk_export("step_by_step")

@@ -19,8 +19,7 @@ from tests.unit.export.test_numbers import offered
 def model_tabs() -> None:
     """The two tabs on the page Transformer."""
     from attnviz.ui import state
-    from attnviz.ui.export.numbers import show_numbers_export
-    from attnviz.ui.export.walk import show_walk_export
+    from attnviz.ui.export import show_numbers_export, show_walk_export
 
     state.begin("transformer")
     show_walk_export("transformer")

@@ -11,8 +11,10 @@ from attnviz import ready
 from attnviz.serving import preload
 from attnviz.serving.preload import Preload, PreloadTrigger
 from attnviz.settings import PUBLIC, Settings
-from attnviz.ui import caches
-from attnviz.ui.step_by_step import view  # noqa: F401 — imported here, so that the preload's import takes no time
+from attnviz.ui import (
+    caches,
+    step_by_step,  # noqa: F401 — imported here, so that the preload's import takes no time
+)
 from tests.threads import run_in_thread
 
 LONG = 60.0

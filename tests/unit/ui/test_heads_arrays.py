@@ -21,7 +21,7 @@ from attnviz.measures.survey import survey_name
 from attnviz.runtime.arrays import Body, NotOfferedError, array_store
 from attnviz.runtime.cache import cache_usage
 from attnviz.ui import caches
-from attnviz.ui.heads.arrays import Heads, offer_arrays
+from attnviz.ui.heads.view import Heads, offer_arrays
 from tests.unit.families import save
 
 TEXT = "the cat sat on the mat"

@@ -1,9 +1,10 @@
-"""The view of Heads: what a link and a browser may say of it, and what becomes of nonsense."""
+"""Heads: what the browser may change in the view, and its words for a corpus."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,8 +15,11 @@ from hypothesis import strategies as st
 from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.links.pages import PAGES
 from attnviz.links.values import MAX_CHOSEN, write_heads
+from attnviz.measures.summary import choose_measures
+from attnviz.tokens import Tokens
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
+from attnviz.ui.heads.state import LABELS, words_for
 
 
 @pytest.fixture(autouse=True)
@@ -194,3 +198,24 @@ def test_thresholds_are_written_as_they_are_read(value: float) -> None:
     heads_state.take({"threshold": value})
     written = write_link(whole_view(), ["threshold"])
     assert KEYS["threshold"].read(written.get("threshold", "0.05")) == pytest.approx(value, abs=5.1e-5)
+
+
+def survey_of(pieces: tuple[str, ...]) -> Any:
+    """Return what is asked of a survey of these tokens."""
+    n = len(pieces)
+    special = tuple(piece.startswith("<") for piece in pieces)
+    places = tuple((number, number + 1) for number in range(n))
+    tokens = Tokens("x" * n, None, pieces, tuple(range(n)), places, (0,) * n, special, (False,) * n, 0, 9, "some")
+    return SimpleNamespace(measures=choose_measures(n, tokens, same_text=True, causal=False))
+
+
+def test_a_model_with_other_special_tokens() -> None:
+    words = words_for(survey_of(("<s>", "a", "b", "</s>")))
+    assert words.labels["cls"] == words.linked["cls"] == "attends to <s>"
+    assert words.labels["sep"] == "attends to </s>"
+    assert words.axis("cls") == "weight to <s>" and words.axis("entropy") == "entropy, bits"
+    assert words.labels["broad"] != words.linked["broad"] == "broad"
+
+
+def test_a_text_without_them_has_the_usual_words() -> None:
+    assert words_for(survey_of(("a", "b"))).labels == LABELS

@@ -17,18 +17,18 @@ from attnviz.links.link import KEYS, read_link
 from attnviz.links.pages import OPENING
 from attnviz.pretrained import ModelError, load
 from attnviz.pretrained.loading import described
-from attnviz.ui.step_by_step import opening
+from attnviz.ui import step_by_step
 
-AGAIN = "make it anew: python -m attnviz.ui.step_by_step.opening"
+AGAIN = "make it anew: python -m attnviz.ui.step_by_step"
 
 
 @pytest.fixture(scope="module")
 def shipped() -> Document:
-    return read(opening.FILE.read_bytes())
+    return read(step_by_step.SHIPPED_FILE.read_bytes())
 
 
 def test_it_is_what_the_model_computes_now(shipped: Document) -> None:
-    made = opening.make()
+    made = step_by_step.make_document()
     assert shipped.header == made.header, AGAIN
     assert set(shipped.arrays) == set(made.arrays), AGAIN
     for name, array in made.arrays.items():
@@ -49,7 +49,7 @@ def test_its_weights_are_those_of_transformers(shipped: Document) -> None:
 
 
 def test_it_is_offered_with_addresses_of_its_own(shipped: Document) -> None:
-    offered = opening.shipped_document("digest")
+    offered = step_by_step.shipped_document("digest")
     assert replace(offered.header, references={}) == replace(shipped.header, references={})
     assert {one.digest for one in offered.header.references.values()} >= {"digest~W_output", "digest~W_query-11"}
 
@@ -57,11 +57,11 @@ def test_it_is_offered_with_addresses_of_its_own(shipped: Document) -> None:
 def test_it_stands_for_its_own_view_alone() -> None:
     view, notes = read_link(OPENING)
     assert notes == []
-    assert opening.has(view, 3)
-    assert opening.has({**view, "head": 7, "step": "output", "q": None, "layer": 5}, 3)
-    assert not opening.has(view, 2)
-    assert not any(opening.has({**view, name: KEYS[name].default}, 3) for name in ("text", "source"))
-    assert not any(opening.has({**view, name: "other"}, 3) for name in ("pair", "model", "kind"))
+    assert step_by_step.is_shipped(view, 3)
+    assert step_by_step.is_shipped({**view, "head": 7, "step": "output", "q": None, "layer": 5}, 3)
+    assert not step_by_step.is_shipped(view, 2)
+    assert not any(step_by_step.is_shipped({**view, name: KEYS[name].default}, 3) for name in ("text", "source"))
+    assert not any(step_by_step.is_shipped({**view, name: "other"}, 3) for name in ("pair", "model", "kind"))
 
 
 def test_the_model_without_weights_is_described_as_the_model() -> None:
@@ -79,10 +79,9 @@ def test_the_first_view_needs_no_torch() -> None:
 import sys
 from attnviz.document import write
 from attnviz.pretrained.loading import described
-from attnviz.ui import controls, model_box, shell
-from attnviz.ui.step_by_step import opening, view
+from attnviz.ui import controls, shell, step_by_step
 described().read("a")
-assert write(opening.shipped_document("digest"))
+assert write(step_by_step.shipped_document("digest"))
 assert not {"torch", "transformers"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", script], check=True)

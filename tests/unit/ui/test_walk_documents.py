@@ -20,7 +20,7 @@ from attnviz.sources.shown import shown
 from attnviz.toy.config import ToyConfig
 from attnviz.ui import caches
 from attnviz.ui.sources import AppResources, SavedView
-from attnviz.ui.walk.documents import offer_documents
+from attnviz.ui.walk import offer_documents
 from tests.toy import run_block
 from tests.unit.families import save
 

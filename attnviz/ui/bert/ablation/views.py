@@ -26,9 +26,8 @@ from attnviz.ui.bert.ablation.results import (
 )
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.parts import in_torch
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
-from attnviz.ui.widgets import clicked, notice, plot
+from attnviz.ui.messages import plain
+from attnviz.ui.widgets import clicked, notice, palette, plot
 
 if TYPE_CHECKING:
     import pandas as pd

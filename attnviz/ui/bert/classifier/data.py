@@ -21,9 +21,9 @@ from attnviz.bert.classification.shipped import NAMES
 from attnviz.links.bert import MAX_CLASS_STEPS
 from attnviz.settings import settings
 from attnviz.ui import controls, state
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
-from attnviz.ui.tokens.own_text import source_choice, source_of
+from attnviz.ui.tokens.choices import source_choice, source_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.caches import result
-from attnviz.ui.trained.visitor import visitor
-from attnviz.ui.waiting import queue_note
+from attnviz.ui.messages import queue_note
+from attnviz.ui.trained_models import visitor
 
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel

@@ -37,10 +37,9 @@ from attnviz.ui.bert.classifier.training import (
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.parts import in_torch
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
-from attnviz.ui.trained.visitor import visitor
-from attnviz.ui.widgets import notice, plot
+from attnviz.ui.messages import plain
+from attnviz.ui.trained_models import visitor
+from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,7 +29,7 @@ from attnviz.ui.bert.round_trip.token_tables import (
     show_tokens,
     value,
 )
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from attnviz.ui import state
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.search.embedder import Job, embedder
 from attnviz.ui.caches import result
-from attnviz.ui.tokens.own_text import OwnText
+from attnviz.ui.tokens.choices import OwnText
 
 MAX_FILE = 2**20
 """Bytes"""

@@ -26,10 +26,9 @@ from attnviz.ui.bert.search.results import (
     text_choice,
 )
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
+from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
-from attnviz.ui.widgets import clicked, notice, plot
+from attnviz.ui.widgets import clicked, notice, palette, plot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,49 @@
+"""From averages to attention: the walk through its ways, which the browser shows from a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from attnviz.links.pages import PAGES
+from attnviz.runtime.arrays import array_store
+from attnviz.sources.toy import averages_of
+from attnviz.tokens import CharVocab, NoTokensError, Tokens
+from attnviz.toy.config import MAX_AVERAGED
+from attnviz.ui import shell, state
+from attnviz.ui.sources import AppResources, view_tokens
+from attnviz.ui.tokens.choices import char_vocab
+from attnviz.ui.walk import mount_walk
+
+KEYS = {"step": "way", "q": "q", "k": "k", "drawing": "drawing", "focus": "focus"}
+"""What a user chooses in the walk, and its link keys"""
+SETTINGS = ("text", "tokenizer", "charset", "positions", "seed")
+"""The link keys of what the document is made of"""
+
+
+def show_ways() -> None:
+    """Show the ways on the first tokens of the text.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no tokens.
+    """
+    tokens = view_tokens(MAX_AVERAGED)
+    if not len(tokens):
+        raise NoTokensError
+    shell.token_notes(tokens)
+    state.keep_pin(len(tokens), len(tokens))
+    mount_walk(PAGES["averages"], [_offer(tokens)], KEYS)
+
+
+def _offer(tokens: Tokens) -> str:
+    """Offer the document, which computes nothing, and return its digest."""
+    view = {name: state.get(name) for name in SETTINGS}
+    key = "averages", tuple(view.values()), tokens.labels, tokens.ids
+    return array_store().offer(key, partial(_document, view, char_vocab(view["text"])))
+
+
+def _document(view: Mapping[str, Any], vocabulary: CharVocab) -> bytes:
+    from attnviz.document import document_of_layer, write
+
+    return write(document_of_layer(averages_of(view.__getitem__, AppResources(vocabulary))))

@@ -1,0 +1,310 @@
+"""The popover "Export": the picture of a page, all steps of its head, their numbers and code, and a web page.
+
+The modules that write files are imported when a tab opens, or a button is clicked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from attnviz import trained
+from attnviz.components.export_view import export_view
+from attnviz.export.captions import caption, title
+from attnviz.hosts import is_local
+from attnviz.sources import SOURCES, TRAINED
+from attnviz.trained.shipped import FOLDER
+from attnviz.ui import state
+from attnviz.ui.lessons import state as lesson_state
+from attnviz.ui.messages import plain
+from attnviz.ui.sources import RESOURCES, AppResources, SavedView, shown_now, view_of
+from attnviz.ui.tokens.choices import char_vocab
+from attnviz.ui.widgets import file_button
+
+if TYPE_CHECKING:
+    from attnviz.export.code.lines import Cell
+    from attnviz.export.drawing.themes import Theme
+    from attnviz.export.formats import Format
+    from attnviz.trace.walk import Walk
+
+
+NO_PICTURE = "There is no picture on this page yet. Wait until it is drawn, and try again."
+
+
+def show_picture_export(page: str) -> None:
+    """Show the export of a page's picture; `page` is the page's name."""
+    here = lesson_state.here()
+    scene = here.scene if here and here.scene.page == page else None
+    words = {
+        # On Step by step the tab's title replaces the heading.
+        "heading": "" if page == "step_by_step" else "This view as a picture",
+        "title": scene.title if scene else title(page, state.get),
+        "caption": f"{scene.said} {caption(page, state.get)}" if scene else caption(page, state.get),
+        "name": f"attnviz-{page.replace('_', '-')}-{_picture_part(page)}".rstrip("-"),
+        "none": NO_PICTURE,
+    }
+    export_view(words, key="export_view")
+
+
+def _picture_part(page: str) -> str:
+    """Return the part of the file name for the step or head."""
+    if page == "step_by_step":
+        return str(state.get("step"))
+    if page == "heads":
+        return f"layer-{state.get('layer')}-head-{state.get('head')}"
+    if page == "train":
+        return str(state.get("task"))
+    return str(state.get({"compare": "quantity", "averages": "way", "transformer": "part"}.get(page, "tokenizer")))
+
+
+_LINKED = "export_local_link"
+"""Whether files have a link that opens on this machine only."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownWalk(SavedView):
+    """The settings of the head that a page shows.
+
+    A click on a button creates a file from it, on a thread without access to the session. It is kept as long as the
+    popover is open.
+    """
+
+    site: str = ""
+
+    def walk(self) -> Walk:
+        """Return the head with its name and link; fast while its trace is cached.
+
+        Raises:
+            attnviz.tokens.NoTokensError: the text gives no token.
+            attnviz.pretrained.ModelError: the model is no longer cached and can't be loaded.
+        """
+        from attnviz.export.views import walk_of
+
+        return walk_of(self.view, self.shown(), RESOURCES, self.site, self.page)
+
+    @property
+    def no_code_reason(self) -> str:
+        """Why there is no code for this view, as a sentence; empty if there is."""
+        from attnviz.export.code.recipes import no_code_reason
+
+        return no_code_reason(self.view["source"])
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Return the head as code cells. Raises the errors of `walk`."""
+        from attnviz.export.code.recipes import walk_cells
+
+        return walk_cells(self.shown(), self.walk(), RESOURCES)
+
+
+def _shown_walk(page: str) -> ShownWalk:
+    """Return the head that a page shows.
+
+    Raises:
+        attnviz.pretrained.ModelError: neither the model nor the built-in one can be loaded.
+    """
+    view = _shown_view(page)
+    site = _site()
+    if _is_local(site) and not st.session_state.get(_LINKED):
+        site = ""
+    return ShownWalk(view, char_vocab(view["text"]), page, site)
+
+
+def _shown_view(page: str) -> dict[str, Any]:
+    """Return the view of a page with the actual model, kind, layer and head; raises as `_shown_walk` does."""
+    from attnviz.export.views import on_page
+
+    asked = on_page(page, state.every())
+    return {**on_page(page, view_of(shown_now(asked.__getitem__, page)))}
+
+
+def _walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
+    """Return the head that a page shows; if there is none, show the reason and return None."""
+    from attnviz.pretrained import ModelError
+    from attnviz.tokens import NoTokensError
+
+    try:
+        now = _shown_walk(page)
+        return now, now.walk()
+    except (NoTokensError, ModelError) as error:
+        st.caption(plain(str(error)))
+        return None
+
+
+def show_walk_export(page: str) -> None:
+    """Show buttons for all steps of this head as slides, PDF, SVG and TikZ. A click creates the file."""
+    from attnviz.export.drawing.themes import THEMES
+    from attnviz.export.formats import FORMATS, TooLongError
+
+    if _is_local(_site()):
+        st.toggle("Files link to this computer", key=_LINKED, persist_state="session",
+                  help="Such a link opens only here, so files have none by default.")  # fmt: skip
+    exported = _walk_to_export(page)
+    if exported is None:
+        return
+    now, walk = exported
+    refused = []
+    colours = st.segmented_control(
+        "Colours", list(THEMES), key="export_theme", default="light", format_func=str.title, required=True,
+        persist_state="session",
+    )  # fmt: skip
+    with st.container(horizontal=True, key="walk_export"):
+        for name, kind in FORMATS.items():
+            try:
+                kind.check(walk)
+            except TooLongError as error:
+                refused.append(str(error))
+                continue
+            write = _walk_writer(kind, now, THEMES[colours if kind.themed and colours else "light"])
+            file = f"{_name_of_walk(walk.name)}{kind.suffix}"
+            file_button(kind.title, file, kind.mime, write, key=f"export_walk_{name}")
+    link = " and a link back" if walk.link else ""
+    st.caption(
+        f"{plain(walk.name)}: one slide or page per step, with formula, notice{link}. Slides are editable and "
+        "have speaker notes; the TikZ file only needs pdflatex and is always light."
+    )
+    for sentence in refused:
+        st.caption(sentence)
+
+
+def _walk_writer(kind: Format, now: ShownWalk, theme: Theme) -> Callable[[], bytes]:
+    """Return a function that creates the file."""
+
+    def write() -> bytes:
+        from attnviz.export.walk import sheets
+
+        return kind.write(sheets(now.walk(), theme=theme))
+
+    return write
+
+
+def _site() -> str:
+    """Return the address of this app without a page, or "" if it is unknown."""
+    here = urlsplit(st.context.url or "")
+    return f"{here.scheme}://{here.netloc}" if here.netloc else ""
+
+
+def _is_local(site: str) -> bool:
+    return is_local(urlsplit(site).hostname or "")
+
+
+def _name_of_walk(name: str) -> str:
+    """Return a file name that is valid on every system, such as "minilm-layer-3-head-5"."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[-60:].lower() or "walk"
+
+
+def show_numbers_export(page: str) -> None:
+    """Show buttons for the numbers of the current head, and for the code that computes them."""
+    from attnviz.export.code.recipes import about_code
+    from attnviz.export.numbers import TooManyNumbersError, check_csv
+
+    exported = _walk_to_export(page)
+    if exported is None:
+        return
+    shown, walk = exported
+    count = walk.layer.heads
+    all_heads = st.toggle("Numbers of all heads", key="export_all_heads", disabled=count == 1)
+    heads = range(count) if all_heads else [walk.head]
+    too_many = ""
+    try:
+        check_csv(walk, heads)
+    except TooManyNumbersError as why:
+        too_many = str(why)
+    _numbers_buttons(shown, heads, _name_of_numbers(shown), too_many)
+    code = shown.no_code_reason or about_code(shown.view["source"], page)
+    st.caption(f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. {code}")
+
+
+def _numbers_buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -> None:
+    """Show a button for each file. The callbacks hold no matrices, so they keep no model in memory."""
+
+    def csv() -> bytes:
+        from attnviz.export import numbers
+
+        walk = shown.walk()
+        return numbers.csv_zip(walk, heads, _about(walk))
+
+    def npz() -> bytes:
+        from attnviz.export import numbers
+
+        return numbers.npz(shown.walk(), heads)
+
+    def notebook() -> bytes:
+        from attnviz.export.code import lines as code
+
+        return code.notebook(shown.cells()).encode()
+
+    def script() -> bytes:
+        from attnviz.export.code import lines as code
+
+        return code.script(shown.cells()).encode()
+
+    def weights() -> bytes:
+        return (FOLDER / file).read_bytes()
+
+    file = f"{shown.view['model']}.safetensors"
+    with st.container(horizontal=True, key="numbers_export"):
+        file_button("CSV", f"{name}.zip", "application/zip", csv, key="export_CSV", refused=too_many)
+        file_button("npz", f"{name}.npz", "application/octet-stream", npz, key="export_npz")
+        if not shown.no_code_reason:
+            file_button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook, key="export_Notebook")
+            file_button("Script", f"{name}.py", "text/x-python", script, key="export_Script")
+        if shown.view["source"] == TRAINED.key and shown.view["model"] in trained.names():
+            file_button("Model's file", file, "application/octet-stream", weights, key="export_weights")
+
+
+def _name_of_numbers(shown: ShownWalk) -> str:
+    view = shown.view
+    source = SOURCES[view["source"]]
+    if shown.page == "transformer":
+        return f"attnviz-transformer-attention{view['block']}-head{view['head']}"
+    where = f"layer{view['layer']}" if source.has_layers else source.key
+    return f"attnviz-{where}-head{view['head']}"
+
+
+def _about(walk: Walk) -> dict[str, Any]:
+    """Return the description of the numbers."""
+    tokens = walk.query_tokens
+    return {"of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link}
+
+
+_HTML = "text/html"
+
+
+def show_web_export(page: str) -> None:
+    """Show a button for this view as one HTML file, and the lines that embed it elsewhere."""
+    from attnviz.export.web import NoPageError, check_page, iframe
+    from attnviz.pretrained import ModelError
+    from attnviz.tokens import NoTokensError
+
+    # The button's callback runs on a thread without access to the session.
+    resources = AppResources(char_vocab(state.get("text")))
+    try:
+        view = _shown_view(page)
+        check_page(page, view, resources)
+    except (NoPageError, NoTokensError, ModelError) as error:
+        st.caption(plain(str(error)))
+        return
+    file = f"attnviz-{page.replace('_', '-')}.html"
+    with st.container(key="web_export"):
+        file_button("Interactive page", file, _HTML, _page_writer(page, view, resources), key="export_page")
+    st.caption(
+        "One file that anybody's browser opens, from a disk too: with all numbers and scripts inside, it needs neither "
+        "this server nor a network. To show it in slides or in a course's page, put the file beside them and add:"
+    )
+    st.code(iframe(file, title(page, state.get)), language="html", wrap_lines=True)
+
+
+def _page_writer(page: str, view: Mapping[str, Any], resources: AppResources) -> Callable[[], bytes]:
+    """Return a function that creates the file."""
+
+    def write() -> bytes:
+        from attnviz.export.web import make_page, write_page
+
+        return write_page(make_page(page, view, resources))
+
+    return write

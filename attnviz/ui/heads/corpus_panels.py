@@ -1,0 +1,316 @@
+"""What is shown of one head over a corpus, a function each, by its name in links. Each returns its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnviz.corpus.observing import clusters
+from attnviz.corpus.results import CorpusStatistics
+from attnviz.corpus.run import CorpusCard
+from attnviz.formatting import number
+from attnviz.links.pages import PAGES
+from attnviz.measures.summary import choose_measures
+from attnviz.measures.survey import Survey
+from attnviz.ui import state
+from attnviz.ui.heads.state import HALF, Words, share, words_for
+from attnviz.ui.heads.table import HEIGHT
+from attnviz.ui.messages import plain, plain_part
+from attnviz.ui.sources import RESOURCES
+from attnviz.ui.widgets import palette, plot
+
+LIKE_IT, CLUSTERS = 6, 12
+"""Heads that are named as alike; groups into which all heads are put"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusHead:
+    """A head over a corpus, beside a text."""
+
+    file: Path
+    statistics: CorpusStatistics
+    """What it holds"""
+    card: CorpusCard
+    survey: Survey
+    """Of this text"""
+    layer: int
+    """The model's own number of the layer"""
+    head: int
+
+    @property
+    def row(self) -> int:
+        """The layer's place in arrays (L, H, ...)."""
+        return self.statistics.numbers.index(self.layer)
+
+    @property
+    def number(self) -> int:
+        """The head's place in arrays (L · H, ...)."""
+        return self.row * self.statistics.shape[1] + self.head
+
+    @property
+    def words(self) -> Words:
+        """How measures and labels are called for this model."""
+        return words_for(self.survey)
+
+    @property
+    def names(self) -> list[str]:
+        """The measures that this head has over the corpus."""
+        counts = self.statistics.count[self.row, self.head].tolist()
+        return [name for name, count in zip(self.statistics.measures, counts, strict=True) if count]
+
+    def strongest(self) -> str:
+        """Return the measure in which this head stands out: its commonest label's, or else the one farthest above all.
+
+        A label counts if it holds on half of the sentences, and if it is the name of a measure ("broad" is entropy).
+        Farthest above: the mean of this head less that of all heads, in standard deviations of the heads.
+        """
+        named = ["entropy" if name == "broad" else name for name, part in self.labels(self.layer, self.head)
+                 if part >= HALF]  # fmt: skip
+        of_label = next((name for name in named if name in self.names), None)
+        if of_label is not None:
+            return of_label
+
+        def above_all(measure: str) -> float:
+            means = self.statistics.mean[..., self.statistics.measures.index(measure)]  # (L, H)
+            return float((means[self.row, self.head] - np.nanmean(means)) / max(np.nanstd(means), 1e-12))
+
+        return max(self.names, key=above_all)
+
+    def value(self, measure: str) -> float | None:
+        """Return this text's value; None if it has no such measure."""
+        for place, one in enumerate(self.survey.measures):
+            if one.name == measure:
+                value = float(self.survey.values[self.row, self.head, place])
+                return None if isnan(value) else value
+        return None
+
+    def at(self, measure: str) -> tuple[int, int, int]:
+        """Return where the measure of this head stands in arrays (L, H, M)."""
+        return self.row, self.head, self.statistics.measures.index(measure)
+
+    def nearest(self, count: int) -> list[int]:
+        """Return the numbers of the heads whose rows are most like this head's, the most alike first."""
+        index = self.number
+        ranked = np.argsort(self.statistics.divergence[index], kind="stable").tolist()
+        return [other for other in ranked if other != index][:count]
+
+    def labels(self, layer: int, head: int) -> list[tuple[str, float]]:
+        """Return the labels of a head that ever hold, and on which share of all sentences; the largest first."""
+        shares = self.statistics.label_share[:, self.statistics.numbers.index(layer), head].tolist()
+        held = [(name, share) for name, share in zip(self.statistics.labels, shares, strict=True) if share > 0]
+        return sorted(held, key=lambda label: -label[1])
+
+
+def measures(here: CorpusHead) -> pd.DataFrame:
+    """Show each measure on this text beside the corpus."""
+    table = beside(here)
+    lines = ["| Measure | This text | Mean | Std. dev. | Below |", "| --- | ---: | ---: | ---: | ---: |"]
+    for row in table.itertuples():
+        title, unit = here.words.measures[str(row.measure)]
+        named = f"{plain(title)}{f', {unit}' if unit else ''}"
+        value = "–" if isnan(row.this_text) else number(row.this_text, 3)
+        lines.append(f"| {named} | **{value}** | {number(row.mean, 3)} | {number(row.std, 3)} | {share(row.below)} |")
+    st.markdown("\n".join(lines))
+    st.caption("Mean and standard deviation are over the sentences. Below: the share of sentences with a lower value.")
+    return table
+
+
+def beside(here: CorpusHead) -> pd.DataFrame:
+    """Return each measure of this head on this text and over the corpus, a row each."""
+    corpus = here.statistics
+    rows = []
+    for name in here.names:
+        value, at = here.value(name), here.at(name)
+        below = np.nan if value is None else corpus.share_below(here.row, here.head, name, value)
+        rows.append(
+            (name, np.nan if value is None else value, corpus.mean[at], corpus.std[at], below, corpus.count[at])
+        )
+    return pd.DataFrame(rows, columns=["measure", "this_text", "mean", "std", "below", "sentences"])
+
+
+def distribution(here: CorpusHead) -> pd.DataFrame:
+    """Show how a measure is distributed, and where this text lies."""
+    from attnviz.figures.corpus import distribution as figure
+
+    name = _measure(here)
+    value, at, corpus = here.value(name), here.at(name), here.statistics
+    title, unit = here.words.measures[name]
+    if value is None:
+        st.markdown(f"This text has no measure “{plain(title)}”. Median of the sentences: **{_median(here, name)}**.")
+    else:
+        below = share(corpus.share_below(here.row, here.head, name, value))
+        st.markdown(
+            f"{title.capitalize()}: **{number(value, 3)}**{f' {unit}' if unit else ''} on this text; {below} of the "
+            f"sentences have less. Median **{_median(here, name)}**, mean {number(corpus.mean[at], 3)}."
+        )
+    counts, edges = corpus.histograms[at], corpus.edges(name)
+    spec = figure(counts.tolist(), edges.tolist(), palette(), title=here.words.axis(name), here=value, height=_height())
+    plot(spec, f"corpus_distribution_{here.layer}_{here.head}_{name}")
+    return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "sentences": counts})
+
+
+def positions(here: CorpusHead) -> pd.DataFrame:
+    """Show the mean weight at each relative position."""
+    from attnviz.figures.corpus import positions as figure
+
+    means = here.statistics.offset_mean[here.row, here.head]
+    best = int(np.nanargmax(means))
+    offset = here.statistics.offsets[best]
+    where = "on the token itself" if offset == 0 else f"{abs(offset)} {'before' if offset < 0 else 'after'} the query"
+    st.markdown(f"The mean weight is largest **{where}**: **{number(float(means[best]), 3)}**.")
+    plot(figure(means.tolist(), here.statistics.offsets, palette(), _height()),
+         f"corpus_positions_{here.layer}_{here.head}")  # fmt: skip
+    st.caption("Between tokens that are not special, over all pairs of tokens so far apart.")
+    return pd.DataFrame(
+        {"key - query": here.statistics.offsets, "mean weight": means, "pairs": here.statistics.offset_count}
+    )
+
+
+def parts(here: CorpusHead) -> pd.DataFrame:
+    """Show the mean weight from each part of a sentence to each."""
+    from attnviz.figures.corpus import by_part
+
+    means, names = here.statistics.part_mean[here.row, here.head], here.statistics.parts
+    st.markdown("Where queries of each kind look: a row adds up to **1**.")
+    plot(by_part(means, names, palette(), _height()), f"corpus_parts_{here.layer}_{here.head}")
+    st.caption(r"Special: added tokens such as \[CLS\]. Rare: pieces of words that the vocabulary has not whole.")
+    table = pd.DataFrame(means, columns=[f"to {name}" for name in names])
+    table.insert(0, "from", names)
+    table["queries"] = here.statistics.part_count
+    return table
+
+
+def alike(here: CorpusHead) -> pd.DataFrame:
+    """Show the heads whose rows are most like this head's; the grid has a frame around them."""
+    corpus, index = here.statistics, here.number
+    groups = clusters(corpus.divergence, min(CLUSTERS, len(corpus.divergence)))
+    st.markdown("Nearest by the mean **Jensen-Shannon divergence** of their rows, framed in the grid:")
+    lines = ["| Head | Divergence, bits | Labels |", "| --- | ---: | --- |"]
+    for other in here.nearest(LIKE_IT):
+        layer, head = corpus.head(other)
+        held = [here.words.labels[name] for name, part in here.labels(layer, head) if part >= HALF]
+        lines.append(f"| layer {layer} · head {head} | **{number(corpus.divergence[index, other], 3)}** "
+                     f"| {plain(', '.join(held)) or '–'} |")  # fmt: skip
+    st.markdown("\n".join(lines))
+    same = ["{}.{}".format(*corpus.head(other)) for other in np.flatnonzero(groups == groups[index]).tolist()]
+    st.caption(
+        f"0: the same rows; 1: no key in common; over {corpus.pair_count:,} queries. Of {groups.max() + 1} clusters "
+        f"(average linkage), its own has {len(same)} heads (layer.head): {', '.join(same[:24])}"
+        f"{' …' if len(same) > 24 else ''}."
+    )
+    layers, heads = zip(*map(corpus.head, range(len(groups))), strict=True)
+    table = pd.DataFrame({"layer": layers, "head": heads, "divergence": corpus.divergence[index], "cluster": groups})
+    return table.drop(index).sort_values("divergence", kind="stable", ignore_index=True)
+
+
+def examples(here: CorpusHead) -> pd.DataFrame:
+    """Show the sentences on which a measure is highest, as links to this head on each."""
+    name = _measure(here)
+    at, strongest = here.at(name), here.statistics.strongest
+    shown = [
+        (float(value), strongest.texts[(file, line)])  # type: ignore[index]
+        for value, (file, line) in zip(strongest.values[at], strongest.places[at].tolist(), strict=True)
+        if np.isfinite(value)
+    ]
+    with st.container(key="corpus_examples", gap=None):
+        for value, text in shown:
+            view = state.every() | {"text": text, "pair": "", "over": "text", "q": None, "k": None}
+            st.page_link(
+                PAGES["heads"].script, label=f"{number(value, 3)} · {lit(here, name, text)}",
+                query_params=PAGES["heads"].write(view, PAGES["heads"].keys),
+            )  # fmt: skip
+    quoted = ", ".join(here.card.quoted)
+    st.caption(
+        f"Of the sentences that may be quoted here ({plain(quoted)}), of 8 tokens or more. Each opens this head on it. "
+        "Marked: the tokens whose own rows have at least half of the sentence’s largest value."
+    )
+    return pd.DataFrame(shown, columns=[name, "sentence"])
+
+
+def lit(here: CorpusHead, name: str, text: str) -> str:
+    """Return a sentence as Markdown, its tokens marked whose rows have at least half of the largest value."""
+    trace = RESOURCES.trace(RESOURCES.load(here.card.model), text, None)
+    kind = trace.kinds[0]
+    tokens, weights = trace.query_tokens(kind), trace.layers[kind][here.row].attentions()[here.head]
+    measures = choose_measures(len(tokens), tokens, same_text=True, causal=kind == "decoder")
+    measure = next((measure for measure in measures if measure.name == name), None)
+    if measure is None:
+        return plain(text)
+    rows = measure.rows(weights.clone()).nan_to_num(0).numpy()  # clone: entropy works in place
+    pieces, end = [], 0
+    for row, is_special, (start, stop) in zip(rows, tokens.special, tokens.offsets, strict=True):
+        if is_special or row < rows.max() / 2 or stop <= max(start, end):
+            continue
+        pieces += [plain_part(text[end:start]), f":violet-background[{plain(text[start:stop])}]"]
+        end = stop
+    return "".join([*pieces, plain_part(text[end:])])
+
+
+def heads(here: CorpusHead) -> pd.DataFrame:
+    """Show all heads in a table, with the share of each label."""
+    table = all_heads(here)
+    if state.get("lecture"):
+        st.markdown(_by_label(here))
+    else:
+        st.dataframe(table, hide_index=True, height=HEIGHT, key="corpus_table")
+    return table
+
+
+def _by_label(here: CorpusHead) -> str:
+    """Return how many heads have each label, and which has it most, as a table that a lecture has place for."""
+    corpus, lines = here.statistics, ["| Label | Heads | Most often | On |", "| --- | ---: | --- | ---: |"]
+    for name, shares in zip(corpus.labels, corpus.label_share, strict=True):
+        layer, head = corpus.head(int(shares.argmax()))
+        if shares.any():
+            many, label = int((shares >= HALF).sum()), plain(here.words.labels[name])
+            lines.append(f"| {label} | {many} | layer {layer} · head {head} | {share(float(shares.max()))} |")
+    return "\n".join([*lines, "", f"Heads: those with the label on {share(HALF)} of the sentences or more."])
+
+
+def all_heads(here: CorpusHead) -> pd.DataFrame:
+    """Return a row for each head: the mean and deviation of each measure, and the share of each label."""
+    corpus, (layers, count) = here.statistics, here.statistics.shape
+    columns: dict[str, object] = {
+        "layer": np.repeat(corpus.numbers, count),
+        "head": np.tile(np.arange(count), layers),
+    }
+    columns |= {f"label: {here.words.labels[name]}": shares.ravel()
+                for name, shares in zip(corpus.labels, corpus.label_share, strict=True) if shares.any()}  # fmt: skip
+    for name in corpus.present:
+        place = corpus.measures.index(name)
+        columns[f"{name} mean"] = corpus.mean[..., place].ravel()
+        columns[f"{name} std"] = corpus.std[..., place].ravel()
+    return pd.DataFrame(columns)
+
+
+def _measure(here: CorpusHead) -> str:
+    """Show the choice of a measure, and return it; without one it is that in which the head stands out."""
+    strongest = here.strongest()
+    if state.get("corpus_measure") not in (None, *here.names):
+        state.keep_within("corpus_measure", "Measure", here.names)
+        state.put("corpus_measure", None)
+    if state.get("lecture"):
+        return str(state.get("corpus_measure") or strongest)
+    chosen = state.bound(
+        "corpus_measure", st.selectbox, "Measure", here.names, index=None, label_visibility="collapsed",
+        format_func=lambda name: here.words.measures[name].title,
+        placeholder=f"{here.words.measures[strongest].title}: this head’s own",
+    )  # fmt: skip
+    return str(chosen or strongest)
+
+
+def _median(here: CorpusHead, name: str) -> str:
+    from attnviz.corpus.names import QUANTILES
+
+    return number(here.statistics.quantiles[(*here.at(name), QUANTILES.index(0.5))], 3)
+
+
+def _height() -> int:
+    from attnviz.figures.corpus import BESIDE, LARGE
+
+    return LARGE if state.get("lecture") else BESIDE

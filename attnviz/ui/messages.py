@@ -1,0 +1,78 @@
+"""What Streamlit's messages show: escaped text, spinners during a wait, a warning.
+
+A spinner takes no space in the layout, so nothing moves when it appears and disappears. It costs a thread and two
+messages, so it appears only if there is a wait.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from attnviz.runtime.pool import place_in_queue
+from attnviz.runtime.traffic import traffic
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+
+
+def plain(text: str) -> str:
+    """Escape text for Markdown: links, images, emphasis, formulas and emoji codes stay plain text.
+
+    Markdown allows escaping any ASCII punctuation (CommonMark, section 2.4). Line ends become spaces.
+    """
+    return _PUNCTUATION.sub(r"\\\1", " ".join(text.split()))
+
+
+def plain_part(text: str) -> str:
+    """Escape a part of a sentence as `plain` does; white space at either end stays, as one space."""
+    before, after = text[:1].isspace(), bool(text.strip()) and text[-1:].isspace()
+    return " " * before + plain(text) + " " * after
+
+
+_started: set[str] = set()
+
+
+@contextmanager
+def starting(what: str) -> Iterator[None]:
+    """Show a spinner around the first import of a page's heavy part, `what`, in this process."""
+    if what in _started:
+        yield
+        return
+    with st.spinner("Starting torch …"):
+        yield
+    _started.add(what)
+
+
+@contextmanager
+def queue_note() -> Iterator[Callable[[int], None]]:
+    """Yield the `on_wait` of `SingleFlightCache.get`: a spinner shows the visitor's place in the queue.
+
+    In a thread that runs no page it does nothing.
+    """
+    if get_script_run_ctx(suppress_warning=True) is None:
+        yield lambda _: None
+        return
+    shown = ""
+    with ExitStack() as spinner:
+
+        def on_wait(ahead: int) -> None:
+            nonlocal shown
+            if place_in_queue(ahead) != shown:
+                shown = place_in_queue(ahead)
+                spinner.close()
+                spinner.enter_context(st.spinner(shown))
+
+        yield on_wait
+
+
+def busy_note() -> None:
+    """Warn a visitor whose address exceeds the limit of requests."""
+    if traffic().slowed(st.context.ip_address):
+        st.warning(
+            "Your address sends very many changes just now, so each of them waits a little.",
+            icon=":material/hourglass_empty:",
+        )

@@ -1,0 +1,246 @@
+"""The main part of Step by step: the walk through all steps of a head, and checks of its numbers.
+
+The document of the view that the app opens on ships with the app, so that it is there before the model is loaded.
+`python -m attnviz.ui.step_by_step` makes the file anew, which a test compares with what the model computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from attnviz import files
+from attnviz.formatting import nonzero, number
+from attnviz.links.link import read_link
+from attnviz.links.pages import OPENING, PAGES
+from attnviz.sources.shown import Shown
+from attnviz.ui import shell, state
+from attnviz.ui.messages import plain
+from attnviz.ui.sources import RESOURCES, SavedView, view_of
+from attnviz.ui.tokens.choices import char_vocab
+from attnviz.ui.walk import (
+    Checks,
+    Shipped,
+    address_of,
+    document_of_walk,
+    mount_walk,
+    offer_documents,
+)
+from attnviz.ui.widgets import palette, plot
+
+if TYPE_CHECKING:
+    from attnviz.document import Document
+    from attnviz.measures.causality import FromPast
+    from attnviz.measures.loop import LoopScores
+    from attnviz.trace.walk import Walk
+
+
+_VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus")
+KEYS = {name: name for name in _VALUES}
+"""What a user chooses in the walk, and its link keys"""
+
+
+def show_walk(here: Shown) -> None:
+    """Show the walk of a text.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no tokens.
+    """
+    state.check_run()
+    queries, keys = here.axes()
+    shell.token_notes(queries)
+    state.keep_pin(len(queries), len(keys))
+    view = SavedView(view_of(here), char_vocab(here.text))
+    mount_walk(
+        PAGES["step_by_step"],
+        offer_documents(here, view, (queries, keys), SHIPPED),
+        KEYS,
+        source=here.source.key,
+        on_tour=_start_tour,
+        values={name: state.get(name) for name in KEYS} | {"layer": here.layer, "head": here.head},
+        layers=here.layers,
+        only_layer=here.source.only_layer,
+        opening=state.is_opening_view(),
+    )
+
+
+def _start_tour() -> None:
+    shell.start_tour()
+    state.run_page()
+
+
+CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __name__))
+"""The numbers of the head, computed again in another way"""
+
+
+def show_loop(here: Shown) -> None:
+    """Show the two ways to the scores of the head, and compare their numbers."""
+    from attnviz.measures.loop import LOOP, MOST, PRODUCT, scores_by_loop
+
+    walk = here.walk(RESOURCES)
+    query, key = walk.layer.query[walk.head], walk.layer.key[walk.head]
+    scores = scores_by_loop(query[:MOST], key[:MOST])
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**A double loop**: one dot product for each query and each key")
+        st.code(LOOP, language="python")
+    with right:
+        st.markdown("**One matrix product**: all of them at once")
+        st.code(PRODUCT, language="python")
+    st.markdown(_about_loop(scores, walk))
+    cell = _cell(scores)
+    if cell:
+        st.markdown(cell)
+    if max(len(query), len(key)) > MOST:
+        st.caption(f"Of the first {MOST} queries and keys: a loop in Python is slow.")
+
+
+def _about_loop(scores: LoopScores, walk: Walk) -> str:
+    """Say whether the scores are equal, and where and by how much they differ most."""
+    cells, (q, k) = scores.gaps.numel(), scores.at
+    where = f"row {q} “{plain(walk.query_labels[q])}”, column {k} “{plain(walk.key_labels[k])}”"
+    if scores.largest == 0:
+        return f"**Equal: yes.** The largest difference of the {cells:,} scores is **0**: every rounding is the same."
+    answer = "yes" if scores.are_equal else "no"
+    limit = nonzero(float(scores.rounding[q, k]))
+    return (
+        f"**Equal: {answer}.** The largest difference of the {cells:,} scores is **{nonzero(scores.largest)}**, in "
+        f"{where}. Both sums are rounded to float32 after each addition, in another order; this alone may make up to "
+        f"{limit} there."
+    )
+
+
+def _cell(scores: LoopScores) -> str:
+    """Return both numbers of the pinned cell; empty if none is pinned, or the loop does not reach it."""
+    q, k = state.get("q"), state.get("k")
+    rows, columns = scores.by_loop.shape
+    if q is None or k is None or q >= rows or k >= columns:
+        return ""
+    loop, product = (number(float(way[q, k]), 6) for way in (scores.by_loop, scores.by_product))
+    return f"The pinned cell, row {q}, column {k}: the loop gives {loop}, the product {product}."
+
+
+def show_past(here: Shown) -> None:
+    """Show how far each row is from the one that is computed from its past alone."""
+    from attnviz.figures.plots import lines
+    from attnviz.measures.causality import MOST, NoPastError, rows_from_past
+
+    walk = here.walk(RESOURCES)
+    try:
+        past = rows_from_past(walk.layer, walk.head)
+    except NoPastError as error:
+        st.info(str(error))
+        return
+    st.markdown(_about_past(past, walk))
+    gaps = past.gaps.tolist()
+    labels = [f"{row} {label}" for row, label in enumerate(walk.query_labels[: len(gaps)])]
+    figure = lines({"largest difference": gaps}, labels, palette(), title="largest difference", across="row")
+    plot(figure, "recompute_past")
+    computed = (
+        "Row i from rows 0 to i of X, with the same weights, scale and mask: queries, keys, values, scores and softmax "
+        "are computed again."
+        if past.is_projected
+        else "Row i from rows 0 to i of queries, keys and values: how this model makes them of X is not known."
+    )
+    more = f" The first {MOST} rows." if len(walk.query_labels) > MOST else ""
+    st.caption(f"{computed} The head outputs are compared.{more}")
+
+
+def _about_past(past: FromPast, walk: Walk) -> str:
+    """Say whether every row follows from its past, and else which do not, and why."""
+    differing, gaps = past.differing, past.gaps
+    if not differing:
+        largest = float(gaps.max())
+        why = "" if largest == 0 else ": the rounding of float32 sums in another order"
+        return (
+            f"**Each row follows from its past alone: yes.** The largest difference to the head outputs of the whole "
+            f"text is **{nonzero(largest)}**{why}."
+        )
+    row = int(gaps.argmax())
+    where = f"row {row} “{plain(walk.query_labels[row])}”"
+    same = [number for number in range(len(gaps)) if number not in differing]
+    rest = f" The same: {'row' if len(same) == 1 else 'rows'} {_listed(same)}." if same else ""
+    if same == [len(walk.query_labels) - 1]:
+        rest = " Only the last row is the same, after which nothing comes."
+    return (
+        f"**Each row follows from its past alone: no.** {len(differing)} of {len(gaps)} rows differ, most of all "
+        f"{where}, by **{nonzero(float(gaps.max()))}**.{rest} {_why(walk)}"
+    )
+
+
+def _listed(rows: list[int]) -> str:
+    return ", ".join(map(str, rows[:8])) + (f" and {len(rows) - 8} more" if len(rows) > 8 else "")
+
+
+def _why(walk: Walk) -> str:
+    mask, maps = walk.layer.mask, walk.layer.projections
+    if maps and maps["query"].kind == "positions":
+        return "U mixes positions before any mask, so that every row depends on those after it."
+    if walk.kind != "decoder":
+        return "Without a causal mask a row takes from the rows after it too."
+    if mask.hides_rows and not mask.is_infinite:
+        return "A row whose keys are all hidden is the average of all values, also of those after it."
+    return "The mask does not hide all that comes after a row."
+
+
+SHIPPED_FILE = files.FOLDER / "assets" / "opening.safetensors"
+"""The document of the layer that the opening view shows"""
+_DECIDING = ("text", "pair", "source", "model", "kind", "layer")
+"""The link keys that decide what the document holds: it has all heads, and all steps"""
+
+
+def is_shipped(view: Mapping[str, Any], layer: int) -> bool:
+    """Return whether the shipped document is that of a layer of this view."""
+    opening = _opening()
+    return opening["layer"] == layer and all(view[name] == opening[name] for name in _DECIDING if name != "layer")
+
+
+@cache
+def _opening() -> Mapping[str, Any]:
+    """Return the opening view."""
+    return read_link(OPENING)[0]
+
+
+def shipped_document(digest: str) -> Document:
+    """Return the shipped document as the server offers it; `digest` is the beginning of its arrays' addresses."""
+    from attnviz.document import Document
+
+    read = _read_shipped()
+    references = {
+        name: replace(reference, digest=address_of(name, digest)) for name, reference in read.header.references.items()
+    }
+    return Document(replace(read.header, references=references), read.arrays)
+
+
+SHIPPED = Shipped(is_shipped, shipped_document)
+
+
+@cache
+def _read_shipped() -> Document:
+    from attnviz.document import read
+
+    return read(SHIPPED_FILE.read_bytes())
+
+
+def make_document() -> Document:
+    """Compute the document with the built-in model."""
+    from attnviz.sources.direct import Direct
+    from attnviz.sources.shown import shown
+
+    view, resources = read_link(OPENING)[0], Direct()
+    return document_of_walk(shown(view.__getitem__, resources).walk(resources), "opening")
+
+
+def main() -> None:
+    """Write the file."""
+    from attnviz.document import write
+
+    SHIPPED_FILE.write_bytes(write(make_document()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""What a visitor may open with one press: an example sentence, or a head that stands out; and a sentence about it.
+
+Which heads stand out is computed in `attnviz.measures.striking`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from attnviz.annotated_text import AnnotatedText, named
+from attnviz.formatting import number
+from attnviz.lessons import Example, TextExample, gallery, text_examples
+from attnviz.lessons.targets import html
+from attnviz.links.link import read_link
+from attnviz.sources import PRETRAINED, SOURCES
+from attnviz.tokens import NoTokensError
+from attnviz.ui import caches, state
+from attnviz.ui.messages import plain
+from attnviz.ui.sources import RESOURCES, shown_now
+
+if TYPE_CHECKING:
+    from attnviz.measures.striking import Striking
+    from attnviz.sources.shown import Shown
+
+
+_ABOUT = ("text", "pair", "source", "model", "kind", "layer", "head")
+"""The link keys that say what a sentence is about"""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A sentence, and what it is about."""
+
+    sentence: str
+    more: str
+    view: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """What the button "Surprise me" has opened last."""
+
+    of: tuple[Any, ...]
+    """The settings on which the ranking depends"""
+    place: int
+    """The place of the head in the ranking, from 0"""
+
+
+@dataclass(slots=True)
+class _SuggestionRecord:
+    """What a session keeps of suggestions."""
+
+    message: Message | None = None
+    surprise: Surprise | None = None
+
+
+def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
+    """Show a sentence about a view, the session's unless one is given, and `more` in a quieter colour."""
+    state.record(_SuggestionRecord).message = Message(sentence, more, _subject(view))
+
+
+def show_message() -> None:
+    """Show the sentence, as long as the view is the one that it is about."""
+    message = state.record(_SuggestionRecord).message
+    if message is None or message.view != _subject() or not state.get("text").strip():
+        return
+    more = f' <span class="more">{escape(message.more)}</span>' if message.more else ""
+    with st.container(key="guide_says"):
+        st.html(f'<p class="said" role="status">{html(AnnotatedText.of(message.sentence))}{more}</p>')
+
+
+def is_about(text: str) -> bool:
+    """Whether the last sentence is about this text."""
+    message = state.record(_SuggestionRecord).message
+    return message is not None and text in message.view
+
+
+def _subject(view: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+    return tuple(state.get(name) if view is None else view[name] for name in _ABOUT)
+
+
+WITH_EXAMPLE_HEADS = ("step_by_step", "heads", "compare")
+"""The pages that can show the head which an example is about"""
+WITH_HEAD_CHOICE = ("step_by_step", "heads")
+"""Those of them that can show the text alone as well; Compare would have nothing to compare"""
+_EXAMPLES_OPEN, _WITH_HEAD = "examples", "examples_with_head"
+
+
+@st.fragment
+def show_examples(page: str) -> None:
+    """Show the control of a page. A fragment, so that opening it does not run the page."""
+    state.check_run()
+    with st.popover("Examples", key=_EXAMPLES_OPEN, on_change="rerun") as control:
+        if not control.open:
+            return
+        with st.container(key="example_list"):
+            if page in WITH_HEAD_CHOICE:
+                st.toggle("Open the head that shows it", value=True, key=_WITH_HEAD)
+            for number, example in enumerate(_of_page(page)):
+                _example_button(number, example, page)
+
+
+def _of_page(page: str) -> tuple[Example | TextExample, ...]:
+    return (
+        gallery()
+        if page in WITH_EXAMPLE_HEADS
+        else tuple(example for example in text_examples() if example.page == page)
+    )
+
+
+def _example_button(number: int, example: Example | TextExample, page: str) -> None:
+    says = example.said if isinstance(example, Example) else example.says
+    label = f"**{plain(example.title)}**  \n*{plain(example.text)}*  \n{plain(says)}"
+    st.button(label, key=f"example_{number}", width="stretch", on_click=_take_example, args=(example, page))
+
+
+def _take_example(example: Example | TextExample, page: str) -> None:
+    st.session_state[_EXAMPLES_OPEN] = False
+    state.run_page()
+    if isinstance(example, Example) and (page not in WITH_HEAD_CHOICE or st.session_state.get(_WITH_HEAD)):
+        link = example.link(page)
+        state.visit(link)
+        say(example.explained, view=read_link(link)[0])
+    else:
+        state.put("text", example.text)
+
+
+WITH_SURPRISE = ("step_by_step", "heads")
+"""The pages with the button"""
+SWITCHED = f"The toy has learned nothing, so this is {PRETRAINED.title}. "
+NOTHING = "No head stands out on this text. That takes two words that are not next to each other."
+
+
+def show_surprise(page: str) -> None:
+    """Show the button. Before the page's other widgets, because it changes their values."""
+    if st.button("Surprise me", key="surprise"):
+        _open_next(page)
+
+
+def sentence(striking: Striking, here: Shown, heads: int) -> AnnotatedText:
+    """Say why a head stands out among all `heads` of its kind of attention."""
+    queries, keys = here.axes()
+    query, key = queries.labels[striking.query], keys.labels[striking.key]
+    again = "another " if query == key and here.kind != "cross" else ""
+    others = "in the other head it is" if heads == 2 else f"in the {heads - 1} other heads the mean is"
+    q, k = striking.query, striking.key
+    return AnnotatedText.of(
+        named(f"Layer {striking.layer}, head {striking.head}", layer=striking.layer, head=striking.head),
+        ": ", named(f"“{query}”", row=q), f" looks at {again}", named(f"“{key}”", column=k),
+        " with ", named(number(striking.weight, 2), row=q, column=k), f"; {others} {number(striking.others, 2)}.",
+    )  # fmt: skip
+
+
+def _open_next(page: str) -> None:
+    if not state.get("text").strip():
+        return  # the page says what to do
+    from attnviz.pretrained import ModelError
+
+    of_toy = page == "step_by_step" and not SOURCES[state.get("source")].has_layers
+    if of_toy:
+        state.put("source", PRETRAINED.key)
+    source = state.get("source") if page == "step_by_step" else PRETRAINED.key
+    try:
+        with st.spinner("Looking for a head that stands out …"):
+            here = shown_now(lambda name: source if name == "source" else state.get(name))
+            ranking = caches.most_striking(here.trace(RESOURCES), here.kind).heads
+    except (ModelError, NoTokensError):
+        return  # the page shows the same error
+    layers, heads = here.model.description.layers[here.kind]
+    of = here.model.name, here.text, here.pair, here.kind
+    kept = state.record(_SuggestionRecord)
+    last = kept.surprise
+    place = (last.place + 1) % len(ranking) if ranking and last is not None and last.of == of else 0
+    says = NOTHING
+    if ranking:
+        _open(page, here, ranking[place])
+        says = sentence(ranking[place], here, layers * heads)
+    kept.surprise = Surprise(of, place)
+    more = f"{place + 1} of {len(ranking)}; press again for the next." if len(ranking) > 1 else ""
+    say(AnnotatedText.of(SWITCHED if of_toy else "", says), more)
+
+
+def _open(page: str, here: Shown, striking: Striking) -> None:
+    """Open a head, with its pair pinned."""
+    state.choose_head(striking.layer, striking.head)
+    for name, value in (("kind", here.kind), ("q", striking.query), ("k", striking.key), ("predict", False)):
+        state.put(name, value)
+    if page == "step_by_step":
+        state.put("step", "weights")

@@ -1,0 +1,199 @@
+"""Choices that hold what a visitor brings: a character vocabulary, or a text of one's own. No link holds either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from attnviz.links.link import KEYS
+from attnviz.settings import settings
+from attnviz.tokens import MAX_UPLOAD, BadUploadError, CharVocab, WordPiece, read_upload
+from attnviz.ui import state
+from attnviz.ui.messages import plain
+
+TITLES = {"char": "Characters", "word": "Words", "bert": "BERT WordPiece"}
+"""The titles of the link's `tokenizer` values."""
+
+_FILE = "charset_file"
+
+
+@dataclass(slots=True)
+class CharsetRecord:
+    """What a session keeps of an uploaded file with characters."""
+
+    vocabulary: CharVocab | None = None
+    refused: str = ""
+    """Why the file was refused"""
+
+
+@st.cache_resource(show_spinner=False)
+def wordpiece() -> WordPiece:
+    """Return BERT's tokenizer, which is immutable and shared by all sessions."""
+    return WordPiece()
+
+
+def char_vocab(text: str) -> CharVocab:
+    """Return the view's character vocabulary. An uploaded one is kept for the session.
+
+    Without an accepted file, the choice "from a file" returns Shakespeare's characters.
+    """
+    if state.get("charset") == "text":
+        return CharVocab.from_text(text)
+    uploaded = state.record(CharsetRecord).vocabulary if state.get("charset") == "file" else None
+    return CharVocab.shakespeare() if uploaded is None else uploaded
+
+
+def choose_charset() -> None:
+    """Show the choice of the character vocabulary, and the upload if it is chosen."""
+    offered = [name for name in KEYS["charset"].titles if name != "file" or settings().uploads]
+    choice = state.choice("charset", st.selectbox, "Character vocabulary", offered)
+    if choice != "file":
+        return
+    limit = min(MAX_UPLOAD // 2**20, settings().largest_upload)
+    st.file_uploader(f"A UTF-8 text file, up to {limit} MB", key=_FILE, max_upload_size=limit, on_change=_take_upload)
+    uploaded = state.record(CharsetRecord)
+    if uploaded.vocabulary is not None:
+        st.caption(f"In use: the {len(uploaded.vocabulary):,} different characters of your file.")
+    else:
+        if uploaded.refused:
+            st.error(uploaded.refused)
+        st.caption("Until you upload a file, Shakespeare's 65 characters are used.")
+
+
+def _take_upload() -> None:
+    """Store the vocabulary of the uploaded file, or the reason for refusing it; clear both if the file was removed."""
+    file, uploaded = st.session_state[_FILE], state.record(CharsetRecord)
+    uploaded.vocabulary, uploaded.refused = None, ""
+    if not isinstance(file, UploadedFile):  # no file, or one that the server does not have
+        return
+    try:
+        # One byte over the limit is enough to refuse a file.
+        uploaded.vocabulary = CharVocab.from_bytes(file.read(MAX_UPLOAD + 1))
+    except BadUploadError as why:
+        uploaded.refused = str(why)
+
+
+SOURCES = {"built_in": "Built in", "paste": "Paste", "upload": "Upload"}
+
+V = TypeVar("V")
+
+
+@dataclass(slots=True)
+class _OwnTextRecord:
+    """What a session keeps of a choice of sources, by the name of the choice."""
+
+    source: str = "built_in"
+    texts: dict[str, Any] = field(default_factory=dict)
+    """What was read of the last good text of each source; None where it was refused or removed"""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Why the last text of each source was refused; "" if it was not"""
+
+
+def source_of(name: str) -> str:
+    """Return the chosen source, also while another page is shown and the widget is not there."""
+    return state.record(_OwnTextRecord, name).source
+
+
+def source_choice(
+    name: str, label: str, sources: Mapping[str, str], on_change: Callable[[], None] | None = None
+) -> str:
+    """Show the choice of a source and return it.
+
+    Args:
+        name: what its keys in the session begin with.
+        label: of the choice.
+        sources: what is offered, with titles; `built_in` is chosen at first.
+        on_change: is called after a click.
+    """
+    key = f"{name}_from"
+    # Set at each run: otherwise a page that is opened anew would show the choice without its value.
+    kept = state.record(_OwnTextRecord, name)
+    st.session_state[key] = next(
+        (source for source in (st.session_state.get(key), kept.source) if source in sources), "built_in"
+    )
+    source = st.segmented_control(
+        label, list(sources), key=key, format_func=sources.__getitem__, required=True, width="stretch",
+        on_change=on_change,
+    )  # fmt: skip
+    kept.source = source if source and source in sources else "built_in"
+    return kept.source
+
+
+@dataclass(frozen=True, slots=True)
+class OwnText(Generic[V]):
+    """A text that is built in, pasted or uploaded: of each source the session keeps the last good one."""
+
+    name: str
+    """What its keys in the session begin with"""
+    purpose: str
+    """What an uploaded file is to be, at the beginning of the sentence about one that is refused"""
+    read: Callable[[str], V]
+    """Turns a text into what is kept; raises ValueError with a sentence for the user"""
+    on_change: Callable[[], None]
+    """Called when there is another text"""
+    most_bytes: int = MAX_UPLOAD
+    """Of a file"""
+
+    def chosen(self) -> V | None:
+        """Return the visitor's text; None if the built-in one is chosen, or there is no other yet."""
+        kept = self._kept()
+        text: V | None = kept.texts.get(kept.source)
+        return text
+
+    def choice(self, label: str) -> str:
+        """Show the choice of the source and return it."""
+        offered = {name: title for name, title in SOURCES.items() if name != "upload" or settings().uploads}
+        return source_choice(self.name, label, offered, self.on_change)
+
+    @property
+    def pasted(self) -> str:
+        """The key of the field for a text."""
+        return f"{self.name}_pasted"
+
+    def take_pasted(self, most: int) -> None:
+        """Read the field for a text, up to `most` characters."""
+        text = st.session_state.get(self.pasted)
+        if isinstance(text, str):
+            self._take("paste", lambda: text[:most])
+
+    def file_field(self) -> None:
+        """Show the field for a file."""
+        limit = min(self.most_bytes // 2**20, settings().largest_upload)
+        st.file_uploader(
+            f"A UTF-8 text file, up to {limit} MB", key=f"{self.name}_file", max_upload_size=limit,
+            on_change=self._take_file,
+        )  # fmt: skip
+
+    def tell(self, source: str, without: str) -> V | None:
+        """Say why the last text was refused, or what is shown while there is none; return the text."""
+        kept = self._kept()
+        text: V | None = kept.texts.get(source)
+        if kept.refused.get(source):
+            st.error(plain(kept.refused[source]))
+        if text is None:
+            st.caption(without)
+        return text
+
+    def _take_file(self) -> None:
+        file = st.session_state.get(f"{self.name}_file")
+        if not isinstance(file, UploadedFile):  # removed, or one that the server does not have
+            self._keep("upload", None, "")
+            return
+        self._take("upload", lambda: read_upload(file.read(self.most_bytes + 1), self.purpose, self.most_bytes))
+
+    def _take(self, source: str, text: Callable[[], str]) -> None:
+        try:
+            self._keep(source, self.read(text()), "")
+        except ValueError as why:
+            self._keep(source, None, str(why))
+
+    def _keep(self, source: str, text: V | None, refused: str) -> None:
+        self.on_change()
+        self._kept().texts[source], self._kept().refused[source] = text, refused
+
+    def _kept(self) -> _OwnTextRecord:
+        return state.record(_OwnTextRecord, self.name)

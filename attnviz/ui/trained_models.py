@@ -1,0 +1,240 @@
+"""Trained models in the app: opened as a link opens them, offered in the menus, and described in the side bar.
+
+A trained model that the user chooses in a menu opens as a link that only names it does: see `Page.read`. A text that
+the user typed stays. What is replaced comes back when another source's model is chosen.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
+from attnviz.lessons import gallery, text_examples
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.pages import PAGES
+from attnviz.pretrained.names import ModelError
+from attnviz.runtime.training import training_jobs
+from attnviz.settings import settings
+from attnviz.trained.opening import opening
+from attnviz.trained.shipped import is_kept, keep, load
+from attnviz.ui import state
+from attnviz.ui.messages import plain
+
+if TYPE_CHECKING:  # torch, which the first view does not wait for
+    from collections.abc import Iterator
+
+    from attnviz.trained.model import TrainedModel
+
+
+_REASON = "trained"
+_ALONE = {"rollout": False, "chosen": (), "q": None, "k": None}
+"""Settings that belong to another text: heads that Heads shows beside the chosen one, and the pinned cell"""
+
+
+def take_choice() -> None:
+    """Open the trained model that a menu now names, from the callback of the menu of sources or of models."""
+    page = PAGES[state.page()]
+    open_chosen(page.trained_model(state.get), page.trained_model(_in_menus))
+
+
+def open_chosen(before: str | None, after: str | None) -> None:
+    """Open a trained model in place of another one, from a callback; None stands for a model of another source."""
+    if before == after:
+        return
+    if not state.give_back(_REASON) and after is None and state.get("text") in examples_of(before):
+        state.put("text", DEFAULT_TEXT)  # a link has opened the model, so nothing was before
+    if after is not None:
+        values = opening(after)
+        is_typed = not is_offered(state.get("text"), before)
+        kept = ("text", "pair") if is_typed else ()
+        state.replace(_REASON, {name: value for name, value in (values | _ALONE).items() if name not in kept})
+
+
+def is_offered(text: str, model: str | None = None) -> bool:
+    """Whether a text is one that the app offers, here or as an example for a trained model; else the user typed it."""
+    return not text.strip() or text in _offered() or text in examples_of(model)
+
+
+def examples_of(model: str | None) -> tuple[str, ...]:
+    """Return the texts that a trained model is made for, by its name; none if there is no such model."""
+    if model is None:
+        return ()
+    from attnviz.trained.words import examples  # late: it imports torch
+
+    try:
+        return examples(load(model))
+    except ModelError:
+        return ()
+
+
+@cache
+def _offered() -> frozenset[str]:
+    from attnviz.trained.words import TEXTS
+    from attnviz.training.tasks import TASKS
+
+    def texts() -> Iterator[str]:
+        yield DEFAULT_TEXT
+        yield from (page.opening["text"] for page in PAGES.values() if "text" in page.opening)
+        yield from (example.text for example in gallery())
+        yield from (example.text for example in text_examples())
+        yield from (text for pair in MINIMAL_PAIRS for text in (pair.a, pair.b))
+        yield from TEXTS
+        yield from (text for task in TASKS.values() for text in task.examples)
+
+    return frozenset(texts())
+
+
+def _in_menus(name: str) -> Any:
+    """Return a setting as the menus have it, where the view still has the one before."""
+    chosen = st.session_state.get(name)
+    return chosen if isinstance(chosen, str) else state.get(name)
+
+
+MOST_OWN = 12
+"""The most models that are offered, the newest ones. Others are still found by their links."""
+LARGEST_MB = 8
+_FILE = "trained_file"
+
+
+@dataclass(slots=True)
+class VisitorRecord:
+    """What a session keeps of the visitor's trainings and models."""
+
+    visitor: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    """The name of the visitor's trainings"""
+    models: tuple[str, ...] = ()
+    """The names of the models that the visitor has trained or opened, the newest last"""
+    refused: str = ""
+    """Why the last file was refused"""
+    opened: Mapping[str, str] | None = None
+    """The link to the model whose file was just opened on a page that shows no model by name"""
+
+
+def own_names() -> tuple[str, ...]:
+    """Return the names of this session's models that are still kept, the newest last."""
+    return tuple(name for name in state.record(VisitorRecord).models if is_kept(name))
+
+
+def add_own(name: str) -> None:
+    """Offer a model that `trained.keep` has kept."""
+    kept = state.record(VisitorRecord)
+    others = [other for other in kept.models if other != name]
+    kept.models = (*others[1 - MOST_OWN :], name)
+
+
+def show_upload() -> None:
+    """Show the field that opens a trained model's file: where `settings().uploads` allows it."""
+    most = min(LARGEST_MB, settings().largest_upload)
+    st.file_uploader(
+        f"Open a model's file (safetensors, up to {most} MB)", type=["safetensors"], key=_FILE, on_change=_take_file,
+        max_upload_size=most, help="Export on the page Train makes such files. Nothing in a file is run.",
+    )  # fmt: skip
+
+
+def show_refusal() -> None:
+    """Show why the last file was refused."""
+    refused = state.record(VisitorRecord).refused
+    if refused:
+        st.error(plain(refused))
+
+
+def go_if_opened() -> None:
+    """On a page that shows no model by name: go to the model whose file was just opened."""
+    kept = state.record(VisitorRecord)
+    link, kept.opened = kept.opened, None
+    if link:
+        state.go_to_page(PAGES["step_by_step"].script, link)
+
+
+def _take_file() -> None:
+    """Keep the model of an uploaded file and choose it, or keep the reason why it is refused."""
+    file, kept = st.session_state.get(_FILE), state.record(VisitorRecord)
+    kept.refused = ""
+    if not isinstance(file, UploadedFile):  # no file, or one that the server does not have
+        return
+    try:
+        if file.size > LARGEST_MB * 2**20:
+            raise ModelError(f"The file has {file.size / 2**20:.1f} MB; a model's file has up to {LARGEST_MB} MB.")
+        model = keep(file.getvalue())
+    except ModelError as why:
+        kept.refused = str(why)
+        return
+    add_own(model.name)
+    if state.page() == "train":
+        kept.opened = {"source": "trained", "model": model.name, "step": "weights"}
+        return
+    before = PAGES[state.page()].trained_model(state.get)
+    state.put("model", model.name)
+    if state.page() != "heads":
+        state.put("source", "trained")
+    open_chosen(before, model.name)
+
+
+_NAME = re.compile(r"[\w-]{22}", re.ASCII)
+
+
+def visitor() -> str:
+    """Return the name of this visitor's trainings. Nobody can guess it: who knows it sees and ends them."""
+    return state.record(VisitorRecord).visitor
+
+
+def take_visitor(name: object) -> bool:
+    """Adopt the name under which a tab knows its trainings, after a reload; return whether there are any."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or not training_jobs().jobs(name):
+        return False
+    state.record(VisitorRecord).visitor = name
+    return True
+
+
+def is_training() -> bool:
+    """Whether a training of the visitor goes on, or waits."""
+    job = training_jobs().job(visitor())
+    return job is not None and job.view.status in ("running", "queued")
+
+
+def show_card(model: object, page: str) -> None:
+    """Show what a model learned, which heads do it, and texts to try, if it is one that was trained here."""
+    from attnviz.trained.model import TrainedModel
+    from attnviz.trained.words import about, examples, heads
+
+    if not isinstance(model, TrainedModel):
+        return
+    with st.container(key="trained_card", gap="xsmall"):
+        st.caption(plain(about(model)), help=None if model.task is None else plain(model.task.explanation))
+        for at, (says, kind, layer, head) in enumerate(heads(model)):
+            go = partial(_show_head, model, page, kind, layer, head)
+            st.button(plain(says), key=f"trained_head_{at}", type="tertiary", help="Show this head", on_click=go)
+        texts = [text for text in examples(model) if text != state.get("text")]
+        if texts:
+            with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+                st.caption("Try", width="content")
+                for at, text in enumerate(texts):
+                    st.button(
+                        plain(text),
+                        key=f"trained_text_{at}",
+                        type="tertiary",
+                        on_click=partial(state.put, "text", text),
+                    )
+
+
+def _show_head(model: TrainedModel, page: str, kind: str, layer: int, head: int) -> None:
+    """Show a head, from a callback."""
+    if page == "transformer":
+        from attnviz.trace.model import places
+
+        there: list[tuple[str, int]] = [(place.kind, place.layer) for place in places(model.description.numbers)]
+        state.put("block", there.index((kind, layer)) if (kind, layer) in there else 0)
+        state.put("head", head)
+        return
+    state.choose_head(layer, head)
+    state.put("kind", kind)
+    if page == "step_by_step":
+        state.put("step", "weights")

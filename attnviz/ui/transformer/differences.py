@@ -1,0 +1,288 @@
+"""What changes the outputs, and what does not: positions and order, another word, padding, dropout, wrong code."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.formatting import nonzero, number
+from attnviz.links.link import KEYS, MAX_DRAW, MAX_OTHER, MAX_PADS
+from attnviz.links.train import MAX_DROPOUT
+from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.tokens import NO_ID
+from attnviz.ui import caches, state
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.lessons import state as lesson_state
+from attnviz.ui.messages import plain
+from attnviz.ui.sources import RESOURCES
+from attnviz.ui.transformer.stream import NOT_KNOWN, choose_stack, choose_token, numbered
+from attnviz.ui.widgets import palette, plot
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attnviz.measures.changes import Stack
+    from attnviz.sources.transformer import ShownPart
+
+
+FORMULAS = {
+    "sinusoidal": "The paper's: dimensions 2i and 2i + 1 are sine and cosine of position / 10000^(2i/C). The dot "
+    "product of two rows depends on their distance alone.",
+    "lab": "A variant often taught: dimension j is a sine (j even) or a cosine (j odd) of position / 10000^(j/C). "
+    "No two dimensions share a frequency. A dot product depends on more than the distance.",
+    "random": "A table as it is before training: nothing is alike but each row and itself.",
+}
+CAUSAL = "The causal mask hides the change from them."
+NOT_CAUSAL = "Every token looks at all others, so rows before the change depend on it too."
+NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
+DROPOUT_STEP = 0.05
+"""Of p in its slider"""
+
+
+def show_positions(here: ShownPart) -> None:
+    """Show the positions of the model, if it has some that are known."""
+    from attnviz.figures.plots import heatmap
+
+    trace = here.trace(RESOURCES)
+    position = trace.embedding_parts.get("position")
+    if position is None:
+        st.info("This model has no positions." if not here.source.has_names else "Its positions are not known apart.")
+    else:
+        colours, labels = palette(), numbered(trace.tokens.labels)
+        lengths = position.norm(dim=-1)
+        kind = "" if here.source.has_names else FORMULAS.get(state.get("positions"), "")
+        low, high = (number(one.item(), 3) for one in (lengths.min(), lengths.max()))
+        spread = f"All rows have the same length, {low}." if low == high else f"Their lengths go from {low} to {high}."
+        st.markdown(f"One row of numbers a position, which is added to the token's. {kind} {spread}")
+        left, right = st.columns(2)
+        dimensions = list(map(str, range(position.shape[-1])))
+        with left:
+            st.caption("The positions, one row each.")
+            plot(heatmap(position, labels, dimensions, colours, across="dimension"), "check_positions")
+        with right:
+            st.caption("Dot products of the rows with each other: how alike two positions are.")
+            plot(heatmap(position @ position.T, labels, labels, colours, across="position"), "check_dots")
+    if not here.source.has_names:
+        _show_order(here)
+
+
+def _show_order(here: ShownPart) -> None:
+    """Show what happens if the words stand in the opposite order."""
+    import torch
+
+    from attnviz.figures.plots import lines
+    from attnviz.measures.changes import order_matters
+    from attnviz.toy.stacks import Encoder
+    from attnviz.toy.transformer.config import TransformerConfig
+    from attnviz.toy.transformer.model import shared_stack
+
+    trace = here.trace(RESOURCES)
+    stack = shared_stack(TransformerConfig.of(state.get))
+    encoder = stack if isinstance(stack, Encoder) else stack.encoder
+    x, position = trace.embedding_parts["token"], trace.embedding_parts.get("position")
+    order = list(range(len(x)))[::-1]
+    with torch.inference_mode():
+        without = order_matters(encoder, x, torch.zeros_like(x), order)
+        series = {"without positions": without.tolist()}
+        if position is not None:
+            series["with positions"] = order_matters(encoder, x, position, order).tolist()
+    causal = " The causal mask alone makes the order matter." if encoder.causal else ""
+    st.markdown(
+        f"**The words in the opposite order.** How far does the output of each word move? Without positions by at most "
+        f"{nonzero(without.max().item(), 3)}.{causal}"
+    )
+    labels = numbered(trace.tokens.labels)
+    plot(lines(series, labels, palette(), title="largest change", across="token"), "check_order")
+
+
+def show_change(here: ShownPart) -> None:
+    """Show how far each token's row moves after each block when one word is another."""
+    import torch
+
+    from attnviz.figures.plots import heatmap
+    from attnviz.measures.changes import row_differences
+    from attnviz.measures.residual_stream import states
+    from attnviz.tokens import NoTokensError
+
+    trace = here.trace(RESOURCES)
+    blocks, tokens = choose_stack(here)
+    left, right = st.columns(2)
+    with left:
+        token = choose_token(tokens, "Change this token")
+    with right:
+        other = state.bound("other", st.text_input, "into", max_chars=MAX_OTHER).strip() or KEYS["other"].default
+    start, end = tokens.offsets[token]
+    if tokens.special[token] or end <= start:
+        st.info("The tokenizer added this token; choose a word of the text.")
+        return
+    is_target = tokens is not trace.tokens
+    text = f"{tokens.text[:start]}{other}{tokens.text[end:]}"
+    try:
+        changed = RESOURCES.trace(here.model, here.text if is_target else text, text if is_target else here.pair)
+    except NoTokensError:
+        st.info("Nothing is left of the text.")
+        return
+    kind = here.place.stack
+    if len(changed.query_tokens(kind)) != len(tokens):
+        st.info(f"“{plain(other)}” is not one token here, so the rows can't be compared one by one.")
+        return
+    if changed.query_tokens(kind).ids == tokens.ids:
+        st.info("This is the same token for the model, so nothing changes.")
+        return
+    before, after = states(blocks), states(changed.blocks[kind])
+    if before is None or after is None:
+        st.info(NOT_KNOWN)
+        return
+    moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
+    past = moved[1:, :token].max().item() if token else 0.0
+    said = CAUSAL if trace.layers[kind][0].mask.hides_later else NOT_CAUSAL
+    st.markdown(
+        f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
+        f"**{nonzero(past, 3)}**. {said if token else ''}"
+    )
+    rows = ["X", *(f"after block {number}" for number in trace.numbers_of(kind))]
+    plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")
+
+
+def show_padding(here: ShownPart) -> None:
+    """Show how far padding moves the outputs of the stack that reads the text."""
+    from attnviz.figures.plots import lines
+    from attnviz.measures.changes import padding_moves
+
+    count = state.bound("pads", st.slider, "Padding tokens after the text", 1, MAX_PADS)
+    tokens = here.model.read(here.text, here.pair)[0]
+    found = _pretrained(here, count) if here.source.has_names else _toy(here, count)
+    if found is None:
+        st.info(NO_PADDING)
+        return
+    stack, x, pads = found
+    moved = padding_moves(stack, x, pads)
+    masked, free = float(moved.with_mask.max()), float(moved.without.max())
+    same = "nothing but rounding" if masked else "nothing at all"
+    causal = getattr(stack, "causal", False)
+    st.markdown(
+        "Texts in a batch must have the same length, so short ones are filled up with tokens that mean nothing. With "
+        f"the padding mask, {count} of them move the outputs by at most **{nonzero(masked, 3)}**: {same}. Without it, "
+        f"by up to **{nonzero(free, 3)}**"
+        + (
+            ": the causal mask hides them too, as they come after the text."
+            if causal
+            else ": every token has spread some of its attention over them."
+        )
+    )
+    series = {"with the padding mask": moved.with_mask.tolist(), "without": moved.without.tolist()}
+    labels = numbered(tokens.labels[: len(x)])
+    plot(lines(series, labels, palette(), title="largest change", across="token"), "check_padding")
+
+
+def _toy(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor]:
+    """Return the toy's stack that reads the text, and the inputs of the text and of the padding."""
+    from attnviz.toy.embeddings import sum_of
+    from attnviz.toy.stacks import Encoder
+    from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
+    from attnviz.toy.transformer.model import Transformer, shared_stack
+
+    config = TransformerConfig.of(state.get)
+    ids = here.model.read(here.text, here.pair)[0].ids[: MAX_TOKENS - count]
+    known = list(dict.fromkeys((*ids, NO_ID)))
+    both = shared_stack(config)
+    model = Transformer(config, known, both)
+    x = sum_of(model.embed([known.index(one) for one in (*ids, *[NO_ID] * count)])).detach()
+    return both if isinstance(both, Encoder) else both.encoder, x[: len(ids)], x[len(ids) :]
+
+
+def _pretrained(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor] | None:
+    """Return the same of the built-in model; None of another."""
+    import torch
+
+    from attnviz.pretrained.built_in import BuiltInModel
+    from attnviz.tokens import MAX_POSITIONS
+    from attnviz.ui.sources import RESOURCES
+
+    model = RESOURCES.load(here.model.name)
+    if not isinstance(model, BuiltInModel):
+        return None
+    tokens = model.read(here.text, here.pair)[0]
+    size = min(len(tokens), MAX_POSITIONS - count)
+    ids, segments = [*tokens.ids[:size], *[0] * count], [*tokens.segments[:size], *[0] * count]  # 0 is [PAD]
+    with torch.inference_mode():
+        x = model.bert.embeddings(torch.tensor(ids), torch.tensor(segments))
+    return model.bert.encoder, x[:size], x[size:]
+
+
+def show_dropout(here: ShownPart) -> None:
+    """Show dropout on the output of the shown attention."""
+    from attnviz.figures.plots import heatmap, lines
+    from attnviz.measures.changes import COUNTS, dropout, mean_differences
+
+    trace = here.trace(RESOURCES)
+    layer, tokens = trace.layer(here.place.layer, here.place.kind), trace.query_tokens(here.place.kind)
+    x = layer.output()
+    if x is None:
+        st.info(layer.unavailable.get("output_projection", "The attention's output is not known of this model."))
+        return
+    left, right = st.columns(2)
+    with left:
+        rate = state.bound("dropout", st.slider, "Dropout p", 0.0, MAX_DROPOUT, step=DROPOUT_STEP)
+    with right:
+        draw = state.bound("draw", st.number_input, "Seed of the draw", 0, MAX_DRAW)
+    made = dropout(x, rate, draw)
+    zeros, factor = int((~made.kept).sum()), 1 / (1 - rate)
+    st.markdown(
+        f"**In training**, before the output of {here.place.name} is added to the stream, each of its {x.numel():,} "
+        f"numbers becomes 0 with the probability p = {rate:g}: here {zeros:,} of them, "
+        f"{number(100 * zeros / x.numel(), 1)} %. All others are multiplied by 1 / (1 − p) = {number(factor, 3)}. "
+        "**In use** there is no dropout at all: torch's `model.eval()` switches it off, and all else on this page "
+        "is in use."
+    )
+    colours, labels = palette(), numbered(tokens.labels)
+    dimensions, limit = list(map(str, range(x.shape[-1]))), float(made.result.abs().max().maximum(x.abs().max()))
+    left, right = st.columns(2)
+    for place, title, values, key in ((left, "In use", x, "use"), (right, "In training", made.result, "training")):
+        with place:
+            st.caption(title)
+            plot(heatmap(values, labels, dimensions, colours, across="dimension", limit=limit), f"check_{key}")
+    away = mean_differences(x, rate, draw)
+    st.markdown(
+        "**Why 1 / (1 − p)?** The expected value of each number is then p · 0 + (1 − p) · x / (1 − p) = x, so that "
+        "what follows is given numbers of the same size in training and in use. The mean of many draws shows it: of "
+        f"{COUNTS[-1]} it is {nonzero(away[-1], 3)} away from x on average, of one {nonzero(away[0], 3)}."
+    )
+    series = {"distance": away}
+    plot(lines(series, list(map(str, COUNTS)), colours, title="distance from x", across="draws"), "check_draws")
+    st.caption("Srivastava et al. 2014. The original transformer has p = 0.1 (Vaswani et al. 2017, section 5.4).")
+
+
+DRAWN_FROM = ("mistake", "source", "seed")
+"""What a mistake depends on besides a text and a model, by link key"""
+
+
+def show_mistake(here: ShownPart) -> None:
+    """Show the mistake that is chosen, and beside it what is right, unless that is still to be guessed."""
+    from attnviz.export.drawing.fonts import FontError
+    from attnviz.export.drawing.themes import THEMES
+    from attnviz.export.web.mistake import html
+    from attnviz.measures.mistakes.case import NotKnownError
+
+    in_lesson = lesson_bar.is_open() and state.get("lecture")  # the bar says what there is to say
+    if not in_lesson and not lesson_state.asks():  # its title gives the answer away
+        _choose_mistake()
+    colours = "dark" if st.context.theme.type == "dark" else "light"
+    view = {name: state.get(name) for name in KEYS}
+    trace, answer = here.trace(RESOURCES), state.get("answer")
+    settings = (*(view[name] for name in DRAWN_FROM), colours, answer, in_lesson)
+    try:
+        draw = partial(html, view, trace, THEMES[colours], answer=answer, brief=in_lesson)
+        st.html(caches.mistake(trace, settings, draw))
+    except (NotKnownError, FontError) as error:
+        st.info(plain(str(error)))
+
+
+def _choose_mistake() -> None:
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    with left:
+        state.choice("mistake", st.selectbox, "Mistake", TEXTS, format_func=lambda name: TEXTS[name].title)
+    with right:
+        state.bound("answer", st.toggle, "Right beside it", help="Off, a class can guess what is wrong.")

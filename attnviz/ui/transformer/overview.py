@@ -1,0 +1,256 @@
+"""The whole model: attention's place between text and answer, as a figure whose boxes are links, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from attnviz.formatting import nonzero
+from attnviz.links.link import KEYS
+from attnviz.links.pages import PAGES
+from attnviz.measures.cost import BERT_BASE, PAPER_BASE, cost, equal_at, maps_in_words, parameters
+from attnviz.steps import names_at
+from attnviz.ui import state
+from attnviz.ui.messages import plain
+from attnviz.ui.sources import RESOURCES
+from attnviz.ui.styles import style
+from attnviz.ui.tokens.chips import shorten
+from attnviz.ui.widgets import notice, palette, plot
+
+if TYPE_CHECKING:
+    from attnviz.sources.transformer import ShownPart
+    from attnviz.trace.model import Place
+    from attnviz.trace.trace import Trace
+
+
+Link = Callable[[str, Mapping[str, Any]], str]
+"""Writes the address of a page with some values of the view changed"""
+
+QUOTED, FIRST = 24, 4
+"""The most characters of a text in its box, and tokens that are named"""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One stage between a text and an answer."""
+
+    title: str
+    shape: str
+    """Of what leaves it, such as "(7, 32)"; or a few words of it"""
+    says: str
+    """What happens there, in one sentence"""
+    address: str
+    """Of the page that shows it, relative to the app's root"""
+    kind: Literal["", "attention", "task"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The stages of one stack of blocks."""
+
+    stack: Literal["encoder", "decoder"]
+    boxes: tuple[Box, ...]
+
+
+def overview(here: ShownPart, trace: Trace, link: Link) -> tuple[Row, ...]:
+    """Return the stages of each stack, the encoder first; all shapes are those of the trace.
+
+    Args:
+        here: what the page shows.
+        trace: of its text, through its model.
+        link: writes the addresses of the boxes.
+    """
+    stacks = tuple(dict.fromkeys(place.stack for place in trace.places))
+    return tuple(_row(here, trace, stack, link, is_last=stack == stacks[-1]) for stack in stacks)
+
+
+def _row(
+    here: ShownPart, trace: Trace, stack: Literal["encoder", "decoder"], link: Link, *, is_last: bool
+) -> Row:  # fmt: skip
+    numbers = [number for number, place in enumerate(trace.places) if place.stack == stack]
+    first, last = numbers[0], numbers[-1]
+    tokens = trace.query_tokens(trace.places[first].kind)
+    width = trace.last_hidden_state.shape[-1]
+    rows = f"({len(tokens)}, {width})"
+
+    def at(number: int, *steps: str) -> str:
+        """Return the address of the first of these steps that an attention has."""
+        there = names_at(here.model.description, trace.places[number])
+        part = next(step for step in steps if step in there)
+        return link("transformer", {"block": number, "part": part, "check": None, "q": None, "k": None})
+
+    labels = " · ".join(shorten(label) for label in tokens.labels[:FIRST])
+    text = tokens.text
+    boxes = [
+        Box("Text", f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”", "What is typed.",
+            link("tokens", {"text": text})),
+        Box("Tokens", f"{len(tokens)}: {labels}{' …' if len(tokens) > FIRST else ''}",
+            "Pieces of the text; each has an id.", at(first, "tokens", "embeddings", "qkv")),
+        Box("Embeddings", rows, f"A table gives each token {width} numbers; its neighbours play no part.",
+            at(first, "embeddings", "qkv")),
+        Box(_layers([trace.places[number] for number in numbers]), _weights(trace, stack),
+            "Each token takes from others what fits. Only here does one token reach another.",
+            at(first, "weights"), "attention"),
+        Box("Vectors", rows, "One row a token again, now of the token in its text.",
+            at(last, "block_output", "output", "head_outputs")),
+    ]  # fmt: skip
+    boxes += _answer(trace, at, link, last) if is_last else [_to_the_decoder(trace, at)]
+    return Row(stack, tuple(boxes))
+
+
+def _layers(places: Sequence[Place]) -> str:
+    count = len({place.layer for place in places})
+    return f"{count} {'layer' if count == 1 else 'layers'} with attention"
+
+
+def _weights(trace: Trace, stack: str) -> str:
+    kinds = [kind for kind in trace.kinds if (kind == "encoder") == (stack == "encoder")]
+    shapes = (
+        f"({trace.layer(0, kind).heads}, {len(trace.query_tokens(kind))}, {len(trace.key_tokens(kind))})"
+        for kind in kinds
+    )
+    return f"weights {', to the encoder '.join(shapes)}"
+
+
+def _to_the_decoder(trace: Trace, at: Callable[..., str]) -> Box:
+    number = next(number for number, place in enumerate(trace.places) if place.kind == "cross")
+    return Box("To the decoder", "keys and values", "Each layer of the decoder reads these vectors.",
+               at(number, "qkv", "scores"), "task")  # fmt: skip
+
+
+def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list[Box]:
+    """Return the layer that a task adds, and its answer: the language head, or a layer that is still to be added."""
+    if trace.vocabulary is None:
+        width = trace.last_hidden_state.shape[-1]
+        return [
+            Box("Layer for a task", f"({width}, answers)", "Not in this model: a task trains one of its own.",
+                link("bert", {"bert_part": "classifier"}), "task"),
+            Box("Answer", "a class, an action, a hit", "What comes out depends on that layer alone.",
+                link("bert", {"bert_part": "agent"}), "task"),
+        ]  # fmt: skip
+    row = trace.focus[-1]
+    tokens = trace.query_tokens(trace.places[-1].kind)
+    probabilities = trace.vocabulary.logits(trace.last_hidden_state[[row]])[0].double().softmax(-1)
+    likeliest = int(probabilities.argmax())
+    share = nonzero(100 * float(probabilities[likeliest]), 1)
+    shown = shorten(trace.vocabulary.label(likeliest))
+    return [
+        Box("Layer for the task", f"logits ({len(tokens)}, {trace.vocabulary.size})",
+            "Maps each vector to a number for each token of the vocabulary.", at(last, "logits"), "task"),
+        Box("Answer", f"“{shown}” {share} %", f"The likeliest token of row {row}, by softmax.",
+            at(last, "probabilities"), "task"),
+    ]  # fmt: skip
+
+
+def html(rows: Sequence[Row]) -> str:
+    """Return the figure; all that comes from a text is escaped."""
+    return f'<div class="ov-rows">{"".join(_row_html(row, len(rows) > 1) for row in rows)}</div>'
+
+
+def _row_html(row: Row, is_named: bool) -> str:
+    name = f'<div class="ov-stack">{row.stack.capitalize()}</div>' if is_named else ""
+    boxes = "".join(
+        f'<a class="ov-box{f" ov-{box.kind}" if box.kind else ""}" href="{escape(box.address)}" target="_self">'
+        f'<span class="ov-title">{escape(box.title)}</span><span class="ov-shape">{escape(box.shape)}</span>'
+        f"<span>{escape(box.says)}</span></a>"
+        for box in row.boxes
+    )
+    return f'<div>{name}<div class="ov-row">{boxes}</div></div>'
+
+
+def address(page: str, view: Mapping[str, Any], source: str | None = None) -> str:
+    """Return the address of a view of a page, relative to the app's root."""
+    there = PAGES[page]
+    query = urlencode(there.write(view, there.link_keys(source)))
+    return f"{there.path.lstrip('/')}?{query}" if query else there.path.lstrip("/")
+
+
+def show_overview(here: ShownPart) -> None:
+    """Show the figure for the model and the text of the page."""
+    view = {name: state.get(name) for name in KEYS}
+
+    def link(page: str, changed: Mapping[str, Any]) -> str:
+        return address(page, {**view, **changed}, here.source.key if page == "transformer" else None)
+
+    trace = here.trace(RESOURCES)
+    st.html(style("overview"))
+    st.html(html(overview(here, trace, link)))
+    notice("Embeddings and the last layer treat each token by itself: only attention carries anything between tokens.")
+
+
+PART_NAMES = {"feed_forward": "feed-forward"}
+LENGTHS = tuple(2**power for power in range(3, 18))
+UNITS = {"multiplications": "multiplications", "nbytes": "bytes"}
+
+
+def show_parameters(here: ShownPart) -> None:
+    """Show the numbers of parameters as a table."""
+    import pandas as pd
+
+    columns = {
+        here.model.name: {
+            PART_NAMES.get(name, name): count for name, count in here.model.description.parameters.items()
+        },
+        "BERT-base": parameters(BERT_BASE),
+        "the paper's base": parameters(PAPER_BASE),
+    }
+    parts = list(dict.fromkeys(part for counts in columns.values() for part in counts))
+    table = pd.DataFrame(
+        {name: [counts.get(part, 0) for part in parts] + [sum(counts.values())] for name, counts in columns.items()},
+        index=[*parts, "together"],
+    )
+    st.table(table.map(lambda count: f"{count:,}" if count else "–"))
+    sizes = here.model.description.sizes
+    st.caption(
+        plain(
+            "In BERT and in the paper, an attention has 4 · (C² + C) and a feed-forward 2 · C · F + F + C. The number "
+            "of heads changes nothing: the same matrices are split among them. "
+            + ("" if sizes is None else f"{here.model.name}: {maps_in_words(sizes)}")
+        )
+    )
+
+
+def show_cost(here: ShownPart) -> None:
+    """Show what a forward pass costs at lengths from 8 to 131,072 tokens."""
+    sizes = here.model.description.sizes
+    if sizes is None:
+        st.info(
+            "This model multiplies in a way that is not known here, such as by experts, so its cost is not counted."
+        )
+        return
+    from attnviz.figures.plots import lines
+
+    tokens = len(here.tokens())
+    by_length = [cost(sizes, length) for length in LENGTHS]
+    st.markdown(
+        f"Scores and weighted values grow with T², all else with T. At **{equal_at(sizes):,.0f} tokens** both cost the "
+        f"same number of multiplications; in a longer text, scores and values cost more. Here T = {tokens}."
+    )
+    for place, (field, unit) in zip(st.columns(2), UNITS.items(), strict=True):
+        named = {part.name: [getattr(one[n], field) for one in by_length] for n, part in enumerate(by_length[0])}
+        series = _together(named)
+        with place:
+            plot(
+                lines(
+                    series, LENGTHS, palette(), title=unit, across="tokens T", is_logarithmic=True,
+                    marked=tokens,
+                ),
+                f"check_{field}",
+            )  # fmt: skip
+    st.caption(f"{maps_in_words(sizes)} One pass in float32; logits, norms, activations and softmax are left out.")
+
+
+def _together(series: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    """Give equal lines one name, so that none is hidden by another, and mark those that grow with T²."""
+    titled: dict[str, Sequence[int]] = {}
+    for numbers in dict.fromkeys(map(tuple, series.values())):
+        names = [name for name, line in series.items() if tuple(line) == numbers]
+        each = ", each" if len(names) > 1 else ""
+        power = " (T²)" if numbers[-1] == numbers[-2] * (LENGTHS[-1] // LENGTHS[-2]) ** 2 else ""
+        titled[f"{' and '.join(names)}{each}{power}"] = numbers
+    return titled

@@ -1,0 +1,257 @@
+"""A walk on a page: the view's values for the browser, those that it sends back, and the documents that it requests.
+
+A page offers the documents of a text's layers, or of all attentions of a model, which computes nothing. A request for
+one runs the model, once for all who ask; large arrays are not in it, and are requested when somebody looks at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from attnviz.components.walk import walk as walk_component
+from attnviz.links.link import KEYS, SHARED_KEYS
+from attnviz.links.pages import Page
+from attnviz.pretrained import BUILT_IN
+from attnviz.runtime.arrays import PART, NotOfferedError, UnmakeableError, array_store
+from attnviz.sources.shown import Shown
+from attnviz.tokens import NoTokensError, Tokens
+from attnviz.ui import caches, state
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.lessons import state as lesson_state
+from attnviz.ui.sources import RESOURCES, SavedView, shown_with
+
+if TYPE_CHECKING:
+    from attnviz.document import Document, ReferTo
+    from attnviz.trace.walk import Walk
+
+
+DRAWINGS = {"stage": "Animated", "chart": "Plotly"}
+Keys = Mapping[str, str]
+"""Link keys by the names that their values have in a walk"""
+
+
+def mount_walk(
+    page: Page,
+    documents: Sequence[str | None],
+    keys: Keys,
+    *,
+    source: str | None = None,
+    on_tour: Callable[[], None] = lambda: None,
+    **header: Any,
+) -> None:
+    """Mount the walk of a page.
+
+    Args:
+        page: the page.
+        documents: the digest of each layer's document, None for a layer without attention.
+        keys: what a user chooses in the walk, by its name there (`WalkValues` in frontend/types/walk.d.ts), with the
+            link key that holds it.
+        source: the view's source of attention, if the page's links have one.
+        on_tour: called when the user asks for the guided tour.
+        header: further fields of the component's header.
+    """
+    given = {
+        "values": {name: state.get(key) for name, key in keys.items()},
+        "layers": (),
+        "only_layer": "",
+        "opening": False,
+        "linked": state.is_opening_link(),
+        "asks": lesson_state.asks(),
+        "model": None,
+        **header,
+        "documents": documents,
+        "drawings": list(DRAWINGS.items()),
+        "lecture": state.get("lecture"),
+        "link": {
+            "keys": (*page.link_keys(source), *SHARED_KEYS),
+            "names": {name: key for name, key in keys.items() if name != key},
+            "bare": urlencode(page.opening),
+            "plain": urlencode(page.plain),
+            "defaults": {name: KEYS[key].default for name, key in keys.items()},
+        },
+    }
+    walk_component(given, key="walk", on_update=partial(_take, keys), on_tour=on_tour)
+
+
+def _take(keys: Keys, values: Mapping[str, object]) -> None:
+    """Apply what the browser has sent of a walk whose values are in the view under these keys."""
+    asked = lesson_state.asks()
+    by_key = {key: values[name] for name, key in keys.items() if name in values}
+    state.apply_from_browser(by_key, keys.values())
+    state.expect_link(by_key, keys.values())
+    if asked and not lesson_state.asks():
+        state.run_page()  # the bar of the lesson shows the answer
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """The checks of a page."""
+
+    page: str
+    key: str
+    """The link key of the one that is chosen"""
+    modules: Mapping[str, str]
+    """The module of each, by its name in links; its function `show_<name>` shows it"""
+
+    def stand_alone(self) -> bool:
+        """Whether a check takes the place of the walk: in a lecture and in a lesson, which show one thing at a time."""
+        state.sync_widget(self.key)
+        return bool(state.get(self.key) and (state.get("lecture") or lesson_bar.is_open()))
+
+    def show(self, here: Shown) -> None:
+        """Show the choice of a check, and the one that is chosen.
+
+        A lecture has the choice only if its link holds one, and a lesson's scene in it has none.
+        """
+        if not state.get("lecture") or (state.get(self.key) and not lesson_bar.is_open()):
+            self.choose()
+        self.show_chosen(here)
+
+    def show_chosen(self, here: Shown) -> None:
+        """Show the check that is chosen, if one is."""
+        chosen = state.get(self.key)
+        if chosen:
+            name = here.model.name if here.source.has_names else None
+            shown = shown_with(name, page=self.page)  # with the model's weights
+            getattr(import_module(self.modules[chosen]), f"show_{chosen}")(shown)
+
+    def choose(self) -> None:
+        """Show the choice of a check."""
+        state.choice(self.key, st.segmented_control, "Look further")
+
+
+HEADS_BYTES = 2**20
+"""Up to this size, query, key and value of all heads are in the document; else those of its first head."""
+OTHER_BYTES = 2**14
+"""Up to this size, any other array is in the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A document that ships with the app, so that it is there before its model is loaded."""
+
+    has: Callable[[Mapping[str, Any], int], bool]
+    """Whether it is the document of a view's layer"""
+    document: Callable[[str], Document]
+    """Returns the document; takes the digest under which it is offered"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layers:
+    """All layers of a text by what they are made of: no tensors, so an offer may hold it."""
+
+    view: SavedView
+    budget: int | None
+    """The number of the model's `TraceBudget`: a model that was loaded again may have other weights. None for the
+    built-in model, whose weights are always the published ones."""
+    shipped: Shipped | None
+
+    def is_shipped(self, layer: int) -> bool:
+        """Return whether a layer's document ships with the app."""
+        return self.shipped is not None and self.shipped.has(self.view.view, layer)
+
+    def walk(self, layer: int, head: int = 0) -> Walk:
+        """Return a head, from the cached trace or computed again.
+
+        Raises:
+            NotOfferedError: the model can't be loaded any more, is another one now, or has no such head.
+        """
+        from attnviz.pretrained import ModelError
+
+        try:
+            here = self.view.shown().at(layer, head)
+            if self.budget not in (None, here.model.trace_budget.number):
+                raise NotOfferedError
+            return here.walk(RESOURCES)
+        except (ModelError, NoTokensError, IndexError) as error:
+            raise NotOfferedError from error
+
+
+def offer_documents(
+    here: Shown, view: SavedView, tokens: tuple[Tokens | None, ...], shipped: Shipped | None = None
+) -> list[str | None]:
+    """Offer the documents of all layers, or attentions, and return their digests by the layers' numbers.
+
+    A layer of the model without attention has None.
+
+    Args:
+        here: what the page shows.
+        view: the settings that lead to it.
+        tokens: the tokens that the model reads.
+        shipped: a document that need not be made.
+    """
+    store = array_store()
+    layers = _Layers(view, None if here.model.name == BUILT_IN else here.model.trace_budget.number, shipped)
+    settings = [(name, view.view[name]) for name in here.source.keys if name not in ("layer", "head")]
+    read = [None if part is None else (part.labels, part.ids) for part in tokens]
+    text = store.digest((view.page, here.source.key, here.text, here.pair, layers.budget, settings, read))
+    digests: list[str | None] = [None] * (here.numbers[-1] + 1)
+    for layer in here.numbers:
+        key = text, layer
+        make = partial(_document, layers, layer, store.digest(key))
+        is_first = layers.is_shipped(layer)  # which newcomers wait for
+        digests[layer] = store.offer(key, make, part=partial(_array, layers, layer), compress=is_first)
+    return digests
+
+
+def _document(layers: _Layers, layer: int, digest: str) -> bytes:
+    from attnviz.document import DocumentError, write
+
+    if layers.shipped is not None and layers.is_shipped(layer) and not caches.is_loaded(layers.view.view["model"]):
+        return write(layers.shipped.document(digest))
+    walk = layers.walk(layer)
+    try:
+        return write(document_of_walk(walk, digest))
+    except DocumentError as error:
+        raise UnmakeableError(str(error)) from error
+
+
+def document_of_walk(walk: Walk, digest: str) -> Document:
+    """Return the document of a walk's layer; `digest` is the beginning of the addresses of its large arrays.
+
+    Raises:
+        DocumentError: see `document_of_layer`.
+    """
+    from attnviz.document import document_of_layer
+
+    return document_of_layer(walk, thumbnails=caches.overview(walk.layer), refer_to=_referring(walk, digest))
+
+
+def _referring(walk: Walk, digest: str) -> ReferTo:
+    """Return the rule which arrays a document refers to, and under which addresses."""
+    operands: Any = walk.layer.query, walk.layer.key, walk.layer.value
+    holds_all = 4 * sum(operand.numel() for operand in operands) <= HEADS_BYTES
+
+    def refer_to(name: str, nbytes: int) -> str | None:
+        matrix, _, head = name.partition("/")
+        is_operand = matrix in ("query", "key", "value")
+        is_held = holds_all or head == "0" if is_operand else nbytes <= OTHER_BYTES
+        return None if is_held else address_of(name, digest)
+
+    return refer_to
+
+
+def address_of(name: str, digest: str) -> str:
+    """Return the address of an array that a document refers to; `digest` is the document's."""
+    return f"{digest}{PART}{name.replace('/', '-')}"
+
+
+def _array(layers: _Layers, layer: int, part: str) -> bytes:
+    """Return the file with the one array `array`; `part` is its name in the document, with "-" for "/"."""
+    from safetensors.numpy import save
+
+    from attnviz.document import array_of
+
+    _, _, head = part.partition("-")
+    walk = layers.walk(layer, int(head) if head.isdecimal() and len(head) < 5 else 0)
+    try:
+        return save({"array": array_of(walk, part.replace("-", "/"))})
+    except KeyError as error:
+        raise NotOfferedError from error
