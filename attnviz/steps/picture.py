@@ -92,8 +92,8 @@ class PanelSpec:
     this one. It is 1 where that magnitude is 0"""
     scale: Scale = "signed"
     stretched: str = ""
-    """The title when colours are darkened, with {} in place of the number at which they end (`figures.dark_end`); "" if
-    they can't be"""
+    """The title when colours are darkened, with {} in place of the end of the colour domain (see
+    `attnviz.figures.colour_limit.dark_end`); "" if they can't be darkened"""
     bar: bool = False
     """Whether it has a colour bar"""
     numbered: bool = True

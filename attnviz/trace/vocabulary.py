@@ -88,7 +88,7 @@ class Vocabulary(ShortRepr):
 
         A vocabulary of up to `ALL` tokens is shown whole. Of a larger one, the `LIKELY` likeliest tokens of each row in
         focus are shown, then the likeliest one of each other row, up to `MOST` in all. There are never more than
-        `CELLS` logits in memory, except that one row of them always is.
+        `CELLS` logits in memory, or one row of them if a row is longer.
 
         Args:
             x: the input of the map.
