@@ -28,7 +28,7 @@ def quoted(text: str) -> str:
 def nonzero(value: float, digits: int = 2) -> str:
     """Return a number as `number` does, or as 1.19e−7 where that would read as 0; "0" if it is 0.
 
-    For differences, where 0 must mean that there is none, not that it is small.
+    For differences: a 0 then means that two numbers are equal, not that the difference is small.
     """
     if value == 0:
         return "0"

@@ -232,7 +232,7 @@ def _several(name: str, value: Any, assignment: str) -> tuple[str, ...]:
     if name == "models" and not entries:
         raise SettingsError(f"{assignment}: at least one model is needed, such as minilm.")
     if name == "corpora" and (wrong := [part for part in entries if not Path(part).is_file()]):
-        raise SettingsError(f"{assignment}: {wrong[0]} is no file.")
+        raise SettingsError(f"{assignment}: {wrong[0]} is not a file.")
     if name == "corpora" and len(set(map(name_in_links, map(Path, entries)))) < len(entries):
         raise SettingsError(f"{assignment}: two files have the same name, by which links choose one.")
     if name == "trusted_proxies" and not all(_is_network(part) for part in entries):

@@ -115,7 +115,7 @@ def check_held(header: Header, arrays: Collection[str]) -> None:
         DocumentError: there is no such head.
     """
     if not any(all(f"{name}/{head}" in arrays for name in REQUIRED) for head in header.heads):
-        refuse("The file has query, key and value of none of its heads.")
+        refuse("The file must have query, key and value of at least one head.")
 
 
 def _check_shapes(header: Header, shapes: Shapes, names: Mapping[str, tuple[str, ...]]) -> None:

@@ -56,7 +56,7 @@ def order_matters(model: Callable[[Tensor], Tensor], x: Tensor, positions: Tenso
         ValueError: `order` is not a permutation of the tokens.
     """
     if sorted(order) != list(range(len(x))):
-        raise ValueError(f"{list(order)} is no order of {len(x)} tokens")
+        raise ValueError(f"{list(order)} is not an order of {len(x)} tokens")
     permutation = torch.tensor(order)
     return row_differences(model(x + positions)[permutation], model(x[permutation] + positions))
 
