@@ -6,8 +6,8 @@ In a notebook:
     steps = attnviz.trace("The cat sat on the mat.").head(layer=3, head=5)
     steps.weights
 
-A transformers model that you hold in memory is traced with `attnviz.trace_model(model, tokenizer, text)`. With
-`attnviz[notebook]`, `attnviz.show(...)` is a widget, and so is a trace at the end of a cell.
+To trace a transformers model that is in memory, call `attnviz.trace_model(model, tokenizer, text)`. With
+`attnviz[notebook]`, `attnviz.show(...)` returns a widget, and a trace at the end of a cell is shown as one.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def trace(text: str, pair: str | None = None, *, model: str = "minilm") -> Trace
     """Run a model on a text and keep every layer's query, key and value.
 
     Args:
-        text: what the model reads.
-        pair: a second sentence; in an encoder-decoder model, what the decoder reads.
-        model: "minilm" (built in), a name on the Hugging Face hub, a local folder, or a model that was trained here
+        text: the text that the model reads.
+        pair: a second sentence; in an encoder-decoder model, the text that the decoder reads.
+        model: "minilm" (built in), a name on the Hugging Face hub, a local folder, or a model trained with this project
             (`attnviz.trained.names()`), such as "induction".
 
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
-        attnviz.tokens.NoTokensError: the model's tokenizer makes no token of the text.
+        attnviz.tokens.NoTokensError: the model's tokenizer finds no token in the text.
     """
     from attnviz.sources.trained import open_by_name  # late: it imports torch, and transformers for most models
 
@@ -49,21 +49,21 @@ def trace(text: str, pair: str | None = None, *, model: str = "minilm") -> Trace
 def trace_model(model: Any, tokenizer: Any, text: str, pair: str | None = None) -> Trace:
     """Run a transformers model that is in memory on a text, as `trace` does.
 
-    What runs is a copy, on the CPU, in float32 and in evaluation mode, so that the model and the tokenizer stay as they
-    are, and the trace keeps its numbers if the model is trained further. Weights in half precision keep their values,
-    but the pass is more exact than one in half precision. Forward hooks run in the copy too. To trace many texts with
-    one copy, use `attnviz.pretrained.open_model(model, tokenizer).trace(text, pair)`.
+    The forward pass runs in a copy, on the CPU, in float32 and in evaluation mode. So the model and the tokenizer do
+    not change, and further training of the model does not change the trace. Weights in half precision keep their
+    values, but the pass is more exact than one in half precision. Forward hooks run in the copy too. To trace many
+    texts with one copy, use `attnviz.pretrained.open_model(model, tokenizer).trace(text, pair)`.
 
     Args:
         model: a `transformers.PreTrainedModel`, with or without a head.
         tokenizer: its fast tokenizer.
-        text: what the model reads.
-        pair: a second sentence; in an encoder-decoder model, what the decoder reads.
+        text: the text that the model reads.
+        pair: a second sentence; in an encoder-decoder model, the text that the decoder reads.
 
     Raises:
-        attnviz.pretrained.ModelError: the model is not of transformers, is quantised, does more than softmax attention,
+        attnviz.pretrained.ModelError: it is not a transformers model, is quantised, does more than softmax attention,
             or does not run through transformers' AttentionInterface; or the tokenizer is not fast or not the model's.
-        attnviz.tokens.NoTokensError: the tokenizer makes no token of the text.
+        attnviz.tokens.NoTokensError: the tokenizer finds no token in the text.
     """
     from attnviz.pretrained import open_model
 
@@ -85,14 +85,14 @@ def show(
     Args:
         what: a text, or what `trace`, `trace_model` or `Trace.walk` returns.
         pair: a second text, as in `trace`.
-        model: what runs on a text: a name as in `trace`, or a model that is open.
-        kind: "encoder", "decoder" or "cross", if the model has several kinds of attention; else its first.
-        layer: the layer that is shown first; 0, or that of a head, if not given.
-        head: likewise.
-        step: likewise; "weights" if not given.
+        model: the model that runs on a text: a name as in `trace`, or an open model.
+        kind: "encoder", "decoder" or "cross", if the model has several kinds of attention; by default its first.
+        layer: the layer that is shown first; by default 0, or the layer of a `Trace.walk`.
+        head: the head that is shown first; likewise.
+        step: the step that is shown first; by default "weights".
 
     Returns:
-        The widget. Its traits `step`, `layer`, `head`, `q` and `k` say what is chosen, and can be set.
+        The widget. Its traits `step`, `layer`, `head`, `q` and `k` hold the current choice, and can be set.
 
     Raises:
         attnviz.notebook.NotebookError: anywidget is not installed, or the text or the model can't be shown.
@@ -117,7 +117,7 @@ def show_heads(
     Arguments and errors are those of `show`. Head −1 is the attention rollout up to the layer.
 
     Returns:
-        The widget. Its traits `layer`, `head`, `q` and `k` say what is chosen, and can be set.
+        The widget. Its traits `layer`, `head`, `q` and `k` hold the current choice, and can be set.
     """
     from attnviz.notebook import show_heads
 

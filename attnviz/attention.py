@@ -34,9 +34,9 @@ class Mask(ShortRepr):
     cells: Tensor | None = None
     """bool (True = may look) or float (added to `scaled`), broadcasts to (H, Tq, Tk); None if nothing is hidden"""
     value: float = -math.inf
-    """What is filled into hidden cells: −inf, or a finite number, such as the −1e10 of many programs"""
+    """The number that fills hidden cells: −inf, or a finite number, such as the −1e10 that many programs use"""
     fills: Masked = "scaled"
-    """Whether it is filled into `scaled`, or into `scores`, so that the scaling multiplies it too"""
+    """Whether it fills cells of `scaled`, or of `scores`, so that the scaling multiplies it too"""
 
     def __post_init__(self) -> None:
         if (self.kind == "none") != (self.cells is None):
@@ -70,10 +70,10 @@ class Mask(ShortRepr):
 
     @property
     def window(self) -> tuple[int, int] | None:
-        """Of a window, how many keys before a query it sees, and how many after it; else None.
+        """How many keys before and after itself each query sees, if the mask is a window; else None.
 
-        (w − 1, 0) in a decoder whose queries see the last w keys, as Mistral's; (s, s) where they see s on both sides,
-        as in ModernBERT's local layers.
+        (w − 1, 0) in a decoder whose queries see the last w keys, such as Mistral's; (s, s) if they see s on both
+        sides, as in ModernBERT's local layers.
         """
         if self.cells is None or self.kind != "window":
             return None
@@ -81,7 +81,7 @@ class Mask(ShortRepr):
 
     @property
     def hides_later(self) -> bool:
-        """Whether no query sees a key after it, over two positions or more."""
+        """Whether no query sees a later key; False if there are fewer than two positions."""
         if self.cells is None or self.cells.shape[-2] != self.cells.shape[-1]:
             return False
         later = ~causal_mask(self.cells.shape[-1])
@@ -106,7 +106,7 @@ class Mask(ShortRepr):
         return bool(hidden_cells(self.cells, self.cells.shape).all(dim=-1).any())
 
     def hidden_value(self, scale: float) -> float:
-        """Return what a hidden cell of `masked` holds if the scores are multiplied by `scale`."""
+        """Return the number in a hidden cell of `masked` if the scores are multiplied by `scale`."""
         return self.value if self.fills == "scaled" or self.is_infinite else self.value * scale
 
     def of_heads(self, heads: int | list[int]) -> Mask:
@@ -140,13 +140,13 @@ class AttentionSteps(ShortRepr):
     scale: float
     """The factor between `scores` and `scaled`; 1/√D by default."""
     mask: Tensor | None
-    """The mask as it was passed: bool (True = may look) or float (added to `scaled`), broadcasts to (..., Tq, Tk)."""
+    """The mask as passed: bool (True = may look) or float (added to `scaled`), broadcasts to (..., Tq, Tk)."""
     scores: Tensor
     """(..., Tq, Tk): query @ keyᵀ"""
     scaled: Tensor
     """(..., Tq, Tk): scores × scale"""
     masked: Tensor
-    """(..., Tq, Tk): scaled, with hidden cells at −inf, or at what a `Mask` fills in"""
+    """(..., Tq, Tk): scaled, with hidden cells at −inf, or at the number that a `Mask` fills in"""
     weights: Tensor
     """(..., Tq, Tk): softmax of masked over the keys; a row sums to 1, or to 0 if all its cells are at −inf"""
     head_outputs: Tensor
@@ -159,7 +159,7 @@ class AttentionSteps(ShortRepr):
 
     @property
     def hidden_weights(self) -> Tensor:
-        """The hidden cells whose weight is 0, (..., Tq, Tk) bool: with a finite value there may be others."""
+        """The hidden cells whose weight is 0, (..., Tq, Tk) bool: not all, if the mask fills in a finite value."""
         return self.hidden & (self.weights == 0)
 
     @property
@@ -181,7 +181,7 @@ def attend(
         value: (..., Tk, Dv)
         mask: bool, True where a query may look at a key, or float, added to `scaled` (the convention of
             `torch.nn.functional.scaled_dot_product_attention`). Anything that broadcasts to (..., Tq, Tk); or a `Mask`,
-            which may fill another number than −inf into hidden cells, and before the scaling.
+            which may fill a finite number into hidden cells, also before the scaling.
         scale: the factor on the scores; 1/√D if None.
 
     Raises:
@@ -189,17 +189,17 @@ def attend(
         TypeError: a tensor is not floating point.
     """
     _check(query, key, value)
-    given = mask if isinstance(mask, Mask) else None
+    filling = mask if isinstance(mask, Mask) else None
     cells = mask.cells if isinstance(mask, Mask) else mask
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1])
     scores = query @ key.transpose(-2, -1)  # (..., Tq, Tk)
     masked = scaled = scores * scale
-    if cells is not None and given is not None and not given.is_infinite:
-        if given.fills == "scores":
-            masked = apply_mask(scores, cells, given.value) * scale
+    if cells is not None and filling is not None and not filling.is_infinite:
+        if filling.fills == "scores":
+            masked = apply_mask(scores, cells, filling.value) * scale
         else:
-            masked = apply_mask(scaled, cells, given.value)
+            masked = apply_mask(scaled, cells, filling.value)
         weights = torch.softmax(masked, dim=-1)
     elif cells is not None:
         masked = apply_mask(scaled, cells)
@@ -236,7 +236,7 @@ def and_causal(mask: Tensor | None, n: int, *, before: int = 0) -> Tensor:
     """Return a mask, bool or float, that broadcasts to (..., n, before + n), combined with the causal mask.
 
     Args:
-        mask: what else hides keys; None for nothing.
+        mask: the mask to combine it with; None for none.
         n: the number of queries.
         before: the number of tokens before them, which are keys only (see `attnviz.toy.layers.Past`).
     """
@@ -252,7 +252,7 @@ def padding_mask(lengths: Tensor, n: int) -> Tensor:
     It broadcasts over heads and queries: no query looks at a padded key.
 
     Raises:
-        ValueError: a length is below 0 or above n.
+        ValueError: a length is less than 0 or more than n.
     """
     if lengths.numel() and (int(lengths.min()) < 0 or int(lengths.max()) > n):
         raise ValueError(f"lengths {lengths.tolist()} do not lie between 0 and {n}")
@@ -278,17 +278,17 @@ def _kind_of(visible: Tensor) -> MaskKind:
 
 
 def _window(visible: Tensor) -> tuple[int, int] | None:
-    """Return how many keys before and after each query these cells, (..., T, T), show, if they are a window.
+    """Return how many keys before and after itself each query sees, if the visible cells, (..., T, T), are a window.
 
     A window is the same for every query: it ends at the query, or goes as far before it as after it.
     """
-    at = torch.arange(visible.shape[-1])
-    apart = at[:, None] - at  # query minus key
-    seen = apart.expand(visible.shape)[visible]
-    if not seen.numel():
+    positions = torch.arange(visible.shape[-1])
+    offsets = positions[:, None] - positions  # query minus key
+    visible_offsets = offsets.expand(visible.shape)[visible]
+    if not visible_offsets.numel():
         return None
-    before, after = int(seen.max()), -int(seen.min())
-    is_band = bool((visible == ((apart <= before) & (apart >= -after))).all())
+    before, after = int(visible_offsets.max()), -int(visible_offsets.min())
+    is_band = bool((visible == ((offsets <= before) & (offsets >= -after))).all())
     return (before, after) if is_band and after in (0, before) else None
 
 
@@ -305,13 +305,13 @@ def _check(query: Tensor, key: Tensor, value: Tensor) -> None:
             raise TypeError(f"{name} is {tensor.dtype}; attention needs floating point")
         if tensor.ndim < 2:
             raise ValueError(f"{name} {shapes[name]} needs at least two axes: positions and head width")
-    for one, other, same in (
+    for first, second, same in (
         ("query", "key", shapes["query"][-1] == shapes["key"][-1]),
         ("key", "value", shapes["key"][-2] == shapes["value"][-2]),
         ("query", "key", shapes["query"][:-2] == shapes["key"][:-2]),
         ("key", "value", shapes["key"][:-2] == shapes["value"][:-2]),
     ):
         if not same:
-            raise ValueError(f"{one} {shapes[one]} and {other} {shapes[other]} do not match")
+            raise ValueError(f"{first} {shapes[first]} and {second} {shapes[second]} do not match")
     if shapes["query"][-1] == 0:
         raise ValueError(f"query {shapes['query']} and key {shapes['key']} have a head width of 0")

@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from typing import Any
 
 STARTS = 2
-"""Attempts to start Ray here: it gives up after 30 seconds, which a busy machine may need"""
+"""Attempts to start Ray on this machine: each ends after 30 seconds, which can be too few on a busy machine"""
 CONNECT_SECONDS = 5
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # as versions to come do; without it, Ray warns of them
-    "RAY_BACKEND_LOG_LEVEL": "fatal",  # its errors come as exceptions too
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # later versions do this; without it, Ray warns about that
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # errors are also raised as exceptions
 }
-"""Variables that Ray reads when it is imported, where they are not set already"""
+"""Variables that Ray reads when it is imported; variables that are already set are kept"""
 
 
 class ClusterError(RuntimeError):
@@ -33,14 +33,14 @@ class ClusterError(RuntimeError):
 
 @contextmanager
 def connected(address: str | None, *, processors: int, store_bytes: int) -> Iterator[None]:
-    """Connect to a cluster, or start Ray here; quietly, and with nothing sent to Ray's makers.
+    """Connect to a cluster, or start Ray on this machine, without Ray's output and without its usage statistics.
 
-    If Ray runs in this process already, it is used as it is, and left running.
+    If this process already runs Ray, that is used, and keeps running afterwards.
 
     Args:
-        address: of a running cluster; if None, Ray is started on this machine, and ended afterwards.
-        processors: how many Ray has here.
-        store_bytes: its memory for results here.
+        address: the address of a running cluster; if None, Ray is started on this machine, and stopped afterwards.
+        processors: how many processors Ray may use on this machine.
+        store_bytes: Ray's memory for results on this machine.
 
     Raises:
         ClusterError: Ray is not installed or can't be reached.
@@ -55,12 +55,12 @@ def connected(address: str | None, *, processors: int, store_bytes: int) -> Iter
         return
     if address is not None:
         check_address(address)
-    own = signal.getsignal(signal.SIGTERM)
+    handler = signal.getsignal(signal.SIGTERM)
     try:
         _start(address, processors, store_bytes)
     finally:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, own)  # Ray's would end the process before it has written what it must
+            signal.signal(signal.SIGTERM, handler)  # Ray's would end the process before it has written its results
     try:
         yield
     finally:
@@ -68,18 +68,20 @@ def connected(address: str | None, *, processors: int, store_bytes: int) -> Iter
 
 
 def _start(address: str | None, processors: int, store_bytes: int) -> None:
-    """Connect to a cluster, or start Ray here.
+    """Connect to a cluster, or start Ray on this machine.
 
     Raises:
-        ClusterError: neither can be done.
+        ClusterError: that fails.
     """
     import ray
 
-    here: dict[str, Any] = {"num_cpus": processors, "object_store_memory": store_bytes, "include_dashboard": False}
+    options: dict[str, Any] = {"num_cpus": processors, "object_store_memory": store_bytes, "include_dashboard": False}
     for attempt in range(1 if address else STARTS):
         try:
-            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **({} if address else here))
-        except Exception as error:  # Ray raises plain ones too
+            ray.init(
+                address or "local", log_to_driver=False, logging_level=logging.ERROR, **({} if address else options)
+            )
+        except Exception as error:  # Ray also raises plain exceptions
             ray.shutdown()
             if address or attempt + 1 == STARTS:
                 where = f"at {address}" if address else "on this machine"
@@ -89,9 +91,9 @@ def _start(address: str | None, processors: int, store_bytes: int) -> None:
 
 
 def _set_environment(*, alone: bool) -> None:
-    """Set what Ray reads when it is imported; if it starts here, with a secret that its ports ask for.
+    """Set the variables that Ray reads when it is imported; if it starts here, also a token that its ports require.
 
-    Without one in the environment, Ray writes its own to the home folder, where others may read it.
+    Without a token in the environment, Ray writes one to the home folder, where others may read it.
     """
     os.environ |= {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
     if alone and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
@@ -99,18 +101,18 @@ def _set_environment(*, alone: bool) -> None:
 
 
 def check_address(address: str) -> None:
-    """Try whether somebody listens: Ray itself tries for many minutes.
+    """Check that a server listens at an address, because Ray itself keeps trying for many minutes.
 
-    For "auto" that is the address in RAY_ADDRESS, if it is set, as for Ray.
+    "auto" means the address in RAY_ADDRESS, if it is set, as it does for Ray.
 
     Raises:
-        ClusterError: nobody does.
+        ClusterError: no server listens there.
     """
     if address == "auto":
         address = os.environ.get("RAY_ADDRESS", "")
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
-        return  # Ray looks for a cluster on this machine, and finds at once that there is none
+        return  # Ray looks for a cluster on this machine, and notices at once if there is none
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except (OSError, OverflowError, UnicodeError) as error:
@@ -118,5 +120,5 @@ def check_address(address: str) -> None:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what an error says."""
+    """Return the first line of an error's message."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]

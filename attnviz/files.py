@@ -23,7 +23,7 @@ REQUIREMENTS = FOLDER / "requirements.txt"
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file: either all of it, or the file stays as it was.
+    """Write a file completely, or leave the old one unchanged.
 
     Raises:
         OSError: it can't be written.
@@ -34,7 +34,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file beside another one, which it replaces at the end, unless an exception ends it."""
+    """Open a temporary file that replaces `path` at the end of the `with` block, unless an exception ends that."""
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         temporary = Path(file.name)
         try:
@@ -45,7 +45,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
             raise
     try:
-        temporary.chmod(0o644)  # the folder's other files can be read by all, a temporary one only by its owner
+        temporary.chmod(0o644)  # all can read the folder's other files, but only its owner a temporary one
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -1,9 +1,9 @@
-"""Formats numbers, and texts that are quoted, for the screen, for prose and for exported files."""
+"""Formats numbers and quoted texts for the screen, for prose and for exported files."""
 
 from __future__ import annotations
 
 LONGEST_SHOWN = 40
-"""Of a text that is quoted in a sentence, in characters"""
+"""The most characters of a text that is quoted in a sentence"""
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -15,12 +15,12 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a count of things with an s where there is not one: "1 step", "2,000 steps"."""
+    """Return a count of things, with a plural s unless the count is 1: "1 step", "2,000 steps"."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def quoted(text: str) -> str:
-    """Return a text in quotation marks on one line, cut where it is long."""
+    """Return a text in quotation marks on one line, shortened if it is long."""
     line = " ".join(text.split())
     return f"“{line[:LONGEST_SHOWN]}{'…' if len(line) > LONGEST_SHOWN else ''}”"
 
@@ -28,7 +28,7 @@ def quoted(text: str) -> str:
 def nonzero(value: float, digits: int = 2) -> str:
     """Return a number as `number` does, or as 1.19e−7 where that would read as 0; "0" if it is 0.
 
-    For differences, where 0 says more than that they are small.
+    For differences: a 0 then means that two numbers are equal, not that the difference is small.
     """
     if value == 0:
         return "0"
@@ -44,14 +44,14 @@ def scientific(value: float) -> str:
 
 
 def scale_label(scale: float, width: int) -> str:
-    """Return how a scale is called for this head width: "1/√32", "off" or a number."""
+    """Return the name of a scale for this head width: "1/√32", "off" or a number."""
     if abs(scale - width**-0.5) < 1e-9:
         return f"1/√{width}"
     return "off" if scale == 1 else f"{scale:g}"
 
 
 def power_of_ten(value: float) -> str:
-    """Return a number with few digits, a large one as a power of ten, with a true minus sign: "−1e10", "−∞"."""
+    """Return a number in three digits, a large one with a power of ten, with a true minus sign: "−1e10", "−∞"."""
     text = f"{value:.3g}".replace("inf", "∞")
     if "e" in text:
         digits, exponent = text.split("e")

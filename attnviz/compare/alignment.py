@@ -81,10 +81,12 @@ def expand(matrix: npt.NDArray[Any], rows: Sequence[int], columns: Sequence[int]
 def _codes(
     first: Sequence[Hashable], second: Sequence[Hashable]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Give equal items equal numbers, so that NumPy can compare a whole row of the table at once."""
+    """Number the items, equal ones alike, so that NumPy can compare a whole row of the table at once."""
     numbers: dict[Hashable, int] = {}
-    one, other = ([numbers.setdefault(item, len(numbers)) for item in items] for items in (first, second))
-    return np.array(one, np.int64), np.array(other, np.int64)
+    first_codes, second_codes = (
+        [numbers.setdefault(item, len(numbers)) for item in items] for items in (first, second)
+    )
+    return np.array(first_codes, np.int64), np.array(second_codes, np.int64)
 
 
 def _costs(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

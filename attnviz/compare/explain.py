@@ -1,4 +1,4 @@
-"""What is said of a comparison: sentences derived from its numbers, and the formulas of its figures."""
+"""The texts about a comparison: sentences derived from its numbers, and the formulas of its figures."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def notice(
     keys: Sequence[str],
     differs: Collection[str] = (),
 ) -> AnnotatedText:
-    """Return a sentence or two: where A and B differ most, and by how much; what names a part of the picture is marked.
+    """Say in a sentence or two where A and B differ most, and by how much, with marks for parts of the picture.
 
     Args:
         comparison: the two matrices.
@@ -129,12 +129,12 @@ def perplexity(weights: npt.NDArray[np.float32]) -> float | None:
 
 
 def name(labels: Sequence[str], at: int) -> str:
-    """Return a place's label in quotes, with its number if several places have the same label."""
+    """Return the label of a place in quotes, with the place's number if several have the same label."""
     return f"“{labels[at]}”" if labels.count(labels[at]) == 1 else f"“{labels[at]}” at {at}"
 
 
 def place(queries: Sequence[str], keys: Sequence[str], at: tuple[int, int]) -> tuple[AnnotatedText, AnnotatedText]:
-    """Return the names of a cell's row and column, each marked as what it names."""
+    """Return the names of a cell's row and column, each with a mark for what it names."""
     row, column = at
     return named(name(queries, row), row=row), named(name(keys, column), column=column)
 
@@ -210,8 +210,8 @@ def gap_note(comparison: Comparison) -> str:
     """Return a note on how many rows and columns only one side has; empty if there are none."""
     parts = []
     for axis, places in (("row", comparison.queries), ("column", comparison.keys)):
-        for side, own in (("A", places.second), ("B", places.first)):
-            count = own.count(GAP)
+        for side, positions in (("A", places.second), ("B", places.first)):
+            count = positions.count(GAP)
             if count:
                 parts.append(f"{count} {axis}{'s' if count > 1 else ''} only {side} has")
     return f"Hatched: {', '.join(parts)}." if parts else ""

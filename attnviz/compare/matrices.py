@@ -156,9 +156,9 @@ def _divergence(quantity: str, a: Floats, b: Floats, keys: Alignment) -> tuple[n
         return None, "A and B do not have the same keys"
     p, q = a.astype(np.float64), b.astype(np.float64)
     # A row that only one side has is NaN; a row whose keys are all masked sums to 0.
-    whole = (np.nan_to_num(p).sum(axis=1) > 0) & (np.nan_to_num(q).sum(axis=1) > 0)
+    has_weights = (np.nan_to_num(p).sum(axis=1) > 0) & (np.nan_to_num(q).sum(axis=1) > 0)
     bits = np.full(len(p), np.nan)
-    bits[whole] = jensen_shannon(p[whole], q[whole])
+    bits[has_weights] = jensen_shannon(p[has_weights], q[has_weights])
     return bits, ""
 
 
@@ -166,7 +166,7 @@ def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
     """Return a quantity as computed, (Tq, Tk); hidden scores are −inf."""
     values = getattr(steps, quantity).float()
     if quantity == "masked":
-        values = values.masked_fill(steps.hidden, -torch.inf)  # whatever the mask fills in
+        values = values.masked_fill(steps.hidden, -torch.inf)  # even if the mask fills in another number
     numbers: Floats = values.numpy()
     return numbers
 
@@ -207,10 +207,10 @@ _MISSING = 2**16 - 1
 
 
 def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[float] | None]:
-    """Return a matrix as it is sent, and the range [low, high] of its 16-bit levels, or None if it is sent as float32.
+    """Encode a matrix for sending; also return the range [low, high] of its 16-bit levels, or None if it is float32.
 
-    A 16-bit level stands for low + level / 65534 · (high − low); 65535 stands for NaN. So the error is at most 1/131068
-    of the range: 7.7e-6 for weights from 0 to 1.
+    A 16-bit level means low + level / 65534 · (high − low); 65535 means NaN. So the error is at most 1/131068 of the
+    range: 7.7e-6 for weights from 0 to 1.
     """
     if matrix.size <= EXACT_CELLS:
         return matrix, None
@@ -223,18 +223,18 @@ def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[floa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Divergences:
-    """The divergences of N heads, or of a head in N layers, from one of them."""
+    """The divergences of N heads, or of a head in N layers, from one of them, the reference."""
 
     bits: npt.NDArray[np.float64]
-    """(N,): 0 for the one itself; NaN where no row has weights on both sides"""
+    """(N,): 0 for the reference itself; NaN where no row has weights on both sides"""
     numbers: tuple[int, ...]
     """The numbers of the N heads or layers"""
     of: int
-    """The number of that one"""
+    """The number of the reference"""
 
     @property
     def most(self) -> int | None:
-        """The number of the most different one, the first of equal ones; None if there is no other one."""
+        """The number of the most different head or layer, the first if several are equal; None if there is no other."""
         others = np.where(np.array(self.numbers) == self.of, np.nan, self.bits)
         return self.numbers[int(np.nanargmax(others))] if np.isfinite(others).any() else None
 
@@ -249,18 +249,18 @@ class Divergences:
 
 
 def divergences(weights: Mapping[int, Floats], of: int) -> Divergences:
-    """Return how far each matrix of weights is from one of them.
+    """Return how far each matrix of weights is from one of them, the reference.
 
     Args:
         weights: the matrices of N heads or layers by their numbers, (Tq, Tk) each: rows sum to 1, or to 0 where the
             mask hides all keys.
-        of: the number of the one.
+        of: the number of the reference.
     """
-    every = {number: matrix.astype(np.float64) for number, matrix in weights.items()}
-    bits = np.array([_mean_of_rows(matrix, every[of]) for matrix in every.values()])
-    return Divergences(bits, tuple(every), of)
+    matrices = {number: matrix.astype(np.float64) for number, matrix in weights.items()}
+    bits = np.array([_mean_of_rows(matrix, matrices[of]) for matrix in matrices.values()])
+    return Divergences(bits, tuple(matrices), of)
 
 
 def _mean_of_rows(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> float:
-    whole = (p.sum(axis=1) > 0) & (q.sum(axis=1) > 0)
-    return float(jensen_shannon(p[whole], q[whole]).mean()) if whole.any() else float("nan")
+    has_weights = (p.sum(axis=1) > 0) & (q.sum(axis=1) > 0)
+    return float(jensen_shannon(p[has_weights], q[has_weights]).mean()) if has_weights.any() else float("nan")

@@ -66,7 +66,7 @@ def counterpart(text: str) -> str | None:
 
 
 def joined_words(a: str, b: str) -> list[tuple[str, str]]:
-    """Return the words of two texts, aligned: of each place the first text's word and the second's, or "" in a gap."""
+    """Align the words of two texts: for each place, the first text's word and the second's, or "" in a gap."""
     first, second = a.split(), b.split()
     places = align(first, second)
     return [

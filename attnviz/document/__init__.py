@@ -1,4 +1,4 @@
-"""The document: all that is shown of the heads of a layer, as one safetensors file that Python and the browser read.
+"""The document: everything shown about the heads of a layer, in one safetensors file that Python and the browser read.
 
     from attnviz.document import document_of, read, write
 

@@ -21,11 +21,11 @@ MAX_TOKENS = 4096
 """The most tokens on an axis: a reader computes matrices of queries by keys, 64 MiB each at this size."""
 MAX_HEADS = 1024
 MAX_BYTES = 128 * 2**20
-"""Of a file, and of an array that is not in it"""
+"""The largest file, and the largest array outside of the file"""
 
 DocumentKind = Literal["walk", "averages", "block"]
-"""walk: heads of a layer, step by step; averages: the ways from an average over the past to one such head; block: heads
-of a layer, and the steps around them in a transformer"""
+"""walk: heads of a layer, step by step; averages: the steps from an average over the past to one such head; block:
+heads of a layer, and the steps around them in a transformer"""
 
 COMPUTED = (
     "key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "triangle", "masked_zeros",
@@ -37,7 +37,7 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     **{name: axes for name, axes in AXES.items() if name not in COMPUTED},
     "thumbnails": ("head", "rows", "columns"), "hidden_thumbnail": ("rows", "columns"),
 }  # fmt: skip
-"""The arrays and their axes. Without `embeddings_k`, keys and values are made of `embeddings`: key_model is model."""
+"""The arrays and their axes. Without `embeddings_k`, keys and values come from `embeddings`, so key_model is model."""
 
 OF_HEAD = (
     *("W_query", "W_key", "W_value", "U_query", "U_key", "U_value", "b_query", "b_key", "b_value"),
@@ -53,7 +53,7 @@ _DTYPES = {np.dtype(np.float32): "F32", np.dtype(np.bool_): "BOOL", np.dtype(np.
 
 
 class DocumentError(ValueError):
-    """A document is refused; the message says why, in one sentence."""
+    """A document is rejected; the message says why, in one sentence."""
 
 
 def refuse(why: str) -> NoReturn:
@@ -62,7 +62,7 @@ def refuse(why: str) -> NoReturn:
 
 
 def check_header(header: Header) -> None:
-    """Check that a reader takes so many tokens and heads, and the scale.
+    """Check the number of tokens and of heads against the limits, and that the scale is finite.
 
     Raises:
         DocumentError: there are no tokens, too many tokens or heads, or a scale that is not finite.
@@ -78,20 +78,20 @@ def check_header(header: Header) -> None:
 
 def possible(header: Header) -> dict[str, tuple[str, ...]]:
     """Return the names of all arrays that a document with this header may have, with their axes."""
-    found: dict[str, tuple[str, ...]] = {}
+    axes_by_name: dict[str, tuple[str, ...]] = {}
     for name, axes in ARRAYS.items():
         if name in OF_HEAD:
-            found |= {f"{name}/{head}": axes for head in header.heads}
+            axes_by_name |= {f"{name}/{head}": axes for head in header.heads}
         if name not in OF_HEAD or name == "mask":
-            found[name] = axes
-    return found
+            axes_by_name[name] = axes
+    return axes_by_name
 
 
 def check_arrays(header: Header, arrays: Arrays) -> None:
     """Check the names, dtypes, shapes and numbers of the arrays, and the references, against the header.
 
     Raises:
-        DocumentError: one of them is not as the format says.
+        DocumentError: one of them does not follow the format.
     """
     names = possible(header)
     if any(name not in names for name in (*arrays, *header.references)):
@@ -109,22 +109,22 @@ def check_arrays(header: Header, arrays: Arrays) -> None:
 
 
 def check_held(header: Header, arrays: Collection[str]) -> None:
-    """Check that a reader can begin with a head: its query, key and value are in the file.
+    """Check that a reader can show a head at once: query, key and value of at least one head are in the file.
 
     Raises:
         DocumentError: there is no such head.
     """
     if not any(all(f"{name}/{head}" in arrays for name in REQUIRED) for head in header.heads):
-        refuse("The file has query, key and value of none of its heads.")
+        refuse("The file must have query, key and value of at least one head.")
 
 
 def _check_shapes(header: Header, shapes: Shapes, names: Mapping[str, tuple[str, ...]]) -> None:
-    """Check that axes of one name have one length; those of the tokens have as many places as labels."""
+    """Check that axes with the same name have the same length, and token axes one entry per label."""
     sizes = {"query": len(header.query.labels), "key": len(header.key.labels), "head": header.heads_in_layer}
     crosses = "embeddings_k" in shapes
-    fitting = set()  # heads have arrays of the same shapes
+    checked = set()  # the arrays of all heads have the same shapes: check them once
     for name, listed in names.items():
-        if name not in shapes or (listed, shapes[name]) in fitting:
+        if name not in shapes or (listed, shapes[name]) in checked:
             continue
         axes = listed if crosses else tuple(axis.replace("key_model", "model") for axis in listed)
         shape = shapes[name]
@@ -134,7 +134,7 @@ def _check_shapes(header: Header, shapes: Shapes, names: Mapping[str, tuple[str,
         if not fits:
             wanted = " × ".join(str(sizes.get(axis, axis)) for axis in axes)
             refuse(f"Array {name} is {' × '.join(map(str, shape))}; it must be {wanted}.")
-        fitting.add((listed, shape))
+        checked.add((listed, shape))
         sizes |= zip(axes, shape, strict=True)
         if "value_dim" in sizes:
             sizes["concat"] = header.heads_in_layer * sizes["value_dim"]
@@ -144,7 +144,7 @@ def check_numbers(name: str, array: npt.NDArray[Any]) -> None:
     """Check that numbers are finite float32. A mask may also be bool, or hold −inf where a query must not look.
 
     Raises:
-        DocumentError: there are others.
+        DocumentError: the dtype or a number is not allowed.
     """
     dtype, allowed_dtypes = _DTYPES.get(array.dtype, ""), DTYPES.get(name.partition("/")[0], ("F32",))
     if dtype not in allowed_dtypes:

@@ -1,7 +1,7 @@
-"""A document as one safetensors file, and back. `frontend/core/document.js` reads the same.
+"""A document as one safetensors file, and back. `frontend/core/document.js` reads the same format.
 
-The header is JSON under the key "attnviz" of the file's `__metadata__`, so every reader of safetensors finds the
-arrays. https://github.com/safetensors/safetensors#format
+The header is JSON under the key "attnviz" of the file's `__metadata__`, so any safetensors reader can read the arrays.
+https://github.com/safetensors/safetensors#format
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from attnviz.document.value import Document
 
 KEY = "attnviz"
 MAX_HEADER_BYTES = 4 * 2**20
-"""Of the file's whole header: the JSON of the document and the list of arrays"""
+"""The limit for the file's whole header: the JSON of the document and the list of arrays"""
 
-_LENGTH = 8  # bytes, of the number with which a safetensors file begins; its header is a multiple of them
+_LENGTH = 8  # bytes of the length at the start of a safetensors file; the header is padded to a multiple of it
 _DTYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}
 _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
@@ -32,16 +32,16 @@ def write(document: Document) -> bytes:
     """Write a document as a safetensors file, in a third of the time that the package's own writer takes.
 
     Raises:
-        DocumentError: it is larger than what `read` takes.
+        DocumentError: it is larger than `read` accepts.
     """
-    # In the order of the package's writer: larger numbers first, so that each begins where it can be read in place.
-    arrays = sorted(document.arrays.items(), key=lambda entry: (-entry[1].itemsize, entry[0]))
-    listed: dict[str, Any] = {"__metadata__": {KEY: write_header(document.header)}}
+    # In the order of the package's writer: larger dtypes first, so that every array is aligned and readable in place.
+    arrays = sorted(document.arrays.items(), key=lambda item: (-item[1].itemsize, item[0]))
+    entries: dict[str, Any] = {"__metadata__": {KEY: write_header(document.header)}}
     end = 0
     for name, array in arrays:
         start, end = end, end + array.nbytes
-        listed[name] = {"dtype": _CODES[array.dtype], "shape": array.shape, "data_offsets": (start, end)}
-    header = orjson.dumps(listed)
+        entries[name] = {"dtype": _CODES[array.dtype], "shape": array.shape, "data_offsets": (start, end)}
+    header = orjson.dumps(entries)
     header += b" " * (-len(header) % _LENGTH)
     bodies = (array.astype(_DTYPES[_CODES[array.dtype]], copy=False).data for _, array in arrays)
     data = b"".join((len(header).to_bytes(_LENGTH, "little"), header, *bodies))
@@ -53,7 +53,7 @@ def read(data: bytes) -> Document:
     """Read a document from a file that may come from anywhere.
 
     Raises:
-        DocumentError: this is no document, or one that can't be shown; the message says why in one sentence.
+        DocumentError: this is not a document, or can't be shown; the message says why in one sentence.
     """
     _check_size(data)
     try:
@@ -85,7 +85,7 @@ def _array(entry: Mapping[str, Any]) -> npt.NDArray[Any]:
 
 
 def _header(data: bytes) -> str:
-    """Return the document's header in a file whose outer JSON is known to be sound."""
+    """Return the document's header in a file whose outer JSON is known to be valid."""
     metadata = json.loads(data[_LENGTH : _LENGTH + _header_length(data)]).get("__metadata__") or {}
     if KEY not in metadata:
         refuse("This safetensors file is not a document of attnviz.")

@@ -1,4 +1,4 @@
-"""The header of a document as JSON, and back. `frontend/core/document.js` reads the same."""
+"""The header of a document as JSON, and back. `frontend/core/document.js` reads the same format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_header(header: Header) -> str:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """Return a dataclass's fields by name. `dataclasses.asdict` would copy what is in them."""
+    """Return a dataclass's fields by name. `dataclasses.asdict` would copy the values."""
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
@@ -44,7 +44,7 @@ def _with_marks(step: StepText) -> dict[str, Any]:
 
 
 def said_to_json(texts: OfHeads) -> Any:
-    """Return a text as JSON, or a list of those of each head: a string, or with its marks an object."""
+    """Return a text as JSON, or a list of one text per head. A text is a string, or an object if it has marks."""
     return _text_to_json(texts) if isinstance(texts, str) else list(map(_text_to_json, texts))
 
 
@@ -52,79 +52,81 @@ def _text_to_json(text: str) -> str | dict[str, Any]:
     marks = marks_of(text)
     if not marks:
         return text
-    listed = [
+    mark_objects = [
         {"from": mark.start, "to": mark.end, **dict(zip(_NAMES, _target(mark.target), strict=True))} for mark in marks
     ]
-    return {"text": str(text), "marks": listed}
+    return {"text": str(text), "marks": mark_objects}
 
 
 def read_header(text: str) -> Header:
     """Read a header from JSON as `write_header` writes it.
 
     Raises:
-        DocumentError: it is another version, or not as `write_header` writes it.
+        DocumentError: it has another version, or is not as `write_header` writes it.
     """
     try:
-        given = json.loads(text)
+        header = json.loads(text)
     except ValueError:
         refuse("The document's header is not JSON.")
-    except RecursionError:  # so deep that it is no header
-        given = None
-    if not isinstance(given, dict) or given.get("version") != VERSION:
+    except RecursionError:  # nested too deeply to be a header
+        header = None
+    if not isinstance(header, dict) or header.get("version") != VERSION:
         refuse(f"The document's version is not {VERSION}, the only one that this reader knows.")
     try:
-        return _header(given)
+        return _header(header)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         refuse(f"The document's header is not as version {VERSION} says.")
 
 
-def _header(given: dict[str, Any]) -> Header:
-    given = {**given, "key": given["query"] if given["key"] is None else given["key"]}  # null: the queries' tokens
-    read = {name: _frozen(value) for name, value in given.items()}
-    read |= {name: Axis(**{key: _frozen(value) for key, value in given[name].items()}) for name in ("query", "key")}
-    read["steps"] = tuple(_step(step) for step in given["steps"])
-    read["references"] = {
-        name: Reference(reference["digest"], reference["dtype"], tuple(reference["shape"]))
-        for name, reference in given["references"].items()
+def _header(header: dict[str, Any]) -> Header:
+    values = {**header, "key": header["query"] if header["key"] is None else header["key"]}  # null: the queries' tokens
+    arguments = {name: _frozen(value) for name, value in values.items()}
+    arguments |= {
+        name: Axis(**{key: _frozen(value) for key, value in values[name].items()}) for name in ("query", "key")
     }
-    return Header(**{**read, "scale": float(given["scale"])})
+    arguments["steps"] = tuple(_step(step) for step in values["steps"])
+    arguments["references"] = {
+        name: Reference(reference["digest"], reference["dtype"], tuple(reference["shape"]))
+        for name, reference in values["references"].items()
+    }
+    return Header(**{**arguments, "scale": float(values["scale"])})
 
 
-def _step(given: Mapping[str, Any]) -> StepText:
-    picture = None if given["picture"] is None else _picture(given["picture"])
-    said = {name: _said_in(given[name]) for name in SAID}
-    return StepText(**{**{name: _frozen(value) for name, value in given.items()}, **said, "picture": picture})
+def _step(step: Mapping[str, Any]) -> StepText:
+    picture = None if step["picture"] is None else _picture(step["picture"])
+    texts = {name: _said_in(step[name]) for name in SAID}
+    return StepText(**{**{name: _frozen(value) for name, value in step.items()}, **texts, "picture": picture})
 
 
-def _said_in(given: Any) -> OfHeads:
-    return tuple(map(_text_from_json, given)) if isinstance(given, list) else _text_from_json(given)
+def _said_in(texts: Any) -> OfHeads:
+    return tuple(map(_text_from_json, texts)) if isinstance(texts, list) else _text_from_json(texts)
 
 
-def _text_from_json(given: Any) -> AnnotatedText:
-    if isinstance(given, str):
-        return AnnotatedText(given)
-    marks = [Mark(mark["from"], mark["to"], Target(**{name: mark[name] for name in _NAMES})) for mark in given["marks"]]
-    return AnnotatedText(given["text"], marks)
+def _text_from_json(text: Any) -> AnnotatedText:
+    if isinstance(text, str):
+        return AnnotatedText(text)
+    marks = [Mark(mark["from"], mark["to"], Target(**{name: mark[name] for name in _NAMES})) for mark in text["marks"]]
+    return AnnotatedText(text["text"], marks)
 
 
-def _picture(given: Mapping[str, Any]) -> Picture:
-    products = {result: MatrixProduct(**product) for result, product in given["products"].items()}
+def _picture(picture: Mapping[str, Any]) -> Picture:
+    products = {result: MatrixProduct(**product) for result, product in picture["products"].items()}
     operations = {
         result: Operation(**{name: _frozen(value) for name, value in operation.items()})
-        for result, operation in given["operations"].items()
+        for result, operation in picture["operations"].items()
     }
-    places = {name: _frozen(given[name]) for name in ("grid", "widths", "heights")}
-    panels = tuple(map(_panel, given["panels"]))
-    return Picture(panels, **places, products=products, operations=operations, between=given["between"])
+    places = {name: _frozen(picture[name]) for name in ("grid", "widths", "heights")}
+    panels = tuple(map(_panel, picture["panels"]))
+    return Picture(panels, **places, products=products, operations=operations, between=picture["between"])
 
 
-def _panel(given: Mapping[str, Any]) -> PanelSpec:
-    read = {name: _frozen(value) for name, value in given.items()}
-    read["made_from"] = None if given["made_from"] is None else MadeFrom(**given["made_from"])
-    read["ticks"] = {int(column): text for column, text in given["ticks"].items()}
-    return PanelSpec(**read)
+def _panel(panel: Mapping[str, Any]) -> PanelSpec:
+    arguments = {name: _frozen(value) for name, value in panel.items()}
+    arguments["made_from"] = None if panel["made_from"] is None else MadeFrom(**panel["made_from"])
+    arguments["ticks"] = {int(column): text for column, text in panel["ticks"].items()}
+    return PanelSpec(**arguments)
 
 
 def _frozen(value: Any) -> Any:
-    """Return tuples in place of lists."""
+    """Convert lists to tuples, at every level."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""From heads of any source to their document."""
+"""Makes the document of heads from any source."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Make = Callable[[], "npt.NDArray[Any]"]
 ReferTo = Callable[[str, int], str | None]
-"""Decides how a document holds an array: called with its name and its size in bytes, it returns the digest by which a
-reader fetches it, or None to put it into the file. `array_of` makes what a reader fetches."""
+"""Decides how a document stores an array: called with its name and its size in bytes, it returns the digest by which a
+reader fetches the array, or None to put it into the file. `array_of` makes the array that a reader fetches."""
 
 
 def document_of(walk: Walk, *, refer_to: ReferTo | None = None) -> Document:
@@ -41,40 +41,40 @@ def document_of_layer(
     thumbnails: npt.NDArray[np.uint8] | None = None,
     refer_to: ReferTo | None = None,
 ) -> Document:
-    """Make the document of several heads of a layer, or of averages or of a block where the walk has them.
+    """Make the document of several heads of a layer, with averages or the steps of a block if the walk has them.
 
     Its arrays share their memory with the trace where it is float32.
 
     Args:
         walk: any head of the layer.
         heads: the heads; None takes all.
-        thumbnails: of the weights of all heads of the layer, (H, n, m), as `attnviz.measures.thumbnails` makes them.
-        refer_to: which arrays are not in the file; None puts all into it.
+        thumbnails: thumbnails of the weights of all heads of the layer, (H, n, m), from `attnviz.measures.thumbnails`.
+        refer_to: decides which arrays are not in the file; None puts all into it.
 
     Raises:
-        DocumentError: there are no tokens, more than a document holds, or numbers that are not finite.
+        DocumentError: there are no tokens, too many of them, or numbers that are not finite.
         IndexError: the layer has no such head.
     """
     chosen = tuple(range(walk.layer.heads) if heads is None else heads)
     walks = walk.of_heads(chosen)
-    held, references = {}, {}
+    in_file, references = {}, {}
     for name, array in _arrays(walks).items():
         digest = None if refer_to is None else refer_to(name, array.nbytes)
         if digest is None:
-            held[name] = array
+            in_file[name] = array
         else:
             references[name] = Reference(digest, array.dtype, array.shape)
     header = _header(walk, chosen, step_texts(walks), references)
     check_header(header)
-    check_held(header, held)
-    for whole, name in {array.whole: name for name, array in held.items()}.items():
+    check_held(header, in_file)
+    for whole, name in {array.whole: name for name, array in in_file.items()}.items():
         check_numbers(name, whole())
-    arrays = {name: array.make() for name, array in held.items()}
+    arrays = {name: array.make() for name, array in in_file.items()}
     return Document.of_checked(header, arrays if thumbnails is None else arrays | _thumbnails(walk, thumbnails))
 
 
 def array_of(walk: Walk, name: str) -> npt.NDArray[Any]:
-    """Make one array of a document that refers to it; `walk` is the head in its name, or any head if it has none.
+    """Make one array of a document that refers to it; `walk` is of the head in its name, or of any if it names none.
 
     Raises:
         KeyError: documents of this head have no array of this name.
@@ -85,7 +85,7 @@ def array_of(walk: Walk, name: str) -> npt.NDArray[Any]:
 def _header(
     walk: Walk, heads: tuple[int, ...], steps: tuple[StepText, ...], references: Mapping[str, Reference]
 ) -> Header:
-    """Return what a document says of these heads of a layer; `walk` is any head of it."""
+    """Return the header of a document of these heads; `walk` is any head of the layer."""
     layer = walk.layer
     return Header(
         model=walk.model,
@@ -135,47 +135,47 @@ class _Held:
     shape: tuple[int, ...]
     dtype: Literal["F32", "BOOL"]
     whole: Make
-    """Computes it, or those of several heads, once"""
+    """Computes the array, or the stacked arrays of several heads, only once"""
     place: int | None = None
-    """The place of its head among these"""
+    """The index of its head in the stacked arrays"""
 
     @property
     def nbytes(self) -> int:
         return prod(self.shape) * (4 if self.dtype == "F32" else 1)
 
     def make(self) -> npt.NDArray[Any]:
-        """Return it as `read_only` does."""
+        """Return the array, read-only."""
         whole = self.whole()
         return whole if self.place is None else whole[self.place]
 
 
 def _arrays(walks: Sequence[Walk]) -> dict[str, _Held]:
-    """Return all arrays of these heads by their names in the document, as far as the source gives them."""
-    walk = walks[0]
-    layer = walk.layer
-    heads = [one.head for one in walks]
-    found: dict[str, _Held | None] = {}
+    """Return all arrays of these heads that the source provides, by their names in the document."""
+    first = walks[0]
+    layer = first.layer
+    heads = [walk.head for walk in walks]
+    arrays: dict[str, _Held | None] = {}
     for name in ARRAYS:
         if name in _COMPUTED:
             continue
         if name in OF_HEAD:
-            found |= _of_heads(name, heads_matrix(layer, name), heads)
+            arrays |= _of_heads(name, heads_matrix(layer, name), heads)
         else:
-            found[name] = _held(find_matrix(walk, name))
+            arrays[name] = _held(find_matrix(first, name))
     if layer.key_input is layer.query_input:
-        del found["embeddings_k"]
-    found |= _masks(walks)
+        del arrays["embeddings_k"]
+    arrays |= _masks(walks)
     (count, _, width), queries = layer.value.shape, layer.query.shape[1]
     if len(walks) < count:
-        found["concat"] = _Held((queries, count * width), "F32", cache(lambda: _as_array(matrix(walk, "concat"))))
+        arrays["concat"] = _Held((queries, count * width), "F32", cache(lambda: _as_array(matrix(first, "concat"))))
     if layer.output_projection is not None:
         shape = queries, layer.output_projection.weight.shape[1]
-        found["output"] = _Held(shape, "F32", cache(lambda: _as_array(matrix(walk, "output"))))
-    return {name: held for name, held in found.items() if held is not None}
+        arrays["output"] = _Held(shape, "F32", cache(lambda: _as_array(matrix(first, "output"))))
+    return {name: array for name, array in arrays.items() if array is not None}
 
 
 _COMPUTED = ("mask", "concat", "output", "thumbnails", "hidden_thumbnail")
-"""The arrays that are not among a walk's matrices, or cost much to compute"""
+"""The arrays that are not among a walk's matrices, or are expensive to compute"""
 
 
 def _held(tensor: Tensor | None) -> _Held | None:
@@ -185,7 +185,7 @@ def _held(tensor: Tensor | None) -> _Held | None:
 
 
 def _of_heads(name: str, tensor: Tensor | None, heads: Sequence[int]) -> dict[str, _Held | None]:
-    """Return the arrays of these heads; `tensor` has an axis of all heads, and is made an array once, if at all."""
+    """Return the arrays of these heads; `tensor` has an axis of all heads, and is converted at most once."""
     if tensor is None:
         return {}
     whole = cache(lambda: _as_array(tensor if len(heads) == len(tensor) else tensor[list(heads)]))
@@ -198,9 +198,9 @@ def _dtype(tensor: Tensor) -> Literal["F32", "BOOL"]:
 
 
 def _masks(walks: Sequence[Walk]) -> dict[str, _Held | None]:
-    """Return the cells of a mask that its kind does not say: one for all heads, or one for each if they have their own.
+    """Return a mask's cells, unless its kind defines them: one array for all heads, or one per head if they differ.
 
-    They are bool, or float where the mask adds numbers to scores.
+    They are bool, or float if the mask adds numbers to scores.
     """
     layer = walks[0].layer
     cells = layer.mask.cells
@@ -216,8 +216,8 @@ def _masks(walks: Sequence[Walk]) -> dict[str, _Held | None]:
 
 def _thumbnails(walk: Walk, weights: npt.NDArray[np.uint8]) -> dict[str, npt.NDArray[np.uint8]]:
     hidden = (walk.layer.hidden(walk.head) if walk.layer.mask.is_infinite else walk.steps.hidden_weights).numpy()
-    made = {"thumbnails": weights, **({"hidden_thumbnail": hidden_thumbnail(hidden)} if hidden.any() else {})}
-    return {name: read_only(array) for name, array in made.items()}
+    arrays = {"thumbnails": weights, **({"hidden_thumbnail": hidden_thumbnail(hidden)} if hidden.any() else {})}
+    return {name: read_only(array) for name, array in arrays.items()}
 
 
 def _as_array(tensor: Tensor) -> npt.NDArray[Any]:

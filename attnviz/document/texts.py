@@ -1,6 +1,6 @@
-"""What a document says of each step: texts and pictures that a layer's settings decide, and sentences about numbers.
+"""The texts and pictures of a document's steps, which depend on a layer's settings, and sentences about its numbers.
 
-The former are the same for every text of a length: a server that shows many texts makes them once.
+The former are the same for every text of the same length, so a server that shows many texts makes them once.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 SETTINGS = 64
-"""The most settings whose texts and pictures are kept; they take some 50 kB each"""
+"""The most settings whose texts and pictures are cached; they take about 50 kB each"""
 
 
 def step_texts(walks: Sequence[Walk]) -> tuple[StepText, ...]:
-    """Return what there is to say of each step of some heads of a layer, in the order of computation."""
-    said: dict[Callable[[Any], str], OfHeads] = {}  # steps share sentences, most of them none
-    made = []
+    """Return the texts and the picture of each step for some heads of a layer, in the order of computation."""
+    sentences: dict[Callable[[Any], str], OfHeads] = {}  # steps share functions: for most, the one that returns ""
+    texts = []
     for step, text in zip(_steps(walks), _of_settings(walks), strict=True):
         for sentence in (step.fact, step.advice):
-            if sentence not in said:
-                said[sentence] = _of_heads(map(sentence, _shown(step, walks)))
-        fact, advice = said[step.fact], said[step.advice]
-        made.append(replace(text, fact=fact, advice=advice) if fact or advice else text)
-    return tuple(made)
+            if sentence not in sentences:
+                sentences[sentence] = _of_heads(map(sentence, _shown(step, walks)))
+        fact, advice = sentences[step.fact], sentences[step.advice]
+        texts.append(replace(text, fact=fact, advice=advice) if fact or advice else text)
+    return tuple(texts)
 
 
 def _steps(walks: Sequence[Walk]) -> Iterable[Step[Any]]:
@@ -47,7 +47,7 @@ def _steps(walks: Sequence[Walk]) -> Iterable[Step[Any]]:
 
 
 def _shown(step: Step[Any], walks: Sequence[Walk]) -> Sequence[Any]:
-    """Return what a step shows of each head; of the tokens, which are of no head, once."""
+    """Return what a step shows of each head; for the step of the tokens, which belong to no head, only these."""
     return walks if step.matrices else [walks[0].query_tokens]
 
 
@@ -59,7 +59,7 @@ def _of_heads(texts: Iterable[str]) -> OfHeads:
 
 
 def settings_of(walks: Sequence[Walk]) -> Hashable:
-    """Return all that a step's formula, notice, code and picture may depend on: anything but numbers and the text."""
+    """Return everything that a step's formula, notice, code and picture may depend on: all but numbers and the text."""
     layer, maps, block = walks[0].layer, walks[0].layer.projections, walks[0].block
     return (
         bool(walks[0].averages), None if block is None else block.settings, tuple(walk.head for walk in walks),
@@ -67,7 +67,7 @@ def settings_of(walks: Sequence[Walk]) -> Hashable:
         walks[0].layer_index > 0,
         layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, _mask(layer),
         layer.query_input is layer.key_input, _shape(layer.query_input), _shape(layer.key_input),
-        None if maps is None else tuple((name, one.kind, *_map(one)) for name, one in maps.items()),
+        None if maps is None else tuple((name, each.kind, *_map(each)) for name, each in maps.items()),
         None if layer.output_projection is None else _map(layer.output_projection),
         tuple(layer.unavailable.items()),
     )  # fmt: skip
@@ -89,21 +89,22 @@ def _mask(layer: LayerTrace) -> Hashable:
 
 @cached(LRUCache(SETTINGS), key=settings_of, lock=threading.Lock())
 def _of_settings(walks: Sequence[Walk]) -> tuple[StepText, ...]:
-    """Return what there is to say of each step, without the sentences about numbers."""
+    """Return the texts and the picture of each step, without the sentences about numbers."""
     return tuple(_of_step(step, walks) for step in _steps(walks))
 
 
 def _of_step(step: Step[Any], walks: Sequence[Walk]) -> StepText:
-    of = _shown(step, walks)
-    pictures = [picture for one in (of if step.names_head else of[:1]) if (picture := step.picture(one)) is not None]
+    shown = _shown(step, walks)
+    drawn = shown if step.names_head else shown[:1]
+    pictures = [picture for head in drawn if (picture := step.picture(head)) is not None]
     return StepText(
         name=step.name,
         title=step.title_of(walks[0].kind, walks[0].layer_index),
-        formula=mathml(step.formula(of[0])),
-        notice=step.notice(of[0]),
+        formula=mathml(step.formula(shown[0])),
+        notice=step.notice(shown[0]),
         fact="",
         advice="",
-        code=step.code(of[0]),
+        code=step.code(shown[0]),
         missing=unavailable(step, walks[0]),
         is_by_cell=step.is_by_cell,
         can_be_covered=step.can_be_covered,

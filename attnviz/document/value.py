@@ -1,4 +1,4 @@
-"""`Document`: a header and arrays, frozen, which agree in names, shapes and dtypes."""
+"""`Document`: a frozen header and read-only arrays that agree in names, shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERSION = 5
 """The version of the format; docs/document.md says when it changes"""
 
 OfHeads = str | tuple[str, ...]
-"""A text of all heads, or one for each in the order of `Header.heads`; notice, fact and advice may be
+"""One text for all heads, or one per head in the order of `Header.heads`; notice, fact and advice may be
 `attnviz.annotated_text.AnnotatedText`"""
 
 
@@ -38,9 +38,9 @@ class Axis:
     ids: tuple[int, ...]
     """Negative: the token has no id"""
     covers: tuple[str, ...]
-    """The characters of the text that each token stands for"""
+    """The characters of the text that each token covers"""
     places: tuple[str, ...]
-    """Where these are, such as "4 to 9", counted from 0; "" for a token that the tokenizer added"""
+    """The positions of these characters, such as "4 to 9", from 0; "" for a token that the tokenizer added"""
     segments: tuple[int, ...]
     """1 for tokens of the second text, else 0"""
     unknown: tuple[bool, ...]
@@ -49,7 +49,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class StepText:
-    """What is said of one step, and its picture. `attnviz.steps.Step` describes the fields of the same names."""
+    """The texts and the picture of one step. `attnviz.steps.Step` describes the fields of the same names."""
 
     name: str
     title: str
@@ -57,9 +57,9 @@ class StepText:
     """MathML Core: one `<math>` element"""
     notice: OfHeads
     fact: OfHeads
-    """A sentence about a head's numbers; "" if there is none"""
+    """A sentence about a head's numbers; "" if there is nothing to say"""
     advice: OfHeads
-    """What to do if a head's picture looks empty; "" if it does not"""
+    """What to do if a head's picture looks blank; "" if it does not"""
     code: OfHeads
     """Lines of PyTorch"""
     missing: str
@@ -68,7 +68,7 @@ class StepText:
     can_be_covered: bool
     can_be_stretched: bool
     picture: Picture | None
-    """None for a step without matrices, or if the source gives none of them"""
+    """None for a step without matrices, or if the source provides none of them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +76,30 @@ class Reference:
     """An array that is not in the file."""
 
     digest: str
-    """By which it is fetched"""
+    """The digest by which a reader fetches it"""
     dtype: Literal["F32", "BOOL", "U8"]
     shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a document says of the heads of a layer, beside their numbers. Layers and heads are counted from 0."""
+    """Everything in a document except the arrays. Layers and heads are counted from 0."""
 
     model: str
     """The model's name; "" if not known"""
     attention: Kind
     """encoder: self-attention in both directions, decoder: causal, cross: from the decoder to the encoder"""
     layer: int
-    """In a document of the kind block, the number of the attention among all of the model, in order of computation"""
+    """In a document of kind block, the number of the attention among all of the model, in order of computation"""
     heads: tuple[int, ...]
-    """Those that the document holds, in ascending order"""
+    """The heads in the document, in ascending order"""
     heads_in_layer: int
     query: Axis
     key: Axis
     """The same as `query` in self-attention"""
     scale: float
     scale_label: str
-    """How the scale is called: "1/√32", "off" or a number"""
+    """The name of the scale: "1/√32", "off" or a number"""
     mask: MaskKind
     steps: tuple[StepText, ...]
     """All steps, in the order of computation"""
@@ -109,15 +109,15 @@ class Header:
     place: str = ""
     """Where the attention is in the model, such as "encoder block 2", if the kind is block; else "" """
     mask_value: float | None = None
-    """What is filled into hidden cells; None is −∞"""
+    """The number that fills hidden cells; None is −∞"""
     mask_fills: Masked = "scaled"
-    """Whether it is filled into `scaled`, or into `scores`, so that the scale multiplies it"""
+    """Whether it fills cells of `scaled`, or of `scores`, so that the scale multiplies it"""
     version: int = VERSION
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """Heads of one layer as a value.
+    """Heads of one layer as an immutable value.
 
     Raises:
         DocumentError: the header and the arrays do not agree, or an array holds numbers that the format forbids.
@@ -135,9 +135,9 @@ class Document:
 
     @classmethod
     def of_checked(cls, header: Header, arrays: Mapping[str, npt.NDArray[Any]]) -> Document:
-        """Return a document of parts that are known to be valid, with arrays as `read_only` returns them.
+        """Return a document of parts that are known to be valid; the arrays come from `read_only`.
 
-        `making` knows names, shapes and dtypes to be valid, and checks the numbers that it puts into the file.
+        `making` produces only valid names, shapes and dtypes, and checks the numbers that it puts into the file.
         """
         document = object.__new__(cls)
         object.__setattr__(document, "header", header)
@@ -146,7 +146,7 @@ class Document:
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a contiguous view, or a copy, that can't be written."""
+    """Return a contiguous view, or a copy, that can't be written to."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view

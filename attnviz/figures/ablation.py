@@ -17,20 +17,20 @@ Head = tuple[int, int]
 GRID, BESIDE = 330, 340
 """px: the heights of the grid of heads, and of the plot beside it"""
 LARGE = 420
-"""px: of both in a lecture"""
+"""px: the height of both in a lecture"""
 UNKNOWN = 0.25
-"""How opaque the cells are before the effects are computed"""
+"""The opacity of the cells before the effects are computed"""
 WRITTEN = 20
-"""The most tokens that are named below their bars, which have half of the page"""
+"""The most tokens that are named below their bars, in a plot that takes half of the page"""
 TARGET = 34
 """px: of the invisible square over a cell of the grid"""
 INSET = 0.43
-"""Half a side of a frame, in cells: frames of neighbours stay apart"""
+"""Half the side of a frame, in cells: less than 0.5, so that frames of neighbours do not touch"""
 THOUSANDTHS = 1000
 LEAST = 1e-7
-"""Effects below it stand there on a logarithmic axis: they are float32's rounding"""
+"""The smallest effect on a logarithmic axis: smaller ones are float32's rounding, and are drawn here"""
 NUMBERED = 6
-"""Up to so many heads that are switched off are named in the plot of effects"""
+"""The most switched-off heads that are named in the plot of effects"""
 
 
 def grid(
@@ -38,10 +38,10 @@ def grid(
 ) -> Spec:
     """Return the figure of the effects of all heads, (L, H), with a frame around those that are switched off.
 
-    The second trace holds a target for each head, whose customdata is its layer and head.
+    The second trace has a click target for each head, whose customdata is its layer and head.
 
     Args:
-        effects: 1 − cosine of each head; None if it is not computed.
+        effects: 1 − cosine of each head; None if not computed.
         off: the heads that are switched off.
         palette: the colours of the theme.
         layers: L.
@@ -79,16 +79,16 @@ def _cells(effects: Tensor | None, layers: int, heads: int, palette: Palette) ->
         cells |= {"colorscale": [[0, palette.rule], [1, palette.rule]], "opacity": UNKNOWN}
     else:
         cells |= {
-            "text": [[short(THOUSANDTHS * one) for one in row] for row in numbers.tolist()],
+            "text": [[short(THOUSANDTHS * number) for number in row] for row in numbers.tolist()],
             "texttemplate": "%{text}",
         }
     return cells, spec["layout"]
 
 
 def _targets(effects: Tensor | None, off: Collection[Head], layers: int, heads: int) -> Spec:
-    """Return the trace of an invisible square for each head, which takes clicks and says what they do."""
+    """Return the trace of an invisible square for each head, which takes clicks and whose tooltip explains them."""
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
-    said = ["" if effects is None else f"<br>1 − cosine: <b>{float(effects[place]):.3g}</b>" for place in places]
+    tooltips = ["" if effects is None else f"<br>1 − cosine: <b>{float(effects[place]):.3g}</b>" for place in places]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -99,7 +99,7 @@ def _targets(effects: Tensor | None, off: Collection[Head], layers: int, heads: 
         "hovertemplate": [
             f"layer {layer} · head {head}{text}<br>{'on again' if (layer, head) in off else 'switch off'} by a click"
             "<extra></extra>"
-            for (layer, head), text in zip(places, said, strict=True)
+            for (layer, head), text in zip(places, tooltips, strict=True)
         ],
     }
 
@@ -124,8 +124,8 @@ def changes(values: Sequence[float], labels: Sequence[str], palette: Palette, he
     }  # fmt: skip
     layout["margin"] |= {"t": 10}
     axis = layout["xaxis"]
-    every = math.ceil(len(axis["tickvals"]) / WRITTEN) or 1
-    axis |= {what: axis[what][::every] for what in ("tickvals", "ticktext")}
+    step = math.ceil(len(axis["tickvals"]) / WRITTEN) or 1
+    axis |= {key: axis[key][::step] for key in ("tickvals", "ticktext")}
     return {"data": [bars], "layout": layout}
 
 
@@ -137,15 +137,15 @@ def against(
 
     Args:
         measure: a number for each head, layer by layer, (L · H,).
-        effects: the same, 1 − cosine.
+        effects: 1 − cosine of each head, in the same order.
         off: the heads that are switched off, which are marked and named.
         palette: the colours of the theme.
-        title: of the measure, with its unit.
+        title: the title of the measure, with its unit.
         heads: H.
         height: in px.
     """
     places = [divmod(number, heads) for number in range(len(effects))]
-    raised = [max(one, LEAST) for one in effects]
+    raised = [max(effect, LEAST) for effect in effects]
     last = places[-1][0]
     data = []
     for name, is_last in (("other layers", False), (f"layer {last}", True)):
@@ -174,7 +174,7 @@ def against(
 def _points(
     name: str, chosen: Sequence[int], places: Sequence[Head], x: Sequence[float], y: Sequence[float], palette: Palette
 ) -> dict[str, Any]:
-    """Return the trace of some heads."""
+    """Return the trace of the heads with the numbers `chosen`."""
     return {
         "type": "scatter",
         "mode": "markers",
@@ -192,5 +192,5 @@ def _points(
 
 
 def short(number: float) -> str:
-    """Return a number of up to three characters for a cell: 79, 2.3, 0.1."""
+    """Write a number in up to three characters for a cell: 79, 2.3, 0.1."""
     return f"{number:.0f}" if round(number, 1) >= 10 else f"{number:.1f}"

@@ -1,4 +1,4 @@
-"""Figures of a classifier: its training, how good it is, and what it makes of one text. Plotly draws them."""
+"""Figures of a classifier: its training, its accuracy, and its prediction for one text. Plotly draws them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from attnviz.figures.plots import LETTER, LONGEST, TITLE, Spec, base, labelled
 from attnviz.figures.style import Palette, escape
 
 TRAINING, CELL = 270, 56
-"""px: of a plot, and of a cell of the confusion"""
+"""px: the height of a plot, and of a cell of the confusion matrix"""
 BELOW = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
-"""Where a legend is: in one line above the plot"""
+"""The place of a legend: one line above the plot"""
 
 
 def losses(
@@ -23,9 +23,9 @@ def losses(
     """Return the figure of the loss over the steps.
 
     Args:
-        steps: (n,), of the training loss.
+        steps: (n,): the steps of the training loss.
         training: (n,): the loss on the step's own batch, in nats.
-        evaluations: (E, 2): after how many steps, and the loss on held-out texts.
+        evaluations: (E, 2): the number of steps, and the loss on held-out texts after them.
         palette: the colours of the theme.
     """
     hover = "<br>step %{x:.0f}: <b>%{y:.3f}</b> nats<extra></extra>"
@@ -82,14 +82,14 @@ def seeds(shares: Mapping[str, Sequence[float]], names: Sequence[str], palette: 
     """Return the figure of accuracies over several seeds: a row of points each, and their mean as a line.
 
     Args:
-        shares: the accuracies by the name of what was trained, from 0 to 1: one a seed.
-        names: what a point is called, such as "seed 0".
+        shares: the accuracies, from 0 to 1, by the name of what was trained: one per seed.
+        names: the names of the points, such as "seed 0".
         palette: the colours of the theme.
     """
     rows = list(shares)
     points = [
         {
-            "type": "scatter", "mode": "markers", "x": [100 * one for one in values], "y": [row] * len(values),
+            "type": "scatter", "mode": "markers", "x": [100 * share for share in values], "y": [row] * len(values),
             "text": [escape(name) for name in names], "showlegend": False,
             "marker": {"size": 13, "opacity": 0.65, "color": palette.ink.attention if row == 0 else palette.ink.key},
             "hovertemplate": f"{escape(rows[row])}, %{{text}}: <b>%{{x:.1f}} %</b><extra></extra>",
@@ -120,31 +120,31 @@ def _axis(title: str, palette: Palette) -> Spec:
 
 
 WORDS = 170
-"""px: of bars without their labels"""
+"""px: the height of a bar chart without its labels"""
 WRITTEN = 24
-"""The most words that are named below their bars, which have half of the page"""
+"""The most words that are named below their bars, in a plot that takes half of the page"""
 COVERAGE = 260
-"""px: of coverage and error"""
+"""px: the height of the plot of coverage and error"""
 
 
 def effects(values: Sequence[float], words: Sequence[str], palette: Palette) -> Spec:
     """Return the bars of what each word adds to the probability of a class, in percentage points.
 
     Args:
-        values: by how much the probability falls without the word, from −1 to 1.
-        words: what was left out each time.
+        values: how much the probability falls without each word, from −1 to 1.
+        words: the words that were left out, one at a time.
         palette: the colours of the theme; brown is below 0, purple above.
     """
     against, for_it = palette.signed[0][1], palette.signed[-1][1]
     bars = {
         "type": "bar",
         "x": list(range(len(words))),
-        "y": [100 * one for one in values],
-        "marker": {"color": [for_it if one >= 0 else against for one in values]},
+        "y": [100 * value for value in values],
+        "marker": {"color": [for_it if value >= 0 else against for value in values]},
         "customdata": [escape(word) for word in words],
         "hovertemplate": "%{customdata}<br><b>%{y:+.1f}</b> percentage points<extra></extra>",
     }
-    most = max((abs(100 * one) for one in values), default=0) or 1
+    most = max((abs(100 * value) for value in values), default=0) or 1
     return {
         "data": [bars],
         "layout": {
@@ -203,15 +203,15 @@ def coverage(
 
     Args:
         thresholds: (n,), from 0 to 1.
-        covered: (n,), the share that is not handed over.
-        error: (n,), the share of these that is wrong; nan if there is none.
+        covered: (n,), the share that is not handed to a human.
+        error: (n,), the share of these that is wrong; nan if nothing is covered.
         chosen: the chosen threshold.
         palette: the colours of the theme.
     """
     data = [
         {
             "type": "scatter", "mode": "lines", "name": name, "x": thresholds,
-            "y": [None if math.isnan(one) else 100 * one for one in values],
+            "y": [None if math.isnan(value) else 100 * value for value in values],
             "line": {"color": colour, "width": 2.5, "dash": dash, "shape": "hv"},
             "hovertemplate": f"threshold %{{x:.2f}}<br>{name}: <b>%{{y:.1f}} %</b><extra></extra>",
         }
@@ -237,12 +237,12 @@ def coverage(
 
 
 def _room(labels: Sequence[str]) -> int:
-    """Return the room for labels that are turned, in px."""
+    """Return the room for rotated labels, in px."""
     return LETTER * min(LONGEST, max(map(len, labels), default=0)) if len(labels) > 8 else 20
 
 
 def _words(labels: Sequence[str], palette: Palette) -> Spec:
     axis = labelled(labels, "", palette)
-    every = math.ceil(len(axis["tickvals"]) / WRITTEN) or 1
-    written = {what: axis[what][::every] for what in ("tickvals", "ticktext")}
+    step = math.ceil(len(axis["tickvals"]) / WRITTEN) or 1
+    written = {key: axis[key][::step] for key in ("tickvals", "ticktext")}
     return axis | written | {"showgrid": False, "tickangle": -60 if len(labels) > 8 else 0}

@@ -1,4 +1,4 @@
-"""Where colours end: at the largest magnitude of several matrices, or where weights are darkened."""
+"""The end of the colour domain: the largest magnitude of several matrices, or less where weights are darkened."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ def colour_limit(*tensors: Tensor) -> float:
 
 
 SHARE = 0.9
+"""The quantile of the rows' largest weights at which colours end, with many keys"""
 
 
 def dark_end(*matrices: npt.NDArray[Any]) -> float:
-    """Return where the colours of these weights end together, 1 where there is none.
+    """Return the end of the darkened colour domain that these weights share; 1 if there are no weights.
 
-    At the largest weight; with `MANY` keys at that above which one row in ten has a weight, so that a few rows do not
-    make all others faint. At 1 too where it would be written as 1.
+    It is the largest weight. With `MANY` keys it is the weight that only one row in ten exceeds, so that a few rows do
+    not make all others faint. It is 1 if it would be written as 1.
 
     Args:
-        matrices: each (queries, keys), not finite in hidden cells.
+        matrices: (queries, keys) each, not finite in hidden cells.
     """
-    rows = np.concatenate([np.where(np.isfinite(one), one, -1).max(axis=1, initial=-1) for one in matrices])
+    rows = np.concatenate([np.where(np.isfinite(weights), weights, -1).max(axis=1, initial=-1) for weights in matrices])
     largest = np.sort(rows[rows >= 0])
     if not len(largest):
         return 1.0
@@ -46,5 +47,5 @@ def dark_end(*matrices: npt.NDArray[Any]) -> float:
 
 
 def end_text(end: float) -> str:
-    """Write an end of colours."""
+    """Write the end of a colour domain."""
     return f"{end:.2g}"

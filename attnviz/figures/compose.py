@@ -1,4 +1,4 @@
-"""Converts a layout of panels to a Plotly figure with labelled axes, comparable colours, pins and hidden cells."""
+"""Converts a layout of panels to a Plotly figure with labelled axes, shared colour domains, pins and hidden cells."""
 
 from __future__ import annotations
 
@@ -154,13 +154,13 @@ def _axis(kind: str, ticks: dict[int, str], size: int, palette: Palette, *, show
 
 def _ticks(tokens: Sequence[str] | None, size: int, length: float, needed: float) -> dict[int, str]:
     """Label every position if each label has the `needed` pixels on an axis of this length, else every 2nd, 4th, ..."""
-    every = 1
-    while size and every < size and length / size * every < needed:
-        every *= 2
+    step = 1
+    while size and step < size and length / size * step < needed:
+        step *= 2
     if tokens is None:
-        return {i: str(i) for i in range(0, size, every)}
-    numbered = every >= ceil(size / 64) and every > 1  # with labels left out, numbers identify the rest
-    return {i: f"{i} {tokens[i]}" if numbered else tokens[i] for i in range(0, size, every)}
+        return {i: str(i) for i in range(0, size, step)}
+    numbered = step >= ceil(size / 64) and step > 1  # with labels left out, numbers identify the rest
+    return {i: f"{i} {tokens[i]}" if numbered else tokens[i] for i in range(0, size, step)}
 
 
 def _title(place: Place, palette: Palette) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Plots of what a head does over a corpus, and where one text lies."""
+"""Plots of a head's measures over a corpus, and of one text among them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from attnviz.figures.plots import Spec, base, labelled
 from attnviz.figures.style import Palette
 
 BESIDE, LARGE = 260, 360
-"""px: the height of a plot, and in a lecture"""
+"""px: the height of a plot, and its height in a lecture"""
 
 
 def distribution(
     counts: Sequence[int], edges: Sequence[float], palette: Palette, *, title: str, here: float | None,
     height: int = BESIDE,
 ) -> Spec:  # fmt: skip
-    """Return the figure of a histogram, with a line where this text lies. Empty bins at the ends are left out.
+    """Return the figure of a histogram, with a line at this text's value. Empty bins at the ends are left out.
 
     Args:
-        counts: the sentences of each bin.
-        edges: the bounds of the bins, one more.
+        counts: the number of sentences in each bin.
+        edges: the bounds of the bins, one more than there are bins.
         palette: the colours of the theme.
-        title: of the measure, with its unit.
-        here: this text's value; None if it has none.
+        title: the title of the measure, with its unit.
+        here: this text's value; None if it has no value.
         height: in px.
     """
-    filled = [place for place, count in enumerate(counts) if count]
+    filled = [bin_number for bin_number, count in enumerate(counts) if count]
     first, last = (min(filled), max(filled) + 1) if filled else (0, len(counts))
     low, high = edges[first], edges[last]
     bounds = list(zip(edges[first:last], edges[first + 1 : last + 1], strict=True))
@@ -67,7 +67,7 @@ def distribution(
 
 
 def positions(means: Sequence[float], offsets: Sequence[int], palette: Palette, height: int = BESIDE) -> Spec:
-    """Return the figure of a bar for each relative position: the mean weight between tokens so far apart."""
+    """Return the figure of a bar for each relative position: the mean weight between tokens at that distance."""
     bars = {
         "type": "bar",
         "x": list(offsets),
@@ -88,7 +88,7 @@ def positions(means: Sequence[float], offsets: Sequence[int], palette: Palette, 
 
 
 def by_part(means: npt.NDArray[np.float64], parts: Sequence[str], palette: Palette, height: int = BESIDE) -> Spec:
-    """Return the figure of the mean weight from each part of a sentence, in the rows, to each, (P, P)."""
+    """Return the figure of the mean weights, (P, P), from each part of a sentence, in the rows, to each other part."""
     cells: dict[str, Any] = {
         "type": "heatmap",
         "z": np.nan_to_num(means).round(4).tolist(),
@@ -112,7 +112,7 @@ def by_part(means: npt.NDArray[np.float64], parts: Sequence[str], palette: Palet
 
 
 def _with_room(low: float, high: float, here: float | None) -> list[float]:
-    """Return an axis on which the bins and this text lie, with a little room."""
+    """Return the range of an axis that contains the bins and this text, with a small margin."""
     ends = [low, high, *([] if here is None else [here])]
     room = 0.02 * (max(ends) - min(ends))
     return [min(ends) - room, max(ends) + room]

@@ -13,15 +13,15 @@ from attnviz.figures.plots import TITLE as BESIDE
 from attnviz.figures.style import Palette, escape, shorten
 
 GAP, TITLE = 0.03, 24
-"""Between two matrices, as a fraction of the width; px: of the room of a title"""
+"""The space between two matrices, as a fraction of the width; px: the height of a title"""
 AROUND = 10
-"""px: above and below the grid"""
+"""px: the space above and below the grid, together"""
 ABOVE = 22
-"""px: above a plot that has nothing there, which is taken from it"""
+"""px: the empty space above a plot, by which its height is reduced"""
 NARROW, UNDER = 170, 130
-"""px: of the width of one matrix between two other plots, and of what is below and above it"""
+"""px: the width of one matrix between two other plots, and the height of what is above and below it"""
 ACROSS = ((1, 1), (2, 2), (3, 3), (4, 2), (6, 3), (math.inf, 4))
-"""Up to how many matrices there are, how many of them stand beside each other"""
+"""For up to this many matrices: how many columns the grid has"""
 
 
 def multiples(
@@ -36,12 +36,12 @@ def multiples(
     """Return the figure of several matrices, each with its title above it and its first row at the top.
 
     Args:
-        matrices: (n, T, T), numbers from 0 on.
-        titles: of the n matrices.
-        labels: of rows and columns, the same for all; a matrix shows them on hovering.
+        matrices: (n, T, T), numbers from 0 up.
+        titles: the titles of the n matrices.
+        labels: the labels of rows and columns, the same for all; a matrix shows them on hovering.
         palette: the colours of the theme.
-        limit: where the colours end.
-        height: of the whole figure, in px.
+        limit: the end of the colour domain.
+        height: the height of the whole figure, in px.
     """
     layout: Spec = {
         **base(palette, height),
@@ -74,7 +74,7 @@ def multiples(
 
 
 def _axis(labels: Sequence[str]) -> Spec:
-    """Return what all axes share: labels that only hovering shows."""
+    """Return the properties that all axes share: labels that only hovering shows."""
     return {
         "tickvals": list(range(len(labels))),
         "ticktext": [escape(shorten(label, LONGEST)) for label in labels],
@@ -103,12 +103,12 @@ def one_matrix(
     """Return the figure of one matrix of weights, (T, T), with its tokens; hidden cells are hatched.
 
     Args:
-        weights: numbers from 0 on.
-        labels: of rows and columns.
+        weights: numbers from 0 up.
+        labels: the labels of rows and columns.
         palette: the colours of the theme.
-        limit: where the colours end.
+        limit: the end of the colour domain.
         hidden: (T, T), the cells that a mask hides.
-        highest: the most px that the figure is high.
+        highest: the largest height of the figure in px.
         letter: the height of a label in px.
     """
     figure = heatmap(weights[:, :0], labels, labels, palette, across="key (to)", signed=False, limit=limit)
@@ -129,12 +129,12 @@ def one_matrix(
 
 
 def _thin_out(figure: Spec, labels: Sequence[str], share: float) -> None:
-    """Write so many labels that none lies over the next, which takes this share of an axis; hovering names all."""
+    """Write only as many labels as fit without overlap, if each takes this share of an axis; hovering names all."""
     axes = [figure["layout"][axis] for axis in ("xaxis", "yaxis")]
-    every = math.ceil(share * len(axes[0]["tickvals"]))
+    step = math.ceil(share * len(axes[0]["tickvals"]))
     for axis in axes:
-        axis |= {what: axis[what][::every] for what in ("tickvals", "ticktext")}
-    if len(axes[0]["tickvals"]) < len(labels) and not labels[0].isdigit():  # else Plotly would name it by its number
+        axis |= {key: axis[key][::step] for key in ("tickvals", "ticktext")}
+    if len(axes[0]["tickvals"]) < len(labels) and not labels[0].isdigit():  # or Plotly would name a token by its number
         names = [escape(shorten(label, LONGEST)) for label in labels]
         figure["data"][0] |= {
             "text": [[f"{row} → {column}" for column in names] for row in names],

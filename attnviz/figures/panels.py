@@ -1,4 +1,4 @@
-"""Figures as values: panels (matrices) in a grid, and their places."""
+"""Figures as data: panels (matrices) in a grid, and their places."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Panel(ShortRepr):
     """The axis kind of the rows: query, key, model, dim or concat"""
     cols: str
     limit: float | None = None
-    """The end of the colour domain; None takes the panel's own largest magnitude"""
+    """The end of the colour domain; None is the panel's own largest magnitude"""
     scale: Scale = "signed"
     col_ticks: dict[int, str] = field(default_factory=dict)
     """Labels of columns that are not tokens: position -> text"""

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 Spec = dict[str, Any]
 
 ROW, LEAST, MOST = 17, 220, 640
-"""px: of a labelled row, and of a whole heatmap without the labels below it"""
+"""px: the height of a labelled row, and the least and most of a heatmap without the labels below it"""
 LINES = 280
-"""px: of a plot of lines without its labels and its legend"""
+"""px: the height of a line plot without its labels and its legend"""
 LETTER, LONGEST = 6, 28
-"""px: of a letter of a label that a narrow plot turns; letters: of the longest label"""
+"""px: the width of a letter in a rotated label of a narrow plot; letters: the length of the longest label"""
 SIDE = 10
-"""px: right of a plot"""
+"""px: the margin right of a plot"""
 TITLE = 6
-"""px: between the labels of an axis and its title"""
+"""px: the space between the labels of an axis and its title"""
 NUMBERS, WORDS = 12, 40
-"""The most labels of an axis"""
+"""The most labels of an axis, if they are numbers and if they are words"""
 ROUNDING, AROUND = 1e-5, 0.01
-"""Lines that are nowhere higher than the first are drawn on an axis that goes to the second, and so near 0: on one that
-ends with them the rounding of float32 would look like a result"""
+"""If all numbers of a plot are below the first, its axis goes to the second, so they appear as 0: on an axis fitted to
+them, the rounding of float32 would look like a result"""
 LEGEND = 20
-"""px: of a row of the legend, which has one line on a phone"""
+"""px: the height of a legend row; on a phone, each line of the plot has its own row"""
 
 
 def heatmap(
@@ -51,8 +51,8 @@ def heatmap(
         columns: the labels of the columns.
         palette: the colours of the theme.
         across: the title of the columns.
-        signed: whether the colours diverge around 0; else they go from 0 to the largest number.
-        limit: where the colours end; None is the largest number.
+        signed: whether the colours diverge around 0; if not, they go from 0 to the largest number.
+        limit: the end of the colour domain; None is the largest number.
     """
     numbers = values.tolist()
     limit = limit or max((abs(x) for row in numbers for x in row), default=0.0) or 1.0
@@ -89,12 +89,12 @@ def lines(
 
     Args:
         series: the numbers of each line, by its name.
-        over: what the numbers belong to: labels, or lengths.
+        over: the labels or the lengths that the numbers belong to.
         palette: the colours of the theme.
-        title: what the numbers are.
-        across: what they belong to.
-        is_logarithmic: whether both axes are.
-        marked: the length at which a vertical line stands.
+        title: the title of the numbers.
+        across: the title of `over`.
+        is_logarithmic: whether both axes are logarithmic.
+        marked: the length that a vertical line marks.
     """
     places = list(over) if is_logarithmic else list(range(len(over)))
     mode = "lines" if is_logarithmic else "lines+markers"
@@ -105,13 +105,13 @@ def lines(
     scale = {"type": "log"} if is_logarithmic else {}
     x_axis = {"title": {"text": across}, "gridcolor": palette.rule, **scale}
     is_rounding = all(abs(x) < ROUNDING for numbers in series.values() for x in numbers)
-    # Plotly leaves out a label that ends beyond the plot, as the last one does where labels are turned a little.
+    # Plotly leaves out a label that extends beyond the plot, as the last label does when labels are slightly rotated.
     right = max(SIDE, _turned([str(over[-1])]) // 2) if over and not is_logarithmic else SIDE
     layout = {
         **base(palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0), right),
         "showlegend": len(series) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "xaxis": x_axis if is_logarithmic else labelled([str(one) for one in over], across, palette),
+        "xaxis": x_axis if is_logarithmic else labelled([str(label) for label in over], across, palette),
         "yaxis": {
             "title": {"text": title, "standoff": TITLE},
             "rangemode": "tozero",
@@ -133,7 +133,7 @@ def _upright(at: int, palette: Palette) -> Spec:
 
 
 def _line(name: str, number: int, palette: Palette) -> Spec:
-    """Return the looks of the line with this number."""
+    """Return the style of the line with this number."""
     colours = (palette.ink.attention, palette.ink.query, palette.ink.key, palette.ink.value, palette.text)
     dashes = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
     return {
@@ -159,17 +159,17 @@ def base(palette: Palette, height: int, right: int = SIDE) -> Spec:
 
 
 def _turned(labels: Iterable[str]) -> int:
-    """Return the room that labels below a plot need where it is so narrow that they are turned, in px."""
+    """Return the room below a plot for labels, in px, if the plot is so narrow that they are rotated."""
     return LETTER * min(LONGEST, max(map(len, labels), default=0))
 
 
 def labelled(labels: Sequence[str], title: str, palette: Palette) -> Spec:
-    """Return an axis with a label at each place, or at some of them where there are many."""
+    """Return an axis with a label at each place, or only at some places if there are many."""
     most = NUMBERS if all(label.isdigit() for label in labels) else WORDS
-    every = 1 if len(labels) <= most else 2 ** math.ceil(math.log2(len(labels) / most))
-    places = list(range(0, len(labels), every))
+    step = 1 if len(labels) <= most else 2 ** math.ceil(math.log2(len(labels) / most))
+    places = list(range(0, len(labels), step))
     return {
-        "title": {"text": title, "standoff": TITLE},  # else it lies over labels that are turned
+        "title": {"text": title, "standoff": TITLE},  # without it, the title overlaps rotated labels
         "tickvals": places,
         "ticktext": [escape(shorten(labels[place], LONGEST)) for place in places],
         "automargin": True,
@@ -179,9 +179,9 @@ def labelled(labels: Sequence[str], title: str, palette: Palette) -> Spec:
 
 
 BAR, BARS = 15, 80
-"""px: of one bar, and of the axis and its title"""
+"""px: the height of one bar, and of the axis with its title"""
 BEYOND = 1.18
-"""How much longer than the longest bar the axis is, for the number beside it"""
+"""The length of the axis, in longest bars: the rest is for the number next to that bar"""
 
 
 def bars(
@@ -192,19 +192,19 @@ def bars(
     title: str,
     bar: int = BAR,
 ) -> Spec:
-    """Return the figure of bars from 0, the first label at the top; beside each its number in three digits, if not 0.
+    """Return the figure of bars from 0, the first label at the top, each with its number in three digits, if not 0.
 
     Args:
-        series: the numbers of each colour, by its name: one a label. There are two names at most.
-        labels: what the numbers belong to.
+        series: the numbers of each colour, by its name: one per label. There are at most two names.
+        labels: the labels of the bars.
         palette: the colours of the theme.
-        title: what the numbers are.
+        title: the title of the numbers.
         bar: the height of a bar in px.
     """
     colours = (palette.ink.attention, palette.rule)
     largest = max((number for numbers in series.values() for number in numbers), default=0) or 1
     return {
-        "data": [_trace(*one, colour) for one, colour in zip(series.items(), colours, strict=False)],
+        "data": [_trace(*item, colour) for item, colour in zip(series.items(), colours, strict=False)],
         "layout": {
             **base(palette, BARS + bar * (len(series) + 1) * len(labels)),
             "margin": {"l": 60, "r": SIDE, "t": 8, "b": 40},

@@ -44,8 +44,8 @@ def step_spec(
         walk: the head and its tokens.
         step: the name of the step.
         pin: the query and the key to outline.
-        stretch: end the colour domain of `weights` where they are darkest instead of at 1 (see `figures.dark_end`);
-            None does so in a long text.
+        stretch: whether the colour domain of `weights` ends at the largest weights instead of at 1 (see
+            `figures.colour_limit.dark_end`); None: only in a long text.
         height: in pixels; None fills the container.
         palette: the colours of the theme.
 
@@ -62,10 +62,10 @@ def lay_out(walk: Walk, step: str, *, stretch: bool | None = None) -> Layout:
     Raises:
         KeyError: the step has no matrices.
     """
-    found = steps_of(walk)[step]
-    if not found.matrices:
+    shown_step = steps_of(walk)[step]
+    if not shown_step.matrices:
         raise KeyError(step)
-    picture = found.picture(walk)
+    picture = shown_step.picture(walk)
     if picture is None:
         return Layout((), (), ())
     panels = [_panel(walk, spec, stretch) for spec in picture.panels]
@@ -105,7 +105,7 @@ def _panel(walk: Walk, spec: PanelSpec, stretch: bool | None) -> Panel:
 
 
 def _matrix(walk: Walk, name: str) -> Tensor:
-    """Return a matrix as it is shown, with −inf in hidden cells, whatever the mask fills in."""
+    """Return a matrix as it is shown: −inf in hidden cells, even if the mask fills in another number."""
     values, steps = matrix(walk, name), walk.steps
     if name in ("weights", "softmax_weights"):
         return values.masked_fill(steps.hidden_weights, -torch.inf)

@@ -24,7 +24,7 @@ AXIS_TITLE = {
 
 
 def _hatch(ground: str, line: str) -> str:
-    """Return hatching as an SVG data URL, for the cells without a number."""
+    """Return hatching as an SVG data URL, for cells without a number."""
     return "data:image/svg+xml," + quote(
         "<svg xmlns='http://www.w3.org/2000/svg' width='240' height='240'>"
         "<defs><pattern id='h' width='6' height='6' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
@@ -36,7 +36,7 @@ def _hatch(ground: str, line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """The colours of the four roles. They stay apart for colour-blind readers."""
+    """The colours of the four roles. Colour-blind readers can tell them apart."""
 
     query: str
     key: str
@@ -56,7 +56,7 @@ class Palette:
     ink: Ink
     """For areas and large marks"""
     text_ink: Ink
-    """The same as text: with a contrast of at least 4.5 to the canvas, for small type"""
+    """The same roles for small text: with a contrast of at least 4.5 to the canvas"""
     signed: Colours
     """Brown is negative, purple is positive"""
     weights: Colours

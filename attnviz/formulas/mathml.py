@@ -1,6 +1,6 @@
 """Writes a formula as MathML Core, which browsers render.
 
-Roles and the box become classes, for which the page's style sheet has light and dark colours.
+Roles and the box become CSS classes, which the page's style sheet colours for light and dark themes.
 https://www.w3.org/TR/mathml-core/
 """
 
@@ -19,7 +19,7 @@ _APPLY = "<mo>\N{FUNCTION APPLICATION}</mo>"
 
 @lru_cache(256)
 def mathml(formula: tree.Expression) -> str:
-    """Return a formula as one `<math>` element in display style. Layers of one model have the same formulas."""
+    """Return a formula as one `<math>` element in display style; cached, because layers of a model share formulas."""
     return f'<math display="block">{_write(formula)}</math>'
 
 

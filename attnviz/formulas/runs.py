@@ -11,9 +11,9 @@ from attnviz.formulas import tree
 _BETWEEN = {"thin": "\N{THIN SPACE}", "dot": " · ", "none": ""}
 _GAP = "     "
 _SIGNED = tree.Sum | tree.Negative
-"""What is bracketed as an operand"""
+"""Operands that need brackets"""
 _SEVERAL = tree.Sum | tree.Product | tree.Relation
-"""What is bracketed in a fraction or a root: several terms or factors"""
+"""Parts of a fraction or a root that need brackets: several terms or factors"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def runs(formula: tree.Expression) -> tuple[Run, ...]:
 
 
 def _runs(formula: tree.Expression, like: Run) -> Iterator[Run]:  # noqa: PLR0912 — one case a kind of node
-    """Yield the runs of a part; `like` has its style."""
+    """Yield the runs of a part in the style of `like`."""
     match formula:
         case tree.Symbol(name, role):
             yield replace(like, text=name, role=role)
@@ -119,7 +119,7 @@ def _total(total: tree.Total, like: Run) -> Iterator[Run]:
 
 
 def _operand(formula: tree.Expression, like: Run, bracketed: UnionType = _SIGNED) -> Iterator[Run]:
-    """Yield the runs of an operand, in brackets if it is of these kinds."""
+    """Yield the runs of an operand, in brackets if it is an instance of `bracketed`."""
     yield from _enclosed(formula, "()", like) if isinstance(formula, bracketed) else _runs(formula, like)
 
 

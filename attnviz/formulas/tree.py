@@ -1,4 +1,4 @@
-"""The nodes of a formula's tree, as frozen values. They describe the meaning, not the typesetting."""
+"""The nodes of a formula's tree, as immutable values. They describe the meaning, not the typesetting."""
 
 from __future__ import annotations
 

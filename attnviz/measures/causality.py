@@ -1,4 +1,4 @@
-"""Whether attention is causal: each row of a head's output, computed again from the rows of the input up to it."""
+"""Whether attention is causal: each row of a head's output, recomputed from only the input rows up to it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from attnviz.reprs import ShortRepr
 from attnviz.trace.layer import LayerTrace, Projection
 
 MOST = 64
-"""The most rows that are computed again; each is a forward pass"""
+"""The most rows that are recomputed; each takes a forward pass"""
 ROUNDING = 1e-5
-"""Of the largest number: differences below are those of float32 sums in another order"""
+"""Relative to the largest number: smaller differences come from float32 sums in another order"""
 
 
 class NoPastError(ValueError):
-    """Rows have no past; the message is a sentence for the user."""
+    """The rows have no past, as in cross-attention; the message is a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -30,7 +30,7 @@ class FromPast(ShortRepr):
     alone: Tensor
     """(n, D): row i from rows 0 to i of X"""
     is_projected: bool
-    """Whether queries, keys and values were computed again too; else they are those of the whole text"""
+    """Whether queries, keys and values were recomputed too; otherwise they are those of the whole text"""
 
     @property
     def gaps(self) -> Tensor:
@@ -51,7 +51,7 @@ def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
 
     Raises:
         IndexError: the layer has no such head.
-        NoPastError: queries and keys are of different texts.
+        NoPastError: queries and keys come from different texts.
     """
     mask, x = layer.mask_of(head), layer.query_input
     if layer.query.shape[1] != layer.key.shape[1] or (x is not None and layer.key_input is not x):
@@ -61,9 +61,9 @@ def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
     rows = []
     for end in range(1, count + 1):
         if maps is None or x is None:
-            query, key, value = (one[head, :end] for one in (layer.query, layer.key, layer.value))
+            query, key, value = (vectors[head, :end] for vectors in (layer.query, layer.key, layer.value))
         else:
-            query, key, value = (_cut(one, end).apply(x[:end])[0] for one in maps)  # (i + 1, D)
+            query, key, value = (_cut(projection, end).apply(x[:end])[0] for projection in maps)  # (i + 1, D)
         steps = attend(query, key, value, mask=_corner(mask, layer.query.shape[1], end), scale=layer.scale)
         rows.append(steps.head_outputs[-1])
     return FromPast(layer.head(head).head_outputs[:count], torch.stack(rows), maps is not None and x is not None)
@@ -73,21 +73,23 @@ def _maps_of(layer: LayerTrace, head: int) -> list[Projection] | None:
     """Return the projections of one head to query, key and value; None if they are not known."""
     if layer.projections is None:
         return None
-    found = []
+    maps = []
     for name in ("query", "key", "value"):
-        one = layer.projections[name]
-        weight, bias = (None if part is None else part[head : head + 1] for part in (one.weight, one.bias))
-        found.append(replace(one, weight=weight, bias=bias))
-    return found
+        projection = layer.projections[name]
+        weight, bias = (
+            None if part is None else part[head : head + 1] for part in (projection.weight, projection.bias)
+        )
+        maps.append(replace(projection, weight=weight, bias=bias))
+    return maps
 
 
 def _cut(projection: Projection, end: int) -> Projection:
-    """Return the projection for so many tokens: one that mixes positions has a row and a column for each."""
+    """Return the projection for `end` tokens: if it mixes positions, it has a row and a column for each token."""
     if projection.kind != "positions" or projection.weight is None:
         return projection
     return replace(projection, weight=projection.weight[:, :end, :end])
 
 
 def _corner(mask: Mask, n: int, end: int) -> Mask:
-    """Return a mask over n tokens for the first tokens alone."""
+    """Cut a mask over n tokens down to the first `end` tokens."""
     return mask if mask.cells is None else replace(mask, cells=mask.cells.expand(n, n)[:end, :end])

@@ -2,7 +2,7 @@
 
 Dropout is that of Srivastava et al. 2014, LayerNorm that of Ba, Kiros and Hinton 2016.
 
-Shapes: T tokens, N that are added, C model width.
+Shapes: T tokens, N padding tokens, C model width.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from attnviz.attention import padding_mask
 from attnviz.reprs import ShortRepr
 
 CHANGE = 1.0
-"""What is added to every second number of a row to change it; a norm would remove what is added to all of them"""
+"""Added to every second number of a row to change it; a norm would cancel a constant added to all of them"""
 
 
 def change_row(x: Tensor, row: int) -> Tensor:
@@ -41,24 +41,24 @@ def row_differences(before: Tensor, after: Tensor) -> Tensor:
 
 
 def order_matters(model: Callable[[Tensor], Tensor], x: Tensor, positions: Tensor, order: Sequence[int]) -> Tensor:
-    """Return how far each token's output moves when the words change places, (T,).
+    """Return how much each token's output changes when the words change places, (T,).
 
-    Self-attention without a mask and without positions gives each token the same output in any order: the differences
-    are those of rounding (Vaswani et al. 2017, section 3.5, is why positions are added).
+    Self-attention without a mask and without positions gives each token the same output in any order, up to rounding.
+    That is why positions are added (Vaswani et al. 2017, section 3.5).
 
     Args:
         model: takes and returns (T, C).
         x: the tokens without their positions, (T, C).
-        positions: what is added to them, (T, C); zeros for none.
+        positions: the positions added to them, (T, C); zeros for none.
         order: the new order of the words, a permutation of 0 ... T − 1.
 
     Raises:
-        ValueError: `order` is no permutation of the tokens.
+        ValueError: `order` is not a permutation of the tokens.
     """
     if sorted(order) != list(range(len(x))):
-        raise ValueError(f"{list(order)} is no order of {len(x)} tokens")
-    moved = torch.tensor(order)
-    return row_differences(model(x + positions)[moved], model(x[moved] + positions))
+        raise ValueError(f"{list(order)} is not an order of {len(x)} tokens")
+    permutation = torch.tensor(order)
+    return row_differences(model(x + positions)[permutation], model(x[permutation] + positions))
 
 
 Stack = Callable[..., Tensor]
@@ -67,7 +67,7 @@ Stack = Callable[..., Tensor]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Moved(ShortRepr):
-    """How far padding moves each token's output: the largest difference in its row."""
+    """How much padding changes each token's output: the largest difference in its row."""
 
     with_mask: Tensor
     """(T,)"""
@@ -76,12 +76,12 @@ class Moved(ShortRepr):
 
 
 def padding_moves(stack: Stack, x: Tensor, pads: Tensor) -> Moved:
-    """Return how far the outputs of the tokens move when padding follows them.
+    """Return how much the outputs of the tokens change when padding follows them.
 
     Args:
         stack: the blocks.
         x: the tokens' input, (T, C).
-        pads: that of the added ones, (N, C).
+        pads: the padding's input, (N, C).
     """
     count, whole = len(x), torch.cat([x, pads])
     mask = padding_mask(torch.tensor([count]), len(whole))[0, 0]  # (1, T + N)
@@ -93,12 +93,12 @@ def padding_moves(stack: Stack, x: Tensor, pads: Tensor) -> Moved:
 
 
 COUNTS = (1, 4, 16, 64, 256)
-"""How many draws are averaged"""
+"""Numbers of draws that are averaged"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Dropped(ShortRepr):
-    """One draw."""
+    """One draw of dropout."""
 
     kept: Tensor
     """(T, C) bool"""
@@ -107,14 +107,14 @@ class Dropped(ShortRepr):
 
 
 def dropout(x: Tensor, rate: float, seed: int) -> Dropped:
-    """Return what torch's dropout makes of (T, C) in training after `torch.manual_seed(seed)`.
+    """Return what torch's dropout in training returns for (T, C) after `torch.manual_seed(seed)`.
 
-    The draw has a generator of its own, as other threads use torch's.
+    The draw has its own generator, because other threads use torch's global one.
 
     Args:
         x: the numbers.
         rate: p, from 0 to less than 1: the probability of a 0.
-        seed: of the draw.
+        seed: the seed of the draw.
 
     Raises:
         ValueError: p is not in that range.
@@ -123,31 +123,32 @@ def dropout(x: Tensor, rate: float, seed: int) -> Dropped:
 
 
 def mean_differences(x: Tensor, rate: float, seed: int, counts: Sequence[int] = COUNTS) -> list[float]:
-    """Return the mean distance, over all numbers, of averages of several draws from what dropout was given.
+    """Return how far averages of several dropout draws are from dropout's input: the mean over all numbers.
 
-    As (1 − p) · x / (1 − p) + p · 0 = x is the expected value of each number, it falls with 1 / √(number of draws).
+    Each number's expected value is (1 − p) · x / (1 − p) + p · 0 = x, so the distance falls with 1 / √(number of
+    draws).
 
     Args:
         x: the numbers, (T, C).
         rate: p.
-        seed: of all draws together.
-        counts: how many draws each average has, in ascending order.
+        seed: the seed of all draws together.
+        counts: the number of draws in each average, in ascending order.
 
     Raises:
         ValueError: as `dropout`.
     """
-    drawn, total, found = torch.Generator().manual_seed(seed), torch.zeros_like(x), {}
+    generator, total, differences = torch.Generator().manual_seed(seed), torch.zeros_like(x), {}
     for number in range(1, counts[-1] + 1):
-        total += _drop(x, rate, drawn).result
+        total += _drop(x, rate, generator).result
         if number in counts:
-            found[number] = float((total / number - x).abs().mean())
-    return [found[count] for count in counts]
+            differences[number] = float((total / number - x).abs().mean())
+    return [differences[count] for count in counts]
 
 
-def _drop(x: Tensor, rate: float, drawn: torch.Generator) -> Dropped:
+def _drop(x: Tensor, rate: float, generator: torch.Generator) -> Dropped:
     if not 0 <= rate < 1:
         raise ValueError(f"a dropout of {rate} is not from 0 to less than 1")
-    noise = torch.empty_like(x).bernoulli_(1 - rate, generator=drawn)
+    noise = torch.empty_like(x).bernoulli_(1 - rate, generator=generator)
     return Dropped(noise.bool(), x * noise.div(1 - rate))
 
 
@@ -173,13 +174,13 @@ def moments(x: Tensor) -> Moments:
 def norm_over_all(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = EPS) -> Tensor:
     """Return (x − mean) / √(variance + eps) · weight + bias with one mean and one variance of all T · C numbers.
 
-    This is a mistake: each row then depends on all rows, so the future leaks into the past, even behind a causal mask.
+    This is a mistake: each row then depends on all rows, so the future leaks into the past, even with a causal mask.
 
     Args:
         x: (T, C).
         weight: (C,), or None for 1.
         bias: (C,), or None for 0.
-        eps: is added to the variance.
+        eps: added to the variance.
     """
     variance, mean = torch.var_mean(x, correction=0)
     normed = (x - mean) / torch.sqrt(variance + eps)

@@ -1,4 +1,4 @@
-"""What one forward pass costs (multiplications and memory of each part), and how many parameters the parts have.
+"""The cost of one forward pass (multiplications and memory of each part), and the parameters of each part.
 
 Needs no torch.
 """
@@ -13,7 +13,7 @@ from itertools import chain
 from attnviz.trace.sizes import MapSize, ModelSizes, outputs, weights
 
 BYTES = 4
-"""Of a float32 number"""
+"""The size of a float32 number"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Part:
     multiplications: int
     """Each is followed by an addition, so the pass has twice as many floating-point operations"""
     nbytes: int
-    """Of the numbers that it computes, as float32"""
+    """The size of the numbers that it computes, as float32"""
     is_quadratic: bool = False
     """Whether its multiplications grow with T²"""
 
@@ -32,8 +32,8 @@ class Part:
 def cost(sizes: ModelSizes, tokens: int, *, new: int | None = None) -> tuple[Part, ...]:
     """Return the parts of a forward pass on one text of T tokens, in the order of computation.
 
-    With a key-value cache only the last `new` tokens are computed, which look at all T. An encoder's text is taken to
-    be as long as the decoder's.
+    With a key-value cache only the last `new` tokens are computed, and they attend to all T. An encoder's text is
+    assumed to be as long as the decoder's.
 
     Only matrix products are counted. Norms, activations, softmax and sums need some operations for each number that a
     part computes, which is less by a factor of C or D. A map needs as many multiplications for each token as its weight
@@ -43,35 +43,39 @@ def cost(sizes: ModelSizes, tokens: int, *, new: int | None = None) -> tuple[Par
     t = tokens if new is None else new
 
     def maps(name: str, of_part: Iterable[MapSize]) -> Part:
-        found = tuple(of_part)
-        return Part(name, t * weights(found), BYTES * t * outputs(found))
+        maps_of_part = tuple(of_part)
+        return Part(name, t * weights(maps_of_part), BYTES * t * outputs(maps_of_part))
 
     attentions = sizes.attentions
     parts = [
-        maps("Q, K, V", chain.from_iterable(one.projections for one in attentions)),
+        maps("Q, K, V", chain.from_iterable(size.projections for size in attentions)),
         Part(
             "scores",
-            t * tokens * sum(one.heads * one.head_size for one in attentions),
-            BYTES * t * tokens * sum(one.heads for one in attentions),
+            t * tokens * sum(size.heads * size.head_size for size in attentions),
+            BYTES * t * tokens * sum(size.heads for size in attentions),
             is_quadratic=True,
         ),
         Part(
             "weighted values",
-            t * tokens * sum(one.heads * one.value_size for one in attentions),
-            BYTES * t * sum(one.heads * one.value_size for one in attentions),
+            t * tokens * sum(size.heads * size.value_size for size in attentions),
+            BYTES * t * sum(size.heads * size.value_size for size in attentions),
             is_quadratic=True,
         ),
-        maps("W_O", chain.from_iterable(one.output for one in attentions)),
+        maps("W_O", chain.from_iterable(size.output for size in attentions)),
         maps("feed-forward", chain.from_iterable(sizes.feed_forwards)),
     ]
-    parts += [maps(name, found) for name, found in (("other maps", sizes.others), ("logits", sizes.logits)) if found]
+    parts += [
+        maps(name, maps_of_part)
+        for name, maps_of_part in (("other maps", sizes.others), ("logits", sizes.logits))
+        if maps_of_part
+    ]
     return tuple(parts)
 
 
 def equal_at(sizes: ModelSizes) -> float:
     """Return the T at which the parts that grow with T² need as many multiplications as those that grow with T.
 
-    Without logits. Where every attention has four maps of C · C and every feed-forward two of C · F, that is
+    Logits are left out. If every attention has four maps of C · C and every feed-forward two of C · F, that T is
     2 · C + F for an encoder or a decoder alone: 2 · T² · C = T · (4 · C² + 2 · C · F).
 
     Raises:
@@ -87,7 +91,7 @@ def equal_at(sizes: ModelSizes) -> float:
 def maps_in_words(sizes: ModelSizes) -> str:
     """Say which maps an attention and a feed-forward have, such as "Each attention has 4 maps of 32 × 32.\""""
     kinds = {
-        "attention": [(*one.projections, *one.output) for one in sizes.attentions],
+        "attention": [(*size.projections, *size.output) for size in sizes.attentions],
         "feed-forward": list(sizes.feed_forwards),
     }
     clauses = [
@@ -97,7 +101,7 @@ def maps_in_words(sizes: ModelSizes) -> str:
 
 
 def _in_words(maps: Iterable[MapSize]) -> str:
-    counts = Counter(f"{one.inputs} × {one.outputs}" for one in maps)
+    counts = Counter(f"{map_size.inputs} × {map_size.outputs}" for map_size in maps)
     named = [f"{count} {'map' if count == 1 else 'maps'} of {size}" for size, count in counts.items()]
     return " and ".join([", ".join(named[:-1]), named[-1]] if named[:-1] else named)
 
@@ -131,17 +135,17 @@ PAPER_BASE = Architecture(512, 2048, encoder=6, decoder=6, embeddings=37000)
 def parameters(architecture: Architecture) -> dict[str, int]:
     """Return the number of parameters by part; parts that the model does not have are left out.
 
-    An attention has four maps of C · C with biases, a feed-forward C · F and F · C with biases, a norm two vectors.
-    The number of heads changes nothing: they share the maps.
+    An attention has four maps of C · C with biases, a feed-forward has C · F and F · C with biases, a norm has two
+    vectors. The number of heads does not matter, because the heads share the maps.
     """
     c, f = architecture.width, architecture.feed_forward
     layers = architecture.encoder + architecture.decoder
     crosses = architecture.decoder if architecture.encoder else 0
-    found = {
+    counts = {
         "embeddings": architecture.embeddings * c,
         "attention": (layers + crosses) * 4 * (c * c + c),
         "feed-forward": layers * (2 * c * f + f + c),
         "norms": (2 * layers + crosses + architecture.norms) * 2 * c,
         "pooler": (c * c + c) if architecture.pooler else 0,
     }
-    return {name: count for name, count in found.items() if count}
+    return {name: count for name, count in counts.items() if count}

@@ -13,7 +13,7 @@ from attnviz.measures.summary import Measure
 MIN_SHARE = 0.5
 """A label needs at least this share of a head's weight (the threshold of Clark et al. 2019)."""
 MIN_TIMES_UNIFORM = 2.0
-"""And at least this multiple of the share under uniform attention: among three tokens half is not remarkable."""
+"""And at least this multiple of the share under uniform attention: with three tokens, half is not remarkable."""
 MIN_BROAD_ENTROPY = 0.85
 """A broad head has at least this fraction of the entropy of uniform attention."""
 
@@ -33,38 +33,38 @@ def label_heads(
     """
     names = [measure.name for measure in measures]
     labels = {measure.name: measure.label for measure in measures}
-    found = holding(
+    holds_by_name = holding(
         dict(zip(names, np.moveaxis(values, -1, 0), strict=True)),
         dict(zip(names, uniform, strict=True)),
         [name for name in names if labels[name]],
     )
     layers, heads = values.shape[:2]
-    return [[[labels.get(name, name) for name, holds in found.items() if holds[layer, head]]
+    return [[[labels.get(name, name) for name, holds in holds_by_name.items() if holds[layer, head]]
              for head in range(heads)] for layer in range(layers)]  # fmt: skip
 
 
 def holding(
     values: Mapping[str, npt.NDArray[Any]], uniform: Mapping[str, npt.NDArray[Any]], labelled: Sequence[str]
 ) -> dict[str, npt.NDArray[np.bool_]]:
-    """Return for each label whether it holds, in the shape of the values.
+    """Return for each label where it holds, in the shape of the values.
 
     Args:
-        values: measures by name, arrays of one shape, NaN where a text has no such measure; with "entropy".
+        values: measures by name, arrays of one shape, NaN where a text has no such measure; "entropy" must be there.
         uniform: the same measures of uniform attention; they broadcast to the values.
-        labelled: the measures that give a label, which is named like the measure here.
+        labelled: the measures that give a label; in the result, the label has the measure's name.
 
     Returns:
         The labels of `labelled` in this order, then `DIAGONAL`, if one of its measures is there, and `BROAD_HEAD`.
     """
-    found = {name: _dominates(values[name], uniform[name]) for name in labelled}
+    labels = {name: _dominates(values[name], uniform[name]) for name in labelled}
     near = [name for name in _NEIGHBOURS if name in values]
     if near:
-        together = (sum(of[name] for name in near) for of in (values, uniform))
-        alone = np.any([found[name] for name in near if name in found], axis=0)
-        found[DIAGONAL] = _dominates(*together) & ~alone
+        together = (sum(shares[name] for name in near) for shares in (values, uniform))
+        has_one = np.any([labels[name] for name in near if name in labels], axis=0)
+        labels[DIAGONAL] = _dominates(*together) & ~has_one
     expected = uniform["entropy"]
-    found[BROAD_HEAD] = (expected > 0) & (values["entropy"] >= MIN_BROAD_ENTROPY * expected)
-    return found
+    labels[BROAD_HEAD] = (expected > 0) & (values["entropy"] >= MIN_BROAD_ENTROPY * expected)
+    return labels
 
 
 def possible_labels(measures: Sequence[Measure]) -> list[str]:
@@ -73,11 +73,11 @@ def possible_labels(measures: Sequence[Measure]) -> list[str]:
 
 
 def shown(label: str) -> str:
-    """Return a label as the page shows it; links have "broad"."""
+    """Return a label as the page shows it; links use the label itself, such as "broad"."""
     return "looks everywhere" if label == BROAD_HEAD else label
 
 
 def _dominates(share: Any, expected: Any) -> npt.NDArray[np.bool_]:
     """Whether a share is most of the weight and well above uniform attention. False for NaN."""
-    found: npt.NDArray[np.bool_] = (share >= MIN_SHARE) & (share >= MIN_TIMES_UNIFORM * expected)
-    return found
+    dominates: npt.NDArray[np.bool_] = (share >= MIN_SHARE) & (share >= MIN_TIMES_UNIFORM * expected)
+    return dominates

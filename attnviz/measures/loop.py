@@ -1,4 +1,4 @@
-"""Scores in a double loop, beside the matrix product."""
+"""Scores computed in a double loop, compared with the matrix product."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LoopScores(ShortRepr):
     by_product: Tensor
     """(Tq, Tk)"""
     rounding: Tensor
-    """(Tq, Tk): the largest difference that the rounding of both sums can make"""
+    """(Tq, Tk): the largest difference that rounding of the two sums can cause"""
 
     @property
     def gaps(self) -> Tensor:
@@ -48,18 +48,18 @@ class LoopScores(ShortRepr):
 
     @property
     def are_equal(self) -> bool:
-        """Whether every difference is one that rounding can make."""
+        """Whether rounding can explain every difference."""
         return bool((self.gaps <= self.rounding).all())
 
 
 def scores_by_loop(query: Tensor, key: Tensor) -> LoopScores:
     """Compute the scores of queries, (Tq, D), with keys, (Tk, D), one pair after the other, and all at once.
 
-    Sums of D products whose order differs are each at most D · u · Σ |q · k| from the exact one, with u = ε/2 (Higham
-    2002, "Accuracy and Stability of Numerical Algorithms", section 3.1).
+    In whatever order D products are summed, the result is at most D · u · Σ |q · k| from the exact sum, with u = ε/2
+    (Higham 2002, "Accuracy and Stability of Numerical Algorithms", section 3.1).
 
     Raises:
-        ValueError: there are no or more than MOST queries or keys.
+        ValueError: there are no queries or keys, or more than MOST.
     """
     for name, count in (("queries", len(query)), ("keys", len(key))):
         if not 1 <= count <= MOST:

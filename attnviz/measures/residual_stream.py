@@ -1,10 +1,10 @@
-"""What becomes of a token: its vector after each part of a stack of blocks, and what a language head would say there.
+"""A token's way through a stack of blocks: its vector after each part, and what a language head would predict there.
 
-The second is the logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens",
+The latter is the logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens",
 lesswrong.com/posts/AcKRB8wDpdaN6v6ru).
 
 Shapes: P parts, or states of a row (before the first block and after each), T tokens, C model width, V tokens of the
-vocabulary, K likeliest of them.
+vocabulary, K the number of likeliest tokens.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ AFTER = {
     "feed_forward_residual": "+ feed-forward",
     "block_output": "norm",
 }
-"""The fields of `BlockSteps` that are the stream of a post-norm block, in order, and what each part does"""
+"""The fields of `BlockSteps` that hold the stream of a post-norm block, in order, and what each part does"""
 IN_STREAM = tuple(name for name in AFTER if name.endswith("_residual"))
-"""Those of a pre-norm block, whose norms are beside the stream, not in it"""
+"""Those of a pre-norm block, whose norms are not part of the stream"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -60,15 +60,15 @@ class Stream(ShortRepr):
 
 def states(blocks: Sequence[Block]) -> list[Tensor] | None:
     """Return the input of the first block and the output of each, (T, C); None if they are not known."""
-    found = [blocks[0].input, *(None if (steps := block.steps()) is None else steps.block_output for block in blocks)]
-    known = [one for one in found if one is not None]
-    return known if len(known) == len(found) else None
+    outputs = [blocks[0].input, *(None if (steps := block.steps()) is None else steps.block_output for block in blocks)]
+    known = [output for output in outputs if output is not None]
+    return known if len(known) == len(outputs) else None
 
 
 def residual_stream(blocks: Sequence[Block], numbers: Sequence[int] | None = None) -> Stream | None:
     """Return the stream through the blocks of one stack, one after another; None if their steps are not known.
 
-    `numbers` are the blocks' own in the model; 0, 1, ... if None.
+    `numbers` are the numbers of the blocks in the model; 0, 1, ... if None.
     """
     x = blocks[0].input
     if x is None:
@@ -100,7 +100,7 @@ class Lens(ShortRepr):
     tokens: Tensor
     """(P, K): ids, the likeliest first"""
     probabilities: Tensor
-    """(P, K): theirs, of all V"""
+    """(P, K): their probabilities among all V"""
     of_last: Tensor
     """(P,): the probability of the token that is likeliest in the end"""
     ranks: Tensor
@@ -108,13 +108,13 @@ class Lens(ShortRepr):
 
 
 def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
-    """Return what the final norm and the language head make of a row after each block of the last stack.
+    """Apply the final norm and the language head to a row after each block of the last stack.
 
-    Only the last state is what the head was trained for: the others are as the lens gives them, uncorrected.
+    The head was trained on the last state only; the lens applies it to the others as they are, uncorrected.
 
     Args:
-        trace: of a model with a language head.
-        row: of the last stack.
+        trace: a trace of a model with a language head.
+        row: a row of the last stack.
         count: K.
 
     Returns:
@@ -128,23 +128,23 @@ def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
     if vocabulary is None or (norm is None and stack in trace.final_norms):
         return None
     blocks = trace.blocks[stack]
-    found = states(blocks)
-    if found is None:
+    stack_states = states(blocks)
+    if stack_states is None:
         return None
     with torch.inference_mode():
-        logits = state_logits(torch.stack([state[row] for state in found]), norm, vocabulary)
+        logits = state_logits(torch.stack([state[row] for state in stack_states]), norm, vocabulary)
         return lens_of(logits, count, trace.numbers_of(stack))
 
 
 def state_logits(x: Tensor, norm: Norm | None, vocabulary: Vocabulary) -> Tensor:
-    """Return what the final norm and the language head make of states, (P, C) -> (P, V)."""
+    """Apply the final norm and the language head to states: (P, C) -> (P, V)."""
     return vocabulary.logits(x if norm is None else norm.apply(x))
 
 
 def lens_of(logits: Tensor, count: int = COUNT, numbers: Sequence[int] | None = None) -> Lens:
     """Return the lens of the logits of a row's states, (P, V), the last of which are the model's own.
 
-    `numbers` are those of the P - 1 blocks in the model; 0, 1, ... if None.
+    `numbers` are the numbers of the P - 1 blocks in the model; 0, 1, ... if None.
     """
     probabilities = logits.softmax(-1)
     of_last = probabilities[:, int(logits[-1].argmax())]

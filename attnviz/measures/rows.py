@@ -41,11 +41,11 @@ def weight_at(weights: Tensor, offset: int) -> Tensor:
 
     Offset −1 is the previous token, 0 the same, 1 the next. NaN if the query has no such key.
     """
-    found = weights.new_full(weights.shape[:-1], torch.nan)
+    result = weights.new_full(weights.shape[:-1], torch.nan)
     diagonal = weights.diagonal(offset, -2, -1)  # (..., n): the rows that have this key
     first = max(0, -offset)
-    found[..., first : first + diagonal.shape[-1]] = diagonal
-    return found
+    result[..., first : first + diagonal.shape[-1]] = diagonal
+    return result
 
 
 def weight_on(weights: Tensor, keys: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Heads that stand out on a text: each by one pair of tokens to which it gives far more weight than all other heads.
+"""Heads that stand out on a text: each gives one pair of tokens far more weight than the other heads do on average.
 
 Shapes: L layers, H heads, Tq queries, Tk keys.
 """
@@ -20,7 +20,7 @@ from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 
 NEIGHBOURS = 1
-"""Tokens up to this distance are neighbours: many heads look at these on any text."""
+"""Tokens up to this distance are neighbours: on any text, many heads look at those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Striking:
     """A head, and the pair of tokens by which it stands out."""
 
     layer: int
-    """The model's own number of the layer"""
+    """The layer's number in the model"""
     head: int
     query: int
     key: int
@@ -53,9 +53,10 @@ class Ranking:
 def most_striking(trace: Trace, kind: Kind) -> Ranking:
     """Rank the heads of one kind of attention by how far their weight for a pair of words exceeds the other heads'.
 
-    For head h and the pair (i, j) that is α_hij minus the mean of α_gij over all other heads g of all layers. A head
-    counts with the pair where this is largest, and a pair only with its most striking head. See `word_pairs` for the
-    pairs. The ranking is empty if no pair or no other head exists, and has no head that does not exceed the others.
+    For head h and the pair (i, j) that is α_hij minus the mean of α_gij over all other heads g of all layers. Each head
+    is ranked by the pair where this is largest, and each pair keeps only its most striking head. See `word_pairs` for
+    the pairs. Heads that do not exceed the others are left out. The ranking is empty if there is no pair or only one
+    head.
     """
     queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
     pairs = word_pairs(queries, keys, same_text=kind != "cross")
@@ -65,10 +66,10 @@ def most_striking(trace: Trace, kind: Kind) -> Ranking:
 
 
 def word_pairs(queries: Tokens, keys: Tokens, *, same_text: bool) -> Tensor:
-    """Return the pairs that are compared, (Tq, Tk) bool: of two words, without special tokens and punctuation.
+    """Return which pairs are compared, (Tq, Tk) bool: pairs of words, not of special tokens or punctuation.
 
-    In one text a token is no pair with itself, its neighbours, or another piece of its own word (no white space between
-    them; in a text without any white space each token counts as a word).
+    Within one text, a token does not pair with itself, its neighbours or another piece of its own word (pieces without
+    white space between them; in a text without any white space each token counts as a word).
 
     Args:
         queries: the Tq tokens on the rows.
@@ -79,9 +80,9 @@ def word_pairs(queries: Tokens, keys: Tokens, *, same_text: bool) -> Tensor:
     pairs = rows[:, None] & columns
     if not same_text:
         return pairs
-    at = torch.arange(len(keys))
+    positions = torch.arange(len(keys))
     word = torch.tensor(_word_numbers(keys), dtype=torch.long)
-    return pairs & ((at[:, None] - at).abs() > NEIGHBOURS) & (word[:, None] != word)
+    return pairs & ((positions[:, None] - positions).abs() > NEIGHBOURS) & (word[:, None] != word)
 
 
 def _are_words(tokens: Tokens) -> list[bool]:
@@ -94,7 +95,7 @@ def _are_words(tokens: Tokens) -> list[bool]:
 
 
 def _word_numbers(tokens: Tokens) -> list[int]:
-    """Return a number for each token that pieces of one word share."""
+    """Return a number for each token; all pieces of a word have the same one."""
     texts = [tokens.text] if tokens.pair is None else [tokens.text, tokens.pair]
     if not any(character.isspace() for text in texts for character in text.strip()):
         return list(range(len(tokens)))
@@ -108,7 +109,7 @@ def _word_numbers(tokens: Tokens) -> list[int]:
 
 
 def _best_of_each_head(layers: Mapping[int, LayerTrace], pairs: Tensor) -> list[Striking]:
-    """Return each head with the pair by which it exceeds the mean of all other heads most, in order of layers."""
+    """Return each head, in order of layers, with the pair where it exceeds the mean of all other heads most."""
     others = sum(layer.heads for layer in layers.values()) - 1
     if others < 1 or not pairs.any():
         return []
@@ -116,23 +117,23 @@ def _best_of_each_head(layers: Mapping[int, LayerTrace], pairs: Tensor) -> list[
     for layer in layers.values():
         for _, weights in weights_by_chunk(layer):
             total += weights.sum(0)
-    found = []
+    best_pairs = []
     for number, layer in layers.items():
         for heads, weights in weights_by_chunk(layer):
             mean = (total - weights) / others  # (h, Tq, Tk)
             best = (weights - mean).masked_fill(~pairs, -torch.inf).flatten(1).argmax(1)
             for place, (head, cell) in enumerate(zip(heads, best.tolist(), strict=True)):
                 query, key = divmod(cell, pairs.shape[1])
-                at = place, query, key
-                found.append(Striking(number, head, query, key, float(weights[at]), float(mean[at])))
-    return found
+                index = place, query, key
+                best_pairs.append(Striking(number, head, query, key, float(weights[index]), float(mean[index])))
+    return best_pairs
 
 
-def _distinct(found: Sequence[Striking]) -> list[Striking]:
-    """Sort by what stands out, and keep the first head of each pair."""
-    ordered = sorted(found, key=lambda one: one.others - one.weight)
+def _distinct(heads: Sequence[Striking]) -> list[Striking]:
+    """Sort by how far each head exceeds the others, and keep the first head of each pair."""
+    ordered = sorted(heads, key=lambda head: head.others - head.weight)
     first: dict[tuple[int, int], Striking] = {}
-    for one in ordered:
-        if one.weight > one.others:
-            first.setdefault((one.query, one.key), one)
+    for head in ordered:
+        if head.weight > head.others:
+            first.setdefault((head.query, head.key), head)
     return list(first.values())

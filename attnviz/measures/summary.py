@@ -31,23 +31,23 @@ CLOSING_TOKENS = ("[SEP]", "</s>", "<sep>")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure:
-    """A number per head and how it is computed."""
+    """One kind of number per head, and how it is computed."""
 
     name: str
     title: str
     unit: str
     low: float
     high: float
-    """`low` and `high` bound it for this text"""
+    """`low` and `high` are its bounds for this text"""
     rows: Callable[[Tensor], Tensor]
     """weights (..., Tq, Tk) -> one number per query, (..., Tq); NaN where it is undefined"""
     formula: Expression
-    """That number for the query i"""
+    """The number of query i"""
     source: str
     label: str = ""
     """The label of a head with a high value; empty if the measure gives no label"""
     keys: tuple[int, ...] = ()
-    """The keys whose weights it sums, if it is such a measure"""
+    """The keys whose weights it sums; empty for other measures"""
 
 
 def choose_measures(queries: int, keys: Tokens, *, same_text: bool, causal: bool) -> tuple[Measure, ...]:
@@ -97,7 +97,7 @@ def is_punctuation(text: str) -> bool:
 
 def _position_measures(tokens: int, *, causal: bool) -> list[Measure]:
     farthest = float(max(tokens - 1, 1))
-    found = [
+    measures = [
         Measure(
             "distance", "mean distance", "tokens", 0.0, farthest, distance,
             DISTANCE, "Vig and Belinkov 2019",
@@ -109,8 +109,8 @@ def _position_measures(tokens: int, *, causal: bool) -> list[Measure]:
         rows = partial(weight_at, offset=offset)
         formula, source = weight_at_offset(offset), "Clark et al. 2019"
         title, label = f"to {name} token", f"{name}-token head"
-        found.append(Measure(name, title, "", 0.0, 1.0, rows, formula, source, label))
-    return found
+        measures.append(Measure(name, title, "", 0.0, 1.0, rows, formula, source, label))
+    return measures
 
 
 def _token_measures(keys: Tokens) -> list[Measure]:
@@ -125,7 +125,7 @@ def _token_measures(keys: Tokens) -> list[Measure]:
         Measure(
             name, f"to {what}", "", 0.0, 1.0, partial(weight_on, keys=torch.tensor(marked)),
             WEIGHT_ON_SET, "Clark et al. 2019", f"attends to {what}",
-            tuple(index for index, is_one in enumerate(marked) if is_one),
+            tuple(index for index, is_marked in enumerate(marked) if is_marked),
         )
         for name, (what, marked) in groups.items()
         if any(marked)

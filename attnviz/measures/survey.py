@@ -46,7 +46,7 @@ class Survey:
     causal: bool
     """Whether the mask of every layer is the causal one"""
     numbers: tuple[int, ...]
-    """The model's own numbers of the layers, (L,)"""
+    """The layers' numbers in the model, (L,)"""
 
     @property
     def nbytes(self) -> int:
@@ -70,11 +70,11 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     layers = trace.layers[kind]
     keys = trace.key_tokens(kind)
     hidden = hidden_cells(layers)
-    # A decoder's mask may also add relative positions; it hides later keys all the same.
+    # A decoder's mask hides later keys even if it also adds relative positions.
     causal = kind == "decoder"
     measures = choose_measures(len(trace.query_tokens(kind)), keys, same_text=kind != "cross", causal=causal)
     surveyed = [_survey_layer(layer, measures) for layer in layers]
-    values = np.stack([own for own, _ in surveyed])
+    values = np.stack([of_layer for of_layer, _ in surveyed])
     uniform = uniform_measures(torch.from_numpy(hidden), measures).numpy()
     norms = None
     if all(layer.output_projection is not None for layer in layers):

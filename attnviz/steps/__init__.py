@@ -4,8 +4,8 @@
     step.title, step.notice(walk), step.code(walk)
 
 `inputs.py`, `weighing.py` and `outputs.py` hold the steps of one head, `block.py` and `vocabulary.py` those around an
-attention in a transformer, `averages.py` the ways of the page From averages to attention. None of them imports torch,
-so that links are parsed without it.
+attention in a transformer, `averages.py` those of the page "From averages to attention". None of them imports torch,
+so links can be parsed without it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ PARTS: dict[str, Step[Any]] = {
     **STEPS,
     **{step.name: step for step in _AFTER_ATTENTION},
 }
-"""All steps of a transformer, by name, in order; a part of a block has those whose matrices it has"""
+"""All steps of a transformer, by name, in order; a walk has only those whose matrices its part of a block has"""
 
 _OF_PART = {
     "norm": ("input_norm", "feed_forward_norm", "final_norm"),
@@ -82,26 +82,26 @@ def steps_of(walk: Walk) -> dict[str, Step[Any]]:
         return dict(WAYS)
     if walk.block is None:
         return STEPS
-    there = walk.block.matrices
-    return {name: step for name, step in PARTS.items() if name in STEPS or name in there}
+    matrices = walk.block.matrices
+    return {name: step for name, step in PARTS.items() if name in STEPS or name in matrices}
 
 
 def names_at(model: Description, place: Place) -> tuple[str, ...]:
     """Return the names of the steps that `steps_of` gives for an attention of a model, before the model is run."""
-    pre, crosses = model.norm_first, "cross" in model.layers
-    there = set(STEPS)
-    if pre is not None:
-        there |= {"attention_residual", "input_norm" if pre else "attention_norm"}
+    pre_norm, crosses = model.norm_first, "cross" in model.layers
+    names = set(STEPS)
+    if pre_norm is not None:
+        names |= {"attention_residual", "input_norm" if pre_norm else "attention_norm"}
         if place.kind != "decoder" or not crosses:
-            there |= {"feed_forward_hidden", "feed_forward_output", "feed_forward_residual"}
-            there.add("feed_forward_norm" if pre else "block_output")
+            names |= {"feed_forward_hidden", "feed_forward_output", "feed_forward_residual"}
+            names.add("feed_forward_norm" if pre_norm else "block_output")
             if place.layer == model.numbers[place.kind][-1]:
-                there |= {"final_norm"} if model.final_norm else set()
-                ends = model.shows_logits and (place.kind != "encoder" or not crosses)
-                there |= {"logits", "probabilities"} if ends else set()
-                there |= {"transform_hidden", "transform_norm"} if ends and model.head_transform else set()
-    there -= {name for part in model.lacks for name in _OF_PART[part]}
-    return tuple(name for name in PARTS if name in there)
+                names |= {"final_norm"} if model.final_norm else set()
+                has_logits = model.shows_logits and (place.kind != "encoder" or not crosses)
+                names |= {"logits", "probabilities"} if has_logits else set()
+                names |= {"transform_hidden", "transform_norm"} if has_logits and model.head_transform else set()
+    names -= {name for part in model.lacks for name in _OF_PART[part]}
+    return tuple(name for name in PARTS if name in names)
 
 
 __all__ = ["ATTENTION", "OF_HEAD", "PARTS", "STEPS", "TOKENS", "Step", "names_at", "steps_of", "unavailable"]

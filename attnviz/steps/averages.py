@@ -1,4 +1,4 @@
-"""The four ways from an average to attention, as the steps of a walk: a loop, a matrix, a softmax, then the data."""
+"""Four steps that lead from an average to attention: a loop, a matrix, a softmax, then scores from the data."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _DATA = tree.Relation("=", (_Y, tree.Product((_softmax(_SCORES, stretch=True), _
 
 _X_PANEL = panel("embeddings_k", "X embeddings", limit=("embeddings_k",))
 _SIDES = (0.42, 0.58)
-"""The shares of a product's operands and of its result"""
+"""Shares of a picture's width or height: an operand of a product, then the result"""
 _ROUNDING = (
     "Not 0, because float32 rounds after each operation, to some 7 digits, and the operations differ: the loop adds, "
     "then divides; the product multiplies by 1/n, then adds."
@@ -68,12 +68,12 @@ _OTHER_WEIGHTS = "Not a matter of rounding: other weights, so another average."
 
 
 def _result(name: str, title: str) -> PanelSpec:
-    """Describe Y, in the colours of X: an average is never larger than the largest number."""
+    """Describe Y, on the colour scale of X: an average is never larger than the largest number averaged."""
     return panel(name, title, limit=("embeddings_k",), bar=True)
 
 
 def _product(left: PanelSpec, result: PanelSpec, between: str = "", made_of: PanelSpec | None = None) -> Picture:
-    """Return the picture of left · X = result; what `left` is made of, if anything, stands above it."""
+    """Return the picture of left · X = result; above `left` is the matrix it is computed from, if there is one."""
     products = {result.name: MatrixProduct(left.name, _X_PANEL.name)}
     return picture(((made_of, _X_PANEL), (left, result)), _SIDES, _SIDES, products, between)
 
@@ -99,7 +99,7 @@ _PICTURES = {
 
 
 def _difference(name: str, why: str) -> Callable[[Walk], str]:
-    """Return what says how far a way's averages, a matrix of this name, are from the loop's, where, and why."""
+    """Return a function that says how far the averages in this matrix are from the loop's, where, and why."""
 
     def say(walk: Walk) -> str:
         gaps = (matrix(walk, name) - walk.averages["by_loop"]).abs()
@@ -127,16 +127,16 @@ def _way(
     Its code computes `averages`, (T, C), from `x`, (T, C), and for attention also from `query` and `key`, (T, D). No
     line is longer than `CODE_WIDTH`.
     """
-    made, said = _PICTURES[name], annotated(notice)
+    drawing, marked = _PICTURES[name], annotated(notice)
     return Step(
         name,
         title,
         formula=lambda _: formula,
-        notice=lambda _: said,
+        notice=lambda _: marked,
         code=lambda _: code,
-        picture=lambda _: made,
+        picture=lambda _: drawing,
         fact=fact,
-        matrices=tuple(panel.name for panel in made.panels if panel is not _X_PANEL),
+        matrices=tuple(panel.name for panel in drawing.panels if panel is not _X_PANEL),
     )
 
 

@@ -51,7 +51,7 @@ def part_of(walk: Walk) -> AttentionContext:
     """Return the part of a block that a walk goes through.
 
     Raises:
-        TypeError: the walk has none, so that it has none of these steps.
+        TypeError: the walk goes through no block, so it has none of these steps.
     """
     if walk.block is None:
         raise TypeError("this walk has no steps around its attention")
@@ -64,12 +64,12 @@ def has(walk: Walk, name: str) -> bool:
 
 
 def first_of(walk: Walk, *names: str) -> str:
-    """Return the first of these names that the walk's part of a block has; the last if it has none of the others."""
+    """Return the first of these names that the walk's part of a block has; the last name if it has none of them."""
     return next((name for name in names if has(walk, name)), names[-1])
 
 
 def read_by_feed_forward(walk: Walk) -> str:
-    """Return the name of what the feed-forward reads."""
+    """Return the name of the feed-forward's input."""
     return first_of(walk, "feed_forward_norm", "attention_norm", "attention_residual")
 
 
@@ -89,7 +89,7 @@ def end_of_stack(walk: Walk) -> str:
 
 
 def read_by_vocabulary(walk: Walk) -> str:
-    """Return the name of what the map to the vocabulary reads: the last hidden state, or what a head made of it."""
+    """Return the name of the vocabulary map's input: the last hidden state, or the language head's transform of it."""
     return "transform_norm" if has(walk, "transform_norm") else end_of_stack(walk)
 
 
@@ -100,8 +100,8 @@ def row(walk: Walk, index: int) -> str:
 
 def lengths(walk: Walk, name: str) -> Tensor:
     """Return the length of each row of a matrix, (Tq,)."""
-    found: Tensor = matrix(walk, name).norm(dim=-1)
-    return found
+    norms: Tensor = matrix(walk, name).norm(dim=-1)
+    return norms
 
 
 def _residual_sum(
@@ -112,8 +112,8 @@ def _residual_sum(
     notice: str,
     cross_title: str = "",
 ) -> Step[Walk]:
-    """Return a step that adds two matrices; `terms` are the stream and what is added."""
-    said = annotated(notice)
+    """Return a step that adds two matrices; `terms` names the stream and the matrix added to it."""
+    marked = annotated(notice)
 
     def draw(walk: Walk) -> Picture:
         stream, added = terms(walk)
@@ -138,7 +138,7 @@ def _residual_sum(
         title=title,
         cross_title=cross_title,
         formula=lambda _: formula,
-        notice=lambda _: said,
+        notice=lambda _: marked,
         code=lambda walk: f"{name} = {' + '.join(terms(walk))}".replace("embeddings", "x"),
         picture=draw,
         fact=fact,
@@ -181,18 +181,18 @@ def _norm_step(name: str, title: str, read: Callable[[Walk], str], notice: str, 
         eps = part_of(walk).eps.get(name)
         if eps is None:
             return f"# the norm of this family is not known; {name} is as the model computes it"
-        given = [f"{source}, ({width},)", *(one for one in vectors(walk) if one is not None)]
+        arguments = [f"{source}, ({width},)", *(vector for vector in vectors(walk) if vector is not None)]
         if vectors(walk)[0] is None and vectors(walk)[1] is not None:
-            given[1] = f"bias={given[1]}"
-        lines = ",\n    ".join([*given, f"eps={eps!r}"])
+            arguments[1] = f"bias={arguments[1]}"
+        lines = ",\n    ".join([*arguments, f"eps={eps!r}"])
         return f"{name} = F.layer_norm(\n    {lines})"
 
     def draw(walk: Walk) -> Picture:
         source, eps = read(walk), part_of(walk).eps.get(name)
         weight, bias = vectors(walk)
-        made = {} if eps is None else {name: Operation("norm", (source,), weight, bias, eps, "token")}
+        norm = {} if eps is None else {name: Operation("norm", (source,), weight, bias, eps, "token")}
         panels = (panel(source, TITLES[source], bar=True), panel(name, title.partition(" (")[0].lower(), bar=True))
-        return picture((panels,), (1, 1), operations=made)
+        return picture((panels,), (1, 1), operations=norm)
 
     return Step(
         name=name,
@@ -212,14 +212,14 @@ def _norm_step(name: str, title: str, read: Callable[[Walk], str], notice: str, 
 def _norm_formula(weight: str | None, bias: str | None) -> Expression:
     """Return the formula of a norm; the arguments are the names of its vectors, if it has them."""
     deviation = Root(Sum((Power(Indexed(Symbol("σ"), _I), Symbol("2")), Symbol("ε"))))
-    made: Expression = Fraction(Sum((Indexed(_NORM_X, _I), Negative(Indexed(Symbol("μ"), _I)))), deviation)
-    made = made if weight is None else Product((made, Symbol("γ")), "dot")
-    made = made if bias is None else Sum((made, Symbol("β")))
-    return Relation("=", (Indexed(Symbol("y"), _I), Box(made)))
+    normed: Expression = Fraction(Sum((Indexed(_NORM_X, _I), Negative(Indexed(Symbol("μ"), _I)))), deviation)
+    normed = normed if weight is None else Product((normed, Symbol("γ")), "dot")
+    normed = normed if bias is None else Sum((normed, Symbol("β")))
+    return Relation("=", (Indexed(Symbol("y"), _I), Box(normed)))
 
 
 def _norm_fact(walk: Walk, rows: Tensor) -> str:
-    """Say what the variances and the means of the rows are before the norm."""
+    """Describe the variances and the means of the rows before the norm."""
     means, variances = rows.mean(-1), rows.var(-1, unbiased=False)
     low, high = int(variances.argmin()), int(variances.argmax())
     return AnnotatedText.of(
@@ -232,7 +232,7 @@ def _norm_fact(walk: Walk, rows: Tensor) -> str:
 
 
 _NORM_UNKNOWN = Relation("=", (Symbol("y"), Box(Call(Name("norm"), _NORM_X))))
-"""Of a norm that is no LayerNorm, such as RMSNorm"""
+"""The formula of a norm other than LayerNorm, such as RMSNorm"""
 _OF_LAYER_NORM = (
     "Each row i is normalised alone: its own mean μ and variance σ². So no token learns anything of another here."
 )
@@ -290,8 +290,8 @@ def activation_formula(result: Expression, activation: Activation | None, inner:
         return Relation("=", (result, Box(Call(name, inner))))
     cube = Sum((_Z, Product((Symbol("0.044715"), Power(_Z, Symbol("3"))))))
     tanh = Call(Name("tanh"), Product((Root(Fraction(_TWO, Symbol("π"), small=True)), cube)))
-    made = Product((Fraction(_Z, _TWO, small=True), Sum((Symbol("1"), tanh))))
-    return Row((Relation("=", (_Z, inner)), Relation("=", (result, Box(made)))))
+    gelu = Product((Fraction(_Z, _TWO, small=True), Sum((Symbol("1"), tanh))))
+    return Row((Relation("=", (_Z, inner)), Relation("=", (result, Box(gelu)))))
 
 
 _FEED_FORWARD_UNKNOWN = "# the feed-forward of this family is not known; {} is as the model computes it"
@@ -344,7 +344,7 @@ def _hidden_picture(walk: Walk) -> Picture:
     width = matrix(walk, "W_1").shape[0]
     inner = panel("feed_forward_inner", "x · W₁ + b₁" if has(walk, "b_1") else "x · W₁")
     products = {"feed_forward_inner": MatrixProduct(source, "W_1", "b_1" if has(walk, "b_1") else None)}
-    made = Operation("activation", ("feed_forward_inner",), name=activation)
+    operation = Operation("activation", ("feed_forward_inner",), name=activation)
     grid = ((None, panel("W_1", "W₁"), None), (panel(source, f"x {TITLES[source]}"), inner, hidden))
     heights = share(width, matrix(walk, source).shape[0])
     return picture(
@@ -352,19 +352,19 @@ def _hidden_picture(walk: Walk) -> Picture:
         (0.6, 1, 1),
         heights,
         products,
-        operations={} if activation is None else {"feed_forward_hidden": made},
+        operations={} if activation is None else {"feed_forward_hidden": operation},
     )
 
 
 def _hidden_fact(walk: Walk) -> str:
     hidden = matrix(walk, "feed_forward_hidden")
     largest, neurons = int(hidden.argmax()), hidden.shape[1]
-    at, neuron = divmod(largest, neurons)
+    token, neuron = divmod(largest, neurons)
     fires = 100 * float((hidden > 0).float().mean())
     return AnnotatedText.of(
         f"Here {number(fires, 0)} % of the cells are above 0. Neuron {neuron} fires most, with ",
-        f"{number(float(hidden[at, neuron]))}, on ",
-        named(row(walk, at), row=at, matrix="feed_forward_hidden"),
+        f"{number(float(hidden[token, neuron]))}, on ",
+        named(row(walk, token), row=token, matrix="feed_forward_hidden"),
         ".",
     )
 
@@ -403,14 +403,14 @@ def _output_notice(walk: Walk) -> str:
 
 
 def _output_fact(walk: Walk) -> str:
-    found = lengths(walk, "feed_forward_output")
-    low, high = int(found.argmin()), int(found.argmax())
+    norms = lengths(walk, "feed_forward_output")
+    low, high = int(norms.argmin()), int(norms.argmax())
     return AnnotatedText.of(
         "Here the longest row is ",
         named(row(walk, high), row=high, matrix="feed_forward_output"),
-        f", with a length of {number(float(found[high]))}, and the shortest ",
+        f", with a length of {number(float(norms[high]))}, and the shortest ",
         named(row(walk, low), row=low, matrix="feed_forward_output"),
-        f", with {number(float(found[low]))}.",
+        f", with {number(float(norms[low]))}.",
     )
 
 

@@ -32,7 +32,7 @@ QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value
 
 
 def attention_formula(walk: Walk, boxed: str) -> Expression:
-    """Return output = concat[softmax(Q Kᵀ · s + M) V] W_O, without the terms that this walk does not have."""
+    """Return output = concat[softmax(Q Kᵀ · s + M) V] W_O, without the terms that are missing in this walk."""
 
     def term(step: str, expression: Expression) -> Expression:
         return Box(expression) if step == boxed else expression
@@ -51,7 +51,7 @@ def attention_formula(walk: Walk, boxed: str) -> Expression:
 
 
 def _masked(walk: Walk, scaled: Expression) -> Expression:
-    """Return scaled + M, where M is −∞ in hidden cells; or scaled with another number filled into them."""
+    """Return scaled + M, where M is −∞ in hidden cells; for a mask with a finite number, fill(scaled, number)."""
     mask = walk.layer.mask
     if mask.is_infinite:
         return Sum((scaled, Symbol("M")))

@@ -46,11 +46,11 @@ TOKENS: Step[Tokens] = Step(
 
 
 _POSITION = {True: ", position included", False: ". No position is added to it", None: ""}
-"""What is said of positions where they are no matrix of their own, by whether X includes them"""
+"""What the notice says of positions that have no separate matrix, by whether X includes them (None: not known)"""
 
 
 def is_later(walk: Walk) -> bool:
-    """Return whether X is what an attention before has given, no embeddings."""
+    """Return whether X is the output of an earlier attention, not the embeddings."""
     return follows_another(walk.kind, walk.layer_index)
 
 
@@ -126,8 +126,8 @@ def _qkv_code(walk: Walk) -> str:
         return "query = key = value = x"
     lines = []
     for name, projection in projections.items():
-        own = "x" if source_of(walk) == "embeddings" else source_of(walk)
-        source = "x_key" if name != "query" and walk.layer.key_input is not walk.layer.query_input else own
+        query_source = "x" if source_of(walk) == "embeddings" else source_of(walk)
+        source = "x_key" if name != "query" and walk.layer.key_input is not walk.layer.query_input else query_source
         if projection.kind == "positions":
             lines.append(f"{name} = U_{name} @ {source}")
         else:
@@ -136,12 +136,12 @@ def _qkv_code(walk: Walk) -> str:
 
 
 def source_of(walk: Walk) -> str:
-    """Return the name of what queries are made of: X, or in a pre-norm block its norm."""
+    """Return the name of the matrix that queries are computed from: X, or in a pre-norm block its norm."""
     return "input_norm" if walk.block is not None and "input_norm" in walk.block.matrices else "embeddings"
 
 
 def _qkv_title(walk: Walk, source: str) -> str:
-    """Return the title of what queries are made of."""
+    """Return the title of the matrix that queries are computed from."""
     return "norm of X" if source == "input_norm" else input_title(walk)
 
 
@@ -149,7 +149,7 @@ _QKV_TITLES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
 def _qkv_picture(walk: Walk) -> Picture:
-    """Return X, W and Q, K, V, as far as the source provides them."""
+    """Return the picture of X, W and Q, K, V, without those that the source does not provide."""
     layer, x = walk.layer, walk.layer.query_input
     results = [panel(name, title) for name, title in _QKV_TITLES.items()]
     if layer.projections is None or x is None:
@@ -171,7 +171,7 @@ def _qkv_picture(walk: Walk) -> Picture:
 
 
 def _maps(layer: LayerTrace, inputs: Mapping[str, str]) -> tuple[list[PanelSpec], dict[str, MatrixProduct]]:
-    """Return the weights of query, key and value, and the products of these inputs with them."""
+    """Return the panels of W for query, key and value, and the products of these inputs with them."""
     weights, products = [], {}
     for name, projection in (layer.projections or {}).items():
         weights.append(panel(f"W_{name}", f"W {name}"))
@@ -181,7 +181,7 @@ def _maps(layer: LayerTrace, inputs: Mapping[str, str]) -> tuple[list[PanelSpec]
 
 
 def _cross(walk: Walk, results: list[PanelSpec]) -> Picture:
-    """Return cross-attention: queries from the decoder's states, keys and values from the encoder's."""
+    """Return the picture of cross-attention: queries from the decoder's states, keys and values from the encoder's."""
     source = source_of(walk)
     inputs = {"query": source, "key": "embeddings_k", "value": "embeddings_k"}
     (w_query, w_key, w_value), products = _maps(walk.layer, inputs)
@@ -192,7 +192,7 @@ def _cross(walk: Walk, results: list[PanelSpec]) -> Picture:
 
 
 def _position_mixing(results: list[PanelSpec], widths: tuple[float, float]) -> Picture:
-    """Return U @ X: each row of the grid has one mixing matrix and its product with the X above."""
+    """Return the picture of U @ X: X is on top, and each row below has one mixing matrix and its product with X."""
     rows = [(panel(f"U_{result.name}", f"U {result.name}"), result) for result in results]
     products = {result.name: MatrixProduct(mixing.name, "embeddings_k") for mixing, result in rows}
     grid = ((None, panel("embeddings_k", "X embeddings")), *rows)

@@ -1,7 +1,7 @@
-"""`Picture`: which matrices a step shows, where they stand and how they are coloured, without their numbers.
+"""`Picture`: which matrices a step shows, where they are placed and how they are coloured, without their numbers.
 
-`attnviz.figures.steps.lay_out` fills it with the numbers of a walk; a document holds it for the browser, which does the
-same.
+`attnviz.figures.steps.lay_out` fills it with the numbers of a walk; a document carries it to the browser, which does
+the same.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ ROLE: dict[str, Role] = {quantity: role for role, several in _QUANTITIES.items()
 
 
 MANY = 40
-"""Keys from which on the colours of weights end where they are darkest, unless the user says otherwise"""
+"""From this many keys on, the colours of weights end at the largest weights, unless the user says otherwise"""
 
 
 def darkens(stretch: bool | None, keys: int) -> bool:
-    """Whether the colours of weights are darkened: always, never, or by themselves (None) from `MANY` keys on."""
+    """Whether the colours of weights are darkened: always, never, or automatically (None) from `MANY` keys on."""
     return keys >= MANY if stretch is None else stretch
 
 
@@ -88,12 +88,12 @@ class PanelSpec:
     role: Role | None
     made_from: MadeFrom | None
     limit: float | tuple[str, ...] | None = None
-    """The end of the colour domain: a number, or the largest finite magnitude in these matrices together; None is that
-    in this one. It is 1 where that magnitude is 0"""
+    """The end of the colour domain: a number, or the largest finite magnitude in these matrices together, or (None) in
+    this one. It is 1 where that magnitude is 0"""
     scale: Scale = "signed"
     stretched: str = ""
-    """The title when colours are darkened, with {} in place of the number at which they end (`figures.dark_end`); "" if
-    they can't be"""
+    """The title when colours are darkened, with {} in place of the end of the colour domain (see
+    `attnviz.figures.colour_limit.dark_end`); "" if they can't be darkened"""
     bar: bool = False
     """Whether it has a colour bar"""
     numbered: bool = True
@@ -124,7 +124,7 @@ Over = Literal["token", "all"]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """How a matrix is made of others in a way that is no product. A field that its kind does not use is None.
+    """How a matrix is computed from others without a matrix product. A field that its kind does not use is None.
 
     sum: of all matrices, cell by cell. norm: (x - mean) / sqrt(variance + eps) * weight + bias (Ba et al. 2016).
     activation: of each cell. softmax: of each row.
@@ -132,14 +132,14 @@ class Operation:
 
     kind: OperationKind
     of: tuple[str, ...]
-    """The names of the matrices that it is made of: one, or the summands"""
+    """The names of its operands: one matrix, or the summands"""
     weight: str | None = None
-    """The name of a norm's weight, a vector; None if it has none"""
+    """The name of a norm's weight vector; None if the norm has no weight"""
     bias: str | None = None
     eps: float | None = None
     """What a norm adds to the variance"""
     over: Over | None = None
-    """What a norm takes mean and variance of: the numbers of a token, or all of the matrix"""
+    """Over which numbers a norm takes mean and variance: those of each token, or of the whole matrix"""
     name: Activation | None = None
     """The activation"""
 
@@ -157,7 +157,7 @@ class Picture:
     products: Mapping[str, MatrixProduct] = field(default_factory=dict)
     """The operands of each panel that is a product, by its name"""
     operations: Mapping[str, Operation] = field(default_factory=dict)
-    """How other panels are made, by their names"""
+    """How other panels are computed, by their names"""
     between: str = ""
     """The operation, shown in the empty corner of a product"""
 
@@ -171,9 +171,9 @@ def picture(
     operations: Mapping[str, Operation] | None = None,
 ) -> Picture:
     """Return the picture of panels in a grid."""
-    panels = tuple(one for row in grid for one in row if one is not None)
+    panels = tuple(spec for row in grid for spec in row if spec is not None)
     numbers = iter(range(len(panels)))
-    places = tuple(tuple(None if one is None else next(numbers) for one in row) for row in grid)
+    places = tuple(tuple(None if spec is None else next(numbers) for spec in row) for row in grid)
     return Picture(panels, places, tuple(widths), tuple(heights), products or {}, operations or {}, between)
 
 
@@ -218,10 +218,10 @@ def pair_picture(before: PanelSpec, after: PanelSpec, keys: int) -> Picture:
 
 
 def joined(pictures: Iterable[Picture]) -> Picture:
-    """Return one picture for several heads, whose pictures differ in titles only."""
+    """Merge the pictures of several heads, which differ only in their titles."""
     first, *others = pictures
     panels = []
-    for number, one in enumerate(first.panels):
-        titles = [one.title, *(other.panels[number].title for other in others)]
-        panels.append(one if len(set(titles)) == 1 else replace(one, title=tuple(map(str, titles))))
+    for number, spec in enumerate(first.panels):
+        titles = [spec.title, *(other.panels[number].title for other in others)]
+        panels.append(spec if len(set(titles)) == 1 else replace(spec, title=tuple(map(str, titles))))
     return replace(first, panels=tuple(panels))

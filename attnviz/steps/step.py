@@ -27,23 +27,23 @@ class Step(Generic[S]):
     formula: Callable[[S], Expression]
     """The formula for this walk's settings, with the term of this step in a box; the same for all heads of a layer"""
     notice: Callable[[S], str]
-    """What to notice, in plain words, for this walk's settings; the same for all heads of a layer. What names a part of
-    the picture may be marked, as in `fact` and `advice`: see `attnviz.annotated_text`"""
+    """What to notice, in plain words, for this walk's settings; the same for all heads of a layer. Words that name a
+    part of the picture may be marked, as in `fact` and `advice`: see `attnviz.annotated_text`"""
     code: Callable[[S], str]
     """The lines of PyTorch that compute this step from the one before, with this walk's constants; the same for all
     heads of a layer"""
     picture: Callable[[S], Picture | None] = lambda _: None
-    """Its matrices and their places; None if it has none, or if the source does not give what it shows"""
+    """Its matrices and their places; None if it shows no matrix, or if the source does not provide them"""
     names_head: bool = False
     """Whether a title in its picture names the head; if not, the picture is the same for all heads of a layer"""
     fact: Callable[[S], str] = lambda _: ""
-    """A sentence about this walk's numbers; empty if there is none"""
+    """A sentence about this walk's numbers; empty if there is nothing to say"""
     advice: Callable[[S], str] = lambda _: ""
-    """What to do if the picture looks empty, because its colours end at 1; empty if it does not"""
+    """What to do if the picture looks blank, because its colours end at 1; "" if it does not"""
     weights: tuple[str, ...] = ()
     """The names of the model's weights that it applies, in order: see `attnviz.trace.matrices.AXES`"""
     matrices: tuple[str, ...] = ()
-    """The names of the matrices that it computes, in order; none for the tokens"""
+    """The names of the matrices that it computes, in order; empty for the tokens"""
     needs: tuple[Need, ...] = ()
     """The quantities that it shows besides queries, keys and values"""
     is_of_head: bool = True
@@ -61,10 +61,10 @@ class Step(Generic[S]):
     can_be_stretched: bool = False
     """Whether it shows weights, whose colour domain can end at the largest weight"""
     cross_title: str = ""
-    """The title at an attention to the encoder; the same as at another if empty"""
+    """The title at a cross-attention; if empty, the same as elsewhere"""
 
     later_title: str = ""
-    """The title at an attention that follows another in its stack; the same as at the first if empty"""
+    """The title at an attention that follows another; if empty, the same as at the first"""
 
     def title_of(self, kind: Kind, layer: int = 0) -> str:
         """Return the title at a layer's attention of this kind: a decoder's block may have two sums, and two norms."""
@@ -74,7 +74,7 @@ class Step(Generic[S]):
 
 
 def follows_another(kind: Kind, layer: int) -> bool:
-    """Whether an attention reads what another one has computed: at a later layer, or at the encoder's output."""
+    """Whether an attention reads the output of another one: in a later layer, or as cross-attention."""
     return layer > 0 or kind == "cross"
 
 

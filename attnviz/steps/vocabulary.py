@@ -1,4 +1,4 @@
-"""From the last hidden state to the next token, or to a hidden one: the head's dense layer, logits, probabilities."""
+"""From the last hidden state to the next or the masked token: the head's dense layer, logits, probabilities."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _transform_formula(walk: Walk) -> Expression:
 
 def _transform_code(walk: Walk) -> str:
     bias, activation = " + b_transform" if has(walk, "b_transform") else "", part_of(walk).head_activation
-    made = (
+    activation_line = (
         _TRANSFORM_UNKNOWN
         if activation is None
         else f"transform_hidden = {activation_code(activation, 'transform_inner')}"
     )
-    return f"transform_inner = {end_of_stack(walk)} @ W_transform{bias}\n{made}"
+    return f"transform_inner = {end_of_stack(walk)} @ W_transform{bias}\n{activation_line}"
 
 
 def _transform_picture(walk: Walk) -> Picture:
@@ -64,12 +64,12 @@ def _transform_picture(walk: Walk) -> Picture:
 
 
 def _transform_fact(walk: Walk) -> str:
-    found = lengths(walk, "transform_hidden")
-    high = int(found.argmax())
+    norms = lengths(walk, "transform_hidden")
+    high = int(norms.argmax())
     return AnnotatedText.of(
         "Here the longest row is ",
         named(row(walk, high), row=high, matrix="transform_hidden"),
-        f", with a length of {number(float(found[high]))}.",
+        f", with a length of {number(float(norms[high]))}.",
     )
 
 
@@ -94,19 +94,19 @@ _V = Symbol("V")
 
 
 def _panel(walk: Walk, name: str, **options: object) -> PanelSpec:
-    """Describe a matrix with a column for each entry of the vocabulary that is shown, which is labelled."""
+    """Describe a matrix that has a labelled column for each vocabulary entry shown."""
     return panel(name, TITLES[name], ticks=dict(enumerate(part_of(walk).vocabulary)), **options)
 
 
 def _panel_with_rest(walk: Walk, name: str, **options: object) -> PanelSpec:
-    """Describe such a matrix whose last column stands for all other entries, if there are any."""
+    """Describe such a matrix with one more column for all other entries together, if there are any."""
     part = part_of(walk)
     others = [f"{part.rest:,} others"] if part.rest else []
     return panel(name, TITLES[name], ticks=dict(enumerate([*part.vocabulary, *others])), **options)
 
 
 def _before_softmax(walk: Walk) -> str:
-    """Return the name of what softmax takes."""
+    """Return the name of the softmax's input."""
     return "logits_and_rest" if part_of(walk).rest else "logits"
 
 
@@ -133,31 +133,31 @@ def _logits_picture(walk: Walk) -> Picture:
 
 def _largest(walk: Walk, name: str) -> tuple[int, int, float]:
     """Return row, column and number of the largest cell."""
-    found = matrix(walk, name)
-    at, entry = divmod(int(found.argmax()), found.shape[1])
-    return at, entry, float(found[at, entry])
+    values = matrix(walk, name)
+    token, entry = divmod(int(values.argmax()), values.shape[1])
+    return token, entry, float(values[token, entry])
 
 
 def _logits_fact(walk: Walk) -> str:
-    at, entry, logit = _largest(walk, "logits")
+    token, entry, logit = _largest(walk, "logits")
     label = part_of(walk).vocabulary[entry]
     return AnnotatedText.of(
         f"Here the largest logit is {number(logit)}: in ",
-        named(row(walk, at), row=at, matrix="logits"),
+        named(row(walk, token), row=token, matrix="logits"),
         f", for “{label}”.",
     )
 
 
 def _probabilities_fact(walk: Walk) -> str:
     part = part_of(walk)
-    at = part.focus
-    own = matrix(walk, "probabilities")[at, : len(part.vocabulary)]
-    entry = int(own.argmax())
-    percent = 100 * float(own[entry])
+    focus = part.focus
+    probabilities = matrix(walk, "probabilities")[focus, : len(part.vocabulary)]
+    entry = int(probabilities.argmax())
+    percent = 100 * float(probabilities[entry])
     where, what = ("at", "token") if walk.kind == "encoder" else ("after", "next token")
     return AnnotatedText.of(
         f"Here, {where} ",
-        named(row(walk, at), row=at, matrix="probabilities"),
+        named(row(walk, focus), row=focus, matrix="probabilities"),
         f", the most likely {what} is “{part.vocabulary[entry]}”, with {nonzero(percent, 0 if percent >= 1 else 2)} %.",
     )
 
@@ -174,27 +174,25 @@ def _probabilities_picture(walk: Walk) -> Picture:
 def _logits_notice(walk: Walk) -> str:
     part = part_of(walk)
     place = "here" if walk.kind == "encoder" else "as the next one"
-    said = f"A dot product with each [token's column](matrix=W_vocabulary) says how well it fits {place}. "
+    fit = f"A dot product with each [token's column](matrix=W_vocabulary) says how well it fits {place}. "
     if part.rest:
         whole = part.rest + len(part.vocabulary)
-        return annotated(
-            f"{said}Of all {whole:,} tokens, {len(part.vocabulary)} that are likely in some row are shown."
-        )
+        return annotated(f"{fit}Of all {whole:,} tokens, {len(part.vocabulary)} that are likely in some row are shown.")
     if part.has_learned:
-        return annotated(f"{said}All {len(part.vocabulary)} that the model can answer with have one.")
+        return annotated(f"{fit}All {len(part.vocabulary)} that the model can answer with have one.")
     return annotated(
-        f"{said}The columns are the token embeddings themselves, transposed, as in the paper. Here only tokens of the "
+        f"{fit}The columns are the token embeddings themselves, transposed, as in the paper. Here only tokens of the "
         "text have one."
     )
 
 
 def _probabilities_notice(walk: Walk) -> str:
     part = part_of(walk)
-    said = f"Each row sums to 1: what the model expects {'there' if walk.kind == 'encoder' else 'after that token'}. "
+    notice = f"Each row sums to 1: what the model expects {'there' if walk.kind == 'encoder' else 'after that token'}. "
     if part.rest:
-        said += "The last column is all other tokens of the vocabulary together. "
+        notice += "The last column is all other tokens of the vocabulary together. "
     untrained = "" if part.has_learned else "These weights have learned nothing, so what it expects means nothing yet."
-    return f"{said}{untrained}".strip()
+    return f"{notice}{untrained}".strip()
 
 
 def _probabilities_code(walk: Walk) -> str:

@@ -71,15 +71,15 @@ def _scaled_code(walk: Walk) -> str:
 
 
 def _scaled_fact(walk: Walk) -> str:
-    scale, found = walk.layer.scale, walk.summary
-    if scale == 1 or not found.cells:
+    scale, summary = walk.layer.scale, walk.summary
+    if scale == 1 or not summary.cells:
         return ""
-    q, k = divmod(found.largest, walk.layer.key.shape[1])
+    q, k = divmod(summary.largest, walk.layer.key.shape[1])
     return AnnotatedText.of(
         "Here the largest magnitude goes from ",
-        named(number(found.largest_score), row=q, column=k, matrix="scores"),
+        named(number(summary.largest_score), row=q, column=k, matrix="scores"),
         " to ",
-        named(number(found.largest_scaled), row=q, column=k, matrix="scaled"),
+        named(number(summary.largest_scaled), row=q, column=k, matrix="scaled"),
         f" (× {number(scale, 4)}).",
     )
 
@@ -112,7 +112,7 @@ _WINDOW = (
     "reaches one window further."
 )
 _FAR_BELOW = -1e4
-"""A hidden cell that holds less has a weight of exactly 0 in float32 beside any visible one"""
+"""A hidden cell below this has a weight of exactly 0 in float32 if its row has a visible cell"""
 
 
 def _masked_notice(walk: Walk) -> str:
@@ -130,27 +130,27 @@ def _masked_notice(walk: Walk) -> str:
 
 
 def window_in_words(window: tuple[int, int]) -> str:
-    """Say what queries see through a window, `Mask.window`, as a sentence."""
+    """Return a sentence that says which keys a query sees through a window, `Mask.window`."""
     before, after = window
     if not before and not after:
         return "Each query sees only itself."
     if not after:
         return f"Each query sees the last {before + 1} keys, itself among them: a sliding window of {before + 1}."
-    many = "the key" if after == 1 else f"{after} keys"
-    return f"Each query sees itself and {many} on both sides: a window of {before + after + 1}."
+    neighbours = "the key" if after == 1 else f"{after} keys"
+    return f"Each query sees itself and {neighbours} on both sides: a window of {before + after + 1}."
 
 
 def _finite(mask: Mask, scale: float) -> str:
-    """Return what a finite number in hidden cells does."""
+    """Describe the effect of a finite number in hidden cells."""
     name, value = power_of_ten(mask.value), mask.hidden_value(scale)
     if mask.fills == "scaled":
         return f"{name}, not −∞. exp({name}) is 0 too, unless every key of a row is hidden: such a row becomes uniform."
-    here = f"{name} before the scaling, so it holds {name} × s = {power_of_ten(value)} here"
+    start = f"{name} before the scaling, so it holds {name} × s = {power_of_ten(value)} here"
     if value < _FAR_BELOW:
-        return f"{here}. exp of it is 0 all the same, unless every key of a row is hidden."
+        return f"{start}. exp of it is 0 all the same, unless every key of a row is hidden."
     if value <= 0:
-        return f"{here}: with so small a scale hidden cells keep a weight."
-    return f"{here}: a negative scale makes hidden cells the largest."
+        return f"{start}: with so small a scale hidden cells keep a weight."
+    return f"{start}: a negative scale makes hidden cells the largest."
 
 
 def _masked_code(walk: Walk) -> str:
@@ -162,16 +162,16 @@ def _masked_code(walk: Walk) -> str:
     if mask.cells.is_floating_point():
         return "masked = scaled + mask"
     value = 'float("-inf")' if mask.is_infinite else f"{mask.value:g}"
-    first, seen, comment = "", "mask", "  # mask: True where a query may look"
+    past_line, visible, comment = "", "mask", "  # mask: True where a query may look"
     if mask.kind == "causal":
-        first, seen, comment = "past = torch.ones_like(scaled).tril().bool()\n", "past", ""
+        past_line, visible, comment = "past = torch.ones_like(scaled).tril().bool()\n", "past", ""
     if mask.fills == "scores":
-        return f"{first}masked = scores.masked_fill(~{seen}, {value}) * {walk.layer.scale!r}{comment}"
-    return f"{first}masked = scaled.masked_fill(~{seen}, {value}){comment}"
+        return f"{past_line}masked = scores.masked_fill(~{visible}, {value}) * {walk.layer.scale!r}{comment}"
+    return f"{past_line}masked = scaled.masked_fill(~{visible}, {value}){comment}"
 
 
 def _window_code(before: int, after: int) -> str:
-    """Return the code of a window, `Mask.window`, that fills −∞ into what it hides."""
+    """Return the code of a window, `Mask.window`, that fills −∞ into the cells outside of it."""
     far = f"apart.abs() > {before}" if after or not before else f"(apart < 0) | (apart > {before})"
     return (
         "at = torch.arange(len(scaled))\napart = at[:, None] - at  # query minus key\n"
@@ -189,7 +189,7 @@ def _masked_fact(walk: Walk) -> str:
 
 
 def _masked_title(walk: Walk) -> str:
-    """Return what the matrix holds: hidden cells have a number of the mask, or all have relative positions added."""
+    """Return the title, which says how it is computed: M is added to every cell, or hidden cells are filled."""
     mask = walk.layer.mask
     if mask.adds:
         return "masked = scaled + M"
@@ -254,14 +254,14 @@ def faint(walk: Walk) -> str:
 
 
 def _weights_fact(walk: Walk) -> str:
-    """Name a row that sees no key, or else the largest weight between two tokens: one on itself says less."""
-    found = walk.summary
+    """Name a row that sees no key, or else the largest weight on another token: a weight on itself says less."""
+    summary = walk.summary
     if walk.layer.mask.hides_rows:
         return _row_without_keys(walk)
-    if found.strongest_weight <= 0:
+    if summary.strongest_weight <= 0:
         return ""
-    q, k = divmod(found.strongest, walk.layer.key.shape[1])
-    share = number(100 * found.strongest_weight, 0)
+    q, k = divmod(summary.strongest, walk.layer.key.shape[1])
+    share = number(100 * summary.strongest_weight, 0)
     return AnnotatedText.of(
         "Here ",
         named(f"row {q}, “{walk.query_labels[q]}”", row=q),
@@ -274,7 +274,7 @@ def _weights_fact(walk: Walk) -> str:
 
 
 def _row_without_keys(walk: Walk) -> str:
-    """Say what the first row has whose keys are all hidden: nothing beside −∞, equal weights beside a finite number."""
+    """Describe the first row whose keys are all hidden: −∞ gives it no weights, a finite number gives equal ones."""
     q = int(walk.layer.hidden(walk.head).all(dim=1).int().argmax())
     row = named(f"row {q}, “{walk.query_labels[q]}”", row=q)
     if walk.layer.mask.is_infinite:
@@ -292,7 +292,7 @@ def _weights_code(walk: Walk) -> str:
 
 
 def weights_panel(title: str, *, name: str = "weights", bar: bool = False) -> PanelSpec:
-    """Describe the weights, or others by their name; their colours end at 1 unless they are darkened."""
+    """Describe the weights, or another matrix of weights; their colours end at 1 unless they are darkened."""
     return panel(name, title, limit=1.0, scale="weights", stretched="weights · colours end at {}", bar=bar)
 
 

@@ -2,7 +2,7 @@
 
 Nothing here imports torch, transformers or Streamlit, so tokenizers work before a model is loaded.
 
-All errors are ValueErrors whose message can be shown to the user:
+All errors are ValueErrors with a message for the user:
 
     ValueError
     ├── UnknownCharacterError   `CharVocab.encode` met a character that has no id

@@ -35,8 +35,8 @@ def read_upload(data: bytes, what: str = "A vocabulary file", limit: int = MAX_U
 
     Args:
         data: the bytes of the file.
-        what: what it is to be, at the beginning of the sentence about one that is refused.
-        limit: the most bytes, whole megabytes.
+        what: what kind of file it should be; the error message begins with this.
+        limit: the largest size in bytes, a whole number of megabytes.
 
     Raises:
         BadUploadError: the file is empty, larger than `limit`, binary or not UTF-8.

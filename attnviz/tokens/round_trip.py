@@ -39,7 +39,7 @@ class RoundTrip:
 def round_trip(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens, segment: int = 0) -> RoundTrip:
     """Decode the ids of one segment of `tokens` (0: the text, 1: the pair) and explain every difference."""
     original = tokens.pair if segment == 1 and tokens.pair is not None else tokens.text
-    ids = [id_ for id_, of in zip(tokens.ids, tokens.segments, strict=True) if of == segment]
+    ids = [id_ for id_, token_segment in zip(tokens.ids, tokens.segments, strict=True) if token_segment == segment]
     decoded = tokenizer.decode(ids)
     if original == decoded:
         return RoundTrip(original, decoded, ())
@@ -52,10 +52,14 @@ def round_trip(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens,
 
 
 def _common_reasons(tokens: Tokens, segment: int, original: str) -> Iterator[str]:
-    ends = [end for (_, end), of in zip(tokens.offsets, tokens.segments, strict=True) if of == segment]
+    ends = [
+        end for (_, end), token_segment in zip(tokens.offsets, tokens.segments, strict=True) if token_segment == segment
+    ]
     if tokens.dropped and max(ends, default=0) < len(original.rstrip()):
         yield f"{tokens.dropped:,} tokens past the limit were dropped."
-    count = sum(lost and of == segment for lost, of in zip(tokens.unknown, tokens.segments, strict=True))
+    count = sum(
+        lost and token_segment == segment for lost, token_segment in zip(tokens.unknown, tokens.segments, strict=True)
+    )
     if count and tokens.tokenizer == "char":
         yield f"{_plural(count, 'character')} without an id came back as �."
     elif count:
@@ -84,7 +88,11 @@ def _wordpiece_reasons(tokenizer: WordPiece, tokens: Tokens, segment: int, origi
     if original != " ".join(original.split()):
         yield "White space only separates words: it comes back as single spaces."
     rows = zip(tokens.ids, tokens.special, tokens.segments, tokens.unknown, strict=True)
-    if any(tokenizer.is_special(id_) and not (added or lost) for id_, added, of, lost in rows if of == segment):
+    if any(
+        tokenizer.is_special(id_) and not (added or lost)
+        for id_, added, token_segment, lost in rows
+        if token_segment == segment
+    ):
         yield "A typed [CLS], [SEP], [PAD], [MASK] or [UNK] is BERT's own token, which decoding leaves out."
     if _moves_spaces(tokenizer, tokens, segment):
         yield "Spaces next to punctuation are put back by rule, not as they were typed."
@@ -92,19 +100,19 @@ def _wordpiece_reasons(tokenizer: WordPiece, tokens: Tokens, segment: int, origi
 
 def _without_special(tokenizer: WordPiece, tokens: Tokens, segment: int, original: str) -> str:
     """Return the text without the characters that became [UNK] or a typed special token: both decode to nothing."""
-    kept, at = [], 0
-    for id_, (start, end), of in zip(tokens.ids, tokens.offsets, tokens.segments, strict=True):
-        if of == segment and end and tokenizer.is_special(id_):
-            kept.append(original[at:start])
-            at = end
-    return "".join([*kept, original[at:]])
+    kept, position = [], 0
+    for id_, (start, end), token_segment in zip(tokens.ids, tokens.offsets, tokens.segments, strict=True):
+        if token_segment == segment and end and tokenizer.is_special(id_):
+            kept.append(original[position:start])
+            position = end
+    return "".join([*kept, original[position:]])
 
 
 def _moves_spaces(tokenizer: WordPiece, tokens: Tokens, segment: int) -> bool:
     """Whether two neighbouring tokens touch in the text but not after decoding, or the other way round."""
     rows = zip(tokens.ids, tokens.offsets, tokens.segments, tokens.special, strict=True)
-    spelled = [(id_, start, end) for id_, (start, end), of, added in rows
-               if of == segment and not (added or tokenizer.is_special(id_))]  # fmt: skip
+    spelled = [(id_, start, end) for id_, (start, end), token_segment, added in rows
+               if token_segment == segment and not (added or tokenizer.is_special(id_))]  # fmt: skip
     return any(
         (start <= end) != (" " not in tokenizer.decode((before, after)))
         for (before, _, end), (after, start, _) in pairwise(spelled)

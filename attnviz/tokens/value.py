@@ -29,7 +29,7 @@ def printable(piece: str) -> str:
     Inside a longer piece a code point is written in ⟨⟩, and the joiners inside an emoji are kept.
     """
     if piece.isascii() and piece.isprintable() and " " not in piece:
-        return piece  # as most are
+        return piece  # the usual case
     if len(piece) == 1:
         return _NAMED.get(piece) or _spell(piece)
     if all(_is_invisible(character) for character in piece):
@@ -114,19 +114,24 @@ class Tokens(ShortRepr):
 
     @property
     def characters_per_token(self) -> float | None:
-        """The characters of the text and its pair, as far as they were read, over the tokens made of them.
+        """The mean number of characters per token in the text and its pair, without what truncation dropped.
 
-        Added tokens don't count, white space does. None if there is no such token.
+        White space counts, tokens that the tokenizer added don't. None if there are no other tokens.
         """
-        own = [index for index in range(len(self)) if not self.special[index]]
-        if not own:
+        text_tokens = [index for index in range(len(self)) if not self.special[index]]
+        if not text_tokens:
             return None
         texts = [self.text] if self.pair is None else [self.text, self.pair]
         lengths = [len(text) for text in texts]
         if self.dropped:
-            ends = [(self.segments[index] if self.pair is not None else 0, self.offsets[index][1]) for index in own]
-            lengths = [max((end for at, end in ends if at == segment), default=0) for segment in range(len(texts))]
-        return sum(lengths) / len(own)
+            ends = [
+                (self.segments[index] if self.pair is not None else 0, self.offsets[index][1]) for index in text_tokens
+            ]
+            lengths = [
+                max((end for token_segment, end in ends if token_segment == segment), default=0)
+                for segment in range(len(texts))
+            ]
+        return sum(lengths) / len(text_tokens)
 
     def source(self, index: int) -> str:
         """Return the characters of the text (or the pair) that token `index` covers; "" for an added token."""
@@ -136,7 +141,7 @@ class Tokens(ShortRepr):
 
 
 def label_of(piece: str, *, byte_level: bool = False) -> str:
-    """Return the label of a piece of a vocabulary: invisible characters are spelled out, and it is never empty."""
+    """Return the label of a vocabulary piece: invisible characters are spelled out, and it is never empty."""
     return printable(_from_byte_alphabet(piece) if byte_level else piece) or "∅"
 
 

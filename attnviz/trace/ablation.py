@@ -1,8 +1,8 @@
-"""The forward pass without some heads: what they put out is replaced, in the context of one thread.
+"""The forward pass without some heads: their outputs are replaced, in the context of one thread.
 
-The model stays as it is, so other threads may run it at the same time. It works with every model of this project,
-because all of them call `attnviz.trace.recorder.recorded_attention`. Nothing is done to what a recording stores: the
-operands of an attention, from which a replaced head's own output can still be computed.
+The model is not changed, so other threads may run it at the same time. This works with every model of this project,
+because all of them call `attnviz.trace.recorder.recorded_attention`. Recordings are not affected: they store the
+operands of an attention, from which a replaced head's original output can still be computed.
 
     with replaced({model.bert.encoder.layers[3].attention: Replaced.by_zero([1], heads=12)}):
         hidden = model.bert(ids, segments)
@@ -24,16 +24,16 @@ from attnviz.reprs import ShortRepr
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Replaced(ShortRepr):
-    """What takes the place of the outputs of some heads of one attention. B texts, H heads, D head width."""
+    """The replacement for the outputs of some heads of one attention. B texts, H heads, D head width."""
 
     heads: Tensor
-    """bool, (H,), or (B, H) with other heads for each text of a batch: True where the output is replaced"""
+    """bool, (H,), or (B, H) if the heads differ between the texts of a batch: True where the output is replaced"""
     values: Tensor | None = None
-    """(H, D): what every position gets in place of the head's output; None is 0"""
+    """(H, D): the replacement for the head's output at every position; None is 0"""
 
     @classmethod
     def by_zero(cls, which: Iterable[int], heads: int) -> Replaced:
-        """Let these of `heads` heads put out 0.
+        """Replace the outputs of these heads, out of `heads` heads, by 0.
 
         Raises:
             IndexError: there is no such head.
@@ -46,7 +46,7 @@ class Replaced(ShortRepr):
         return cls(mask)
 
     def apply(self, head_outputs: Tensor) -> Tensor:
-        """Return head outputs, (..., H, Tq, D), in which those of the replaced heads are others."""
+        """Return the head outputs, (..., H, Tq, D), with the outputs of the chosen heads replaced."""
         mask = self.heads[..., None, None]  # (..., H, 1, 1)
         if self.values is None:
             return head_outputs.masked_fill(mask, 0.0)
@@ -62,7 +62,7 @@ def replaced(by_module: Mapping[nn.Module, Replaced]) -> Iterator[None]:
 
     Args:
         by_module: attention modules, such as `attnviz.toy.layers.MultiHeadAttention` or transformers'
-            BertSelfAttention, and what is replaced in them. An outer block holds for all other modules.
+            BertSelfAttention, and what is replaced in them. For other modules, an outer `with` block still applies.
     """
     token = _replaced.set({**(_replaced.get() or {}), **by_module})
     try:
@@ -72,11 +72,11 @@ def replaced(by_module: Mapping[nn.Module, Replaced]) -> Iterator[None]:
 
 
 def is_replacing() -> bool:
-    """Whether heads are replaced in this thread's forward passes now."""
+    """Whether this thread's forward passes currently replace heads."""
     return bool(_replaced.get())
 
 
 def with_replaced(module: nn.Module, steps: AttentionSteps) -> AttentionSteps:
-    """Return the steps of an attention with the head outputs that this thread has it put out."""
-    found = (_replaced.get() or {}).get(module)
-    return steps if found is None else replace(steps, head_outputs=found.apply(steps.head_outputs))
+    """Return the steps of an attention after this thread's replacements of head outputs."""
+    replacement = (_replaced.get() or {}).get(module)
+    return steps if replacement is None else replace(steps, head_outputs=replacement.apply(steps.head_outputs))

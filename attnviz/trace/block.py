@@ -30,8 +30,8 @@ class BlockSteps(ShortRepr):
     """Every step of a block after its attention.
 
     The norms follow the residual sums in a post-norm block, such as BERT's, and precede attention and feed-forward in a
-    pre-norm block, such as GPT-2's. A reduced block (`is_reduced`) is a pre-norm one without its norms, without its
-    feed-forward, or without both: what it lacks is None.
+    pre-norm block, such as GPT-2's. A reduced block (`is_reduced`) is a pre-norm block without norms, without a
+    feed-forward, or without both: the missing fields are None.
     """
 
     attention_residual: Tensor
@@ -49,14 +49,14 @@ class BlockSteps(ShortRepr):
     """(T, C): the next block's input: LayerNorm(feed_forward_residual) (post-norm) or that sum itself (pre-norm), or
     attention_residual (without feed-forward)"""
     feed_forward_norm: Tensor | None = None
-    """(T, C): what a pre-norm block's feed-forward reads: LayerNorm(attention_residual), or
-    LayerNorm(cross_attention_residual) where there is one; None in a post-norm block"""
+    """(T, C): the input of a pre-norm block's feed-forward: LayerNorm(attention_residual), or
+    LayerNorm(cross_attention_residual) if the block has cross-attention; None in a post-norm block"""
     cross_attention_residual: Tensor | None = None
-    """(T, C): attention_norm (post-norm) or attention_residual (pre-norm) + the output of the attention to the encoder;
-    None if the block has none"""
+    """(T, C): attention_norm (post-norm) or attention_residual (pre-norm) + the output of cross-attention; None if the
+    block has no cross-attention"""
     cross_attention_norm: Tensor | None = None
-    """(T, C): LayerNorm(cross_attention_residual) (post-norm) or LayerNorm(attention_residual) (pre-norm), which that
-    attention's queries are made from; None if the block has none"""
+    """(T, C): LayerNorm(cross_attention_residual) (post-norm) or LayerNorm(attention_residual) (pre-norm), from which
+    cross-attention computes its queries; None if the block has no cross-attention"""
     is_reduced: bool = False
     """Whether it is a pre-norm block that may lack parts"""
 
@@ -66,15 +66,15 @@ class Norm(ShortRepr):
     """A LayerNorm: (x - mean) / sqrt(variance + eps) * weight + bias, of each row (Ba et al. 2016)."""
 
     weight: Tensor | None
-    """(C,); None stands for ones"""
+    """(C,); None means ones"""
     bias: Tensor | None
-    """(C,); None stands for zeros"""
+    """(C,); None means zeros"""
     eps: float
 
     @classmethod
     def of(cls, module: nn.LayerNorm) -> Norm:
         """Return the norm that a module computes."""
-        weight, bias = (None if one is None else one.detach() for one in (module.weight, module.bias))
+        weight, bias = (None if vector is None else vector.detach() for vector in (module.weight, module.bias))
         return cls(weight, bias, module.eps)
 
     def apply(self, x: Tensor) -> Tensor:
@@ -84,16 +84,16 @@ class Norm(ShortRepr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BlockWeights(ShortRepr):
-    """The weights of what follows a block's attention. They belong to the model."""
+    """The weights of the parts after a block's attention. They belong to the model."""
 
     norms: Mapping[str, Norm]
-    """By the names of their results in `BlockSteps`; `feed_forward_norm` is also the one that ends a post-norm block"""
+    """By the names of their results in `BlockSteps`; `feed_forward_norm` is also the last norm of a post-norm block"""
     first: LinearMap | None
     """W_1, (C, F); None if the block has no feed-forward"""
     second: LinearMap | None
-    """W_2, (F, C); likewise"""
+    """W_2, (F, C); None if the block has no feed-forward"""
     activation: Activation | None = None
-    """None if it is another"""
+    """None if it is not one of `ACTIVATIONS`"""
 
     def _summary(self) -> Iterator[str]:
         if self.first is None:
@@ -114,15 +114,15 @@ class Block(ShortRepr):
     attention: LayerTrace
     after_attention: AfterAttention | None = None
     unavailable_reason: str = ""
-    """Why `steps` returns None, as a sentence; empty if it returns steps"""
+    """Why `steps` returns None, as a sentence; "" if it returns steps"""
     pre_norm_input: Tensor | None = None
     """(T, C): X, if the block is known to normalise it before the attention"""
     weights: BlockWeights | None = None
-    """None if they are not known"""
+    """The weights after the attention; None if they are not known"""
 
     @property
     def input(self) -> Tensor | None:
-        """The block's input X, (T, C): the attention's input, unless that is known to be normalised."""
+        """The block's input X, (T, C): the attention's input, or `pre_norm_input` if that is known."""
         return self.attention.query_input if self.pre_norm_input is None else self.pre_norm_input
 
     def steps(self) -> BlockSteps | None:
@@ -134,5 +134,5 @@ class Block(ShortRepr):
             return self.after_attention(x, output)
 
     def tensors(self) -> list[Tensor]:
-        """Return the tensors that the block's trace owns. The maps belong to the model."""
+        """Return the tensors that the block's trace owns. The weights belong to the model."""
         return self.attention.tensors() + ([] if self.pre_norm_input is None else [self.pre_norm_input])

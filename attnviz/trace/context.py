@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NORMS = ("input_norm", "attention_norm", "feed_forward_norm", "block_output", "final_norm", "transform_norm")
 """The results of LayerNorms in `AttentionContext.matrices`; each has a weight `gamma_<name>` and may have a bias
-`beta_<name>`, (C,). `block_output` is there in a post-norm block only: in a pre-norm one it is the residual sum"""
+`beta_<name>`, (C,). `block_output` occurs in post-norm blocks only: a pre-norm block's output is its residual sum"""
 
 MATRICES = (
     "input_norm", "attention_residual", "attention_norm", "feed_forward_norm", "W_1", "b_1", "feed_forward_inner",
@@ -34,25 +34,25 @@ MATRICES = (
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AttentionContext(ShortRepr):
-    """An attention's surroundings in its block: what it reads, and what follows it up to the next attention."""
+    """The steps around an attention in its block: those before it, and those after it up to the next attention."""
 
     place: str
     """Where it is in the model, such as "encoder block 2" """
     x: Tensor
-    """(Tq, C): the stream of residuals that enters, before any norm"""
+    """(Tq, C): the residual stream that enters, before any norm"""
     matrices: Mapping[str, Tensor]
-    """By the names in `MATRICES`, as far as the model has them and they are known"""
+    """By the names in `MATRICES`; those that the model lacks, or that are not known, are left out"""
     eps: Mapping[str, float] = field(default_factory=dict)
     """What each norm adds to the variance, by the names in `NORMS`"""
     activation: Activation | None = None
-    """The activation of the feed-forward; None if there is none or it is another"""
+    """The activation of the feed-forward; None if it has none or one that `Activation` does not name"""
     head_activation: Activation | None = None
-    """That of a language head's transform"""
+    """The activation of a language head's transform, likewise"""
     vocabulary: tuple[str, ...] = ()
-    """What the columns of the logits stand for; empty if this part has none"""
+    """The labels of the logits' columns; empty if this part has no logits"""
     rest: int = 0
-    """How many tokens of the vocabulary have no column of their own: the last column of `logits_and_rest` and of
-    `probabilities` stands for all of them"""
+    """How many tokens of the vocabulary have no column of their own: they share the last column of `logits_and_rest`
+    and of `probabilities`"""
     focus: int = 0
     """The first row in focus: its likeliest tokens come first"""
     has_learned: bool = False
@@ -60,8 +60,8 @@ class AttentionContext(ShortRepr):
 
     @property
     def settings(self) -> Hashable:
-        """All that is the same for every text of this length and vocabulary."""
-        shapes = tuple((name, one.shape) for name, one in self.matrices.items())
+        """Everything that is the same for every text of this length and vocabulary."""
+        shapes = tuple((name, matrix.shape) for name, matrix in self.matrices.items())
         return (
             shapes,
             tuple(self.eps.items()),
@@ -77,7 +77,7 @@ class AttentionContext(ShortRepr):
 
 
 class _Builder:
-    """Collects what a part holds, in the order of computation."""
+    """Collects the matrices of an `AttentionContext`, in the order of computation."""
 
     def __init__(self) -> None:
         self.matrices: dict[str, Tensor] = {}
@@ -97,26 +97,26 @@ class _Builder:
         self.add(**{f"W_{name}": linear.weight, f"b_{name}": linear.bias})
 
     def add(self, **tensors: Tensor | None) -> None:
-        """Add matrices by name, those that are there."""
+        """Add matrices by name, except those that are None."""
         self.matrices |= {name: tensor for name, tensor in tensors.items() if tensor is not None}
 
 
 def context_of(trace: Trace, place: Place) -> AttentionContext | None:
-    """Return the steps around an attention; None if the model does not give the attention's input.
+    """Return the steps around an attention; None if the attention's input is not known.
 
-    Where the model has none of these steps, or they are not known, the part has no matrices.
+    If the model has none of these steps, or they are not known, the result has no matrices.
     """
     import torch
 
     block = trace.block(place.layer, place.kind)
     has_both = place.kind == "cross" and place.layer in trace.numbers.get("decoder", ())
-    whole = trace.block(place.layer, "decoder") if has_both else block
-    x, steps = block.input, whole.steps()
+    whole_block = trace.block(place.layer, "decoder") if has_both else block
+    x, steps = block.input, whole_block.steps()
     if x is None:
         return None
     if steps is None:
         return AttentionContext(place.name, x, {})
-    weights, builder = whole.weights, _Builder()
+    weights, builder = whole_block.weights, _Builder()
     with torch.inference_mode():
         stream = _around_attention(builder, steps, weights, crosses=place.kind == "cross")
         if place.kind != "decoder" or "cross" not in trace.blocks:
@@ -175,7 +175,7 @@ def _feed_forward(builder: _Builder, stream: Tensor, steps: BlockSteps, weights:
 
 
 def _end(builder: _Builder, stream: Tensor, trace: Trace, place: Place) -> None:
-    """Add what follows the last block of a stack: the final norm, and in the last stack the logits."""
+    """Add the steps after the last block of a stack: the final norm, and in the last stack the logits."""
     if place.layer != trace.numbers[place.kind][-1]:
         return
     if place.stack in trace.final_norms:
@@ -187,7 +187,7 @@ def _end(builder: _Builder, stream: Tensor, trace: Trace, place: Place) -> None:
 
 
 def _logits(builder: _Builder, hidden: Tensor, vocabulary: Vocabulary, focus: Sequence[int]) -> None:
-    """Add what the language head makes of the last hidden state."""
+    """Add what the language head computes from the last hidden state."""
     import torch
 
     transform = vocabulary.transform

@@ -160,8 +160,8 @@ class LayerTrace(ShortRepr):
 
     def tensors(self) -> list[Tensor]:
         """Return the tensors that the trace owns. The projections belong to the model."""
-        held = (self.query, self.key, self.value, self.mask.cells, self.query_input, self.key_input)
-        return [tensor for tensor in held if tensor is not None]
+        tensors = (self.query, self.key, self.value, self.mask.cells, self.query_input, self.key_input)
+        return [tensor for tensor in tensors if tensor is not None]
 
 
 def held_bytes(tensors: Iterable[Tensor]) -> int:

@@ -40,10 +40,10 @@ AXES: dict[str, tuple[str, ...]] = {
     "logits_and_rest": ("query", "outcome"), "probabilities": ("query", "outcome"),
     **{f"{letter}_{norm}": ("model",) for norm in NORMS for letter in ("gamma", "beta")},
 }  # fmt: skip
-"""The axes of every matrix and vector by name. Two with the same axis have as many places there.
+"""The axes of every matrix and vector by name. Axes with the same name have the same length.
 
-query, key: tokens. model: C; `key_model` of the input of keys and values, which may be another stack's. dim: D;
-`value_dim` of the values. concat: H·D. output: C of the joined heads. hidden: F. vocabulary: the known entries;
+query, key: tokens. model: C; `key_model`: C of the input of keys and values, which may come from another stack. dim: D;
+`value_dim`: D of the values. concat: H·D. output: C of the output projection. hidden: F. vocabulary: the entries shown;
 outcome: the same, and one for all others.
 """
 QKV = ("query", "key", "value")
@@ -54,19 +54,19 @@ AVERAGES = ("by_loop", "triangle", "by_matrix", "masked_zeros", "softmax_weights
 def matrix(walk: Walk, name: str) -> Tensor:
     """Return a matrix by its name in `AXES`, or a bias, such as `b_query`, which is a vector.
 
-    A hidden cell of `masked` and `masked_zeros` is −inf, or what the mask fills in.
+    A hidden cell of `masked` and `masked_zeros` is −inf, or the number that the mask fills in.
 
     Raises:
-        KeyError: there is no such name, or the source does not give this quantity.
+        KeyError: there is no such name, or the source does not provide this quantity.
     """
-    found = find_matrix(walk, name)
-    if found is None:
+    values = find_matrix(walk, name)
+    if values is None:
         raise KeyError(f"{name} is not known of this head")
-    return found
+    return values
 
 
 def find_matrix(walk: Walk, name: str) -> Tensor | None:
-    """Return a matrix as `matrix` does, or None if the source does not give it."""
+    """Return a matrix as `matrix` does, or None if the source does not provide it."""
     return _MATRICES[name](walk)
 
 
@@ -75,11 +75,11 @@ def _part(index: int, walk: Walk) -> Tensor | None:
 
 
 def heads_matrix(layer: LayerTrace, name: str) -> Tensor | None:
-    """Return a matrix of all heads of a layer, such as `query` or `W_query`, (H, ...), or None if it is not given.
+    """Return a matrix of all heads of a layer, such as `query` or `W_query`, (H, ...), or None if it is not known.
 
     Args:
         layer: the layer.
-        name: one of `QKV`, or one of these after "W_", "U_" or "b_".
+        name: one of `QKV`, or one of these with the prefix "W_", "U_" or "b_".
 
     Raises:
         KeyError: there is no such name.
@@ -99,7 +99,7 @@ def _vectors(name: str, layer: LayerTrace) -> Tensor:
 
 
 def _weight(name: str, mixes_positions: bool, layer: LayerTrace) -> Tensor | None:
-    """Return W, (H, C, D), or U, (H, T, T), of a projection; the other of the two does not exist."""
+    """Return W, (H, C, D), or U, (H, T, T), of a projection; None if it has only the other of the two."""
     projection = (layer.projections or {}).get(name)
     if projection is None or projection.weight is None or (projection.kind == "positions") != mixes_positions:
         return None

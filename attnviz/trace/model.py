@@ -25,7 +25,7 @@ Activation = Literal["relu", "gelu", "gelu_tanh"]
 approximation, 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), as in GPT-2, where transformers calls it gelu_new."""
 
 Need = Literal["embeddings", "projections", "output_projection"]
-"""Quantities besides attention itself, which are not known for every model"""
+"""Quantities besides attention itself that are not known for every model"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Place:
 
     kind: Kind
     layer: int
-    """The model's own number of the layer"""
+    """The layer's number in the model"""
 
     @property
     def stack(self) -> Literal["encoder", "decoder"]:
@@ -48,33 +48,33 @@ class Place:
 
 
 def numbered(counts: Mapping[Kind, int], numbers: Mapping[Kind, tuple[int, ...]]) -> dict[Kind, tuple[int, ...]]:
-    """Return the model's own numbers of its layers, by kind of attention; 0, 1, ... for a kind without numbers.
+    """Return the layers' numbers in the model, by kind of attention; 0, 1, ... for a kind without numbers.
 
     Args:
-        counts: how many layers there are of each kind.
-        numbers: the numbers that are known, in ascending order.
+        counts: the number of layers of each kind.
+        numbers: the known numbers, in ascending order.
 
     Raises:
-        ValueError: there are not as many numbers as layers, or they do not ascend from 0 or above.
+        ValueError: the number of layers differs from that of the numbers, or these do not ascend from 0 or above.
     """
-    found = {kind: tuple(numbers.get(kind, range(count))) for kind, count in counts.items()}
-    for kind, of_kind in found.items():
+    all_numbers = {kind: tuple(numbers.get(kind, range(count))) for kind, count in counts.items()}
+    for kind, of_kind in all_numbers.items():
         if len(of_kind) != counts[kind] or any(b <= a for a, b in pairwise((-1, *of_kind))):
             raise ValueError(f"{counts[kind]} {kind} layers can't have the numbers {of_kind}")
-    return found
+    return all_numbers
 
 
 def places(numbers: Mapping[Kind, Sequence[int]]) -> tuple[Place, ...]:
     """Return the places of all attentions in order of computation; `numbers` as in `Description`."""
-    found = [Place("encoder", layer) for layer in numbers.get("encoder", ())]
+    ordered = [Place("encoder", layer) for layer in numbers.get("encoder", ())]
     kinds: tuple[Kind, ...] = ("decoder", "cross")
     for layer in sorted({layer for kind in kinds for layer in numbers.get(kind, ())}):
-        found += [Place(kind, layer) for kind in kinds if layer in numbers.get(kind, ())]
-    return tuple(found)
+        ordered += [Place(kind, layer) for kind in kinds if layer in numbers.get(kind, ())]
+    return tuple(ordered)
 
 
 def no_layer(layer: int, numbers: Sequence[int]) -> str:
-    """Say that a model has no attention in a layer, and in which it has: a sentence without its full stop."""
+    """Say that a layer has no attention, and which layers have it: a sentence without its full stop."""
     if tuple(numbers) == tuple(range(len(numbers))):
         return f"layer {layer} does not exist: layers go from 0 to {len(numbers) - 1}"
     return f"layer {layer} has no attention: this model has it in {layers_in_words(numbers)}"
@@ -96,14 +96,14 @@ class Description(ShortRepr):
     width: int
     """C"""
     head_size: int
-    """D of the first attention; `head_sizes` has that of each"""
+    """D of the first attention; `head_sizes` has D of each layer"""
     norm_first: bool | None = None
     """Whether blocks normalise before attention and feed-forward (pre-norm); None if what follows attention is
     unknown"""
     lacks: frozenset[str] = frozenset()
     """What a reduced pre-norm block lacks: "norm", "feed_forward", or both"""
     final_norm: bool = False
-    """Whether a norm that is known follows the last block"""
+    """Whether a known norm follows the last block"""
     shows_logits: bool = False
     """Whether its traces have a `vocabulary`, so that logits are among the steps"""
     head_transform: bool = False
@@ -113,21 +113,22 @@ class Description(ShortRepr):
     vocabulary: int | None = None
     """V; None if every integer is a valid token id"""
     outputs: int | None = None
-    """The columns of the logits; None if they are those of the tokens that occur, or more than can be shown"""
+    """The number of the logits' columns; None if there is one for each token that occurs, or more than can be shown"""
     parameters: dict[str, int] = field(default_factory=dict)
     """Number of parameters by part: embeddings, attention, ..."""
     sizes: ModelSizes | None = None
-    """The sizes of the matrix products in its blocks; None if they are not known, or not yet read off its parts"""
+    """The sizes of the matrix products in its blocks; None if they are not known, or not yet read from its modules"""
     unavailable: dict[str, str] = field(default_factory=dict)
     """Quantities that are not available for this model -> the reason, as a sentence"""
     numbers: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
-    """The model's own numbers of the layers in `layers`, ascending: not 0, 1, ... where other layers have no attention.
-    A layer is called by its number everywhere; its place in this tuple is that in arrays of all layers"""
+    """The numbers in the model of the layers in `layers`, ascending. If some layers of the model have no attention,
+    they are not 0, 1, ... The app calls a layer by its number; its index in this tuple is its index in arrays of all
+    layers"""
     head_sizes: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
-    """D of each layer in `numbers`; `head_size` everywhere if none are given"""
+    """D of each layer in `numbers`; if empty, `head_size` for all"""
     is_checked: bool = True
-    """Whether tests hold its numbers equal to those of another implementation. If not, each trace is compared with the
-    model's own attention, and fails with `attnviz.pretrained.ModelError` where that differs"""
+    """Whether tests compare its numbers with those of another implementation. If not, each trace is compared with the
+    model's own attention, and fails with `attnviz.pretrained.ModelError` if the two differ"""
 
     def __post_init__(self) -> None:
         counts = {kind: count for kind, (count, _) in self.layers.items()}
@@ -150,19 +151,19 @@ class Description(ShortRepr):
 
 
 def either(numbers: Sequence[int]) -> str:
-    """Write the different ones of these numbers in ascending order: "8", "8 or 512", "4, 8 or 16"."""
+    """Write the distinct numbers in ascending order: "8", "8 or 512", "4, 8 or 16"."""
     *first, last = map(str, sorted(set(numbers)))
     return f"{', '.join(first)} or {last}" if first else last
 
 
 def by_kind(words: Mapping[Kind, str]) -> str:
-    """Join what is said of each kind of attention; kinds of which the same is said are named together."""
-    said: dict[str, list[Kind]] = {}
+    """Join the text for each kind of attention; kinds with the same text are named together."""
+    kinds_by_text: dict[str, list[Kind]] = {}
     for kind, text in words.items():
-        said.setdefault(text, []).append(kind)
-    if len(said) == 1:
-        return next(iter(said))
-    return ", ".join(f"{' and '.join(kinds)} {text}" for text, kinds in said.items())
+        kinds_by_text.setdefault(text, []).append(kind)
+    if len(kinds_by_text) == 1:
+        return next(iter(kinds_by_text))
+    return ", ".join(f"{' and '.join(kinds)} {text}" for text, kinds in kinds_by_text.items())
 
 
 def layers_and_heads(counts: dict[Kind, tuple[int, int]]) -> str:
@@ -173,13 +174,13 @@ def layers_and_heads(counts: dict[Kind, tuple[int, int]]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class TraceBudget:
-    """Memory for traces. Models with the same budget share one cache, which is freed with the last of them."""
+    """Memory for traces. Models with the same budget share one cache, which is freed together with the last model."""
 
     name: str
     """The name of the cache in the metrics"""
     nbytes: int
     number: int = field(default_factory=count().__next__)
-    """Another one for each budget of this process"""
+    """A unique number for each budget of this process"""
 
 
 class Model(Protocol):
@@ -195,7 +196,7 @@ class Model(Protocol):
 
     @property
     def trace_budget(self) -> TraceBudget:
-        """The memory for its traces: its own, or one that it shares with models like it."""
+        """The memory for its traces: its own budget, or one that it shares with similar models."""
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
         """Tokenise a text, or a pair: the tokens, and the decoder's tokens for an encoder-decoder model."""

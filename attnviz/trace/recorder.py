@@ -1,4 +1,4 @@
-"""Records forward passes: every attention module calls `recorded_attention`, which stores its operands, or its weights.
+"""Records forward passes: every attention module calls `recorded_attention`, which stores its operands or weights.
 
 Several threads may run one model at once. A forward pass is recorded in its own context (a ContextVar), never on the
 model, so sessions cannot see each other's text.
@@ -23,7 +23,7 @@ Inputs = tuple[Tensor | None, Tensor | None]
 """The inputs of an attention module's queries and of its keys and values; None if not known"""
 
 InputsOf = Callable[[tuple[Any, ...], dict[str, Any]], Inputs]
-"""Finds them among the positional and the named arguments of the module's `forward`"""
+"""Finds the inputs among the positional and the keyword arguments of the module's `forward`"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -37,14 +37,14 @@ class Call(ShortRepr):
     value: Tensor
     """(H, Tk, D)"""
     mask: Tensor | None
-    """The mask as it was passed; broadcasts to (H, Tq, Tk)"""
+    """The mask as passed; broadcasts to (H, Tq, Tk)"""
     scale: float
     query_input: Tensor | None
     """(Tq, C): the input of the attention module"""
     key_input: Tensor | None
     """(Tk, C): the same tensor, or the encoder's output in cross-attention"""
     block_input: Tensor | None = None
-    """(Tq, C): the block's input X if a norm stands between it and the attention (pre-norm), else None"""
+    """(Tq, C): the block's input X if there is a norm between it and the attention (pre-norm), else None"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -59,18 +59,18 @@ class Pass(ShortRepr):
 
 @dataclass(slots=True)
 class Recorder:
-    """The record of a forward pass that is running."""
+    """The record of a running forward pass."""
 
     calls: list[Call] = field(default_factory=list)
     modules: list[nn.Module] = field(default_factory=list)
     """The attention module of each call"""
     inputs: Inputs = (None, None)
-    """The (Tq, C) and (Tk, C) inputs of the attention module that is running"""
+    """The (Tq, C) and (Tk, C) inputs of the running attention module"""
     block_input: Tensor | None = None
-    """The (Tq, C) input of the norm before it, if `watch_norm` watches one"""
+    """The (Tq, C) input of the norm before that module, if `watch_norm` watches one"""
 
     def take(self, module: nn.Module, steps: AttentionSteps) -> None:
-        """Store the operands of an attention call, of a batch, (B, H, T, D), those of the first text."""
+        """Store the operands of an attention call; of a batch, (B, H, T, D), only the first text's."""
         query, key, value, cells = steps.query, steps.key, steps.value, steps.mask
         if query.ndim > 3:
             query, key, value = query[0], key[0], value[0]
@@ -81,18 +81,18 @@ class Recorder:
 
 
 class _Enough(Exception):  # noqa: N818 — no error: it ends a pass
-    """The last attention that was asked for has run."""
+    """The last requested attention has run."""
 
 
 class _Weights:
-    """Stores the weights of a pass, and ends it after so many calls."""
+    """Stores the weights of a pass, and ends the pass after `calls` attention calls."""
 
     def __init__(self, calls: int) -> None:
-        self.calls, self.found = calls, list[Tensor]()
+        self.calls, self.weights = calls, list[Tensor]()
 
     def take(self, _: nn.Module, steps: AttentionSteps) -> None:
-        self.found.append(steps.weights)
-        if len(self.found) == self.calls:
+        self.weights.append(steps.weights)
+        if len(self.weights) == self.calls:
             raise _Enough
 
 
@@ -109,23 +109,23 @@ def recording() -> Iterator[Recorder]:
 def batch_weights(run: Callable[[], object], calls: int) -> list[Tensor]:
     """Return the weights of the first attention calls of a forward pass, with the batch axis, (B, H, Tq, Tk) each.
 
-    The pass ends there: what the model computes after the last of them is left out.
+    The pass ends after the last of these calls: the model computes nothing more.
 
     Args:
         run: runs the pass.
-        calls: how many calls.
+        calls: the number of calls.
 
     Raises:
         ValueError: the pass has fewer calls.
     """
     if not calls:
         return []  # a model without attention
-    with _recorded_by(_Weights(calls)) as weights:
+    with _recorded_by(_Weights(calls)) as recorder:
         try:
             run()
         except _Enough:
-            return weights.found
-    raise ValueError(f"the forward pass has {len(weights.found)} attention calls, not {calls}")
+            return recorder.weights
+    raise ValueError(f"the forward pass has {len(recorder.weights)} attention calls, not {calls}")
 
 
 R = TypeVar("R", Recorder, _Weights)
@@ -151,7 +151,7 @@ def recorded_attention(
 ) -> AttentionSteps:
     """Run `attend` for an attention module, and record the call if a recording is active.
 
-    Head outputs that `attnviz.trace.ablation.replaced` replaces are replaced in what is returned.
+    The returned steps have the replacements of `attnviz.trace.ablation.replaced`; the recorded call does not.
     """
     steps = attend(query, key, value, mask=mask, scale=scale)
     recorder = _recorder.get()
@@ -161,7 +161,7 @@ def recorded_attention(
 
 
 def first_argument(args: tuple[Any, ...], _: dict[str, Any]) -> Inputs:
-    """Return the inputs of self-attention whose `forward` takes X first."""
+    """Return the inputs of a self-attention module whose `forward` takes X as its first argument."""
     return args[0], args[0]
 
 
@@ -171,7 +171,7 @@ def watch_inputs(module: nn.Module, inputs_of: InputsOf = first_argument) -> Non
 
 
 def watch_norm(norm: nn.Module) -> None:
-    """Record the input of a norm that stands before an attention module: the block's input X."""
+    """Record the input of the norm before an attention module: the block's input X."""
     norm.register_forward_pre_hook(_record_block_input)
 
 
@@ -190,5 +190,5 @@ def _record_inputs(inputs_of: InputsOf, _: nn.Module, args: tuple[Any, ...], kwa
 
 
 def _of_first_text(x: Tensor | None) -> Tensor | None:
-    """Return what is recorded of a module's input, (T, C) or (B, T, C)."""
+    """Return the part of a module's input, (T, C) or (B, T, C), that is recorded: the first text's."""
     return x[0] if x is not None and x.ndim > 2 else x

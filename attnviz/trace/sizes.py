@@ -1,4 +1,4 @@
-"""The sizes of a model's matrix products, as they are read off its parts. Independent of torch."""
+"""The sizes of a model's matrix products, as read from its modules. Independent of torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class MapSize:
 
     @property
     def weights(self) -> int:
-        """The numbers of its weight: as many multiplications a token."""
+        """How many numbers its weight has, which is also its multiplications per token."""
         return self.inputs * self.outputs
 
 
@@ -24,7 +24,7 @@ class AttentionSize:
     """One attention. Query heads may share keys and values, so the maps to these may be narrower than H · D."""
 
     heads: int
-    """H, of queries"""
+    """H, the number of query heads"""
     head_size: int
     """D, of queries and keys"""
     value_size: int
@@ -32,7 +32,7 @@ class AttentionSize:
     projections: tuple[MapSize, ...]
     """The maps to queries, keys and values"""
     output: tuple[MapSize, ...]
-    """W_O; empty if there is none"""
+    """W_O; empty if there is no output projection"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,18 @@ class ModelSizes:
     attentions: tuple[AttentionSize, ...]
     """In order of computation"""
     feed_forwards: tuple[tuple[MapSize, ...], ...]
-    """The maps of each feed-forward, in order: W_1 and W_2, or with a gate three"""
+    """The maps of each feed-forward, in order: W_1 and W_2, or three maps with a gate"""
     others: tuple[MapSize, ...] = ()
     """Maps that belong to neither"""
     logits: tuple[MapSize, ...] = ()
-    """The map to the logits, if it counts"""
+    """The map to the logits, if it is counted"""
 
 
 def weights(maps: Iterable[MapSize]) -> int:
     """Return the multiplications of these maps for one token."""
-    return sum(one.weights for one in maps)
+    return sum(size.weights for size in maps)
 
 
 def outputs(maps: Iterable[MapSize]) -> int:
-    """Return how many numbers these maps give for one token."""
-    return sum(one.outputs for one in maps)
+    """Return how many numbers these maps compute for one token."""
+    return sum(size.outputs for size in maps)

@@ -1,6 +1,6 @@
 """The trace of one text through a model, the same type for every source. Layers and heads are counted from 0.
 
-A layer's number is the model's own: where only some layers have attention, `numbers` says which.
+A layer's number is its number in the model: if only some layers have attention, `numbers` says which.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Trace(NotebookRepr):
     embedding_parts: dict[str, Tensor] = field(default_factory=dict)
     """The summands of `embeddings`, such as "token" and "position", (T, C) each; empty if not known"""
     decoder_embedding_parts: dict[str, Tensor] = field(default_factory=dict)
-    """The same of the first decoder block's input in an encoder-decoder model"""
+    """The same for the first decoder block's input in an encoder-decoder model"""
     has_positions: bool | None = None
-    """Whether `embeddings` include positions, where their summands are not known; None if that is not known either"""
+    """Whether `embeddings` include positions, if their summands are not known; None if that is not known either"""
     final_norms: Mapping[str, Norm | None] = field(default_factory=dict)
-    """The norms after the last blocks, by stack, "encoder" or "decoder", where there are any; None is one that is no
-    LayerNorm, whose result is the last hidden state"""
+    """The norms after the last blocks, by stack, "encoder" or "decoder"; a stack without a norm has no entry. None is a
+    norm other than LayerNorm, whose result is the last hidden state"""
     vocabulary: Vocabulary | None = None
-    """The language head's way to the logits, if it is known"""
+    """How the language head computes the logits, if that is known"""
     has_learned: bool = False
     """Whether the weights come from training"""
     weights: tuple[Tensor, ...] = ()
@@ -54,7 +54,7 @@ class Trace(NotebookRepr):
     model: str = ""
     """The model's name; "" if not known"""
     numbers: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
-    """The model's own numbers of the layers in `blocks`, as `Description` has them"""
+    """The numbers in the model of the layers in `blocks`, as in `Description`"""
 
     def __post_init__(self) -> None:
         counts = {kind: len(blocks) for kind, blocks in self.blocks.items()}
@@ -88,16 +88,16 @@ class Trace(NotebookRepr):
 
     @property
     def focus(self) -> tuple[int, ...]:
-        """The rows whose likeliest tokens are shown first: those to be guessed, else the last one.
+        """The rows whose likeliest tokens are shown first: those of masked tokens, or else the last row.
 
-        In an encoder that is the last one of the text, before tokens that the tokenizer adds.
+        In an encoder that is the last row of the text itself, before tokens that the tokenizer adds.
         """
         kind = self.places[-1].kind
         tokens = self.query_tokens(kind)
         masked = None if self.vocabulary is None else self.vocabulary.masked
-        guessed = tuple(row for row, one in enumerate(tokens.ids) if one == masked)
-        own = [row for row, is_added in enumerate(tokens.special) if kind != "encoder" or not is_added]
-        return guessed or (own[-1] if own else len(tokens) - 1,)
+        guessed = tuple(row for row, token in enumerate(tokens.ids) if token == masked)
+        text_rows = [row for row, is_added in enumerate(tokens.special) if kind != "encoder" or not is_added]
+        return guessed or (text_rows[-1] if text_rows else len(tokens) - 1,)
 
     @property
     def parts(self) -> tuple[Tensor, Tensor] | None:
@@ -116,7 +116,7 @@ class Trace(NotebookRepr):
         return self.blocks[kind][numbers.index(layer)]
 
     def numbers_of(self, kind: Kind | None = None) -> tuple[int, ...]:
-        """Return the model's own numbers of its layers with a kind of attention; `kind` defaults to the first.
+        """Return the numbers of the model's layers with a kind of attention; `kind` defaults to the first.
 
         Raises:
             IndexError: the model has no such kind of attention.
@@ -195,5 +195,5 @@ class Trace(NotebookRepr):
 
 
 def _summands(parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor] | None:
-    """Return token and position embeddings, if these two are all summands."""
+    """Return token and position embeddings, if these two are the only summands."""
     return (parts["token"], parts["position"]) if parts.keys() == {"token", "position"} else None

@@ -1,6 +1,6 @@
-"""From the last hidden state to the vocabulary: a language head, and the tokens of a large vocabulary that are shown.
+"""From the last hidden state to the vocabulary: a language head, and which tokens of a large vocabulary are shown.
 
-Shapes: T positions, C model width, V tokens of the vocabulary, K of them that are shown.
+Shapes: T positions, C model width, V tokens of the vocabulary, K tokens that are shown.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from attnviz.trace.model import Activation
 ALL = 256
 """The largest vocabulary that is shown whole"""
 LIKELY, MOST = 8, 48
-"""How many of the likeliest tokens of a row in focus are shown; the most tokens that are"""
+"""How many of the likeliest tokens are shown for a row in focus; the most tokens shown in all"""
 CELLS = 2**23
-"""The most logits that are held at once: 32 MiB"""
+"""The most logits in memory at once: 32 MiB"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Transform(ShortRepr):
-    """What BERT's language head does before its map to the vocabulary: a dense layer, an activation, a LayerNorm."""
+    """The part of BERT's language head before its map to the vocabulary: dense layer, activation, LayerNorm."""
 
     dense: LinearMap
     """W, (C, C)"""
     activate: Callable[[Tensor], Tensor]
     activation: Activation | None
-    """Its name; None if it is another than those"""
+    """Its name; None if `Activation` does not name it"""
     norm: Norm
 
     def apply(self, x: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ class Shown(ShortRepr):
     """The logits of some tokens of the vocabulary, and of all others together."""
 
     tokens: tuple[int, ...]
-    """K ids, those that are likeliest in the rows in focus first"""
+    """K ids; the likeliest in the rows in focus come first"""
     logits: Tensor
     """(T, K)"""
     rest: Tensor | None
@@ -59,11 +59,11 @@ class Vocabulary(ShortRepr):
     projection: LinearMap
     """W, (C, V)"""
     label: Callable[[int], str]
-    """What a column stands for"""
+    """Returns the label of a column"""
     transform: Transform | None = None
-    """What comes before the map"""
+    """The transform before the map, if there is one"""
     masked: int | None = None
-    """The id of the token that stands for one to be guessed, such as BERT's [MASK]"""
+    """The id of the token that marks a place to be guessed, such as BERT's [MASK]"""
 
     def _summary(self) -> Iterator[str]:
         yield f"{self.size:,} tokens"
@@ -78,20 +78,20 @@ class Vocabulary(ShortRepr):
         return self.projection.apply(hidden if self.transform is None else self.transform.apply(hidden))
 
     def columns(self, tokens: Sequence[int]) -> LinearMap:
-        """Return the part of the map that makes the logits of these tokens."""
+        """Return the part of the map that computes the logits of these tokens."""
         weight, bias = self.projection.weight, self.projection.bias
-        chosen = list(tokens)
-        return LinearMap(weight[:, chosen], None if bias is None else bias[chosen])
+        ids = list(tokens)
+        return LinearMap(weight[:, ids], None if bias is None else bias[ids])
 
     def shown(self, x: Tensor, focus: Sequence[int]) -> Shown:
-        """Choose what is shown of the logits of x, (T, C), which the transform has been applied to.
+        """Choose which logits of x, (T, C), are shown; x is already transformed.
 
         A vocabulary of up to `ALL` tokens is shown whole. Of a larger one, the `LIKELY` likeliest tokens of each row in
-        focus are shown, then the likeliest one of each other row, up to `MOST` in all. At no time are there more than
-        `CELLS` logits in memory, or one row of them.
+        focus are shown, then the likeliest one of each other row, up to `MOST` in all. There are never more than
+        `CELLS` logits in memory, or one row of them if a row is longer.
 
         Args:
-            x: what the map takes.
+            x: the input of the map.
             focus: the rows in focus.
         """
         if self.size <= ALL:
@@ -107,7 +107,7 @@ class Vocabulary(ShortRepr):
 
     @property
     def _rows(self) -> int:
-        """The rows whose logits are computed at once."""
+        """How many rows' logits are computed at once."""
         return max(1, CELLS // self.size)
 
     def _rest(self, x: Tensor, tokens: Sequence[int]) -> Tensor:

@@ -21,7 +21,7 @@ class HeadSummary:
     """Numbers of one head's steps."""
 
     cells: int
-    """Queries times keys; if there are none, the numbers are 0"""
+    """Queries times keys; if this is 0, so are the other numbers"""
     largest: int
     """The cell of the score with the largest magnitude, counted row by row"""
     largest_score: float
@@ -37,20 +37,20 @@ class HeadSummary:
 
 
 def summaries(steps: AttentionSteps, *, but_diagonal: bool) -> list[HeadSummary]:
-    """Return the numbers of heads.
+    """Return the summary of each head.
 
     Args:
         steps: the steps of all heads, (H, Tq, Tk), or of one, (Tq, Tk).
-        but_diagonal: whether `strongest` is one off the diagonal, whose weights count as -1 for it.
+        but_diagonal: whether `strongest` ignores the diagonal, by counting its weights as -1.
     """
     matrices = steps.weights, steps.scores, steps.hidden
-    weights, scores, hides = (one[None] if one.ndim == 2 else one for one in matrices)
+    weights, scores, hides = (matrix[None] if matrix.ndim == 2 else matrix for matrix in matrices)
     heads, queries, keys = weights.shape
     if not queries * keys:
         return [HeadSummary(0, 0, 0.0, 0.0, 0, 0, 0.0, ())] * heads
     sizes = scores.abs().flatten(1)
     largest = sizes.amax(1)
-    scaled = (largest * steps.scale).abs()  # what the scaled scores have, too
+    scaled = (largest * steps.scale).abs()  # the largest magnitude of the scaled scores
     others = weights
     if but_diagonal:
         others = others.clone()
@@ -59,8 +59,8 @@ def summaries(steps: AttentionSteps, *, but_diagonal: bool) -> list[HeadSummary]
     hidden, maxima = hides.sum((1, 2)), weights.amax(2)
     columns = sizes.argmax(1), largest, scaled, hidden, others.argmax(1), others.amax(1), maxima
     return [
-        HeadSummary(queries * keys, at, before, after, count, strongest, weight, tuple(rows))
-        for at, before, after, count, strongest, weight, rows in zip(*map(Tensor.tolist, columns), strict=True)
+        HeadSummary(queries * keys, cell, before, after, count, strongest, weight, tuple(rows))
+        for cell, before, after, count, strongest, weight, rows in zip(*map(Tensor.tolist, columns), strict=True)
     ]
 
 
@@ -86,20 +86,20 @@ class Walk(NotebookRepr):
     link: str = ""
     """The address of this view in the app; "" if not known"""
     layer_index: int = 0
-    """The model's own number of the layer"""
+    """The layer's number in the model"""
     number: int | None = None
-    """Of a walk through a block: the number of its attention among all of the model, in order of computation"""
+    """In a walk through a block: the number of its attention among all those of the model, in order of computation"""
     model: str = ""
     """The model's name; "" if not known"""
     kind: Kind = "encoder"
     """The kind of attention"""
     averages: Mapping[str, Tensor] = field(default_factory=dict)
-    """By name, what `attnviz.toy.averages.Averages` holds: the means of the embeddings over the past, and the matrices
-    that make them; empty unless the walk is one from averages to attention"""
+    """The matrices of `attnviz.toy.averages.Averages` by name: the means of the embeddings over the past, and the
+    weights behind them; empty unless the walk goes from averages to attention"""
     block: AttentionContext | None = None
     """The steps around the attention, if the walk goes through them too"""
     known_summary: HeadSummary | None = None
-    """The summary, if it is computed already"""
+    """The summary, if it has been computed already"""
 
     @property
     def query_labels(self) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ class Walk(NotebookRepr):
 
     @cached_property
     def summary(self) -> HeadSummary:
-        """Numbers of this head that sentences name; the strongest weight is one between different tokens."""
+        """The numbers of this head that texts quote; the strongest weight is one between different tokens."""
         return self.known_summary or self._summaries(self.steps)[0]
 
     def of_heads(self, heads: Sequence[int]) -> list[Walk]:
@@ -134,8 +134,8 @@ class Walk(NotebookRepr):
         """
         for head in heads:
             self.layer.mask_of(head)  # raises IndexError
-        found = self._summaries(self.layer.all_heads())
-        return [replace(self, head=head, known_summary=found[head]) for head in heads]
+        of_all = self._summaries(self.layer.all_heads())
+        return [replace(self, head=head, known_summary=of_all[head]) for head in heads]
 
     def _summaries(self, steps: AttentionSteps) -> list[HeadSummary]:
         to_itself = self.layer.query_input is self.layer.key_input and self.query_labels == self.key_labels

@@ -93,7 +93,7 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(
         ("ATTNVIZ_TRUSTED_PROXIES", "nginx", "addresses or networks"),
         ("ATTNVIZ_FRAME_ANCESTORS", "https://a; script-src *", "or sites such as"),
         ("ATTNVIZ_REPLICA", "a b; Path=/", "letters, digits"),
-        ("ATTNVIZ_CORPORA", "no/such.parquet", "is no file"),
+        ("ATTNVIZ_CORPORA", "no/such.parquet", "is not a file"),
         ("ATTNVIZ_CORPORA", "README.md,docs/../README.md", "same name"),
         ("ATTNVIZ_SETTINGS", "/no/such/file.toml", "can't be read"),
     ],

@@ -1,5 +1,5 @@
-"""Mistakes that lecture notes and code on the web make, each beside what is right, with the numbers of both.
+"""Mistakes in lecture notes and in code on the web, each next to the correct version, with the numbers of both.
 
-`texts` says what the code says, `computed` what it does on a text. Nothing is imported here: `texts` is read
+`texts` has the code and its explanation, `computed` runs it on a text. Nothing is imported here: `texts` is read
 without torch.
 """

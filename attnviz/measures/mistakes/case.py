@@ -1,4 +1,4 @@
-"""What a mistake is computed on, and what is found: two pictures and a table of numbers.
+"""The input and the result of computing a mistake; the result is two pictures and a table of numbers.
 
 Shapes: T tokens, C model width, H heads, D head width.
 """
@@ -33,7 +33,7 @@ class Picture(ShortRepr):
     """A matrix with the names of its axes."""
 
     name: str
-    """The quantity, by its name in `attnviz.steps.picture.AXES`, which says what its rows and columns are"""
+    """The quantity's name in `attnviz.steps.picture.AXES`, which says what its rows and columns are"""
     title: str
     values: Tensor
     """(rows, columns); NaN in hidden cells"""
@@ -52,17 +52,17 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Found(ShortRepr):
-    """What a mistake does on a text."""
+    """The effect of a mistake on a text."""
 
     wrong: Picture
     right: Picture
     effects: tuple[Effect, ...]
     signed: bool = True
-    """Whether the numbers have a sign; else they are weights from 0 to 1"""
+    """Whether the numbers have a sign; if not, they are weights from 0 to 1"""
     where: str = ""
     """What was computed: "encoder block 0 · head 0" """
     note: str = ""
-    """What is particular to this text or model, as a sentence"""
+    """What is special about this text or model, as a sentence"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -71,7 +71,7 @@ class Case(ShortRepr):
 
     trace: Trace
     seed: int = 0
-    """Of what a mistake draws at random"""
+    """The seed of the numbers that a mistake draws at random"""
 
     @property
     def kind(self) -> Kind:
@@ -109,28 +109,28 @@ class Case(ShortRepr):
 
     @property
     def inputs(self) -> Tensor:
-        """What its self-attention reads, (T, C).
+        """The input of its self-attention, (T, C).
 
         Raises:
-            NotKnownError: it is not known of this model.
+            NotKnownError: it is not known for this model.
         """
         return known(self.attention.query_input, "the input of its attention")
 
     def map(self, name: str) -> Callable[[Tensor], Tensor]:
-        """Return what makes "query", "key" or "value" of head 0 from an input: (T, C) -> (T, D).
+        """Return the function that computes "query", "key" or "value" of head 0 from an input: (T, C) -> (T, D).
 
         Raises:
-            NotKnownError: it is not known of this model.
+            NotKnownError: it is not known for this model.
         """
         maps = known(self.attention.projections, "how it makes queries, keys and values")
         return lambda x: maps[name].apply(x)[0]
 
 
 def known(value: T | None, what: str) -> T:
-    """Return a value that is known.
+    """Return a value, which must not be None.
 
     Raises:
-        NotKnownError: it is not; `what` stands before "is not known" in the message.
+        NotKnownError: it is None; the message says that `what` is not known.
     """
     if value is None:
         raise NotKnownError(f"This can't be shown with this model: {what} is not known.")
@@ -138,7 +138,7 @@ def known(value: T | None, what: str) -> T:
 
 
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:
-    """Return by how much the rows before the last one change at most after `change_row` of the last row.
+    """Return the largest change in the rows before the last one when `change_row` changes the last one.
 
     Args:
         compute: takes (T, C) and returns (T, ...).
@@ -147,5 +147,5 @@ def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:
     if len(x) < 2:
         return "no row before it"
     with torch.inference_mode():
-        moved = (compute(change_row(x, -1)) - compute(x)).abs()
-    return float(moved[:-1].max())
+        changes = (compute(change_row(x, -1)) - compute(x)).abs()
+    return float(changes[:-1].max())

@@ -1,6 +1,6 @@
-"""What each mistake does on a text, beside what is right.
+"""What each mistake does on a text, compared with the correct computation.
 
-First those in the attention of one head (its maps, its mask, what it reads), then those in what follows it in a block
+First come mistakes in the attention of one head (its maps, its mask, its inputs), then those in the rest of the block
 (the joined heads, the norm, the feed-forward).
 
 Shapes: T tokens, C model width, H heads, D head width, F feed-forward width; Tq and Tk tokens of decoder and encoder.
@@ -36,24 +36,24 @@ def maps(case: Case) -> Found:
     if projection.kind != "linear" or projection.weight is None:
         raise NotKnownError("This model makes its queries without a linear layer.")
     t, c = x.shape
-    own = projection.weight[0]  # (C, D)
+    weight = projection.weight[0]  # (C, D)
     drawn = torch.randn(t, t, generator=_generator(case)) / math.sqrt(t)
     longer = torch.cat([x, x[-1:]])
     return Found(
         case.picture("U_query", drawn, "W in q = W @ x"),
-        case.picture("W_query", own, "W in q = x @ W"),
+        case.picture("W_query", weight, "W in q = x @ W"),
         (
-            Effect("numbers in the matrix", f"T · T = {drawn.numel():,}", f"C · D = {own.numel():,}"),
-            Effect(f"a text of {t + 1} tokens", _works(drawn, longer), _works(longer, own)),
-            Effect(LATER.format("q"), leak(lambda y: drawn @ y, x), leak(lambda y: y @ own, x)),
+            Effect("numbers in the matrix", f"T · T = {drawn.numel():,}", f"C · D = {weight.numel():,}"),
+            Effect(f"a text of {t + 1} tokens", _works(drawn, longer), _works(longer, weight)),
+            Effect(LATER.format("q"), leak(lambda y: drawn @ y, x), leak(lambda y: y @ weight, x)),
         ),
         where=f"{case.where} · head 0",
-        note=f"Here T = {t}, C = {c}, D = {own.shape[1]}; W is drawn with seed {case.seed}.",
+        note=f"Here T = {t}, C = {c}, D = {weight.shape[1]}; W is drawn with seed {case.seed}.",
     )
 
 
 def fill(case: Case) -> Found:
-    """Hide cells with −1e10 before scaling, where a row is wholly hidden."""
+    """Hide cells with −1e10 before scaling, in a text where one row is wholly hidden."""
     head = case.attention.head(0)
     t = len(head.scores)
     visible = causal_mask(t).clone()
@@ -73,7 +73,7 @@ def fill(case: Case) -> Found:
             Effect("a hidden cell before the softmax", filled[0, 0].item(), "−∞"),
             Effect(
                 "cells that are NaN after torch's softmax of row 0",
-                *(int(one.isnan().sum()) for one in (wrong[0], bare)),
+                *(int(weights.isnan().sum()) for weights in (wrong[0], bare)),
             ),
         ),
         signed=False,
@@ -90,16 +90,20 @@ def cross(case: Case) -> Found:
         )
     layer = case.trace.layers["cross"][0]
     y, encoded = known(layer.query_input, "what it reads"), known(layer.key_input, "what it reads")
-    make = known(layer.projections, "how it makes queries, keys and values")
+    projections = known(layer.projections, "how it makes queries, keys and values")
 
     def attention(queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-        query, key, value = make["query"].apply(queries)[0], make["key"].apply(keys)[0], make["value"].apply(keys)[0]
+        query, key, value = (
+            projections["query"].apply(queries)[0],
+            projections["key"].apply(keys)[0],
+            projections["value"].apply(keys)[0],
+        )
         steps = attend(query, key, value, scale=layer.scale)
         return steps.weights, steps.head_outputs
 
     (right, output), (wrong, swapped) = attention(y, encoded), attention(encoded, y)
     changed = change_row(y, -1)
-    notice = [
+    changes = [
         _rows_that_change(attention(*pair)[1], before)
         for pair, before in (((encoded, changed), swapped), ((changed, encoded), output))
     ]
@@ -111,7 +115,7 @@ def cross(case: Case) -> Found:
         (
             Effect("weights, rows × columns", _shape(wrong), _shape(right)),
             Effect(f"can be added to the decoder's {len(y)} rows", fits, "yes"),
-            Effect("the decoder's last token changes: rows that change", *notice),
+            Effect("the decoder's last token changes: rows that change", *changes),
         ),
         signed=False,
         where="decoder block 0, attention to the encoder · head 0",
@@ -122,10 +126,10 @@ def mask(case: Case) -> Found:
     """Leave the causal mask out."""
     x, scale = case.inputs, case.attention.scale
     t = len(x)
-    make = {name: case.map(name) for name in ("query", "key", "value")}
+    maps = {name: case.map(name) for name in ("query", "key", "value")}
 
     def run(rows: Tensor, seen: Tensor | None) -> tuple[Tensor, Tensor]:
-        steps = attend(make["query"](rows), make["key"](rows), make["value"](rows), mask=seen, scale=scale)
+        steps = attend(maps["query"](rows), maps["key"](rows), maps["value"](rows), mask=seen, scale=scale)
         return steps.weights, steps.head_outputs
 
     seen = causal_mask(t)
@@ -151,10 +155,10 @@ def same(case: Case) -> Found:
     """Use random vectors as queries, keys and values."""
     ids = case.tokens.ids
     rows: dict[int, int] = {}
-    for one in ids:
-        rows.setdefault(one, len(rows))
+    for token in ids:
+        rows.setdefault(token, len(rows))
     generator, widest = _generator(case), max(WIDTHS)
-    drawn = torch.randn(len(rows), widest, generator=generator)[[rows[one] for one in ids]]  # (T, 768)
+    drawn = torch.randn(len(rows), widest, generator=generator)[[rows[token] for token in ids]]  # (T, 768)
     w_query, w_key = (torch.randn(widest, widest, generator=generator) for _ in range(2))
 
     def weights(width: int, *, projected: bool) -> Tensor:
@@ -164,7 +168,7 @@ def same(case: Case) -> Found:
         key = x @ w_key[:width, :width] * scaled if projected else x
         return attend(query, key, x).weights
 
-    alike = torch.tensor([[one == other for other in ids] for one in ids])
+    alike = torch.tensor([[token == other for other in ids] for token in ids])
 
     def on_itself(width: int, *, projected: bool) -> float:
         return float((weights(width, projected=projected) * alike).sum(-1).mean())
@@ -174,7 +178,7 @@ def same(case: Case) -> Found:
         case.picture("weights", weights(widest, projected=True), f"weights, C = {widest}"),
         tuple(
             Effect(f"mean weight on itself, C = {width}",
-                   *(on_itself(width, projected=one) for one in (False, True)))
+                   *(on_itself(width, projected=projected) for projected in (False, True)))
             for width in WIDTHS
         ),
         signed=False,
@@ -189,7 +193,7 @@ def _generator(case: Case) -> torch.Generator:
 
 
 def _works(left: Tensor, right: Tensor) -> Value:
-    """Say whether two matrices can be multiplied, by doing so."""
+    """Try to multiply two matrices, and say whether that works."""
     try:
         return f"works: {_shape(left @ right)}"
     except RuntimeError:
@@ -206,7 +210,7 @@ def _rows_that_change(after: Tensor, before: Tensor) -> Value:
 
 
 EXAMPLE = (512, 6, 8)
-"""C of the original paper, with a number of heads that does not divide it, and its own"""
+"""C of the original paper, a number of heads that does not divide it, and the paper's number of heads"""
 AFTER = "what follows its attention"
 FEED_FORWARD = "its feed-forward"
 
@@ -219,9 +223,9 @@ def relu(case: Case) -> Found:
     first, second = known(weights.first, FEED_FORWARD), known(weights.second, FEED_FORWARD)
     x = _read_by_feed_forward(steps)
     right, wrong = second.apply(activation(first.apply(x))), activation(second.apply(first.apply(x)))
-    one = first.weight @ second.weight  # (C, C): both maps as one
+    weight = first.weight @ second.weight  # (C, C): both maps as one
     bias = second.apply(first.bias) if first.bias is not None else second.bias
-    merged = x @ one if bias is None else x @ one + bias
+    merged = x @ weight if bias is None else x @ weight + bias
     return Found(
         case.picture("feed_forward_output", wrong, "feed-forward output"),
         case.picture("feed_forward_output", right, "feed-forward output"),
@@ -247,13 +251,13 @@ def norm(case: Case) -> Found:
         return functional.layer_norm(rows, rows.shape[-1:])
 
     wrong, right = norm_over_all(x), alone(x)
-    of = [moments(one) for one in (wrong, right)]
+    statistics = [moments(rows) for rows in (wrong, right)]
     return Found(
         case.picture("attention_norm", wrong, "after the norm"),
         case.picture("attention_norm", right, "after the norm"),
         (
-            Effect("largest mean of a row", *(one.mean.abs().max().item() for one in of)),
-            Effect("variance of the rows", *(_range(one.variance) for one in of)),
+            Effect("largest mean of a row", *(rows.mean.abs().max().item() for rows in statistics)),
+            Effect("variance of the rows", *(_range(rows.variance) for rows in statistics)),
             Effect("the last token changes: rows before it move by at most", leak(norm_over_all, x), leak(alone, x)),
         ),
         where=f"{case.where}, after attention is added",
@@ -261,7 +265,7 @@ def norm(case: Case) -> Found:
 
 
 def width(case: Case) -> Found:
-    """Split the width into a number of heads by which it can't be divided."""
+    """Split the width into a number of heads that does not divide it."""
     layer = case.attention
     joined = {name: _joined(getattr(layer, name)) for name in ("query", "key", "value")}  # (T, H·D) each
     t, c = joined["query"].shape
@@ -275,17 +279,17 @@ def width(case: Case) -> Found:
         cut: Tensor = x[:, : heads * size].unflatten(-1, (heads, size))
         return cut.transpose(0, 1)  # (T, H', D') -> (H', T, D')
 
-    # The projection of key and value is as wide as that of the query: groups that share a key were repeated.
-    output = attend(*(split(one) for one in joined.values()), mask=layer.mask).concat  # (T, H'·D')
+    # Keys and values are as wide as queries: where a group of heads shares them, they were repeated.
+    output = attend(*(split(x) for x in joined.values()), mask=layer.mask).concat  # (T, H'·D')
     wrong = torch.cat([output, torch.full((t, c - heads * size), torch.nan)], dim=-1)
     full, uneven, even = EXAMPLE
     return Found(
         case.picture("concat", wrong, f"{heads} heads side by side"),
         case.picture("concat", layer.concat(), f"{layer.heads} heads side by side"),
         (
-            Effect(f"heads · width of a head, C = {c}", *(_product(c, one) for one in (heads, layer.heads))),
-            Effect("torch: q.view(T, H, C // H)", *(_view(joined["query"], one) for one in (heads, layer.heads))),
-            Effect(f"the same with C = {full}, as in the paper", *(_product(full, one) for one in (uneven, even))),
+            Effect(f"heads · width of a head, C = {c}", *(_product(c, h) for h in (heads, layer.heads))),
+            Effect("torch: q.view(T, H, C // H)", *(_view(joined["query"], h) for h in (heads, layer.heads))),
+            Effect(f"the same with C = {full}, as in the paper", *(_product(full, h) for h in (uneven, even))),
         ),
         where=case.where,
         note="The hatched columns are left over.",
@@ -293,27 +297,27 @@ def width(case: Case) -> Found:
 
 
 def add(case: Case) -> Found:
-    """Add the heads' outputs up."""
+    """Add up the heads' outputs instead of joining them."""
     layer = case.attention
     projection = known(layer.output_projection, "its W_O")
     outputs = layer.all_heads().head_outputs  # (H, T, D)
     heads, _, size = outputs.shape
     first, bias = projection.weight[:size], projection.bias
 
-    def summed(one: Tensor) -> Tensor:
-        mapped = one.sum(0) @ first
+    def summed(x: Tensor) -> Tensor:
+        mapped = x.sum(0) @ first
         return mapped if bias is None else mapped + bias
 
-    def side_by_side(one: Tensor) -> Tensor:
-        return projection.apply(_joined(one))
+    def side_by_side(x: Tensor) -> Tensor:
+        return projection.apply(_joined(x))
 
-    moved = [(make(outputs.roll(1, 0)) - make(outputs)).abs().max().item() for make in (summed, side_by_side)]
+    changes = [(make(outputs.roll(1, 0)) - make(outputs)).abs().max().item() for make in (summed, side_by_side)]
     wrong, right = summed(outputs), side_by_side(outputs)
     return Found(
         case.picture("output", wrong),
         case.picture("output", right),
         (
-            Effect("the heads change places: the output moves by at most", *moved),
+            Effect("the heads change places: the output moves by at most", *changes),
             Effect("numbers a token that reach W_O", f"D = {size}", f"H · D = {heads * size}"),
             Effect("numbers in W_O", first.numel(), projection.weight.numel()),
             Effect("largest difference between the two outputs", (wrong - right).abs().max().item(), "–"),
@@ -324,7 +328,7 @@ def add(case: Case) -> Found:
 
 
 def _read_by_feed_forward(steps: BlockSteps) -> Tensor:
-    """Return what the feed-forward of a block reads, (T, C)."""
+    """Return the input of a block's feed-forward, (T, C)."""
     if steps.feed_forward_norm is not None:
         return steps.feed_forward_norm
     normed = steps.attention_norm if steps.cross_attention_norm is None else steps.cross_attention_norm
@@ -341,7 +345,7 @@ def _share(cells: Tensor) -> Value:
 
 
 def _range(values: Tensor) -> Value:
-    low, high = (number(one.item(), 3) for one in (values.min(), values.max()))
+    low, high = (number(bound.item(), 3) for bound in (values.min(), values.max()))
     return low if low == high else f"{low} to {high}"
 
 
@@ -350,7 +354,7 @@ def _product(width: int, heads: int) -> Value:
 
 
 def _view(x: Tensor, heads: int) -> Value:
-    """Say whether torch splits (T, C) into heads, by asking it."""
+    """Let torch try to split (T, C) into heads, and say whether it does."""
     try:
         x.contiguous().view(len(x), heads, x.shape[1] // heads)
     except RuntimeError:
@@ -373,7 +377,7 @@ COMPUTED: Mapping[str, Callable[[Case], Found]] = {
 
 
 def find(name: str, case: Case) -> Found:
-    """Compute a mistake beside what is right.
+    """Compute a mistake and its correction.
 
     Raises:
         NotKnownError: it can't be shown with this model.

@@ -1,6 +1,6 @@
-"""Nine mistakes: the line of code that is wrong, the right one, and what sets them apart. Needs no torch.
+"""Nine mistakes: the wrong line of code, the right one, and how they differ. Needs no torch.
 
-The lines are of torch; a test runs them.
+The lines are PyTorch code; a test runs them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What is said of a mistake."""
+    """The code and the explanation of a mistake."""
 
     title: str
     says: str

@@ -49,5 +49,5 @@ def test_the_heads_are_not_joined_for_arrays_that_are_not_in_the_file() -> None:
 
 
 def test_a_document_whose_file_has_none_of_its_heads_is_refused(walk: Walk) -> None:
-    with pytest.raises(DocumentError, match="query, key and value of none of its heads"):
+    with pytest.raises(DocumentError, match="query, key and value of at least one head"):
         document_of_layer(walk, refer_to=lambda *_: "a")

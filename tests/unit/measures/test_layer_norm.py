@@ -58,7 +58,7 @@ def test_order_matters_with_positions_alone() -> None:
 
     assert order_matters(model, SOME, torch.zeros(6, 8), order).max() < 1e-5
     assert order_matters(model, SOME, positions, order).max() > 0.1
-    with pytest.raises(ValueError, match="is no order of 6 tokens"):
+    with pytest.raises(ValueError, match="is not an order of 6 tokens"):
         order_matters(model, SOME, positions, [0, 0, 1, 2, 3, 4])
 
 
