@@ -138,7 +138,7 @@ def _of(key: str) -> str:
 
 
 def _take(key: str, task: str) -> None:
-    """Apply a widget's value if a link may hold it: a client may send any. The task's default is left out of the link."""
+    """Apply a widget's value if a link may hold it: clients may send any. Links leave out the task's default."""
     value = st.session_state[_of(key)]
     current = task_of(state.get)
     if task == current.name and value == default_of(current, key):

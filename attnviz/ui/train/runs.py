@@ -196,11 +196,7 @@ def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     stages, following = [stage_of(job.plan) for job in jobs], [stage_of(plan) for plan in _following(visitor, jobs)]
     return [
         _row(
-            stage,
-            [job for job, each in zip(jobs, stages, strict=True) if each is stage],
-            facts,
-            get,
-            stage in following,
+            stage, [job for job, own in zip(jobs, stages, strict=True) if own is stage], facts, get, stage in following
         )
         for stage in SERIES
     ]
