@@ -28,7 +28,8 @@ TRAIN_KEYS: dict[str, Key] = {
     "train_part": Key(
         "task",
         titled({"task": "Tasks", "text": "Text", "generate": "Generate"}),
-        "the part: training on a task in which a head forms, training on a text, or text that a trained model generates",
+        "the part: training on a task in which a head forms, training on a text, or generating text with a trained "
+        "model",
     ),
     "rung": Key(
         "",
