@@ -154,17 +154,17 @@ def path(setup: Setup, tokens: int, vocabulary: int, width: int) -> str:
     return f'<div class="path">{ARROW.join(steps)}</div>'
 
 
-def in_and_out(given: Sequence[str], out: Sequence[str], chosen: int) -> str:
+def in_and_out(tokens: Sequence[str], out: Sequence[str], chosen: int) -> str:
     """Return each token above the one predicted in its place, as HTML."""
-    chips = "".join(_chip(*row, chosen) for row in enumerate(zip(given, out, strict=True)))
+    chips = "".join(_chip(*row, chosen) for row in enumerate(zip(tokens, out, strict=True)))
     return f'<div class="inout" tabindex="0" role="group" aria-label="In, and below it out">{chips}</div>'
 
 
 def _chip(place: int, tokens: tuple[str, str], chosen: int) -> str:
-    given, out = (escape_html(shorten(token, LABEL)) for token in tokens)
+    label, out = (escape_html(shorten(token, LABEL)) for token in tokens)
     title = escape_html(f"row {place}: {tokens[0]} → {tokens[1]}")
     is_chosen = ' class="chosen"' if place == chosen else ""
-    return f'<span{is_chosen} title="{title}"><small dir="auto">{given}</small><b dir="auto">{out}</b></span>'
+    return f'<span{is_chosen} title="{title}"><small dir="auto">{label}</small><b dir="auto">{out}</b></span>'
 
 
 def controls() -> None:

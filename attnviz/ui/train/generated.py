@@ -92,8 +92,8 @@ def text_models(visitor: str, kept: Sequence[str] = ()) -> dict[str, str]:
     `kept` are the names of this session's models (`trained.load`), of which those that read a text are offered.
     """
     jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.view.snapshots]
-    own = {name: title(name) for name in kept if _reads_text(name)}
-    return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}, **own}
+    opened = {name: title(name) for name in kept if _reads_text(name)}
+    return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}, **opened}
 
 
 def _reads_text(name: str) -> bool:

@@ -165,11 +165,11 @@ def runs_of(visitor: str, plan: Plan, task: Task, chosen: str = "") -> list[Run]
     They are the recorded ones, if one has this plan or `chosen` is one of them; then the visitor's own. If the visitor
     has none and the plan was not recorded, the untrained model takes their place.
     """
-    own = [run_of(job) for job in jobs_of(visitor) if is_of(job, task)]
+    own_runs = [run_of(job) for job in jobs_of(visitor) if is_of(job, task)]
     recorded = recorded_of(plan.subject)
     is_recorded = bool(recorded) and recorded[-1].plan == plan
-    shown = [*(recorded if is_recorded or chosen in RECORDED else ()), *own[-SHOWN:]]
-    return shown if own or is_recorded else [*shown, untrained(plan, task.data)]
+    shown = [*(recorded if is_recorded or chosen in RECORDED else ()), *own_runs[-SHOWN:]]
+    return shown if own_runs or is_recorded else [*shown, untrained(plan, task.data)]
 
 
 def recorded_of(task: str) -> list[Run]:
@@ -220,9 +220,9 @@ def _row(stage: Stage, jobs: Sequence[Job], facts: Facts, get: Get, will_follow:
 
 def _earlier(plan: Plan, runs: Sequence[Run], recording: Recording | None) -> tuple[tuple[str, View], ...]:
     """Return the earlier trainings to show beneath a plan's: the visitor's, then the recorded one."""
-    own = [(difference(run.plan, [plan]) or "the same settings", run.view) for run in runs]
+    own_views = [(difference(run.plan, [plan]) or "the same settings", run.view) for run in runs]
     shipped = [] if recording is None else [("recorded", recording.view)]
-    return tuple((title, view) for title, view in [*own, *shipped] if view.evaluations)[:OVERLAID]
+    return tuple((title, view) for title, view in [*own_views, *shipped] if view.evaluations)[:OVERLAID]
 
 
 def _recording_of(stage: Stage, facts: Facts) -> Recording | None:

@@ -130,10 +130,10 @@ def text_choice() -> None:
     elif source == "upload":
         _TEXT.file_field()
     if source in ("paste", "upload"):
-        own = _TEXT.tell(source, "Until then, the built-in corpus is shown.")
-        if own is not None:
+        facts = _TEXT.tell(source, "Until then, the built-in corpus is shown.")
+        if facts is not None:
             st.caption(
-                f"In use: {len(own.text):,} characters, {len(own.labels)} different ones. Your text is in no link: "
+                f"In use: {len(facts.text):,} characters, {len(facts.labels)} different ones. Your text is in no link: "
                 "a link opens the built-in corpus."
             )
 

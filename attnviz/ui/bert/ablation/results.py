@@ -90,7 +90,7 @@ class Ablation:
 
     @property
     def means(self) -> Tensor | None:
-        """What replaces the heads' outputs, (L, H, D); None stands for 0."""
+        """What replaces the heads' outputs, (L, H, D); None means 0."""
         return means_of(self.model) if self.by == "mean" else None
 
 
