@@ -1,6 +1,6 @@
-"""What is built on BERT: its embeddings and back, classifiers on a frozen model, search by meaning, heads left out.
+"""Built on BERT: embeddings and back, classifiers on a frozen model, search by meaning, heads left out.
 
-Importing this imports no torch; embedding does.
+Importing this package does not import torch; embedding does.
 """
 
 from typing import TYPE_CHECKING, Any

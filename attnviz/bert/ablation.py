@@ -2,7 +2,7 @@
 
 A head is switched off by zero, as Michel et al. 2019, "Are Sixteen Heads Really Better than One?", do: its slice of
 concat is 0, as if its rows of W_O were. Or by mean: its slice is its own mean output over a reference set of sentences,
-so that what it says of every text alike stays (mean ablation: Wang et al. 2022, "Interpretability in the Wild").
+so that its constant contribution to every text stays (mean ablation: Wang et al. 2022, "Interpretability in the Wild").
 
 Shapes: L layers, H heads, T tokens, C model width, D head width.
 """
@@ -36,9 +36,9 @@ class HeadMeasures:
     """Measures of all heads of the encoder on one text, (L, H) each. Words are the tokens that are not special."""
 
     largest: Tensor
-    """The largest weight that a word gives to a word, the mean over the words"""
+    """The largest weight of a word on a word, the mean over the words"""
     words: Tensor
-    """The weight that words give to words, the mean over the words: the rest goes to [CLS] and [SEP]"""
+    """The total weight of a word on words, the mean over the words: the rest goes to [CLS] and [SEP]"""
     entropy: Tensor
     """In bits, the mean over all tokens (Clark et al. 2019)"""
     distance: Tensor
@@ -62,36 +62,36 @@ def head_measures(trace: Trace) -> HeadMeasures:
     is_word = ~torch.tensor(trace.tokens.special)
     with torch.inference_mode():
         layers = [_of_layer(layer, is_word) for layer in trace.layers["encoder"]]
-    return HeadMeasures(**{name: torch.stack([one[name] for one in layers]) for name in MEASURES})
+    return HeadMeasures(**{name: torch.stack([layer[name] for layer in layers]) for name in MEASURES})
 
 
 def _of_layer(layer: LayerTrace, is_word: Tensor) -> dict[str, Tensor]:
     """Return the measures of the heads of a layer, (H,) each."""
-    found: dict[str, list[Tensor]] = {name: [] for name in MEASURES if name != "norm"}
+    chunks: dict[str, list[Tensor]] = {name: [] for name in MEASURES if name != "norm"}
     for _, weights in weights_by_chunk(layer):
         between = weights[:, is_word][..., is_word]  # (h, words, words)
         nothing = between.new_full((len(weights),), torch.nan)
         has_words = bool(is_word.any())
-        found["largest"].append(between.amax(-1).mean(-1) if has_words else nothing)
-        found["words"].append(between.sum(-1).mean(-1) if has_words else nothing)
-        found["entropy"].append(entropy(weights).mean(-1))
-        found["distance"].append(distance(weights).mean(-1))
-    return {**{name: torch.cat(parts) for name, parts in found.items()}, "norm": _added(layer).mean(-1)}
+        chunks["largest"].append(between.amax(-1).mean(-1) if has_words else nothing)
+        chunks["words"].append(between.sum(-1).mean(-1) if has_words else nothing)
+        chunks["entropy"].append(entropy(weights).mean(-1))
+        chunks["distance"].append(distance(weights).mean(-1))
+    return {**{name: torch.cat(parts) for name, parts in chunks.items()}, "norm": _added(layer).mean(-1)}
 
 
 def _added(layer: LayerTrace) -> Tensor:
-    """Return the norm of what each head adds to each token's output, (H, T): of its output times its rows of W_O."""
+    """Return the norm of what each head adds to each token's output, (H, T): its output times its rows of W_O."""
     if layer.output_projection is None:
         raise ValueError("the layer's W_O is not known, so what its heads add can't be computed")
     per_head = layer.output_projection.weight.unflatten(0, (layer.heads, -1))  # (H, D, C)
-    steps = (attend(*one, scale=layer.scale) for one in zip(layer.query, layer.key, layer.value, strict=True))
-    return torch.stack([(one.head_outputs @ rows).norm(dim=-1) for one, rows in zip(steps, per_head, strict=True)])
+    steps = (attend(*qkv, scale=layer.scale) for qkv in zip(layer.query, layer.key, layer.value, strict=True))
+    return torch.stack([(head.head_outputs @ rows).norm(dim=-1) for head, rows in zip(steps, per_head, strict=True)])
 
 
 def spearman(x: Tensor, y: Tensor) -> float:
-    """Return Spearman's rank correlation of two rows of numbers, (N,) each; equal numbers share their mean rank.
+    """Return Spearman's rank correlation of two series, (N,) each; equal numbers share their mean rank.
 
-    NaN if one of them is the same number throughout, if there are fewer than two, or if one is NaN or infinite.
+    NaN if a series is constant, has fewer than two numbers, or has one that is NaN or infinite.
 
     Raises:
         ValueError: they differ in length.
@@ -106,7 +106,7 @@ def spearman(x: Tensor, y: Tensor) -> float:
 
 
 def _ranks(values: Tensor) -> Tensor:
-    """Return the rank of each number, (N,), from 1; equal numbers share the mean of theirs."""
+    """Return the rank of each number, (N,), from 1; equal numbers share their mean rank."""
     _, places, counts = values.unique(return_inverse=True, return_counts=True)
     last = counts.cumsum(0).double()
     mean: Tensor = (last - (counts - 1) / 2)[places]
@@ -119,7 +119,7 @@ Head = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effects:
-    """How much the output changes without one head, for each head: 1 − cosine, from 0 (not at all) to 2."""
+    """How much the output changes without each single head: 1 − cosine, from 0 (not at all) to 2."""
 
     sentence: Tensor
     """(L, H): of the sentence embedding"""
@@ -139,12 +139,12 @@ def layers_of(model: BuiltInModel) -> list[EncoderLayer]:
 
 @contextmanager
 def without(model: BuiltInModel, heads: Iterable[Head], means: Tensor | None = None) -> Iterator[None]:
-    """Run the model without some heads in the forward passes of this thread inside the `with` block.
+    """Leave out some heads in this thread's forward passes inside the `with` block.
 
     Args:
         model: the built-in model, which stays as it is.
-        heads: layer and head of those that are switched off; none leaves the model whole.
-        means: (L, H, D), what stands in place of their outputs, see `head_means`; None is 0.
+        heads: layer and head of each head to switch off; with none the model stays whole.
+        means: (L, H, D), what replaces their outputs, see `head_means`; None means 0.
 
     Raises:
         IndexError: there is no such layer or head.
@@ -198,8 +198,8 @@ def head_means(model: BuiltInModel, texts: Sequence[str]) -> Tensor:
     with torch.inference_mode():
         for text in texts:
             trace = model.trace(text)
-            found = torch.stack([layer.all_heads().head_outputs.double().sum(1) for layer in trace.layers["encoder"]])
-            sums = [sums[0] + found] if sums else [found]
+            added = torch.stack([layer.all_heads().head_outputs.double().sum(1) for layer in trace.layers["encoder"]])
+            sums = [sums[0] + added] if sums else [added]
             count += len(trace.tokens)
     return (sums[0] / count).float()
 
@@ -209,14 +209,14 @@ def effects(
 ) -> Effects:
     """Switch off each head alone and compare the output with that of the whole model.
 
-    The layers below a head do not change, so its forward pass begins at its layer, from the input that `trace` holds.
-    The heads of a layer are a batch, of as many as `AT_ONCE` allows.
+    The layers below a head do not change, so its forward pass starts at its layer, from the input that `trace` holds.
+    The heads of a layer are computed in batches, as large as `AT_ONCE` allows.
 
     Args:
         model: the built-in model.
         trace: its trace of the text.
         means: as in `hidden_without`.
-        on_head: is called now and then with the number of heads that are done.
+        on_head: called after each batch with the number of heads that are done.
     """
     layers, before = layers_of(model), trace.last_hidden_state
     of_sentence, of_tokens, done = [], [], 0
@@ -229,15 +229,15 @@ def effects(
         for some in torch.eye(count, dtype=torch.bool).split(at_once):
             after = x.expand(len(some), *x.shape)  # (B, T, C)
             with torch.inference_mode(), replaced({layer.attention: Replaced(some, values)}):
-                for one in layers[number:]:
-                    after = one(after)
+                for following in layers[number:]:
+                    after = following(after)
                 after = model.bert.encoder.norm(after)
             of_sentence.append(1 - cosine(sentence_embedding(before), sentence_embedding(after)))
             of_tokens.append(1 - cosine(before, after).mean(-1))
             done += len(some)
             if on_head is not None:
                 on_head(done)
-    return Effects(*(torch.cat(found).view(len(layers), -1).float() for found in (of_sentence, of_tokens)))
+    return Effects(*(torch.cat(parts).view(len(layers), -1).float() for parts in (of_sentence, of_tokens)))
 
 
 def sentence_embedding(hidden: Tensor) -> Tensor:
@@ -246,5 +246,5 @@ def sentence_embedding(hidden: Tensor) -> Tensor:
 
 
 def cosine(before: Tensor, after: Tensor) -> Tensor:
-    """Return the cosine of the angle between vectors, (..., C) -> (...), computed in float64 and at most 1."""
+    """Return the cosine of the angle between vectors, (..., C) -> (...), computed in float64 and clamped to −1 to 1."""
     return torch.cosine_similarity(before.double(), after.double(), dim=-1).clamp(-1, 1)

@@ -1,6 +1,6 @@
-"""An agent's last layer: four numbers, of which the largest chooses what is done.
+"""An agent's last layer: four numbers, the largest of which chooses the action.
 
-A teaching example, and no medical device.
+A teaching example, not a medical device.
 
 Shapes: T tokens, C model width, K actions, N held-out reports.
 """
@@ -24,11 +24,11 @@ from attnviz.reprs import ShortRepr
 
 ASK = ACTIONS.index("ask")
 TITLES = ("increase the dose", "decrease the dose", "stop the treatment", "ask a human")
-"""What the actions do, by their numbers"""
+"""What the actions do, in order of their numbers"""
 MOVES = ("up", "right", "down", "left")
-"""A game's actions, by their numbers: the same shape of output"""
+"""A game's actions, in order of their numbers: the same shape of output"""
 REVIEW = "https://clinic.example/review"
-"""Where a report would go that a human is asked about: an example, as names that end in .example are kept for
+"""Where a report for a human would go. It is an example: names that end in .example are reserved for these
 (RFC 2606). Nothing is sent."""
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("change_dose", {"steps": 1}), ("change_dose", {"steps": -1}), ("stop_treatment", {}),
@@ -39,12 +39,12 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is done with one report."""
+    """The action that is taken on one report."""
 
     action: int
-    """What is done"""
+    """The number of the action that is taken"""
     likeliest: int
-    """What the last layer gives the largest number"""
+    """The number of the action that the last layer finds likeliest"""
     confidence: float
     """Its probability"""
 
@@ -64,7 +64,7 @@ def decide(probabilities: Sequence[float], threshold: float) -> Decision:
 def message(action: int, report: str, decision: Decision | None = None) -> str:
     """Return the message that an action would send, as JSON: the function's name and its arguments.
 
-    A human who is asked gets the report at an address, and what the last layer would have done.
+    A human who is asked gets the report, the likeliest action and its probability, at an address.
     """
     name, arguments = CALLS[action]
     if action == ASK:
@@ -81,7 +81,7 @@ def move(action: int) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selective:
-    """What remains to the agent at each threshold, and how much of that is wrong.
+    """The share of reports that the agent decides itself at each threshold, and how many of these it gets wrong.
 
     Coverage and selective risk as in El-Yaniv and Wiener (2010), On the foundations of noise-free selective
     classification, JMLR 11, 1605-1641.
@@ -91,7 +91,7 @@ class Selective:
     coverage: NDArray[np.float64]
     """The share of reports whose likeliest action has at least this probability"""
     error: NDArray[np.float64]
-    """The share of these on which it is wrong; nan if there is none"""
+    """The share of these whose likeliest action is wrong; nan if there are no such reports"""
 
 
 def selective(outcome: Outcome, thresholds: Sequence[float]) -> Selective:
@@ -106,14 +106,14 @@ def selective(outcome: Outcome, thresholds: Sequence[float]) -> Selective:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OverPositions(ShortRepr):
-    """The mistake: the last layer at each position, and a maximum over the positions."""
+    """The mistake: applying the last layer at each position, and taking a maximum over the positions."""
 
     logits: Tensor
     """(T, K): four numbers at each token"""
     positions: tuple[int, ...]
     """(K,): for each action, the token with its largest number: positions, not actions"""
     place: int
-    """Where the largest of all numbers is in the flattened matrix, from 0 to T · K − 1"""
+    """The index of the largest number in the flattened matrix, from 0 to T · K − 1"""
 
 
 def over_positions(classifier: Classifier, hidden: Tensor) -> OverPositions:

@@ -1,6 +1,6 @@
-"""Fill the blank: which tokens a masked-language model expects in the place of a mask.
+"""Fill the blank: which tokens a masked-language model predicts for a mask.
 
-Shapes: T tokens, M masks, V entries of the vocabulary, C model width, K tokens that are kept of the V.
+Shapes: T tokens, M masks, V entries of the vocabulary, C model width, K likeliest tokens that are kept.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens, label_of
 
 MASK = "[MASK]"
-"""What stands for a mask in a text, whatever the model's own token is called"""
+"""How a mask is written in a text, whatever the model's own mask token is called"""
 Lack = Literal["head", "decoder", "both", "mask"]
-"""What keeps a model from filling blanks: it has no language head; it is a decoder, which sees only what is before a
-token; it has an encoder and a decoder; or its tokenizer has no mask"""
+"""What keeps a model from filling blanks: it has no language head; it is a decoder, which sees only earlier tokens; it
+has an encoder and a decoder; or its tokenizer has no mask token"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Blanks(ShortRepr):
-    """What a model expects in the place of each mask of a text. Each is filled as if the others stayed masked."""
+    """A model's predictions for each mask of a text. Each is made while the others stay masked."""
 
     tokens: Tokens
     """The text, as the model reads it"""
@@ -41,14 +41,14 @@ class Blanks(ShortRepr):
     probabilities: Tensor
     """(M, K): softmax of the logits over all V"""
     true_probability: tuple[float | None, ...]
-    """M: of the id that was masked; None where there is none"""
+    """M: the probability of the id that was masked; None if the text itself has the mask"""
     true_rank: tuple[int | None, ...]
-    """M: 1 if it is the likeliest; None where there is none"""
+    """M: the rank of that id, 1 if it is the likeliest; None as above"""
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return sum(one.nbytes for one in (self.ids, self.logits, self.probabilities)) + 64 * len(self.tokens)
+        return sum(array.nbytes for array in (self.ids, self.logits, self.probabilities)) + 64 * len(self.tokens)
 
 
 def lacks(model: PretrainedModel) -> Lack | None:
@@ -63,31 +63,31 @@ def lacks(model: PretrainedModel) -> Lack | None:
 
 
 def mask_of(model: PretrainedModel) -> int | None:
-    """Return the id of a model's mask token; None if it has none, or is the built-in model, which has no use for it."""
-    found: int | None = getattr(_tokenizer(model), "mask_token_id", None)
-    return found
+    """Return the id of a model's mask token; None if it has none, or for the built-in model, which can't use one."""
+    mask: int | None = getattr(_tokenizer(model), "mask_token_id", None)
+    return mask
 
 
 def read(model: PretrainedModel, text: str) -> Tokens:
-    """Tokenise a text; each "[MASK]" in it is one mask, also for a model whose mask has another name."""
-    own = getattr(_tokenizer(model), "mask_token", None)
-    return model.tokenize(text if own in (None, MASK) else text.replace(MASK, own))
+    """Tokenise a text; each "[MASK]" in it is one mask, even if the model's mask token has another name."""
+    mask = getattr(_tokenizer(model), "mask_token", None)
+    return model.tokenize(text if mask in (None, MASK) else text.replace(MASK, mask))
 
 
 def masks_in(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
-    """Return the positions of the masks that a text has itself."""
+    """Return the positions of the masks in the text itself."""
     mask = mask_of(model)
-    return tuple(place for place, one in enumerate(tokens.ids) if one == mask)
+    return tuple(place for place, token in enumerate(tokens.ids) if token == mask)
 
 
 def maskable(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
-    """Return the positions of the tokens of a text that can be masked: not masks, nor what the tokenizer adds."""
+    """Return the positions of the tokens that can be masked: all but masks and the special tokens."""
     masks = masks_in(model, tokens)
     return tuple(place for place in range(len(tokens)) if not (tokens.special[place] or place in masks))
 
 
 def last_word(model: PretrainedModel, tokens: Tokens) -> int | None:
-    """Return the position of the last token with a letter or a digit; the last one if there is none, or None."""
+    """Return the position of the last token with a letter or a digit; else of the last maskable one, or None."""
     places = maskable(model, tokens)
     words = tuple(place for place in places if re.search(r"\w", tokens.source(place)))
     return (words or places or (None,))[-1]
@@ -95,12 +95,12 @@ def last_word(model: PretrainedModel, tokens: Tokens) -> int | None:
 
 @torch.inference_mode()
 def fill(model: PretrainedModel, tokens: Tokens, chosen: Sequence[int] = (), *, kept: int = 5) -> Blanks:
-    """Return what a model expects in the place of each mask, those of the text and those that are chosen.
+    """Return a model's predictions for each mask: those in the text, and those at the chosen positions.
 
     Args:
-        model: one that lacks nothing (see `lacks`).
-        tokens: the text, of `read`.
-        chosen: positions that are masked besides.
+        model: one for which `lacks` returns None.
+        tokens: the text, from `read`.
+        chosen: further positions to mask.
         kept: K.
 
     Raises:
@@ -117,10 +117,10 @@ def fill(model: PretrainedModel, tokens: Tokens, chosen: Sequence[int] = (), *, 
     if not places:
         raise ValueError("there is no mask in the text")
     truth = tuple(None if tokens.ids[place] == mask else tokens.ids[place] for place in places)
-    ids = [mask if place in places else one for place, one in enumerate(tokens.ids)]
+    ids = [mask if place in places else token for place, token in enumerate(tokens.ids)]
     hidden = model.forward(ids, tokens.segments, None)[list(places)]  # (M, C)
     best, logits, probabilities, true_probability, ranks = [], [], [], [], []
-    for place, row in enumerate(hidden):  # one after the other: the logits of 512 masks have 62 MB
+    for place, row in enumerate(hidden):  # one after the other: the logits of 512 masks take 62 MB
         scores = head(row[None])[0]  # (V,)
         top, true = scores.topk(min(kept, len(scores))), truth[place]
         probability = torch.softmax(scores, dim=-1)
@@ -138,16 +138,16 @@ def fill(model: PretrainedModel, tokens: Tokens, chosen: Sequence[int] = (), *, 
 def completed(model: PretrainedModel, blanks: Blanks) -> list[tuple[str, bool]]:
     """Return the text with the likeliest token in the place of each mask: its pieces, and whether each was filled in.
 
-    What the tokenizer dropped at the end of a long text stays as it is.
+    The end of a long text, which the tokenizer dropped, stays as it is.
     """
     text, mask = blanks.tokens.text, getattr(_tokenizer(model), "mask_token", MASK)
     pieces: list[tuple[str, bool]] = []
     end = 0
     for place, token in zip(blanks.places, blanks.ids[:, 0].tolist(), strict=True):
         begin, stop = blanks.tokens.offsets[place]
-        begin += len(text[begin:stop]) - len(text[begin:stop].lstrip())  # the mask of RoBERTa takes the space before it
+        begin += len(text[begin:stop]) - len(text[begin:stop].lstrip())  # RoBERTa's mask includes the space before it
         before, filled = text[end:begin], label_for(model, token)
-        if filled.startswith("##"):  # it goes on with the word before it
+        if filled.startswith("##"):  # it continues the word before it
             before, filled = before.rstrip(), filled.removeprefix("##")
         pieces += [(before, False), (filled, True)]
         end = stop
@@ -155,9 +155,9 @@ def completed(model: PretrainedModel, blanks: Blanks) -> list[tuple[str, bool]]:
 
 
 def label_for(model: PretrainedModel, token: int) -> str:
-    """Return what a token of a model's vocabulary is called, without the mark of a space before it."""
+    """Return the label of a token in a model's vocabulary, without the mark of a space before it."""
     piece = _tokenizer(model).convert_ids_to_tokens(token)
-    if piece is None:  # a model may have more than its tokenizer
+    if piece is None:  # a model may have more tokens than its tokenizer
         return f"id {token}"
     label = label_of(piece, byte_level=getattr(model, "is_byte_level", False))
     return label.lstrip("␣▁") or label

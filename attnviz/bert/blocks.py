@@ -1,10 +1,10 @@
-"""Attention without parameters (Q = K = V = X): blocks of it as a first language model, and heads on parts of X.
+"""Parameter-free attention (Q = K = V = X): blocks of it as a first language model, and heads on parts of X.
 
-A block is followed by a linear layer, and stands between two tied ends. Heads on subsets cut the columns of X into
-parts, with attention without parameters within each.
+In the language model, each attention is followed by a linear layer, and the output layer is tied to the embedding
+matrix. Heads on subsets cut the columns of X into parts, with parameter-free attention within each.
 
-Shapes: T tokens, V entries of the vocabulary, C model width, N blocks, K tokens that are kept of the V, H parts of
-D = C / H columns.
+Shapes: T tokens, V entries of the vocabulary, C model width, N blocks, K likeliest tokens that are kept, H parts
+of D = C / H columns.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from attnviz.trace.layer import LinearMap
 KEPT = 5
 """K"""
 CELLS = 2**22
-"""The most logits that are held at once: 16 MiB"""
+"""Maximum logits held at once: 16 MiB"""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What shapes a first language model, besides the text."""
+    """The settings of a first language model, besides the text."""
 
     x: Literal["tokens", "embeddings"] = "tokens"
-    """What the blocks begin with: rows of the embedding matrix, or the model's whole embeddings of the text"""
+    """The input of the blocks: rows of the embedding matrix, or the model's whole embeddings of the text"""
     blocks: int = 2
     """N"""
     seed: int = 0
-    """Of the linear layers"""
+    """The seed of the linear layers"""
     causal: bool = True
     """Whether row i sees rows 0 to i only"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stack(ShortRepr):
-    """What N blocks make of X."""
+    """The attention weights and outputs of N blocks."""
 
     weights: tuple[Tensor, ...]
     """(T, T) of each block: softmax(X Xᵀ / √C), under the mask"""
     states: tuple[Tensor, ...]
-    """(T, C): X, and what each block puts out"""
+    """(T, C): X, and the output of each block"""
 
     @property
     def hidden(self) -> Tensor:
@@ -65,12 +65,12 @@ class Stack(ShortRepr):
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return sum(one.nbytes for one in (*self.weights, *self.states))
+        return sum(array.nbytes for array in (*self.weights, *self.states))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Guesses(ShortRepr):
-    """The likeliest tokens of each row, among those of the vocabulary."""
+    """The likeliest tokens of each row."""
 
     tokens: Tensor
     """(T, K) ids, the likeliest first"""
@@ -86,8 +86,8 @@ class Guesses(ShortRepr):
 def draw_layers(seed: int, count: int, width: int) -> tuple[LinearMap, ...]:
     """Draw linear layers C -> C: the numbers of `torch.manual_seed(seed)` and then nn.Linear(C, C), `count` times.
 
-    Weights and biases are uniform up to 1/√C (He et al. 2015, with the slope √5 that torch takes). The generator is the
-    caller's own: other threads draw from torch's.
+    Weights and biases are uniform up to 1/√C (He et al. 2015, with the slope √5 that torch takes). It draws from a
+    generator of its own, because other threads draw from torch's.
     """
     generator, bound = torch.Generator().manual_seed(seed), 1 / math.sqrt(width)
     layers = []
@@ -114,10 +114,10 @@ def embed(
 
 @torch.inference_mode()
 def run(x: Tensor, layers: Sequence[LinearMap], *, causal: bool) -> Stack:
-    """Run X, (T, C), through a block for each layer: attention with Q = K = V = X and the scale 1/√C, then the layer.
+    """Run X, (T, C), through one block per layer: attention with Q = K = V = X and the scale 1/√C, then the layer.
 
     Raises:
-        ValueError: a layer does not take C numbers and put out as many.
+        ValueError: a layer does not map C numbers to C numbers.
     """
     width = x.shape[-1]
     mask = Mask.causal(len(x)) if causal else None
@@ -133,26 +133,26 @@ def run(x: Tensor, layers: Sequence[LinearMap], *, causal: bool) -> Stack:
 
 @torch.inference_mode()
 def guess(hidden: Tensor, table: Tensor, *, kept: int = KEPT) -> Guesses:
-    """Return the likeliest tokens: softmax(hidden · tableᵀ), of the output layer that is the transposed table.
+    """Return the likeliest tokens: softmax(hidden · tableᵀ), with the transposed table as output layer.
 
     Args:
         hidden: (T, C).
         table: (V, C), the embedding matrix.
         kept: K.
     """
-    found = []
+    chunks = []
     for rows in hidden.split(max(1, CELLS // len(table))):
         logits = rows @ table.T  # (t, V)
         best = logits.topk(min(kept, len(table)), dim=-1)
-        found.append((best.indices, (best.values - logits.logsumexp(-1, keepdim=True)).exp()))
-    return Guesses(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+        chunks.append((best.indices, (best.values - logits.logsumexp(-1, keepdim=True)).exp()))
+    return Guesses(*(torch.cat(parts) for parts in zip(*chunks, strict=True)))
 
 
 @torch.inference_mode()
 def moved(before: Tensor, after: Tensor, table: Tensor) -> Tensor:
     """Return the largest change among the V logits of each row, (T,), between two hidden states, (T, C).
 
-    Logits are linear in the hidden state: their difference is that of the states times tableᵀ.
+    Logits are linear in the hidden state, so their difference is the states' difference times tableᵀ.
     """
     difference = after - before
     rows = [(part @ table.T).abs().amax(-1) for part in difference.split(max(1, CELLS // len(table)))]
@@ -165,7 +165,7 @@ def _alike(state: Tensor) -> float:
     count = len(rows)
     if count < 2:
         return 1.0
-    pairs = rows.sum(0).square().sum() - rows.square().sum()  # without each row and itself
+    pairs = rows.sum(0).square().sum() - rows.square().sum()  # without the pairs of a row with itself
     return float(pairs / (count * (count - 1)))
 
 
@@ -174,9 +174,9 @@ class Subsets(ShortRepr):
     """One softmax over all of X, and one in each of H parts of its columns."""
 
     whole: AttentionSteps
-    """Of all C columns as one head: its scale is 1/√C"""
+    """All C columns as one head: the scale is 1/√C"""
     parts: AttentionSteps
-    """Of H heads: query, key and value are (H, T, D), the scale is 1/√D"""
+    """H heads: query, key and value are (H, T, D), the scale is 1/√D"""
 
     @property
     def heads(self) -> int:
@@ -185,7 +185,7 @@ class Subsets(ShortRepr):
 
     @property
     def weights(self) -> Tensor:
-        """(1 + H, T, T): those of the whole X, then those of each part."""
+        """(1 + H, T, T): the weights of the whole X, then of each part."""
         return torch.cat([self.whole.weights[None], self.parts.weights])
 
     @property
@@ -195,21 +195,21 @@ class Subsets(ShortRepr):
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory; `scaled`, `masked` and what X holds are shared."""
+        """Bytes in memory: keys and values share it with queries, and masked scores with scaled ones."""
         both = (self.whole, self.parts)
-        return sum(one.nbytes for steps in both for one in (steps.scores, steps.scaled, steps.weights, steps.query))
+        return sum(array.nbytes for steps in both for array in (steps.scores, steps.scaled, steps.weights, steps.query))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Row(ShortRepr):
-    """One query's row of weights under the one softmax (number 0) and under each of H (numbers 1 to H)."""
+    """One query's row of weights from the softmax over the whole X (number 0) and from each part's (1 to H)."""
 
     weights: Tensor
     """(1 + H, T)"""
     largest: tuple[int, ...]
     """1 + H: the key with the largest weight"""
     other: tuple[int | None, ...]
-    """1 + H: the one with the largest weight but for the query itself; None if there is no other"""
+    """1 + H: the key with the largest weight besides the query itself; None if there is no other"""
     entropy: Tensor
     """(1 + H,), in bits"""
     difference: Tensor
@@ -231,18 +231,18 @@ def attend_in_parts(x: Tensor, heads: int) -> Subsets:
 
 
 def most_apart(subsets: Subsets) -> Tensor:
-    """Return for each query how far the two heads differ that differ most, (T,), as `Row.difference`; 0 of one head."""
+    """Return each query's largest difference between two heads, (T,), as in `Row.difference`; 0 with one head."""
     weights = subsets.parts.weights  # (H, T, T)
-    found = weights.new_zeros(weights.shape[1])
-    for number, one in enumerate(weights):
-        for other in weights[:number]:  # a pair at a time: all of 512 tokens would have 75 MB
-            found = found.maximum((one - other).abs().sum(-1) / 2)
-    return found
+    largest = weights.new_zeros(weights.shape[1])
+    for number, head in enumerate(weights):
+        for other in weights[:number]:  # a pair at a time: all pairs of 512 tokens would take 75 MB
+            largest = largest.maximum((head - other).abs().sum(-1) / 2)
+    return largest
 
 
 @torch.inference_mode()
 def row_of(subsets: Subsets, query: int) -> Row:
-    """Return what the one softmax and those of the parts give one query."""
+    """Return one query's weights from the softmax over the whole X and from each part's."""
     weights = torch.cat([subsets.whole.weights[None, query], subsets.parts.weights[:, query]])  # (1 + H, T)
     others = weights.clone()
     others[:, query] = -1

@@ -1,6 +1,6 @@
-"""What shapes a BERT: the numbers of its configuration, and its parameters by part.
+"""The sizes of a BERT: the numbers of its configuration, and its parameters by part.
 
-Independent of torch, but for the table of a loaded model.
+Independent of torch, except for the table of a loaded model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The sizes of a model, by the names of its configuration, and its parameters."""
+    """The sizes of a model, with their names in its configuration, and its parameters."""
 
     name: str
     vocabulary: int
@@ -35,7 +35,7 @@ class Configuration:
     positions: int | None
     """max_position_embeddings; None if the model has no table of positions"""
     heads: int
-    """H, num_attention_heads; of the first kind of attention"""
+    """H, num_attention_heads; for the first kind of attention"""
     head_size: int
     """D of the first layer"""
     heads_and_sizes: str
@@ -45,11 +45,11 @@ class Configuration:
     most_tokens: int
     """The longest text, special tokens included"""
     parameters: Mapping[str, int]
-    """By `PARTS`, without those that the model does not have"""
+    """The number in each of `PARTS`, without parts that the model does not have"""
 
     @property
     def together(self) -> int:
-        """All parameters."""
+        """The number of all parameters."""
         return sum(self.parameters.values())
 
 
@@ -73,7 +73,7 @@ BERT_BASE = _base()
 
 
 def configuration_of(model: PretrainedModel) -> Configuration:
-    """Return what shapes a loaded model. Its parameters are counted, and not computed from its sizes."""
+    """Return a loaded model's configuration. Its parameters are counted, not computed from its sizes."""
     from attnviz.bert.table import table_of
 
     described, table = model.description, table_of(model)

@@ -1,8 +1,8 @@
-"""The two ends of a model of text: an embedding table, and an output layer of the transposed shape.
+"""The first and last layer of a language model: an embedding table, and an output layer of the transposed shape.
 
-Both are (V, C): nn.Linear(C, V) keeps its weight transposed. They are read in chunks of rows, so that weights that are
-drawn are never in memory as a whole. Before any text is read, an output layer favours some tokens: by its bias, or
-without one by the lengths of its rows.
+Both are (V, C): nn.Linear(C, V) stores its weight transposed. They are read in chunks of rows, so that random weights
+are never in memory as a whole. Before any text is read, an output layer favours some tokens: by its bias or, without
+one, by the lengths of its rows.
 
 Shapes: V entries of the vocabulary, C model width, N tokens that are listed.
 """
@@ -20,15 +20,15 @@ from torch import Tensor, nn
 from attnviz.reprs import ShortRepr
 
 ROWS = 1024
-"""The rows of a chunk: 3 MiB of BERT-base's. A multiple of 16, the numbers that torch makes normal at once"""
+"""Rows in a chunk: 3 MiB for BERT-base. A multiple of 16, since torch draws 16 normal numbers at a time"""
 
 Chunks = Callable[[], Iterator[Tensor]]
-"""Yields the rows of a matrix from the first on, `ROWS` at once"""
+"""Yields the rows of a matrix in order, `ROWS` at a time"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EmbeddingAndOutput(ShortRepr):
-    """The two ends of a model."""
+    """A model's embedding table and output layer."""
 
     embedding: Chunks
     output: Chunks
@@ -38,7 +38,7 @@ class EmbeddingAndOutput(ShortRepr):
 
 
 def tied(weight: Tensor, *, is_unit: bool = False) -> EmbeddingAndOutput:
-    """Return an embedding table, (V, C), as both ends; with `is_unit`, every row divided by its length."""
+    """Return an embedding table, (V, C), as both layers; with `is_unit`, each row is divided by its length."""
 
     def chunks() -> Iterator[Tensor]:
         for rows in weight.split(ROWS):
@@ -48,7 +48,7 @@ def tied(weight: Tensor, *, is_unit: bool = False) -> EmbeddingAndOutput:
 
 
 def drawn(seed: int, vocabulary: int, width: int) -> EmbeddingAndOutput:
-    """Return independent random ends: what torch draws after `torch.manual_seed(seed)`, in this order, for
+    """Return independent random layers: what torch draws after `torch.manual_seed(seed)`, in this order, for
 
     nn.Embedding(V, C), standard normal, and nn.Linear(C, V, bias=False), uniform up to 1/√C (He et al. 2015, with the
     slope √5 that torch takes).
@@ -80,16 +80,16 @@ def rows_of(chunks: Chunks, ids: Sequence[int]) -> Tensor:
         IndexError: there is no row with such an id.
     """
     wanted = torch.tensor(ids, dtype=torch.long)
-    found, first = None, 0
+    selected, first = None, 0
     for rows in chunks():
-        if found is None:
-            found = rows.new_empty(len(wanted), rows.shape[1])
-        here = (wanted >= first) & (wanted < first + len(rows))
-        found[here] = rows[wanted[here] - first]
+        if selected is None:
+            selected = rows.new_empty(len(wanted), rows.shape[1])
+        in_chunk = (wanted >= first) & (wanted < first + len(rows))
+        selected[in_chunk] = rows[wanted[in_chunk] - first]
         first += len(rows)
-    if found is None or bool(((wanted < 0) | (wanted >= first)).any()):
+    if selected is None or bool(((wanted < 0) | (wanted >= first)).any()):
         raise IndexError(f"there are rows 0 to {first - 1}, and not all of {list(ids)[:5]}")
-    return found
+    return selected
 
 
 LISTED = 8
@@ -99,7 +99,7 @@ By = Literal["bias", "length"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Favoured(ShortRepr):
-    """The tokens with the largest and the smallest numbers of an output layer."""
+    """The tokens with the largest and the smallest biases of an output layer, or with its longest and shortest rows."""
 
     by: By
     """What is listed: the bias of each token, or the length of its row"""
@@ -112,7 +112,7 @@ class Favoured(ShortRepr):
     smallest: Tensor
     """(N,): their numbers"""
     log_sum: float
-    """log Σ exp(logit) over all V, where the layer reads a vector of zeros"""
+    """log Σ exp(logit) over all V, if the layer reads a vector of zeros"""
 
     def _summary(self) -> Iterator[str]:
         yield f"by {self.by}"
@@ -120,25 +120,25 @@ class Favoured(ShortRepr):
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return sum(one.nbytes for one in (self.most, self.largest, self.least, self.smallest))
+        return sum(array.nbytes for array in (self.most, self.largest, self.least, self.smallest))
 
     @property
     def differ(self) -> bool:
-        """Whether the layer favours any token, up to what float32 rounds."""
+        """Whether the layer favours any token, beyond float32 rounding."""
         return bool(self.largest[0] - self.smallest[0] > 1e-5)
 
     def probabilities(self, bias: Tensor) -> Tensor:
-        """Return the softmax over all V, at tokens with these biases, where the layer reads a vector of zeros."""
+        """Return the probabilities of tokens with these biases, if the layer reads a vector of zeros."""
         return (bias - self.log_sum).exp()
 
 
 @torch.inference_mode()
 def favoured(output: Chunks, bias: Tensor | None = None, *, count: int = LISTED) -> Favoured:
-    """Return what an output layer favours.
+    """Return the tokens that an output layer favours.
 
     Args:
         output: its weight, (V, C).
-        bias: its bias, (V,), if it has one: its logits where it reads a vector of zeros. Without one these are all 0,
+        bias: its bias, (V,), if it has one: its logits if it reads a vector of zeros. Without one these are all 0,
             and of two rows at the same acute angle to a vector the longer one has the larger logit.
         count: N.
     """

@@ -1,7 +1,7 @@
-"""Many texts through the built-in model in batches, and sentence embeddings as all-MiniLM-L6-v2 was trained for.
+"""Runs many texts through the built-in model in batches, and computes sentence embeddings as all-MiniLM-L6-v2 does.
 
-The texts are sorted by length, so that those of a batch are about equally long; the shorter are padded, and no token
-looks at the padding. What comes out is what each text alone gives, up to the rounding of sums in another order.
+The texts are sorted by length, so that those of a batch are about equally long; shorter ones are padded, and no token
+attends to the padding. The results equal those of each text alone, up to the rounding of sums in another order.
 
 Shapes: N texts, B texts of a batch, T tokens, C model width.
 """
@@ -22,7 +22,7 @@ SENTENCE_TOKENS = 256
 """`max_seq_length` of all-MiniLM-L6-v2: of a longer text, the sentence embedding is that of the first 256 tokens,
 [CLS] and [SEP] included"""
 AT_ONCE = 2**21
-"""Cells of weights, over all heads, that are computed at once: 8 MB, of which a forward pass holds three at a time"""
+"""Attention weights, over all heads, that are computed at once: 8 MB, three copies of which a forward pass holds"""
 
 
 def embed_sentences(
@@ -37,9 +37,9 @@ def embed_sentences(
     The product of two is the cosine of the angle between them.
 
     Args:
-        texts: what is embedded; of more than `SENTENCE_TOKENS` tokens, the first ones.
+        texts: the texts to embed; of longer ones, only the first `SENTENCE_TOKENS` tokens.
         model: the built-in model; loaded if None.
-        batch: the most texts that are computed at once.
+        batch: maximum texts in a batch.
         progress: as in `hidden_states`.
 
     Raises:
@@ -69,23 +69,23 @@ def hidden_states(
 
     Args:
         model: the built-in model.
-        texts: what is read; an empty one is [CLS] [SEP].
-        batch: the most texts that are computed at once; of long texts there are fewer.
-        max_tokens: longer texts are cut; as many as the model takes if None.
-        progress: is called after each batch with the number of texts that are done; what it raises ends the work.
+        texts: the texts to read; an empty one is [CLS] [SEP].
+        batch: maximum texts in a batch; batches of long texts are smaller.
+        max_tokens: longer texts are cut; None means as many as the model takes.
+        progress: called after each batch with the number of texts that are done; if it raises, the work ends.
 
     Raises:
         ValueError: `batch` is below 1, or `max_tokens` too small for [CLS] and [SEP].
     """
-    found: list[Tensor] = [torch.empty(0)] * len(texts)
+    states: list[Tensor] = [torch.empty(0)] * len(texts)
     done = 0
     for places, lengths, hidden in _batches(model, token_ids(model, texts, max_tokens), batch):
-        for place, length, one in zip(places, lengths.tolist(), hidden, strict=True):
-            found[place] = one[:length].clone()  # a view would keep the padding in memory
+        for place, length, padded in zip(places, lengths.tolist(), hidden, strict=True):
+            states[place] = padded[:length].clone()  # a view would keep the padding in memory
         done += len(places)
         if progress is not None:
             progress(done)
-    return found
+    return states
 
 
 def sentence_batches(
@@ -95,7 +95,7 @@ def sentence_batches(
 
     Args:
         model: the built-in model.
-        ids: of each text, as `token_ids` returns them.
+        ids: the ids of each text, as `token_ids` returns them.
         batch: as in `hidden_states`.
 
     Raises:
@@ -129,9 +129,9 @@ def places_by_length(lengths: Sequence[int], heads: int, batch: int = BATCH) -> 
     """Yield the places of the texts of each batch, the longest first.
 
     Args:
-        lengths: of the texts, in tokens.
-        heads: H of a layer: of long texts a batch has fewer, so that weights stay within `AT_ONCE`.
-        batch: the most texts of a batch.
+        lengths: the lengths of the texts, in tokens.
+        heads: H of a layer: batches of long texts are smaller, so that weights stay within `AT_ONCE`.
+        batch: maximum texts in a batch.
 
     Raises:
         ValueError: `batch` is below 1.
@@ -151,11 +151,11 @@ def _batches(
 ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
     """Yield the places of the texts of each batch, their lengths (B,), and their hidden states (B, T, C)."""
     heads = next(iter(model.description.layers.values()))[1]
-    for places in places_by_length([len(one) for one in ids], heads, batch):
-        own = [ids[place] for place in places]
-        with torch.no_grad():  # not inference_mode: a classifier may be trained on what comes out
-            hidden = model.padded_forward(own, [[0] * len(one) for one in own])
-        yield places, torch.tensor(list(map(len, own))), hidden
+    for places in places_by_length([len(text) for text in ids], heads, batch):
+        texts = [ids[place] for place in places]
+        with torch.no_grad():  # not inference_mode: a classifier may be trained on the result
+            hidden = model.padded_forward(texts, [[0] * len(text) for text in texts])
+        yield places, torch.tensor(list(map(len, texts))), hidden
 
 
 def _loaded() -> BuiltInModel:

@@ -1,7 +1,7 @@
-"""There and back: ids to embeddings, to logits over the vocabulary, to probabilities, to the most likely ids.
+"""There and back: from ids to embeddings, logits over the vocabulary, probabilities, and the most likely ids.
 
-Shapes: T tokens, V entries of the vocabulary, C model width, K candidates that are kept of the V. The logits of 512
-tokens have 62 MB, so they are computed for some rows of the output layer at once, and the K largest are kept.
+Shapes: T tokens, V entries of the vocabulary, C model width, K candidates that are kept. The logits of 512 tokens
+take 62 MB, so they are computed for a chunk of the output layer's rows at a time, and the K largest are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOST = 18
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RoundTrip(ShortRepr):
-    """What comes back of a text."""
+    """The ids of a text, and the likeliest ids that come back."""
 
     ids: tuple[int, ...]
     """T ids of the text"""
@@ -45,11 +45,11 @@ class RoundTrip(ShortRepr):
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return sum(one.nbytes for one in (self.tokens, self.logits, self.own, self.log_sum)) + 8 * len(self.ids)
+        return sum(array.nbytes for array in (self.tokens, self.logits, self.own, self.log_sum)) + 8 * len(self.ids)
 
     @property
     def likeliest(self) -> tuple[int, ...]:
-        """T ids that come back."""
+        """The T ids that come back."""
         return tuple(self.tokens[:, 0].tolist())
 
     @property
@@ -59,7 +59,7 @@ class RoundTrip(ShortRepr):
 
     @property
     def margin(self) -> Tensor:
-        """(T,): the largest logit less the second largest."""
+        """(T,): the largest logit minus the second largest."""
         return self.logits[:, 0] - self.logits[:, 1]
 
     @property
@@ -77,12 +77,12 @@ class RoundTrip(ShortRepr):
 def there_and_back(
     ids: Sequence[int], ends: EmbeddingAndOutput, *, scale: float = 1.0, candidates: int = CANDIDATES
 ) -> RoundTrip:
-    """Embed ids, and ask the output layer which id each vector most likely is.
+    """Embed ids, and return the output layer's likeliest ids for each embedding.
 
     Args:
         ids: T ids, at least one.
         ends: the embedding table and the output layer.
-        scale: what the logits are multiplied by before the softmax. It leaves their order as it is.
+        scale: what the logits are multiplied by before the softmax. It does not change their order.
         candidates: K.
 
     Raises:
@@ -93,11 +93,11 @@ def there_and_back(
     logits, tokens = torch.empty(length, 0), torch.empty(length, 0, dtype=torch.long)
     own, log_sum = torch.empty(length), torch.full((length,), -torch.inf, dtype=torch.float64)
     for rows in ends.output():
-        here = x @ rows.T  # (T, C) @ (C, n) -> (T, n)
-        log_sum = torch.logaddexp(log_sum, (scale * here).logsumexp(-1).double())
-        mine = ((wanted >= first) & (wanted < first + len(rows))).nonzero().flatten()
-        own[mine] = here[mine, wanted[mine] - first]
-        best = here.topk(min(candidates, len(rows)), dim=-1)
+        chunk = x @ rows.T  # (T, C) @ (C, n) -> (T, n)
+        log_sum = torch.logaddexp(log_sum, (scale * chunk).logsumexp(-1).double())
+        in_chunk = ((wanted >= first) & (wanted < first + len(rows))).nonzero().flatten()
+        own[in_chunk] = chunk[in_chunk, wanted[in_chunk] - first]
+        best = chunk.topk(min(candidates, len(rows)), dim=-1)
         logits = torch.cat([logits, best.values], dim=-1)
         tokens = torch.cat([tokens, best.indices + first], dim=-1)
         logits, kept = logits.topk(min(candidates, logits.shape[-1]), dim=-1)
@@ -108,7 +108,7 @@ def there_and_back(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Neighbours(ShortRepr):
-    """The rows of an embedding table that are nearest to one of them, that one included. N of them by each measure."""
+    """The N rows of an embedding table that are nearest to one of them, that one included, by each measure."""
 
     token: int
     by_cosine: Tensor
@@ -126,7 +126,7 @@ class Neighbours(ShortRepr):
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return sum(one.nbytes for one in (self.by_cosine, self.cosines, self.by_product, self.products))
+        return sum(array.nbytes for array in (self.by_cosine, self.cosines, self.by_product, self.products))
 
 
 @torch.inference_mode()
@@ -137,10 +137,10 @@ def neighbours(token: int, ends: EmbeddingAndOutput, *, count: int = NEIGHBOURS)
         IndexError: the table has no such row.
     """
     [own] = rows_of(ends.embedding, [token])
-    both = [
+    similarities = [
         torch.stack([rows @ own, nn.functional.cosine_similarity(rows, own[None], dim=1)]) for rows in ends.embedding()
     ]
-    products, cosines = torch.cat(both, dim=1)  # (V,) each
+    products, cosines = torch.cat(similarities, dim=1)  # (V,) each
     count = min(count, len(products))
     cosine, product = cosines.topk(count), products.topk(count)
     return Neighbours(token, cosine.indices, cosine.values, product.indices, product.values)
@@ -148,7 +148,7 @@ def neighbours(token: int, ends: EmbeddingAndOutput, *, count: int = NEIGHBOURS)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Operands(ShortRepr):
-    """What the logits of one token's candidates are made of."""
+    """The vectors whose products are the logits of one token's candidates."""
 
     x: Tensor
     """(C,): the token's embedding"""
@@ -166,10 +166,10 @@ class Operands(ShortRepr):
 
 @torch.inference_mode()
 def operands(token: int, candidates: Sequence[int], ends: EmbeddingAndOutput) -> Operands:
-    """Return what the logits of some candidates for a token are made of.
+    """Return the vectors whose products are the logits of some candidates for a token.
 
     Raises:
-        IndexError: an end has no such row.
+        IndexError: one of the layers has no such row.
     """
     [x] = rows_of(ends.embedding, [token])
     return Operands(x, rows_of(ends.output, candidates))

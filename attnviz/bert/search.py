@@ -1,10 +1,10 @@
-"""Search by meaning: a text in sentences, their embeddings and their plane, the ranking, and BM25 beside it.
+"""Search by meaning: the sentences of a text, their embeddings and their plane, the ranking, and BM25 beside it.
 
 Sentences are cut by the rules of the library sentencex. The plane is that of the first two principal components
 (Pearson 1901). BM25 (Robertson and Zaragoza 2009) is computed by the library bm25s as Lucene does: a sentence's score
 is the sum, over the words of the query, of idf(w) · f / (f + k1 · (1 − b + b · n / mean n)): f is how often the word
-is in the sentence, n the number of its words, and idf(w) = ln(1 + (N − d + ½) / (d + ½)) for a word that is in d of N
-sentences. A word counts as often as the query has it.
+occurs in the sentence, n the number of its words, and idf(w) = ln(1 + (N − d + ½) / (d + ½)) for a word that is in
+d of N sentences. A word that the query repeats counts as often.
 
 Shapes: N sentences, C model width, Tq and Th tokens of the query and of the hit.
 """
@@ -33,13 +33,13 @@ from attnviz.tokens import repair
 MOST_SENTENCES = 20_000
 """A megabyte of English prose has some 12,000"""
 LONGEST = 1000
-"""Characters of a sentence; a longer one is cut at a space. 1000 are some 200 tokens, of 256 that an embedding reads"""
+"""Maximum characters of a sentence; a longer one is cut at a space. 1000 are some 200 tokens; an embedding reads 256"""
 BLOCK = 20_000
-"""Characters that are split at once: sentencex takes time with the square of unbalanced quotation marks"""
+"""Characters that are split at once: sentencex takes time quadratic in the number of unbalanced quotation marks"""
 LOWER_CASE = 1 / 3
-"""The share of a paragraph's lines that go on in lower case from which on it is taken as wrapped prose"""
+"""A paragraph counts as wrapped prose if at least this share of its lines after the first begin in lower case"""
 LANGUAGE = "en"
-"""Whose abbreviations are known; the punctuation of other scripts ends sentences too"""
+"""The language whose abbreviations are known; the punctuation of other scripts ends sentences too"""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _LINE_END = re.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
@@ -48,14 +48,14 @@ _OPENING = "\"'“‘„«(["
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """A text in sentences."""
+    """The sentences of a text."""
 
     sentences: tuple[str, ...]
-    """In the order of the text; white space is one space each"""
+    """In the order of the text; each run of white space is one space"""
     left_out: int
-    """How many follow after the first `MOST_SENTENCES`"""
+    """How many sentences follow after the first `MOST_SENTENCES`"""
     digest: str
-    """Another one for other sentences"""
+    """Identifies the sentences"""
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -64,12 +64,12 @@ class Sentences:
 def split(text: str) -> Sentences:
     """Split a text into sentences.
 
-    An empty line ends a sentence. So does every other line end, unless the paragraph is prose that was wrapped. What
-    has neither letters, digits nor symbols is no sentence.
+    An empty line ends a sentence. So does every other line end, unless the paragraph is wrapped prose. A piece without
+    letters, digits or symbols is not a sentence.
     """
-    found = tuple(_sentences(_CONTROL.sub(" ", _LINE_END.sub("\n", repair(text)))))
-    kept = found[:MOST_SENTENCES]
-    return Sentences(kept, len(found) - len(kept), blake2b("\n".join(kept).encode(), digest_size=12).hexdigest())
+    sentences = tuple(_sentences(_CONTROL.sub(" ", _LINE_END.sub("\n", repair(text)))))
+    kept = sentences[:MOST_SENTENCES]
+    return Sentences(kept, len(sentences) - len(kept), blake2b("\n".join(kept).encode(), digest_size=12).hexdigest())
 
 
 @cache
@@ -94,12 +94,12 @@ def _segments(paragraph: str) -> Iterator[str]:
         if end < len(paragraph):
             space = paragraph.rfind(" ", start + 1, end)
             end = space if space > 0 else end
-        *found, last = sentencex.segment(LANGUAGE, paragraph[start:end])
-        if found and end < len(paragraph):
+        *whole, last = sentencex.segment(LANGUAGE, paragraph[start:end])
+        if whole and end < len(paragraph):
             end -= len(last)
         else:
-            found.append(last)
-        yield from found
+            whole.append(last)
+        yield from whole
         start = end
 
 
@@ -110,14 +110,14 @@ def _paragraphs(text: str) -> Iterator[str]:
         if line.strip():
             lines.append(line.strip())
         elif lines:
-            following = [one.lstrip(_OPENING)[:1].islower() for one in lines[1:]]
+            following = [later.lstrip(_OPENING)[:1].islower() for later in lines[1:]]
             is_wrapped = sum(following) >= max(1, LOWER_CASE * len(following))
             yield from [" ".join(lines)] if is_wrapped else lines
             lines = []
 
 
 def _cut(text: str, longest: int) -> Iterator[str]:
-    """Cut a text into pieces of at most so many characters, at the last space of each if it has one."""
+    """Cut a text into pieces of at most `longest` characters, each at its last space if it has one."""
     start = 0
     while len(text) - start > longest:
         space = text.rfind(" ", start + 1, start + longest)
@@ -136,17 +136,17 @@ _WORD = re.compile(r"\w+")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text: runs of letters and digits in lower case, without stemming and stop words."""
+    """Return the words of a text: runs of letters and digits in lower case. No stemming, no list of stop words."""
     return _WORD.findall(text.lower())
 
 
 class Words:
-    """The index of words of some sentences. Immutable after construction."""
+    """The word index of some sentences. Immutable after construction."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
         self._count = len(sentences)
         words = [words_of(sentence) for sentence in sentences]
-        self._known = frozenset(word for one in words for word in one)
+        self._known = frozenset(word for sentence in words for word in sentence)
         self._index = None
         if self._known:
             self._index = bm25s.BM25(method="lucene", k1=K1, b=B)
@@ -161,9 +161,9 @@ class Words:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory, about: three arrays, and two dictionaries of words."""
+        """Approximate bytes in memory: three arrays, and two dictionaries of words."""
         arrays = self._index.scores.values() if self._index is not None else ()
-        return sum(getattr(one, "nbytes", 0) for one in arrays) + 200 * len(self._known)
+        return sum(getattr(array, "nbytes", 0) for array in arrays) + 200 * len(self._known)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -173,7 +173,7 @@ class Plane(ShortRepr):
     mean: Tensor
     """(C,)"""
     axes: Tensor
-    """(2, C): of length 1, at right angles; the number of largest magnitude of each is positive"""
+    """(2, C): orthogonal, of length 1; in each, the component of largest magnitude is positive"""
     places: Tensor
     """(N, 2): where each vector lies in the plane"""
     kept: tuple[float, float]
@@ -181,7 +181,7 @@ class Plane(ShortRepr):
 
     @classmethod
     def of(cls, vectors: Tensor) -> Plane:
-        """Return the plane of (N, C) vectors, computed in float64 from their covariance: nothing is drawn.
+        """Return the plane of (N, C) vectors, computed in float64 from their covariance, without random numbers.
 
         Raises:
             ValueError: there is no vector, or they have fewer than two numbers.
@@ -196,7 +196,9 @@ class Plane(ShortRepr):
         largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))
         axes = axes * torch.where(largest < 0, -1.0, 1.0)
         total = float(centred.square().sum())
-        first, second = (float(one) / total if total > TINY * len(vectors) else 0.0 for one in variances[-2:].flip(0))
+        first, second = (
+            float(variance) / total if total > TINY * len(vectors) else 0.0 for variance in variances[-2:].flip(0)
+        )
         return cls(mean.float(), axes.float(), (centred @ axes.T).float(), (first, max(0.0, second)))
 
     def place(self, vectors: Tensor) -> Tensor:
@@ -210,11 +212,11 @@ class Plane(ShortRepr):
 
 
 TINY = 1e-10
-"""The mean squared distance below which vectors of length 1 differ by rounding only"""
+"""The mean squared distance below which vectors of length 1 differ only by rounding"""
 
 
 READ_AT_ONCE = 500
-"""Sentences that are tokenised between two reports of `build`"""
+"""Sentences tokenised between two reports of `build`"""
 
 
 class NoSentenceError(ValueError):
@@ -262,7 +264,7 @@ class Ranking(ShortRepr):
     meaning_rank: Tensor
     """(N,): the rank of each sentence by its cosine, from 1"""
     words_rank: Tensor
-    """(N,): the rank of each by BM25, from 1; 0 if it shares no word with the query"""
+    """(N,): the rank of each sentence by BM25, from 1; 0 if it shares no word with the query"""
 
     @classmethod
     def of(cls, cosine: Tensor, bm25: Tensor) -> Ranking:
@@ -276,12 +278,12 @@ class Ranking(ShortRepr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TokenSimilarity(ShortRepr):
-    """How alike the tokens of query and hit are in the last hidden state."""
+    """The similarity of the tokens of query and hit in the last hidden state."""
 
     cosine: Tensor
     """(Tq, Th)"""
     query: tuple[str, ...]
-    """(Tq,): labels, [CLS] and [SEP] among them"""
+    """(Tq,): labels, including [CLS] and [SEP]"""
     hit: tuple[str, ...]
     """(Th,)"""
     of_sentences: float
@@ -296,11 +298,11 @@ class TokenSimilarity(ShortRepr):
 def build(model: BuiltInModel, text: Sentences) -> Iterator[int | Index]:
     """Embed all sentences of a text in slices of some hundredths of a second: yields how many are done, then the index.
 
-    Whoever computes it may do other work between two slices, or stop. The last two slices, words and plane, take up
-    to half a second each where there are `MOST_SENTENCES`.
+    The caller may do other work between two slices, or stop. The last two slices, words and plane, take up to half a
+    second each for `MOST_SENTENCES`.
 
     Raises:
-        NoSentenceError: there is none.
+        NoSentenceError: the text has no sentence.
     """
     if not len(text):
         raise NoSentenceError
@@ -308,8 +310,10 @@ def build(model: BuiltInModel, text: Sentences) -> Iterator[int | Index]:
     for start in range(0, len(text), READ_AT_ONCE):
         ids += token_ids(model, text.sentences[start : start + READ_AT_ONCE])
         yield 0
-    cut = sum(len(one) > SENTENCE_TOKENS for one in ids)
-    read = [one if len(one) <= SENTENCE_TOKENS else (*one[: SENTENCE_TOKENS - 1], one[-1]) for one in ids]
+    cut = sum(len(tokens) > SENTENCE_TOKENS for tokens in ids)
+    read = [
+        tokens if len(tokens) <= SENTENCE_TOKENS else (*tokens[: SENTENCE_TOKENS - 1], tokens[-1]) for tokens in ids
+    ]
     embeddings, done = torch.empty(len(text), model.description.width), 0
     for places, embedded in sentence_batches(model, read):
         embeddings[places] = embedded
@@ -321,10 +325,10 @@ def build(model: BuiltInModel, text: Sentences) -> Iterator[int | Index]:
 
 
 def token_similarity(model: BuiltInModel, query: str, hit: str) -> TokenSimilarity:
-    """Compare the tokens of two sentences, as far as an embedding reads them."""
+    """Compare the tokens of two sentences, each cut to the tokens that an embedding reads."""
     hidden = hidden_states(model, [query, hit], max_tokens=SENTENCE_TOKENS)
-    unit = [torch.nn.functional.normalize(one, dim=-1) for one in hidden]
-    labels = [_labels(model, text, len(one)) for text, one in zip((query, hit), hidden, strict=True)]
+    unit = [torch.nn.functional.normalize(states, dim=-1) for states in hidden]
+    labels = [_labels(model, text, len(states)) for text, states in zip((query, hit), hidden, strict=True)]
     of_sentences = float(torch.cosine_similarity(hidden[0].mean(0), hidden[1].mean(0), dim=0))
     return TokenSimilarity((unit[0] @ unit[1].T).clamp(-1, 1), labels[0], labels[1], of_sentences)
 

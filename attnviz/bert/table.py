@@ -1,4 +1,4 @@
-"""The embedding table of a pretrained model, with what its rows stand for.
+"""The embedding table of a pretrained model, with the token of each row.
 
 Shapes: V rows, C the width of a row.
 """
@@ -18,7 +18,7 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens import MAX_POSITIONS, label_of
 
 MOST_FOUND = 8
-"""The most entries that are suggested for a piece that is none"""
+"""Maximum entries suggested for a piece that is not in the vocabulary"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -30,7 +30,7 @@ class EmbeddingTable(ShortRepr):
     pieces: tuple[str, ...]
     """V pieces of the vocabulary, as the tokenizer spells them"""
     labels: tuple[str, ...]
-    """The same for the eye: invisible characters are spelled out"""
+    """The pieces in readable form: invisible characters are spelled out"""
     decode: Callable[[Sequence[int]], str]
     """The text of ids, without special tokens"""
     positions: int | None
@@ -41,41 +41,41 @@ class EmbeddingTable(ShortRepr):
 
     def containing(self, text: str) -> tuple[str, ...]:
         """Return the labels of entries that contain a text, the shortest ones first."""
-        found = [label for label in self.labels if text.lower() in label.lower()] if text else []
-        return tuple(sorted(found, key=len)[:MOST_FOUND])
+        matches = [label for label in self.labels if text.lower() in label.lower()] if text else []
+        return tuple(sorted(matches, key=len)[:MOST_FOUND])
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a searched text is in a vocabulary: one entry, or the pieces that the tokenizer makes of it."""
+    """The result of searching a vocabulary for a text: one entry, or the pieces into which the tokenizer splits it."""
 
     token: int | None
     pieces: tuple[str, ...] = ()
 
 
 _tables: WeakKeyDictionary[PretrainedModel, EmbeddingTable] = WeakKeyDictionary()
-"""Freed with the models. Two threads may make the same entry."""
+"""Each is freed with its model. Two threads may compute the same entry."""
 
 
 def table_of(model: PretrainedModel) -> EmbeddingTable:
     """Return a model's embedding table. Its weights are those of the model, not a copy."""
-    found = _tables.get(model)
-    if found is None:
-        found = _tables[model] = _built_in(model) if isinstance(model, BuiltInModel) else _of_transformers(model)
-    return found
+    table = _tables.get(model)
+    if table is None:
+        table = _tables[model] = _built_in(model) if isinstance(model, BuiltInModel) else _of_transformers(model)
+    return table
 
 
 def search(model: PretrainedModel, text: str) -> Entry:
-    """Find a text in a model's vocabulary: as a piece such as ##ing, or as a text that is one token."""
+    """Find a text in a model's vocabulary, as a piece such as ##ing or as a text of one token."""
     text = text.strip()
     table = table_of(model)
     if text in table.pieces:
         return Entry(table.pieces.index(text))
     tokens = model.tokenize(text)
-    own = [index for index in range(len(tokens)) if not tokens.special[index]]
-    if len(own) == 1 and not tokens.unknown[own[0]]:
-        return Entry(tokens.ids[own[0]])
-    return Entry(None, tuple(tokens.labels[index] for index in own))
+    places = [index for index in range(len(tokens)) if not tokens.special[index]]
+    if len(places) == 1 and not tokens.unknown[places[0]]:
+        return Entry(tokens.ids[places[0]])
+    return Entry(None, tuple(tokens.labels[index] for index in places))
 
 
 def _built_in(model: BuiltInModel) -> EmbeddingTable:
@@ -98,13 +98,13 @@ def _of_transformers(model: PretrainedModel) -> EmbeddingTable:
     labels = tuple(label_of(piece, byte_level=model.is_byte_level) for piece in pieces)
 
     def decode(ids: Sequence[int]) -> str:
-        return str(tokenizer.decode([one for one in ids if one in spelled], skip_special_tokens=True))
+        return str(tokenizer.decode([token for token in ids if token in spelled], skip_special_tokens=True))
 
     return EmbeddingTable(weight, pieces, labels, decode, _positions(body))
 
 
 def _positions(body: nn.Module) -> int | None:
-    """Return the rows of a table of learned positions: BERT's and most others', or GPT-2's."""
+    """Return how many rows the table of learned positions has, by its name in BERT and most models, or in GPT-2."""
     tables = (
         module.num_embeddings
         for path, module in body.named_modules()

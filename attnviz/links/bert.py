@@ -5,21 +5,21 @@ from __future__ import annotations
 from attnviz.links.values import HeadsOff, Index, Key, Number, Switch, Text, Whole, titled
 
 SUBSETS = (1, 2, 3, 4, 6, 8, 12)
-"""How many parts an embedding may be cut into: they divide the width of the built-in model, 384"""
+"""The numbers of parts that an embedding may be cut into: they divide 384, the width of the built-in model"""
 QUERY, MAX_QUERY, MAX_HITS = "The software stopped working.", 200, 30
-"""What the built-in sentences are searched for at first; the most characters of a query, and rows of a ranking"""
+"""The default query; maximum characters of a query; maximum rows of a ranking"""
 MAX_BLOCKS, MAX_KEPT = 6, 20
-"""The most blocks of the first language model, and tokens that are listed for a blank"""
+"""Maximum blocks of the first language model; maximum tokens listed for a blank"""
 MAX_PIECE = 40
-"""The maximum length in characters of what is searched in the vocabulary"""
+"""Maximum characters of a search in the vocabulary"""
 MAX_SENTENCE = 4000
-"""The most characters of a sentence that is classified: some 800 words, more than the model takes"""
+"""Maximum characters of a sentence to classify: some 800 words, more than the model takes"""
 MAX_CLASS_STEPS = 2000
 SENTENCE = "The acting is superb and the ending moved me to tears."
 REPORT = "Since the dose was raised she feels dizzy every morning and can hardly eat."
 
 BERT_KEYS: dict[str, Key] = {
-    # In the order in which the page offers its parts: last is what the built-in model can't do.
+    # In the order of the page's menu: the last part is one that the built-in model can't do.
     "bert_part": Key(
         "configuration",
         titled(
@@ -42,9 +42,9 @@ BERT_KEYS: dict[str, Key] = {
     "back_weights": Key(
         "tied",
         titled({"tied": "The model's own", "random": "Random"}),
-        "there and back: the model's embedding table at both ends, or random weights at each",
+        "there and back: the model's embedding table as embedding and output layer, or random weights for each",
     ),
-    "back_unit": Key(False, Switch(), "there and back: the rows of the table divided by their lengths"),
+    "back_unit": Key(False, Switch(), "there and back: whether the rows of the table are divided by their lengths"),
     "back_scale": Key(
         "1",
         titled({"1": "1", "10": "10", "100": "100"}),
@@ -61,20 +61,24 @@ BERT_KEYS: dict[str, Key] = {
                 "targets": "What the targets decide",
             }
         ),
-        "there and back: what comes back of each token, one token written out, the nearest neighbours in "
-        "the table, what the output layer favours by its bias, or what the targets decide",
+        "there and back: the candidates for each token, one token written out, the nearest neighbours in "
+        "the table, the tokens that the output layer's bias favours, or what the targets decide",
     ),
     "back_piece": Key(
-        "", Text(MAX_PIECE), "there and back: a piece of the vocabulary whose neighbours are shown in its place"
+        "",
+        Text(MAX_PIECE),
+        "there and back: a piece of the vocabulary whose neighbours are shown instead of the token's",
     ),
     "lm_blocks": Key(
-        2, Whole(1, MAX_BLOCKS), "a first language model: its blocks of attention without parameters and a linear layer"
+        2,
+        Whole(1, MAX_BLOCKS),
+        "a first language model: its number of blocks, each parameter-free attention and a linear layer",
     ),
-    "lm_mask": Key(True, Switch(), "whether they have the causal mask"),
+    "lm_mask": Key(True, Switch(), "whether its blocks have the causal mask"),
     "lm_x": Key(
         "tokens",
         titled({"tokens": "rows of E", "embeddings": "with positions, normalised"}),
-        "what they begin with: rows of the embedding matrix, or the model's whole embeddings, with "
+        "the input of its blocks: rows of the embedding matrix, or the model's whole embeddings, with "
         "positions and normalised",
     ),
     "lm_block": Key(0, Index(), "the block whose attention is shown"),
@@ -95,19 +99,19 @@ BERT_KEYS: dict[str, Key] = {
         "and hit, or all sentences in the plane",
     ),
     "hits": Key(6, Whole(1, MAX_HITS), "how many sentences of each ranking are listed"),
-    "hit": Key(None, Index(), "the sentence of the text that is looked at; without it, the best hit"),
+    "hit": Key(None, Index(), "the selected sentence of the text; without it, the best hit"),
     "blank_at": Key(
         None,
         Index(),
-        "fill the blank: the token that is masked beside the masks of the text; without it, in a text "
-        "without a mask, the last word",
+        "fill the blank: the token that is masked in addition to the text's own masks; without it, in a "
+        "text without a mask, the last word",
     ),
     "blank_kept": Key(5, Whole(1, MAX_KEPT), "how many of the likeliest tokens are listed"),
     "off": Key(((5, 11),), HeadsOff(), "the heads that are switched off: layer and head; empty for none"),
     "off_by": Key(
         "zero",
         titled({"zero": "zero", "mean": "mean"}),
-        "what stands in place of what they put out: 0, or their mean over the reference sentences",
+        "what replaces their outputs: 0, or their mean over the reference sentences",
     ),
     "off_view": Key(
         "tokens",
@@ -120,8 +124,8 @@ BERT_KEYS: dict[str, Key] = {
                 "table": "Table",
             }
         ),
-        "what is shown of it: the output embeddings, effects beside a measure of attention, a table of "
-        "all heads, the classifier, or the search",
+        "what is shown beside the grid of heads: the output embeddings, effects against a measure of "
+        "attention, a table of all heads, the classifier, or the search",
     ),
     "off_measure": Key(
         "largest",
@@ -134,16 +138,16 @@ BERT_KEYS: dict[str, Key] = {
                 "norm": "norm",
             }
         ),
-        "the measure of attention beside which the effects of all heads stand",
+        "the measure of attention against which the effects of all heads are drawn",
     ),
     "features": Key(
         "mean",
         titled({"mean": "Mean of tokens", "cls": "[CLS]"}),
-        "classifier and agent: what the linear layer sees of a text, the mean over its tokens or the vector of [CLS]",
+        "classifier and agent: the input of the linear layer, the mean over the text's tokens or the vector of [CLS]",
     ),
-    "tanh": Key(False, Switch(), "whether it sees the hyperbolic tangent of each of these numbers"),
+    "tanh": Key(False, Switch(), "whether it gets the hyperbolic tangent of each of these numbers"),
     "class_steps": Key(
-        200, Whole(1, MAX_CLASS_STEPS), "steps of its training; the seed of split, first weights and order is `seed`"
+        200, Whole(1, MAX_CLASS_STEPS), "steps of its training; `seed` is the seed of split, first weights and order"
     ),
     "class_rate": Key(0.003, Number(10, decimals=None), "its learning rate"),
     "class_view": Key(
@@ -156,7 +160,7 @@ BERT_KEYS: dict[str, Key] = {
                 "seeds": "Five seeds",
             }
         ),
-        "what is shown of the classifier: its result, one sentence, what it gets wrong, or five seeds "
+        "what is shown of the classifier: its result, one sentence, its mistakes, or five seeds "
         "beside the baselines. A user's own file is in no link: a link opens the built-in reviews",
     ),
     "sentence": Key(SENTENCE, Text(MAX_SENTENCE), "the sentence that is classified"),
@@ -177,11 +181,11 @@ BERT_KEYS: dict[str, Key] = {
                 "positions": "Pool first",
             }
         ),
-        "what is shown of the agent: one report, the result, what it gets wrong, five seeds, coverage and "
+        "what is shown of the agent: one report, the result, its mistakes, five seeds, coverage and "
         "error at each threshold, or the mistake of a maximum over positions",
     ),
     "report": Key(REPORT, Text(MAX_SENTENCE), "the report on which it acts"),
     "confidence": Key(0.5, Number(1), "the threshold: below this probability it asks a human"),
 }
 BERT_PARTS = tuple(BERT_KEYS["bert_part"].titles)
-"""The parts of the page, in its order"""
+"""The parts of the page, in the order of its menu"""

@@ -51,33 +51,33 @@ from attnviz.toy.transformer.config import (
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_OTHER = 40
-"""The maximum length in characters of the word that takes the place of another one"""
+"""Maximum characters of the word that replaces another one"""
 MAX_DRAW, MAX_PADS = 999, 16
-"""The largest seed of a draw of dropout, and number of padding tokens"""
+"""The largest seed for dropout, and the maximum number of padding tokens"""
 
 CORPUS_VIEWS = {
     "measures": "Measures", "distribution": "Distribution", "positions": "Positions", "parts": "Parts",
     "alike": "Heads like it", "examples": "Strongest", "heads": "All heads",
 }  # fmt: skip
-"""What the page Heads shows of a head over a corpus, beside the grid"""
+"""The views of a head over a corpus, beside the grid on the page Heads"""
 CHECKS = {
     "overview": "Overview", "token": "One token", "norm": "Norm", "positions": "Positions", "change": "Change a word",
     "padding": "Padding", "dropout": "Dropout", "lens": "Logit lens", "parameters": "Parameters", "cost": "Cost",
     "mistake": "Mistakes",
 }  # fmt: skip
-"""What the page Transformer shows beside its walk"""
+"""The checks that the page Transformer shows below its walk"""
 STRETCH: dict[str, bool | None] = {"0": None, "1": True, "off": False}
-"""Whether the colours of weights are darkened: in a long text by themselves, always or never"""
+"""Whether the colours of weights are darkened: only in a long text, always, or never"""
 
 
 COMPARED = ("a", "b", "difference", "divergence")
-"""The matrices of a comparison, by their names in its picture"""
+"""The matrices of a comparison, by name in its picture"""
 MATRICES = f"{quoted(AXES)}; on Compare {quoted(COMPARED)}"
 DEVIATION = Number(10, decimals=None)
 
 KEYS: dict[str, Key] = {
-    "text": Key(DEFAULT_TEXT, Text(), "the text; a longer one than the server allows is cut"),
-    "pair": Key("", Text(), "a second sentence for a model, or what a decoder reads"),
+    "text": Key(DEFAULT_TEXT, Text(), "the text, cut to the length that the server allows"),
+    "pair": Key("", Text(), "a second sentence for a model, or the text that a decoder reads"),
     "source": Key("toy", OneOf(lambda: SOURCES, {}), "the source of attention"),
     "model": Key(
         "minilm",
@@ -121,11 +121,11 @@ KEYS: dict[str, Key] = {
     "head_size": Key(8, Whole(2, 64), "the width D of a head"),
     "scale": Key("sqrt_d", Scale(), "what the scores are multiplied by: 1/√D, 1/√C, 1, or this"),
     "mask": Key("none", titled({"none": "none", "causal": "causal"}), "the toy's mask"),
-    "padding": Key(0, Whole(0, MAX_TOKENS), "how many tokens, from the first on, are padding, which no query looks at"),
+    "padding": Key(0, Whole(0, MAX_TOKENS), "how many tokens at the beginning are padding, which no query attends to"),
     "mask_value": Key(
         "-inf",
         titled({"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10, before scaling"}),
-        "what the mask fills into hidden cells: −∞, or −1e10 after or before the scaling",
+        "the value in masked cells: −∞, or −1e10 after or before the scaling",
     ),
     "model_width": Key(WIDTH, Whole(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
     "embedding": Key(
@@ -141,19 +141,19 @@ KEYS: dict[str, Key] = {
     "seed": Key(
         0,
         Whole(0, 999_999),
-        "the seed of the toy's weights; of a training, its weights and all that is drawn; of a first "
-        "language model, its linear layers; of there and back, the random ends",
+        "the seed of the toy's weights; for a training, of its weights and all random numbers; for a first "
+        "language model, of its linear layers; for there and back, of the random weights",
     ),
     "architecture": Key(
         "encoder",
         titled({name: name for name in ARCHITECTURES}),
-        "the toy transformer: an encoder, a decoder, or an encoder with a decoder that looks at it",
+        "the toy transformer: an encoder, a decoder, or an encoder with a decoder that attends to it",
     ),
-    "depth": Key(2, Whole(1, MAX_LAYERS), "its blocks; of an encoder with a decoder, those of the encoder"),
+    "depth": Key(2, Whole(1, MAX_LAYERS), "its number of blocks; with an encoder and a decoder, that of the encoder"),
     "decoder_depth": Key(
         None,
         Whole(1, MAX_LAYERS),
-        "the blocks of the decoder beside an encoder; without it, as many as the encoder has",
+        "the number of blocks of a decoder with an encoder; without it, as many as the encoder has",
     ),
     "width": Key(32, Whole(MIN_WIDTH, MAX_WIDTH), "its width C, which the number of heads must divide"),
     "feed_forward": Key(None, Whole(1, MAX_FEED_FORWARD), "the hidden width F of its feed-forwards; without it, 4 · C"),
@@ -179,13 +179,13 @@ KEYS: dict[str, Key] = {
     "limit": Key(
         None,
         Number(1000, 0.01, decimals=2),
-        "where the colours of scores end, so that the scores of two views can be compared; without it at the largest",
+        "the end of the colour scale of scores, so that two views can be compared; without it, the largest score",
     ),
     "drawing": Key("stage", one_of("stage", "chart"), "the animated picture, or a Plotly chart"),
     "focus": Key(
         "",
         Name("the name of a matrix", MATRICES, among=lambda: (*AXES, *COMPARED)),
-        "the matrix that takes the whole picture; a step without it shows all, with a note",
+        "the matrix that fills the picture; a step without this matrix shows all, with a note",
     ),
     "predict": Key(False, Switch(), "cover the pinned row, for a prediction"),
     "way": Key("loop", one_of(*WAYS), "the way to the mean"),
@@ -211,13 +211,13 @@ KEYS: dict[str, Key] = {
     "recompute": Key(
         None,
         titled({"loop": "Scores in a loop", "past": "Rows from their past"}),
-        "what is shown below the walk, in lecture mode and in a lesson in its place: the scores in a "
+        "what is shown below the walk, in lecture mode and in a lesson instead of it: the scores in a "
         "double loop, or each row computed from the rows up to it",
     ),
     "check": Key(
         None,
         titled(CHECKS),
-        "what is shown below the walk, in lecture mode and in a lesson in its place; of the stack and the "
+        "what is shown below the walk, in lecture mode and in a lesson instead of it, for the stack and the "
         "pinned row of the walk",
     ),
     "other": Key(
@@ -230,7 +230,7 @@ KEYS: dict[str, Key] = {
     "draw": Key(0, Whole(0, MAX_DRAW), "its seed"),
     "over_all": Key(False, Switch(), "the check of LayerNorm: the mistake of one norm over all tokens"),
     "mistake": Key(MISTAKES[0], one_of(*MISTAKES), "the mistake that `check=mistake` shows"),
-    "answer": Key(True, Switch(), "whether what is right stands beside it"),
+    "answer": Key(True, Switch(), "whether the right way is shown beside it"),
     "more": Key(
         None,
         titled({"table": "Table of all heads", "measures": "How it is computed", "care": "With care"}),
@@ -244,14 +244,14 @@ KEYS: dict[str, Key] = {
     "corpus": Key(
         "",
         Text(60),
-        "which corpus, by the name of its file without suffix, where a server has several for the model "
+        "which corpus, by the name of its file without suffix, if a server has several for the model "
         "(docs/corpus.md); by default, the first",
     ),
     "corpus_view": Key("measures", titled(CORPUS_VIEWS), "what is shown of a head over the corpus"),
     "corpus_measure": Key(
         None,
         one_of(*MEASURES),
-        "the measure of the distribution and of the strongest examples; without it that in which the head stands out",
+        "the measure of the distribution and the strongest examples; without it, the one in which the head stands out",
     ),
     "compare": Key(
         "", one_of("same"), "B equals A; without this key, a link without keys of B gets a default comparison"

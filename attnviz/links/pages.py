@@ -23,7 +23,7 @@ OPENING: Mapping[str, str] = MappingProxyType({
     "text": "My sister bought a bicycle because she wanted to ride it to work.",
     "source": PRETRAINED.key, "step": "weights", "q": "11", "layer": "3", "head": "1",
 })  # fmt: skip
-"""The link of the view that the app opens on: a head of the built-in model in which "it" looks at "bicycle"."""
+"""The link of the view that the app opens with: a head of the built-in model in which "it" attends to "bicycle"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +38,21 @@ class Page:
     keys: tuple[str, ...]
     """The keys of its links; `SHARED_KEYS` are in the links of every page"""
     shows_source: bool = False
-    """Whether its links have the keys of the view's source of attention too"""
+    """Whether its links also have the keys of the view's source of attention"""
     source: str | None = None
     """The source that it always shows; None if the view chooses one, or the page shows none"""
     sources: Mapping[str, Source] = field(default_factory=lambda: SOURCES)
-    """The sources that a view of it can choose from, by their names in links"""
+    """The sources that its views can choose, by name in links"""
     shows: Callable[[Get, Resources], Shown] = shown
-    """Resolves a view of it to what it shows of a model"""
+    """Resolves one of its views to the part of a model that it shows"""
     short_title: str = ""
-    """Its title in the navigation, where all pages stand in one row; its title if empty"""
+    """Its title in the navigation, which has all pages in one row; `title` if empty"""
     step_key: str = "step"
-    """The key of its links that says the step, if it has steps"""
+    """The link key of the step, if it has steps"""
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
     opening: Mapping[str, str] = field(default_factory=dict)
-    """The link of the view that its address without any key opens; every other link has the keys' own defaults"""
+    """The link of the view that its address without keys opens; every other link uses the keys' defaults"""
 
     @property
     def tab_title(self) -> str:
@@ -78,11 +78,11 @@ class Page:
 
     @property
     def plain(self) -> dict[str, str]:
-        """The link of the view with all defaults: it says one of them, where an address without any key does not."""
+        """The link of the view with all defaults: it names one of them if the address without keys does not open it."""
         return {"source": KEYS["source"].write(KEYS["source"].default)} if self.opening else {}
 
     def trained_model(self, get: Get) -> str | None:
-        """Return the name of the trained model whose head a view of it shows; None if it shows another source's."""
+        """Return the name of the trained model whose head a view shows; None if it shows another source."""
         if not {"model", "head"} <= set(self.link_keys()):
             return None
         name: str = get("model")
@@ -91,7 +91,7 @@ class Page:
         return name if is_name(name) else None
 
     def read(self, query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-        """Parse a link to it, as `read_link` does. A trained model that it only names opens in the model's own way."""
+        """Parse a link to it, as `read_link` does. A link that only names a trained model opens that model's view."""
         view, notes = read_link(query)
         name = self.trained_model(view.__getitem__)
         if name is not None and not any(key in query for key in trained_opening.KEYS):
@@ -99,9 +99,9 @@ class Page:
         return view, notes
 
     def write(self, view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
-        """Return the query of a view: those of these keys whose values are not the defaults; none for the opening.
+        """Return the query of a view: the keys among `names` without default values; nothing for the opening view.
 
-        With a trained model the text is always one of them: without it, the model would open in its own way.
+        With a trained model the text is always included: without it, the link would open the model's own view.
         """
         names = tuple(names)
         written = write_link(view, names)
@@ -111,7 +111,7 @@ class Page:
 
 
 def _keys_of_sources(*, without: str) -> tuple[str, ...]:
-    """Return the keys of all sources, each once, without this one."""
+    """Return the keys of all sources, each once, except `without`."""
     return tuple(dict.fromkeys(key for source in SOURCES.values() for key in source.keys if key != without))
 
 
@@ -157,7 +157,7 @@ PAGES: dict[str, Page] = {
             "compare", "Compare", "/compare",
             ("text", "source", *_keys_of_sources(without="projection"), "quantity", "stretch", "q", "k", "focus",
              "compare", *(f"b_{name}" for name in B_KEYS)),
-            # Of all minimal pairs and heads, the one in which a pronoun's row changes most: a test measures it.
+            # The minimal pair and head in which a pronoun's row changes most: a test measures it.
             opening={"source": PRETRAINED.key, "layer": "3", "head": "1", "q": "10", "k": "2"},
         ),
         Page("lessons", "Lessons", "/lessons", ("text",), in_lessons=False),

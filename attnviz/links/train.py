@@ -9,16 +9,16 @@ from attnviz.training.series import SERIES
 from attnviz.training.settings import MOST_STEPS
 
 MAX_SAMPLE, MOST_BATCH = 200, 4096
-"""The most characters that a model in training is shown, and sequences a step"""
+"""Maximum characters of the text for a model in training; maximum sequences a step"""
 MAX_PROMPT, MAX_LENGTH = 1000, 300
-"""The most characters of a prompt and of the text that is generated from it"""
+"""Maximum characters of a prompt, and of the text generated from it"""
 MOST_BLOCK = 128
-"""The largest block size of a model that is trained on a text"""
+"""The largest block size of a model trained on a text"""
 MOST_TEXT = 5 * 2**20
-"""The most characters of a text to train on"""
+"""Maximum characters of a text to train on"""
 
 RECORDED = ("recorded", "control")
-"""The trainings that ship with the app, by their names in links: of a task's own model, and of its control"""
+"""The trainings that ship with the app, by name in links: a task's own model, and its control"""
 
 MAX_DROPOUT, MAX_TEMPERATURE = 0.9, 2
 """The largest dropout, and the highest temperature of a draw"""
@@ -28,23 +28,24 @@ TRAIN_KEYS: dict[str, Key] = {
     "train_part": Key(
         "task",
         titled({"task": "Tasks", "text": "Text", "generate": "Generate"}),
-        "what is trained: a task in which a head forms, or a text; or text that a trained model generates",
+        "the part: training on a task in which a head forms, training on a text, or generating text with a trained "
+        "model",
     ),
     "rung": Key(
         "",
         one_of(*(stage.name for stage in SERIES)),
-        "the rung of the ladder that is looked at; without it the one that was trained last",
+        "the selected rung of the ladder; without it, the one trained last",
     ),
     "text_view": Key(
         "ladder",
         one_of("ladder", "table", "loss", "data"),
-        "of a training on a text: the ladder, the table of pairs, one loss written out, or the text as "
+        "for a training on a text: the ladder, the table of pairs, one loss written out, or the text as "
         "data. The text itself is in no link: a link opens the built-in corpus",
     ),
     "train_block": Key(
         None,
         Whole(1, MOST_BLOCK),
-        "the block size of all models that are trained on a text; without it each rung's own",
+        "the block size of all models trained on a text; without it, each rung's own",
     ),
     "cut": Key(
         "blocks",
@@ -61,21 +62,21 @@ TRAIN_KEYS: dict[str, Key] = {
     "text_from": Key(
         None,
         Whole(0, MOST_TEXT),
-        "the character, counted from 0, at which the part of the text begins that is trained on; without it the first",
+        "the character, counted from 0, at which the part of the text to train on begins; without it, the first",
     ),
-    "text_to": Key(None, Whole(0, MOST_TEXT), "the character before which it ends; without it the end of the text"),
+    "text_to": Key(None, Whole(0, MOST_TEXT), "the character before which it ends; without it, the end of the text"),
     "task": Key(
         "induction",
         Name("the name of a task", "a task, such as `induction`", r"[a-z_]{1,30}"),
-        "what a model is to learn; one that does not exist is the first, with a note. A user's own files "
+        "the task to learn; for one that does not exist, the first is shown, with a note. A user's own files "
         "for `tagging` are in no link: a link opens the generated sentences",
     ),
-    "sample": Key("", Text(MAX_SAMPLE), "the text whose attention is shown; without it the task's first example"),
+    "sample": Key("", Text(MAX_SAMPLE), "the text whose attention is shown; without it, the task's first example"),
     "steps": Key(
         None,
         Whole(1, MOST_STEPS),
-        "steps of training; without this and the keys up to `train_width`, the task's own value, or the "
-        "model's on a text",
+        "steps of training; for this and the keys up to `train_width`, the default is the task's own value "
+        "or, on a text, the model's",
     ),
     "batch": Key(None, Whole(1, MOST_BATCH), "sequences a step"),
     "rate": Key(None, Number(10, decimals=None), "the learning rate"),
@@ -92,41 +93,43 @@ TRAIN_KEYS: dict[str, Key] = {
         Name(
             "a head such as decoder.1.0", "a head, such as `decoder.1.0`", r"(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}"
         ),
-        "the head that is shown large: kind of attention, layer, head; without it, the one that shows the "
-        "task's pattern most",
+        "the head that is shown large: kind of attention, layer, head; without it, the one that scores "
+        "highest on the task's pattern",
     ),
     "run": Key(
         "",
         one_of(*RECORDED),
-        "the recorded training of the task, or that of its control, where they ship; without it the "
-        "newest of one's own, if there is one",
+        "the recorded training of the task or of its control, if they ship; without it, the visitor's "
+        "newest training, if there is one",
     ),
     "snapshot": Key(
         None,
         Whole(0, MOST_STEPS),
-        "after how many steps; without it the newest snapshot, and always the nearest that there is",
+        "after how many steps, or the nearest snapshot to that; without it, the newest one",
     ),
     "text_model": Key(
         "chargpt",
         Name("the name of a model that generates text", TEXT_MODELS, r"[a-z0-9-]{1,40}"),
-        "the model that generates text; one that is gone is the first, with a note",
+        "the model that generates text; if it no longer exists, the first is used, with a note",
     ),
-    "prompt": Key("", Text(MAX_PROMPT), "what it begins with; without it a beginning that fits the model"),
+    "prompt": Key("", Text(MAX_PROMPT), "the text that it continues; without it, a prompt that fits the model"),
     "halves": Key(
         False,
         Switch(),
-        "whether it gets the first half of the text only, and the true other half stands beside what it generates",
+        "whether it gets only the first half of the text, and the true second half is shown beside the generated one",
     ),
-    "length": Key(120, Whole(1, MAX_LENGTH), "characters that are generated"),
+    "length": Key(120, Whole(1, MAX_LENGTH), "how many characters are generated"),
     "temperature": Key(0.8, Number(MAX_TEMPERATURE, decimals=2), "divides the logits; 0 is greedy"),
-    "top_k": Key(0, Whole(0, 10_000), "only so many of the likeliest characters can be drawn; 0 is all"),
-    "top_p": Key(1.0, Number(1), "only the fewest likeliest that have this probability together"),
+    "top_k": Key(0, Whole(0, 10_000), "how many of the likeliest characters can be drawn; 0 means all"),
+    "top_p": Key(
+        1.0, Number(1), "only the fewest likeliest characters that together have this probability can be drawn"
+    ),
     "cache": Key(True, Switch(), "whether keys and values are kept; the text is the same"),
-    "drawn": Key(None, Whole(0, MAX_LENGTH - 1), "which of the drawn characters is shown; without it the last"),
+    "drawn": Key(None, Whole(0, MAX_LENGTH - 1), "which of the drawn characters is shown; without it, the last"),
     "panel": Key(
         "draw",
         one_of("draw", "seeds", "cache", "half"),
-        "what is shown beneath the text: how the character was drawn, another seed's text, what the cache "
+        "what is shown below the text: how the character was drawn, another seed's text, what the cache "
         "saves, or the true other half",
     ),
 }

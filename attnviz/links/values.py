@@ -1,6 +1,6 @@
-"""What a key of a link takes: how its values are parsed, checked, written and described. Independent of the keys.
+"""The values of a link key: how they are parsed, checked, written and described. Independent of the keys.
 
-Each kind of values has `read`, which raises `BadValueError`, `write`, and `takes`, the words of docs/links.md.
+Each kind of value has `read`, which raises `BadValueError`, `write`, and `takes`, its description in docs/links.md.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Protocol
 from attnviz.settings import settings
 
 MAX_CHOSEN = 24
-"""The most heads that the page Heads combines."""
+"""Maximum heads that the page Heads combines."""
 MAX_OFF = 1000
-"""The most characters of a list of heads that are switched off: more than all of BERT-base take"""
+"""Maximum characters of a list of heads to switch off: more than all heads of BERT-base take"""
 MAX_NUMBER = 1000
 """The largest factor of the scores"""
 
@@ -31,11 +31,11 @@ class BadValueError(ValueError):
 
 
 class Values(Protocol):
-    """What a key takes."""
+    """The kind of value that a key takes."""
 
     @property
     def takes(self) -> str:
-        """The words of docs/links.md, in Markdown."""
+        """The description in docs/links.md, in Markdown."""
 
     def read(self, raw: str, /) -> Any:
         """Parse a value, or raise BadValueError."""
@@ -51,11 +51,11 @@ class Key:
     default: Any
     values: Values
     about: str
-    """What it sets: the words of docs/links.md, in Markdown"""
+    """What it sets: the description in docs/links.md, in Markdown"""
 
     @property
     def titles(self) -> Mapping[Any, str]:
-        """What the app calls each value that the key takes, in the order of a page; empty where it lists none."""
+        """The app's title for each value of the key, in the order of a page; empty if it does not list them."""
         return self.values.titles if isinstance(self.values, OneOf) else {}
 
     def read(self, raw: str) -> Any:
@@ -69,21 +69,21 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of a few values, which a link writes as words."""
+    """One of a few values, written as words in a link."""
 
     offered: Callable[[], Iterable[Any]]
-    """Returns them when a link is read, in the order in which a page offers them: some are registered late"""
+    """Returns them when a link is read, in the order of a page: some are registered late"""
     titles: Mapping[Any, str]
-    """What the app calls each of them; empty where it does not list them"""
+    """The app's title for each of them; empty if it does not list them"""
 
     @property
     def by_word(self) -> dict[str, Any]:
-        """The values by their words in links."""
+        """The values, keyed by their words in links."""
         return {str(value): value for value in self.offered()}
 
     @property
     def takes(self) -> str:
-        """The words of docs/links.md."""
+        """The description in docs/links.md."""
         return quoted(self.by_word)
 
     def read(self, raw: str) -> Any:
@@ -104,7 +104,7 @@ def one_of(*words: str) -> OneOf:
 
 
 def titled(titles: Mapping[Any, str]) -> OneOf:
-    """Return values that are one of the keys of `titles`, which say what the app calls each."""
+    """Return values that are one of the keys of `titles`, which has the app's title for each."""
     return OneOf(lambda: titles, titles)
 
 
@@ -134,7 +134,7 @@ class Whole:
 
     @property
     def takes(self) -> str:
-        """The words of docs/links.md."""
+        """The description in docs/links.md."""
         return f"{self.low} to {self.high}"
 
     def read(self, raw: str) -> int:
@@ -150,20 +150,20 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Index(Whole):
-    """An index whose range depends on the text or the model: the page clamps it, with a note."""
+    """An index whose range depends on the text or the model: the page limits it, with a note."""
 
     low: int = 0
     high: int = 100_000
 
     @property
     def takes(self) -> str:
-        """The words of docs/links.md."""
+        """The description in docs/links.md."""
         return "a position"
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number from `low` to `high`, rounded to some decimals, or to six digits where `decimals` is None."""
+    """A number from `low` to `high`, rounded to `decimals` places, or to six significant digits if that is None."""
 
     high: float
     low: float = 0
@@ -171,7 +171,7 @@ class Number:
 
     @property
     def takes(self) -> str:
-        """The words of docs/links.md."""
+        """The description in docs/links.md."""
         return f"{self.low:g} to {self.high:g}"
 
     def read(self, raw: str) -> float:
@@ -190,13 +190,13 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text that is cut at `limit` characters; without a limit, where the settings say."""
+    """Text that is cut at `limit` characters, or without a limit at the settings' maximum."""
 
     limit: int | None = None
 
     @property
     def takes(self) -> str:
-        """The words of docs/links.md."""
+        """The description in docs/links.md."""
         return "text" if self.limit is None else f"text, up to {self.limit} characters"
 
     def read(self, raw: str) -> str:
@@ -210,14 +210,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name of which the page knows whether it exists, or one of too many for a note to list."""
+    """A name that only the page can check, or one of too many for a note to list."""
 
     what: str
     """Completes "is not ..." """
     takes: str
     pattern: str = ".*"
     among: Callable[[], Iterable[str]] | None = None
-    """Returns all of them, where they are known"""
+    """Returns all of them, if they are known"""
 
     def read(self, raw: str) -> str:
         """Parse a name."""
@@ -233,7 +233,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the scores are multiplied by: a named scale, or a finite number ("0.125"), kept as it is written."""
+    """The factor of the scores: a named scale, or a finite number ("0.125"), kept as text."""
 
     names = ("sqrt_d", "sqrt_c", "off")
     takes = f"`sqrt_d` `sqrt_c` `off`, or a number up to {MAX_NUMBER}, such as `0.125`"
@@ -263,10 +263,10 @@ class Heads:
 
     def read(self, raw: str) -> tuple[Head, ...]:
         """Parse at least one head."""
-        found = re.fullmatch(r"(\d{1,4}\.(\d{1,4}|r)_)*\d{1,4}\.(\d{1,4}|r)", raw, re.ASCII) and raw.split("_")
-        if not found or len(set(found)) > MAX_CHOSEN:
+        words = re.fullmatch(r"(\d{1,4}\.(\d{1,4}|r)_)*\d{1,4}\.(\d{1,4}|r)", raw, re.ASCII) and raw.split("_")
+        if not words or len(set(words)) > MAX_CHOSEN:
             raise BadValueError(f"is not a list of up to {MAX_CHOSEN} heads such as 3.5_4.1")
-        pairs = (pair.split(".") for pair in found)
+        pairs = (pair.split(".") for pair in words)
         return tuple(dict.fromkeys((int(layer), ROLLOUT if head == "r" else int(head)) for layer, head in pairs))
 
     def write(self, heads: Iterable[Head]) -> str:

@@ -1,1 +1,1 @@
-"""What all sessions of a process share: workers, caches, page lock, arrays for browsers, training jobs, rate limits."""
+"""Shared by all sessions of a process: workers, caches, page lock, arrays for browsers, training jobs, rate limits."""

@@ -1,7 +1,8 @@
-"""Arrays that browsers request under digests: pages offer them, and they are made when one is requested.
+"""Arrays that browsers request by digest: pages offer them, and each is made when it is requested.
 
-A page offers what its component may need (`ArrayStore.offer`). That computes nothing, so it may offer neighbours too.
-The browser requests what it shows from `GET /attnviz/arrays/<digest>` (`serving/arrays.py`).
+A page offers the arrays that its component may need (`ArrayStore.offer`). An offer computes nothing, so a page may
+offer neighbouring views too. The browser requests the arrays that it shows from `GET /attnviz/arrays/<digest>`
+(`serving/arrays.py`).
 """
 
 from __future__ import annotations
@@ -22,32 +23,32 @@ from attnviz.runtime.cache import SingleFlightCache
 from attnviz.runtime.pool import WorkerPool, worker_pool
 
 OFFERS = 2**14
-"""The most offers; the one that was made or requested longest ago is dropped first. Each holds a text at most."""
+"""Maximum offers; the one made or requested longest ago is dropped first. Each holds at most a text."""
 BYTES = 48 * 2**20
-"""The most bytes that are ready to be sent."""
+"""Maximum bytes that are kept ready to be sent."""
 
 LEVEL = 1
-"""Of compression: at 6, weights take three times as long, and are 2 % smaller."""
+"""The level of compression: at 6, weights take three times as long, and are 2 % smaller."""
 
 Make = Callable[[], bytes]
 MakePart = Callable[[str], bytes]
 
 
 PART = "~"
-"""Stands in an address between a digest and the name of a part"""
+"""Separates a digest from the name of a part in an address"""
 
 
 class NotOfferedError(LookupError):
-    """Nothing is offered under a digest, or it can no longer be made: the page has to offer it again."""
+    """Nothing is offered under a digest, or it can no longer be made: the page must offer it again."""
 
 
 class UnmakeableError(ValueError):
-    """What is offered can't be made, now or later; the message says why, in a sentence for the user."""
+    """An offered array can never be made; the message says why, in a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What is sent for a digest."""
+    """The response for a digest."""
 
     data: bytes
     compressed: bool
@@ -59,7 +60,7 @@ class Body:
         return len(self.data)
 
     def decompressed(self) -> bytes:
-        """Return the bytes that were made."""
+        """Return the uncompressed bytes."""
         return gzip.decompress(self.data) if self.compressed else self.data
 
 
@@ -71,7 +72,7 @@ class _Offer:
 
 
 class ArrayStore:
-    """What pages have offered, and the bytes that were made of it, each within a bound."""
+    """The offers of pages, and the bytes made from them, both limited in size."""
 
     def __init__(self, pool: WorkerPool, *, offers: int = OFFERS, capacity: int = BYTES) -> None:
         self._secret = secrets.token_bytes(32)
@@ -97,11 +98,11 @@ class ArrayStore:
         Args:
             key: see `digest`.
             make: returns a safetensors file. It runs in the worker pool, and again if its bytes were evicted, so it
-                must hold no tensors, only what they are made of. It may raise NotOfferedError and UnmakeableError.
-            part: the same for what belongs to it and is requested apart, under `<digest>~<name>`. The name comes from
-                the browser and is not checked; for one that does not exist it raises NotOfferedError.
-            compress: whether its bytes are compressed once they are made. That takes 20 ms of processor time a MB, and
-                saves a tenth of float32 numbers, a third of weights in 16 bits, half of thumbnails.
+                must hold no tensors, only what it computes them from. It may raise NotOfferedError and UnmakeableError.
+            part: returns a part that is requested separately, under `<digest>~<name>`. The name comes from the browser
+                and is not checked; for a part that does not exist, it raises NotOfferedError.
+            compress: whether to compress the bytes. That takes 20 ms of processor time a MB, and saves a tenth for
+                float32 numbers, a third for weights in 16 bits, half for thumbnails.
         """
         digest = self.digest(key)
         with self._lock:
@@ -109,7 +110,7 @@ class ArrayStore:
         return digest
 
     def request(self, address: str) -> Future[Body]:
-        """Return the body for a digest or a part, or what it will be. Concurrent requests share one computation.
+        """Return a future of the body for a digest or a part. Concurrent requests share one computation.
 
         Raises:
             NotOfferedError: nothing is offered under this digest.
@@ -123,7 +124,7 @@ class ArrayStore:
         return self._made.request(address, partial(_body, make, compress=offer.compress))
 
     def ahead_of(self, address: str) -> int:
-        """Return how many computations are ahead of a digest's or part's that was requested."""
+        """Return how many computations are ahead of a requested digest or part."""
         return self._made.ahead_of(address)
 
     def offers(self) -> int:
@@ -133,8 +134,8 @@ class ArrayStore:
 
 
 def _body(make: Make, *, compress: bool) -> Body:
-    made = make()
-    return Body(gzip.compress(made, LEVEL, mtime=0) if compress else made, compress)
+    data = make()
+    return Body(gzip.compress(data, LEVEL, mtime=0) if compress else data, compress)
 
 
 @cache

@@ -19,7 +19,7 @@ POLL = 0.4
 """Seconds between two calls of `on_wait`."""
 
 OnWait = Callable[[int], object]
-"""Called while a result is computed, with the number of computations that are ahead of it in the queue."""
+"""Called while a result is computed, with the number of computations ahead of it in the queue."""
 
 
 class Sized(Protocol):
@@ -49,11 +49,11 @@ class SingleFlightCache(Generic[V]):
         _caches.add(self)
 
     def get(self, key: Hashable, compute: Callable[[], V], on_wait: OnWait | None = None) -> V:
-        """Return the result for a key; compute it if it is not there.
+        """Return the result for a key; compute it if it is not cached.
 
         Raises:
-            Exception: what `compute` raises. Failures are not cached. If a computation fails that another thread
-                started, this call tries once more.
+            Exception: what `compute` raises. Failures are not cached. If a computation that another thread started
+                fails, this call tries once more.
         """
         retried = False
         while True:
@@ -65,14 +65,14 @@ class SingleFlightCache(Generic[V]):
             except Exception as error:
                 if is_mine:
                     raise
-                if retried:  # each thread raises an exception of its own, with its own traceback
+                if retried:  # each thread raises its own copy, with its own traceback
                     raise copy.copy(error) from None
                 retried = True
 
     def request(self, key: Hashable, compute: Callable[[], V]) -> Future[V]:
-        """Return the result, or what it will be, without waiting for it: for an event loop.
+        """Return a future of the result without waiting, for an event loop.
 
-        If a computation fails, it fails for all who have requested it.
+        If a computation fails, it fails for all callers that have requested it.
         """
         task, _ = self._begin(key, compute)
         if isinstance(task, Task):
@@ -100,11 +100,11 @@ class SingleFlightCache(Generic[V]):
         return task, is_mine
 
     def _find(self, key: Hashable) -> tuple[V | Task[V], bool]:
-        """Return the result, or the task that computes it and whether the caller has to submit it."""
+        """Return the result, or the task that computes it and whether the caller must submit it."""
         with self._lock:
-            found = self._results.get(key)
-            if found is not None:
-                return found, False
+            result = self._results.get(key)
+            if result is not None:
+                return result, False
             task = self._in_flight.get(key)
             if task is not None:
                 return task, False
@@ -138,10 +138,10 @@ _caches: WeakSet[SingleFlightCache[Any]] = WeakSet()
 
 
 def cache_usage() -> dict[str, tuple[int, int]]:
-    """Return for each name of a cache in this process how many results it holds, and their bytes."""
+    """Return how many results the caches of each name in this process hold, and their bytes."""
     usage: dict[str, tuple[int, int]] = {}
-    for each in list(_caches):
-        count, size = each.usage()
-        counts, sizes = usage.get(each.name, (0, 0))
-        usage[each.name] = counts + count, sizes + size
+    for cache in list(_caches):
+        count, size = cache.usage()
+        counts, sizes = usage.get(cache.name, (0, 0))
+        usage[cache.name] = counts + count, sizes + size
     return usage

@@ -1,7 +1,7 @@
 """A fair lock: the server builds pages one at a time, in the order of the requests.
 
-Python runs one thread at a time. Threads that build pages at once interrupt each other thousands of times a second, and
-the event loop that sends them too, so all of them are late. One after another, most are on time.
+Python runs one thread at a time. Threads that build pages concurrently interrupt each other, and the event loop that
+sends the pages, thousands of times a second, so all of them are late. One after another, most are on time.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from contextlib import contextmanager
 from functools import cache
 
 LEASE = 0.25
-"""Seconds for which a thread holds the lock at most while others wait: a slow page delays nobody for longer."""
+"""Maximum seconds that a thread holds the lock while others wait: a slow page delays nobody for longer."""
 
 
 class FairLock:
-    """A first-in, first-out lock with a lease: a thread that exceeds it runs on, and the next one starts beside it."""
+    """A first-in, first-out lock with a lease: a thread that exceeds it runs on, and the next one starts alongside."""
 
     def __init__(self, lease: float = LEASE) -> None:
         self._lease = lease
         self._guard = threading.Lock()
         self._queue: deque[threading.Lock] = deque()
-        """A closed gate for each thread that waits"""
+        """A closed gate for each waiting thread"""
         self._holder: threading.Lock | None = None
         """The gate of the thread that holds the lock"""
         self._since = 0.0
@@ -32,7 +32,7 @@ class FairLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock. A thread that holds it already just goes on. Also a decorator: `@lock.held()`."""
+        """Hold the lock. A thread that already holds it just continues. Also a decorator: `@lock.held()`."""
         if self._gate() is not None:
             yield
             return
@@ -44,7 +44,7 @@ class FairLock:
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """Release the lock while this thread waits for something, and get it back before all others that wait."""
+        """Release the lock while this thread waits for something, and get it back before all waiting threads."""
         if self._gate() is None:
             yield
             return
@@ -78,7 +78,7 @@ class FairLock:
 
     def _release(self) -> None:
         with self._guard:
-            if self._holder is self._gate():  # else the lease has ended, and another thread holds the lock
+            if self._holder is self._gate():  # otherwise the lease has ended, and another thread holds the lock
                 self._pass_on()
         self._thread.gate = None
 

@@ -37,12 +37,12 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._tickets = 0
         self._queued: dict[int, Callable[[], None]] = {}
-        """What settles each task that has not started, by its ticket"""
+        """For each task that has not started, keyed by ticket, the function that runs it"""
         self._running = 0
         self._done = 0
 
     def submit(self, task: Task[V], work: Callable[[], V]) -> None:
-        """Queue a task. Called from within another task it runs at once, as no other thread may be free."""
+        """Queue a task. Called from within another task, it runs at once, since no other thread may be free."""
         if getattr(self._worker, "busy", False):
             _settle(task, work)
             return
@@ -50,7 +50,7 @@ class WorkerPool:
             self._tickets += 1
             task.ticket = self._tickets
             self._queued[task.ticket] = partial(_settle, task, work)
-            # Under the lock, or a task with a later ticket could enter the queue first.
+            # Under the lock; otherwise a task with a later ticket could enter the queue first.
             self._threads.submit(self._run, task.ticket)
 
     def run(self, work: Callable[[], V]) -> V:
@@ -60,7 +60,7 @@ class WorkerPool:
         return task.result.result()
 
     def run_now(self, task: Task[Any]) -> None:
-        """In a worker that needs a task of the queue, run it at once: if all workers waited, nobody else would.
+        """In a worker that needs a queued task, run it at once: if all workers waited, none would be left to run it.
 
         In any other thread, or once the task has started, do nothing.
         """
@@ -73,7 +73,7 @@ class WorkerPool:
                     self._done += 1
 
     def ahead_of(self, task: Task[V]) -> int:
-        """Return how many tasks run or wait ahead of this one; 0 once it has started."""
+        """Return how many tasks are running or queued ahead of this one; 0 once it has started."""
         with self._lock:
             if task.ticket not in self._queued:
                 return 0
@@ -101,7 +101,7 @@ class WorkerPool:
 
 
 def place_in_queue(ahead: int) -> str:
-    """Return the sentence for who waits, with how many texts are ahead."""
+    """Return the sentence for a waiting visitor, with the number of texts ahead."""
     if ahead == 0:
         return "Your text is being read …"
     return f"{ahead} {'text is' if ahead == 1 else 'texts are'} before yours …"
@@ -110,7 +110,7 @@ def place_in_queue(ahead: int) -> str:
 def _settle(task: Task[V], work: Callable[[], V]) -> None:
     try:
         value = work()
-    except BaseException as error:  # whatever it is, the waiting thread must receive it
+    except BaseException as error:  # any kind: the waiting thread must receive it
         task.result.set_exception(error)
     else:
         task.result.set_result(value)
@@ -118,22 +118,22 @@ def _settle(task: Task[V], work: Callable[[], V]) -> None:
 
 @cache
 def worker_pool() -> WorkerPool:
-    """Return this process's pool, with as many threads as the settings say."""
+    """Return this process's pool, with the number of threads in the settings."""
     return WorkerPool(settings().parallel_passes)
 
 
 @cache
 def limit_openmp() -> None:
-    """Limit OpenMP to one thread. Call it before anything imports torch: OpenMP reads the variable once, then.
+    """Limit OpenMP to one thread. Call it before anything imports torch: OpenMP reads the variable only then.
 
-    `torch.set_num_threads` holds for one thread only, and Streamlit starts a new one for each run of a page: a matrix
+    `torch.set_num_threads` applies to one thread only, and Streamlit starts a new one for each run of a page: a matrix
     product there would start OpenMP threads, which spin while they wait.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def limit_threads() -> None:
-    """Limit torch to one thread: with two, sessions that share the cores wait for each other's."""
+    """Limit torch to one thread: with two, sessions that share the cores wait for each other's threads."""
     limit_openmp()
     import torch
 

@@ -1,4 +1,4 @@
-"""Long work of one session in the worker pool: a task for each slice, between which the pool does other work."""
+"""Runs one session's long work in the worker pool: a task for each slice, between which the pool does other work."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from attnviz.runtime.pool import Task, WorkerPool
 V = TypeVar("V")
 
 OnSlice = Callable[[int, int], object]
-"""Called after each slice, and while one is waited for: how much is done, and how many tasks are ahead in the queue"""
+"""Called after each slice and while waiting for one: how much is done, and how many tasks are ahead in the queue"""
 
 
 class Slices(Generic[V]):
-    """Work that goes on only while someone waits for it, and then from where it was."""
+    """Work that runs only while a caller waits for it; the next call continues where it stopped."""
 
     def __init__(self, pool: WorkerPool, steps: Iterator[int | V]) -> None:
-        """Begin nothing yet.
+        """Prepare the work without starting it.
 
         Args:
-            pool: computes the slices.
-            steps: each yields how much is done, and the last one the result, which is no int.
+            pool: runs the slices.
+            steps: yields how much is done after each slice, and finally the result, which is not an int.
         """
         self.done = 0
         self._pool, self._steps = pool, steps
         self._lock = threading.Lock()
         self._task: Task[int | V] | None = None
-        """The slice that is queued or runs, or the last one of all"""
+        """The slice that is queued or running, or the final one"""
 
     def result(self, on_slice: OnSlice) -> V:
         """Return the result, once all slices are done.
 
         Raises:
-            BaseException: what `on_slice` raises, after which no further slice begins until this is called again.
-            Exception: what a slice raises; each further call raises it too.
+            BaseException: what `on_slice` raises, after which no further slice starts until this is called again.
+            Exception: what a slice raises; further calls raise it too.
         """
         while True:
             task = self._current()
@@ -47,16 +47,16 @@ class Slices(Generic[V]):
                     wait([task.result], POLL)
                 if not task.result.done():
                     on_slice(self.done, self._pool.ahead_of(task))
-            reached = task.result.result()
-            if not isinstance(reached, int):
-                return reached
+            progress = task.result.result()
+            if not isinstance(progress, int):
+                return progress
             with self._lock:
                 if self._task is task:
-                    self._task, self.done = None, reached
+                    self._task, self.done = None, progress
             on_slice(self.done, 0)
 
     def _current(self) -> Task[int | V]:
-        """Return the slice that is queued or runs; queue the next one if there is none."""
+        """Return the slice that is queued or running; if there is none, queue the next one."""
         with self._lock:
             if self._task is None:
                 self._task = Task()

@@ -1,4 +1,4 @@
-"""Rate limits, a token bucket per address and per visitor, and the number of connected visitors."""
+"""Rate limits (a token bucket per address and per visitor), and the number of connected visitors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from attnviz.settings import Settings, settings
 
 ADDRESSES = 10_000
-"""The most addresses in memory; the least recently used one is dropped."""
+"""Maximum addresses in memory; the least recently used one is dropped."""
 BURST = 0.25
 """The capacity of a bucket, as a fraction of the tokens per minute; at least `MIN_CAPACITY` tokens."""
 MIN_CAPACITY = 20
@@ -22,7 +22,7 @@ TOKEN_BYTES = 2**15
 ARRAY_TOKEN_BYTES = 2**18
 """A request for arrays takes one token, and one more for each `ARRAY_TOKEN_BYTES` bytes that are sent"""
 CONNECT_TIME = 10.0
-"""Seconds for which a visitor who has received the page is counted before its websocket connects."""
+"""Seconds for which a visitor who has received the page is counted while its websocket has not connected."""
 NOTICE_TIME = 10.0
 """Seconds for which a visitor is notified after a delay."""
 
@@ -41,7 +41,7 @@ class Buckets:
     def take(self, address: str, tokens: float = 1, *, may_owe: bool = False) -> float:
         """Take tokens and return 0; if there are too few, return the seconds until there are enough.
 
-        `may_owe`: take them even then, so that the bucket is negative. After these seconds it is 0 again.
+        `may_owe`: take them even then, so that the bucket becomes negative. After the returned seconds it is 0 again.
         """
         if not self._rate:
             return 0.0
@@ -56,7 +56,7 @@ class Buckets:
 
 
 class Traffic:
-    """The server's counters and limits. It is used on the server's event loop only, so it needs no lock."""
+    """The server's counters and limits. It is used only on the server's event loop, so it needs no lock."""
 
     def __init__(self, limits: Settings, clock: Clock = time.monotonic) -> None:
         self.limits = limits
@@ -107,9 +107,9 @@ class Traffic:
         return Buckets(self.limits.changes, self._clock)
 
     def change(self, address: str, visitor: Buckets, size: int = 0) -> float:
-        """Count a message of `size` bytes, and return the seconds to delay it.
+        """Count a message of `size` bytes, and return how many seconds to delay it.
 
-        They are more than 0 if the address or the visitor exceeds its limit.
+        The delay is above 0 if the address or the visitor exceeds its limit.
         """
         self.changes += 1
         tokens = 1 + size // TOKEN_BYTES
@@ -134,7 +134,7 @@ class Traffic:
 
 
 def content_length(headers: Headers) -> int | None:
-    """Return the length of a body in bytes; None if it is missing, or no number of up to 12 digits."""
+    """Return the length of a body in bytes; None if it is missing, or not a number of up to 12 digits."""
     size = headers.get("content-length", "")
     return int(size) if size.isdecimal() and len(size) <= 12 else None
 

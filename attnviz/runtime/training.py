@@ -1,4 +1,4 @@
-"""The training jobs of this process, within its settings, and whether their visitors are still here."""
+"""The training jobs of this process, within the limits of its settings, and whether their visitors are connected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.jobs.limits import Limits
 
 VISITORS, SESSIONS = 4096, 4
-"""The most visitors that are known, and the most sessions of each: the last ones"""
+"""Maximum visitors known, and maximum sessions of each: the latest ones"""
 _sessions: LRUCache[str, tuple[str, ...]] = LRUCache(VISITORS)
 """The sessions in which each visitor was seen"""
 _lock = threading.Lock()
@@ -35,21 +35,21 @@ def training_jobs() -> Jobs:
 
 
 def keep(visitor: str) -> None:
-    """Keep a visitor's trainings as long as a browser is connected to the session that runs now, on whatever page.
+    """Keep a visitor's trainings while a browser is connected to the current session, on any page.
 
-    After that they are kept for `LEASE` more seconds, so that they survive a reload, which is another session.
+    After that they are kept for `LEASE` more seconds, so that they survive a reload, which starts another session.
     """
     training_jobs().touch(visitor)
     context = get_script_run_ctx()
     if context is not None:
-        own = context.session_id
+        session = context.session_id
         with _lock:
-            others = [one for one in _sessions.get(visitor, ()) if one != own]
-            _sessions[visitor] = (*others[1 - SESSIONS :], own)
+            others = [other for other in _sessions.get(visitor, ()) if other != session]
+            _sessions[visitor] = (*others[1 - SESSIONS :], session)
 
 
 def _is_here(visitor: str) -> bool:
     """Whether a browser is connected to a session in which this visitor was seen."""
     with _lock:
         sessions = _sessions.get(visitor, ())
-    return runtime.exists() and any(runtime.get_instance().is_active_session(one) for one in sessions)
+    return runtime.exists() and any(runtime.get_instance().is_active_session(session) for session in sessions)

@@ -1,4 +1,4 @@
-"""The server: what it does at the start, the routes besides Streamlit's, and the middleware."""
+"""The server: its startup, the routes besides Streamlit's, and the middleware."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from attnviz.serving.uploads import Uploads
 from attnviz.settings import SettingsError, settings
 
 COLLECTED = 10_000, 10, 10
-"""After how many new objects garbage is collected: nearly all objects of a text are freed without that. With Python's
-own 700, collections took a fifth of the time of a document."""
+"""Thresholds of garbage collection, in new objects: nearly all objects of a text are freed without it. With Python's
+default of 700, collections took a fifth of the time of a document."""
 
 _preload = Preload()
 
@@ -87,8 +87,8 @@ _FOR_PAGES = [
 ]
 ROUTES = [
     *_FOR_PAGES,
-    # Streamlit puts its own routes under `server.baseUrlPath`, but not ours.
-    *(Route("/{base:path}" + one.path, one.endpoint, methods=list(one.methods or ())) for one in _FOR_PAGES),
+    # Streamlit puts its own routes under `server.baseUrlPath`, but not these.
+    *(Route("/{base:path}" + route.path, route.endpoint, methods=list(route.methods or ())) for route in _FOR_PAGES),
     Route("/healthz", health),
     Route("/readyz", readiness),
     Route("/metrics", figures),
@@ -98,7 +98,7 @@ ROUTES = [
 def middleware() -> list[Middleware]:
     """Return the middleware of every request, in order, for the current settings.
 
-    An invalid setting ends the process with a message of one line.
+    An invalid setting ends the process with a one-line message.
     """
     try:
         limits = settings()

@@ -1,6 +1,6 @@
-"""Serves what a page has offered to the browser (`runtime/arrays.py`).
+"""Serves the arrays that a page has offered to the browser (`runtime/arrays.py`).
 
-`/attnviz/arrays/<digest>` serves it; `/attnviz/queue/<digest>` says meanwhile what it waits for.
+`/attnviz/arrays/<digest>` serves one; `/attnviz/queue/<digest>` says meanwhile how many computations are ahead of it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from attnviz.runtime.pool import place_in_queue
 PATH = "/attnviz/arrays/"
 QUEUE_ROUTE = "/attnviz/queue/{digest:path}"
 FOREVER = "private, max-age=31536000, immutable"
-"""A digest stands for the same bytes for ever."""
+"""A digest identifies the same bytes for ever."""
 UNKEPT = {"Cache-Control": "no-store"}
 
 
 class Arrays:
-    """ASGI middleware that serves arrays before Streamlit's own middleware, none of which they need.
+    """ASGI middleware that serves arrays before Streamlit's own middleware, which they do not need.
 
-    They are most of the requests. What they need, compression, they have already.
+    They are most of the requests, and they are already compressed.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -42,13 +42,13 @@ class Arrays:
 
 
 async def answer(address: str, encodings: str) -> Response:
-    """Return what is offered under a digest, or 404, or 422 with the reason why it can't be made.
+    """Return the array offered under a digest, or 404, or 422 with the reason why it can't be made.
 
-    The worker pool makes it if it is not ready. `encodings` are those that the browser accepts.
+    The worker pool makes it if it is not ready. `encodings` are the browser's accepted encodings.
     """
     try:
-        made = asyncio.wrap_future(array_store().request(address))
-        body = await asyncio.shield(made)  # others may wait for it too
+        future = asyncio.wrap_future(array_store().request(address))
+        body = await asyncio.shield(future)  # other requests may wait for it too
     except NotOfferedError:
         return Response(status_code=404, headers=UNKEPT)
     except UnmakeableError as error:
@@ -64,6 +64,6 @@ async def answer(address: str, encodings: str) -> Response:
 
 
 async def queue(request: Request) -> Response:
-    """Say in a sentence how many texts are ahead of what is requested under a digest; nothing if none is."""
+    """Say in a sentence how many texts are ahead of a requested digest; "" if there are none."""
     ahead = array_store().ahead_of(request.path_params["digest"])
     return PlainTextResponse(place_in_queue(ahead) if ahead else "", headers=UNKEPT)

@@ -1,4 +1,4 @@
-"""What the export dialog asks of the server: the characters of the font, the font with some of them, and PDFs."""
+"""The requests of the export dialog: the font's characters, the font with only some of them, and PDFs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from attnviz.runtime.pool import Task, worker_pool
 from attnviz.runtime.traffic import content_length
 
 AT_ONCE = 16
-"""The most requests that are read, waiting or in work."""
+"""Maximum requests that are being read, waiting or in progress."""
 SECONDS = 30.0
-"""The longest time in which a request arrives."""
+"""Maximum time for a request to arrive."""
 MAX_BYTES = 4 * 2**20
 MAX_LETTERS = 20_000
 
@@ -28,7 +28,7 @@ class RefusedError(ValueError):
 
 
 class Exports:
-    """Makes files from what browsers send: one at a time, so that models run meanwhile."""
+    """Makes files from what browsers send, one at a time, so that models can run meanwhile."""
 
     def __init__(self, *, seconds: float = SECONDS) -> None:
         self.seconds = seconds
@@ -44,7 +44,7 @@ class Exports:
         ]
 
     async def fonts(self, request: Request) -> Response:
-        """Serve the font with some characters, as JSON: for each weight a WOFF2 file in base64, or "" for none."""
+        """Serve the font with some characters, as JSON: for each weight a WOFF2 file in base64, or "" without any."""
         return await self._made(request, font_files, "application/json")
 
     async def pdf(self, request: Request) -> Response:
@@ -64,19 +64,19 @@ class Exports:
             async with self._turn:
                 task: Task[bytes] = Task()
                 worker_pool().submit(task, lambda: make(body))
-                made = await asyncio.wrap_future(task.result)
+                file = await asyncio.wrap_future(task.result)
         except TimeoutError:
             return PlainTextResponse("The picture took too long to arrive.", 408, headers={"Connection": "close"})
         except (RefusedError, ClientDisconnect) as why:
             return PlainTextResponse(str(why), 400)
         finally:
             self.under_way -= 1
-        return Response(made, media_type=media_type, headers={"Cache-Control": "no-store"})
+        return Response(file, media_type=media_type, headers={"Cache-Control": "no-store"})
 
 
 def _refusal(request: Request) -> Response | None:
-    """Return the response to a request whose body is not read."""
-    # A page of another site can't send this type without asking first, which is never allowed.
+    """Return the response to a request that is refused before its body is read; None if it is accepted."""
+    # A page of another site can't send this type without a CORS preflight, which always fails.
     if request.headers.get("content-type") != "application/json":
         return PlainTextResponse("This is not JSON.", 415)
     size = content_length(request.headers)
@@ -100,13 +100,13 @@ def font_files(body: bytes) -> bytes:
     """Return the JSON of `Exports.fonts`. The body is JSON too: the characters in "regular" and in "bold".
 
     Raises:
-        RefusedError: it is something else.
+        RefusedError: the body is something else.
     """
     from attnviz.export.drawing import fonts
 
     try:
-        asked = json.loads(body)
-        texts = {name: asked[name] for name in ("regular", "bold")}
+        fields = json.loads(body)
+        texts = {name: fields[name] for name in ("regular", "bold")}
     except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise RefusedError("This does not say which characters are needed.") from error
     if not all(isinstance(text, str) and len(text) <= MAX_LETTERS for text in texts.values()):
@@ -119,7 +119,7 @@ def pdf_file(body: bytes) -> bytes:
     """Return a recording as PDF.
 
     Raises:
-        RefusedError: it is none.
+        RefusedError: the body is not a recording.
     """
     from attnviz.export.files.pdf import write_recording
     from attnviz.export.recording import RecordingError, read_recording

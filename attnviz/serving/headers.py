@@ -56,8 +56,8 @@ class SafeHeaders:
 def safe_headers(frame_ancestors: tuple[str, ...] = ()) -> dict[str, str]:
     """Return the headers of every response; `frame_ancestors` are the sites that may embed the app in a frame.
 
-    Without such sites no header restricts frames. X-Frame-Options, for old browsers, can express "same site" and "no
-    site" only.
+    Without such sites no header restricts frames. X-Frame-Options, for old browsers, can only express "same site" and
+    "no site".
     """
     framing = {"'self'": "SAMEORIGIN", "'none'": "DENY"}.get(" ".join(frame_ancestors))
     return {
@@ -70,7 +70,7 @@ def safe_headers(frame_ancestors: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 def content_policy(frame_ancestors: tuple[str, ...] = ()) -> str:
-    """Return the Content-Security-Policy under which Streamlit and our components work, and foreign code does not.
+    """Return the Content-Security-Policy with which Streamlit and the app's components work, but foreign code does not.
 
     Scripts are loaded from this server only; the only inline scripts that run are those in the pages' index.html.
     Streamlit's protobuf library needs WebAssembly, which can't run text as code.

@@ -1,6 +1,6 @@
 """The routes `/heads`, `/compare` …: Streamlit's index.html, with a script that tells its frontend where the server is.
 
-Without it the frontend first takes `/heads` for the address of a server, and asks `/heads/_stcore/health`, a 404.
+Without it, the frontend first takes `/heads` for the address of a server, and requests `/heads/_stcore/health`: 404.
 Streamlit's maintainers name this remedy in https://github.com/streamlit/streamlit/pull/11537.
 """
 
@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 BASE = "window.__streamlit ??= { BACKEND_BASE_URL: new URL('.', location.href).href }"
-"""An inline script. The browser knows the prefix of an address that a proxy removes, as the server does not."""
+"""An inline script. If a proxy removes a prefix of the address, the browser knows it, but the server does not."""
 NO_CACHE = {"Cache-Control": "no-cache"}
-"""As Streamlit says of its index.html: it names the current files"""
+"""As Streamlit sets it for its index.html, which names the current files"""
 
 
 def page(request: Request) -> Response:
-    """Serve the HTML file of a page that has an address of its own. Outside the app's base path there is none."""
+    """Serve the HTML file of a page with its own address; 404 outside the app's base path."""
     base = str(st.get_option("server.baseUrlPath")).strip("/")
     if request.path_params.get("base", "") != base:
         return PlainTextResponse("Not Found", 404)
@@ -29,6 +29,6 @@ def page(request: Request) -> Response:
 
 @cache
 def index_of_page() -> str:
-    """Return Streamlit's index.html with the script, before all others."""
-    own = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    return own.replace("<head>", f"<head><script>{BASE}</script>", 1)
+    """Return Streamlit's index.html with the script before all others."""
+    html = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    return html.replace("<head>", f"<head><script>{BASE}</script>", 1)

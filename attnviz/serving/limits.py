@@ -17,8 +17,8 @@ UNCOUNTED = (
     "/static/", "/attnviz/", "/healthz", "/readyz", "/metrics", "/_stcore/health", "/_stcore/host-config",
     "/_stcore/bidi-components/",
 )  # fmt: skip
-"""Paths of which GET requests do not count towards the limit: files of which a page fetches many, and monitoring. But
-arrays count, because each may have to be made."""
+"""Paths whose GET requests do not count towards the limit: files, of which a page fetches many, and monitoring. But
+requests for arrays count, because each may have to be computed."""
 UPLOADS = "/_stcore/upload_file"
 STREAM = "/_stcore/stream"
 RETRY_AFTER = 20

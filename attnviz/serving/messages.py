@@ -1,7 +1,8 @@
 """ASGI middleware that checks every message from a browser before Streamlit reads it.
 
 Streamlit trusts its clients: any of them can clear the caches of all sessions. This module refuses only messages that a
-browser with our pages never sends. It doesn't check the values of widgets: a wrong value harms only its own session.
+browser with the app's pages never sends. It doesn't check the values of widgets: a wrong value harms only its own
+session.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from attnviz.runtime.traffic import Traffic
 
 STREAM = "/_stcore/stream"
-"""The path of Streamlit's websocket, or its end if the app is not at the root."""
+"""The path of Streamlit's websocket, or the end of its path if the app is not at the root."""
 MESSAGE = 2**20
 """The largest message in bytes. It contains the link twice and the widgets' values, but no files."""
 WIDGET_BYTE = b"\n"
@@ -31,12 +32,12 @@ LENGTHS = {"query_string": 2**19, "url": 2**19 + 2**10, "name": 2_000}
 VALUES = {"string_value", "json_value", "json_trigger_value", "data"}
 """Fields with a widget's value, which only the size of the message limits."""
 COUNT = 100
-"""The most entries of a repeated field."""
+"""Maximum entries of a repeated field."""
 COUNTS = {"widgets": 500, "cached_message_hashes": 1_000, "file_names": 4, "uploaded_file_info": 4}
-"""Repeated fields with another limit: our page with the most widgets has some 150."""
+"""Repeated fields with another limit: the page with the most widgets has some 150."""
 ACCEPTED = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
 """The types of messages that are accepted. Others clear the caches of all visitors, read the git repository, or stop
-the server; our pages send none of them."""
+the server; the app's pages send none of them."""
 MOST_REFUSED = 20
 """The number of refused messages after which the next one closes the connection."""
 TOO_LARGE = 1009
@@ -165,7 +166,7 @@ def _check_sizes(message: Protobuf) -> None:
 
 
 def _check_purpose(message: BackMsg, *, uploads: bool) -> None:
-    """Check that the message is of a type that our pages need."""
+    """Check that the message is of a type that the app's pages need."""
     purpose = message.WhichOneof("type")
     if purpose not in ACCEPTED:
         raise RefusedMessageError("purpose")

@@ -34,7 +34,7 @@ class _Server(Collector):
         self.ready = ready
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every metric except those of the operating system's process."""
+        """Yield every metric except those of the process in the operating system."""
         traffic, (running, waiting, done) = self.traffic, worker_pool().counts()
         usage = cache_usage()
         entries, sizes = ({name: figures[at] for name, figures in usage.items()} for at in (0, 1))
@@ -69,8 +69,8 @@ def _filled(
 ) -> Metric:
     """Add one sample, or one per value of the metric's label."""
     if isinstance(figure, Mapping):
-        for value, each in figure.items():
-            metric.add_metric([str(value)], each)
+        for value, sample in figure.items():
+            metric.add_metric([str(value)], sample)
     else:
         metric.add_metric([], figure)
     return metric

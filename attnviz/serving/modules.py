@@ -17,7 +17,7 @@ ROUTE = PATH + "{path:path}"
 FOREVER = "public, max-age=31536000, immutable"
 """The address changes with the content."""
 QUALITY = 7
-"""Of brotli: as fast as gzip, and 7 % smaller; browsers accept it from `https:` addresses and from this machine"""
+"""Brotli's quality: as fast as gzip, and 7 % smaller; browsers accept it over `https:` and from their own machine"""
 _making = Lock()
 
 
@@ -28,27 +28,27 @@ def modules(request: Request) -> Response:
     if file is None:
         return Response(status_code=404, headers={"Cache-Control": "no-store"})
     encoding = _preferred(request.headers.get("accept-encoding", ""), file)
-    # Named in any case: without a name Streamlit would compress the body, again for each request.
+    # Always set: without an encoding, Streamlit would compress the body anew for each request.
     headers = {"Cache-Control": FOREVER, "Vary": "Accept-Encoding", "Content-Encoding": encoding}
     kind = "text/css" if path.endswith(".css") else "text/javascript"
     return Response(file[encoding], media_type=kind, headers=headers)
 
 
 def _preferred(accepted: str, encodings: Collection[str]) -> str:
-    """Return the first of these encodings that a request accepts, by its header; "identity" if none."""
-    shares = {name.strip(): share.strip() for name, _, share in (one.partition(";q=") for one in accepted.split(","))}
-    return next((one for one in encodings if one in shares and shares[one] not in ("0", "0.0")), "identity")
+    """Return the first encoding that a request's header accepts; "identity" if there is none."""
+    shares = {name.strip(): share.strip() for name, _, share in (item.partition(";q=") for item in accepted.split(","))}
+    return next((name for name in encodings if name in shares and shares[name] not in ("0", "0.0")), "identity")
 
 
 def make_all() -> None:
-    """Compress all files, so that nobody who opens another page waits for them."""
+    """Compress all files, so that no visitor who opens another page waits for them."""
     for address in addresses():
         _made(address)
 
 
 def _made(address: str) -> Mapping[str, bytes] | None:
-    """Return what is at an address, by encoding, the smallest first; None if there is nothing."""
-    with _making:  # the first visitors may come at the same time; one of them makes it for all
+    """Return the file at an address, keyed by encoding, the smallest first; None if there is none."""
+    with _making:  # the first visitors may come at the same time: one request makes it for all
         text = read(address)
         return None if text is None else _encoded(text)
 

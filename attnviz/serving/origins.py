@@ -1,4 +1,4 @@
-"""ASGI middleware that refuses websockets and POST requests of pages of other sites."""
+"""ASGI middleware that refuses websockets and POST requests from pages of other sites."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SameOrigin:
     """Accepts a websocket or a POST request only if its page is from this server.
 
     Streamlit alone would also accept pages from localhost. For any other page it would request this server's address
-    from an external site, each time, and block all visitors meanwhile. A POST request makes the server work.
+    from an external site, each time, and block all visitors meanwhile. A POST request causes work on the server.
     """
 
     def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
@@ -23,9 +23,9 @@ class SameOrigin:
         self.traffic = traffic
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or refuse that of a foreign page with 403."""
-        works = scope["type"] == "websocket" or (scope["type"] == "http" and scope["method"] == "POST")
-        if not works or not is_foreign(Headers(scope=scope)):
+        """Serve a request, or refuse one from a foreign page with 403."""
+        causes_work = scope["type"] == "websocket" or (scope["type"] == "http" and scope["method"] == "POST")
+        if not causes_work or not is_foreign(Headers(scope=scope)):
             await self.app(scope, receive, send)
             return
         self.traffic.refused["origin"] += 1

@@ -21,7 +21,7 @@ from attnviz.ui.bert import MODULES as BERT_MODULES
 
 DELAY = 5.0
 """Seconds for which a local server delays importing torch and loading the model. Both hold Python's global interpreter
-lock, and made the first picture up to three seconds later, which needs neither. A request for a page that needs one of
+lock, and delayed the first picture, which needs neither, by up to three seconds. A request for a page that needs one of
 them ends the delay, and so does the picture of the first view, once it is sent."""
 
 IMPORTED = (
@@ -33,7 +33,7 @@ IMPORTED = (
     *BERT_MODULES.values(),
     "attnviz.ui.tokens.view",
 )
-"""What the pages import when they are opened; pandas, for Tokens, takes longest."""
+"""The modules that pages import when they are opened; pandas, for Tokens, takes longest."""
 
 
 class Preload:
@@ -50,7 +50,7 @@ class Preload:
         return self._loaded.is_set()
 
     def request(self) -> None:
-        """End the delay: what it waits for is needed now, or the first picture is there."""
+        """End the delay: torch or the model is needed now, or the first picture is sent."""
         self._requested.set()
 
     def run(self) -> None:
@@ -69,10 +69,10 @@ class Preload:
         if isinstance(model, BuiltInModel):
             steps.insert(0, model.graph)
         for step in steps:
-            with page_lock().held():  # between two pages: beside the first one it would only make that one late
+            with page_lock().held():  # between two pages: at the same time as the first one, it would only delay that
                 step()
         gc.collect()
-        gc.freeze()  # what is loaded now stays: later collections need not look at it
+        gc.freeze()  # what is loaded now stays in memory: later collections need not scan it
         if settings().public:
             from attnviz.ready import checks, print_checks
 
@@ -97,6 +97,6 @@ class PreloadTrigger:
 
 
 def needs_torch(path: str, query: bytes) -> bool:
-    """Whether an address is that of a page whose first picture has to be computed, judged without parsing it."""
+    """Whether an address is that of a page whose first picture must be computed, decided without parsing the query."""
     paths = tuple(page.path for page in PAGES.values() if page.path != "/")
     return path.endswith(paths) or (bool(query) and path.endswith("/"))

@@ -14,9 +14,9 @@ from attnviz import files
 from attnviz.settings import read, use
 
 MAX_HEAD = 512 * 2**10
-"""The most bytes of a request's first line and headers: a link can hold 20,000 letters of nine bytes each."""
+"""Maximum bytes of a request's first line and headers: a link can hold 20,000 letters of nine bytes each."""
 SHUTDOWN_TIMEOUT = 5
-"""Seconds in which open connections can finish when the server stops."""
+"""Seconds that open connections have to finish when the server stops."""
 
 
 class StartError(RuntimeError):
@@ -51,7 +51,7 @@ def serve(host: str, port: int) -> None:
         app,
         ws="websockets-sansio",
         ws_max_size=MESSAGE,
-        http="h11",  # httptools, which uvicorn takes where another package brings it, refuses links of 64 kB
+        http="h11",  # httptools, which uvicorn uses if another package installs it, refuses links of 64 kB
         h11_max_incomplete_event_size=MAX_HEAD,
         access_log=False,
         log_level="warning",
@@ -63,11 +63,11 @@ def serve(host: str, port: int) -> None:
 
 
 def options(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the entries of a config.toml by their full names, such as theme.light.textColor."""
-    found: dict[str, Any] = {}
+    """Return the entries of a config.toml, keyed by full name, such as theme.light.textColor."""
+    entries: dict[str, Any] = {}
     for name, value in table.items():
-        found |= options(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
-    return found
+        entries |= options(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return entries
 
 
 def tuned(host: str, port: int, largest_upload: int) -> dict[str, Any]:

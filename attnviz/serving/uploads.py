@@ -14,13 +14,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PATH = "/_stcore/upload_file/"
 FILES = 4
-"""The most files per session; a further one replaces the oldest."""
+"""Maximum files per session; a further one replaces the oldest."""
 BYTES = 100 * 2**20
-"""The most bytes of all sessions together."""
+"""Maximum bytes of all sessions together."""
 AT_ONCE = 16
-"""The most simultaneous uploads."""
+"""Maximum simultaneous uploads."""
 SECONDS = 30.0
-"""The longest duration of an upload."""
+"""Maximum duration of an upload."""
 
 
 class Uploads:
@@ -45,18 +45,18 @@ class Uploads:
                 self.under_way -= 1
 
     async def _within_time(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
+        has_started = False
 
         async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = True
+            nonlocal has_started
+            has_started = True
             await send(message)
 
         try:
             async with asyncio.timeout(self.seconds):
                 await self.app(scope, receive, watched)
         except TimeoutError:
-            if not begun:
+            if not has_started:
                 await _answer(408, "The file took too long to arrive.", scope, receive, send)
 
 

@@ -1,4 +1,4 @@
-"""What a frozen model makes of texts, and the linear layer on it: its plan, its probabilities, its arithmetic.
+"""The vectors that a frozen model computes for texts, and a linear layer on them: plan, probabilities, arithmetic.
 
 Shapes: N texts, T tokens, C features (the model's width), K classes.
 """
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 
 How = Literal["mean", "cls"]
-"""mean: over all tokens, [CLS] and [SEP] among them, as all-MiniLM-L6-v2 was trained. cls: the vector of [CLS]"""
+"""mean: over all tokens, including [CLS] and [SEP], as all-MiniLM-L6-v2 was trained. cls: the vector of [CLS]"""
 WAYS: tuple[How, ...] = get_args(How)
 AT_ONCE = 32
-"""Texts whose hidden states are in memory together"""
+"""Texts whose hidden states are in memory at the same time"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pooled(ShortRepr):
-    """The vectors of N texts, both ways."""
+    """The vectors of N texts, in both ways."""
 
     cls: Tensor
     """(N, C): the last hidden state of [CLS]"""
     mean: Tensor
     """(N, C): the mean of the last hidden states of all tokens"""
     cut: int = 0
-    """How many texts had more tokens than were read, if that was limited"""
+    """How many texts were truncated, if there was a limit"""
 
     @property
     def nbytes(self) -> int:
@@ -49,46 +49,46 @@ class Pooled(ShortRepr):
 
     def features(self, how: How, *, tanh: bool) -> Tensor:
         """Return the features, (N, C); with the hyperbolic tangent of each number if `tanh`."""
-        found = self.cls if how == "cls" else self.mean
-        return found.tanh() if tanh else found
+        vectors = self.cls if how == "cls" else self.mean
+        return vectors.tanh() if tanh else vectors
 
 
 def pool(model: BuiltInModel, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> Pooled:
-    """Run the frozen model on texts, and keep one vector of each, both ways.
+    """Run the frozen model on texts, and keep one vector of each, in both ways.
 
     Args:
         model: the built-in model.
-        texts: N of them; those that are longer than the model takes are cut.
-        progress: is called with the number of texts that are done.
+        texts: N texts; those longer than the model takes are cut.
+        progress: called with the number of texts that are done.
     """
-    for reached in pool_in_steps(model, texts):
-        if isinstance(reached, Pooled):
-            return reached
+    for step in pool_in_steps(model, texts):
+        if isinstance(step, Pooled):
+            return step
         if progress is not None:
-            progress(reached)
+            progress(step)
     raise AssertionError("the last step is the result")
 
 
 def pool_in_steps(
     model: BuiltInModel, texts: Sequence[str], max_tokens: int | None = None, at_once: int = AT_ONCE
 ) -> Iterator[int | Pooled]:
-    """Do what `pool` does in steps of `at_once` texts: yields after each how many are done, and at the end the vectors.
+    """Do what `pool` does in steps of `at_once` texts: yields how many are done after each, and finally the vectors.
 
-    Whoever computes it may do other work between two steps, or stop.
+    The caller may do other work between two steps, or stop.
 
     Args:
         model: the built-in model.
-        texts: N of them.
-        max_tokens: of each are read; as many as the model takes if None.
-        at_once: texts of a step.
+        texts: N texts.
+        max_tokens: longer texts are cut; None means as many as the model takes.
+        at_once: texts in a step.
     """
     cls, mean = (torch.empty(len(texts), model.description.width) for _ in range(2))
     cut = 0
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))  # texts of about the same length together
     for first in range(0, len(texts), at_once):
         places = order[first : first + at_once]
-        found = hidden_states(model, [texts[place] for place in places], max_tokens=max_tokens)
-        for place, hidden in zip(places, found, strict=True):
+        states = hidden_states(model, [texts[place] for place in places], max_tokens=max_tokens)
+        for place, hidden in zip(places, states, strict=True):
             cls[place], mean[place] = hidden[0], hidden.mean(0)
             cut += len(hidden) == max_tokens and len(model.tokenize(texts[place])) > len(hidden)
         yield first + len(places)
@@ -96,9 +96,9 @@ def pool_in_steps(
 
 
 BATCH = 32
-"""Texts a step"""
+"""Texts in a training step"""
 STEPS, RATE = 200, 0.003
-"""Of a training, if nothing else is said"""
+"""The defaults of a training"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -114,7 +114,7 @@ class Classifier(ShortRepr):
     tanh: bool
 
     def features(self, pooled: Pooled) -> Tensor:
-        """Return what it reads of texts, (N, C)."""
+        """Return the features that it reads from texts, (N, C)."""
         return pooled.features(self.how, tanh=self.tanh)
 
     def logits(self, pooled: Pooled) -> Tensor:
@@ -128,22 +128,22 @@ class Classifier(ShortRepr):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """One logit as the sum that it is."""
+    """One logit, written as a sum."""
 
     places: tuple[int, ...]
-    """The features with the largest products, in the order of these"""
+    """The features with the largest products in magnitude, in descending order"""
     features: tuple[float, ...]
     weights: tuple[float, ...]
     rest: float
     """The sum of all other products"""
     others: int
-    """How many these are"""
+    """The number of other products"""
     bias: float
     logit: float
 
 
 def terms(classifier: Classifier, features: Tensor, label: int, most: int = 4) -> Terms:
-    """Return the arithmetic of one class's logit for one text's features, (C,), with its largest products."""
+    """Return the arithmetic of one class's logit for one text's features, (C,), with the `most` largest products."""
     weight = classifier.weight[label]
     products = features * weight
     order = products.abs().argsort(descending=True, stable=True)
@@ -156,17 +156,17 @@ def terms(classifier: Classifier, features: Tensor, label: int, most: int = 4) -
 
 
 def plan_of(classes: int, width: int, *, steps: int = STEPS, rate: float = RATE, seed: int = 0) -> Plan:
-    """Return the training of a linear layer, (C, K), with AdamW. The seed is of split, weights and order."""
+    """Return the training of a linear layer, (C, K), with AdamW. The seed determines split, weights and order."""
     settings = TrainingSettings(steps=steps, batch=BATCH, learning_rate=rate, warm_up=0, seed=seed)
     return Plan(VECTORS, LinearConfig(width, classes), settings)
 
 
 def vectors_of(examples: Examples, pooled: Pooled, how: How, *, tanh: bool) -> LabelledVectors:
-    """Return the features of texts with their classes, as a training takes them."""
+    """Return the features of texts with their classes, as training data."""
     return LabelledVectors(pooled.features(how, tanh=tanh).contiguous().numpy().copy(), examples.classes)
 
 
 def classifier_of(layer: torch.nn.Module, examples: Examples, how: How, *, tanh: bool) -> Classifier:
-    """Return a trained `nn.Linear` with what is known of its features and classes."""
-    found = {name: one.detach().float().clone() for name, one in layer.state_dict().items()}
-    return Classifier(found["weight"], found["bias"], examples.labels, how, tanh)
+    """Return a trained `nn.Linear` with its kind of features and its classes."""
+    weights = {name: tensor.detach().float().clone() for name, tensor in layer.state_dict().items()}
+    return Classifier(weights["weight"], weights["bias"], examples.labels, how, tanh)

@@ -1,4 +1,4 @@
-"""Texts with a class each: those that the project has written, or a user's CSV file.
+"""Texts with a class each: the project's own, or a user's CSV file.
 
 Shapes: N texts.
 """
@@ -39,9 +39,9 @@ class Table:
     """The rows of a CSV file."""
 
     columns: tuple[str, ...]
-    """Their names, each another one"""
+    """Their names, all different"""
     rows: tuple[tuple[str, ...], ...]
-    """As many cells each as there are columns"""
+    """Each with one cell for each column"""
     numbers: tuple[int, ...]
     """The number of each row as a spreadsheet counts it: the header is row 1"""
 
@@ -49,7 +49,7 @@ class Table:
         """Return the cells of a column.
 
         Raises:
-            CsvError: there is none of this name.
+            CsvError: there is no column of this name.
         """
         if name not in self.columns:
             named = ", ".join(map(quoted, self.columns[:10]))
@@ -62,7 +62,7 @@ def read_table(data: bytes) -> Table:
     """Read a CSV file: UTF-8, with a header, and comma, semicolon or tab between cells.
 
     Raises:
-        CsvError: it is too large, binary, not UTF-8, empty, or a row or cell of it can't be used.
+        CsvError: it is too large, binary, not UTF-8 or empty, or a row or cell of it can't be used.
     """
     text = _decoded(data)
     header, *lines = _parsed(text) or [[]]
@@ -104,11 +104,11 @@ def _decoded(data: bytes) -> str:
 
 
 def _place(data: bytes, at: int) -> str:
-    """Return the row and the column of a byte, before which all are text."""
+    """Return the row and the column of a byte; all bytes before it are text."""
     text = data[:at].decode("utf-8-sig", errors="replace")
     delimiter = _delimiter(text)
     rows: list[list[str]] = []
-    with suppress(csv.Error):  # a cell without an end
+    with suppress(csv.Error):  # an unterminated cell
         rows.extend(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     if not rows:
         return "row 1"
@@ -119,13 +119,13 @@ def _place(data: bytes, at: int) -> str:
 
 
 def _delimiter(text: str) -> str:
-    """Return what stands between cells: the sign that is most often in the first line."""
+    """Return the delimiter: the candidate that is most frequent in the first line."""
     first = text.partition("\n")[0]
     return max(DELIMITERS, key=first.count)
 
 
 def _parsed(text: str) -> list[list[str]]:
-    """Return all rows, empty ones too."""
+    """Return all rows, including empty ones."""
     rows: list[list[str]] = []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
     try:
@@ -164,9 +164,9 @@ def _check_row(row: Sequence[str], number: int, columns: Sequence[str]) -> None:
 FOLDER = files.FOLDER / "assets" / "bert"
 FEWEST_CLASSES, MOST_CLASSES, FEWEST_ROWS, LONGEST_LABEL = 2, 8, 5, 40
 ACTIONS = ("increase", "decrease", "stop", "ask")
-"""The agent's four actions, by their numbers"""
+"""The agent's four actions, in order of their numbers"""
 COLUMNS = {"reviews": ("label", ("negative", "positive")), "reports": ("action", ACTIONS)}
-"""Of the project's own files by name: the column with the classes, and the classes in their order"""
+"""For each of the project's own files: the column with the classes, and the classes in order"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -174,18 +174,18 @@ class Examples(ShortRepr):
     """Texts with a class each."""
 
     name: str
-    """What they are called, such as "reviews.csv" """
+    """Their name, such as "reviews.csv" """
     texts: tuple[str, ...]
     classes: NDArray[np.int64]
     """(N,): the number of each text's class"""
     labels: tuple[str, ...]
     """The names of the classes"""
     kinds: tuple[str, ...]
-    """What each text is beside its class, such as "negation"; empty if that is not known"""
+    """Another property of each text, such as "negation"; empty if it is not known"""
     sha256: str
-    """Of the file"""
+    """Digest of the file"""
     has_links: bool = True
-    """Whether a link may name them: what a user has uploaded is in no link"""
+    """Whether a link may name them; a user's own texts are in no link"""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -214,11 +214,11 @@ def examples_of(
     Args:
         table: the rows.
         data: the file.
-        name: what it is called.
+        name: its name.
         text: the column with the texts.
         label: the column with the classes.
-        kind: a column with what the texts are beside that; None if there is none.
-        labels: the classes in their order; in the alphabet's if None. All others are then refused.
+        kind: the column with the kind of each text; None if there is none.
+        labels: the only classes allowed, in order; None allows any, in alphabetical order.
 
     Raises:
         CsvError: a column is missing, a cell is empty, or there are too many or too few classes or rows of one. The
@@ -226,21 +226,21 @@ def examples_of(
     """
     if text == label:
         raise CsvError(f"Texts and classes are both to be in the column {quoted(text)}: choose two columns.")
-    texts, raw = table.column(text), [one.strip() for one in table.column(label)]
-    for number, one, of_row in zip(table.numbers, texts, raw, strict=True):
-        _check(number, text, one, "there is no text")
-        _check(number, label, of_row, "there is no class")
-        if len(of_row) > LONGEST_LABEL:
+    texts, raw = table.column(text), [cell.strip() for cell in table.column(label)]
+    for number, cell, class_name in zip(table.numbers, texts, raw, strict=True):
+        _check(number, text, cell, "there is no text")
+        _check(number, label, class_name, "there is no class")
+        if len(class_name) > LONGEST_LABEL:
             raise CsvError(
                 f"Row {number}, column {quoted(label)}: a class has a name of up to {LONGEST_LABEL} characters, and "
-                f"{quoted(of_row)} has {len(of_row)}. Is this the column with the classes?"
+                f"{quoted(class_name)} has {len(class_name)}. Is this the column with the classes?"
             )
     names = tuple(sorted(set(raw))) if labels is None else tuple(labels)
     _check_classes(raw, names, table.numbers, label)
     return Examples(
         name,
-        tuple(repair(" ".join(one.split())) for one in texts),
-        np.array([names.index(one) for one in raw], np.int64),
+        tuple(repair(" ".join(cell.split())) for cell in texts),
+        np.array([names.index(class_name) for class_name in raw], np.int64),
         tuple(map(repair, names)),
         () if kind is None else tuple(table.column(kind)),
         hashlib.sha256(data).hexdigest(),

@@ -1,4 +1,4 @@
-"""Makes the classifiers that ship with the app: trained with one seed, and judged with five."""
+"""Makes the classifiers that ship with the app: trained with one seed, evaluated with five."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """What is to be made."""
+    """The settings of a classifier to make."""
 
     name: str
     """One of `NAMES`"""
@@ -57,13 +57,13 @@ class Making:
 
 
 def make(making: Making, model: BuiltInModel, command: str, progress: Callable[[int], object] | None = None) -> Shipped:
-    """Train a classifier, and the same with the four following seeds beside both baselines.
+    """Train a classifier, and compare it and its trainings with the four following seeds with both baselines.
 
     Args:
-        making: what is to be made.
+        making: its settings.
         model: the built-in model.
-        command: what the card says made it.
-        progress: is called with the number of texts that the model has read.
+        command: the command to name on the card.
+        progress: called with the number of texts that the model has encoded.
     """
     examples = built_in(NAMES[making.name])
     pooled = pool(model, examples.texts, progress)
@@ -71,9 +71,10 @@ def make(making: Making, model: BuiltInModel, command: str, progress: Callable[[
         len(examples.labels), model.description.width, steps=making.steps, rate=making.rate, seed=making.seed
     )
     seeds = [replace(plan, training=replace(plan.training, seed=making.seed + number)) for number in range(SEEDS)]
-    trained = [_train(one, examples, pooled, making) for one in seeds]
+    trained = [_train(plan_of_seed, examples, pooled, making) for plan_of_seed in seeds]
     results = tuple(
-        result_of(examples, pooled, one, plan.training.seed) for (one, *_), plan in zip(trained, seeds, strict=True)
+        result_of(examples, pooled, classifier, plan_of_seed.training.seed)
+        for (classifier, *_), plan_of_seed in zip(trained, seeds, strict=True)
     )
     classifier, losses, evaluations = trained[0]
     card = Card(
@@ -94,19 +95,19 @@ def _train(
     )
     layer: nn.Module = build(plan.model, plan.training.seed)
     trainer = Trainer(layer, subject.batch, plan.training)
-    losses, found, due = [], [], set(evaluation_steps(plan.training.steps))
+    losses, evaluations, due = [], [], set(evaluation_steps(plan.training.steps))
     for step in range(plan.training.steps + 1):
         if step in due:
-            one = evaluate(layer, subject)
-            found.append((step, one.loss, one.accuracy))
+            measured = evaluate(layer, subject)
+            evaluations.append((step, measured.loss, measured.accuracy))
         if step < plan.training.steps:
             losses.append(trainer.advance())
     classifier = classifier_of(layer, examples, making.how, tanh=making.tanh)
-    return classifier, np.array(losses, np.float32), np.array(found, np.float32)
+    return classifier, np.array(losses, np.float32), np.array(evaluations, np.float32)
 
 
 def result_of(examples: Examples, pooled: Pooled, classifier: Classifier, seed: int) -> SeedResult:
-    """Return how a classifier and both baselines do with one seed."""
+    """Return the accuracies of a classifier and both baselines with one seed."""
     train, held = (rows.tolist() for rows in split(torch.from_numpy(examples.classes.copy()), seed))
     accuracy = outcome_of(examples, pooled, classifier, seed).accuracy
     return SeedResult(seed, accuracy, baselines(examples.texts, examples.classes, train, held))

@@ -1,4 +1,4 @@
-"""How good a classifier is: accuracy on held-out texts, confusion, mistakes, and texts without a word.
+"""The quality of a classifier: accuracy on held-out texts, confusion, mistakes, and the effect of leaving out words.
 
 Shapes: N held-out texts, K classes.
 """
@@ -31,7 +31,7 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share, from 0 to 1; nan of no text."""
+        """The share, from 0 to 1; nan if there is no text."""
         return self.right / self.total if self.total else math.nan
 
     @property
@@ -42,10 +42,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What a classifier says of held-out texts."""
+    """A classifier's predictions on held-out texts."""
 
     rows: tuple[int, ...]
-    """Which of all texts they are"""
+    """Their rows among all texts"""
     classes: NDArray[np.int64]
     """(N,): their classes"""
     probabilities: NDArray[np.float32]
@@ -54,24 +54,24 @@ class Outcome:
     @property
     def predicted(self) -> NDArray[np.int64]:
         """The likeliest class of each text, (N,)."""
-        found: NDArray[np.int64] = self.probabilities.argmax(-1)
-        return found
+        classes: NDArray[np.int64] = self.probabilities.argmax(-1)
+        return classes
 
     @property
     def confidence(self) -> NDArray[np.float32]:
-        """Its probability, (N,)."""
-        found: NDArray[np.float32] = self.probabilities.max(-1)
-        return found
+        """The probability of the likeliest class, (N,)."""
+        largest: NDArray[np.float32] = self.probabilities.max(-1)
+        return largest
 
     @property
     def is_right(self) -> NDArray[np.bool_]:
-        """Whether it is the text's class, (N,)."""
-        found: NDArray[np.bool_] = self.predicted == self.classes
-        return found
+        """Whether the prediction is the text's class, (N,)."""
+        right: NDArray[np.bool_] = self.predicted == self.classes
+        return right
 
     @property
     def accuracy(self) -> Share:
-        """How many are right."""
+        """How many predictions are right."""
         return Share(int(self.is_right.sum()), len(self.rows))
 
     def confusion(self) -> NDArray[np.int64]:
@@ -81,23 +81,23 @@ class Outcome:
         return np.bincount(pairs, minlength=count**2).reshape(count, count)
 
     def by_kind(self, kinds: Sequence[str]) -> dict[str, Share]:
-        """Return how many are right of each kind of text; `kinds` are those of all texts. Empty if there are none."""
+        """Return how many texts of each kind are right; `kinds` has the kind of every text, or is empty."""
         if not kinds:
             return {}
-        own = np.array([kinds[row] for row in self.rows])
+        held = np.array([kinds[row] for row in self.rows])
         return {
-            name: Share(int(self.is_right[own == name].sum()), int((own == name).sum()))
-            for name in dict.fromkeys(kinds) if (own == name).any()
+            name: Share(int(self.is_right[held == name].sum()), int((held == name).sum()))
+            for name in dict.fromkeys(kinds) if (held == name).any()
         }  # fmt: skip
 
     def wrong(self) -> list[int]:
-        """Return the places of what is wrong among these texts, the most confident first."""
+        """Return the places of the misclassified texts, the most confident first."""
         places = np.flatnonzero(~self.is_right)
         return [int(place) for place in places[np.argsort(-self.confidence[places], kind="stable")]]
 
 
 def outcome_of(examples: Examples, pooled: Pooled, classifier: Classifier, seed: int) -> Outcome:
-    """Return what a classifier says of the texts that were held out with its seed."""
+    """Return a classifier's predictions on the texts that are held out with its seed."""
     rows = list(held_out(examples, seed))
     held = Pooled(pooled.cls[rows], pooled.mean[rows])
     with torch.no_grad():
@@ -111,10 +111,10 @@ def held_out(examples: Examples, seed: int) -> tuple[int, ...]:
 
 
 def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Return the score interval of a share of `right` among `total`.
+    """Return the score interval of the share of `right` in `total`.
 
     E. B. Wilson (1927), Probable inference, the law of succession, and statistical inference, JASA 22, 209-212. It
-    keeps within 0 and 1, and holds for few texts too.
+    stays within 0 and 1, and is also valid for few texts.
 
     Raises:
         ValueError: there is no text, or more are right than there are.
@@ -130,38 +130,38 @@ def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[floa
 
 MOST, FEWEST = 48, 8
 SHORT = 128
-"""Tokens of a text for which the model may run `MOST` times; for longer ones in proportion less often"""
+"""Maximum tokens of a text for which the model may run `MOST` times; for longer texts, proportionally fewer times"""
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """A text without one word, or some neighbours."""
+    """A text without one word, or without several neighbouring ones."""
 
     words: str
-    """What is left out"""
+    """The words left out"""
     text: str
-    """What is left"""
+    """The remaining text"""
 
 
 def most_passes(tokens: int) -> int:
-    """Return how often the model runs at most for a text of this length."""
+    """Return the maximum number of forward passes for a text of this length."""
     return max(FEWEST, min(MOST, MOST * SHORT // max(1, tokens)))
 
 
 def without_words(text: str, most: int = MOST) -> list[Without]:
-    """Return the text without each of its words in turn: a word is what stands between spaces.
+    """Return the text without each of its words in turn: words are separated by white space.
 
-    Of more than `most` words, as few neighbours as possible are left out together. A text of one word has none to be
-    left out.
+    With more than `most` words, as few neighbours as possible are left out together. A text of one word gives an empty
+    list.
     """
     words = list(_WORD.finditer(text))
     if len(words) < 2:
         return []
     each = -(-len(words) // most)
-    found = []
+    texts = []
     for first in range(0, len(words), each):
-        gone = words[first : first + each]
-        left = text[: gone[0].start()] + text[gone[-1].end() :]
-        found.append(Without(text[gone[0].start() : gone[-1].end()], " ".join(left.split())))
-    return found
+        removed = words[first : first + each]
+        rest = text[: removed[0].start()] + text[removed[-1].end() :]
+        texts.append(Without(text[removed[0].start() : removed[-1].end()], " ".join(rest.split())))
+    return texts

@@ -1,7 +1,7 @@
 """The classifiers that ship with the app: a safetensors file each, with a card in JSON beside it.
 
-The file holds the weights, the losses, and the probabilities of the held-out texts, so that a page shows the result
-without reading 600 texts.
+The file holds the weights, the losses, and the probabilities for the held-out texts, so that a page shows the result
+without encoding 600 texts.
 
 Shapes: N held-out texts, K classes.
 """
@@ -26,21 +26,21 @@ from attnviz.reprs import ShortRepr
 from attnviz.training.plan import Plan
 
 NAMES: Mapping[str, str] = {"classifier": "reviews", "agent": "reports"}
-"""The examples on which each is trained"""
+"""The examples that each is trained on"""
 ARRAYS = ("probabilities", "losses", "evaluations")
-"""What a file holds beside the weights"""
+"""What a file holds besides the weights"""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is said of a classifier."""
+    """The description of a classifier."""
 
     what: str
     data: str
     """The file with the examples"""
     rows: int
     sha256: str
-    """Of that file"""
+    """Digest of that file"""
     labels: tuple[str, ...]
     """The classes"""
     features: How
@@ -48,11 +48,11 @@ class Card:
     plan: Plan
     seed: int
     accuracy: float
-    """On held-out texts, from 0 to 1"""
+    """Accuracy on held-out texts, from 0 to 1"""
     seeds: tuple[SeedResult, ...]
-    """What this seed and the following ones give"""
+    """The results of this seed and the following ones"""
     command: str
-    """What made it"""
+    """The command that made it"""
     date: str
     """YYYY-MM-DD"""
     torch: str
@@ -64,13 +64,14 @@ class Card:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Card:
-        """Return the card of plain values."""
-        given = {one.name: value[one.name] for one in fields(cls)}
+        """Return the card from plain values."""
+        entries = {field.name: value[field.name] for field in fields(cls)}
         seeds = tuple(
-            SeedResult(one["seed"], Share(**one["classifier"]), Baselines(*map(_share, one["baselines"].values())))
-            for one in given["seeds"]
+            SeedResult(seed["seed"], Share(**seed["classifier"]), Baselines(*map(_share, seed["baselines"].values())))
+            for seed in entries["seeds"]
         )
-        return cls(**{**given, "labels": tuple(given["labels"]), "plan": Plan.from_json(given["plan"]), "seeds": seeds})
+        plan = Plan.from_json(entries["plan"])
+        return cls(**{**entries, "labels": tuple(entries["labels"]), "plan": plan, "seeds": seeds})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -79,15 +80,15 @@ class Shipped(ShortRepr):
 
     classifier: Classifier
     probabilities: NDArray[np.float32]
-    """(N, K): of the classes of each held-out text, in the order of `held_out`"""
+    """(N, K): the probabilities of the classes of each held-out text, in the order of `held_out`"""
     losses: NDArray[np.float32]
-    """(steps,): of each step on its own batch, before the step, in nats"""
+    """(steps,): the loss of each step's batch, before the step, in nats"""
     evaluations: NDArray[np.float32]
-    """(E, 3): after how many steps, the loss and the accuracy on held-out texts"""
+    """(E, 3): step, loss and accuracy on held-out texts"""
     card: Card
 
     def outcome(self, examples: Examples) -> Outcome:
-        """Return what it says of the held-out ones of its examples.
+        """Return its predictions on the held-out texts of its examples.
 
         Raises:
             ValueError: these are not the examples that it was trained on.
@@ -99,8 +100,8 @@ class Shipped(ShortRepr):
 
     @property
     def baselines(self) -> Baselines:
-        """What both baselines say of the same texts."""
-        return next(one.baselines for one in self.card.seeds if one.seed == self.card.seed)
+        """The results of both baselines on the same texts."""
+        return next(result.baselines for result in self.card.seeds if result.seed == self.card.seed)
 
 
 def _share(value: Mapping[str, int]) -> Share:
@@ -113,9 +114,9 @@ def load(name: str) -> Shipped:
     from safetensors.torch import load_file
 
     card = Card.from_json(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
-    found = load_file(FOLDER / f"{name}.safetensors")
-    classifier = Classifier(found["weight"], found["bias"], card.labels, card.features, card.tanh)
-    probabilities, losses, evaluations = (found[name].numpy() for name in ARRAYS)
+    tensors = load_file(FOLDER / f"{name}.safetensors")
+    classifier = Classifier(tensors["weight"], tensors["bias"], card.labels, card.features, card.tanh)
+    probabilities, losses, evaluations = (tensors[name].numpy() for name in ARRAYS)
     return Shipped(classifier, probabilities, losses, evaluations, card)
 
 
@@ -125,5 +126,5 @@ def write(shipped: Shipped) -> tuple[bytes, bytes]:
 
     arrays = {name: getattr(shipped, name) for name in ARRAYS}
     weights = {"weight": shipped.classifier.weight.contiguous(), "bias": shipped.classifier.bias.contiguous()}
-    data = save({**weights, **{name: torch.from_numpy(one.copy()) for name, one in arrays.items()}})
+    data = save({**weights, **{name: torch.from_numpy(array.copy()) for name, array in arrays.items()}})
     return data, f"{json.dumps(shipped.card.to_json(), indent=2, ensure_ascii=False)}\n".encode()

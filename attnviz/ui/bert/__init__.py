@@ -1,4 +1,4 @@
-"""The page BERT at work: a module or a package for each of its parts, with a `PART`."""
+"""The page BERT at work: one module or package for each part, with its `PART`."""
 
 MODULES = {
     "configuration": "attnviz.ui.bert.configuration",
@@ -11,4 +11,4 @@ MODULES = {
     "without": "attnviz.ui.bert.ablation",
     "blank": "attnviz.ui.bert.blank",
 }
-"""By the names of the parts in links. They are imported late: their imports take up to 0.6 s"""
+"""Keyed by part name in links. A module is imported when its part is chosen: imports take up to 0.6 s"""

@@ -1,4 +1,4 @@
-"""An agent's last layer: four actions on the same frozen model. A teaching example and no medical device."""
+"""An agent's last layer: four actions on the same frozen model. A teaching example, not a medical device."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def show_report(trained: TrainedClassifier) -> None:
 
 
 def decision_text(decision: Decision) -> str:
-    """Say what is done, in a sentence."""
+    """Return a sentence that says which action is taken."""
     threshold = state.get("confidence")
     likeliest = f"{decision.likeliest} {TITLES[decision.likeliest]}"
     sure = f"with a probability of **{percent(decision.confidence)}**"
@@ -112,7 +112,7 @@ def actions_html(typed: TypedText, decision: Decision) -> str:
 
 
 def shortened(text: str, most: int = 80) -> str:
-    """Return a report on one line, cut where it is long."""
+    """Return a report on one line, cut to `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
@@ -147,12 +147,12 @@ def show_threshold(trained: TrainedClassifier) -> None:
 
 
 def curve_of(trained: TrainedClassifier) -> Selective:
-    """Return coverage and error at all thresholds."""
+    """Return coverage and error at every threshold."""
     return selective(trained.outcome, THRESHOLDS)
 
 
 def show_positions(trained: TrainedClassifier) -> None:
-    """Show both ways on the typed report."""
+    """Compare pooling first with a maximum over token positions, on the typed report."""
     from attnviz.figures.plots import heatmap
 
     text = text_field(trained)
@@ -207,7 +207,7 @@ VIEWS = {
     "threshold": show_threshold,
     "positions": show_positions,
 }
-"""By their names in links"""
+"""Keyed by name in links"""
 
 PART = Part(
     partial(show_view, AGENT, VIEWS),

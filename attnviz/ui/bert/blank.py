@@ -1,4 +1,4 @@
-"""Fill the blank: what a masked-language model expects in the place of a mask, or what is needed for that."""
+"""Fill the blank: the tokens that a masked-language model predicts for a mask, or what is needed for that."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NBYTES = 4 * 2**20
-"""Thousands of sentences"""
+"""Size of the cache: room for thousands of sentences"""
 ACROSS, MOST = 3, 9
-"""Plots beside each other; the most masks that are shown"""
+"""Plots in a row; the maximum number of masks shown"""
 WIDER = 1.4
-"""Of the axis of the likeliest tokens"""
+"""Length of the probability axis, as a multiple of the longest bar"""
 WHY: dict[Lack, str] = {
     "head": "It gives a vector for each token; no masked-language head was found in it, which would name the token of "
     "a blank.",
@@ -80,7 +80,7 @@ WORKS = "It needs a model with a masked-language head. These work without one:"
 
 
 def masked_positions(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
-    """Return the positions that are masked beside the masks of the text: the view's, or the last word, or none."""
+    """Return the positions to mask besides the text's own masks: the view's, or the last word if there is no mask."""
     place = state.get("blank_at")
     if place is not None and place in maskable(model, tokens):
         return (place,)
@@ -91,9 +91,9 @@ def masked_positions(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
 
 
 def blanks_of(model: PretrainedModel, tokens: Tokens) -> Blanks | None:
-    """Return what a model expects in the blanks; None if there is nothing that could be masked.
+    """Return a model's predictions for the blanks; None if there is nothing to mask.
 
-    `tokens` are those of `attnviz.bert.blank.read`, and the model lacks nothing.
+    `tokens` come from `attnviz.bert.blank.read`; `lacks` must return None for the model.
     """
     chosen = masked_positions(model, tokens)
     if not chosen and not masks_in(model, tokens):
@@ -104,13 +104,13 @@ def blanks_of(model: PretrainedModel, tokens: Tokens) -> Blanks | None:
 
 
 def controls() -> None:
-    """Show the choice of a model, and how many tokens are listed."""
+    """Show the settings: the model, and how many tokens are listed."""
     choose_model()
     state.bound("blank_kept", st.slider, "Likeliest tokens", 1, MAX_KEPT)
 
 
 def show() -> None:
-    """Show what the chosen model expects, or what is needed."""
+    """Show the chosen model's predictions, or what it lacks."""
     model, text = chosen_model(), shell.text()
     lack = lacks(model)
     if lack is not None:
@@ -135,7 +135,7 @@ def show() -> None:
 
 
 def _choose(model: PretrainedModel, tokens: Tokens) -> None:
-    """Show the choice of a token that is masked."""
+    """Let the user choose a token to mask."""
     names = {place: f"{place}  {tokens.labels[place]}" for place in maskable(model, tokens)}
     if state.get("blank_at") not in (None, *names):
         state.note(f"Position {state.get('blank_at')} is no token of this text that can be masked.")
@@ -148,7 +148,7 @@ def _choose(model: PretrainedModel, tokens: Tokens) -> None:
 
 
 def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:
-    """Show the likeliest tokens for each mask, and where the token stands that was masked."""
+    """Show the likeliest tokens for each mask, and the rank of the token that was masked."""
     shown = list(enumerate(blanks.places))[:MOST]
     across = min(ACROSS, len(shown))
     for first in range(0, len(shown), across):
@@ -162,7 +162,7 @@ def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:
 
 
 def _title(model: PretrainedModel, blanks: Blanks, index: int, place: int) -> str:
-    """Return what stands over the plot of one mask, as HTML."""
+    """Return the heading of one mask's plot, as HTML."""
     true, rank = blanks.truth[index], blanks.true_rank[index]
     if true is None:
         return f"<b>{MASK}</b>, position {place}"
@@ -171,7 +171,7 @@ def _title(model: PretrainedModel, blanks: Blanks, index: int, place: int) -> st
 
 
 def show_needed(model: PretrainedModel, lack: Lack) -> None:
-    """Say why the model fills no blank, which one does and how it is opened, and link to what works without it."""
+    """Say why the model can't fill blanks and how to open one that can; link to parts that work without one."""
     why = BUILT_IN_WHY if model.name == BUILT_IN else WHY[lack]
     st.markdown(f"**{plain(shown(model.name.strip()))} fills no blank.** {WORKS}")
     text = {} if state.is_default("text") else {"text": state.get("text")}
@@ -188,7 +188,7 @@ def show_needed(model: PretrainedModel, lack: Lack) -> None:
 
 
 def _how() -> str:
-    """Return how such a model is opened on this server."""
+    """Say how to open such a model on this server."""
     server = settings()
     if server.hub or server.folders:
         return (HUB if server.hub else "") + (FOLDER if server.folders else "")
@@ -215,7 +215,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def script() -> str:
-    """Return the script that computes what is shown."""
+    """Return the script that computes the numbers on screen."""
     model = shown_model()
     blanks, mask = _blanks(model), mask_of(model)
     if blanks is None or mask is None:
@@ -225,7 +225,7 @@ def script() -> str:
 
 
 def _blanks(model: PretrainedModel) -> Blanks | None:
-    """Return what the model expects in the blanks of the view; None if there is nothing to be filled."""
+    """Return the model's predictions for the view's blanks; None if there is nothing to fill."""
     text = state.get("text")
     return None if lacks(model) or not text.strip() else blanks_of(model, read(model, text))
 

@@ -1,4 +1,4 @@
-"""Configuration: what shapes the chosen model, in words, and its parameters by part, beside bert-base-uncased."""
+"""Configuration: the chosen model's sizes in words, and its parameters by part, beside bert-base-uncased."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "–"
 MAX_TITLE = 18
-"""The most characters of a model's name at the head of a column"""
+"""Maximum characters of a model's name in a column header"""
 SMALL = (20_000, 32)
 """V and C of a small table, such as one for film reviews of 20,000 different words"""
 MILLION = 1e6
@@ -46,16 +46,16 @@ class Size:
     title: str
     symbol: str
     field: str
-    """Its name in the configuration of a BERT"""
+    """Its name in a BERT configuration"""
     number: str
-    """Of the model"""
+    """The model's value"""
     base: str
-    """Of bert-base-uncased"""
+    """The value in bert-base-uncased"""
     meaning: str
 
 
 def sizes(config: Configuration, base: Configuration) -> Iterator[Size]:
-    """Yield the numbers of a model beside those of another one, with their meaning for the first."""
+    """Yield a model's sizes beside those of another, with what they mean for the first."""
     for title, symbol, field, meaning in (
         ("Vocabulary", "V", "vocab_size", _vocabulary()),
         ("Hidden size", "C", "hidden_size", _width()),
@@ -67,12 +67,12 @@ def sizes(config: Configuration, base: Configuration) -> Iterator[Size]:
         yield Size(title, symbol, field, _number(config, field), _number(base, field), meaning)
 
 
-def _number(of: Configuration, field: str) -> str:
+def _number(config: Configuration, field: str) -> str:
     if field == "num_attention_heads":
-        return of.heads_and_sizes
+        return config.heads_and_sizes
     numbers = {
-        "vocab_size": of.vocabulary, "hidden_size": of.width, "intermediate_size": of.feed_forward,
-        "max_position_embeddings": of.positions, "num_hidden_layers": of.layers,
+        "vocab_size": config.vocabulary, "hidden_size": config.width, "intermediate_size": config.feed_forward,
+        "max_position_embeddings": config.positions, "num_hidden_layers": config.layers,
     }  # fmt: skip
     return UNKNOWN if numbers[field] is None else f"{numbers[field]:,}"
 
@@ -93,8 +93,8 @@ def _feed_forward(config: Configuration) -> str:
         return "How wide the feed-forward of this model is between its two maps is not known here."
     times = config.feed_forward / config.width
     factor = f": F\u00a0=\u00a0{times:g}\u00a0·\u00a0C" if times == int(times) else ""
-    most = config.parameters.get("feed-forward", 0) > config.parameters.get("attention", 0)
-    follows = ", and so most of a layer's parameters are its own" if most else ""
+    is_largest = config.parameters.get("feed-forward", 0) > config.parameters.get("attention", 0)
+    follows = ", and so most of a layer's parameters are its own" if is_largest else ""
     return f"The feed-forward widens each token to F numbers, then returns to C{factor}{follows}."
 
 
@@ -138,7 +138,7 @@ def show() -> None:
 
 
 def _show_counts(config: Configuration) -> None:
-    """Offer the parameters by part as a table; a lecture has no place for it."""
+    """Offer the parameters by part as a table; a lecture has no room for it."""
     if not state.get("lecture"):
         with st.expander("All numbers of parameters", key="configuration_counts", on_change="rerun") as counts:
             if counts.open:
@@ -149,7 +149,7 @@ def _show_counts(config: Configuration) -> None:
 
 
 def title_of(config: Configuration) -> str:
-    """Return the model's name at the head of a column."""
+    """Return the model's name as a column header."""
     return shorten(shown(config.name.strip()), MAX_TITLE)
 
 
@@ -181,12 +181,12 @@ def _show_parameters(config: Configuration) -> None:
 
 
 def _columns(config: Configuration) -> dict[str, Configuration]:
-    """Return the models that stand beside each other: bert-base-uncased only once."""
+    """Return the models to compare, by column header: bert-base-uncased only once."""
     return {title_of(config): config} | ({} if config.name == BERT_BASE.name else {BERT_BASE.name: BERT_BASE})
 
 
 def _tables(config: Configuration) -> str:
-    """Return the parameters of embedding tables as arithmetic."""
+    """Return the parameter counts of embedding tables, written as products."""
     tables = {
         title_of(config): (config.vocabulary, config.parameters["token embeddings"] // config.vocabulary),
         BERT_BASE.name: (BERT_BASE.vocabulary, BERT_BASE.width),
@@ -211,25 +211,25 @@ def _notice(config: Configuration) -> str:
 
 
 def parameters(config: Configuration) -> pd.DataFrame:
-    """Return the numbers of parameters by part: a row for each, a column for each model."""
+    """Return the parameter counts: a row for each part, a column for each model."""
     import pandas as pd
 
     columns = _columns(config)
     parts = [part for part in PARTS if any(part in model.parameters for model in columns.values())]
-    counted = {
+    counts = {
         name: [*(model.parameters.get(part, 0) for part in parts), model.together] for name, model in columns.items()
     }
-    return pd.DataFrame(counted, index=[*parts, "together"])
+    return pd.DataFrame(counts, index=[*parts, "together"])
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """Return the sizes, and the numbers of parameters by part."""
+    """Return the sizes, and the parameter counts by part."""
     import pandas as pd
 
     config = configuration_of(shown_model())
     rows = [(size.title, size.field, size.number, size.base, size.meaning) for size in sizes(config, BERT_BASE)]
-    named = pd.DataFrame(rows, columns=["size", "field", title_of(config), BERT_BASE.name, "meaning"]).set_index("size")
-    return {"configuration": named, "parameters": parameters(config)}
+    columns = ["size", "field", title_of(config), BERT_BASE.name, "meaning"]
+    return {"configuration": pd.DataFrame(rows, columns=columns).set_index("size"), "parameters": parameters(config)}
 
 
 def script() -> str:

@@ -1,4 +1,4 @@
-"""The tabs of Export on the page BERT at work: how its plots are saved, the numbers of the part shown, and a script."""
+"""The tabs of Export on the page BERT at work: how to save its plots, the shown part's numbers, and a script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTHING = "This part has none yet: there is nothing to be saved."
 
 
 def _show_pictures() -> None:
-    """Say how a plot is saved."""
+    """Say how to save a plot."""
     st.caption(PICTURES)
 
 
@@ -52,4 +52,4 @@ def _show_script() -> None:
 
 
 EXPORTS: Tabs = MappingProxyType({"Pictures": _show_pictures, "Numbers": _show_numbers, "Script": _show_script})
-"""By their titles"""
+"""Keyed by title"""

@@ -1,4 +1,4 @@
-"""A first language model: blocks of attention without parameters and a linear layer, before any training."""
+"""A first language model: blocks of parameter-free attention and a linear layer, before any training."""
 
 from __future__ import annotations
 
@@ -46,37 +46,37 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RUN_BYTES = 48 * 2**20
-"""Four texts of 512 tokens through six blocks, or hundreds of sentences"""
+"""Size of the cache: four texts of 512 tokens through six blocks, or hundreds of sentences"""
 MOVED_BYTES = 2**20
-"""Of 500 texts of 512 tokens"""
+"""Size of the cache: 500 texts of 512 tokens"""
 LABEL = 14
-"""The most characters of a token"""
+"""Maximum characters of a token's label"""
 ARROW = '<span aria-hidden="true">→</span>'
 X_HELP = """*Rows of E*: of the embedding matrix, a vector for each id, and nothing else.
 
 *With positions, normalised*: what BERT's own first layer reads. Its numbers are larger, so its weights differ more."""
 ALIKE = 0.9
-"""A mean cosine from which on rows are called alike"""
+"""The mean cosine above which rows are called alike"""
 WIDER = 1.5
-"""Of the axis of the likeliest tokens: the plot is narrow"""
+"""Length of the probability axis, as a multiple of the longest bar: the plot is narrow"""
 MASKED = "With the mask, row i depends on rows 0 to i alone."
 FREE = "Without a mask, every row depends on all others."
 HIGHEST, HIGHEST_IN_LECTURE = 330, 300
-"""px: of the plot of weights"""
+"""px: the maximum height of the plot of weights"""
 LETTER, LETTER_IN_LECTURE = 13, 17
 """px: the height of a label"""
 ROOM, ROOM_IN_LECTURE = 55, 75
-"""px: of a small plot beneath another one, without what a plot of lines has above and below it"""
+"""px: how much lower than a usual line plot the small one is, which stands below another plot"""
 ROOM_IN_LESSON = 95
-"""px: the bar of a lesson leaves less"""
+"""px: the same in a lesson, whose bar leaves less room"""
 TICKS = 4
-"""The most numbers beside the small plot"""
+"""Maximum tick labels beside the small plot"""
 CHANGED = "row %{text}<br>largest change of a logit: <b>%{y:,.4g}</b><extra></extra>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelOutput:
-    """A text through the blocks, and what comes out."""
+    """A text's pass through the blocks, and the predicted tokens."""
 
     stack: Stack
     guesses: Guesses
@@ -89,7 +89,7 @@ class ModelOutput:
 
 @dataclass(frozen=True, slots=True)
 class WordChange:
-    """Another token in place of the text's last word."""
+    """A token that replaces the text's last word."""
 
     place: int
     token: int
@@ -101,25 +101,25 @@ def setup_of() -> Setup:
 
 
 def output_of(model: BuiltInModel, tokens: Tokens, setup: Setup) -> ModelOutput:
-    """Return what the blocks make of a text."""
+    """Return a text's pass through the blocks, and its predictions."""
     return result("language", RUN_BYTES, (setup, tokens.ids), partial(_run, model, tokens, setup))
 
 
 def change_of(model: BuiltInModel, tokens: Tokens, other: str) -> WordChange | None:
-    """Return the change of the text's last word, or its last piece, into another; None if that is not one token."""
-    read = model.tokenize(other)
-    text_places = [place for place in range(len(read)) if not read.special[place]]
-    return WordChange(last_of_text(tokens), read.ids[text_places[0]]) if len(text_places) == 1 else None
+    """Return the change of the text's last word, or last piece of it, into `other`; None if that is not one token."""
+    pieces = model.tokenize(other)
+    text_places = [place for place in range(len(pieces)) if not pieces.special[place]]
+    return WordChange(last_of_text(tokens), pieces.ids[text_places[0]]) if len(text_places) == 1 else None
 
 
 def moved_by(model: BuiltInModel, tokens: Tokens, setup: Setup, change: WordChange) -> Tensor:
-    """Return by how much a logit of each row changes at most, (T,)."""
+    """Return the largest change of a logit in each row, (T,)."""
 
     def largest_changes() -> Tensor:
         ids = [change.token if place == change.place else token for place, token in enumerate(tokens.ids)]
         states = [
-            run(embed(model, read, tokens.segments, setup.x), _layers(model, setup), causal=setup.causal).hidden
-            for read in (tokens.ids, ids)
+            run(embed(model, sequence, tokens.segments, setup.x), _layers(model, setup), causal=setup.causal).hidden
+            for sequence in (tokens.ids, ids)
         ]
         return moved(states[0], states[1], model.bert.embeddings.token.weight)
 
@@ -136,38 +136,38 @@ def _layers(model: BuiltInModel, setup: Setup) -> tuple[LinearMap, ...]:
 
 
 def path(setup: Setup, tokens: int, vocabulary: int, width: int) -> str:
-    """Return the way from ids to tokens, each station with its shape."""
+    """Return the steps from ids to tokens, each with its shape, as HTML."""
     x = {"tokens": "X = E[ids]", "embeddings": "X = embeddings"}[setup.x]
     mask = ", masked" if setup.causal else ""
     block = (
         f'<span class="block"><b class="attention">attention{mask} <i>softmax(X Xᵀ / √{width}) X</i></b>{ARROW}'
         f"<b>linear <i>{width} → {width}</i></b> × {setup.blocks}</span>"
     )
-    stations = (
+    steps = (
         f"<b>ids <i>({tokens},)</i></b>",
         f"<b>{x} <i>({tokens}, {width})</i></b>",
         block,
         f"<b>X Eᵀ <i>({tokens}, {vocabulary:,})</i></b>",
         f"<b>softmax, largest <i>({tokens},)</i></b>",
     )
-    return f'<div class="path">{ARROW.join(stations)}</div>'
+    return f'<div class="path">{ARROW.join(steps)}</div>'
 
 
-def in_and_out(given: Sequence[str], out: Sequence[str], chosen: int) -> str:
-    """Return each token over the one that comes out in its place."""
-    chips = "".join(_chip(*row, chosen) for row in enumerate(zip(given, out, strict=True)))
+def in_and_out(tokens: Sequence[str], out: Sequence[str], chosen: int) -> str:
+    """Return each token above the one predicted in its place, as HTML."""
+    chips = "".join(_chip(*row, chosen) for row in enumerate(zip(tokens, out, strict=True)))
     return f'<div class="inout" tabindex="0" role="group" aria-label="In, and below it out">{chips}</div>'
 
 
 def _chip(place: int, tokens: tuple[str, str], chosen: int) -> str:
-    given, out = (escape_html(shorten(token, LABEL)) for token in tokens)
+    label, out = (escape_html(shorten(token, LABEL)) for token in tokens)
     title = escape_html(f"row {place}: {tokens[0]} → {tokens[1]}")
     is_chosen = ' class="chosen"' if place == chosen else ""
-    return f'<span{is_chosen} title="{title}"><small dir="auto">{given}</small><b dir="auto">{out}</b></span>'
+    return f'<span{is_chosen} title="{title}"><small dir="auto">{label}</small><b dir="auto">{out}</b></span>'
 
 
 def controls() -> None:
-    """Show what shapes the model."""
+    """Show the model's settings."""
     state.bound("lm_blocks", st.slider, "Blocks", 1, MAX_BLOCKS)
     if not state.get("lecture"):
         _mask()
@@ -224,7 +224,7 @@ def _show_link() -> None:
 
 
 def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
-    """Return what comes out, in words."""
+    """Describe the output in words."""
     largest, first, last = float(output.guesses.probabilities.max()), output.stack.alike[0], output.stack.alike[-1]
     out = output.guesses.tokens[:, 0]
     layers = "linear layer is" if setup.blocks == 1 else f"{setup.blocks} linear layers are"
@@ -269,7 +269,7 @@ def _show_likely(output: ModelOutput, tokens: Tokens, labels: tuple[str, ...]) -
 
 
 def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
-    """Show which rows change when the last word of the text is another."""
+    """Show which rows change when another word replaces the text's last one."""
     from attnviz.figures.plots import lines
 
     default = KEYS["other"].default
@@ -302,7 +302,7 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
 
 
 def change_in(model: BuiltInModel, tokens: Tokens) -> WordChange | None:
-    """Return the change of the text's last word that the view wants; None if there is none."""
+    """Return the view's change of the text's last word; None if it changes nothing."""
     change = change_of(model, tokens, state.get("other").strip() or KEYS["other"].default)
     return None if change is None or tokens.ids[change.place] == change.token else change
 
@@ -330,7 +330,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def script() -> str:
-    """Return the script that computes what is shown."""
+    """Return the script that computes the numbers on screen."""
     if not state.get("text").strip():
         return ""
     model = built_in()

@@ -1,4 +1,4 @@
-"""The models of the page BERT at work: the built-in one, and the chosen one of a part that shows any pretrained one."""
+"""The models of the page BERT at work: the built-in one, and the user's choice in parts that take any model."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 
 def built_in() -> BuiltInModel:
-    """Return the built-in model, which all sessions share. If it is not installed, the page ends with the reason."""
+    """Return the built-in model, which all sessions share. If it is not installed, the page stops and says why."""
     return cast("BuiltInModel", open_model(PRETRAINED, with_model(state.get, BUILT_IN)))
 
 
 def choose_model() -> None:
-    """Show the choice of a model, in the sidebar."""
+    """Let the user choose a model, in the sidebar."""
     if PRETRAINED.names is not None:
         controls.choose_model(PRETRAINED.names)
 
 
 def chosen_model() -> PretrainedModel:
-    """Return the chosen model. If it can't be loaded or has no such vocabulary, say so and return the built-in one."""
+    """Return the chosen model. If it can't be loaded or is no pretrained one, say so and return the built-in one."""
     name = state.get("model")
     if trained.is_name(name):
         st.error(plain(f"“{name}” was trained here, on tokens of its own. Showing minilm."), icon="⚠️")
         return built_in()
-    model: PretrainedModel = open_model(PRETRAINED)  # type: ignore[assignment]  # no trained one is left
+    model: PretrainedModel = open_model(PRETRAINED)  # type: ignore[assignment]  # trained models are excluded above
     return model
 
 
 def shown_model() -> PretrainedModel:
-    """Return the model that is shown, for Export, which says nothing of its own."""
+    """Return the model on screen, for Export, without the messages of `chosen_model`."""
     from attnviz.pretrained import ModelError
     from attnviz.ui import caches
 

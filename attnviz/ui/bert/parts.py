@@ -1,4 +1,4 @@
-"""The parts of the page BERT at work: what one is made of, and the choice of one."""
+"""The parts of the page BERT at work: the interface of a part, and the menu that chooses one."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ class Part:
     """A part of the page. Its module is imported when it is chosen."""
 
     show: Callable[[], None]
-    """Shows it, in a fragment"""
+    """Shows the part, in a fragment"""
     tables: Callable[[], Mapping[str, pd.DataFrame]]
-    """Returns the numbers that are shown as tables by the names of their files, for Export; it imports pandas late"""
+    """Returns the numbers on screen as tables, keyed by file name, for Export; imports pandas only when called"""
     script: Callable[[], str]
-    """Returns a script of plain torch that computes what is shown; "" if there is nothing"""
+    """Returns a script of plain torch that computes the numbers on screen; "" if there are none"""
     controls: Callable[[], None] = _nothing
-    """Shows what is set in the sidebar"""
+    """Shows the part's settings, in the sidebar"""
     begin: Callable[[], None] = _nothing
-    """Begins what was asked for; called before `is_live`, so that what ends while it is shown is shown again"""
+    """Starts requested work; called before `is_live`, so that the part is redrawn if the work ends while it is drawn"""
     is_live: Callable[[], bool] = _never
-    """Whether something is computed for it meanwhile, so that it has to be shown again and again"""
+    """Whether a computation for it is running, so that the part must be redrawn regularly"""
 
 
 def choose_part() -> Part:
-    """Show the choice of a part, except in a lecture and in a lesson, and return the chosen one."""
+    """Show the menu of parts, except in a lecture or a lesson, and return the chosen part."""
     st.html(style("bert"))
     st.html(style("bert_lecture" if state.get("lecture") else "bert_window"))
     if state.get("lecture") or lesson_bar.is_open():
@@ -59,15 +59,15 @@ def choose_part() -> Part:
 
 
 def chosen_part() -> Part:
-    """Return the part that the view has chosen."""
+    """Return the view's part."""
     part: Part = import_module(MODULES[state.get("bert_part")]).PART
     return part
 
 
 def in_torch(lines: str | None = None) -> None:
-    """Offer the lines of torch that compute what is shown, or else the part's script; a lecture has no place for them.
+    """Offer torch code for what is on screen, by default the part's script; a lecture has no room for it.
 
-    They are sent when the expander is opened: the browser's code for listings takes as long as all the rest of a part.
+    It is sent when the expander opens: the browser takes as long to show a listing as for all the rest of a part.
     """
     if not state.get("lecture"):
         with st.expander("In torch", key="in_torch", on_change="rerun") as listing:

@@ -1,4 +1,4 @@
-"""What several parts do alike: the choice of a row of the text, and where the colours of weights end."""
+"""Shared by several parts: the choice of a row of the text, and the end of the colour scale of weights."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LARGER = 0.99
-"""Of the weights of a long text, the share that the colours tell apart"""
+"""Share of a long text's weights that the colour scale distinguishes"""
 LIMITED = "The colours end where 1 weight in 100 is larger."
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
-    """Return labels that differ, though tokens may be the same."""
+    """Return unique labels: tokens may repeat, so each gets its position."""
     return [f"{place} {label}" for place, label in enumerate(labels)]
 
 
 def axis_labels(tokens: Tokens) -> list[str]:
-    """Return the labels of an axis: of many tokens their positions, of which few are written."""
+    """Return the labels of an axis: for many tokens only their positions, few of which are drawn."""
     return numbered(tokens.labels) if len(tokens) < MANY else list(map(str, range(len(tokens))))
 
 
 def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:
-    """Return the row that the view chooses, or the default."""
+    """Return the view's row, or the default."""
     row = state.get("q")
     return default() if row is None or row >= len(tokens) else int(row)
 
 
 def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
-    """Show the choice of a row, and return it. A row beyond the text is noted, and is the default."""
+    """Let the user choose a row, and return it. For a row beyond the text, show a note and use the default."""
     if state.keep_index("q", "Row", len(tokens)) is None:
         state.put("q", default())
     rows, names = list(range(len(tokens))), numbered(tokens.labels)
@@ -46,26 +46,27 @@ def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
 
 
 def words_of(tokens: Tokens) -> list[int]:
-    """Return the positions of the tokens of the text with a letter or a digit."""
+    """Return the positions of the text's tokens that have a letter or a digit."""
     places = range(len(tokens))
     return [place for place in places if not tokens.special[place] and re.search(r"\w", tokens.source(place))]
 
 
 def last_of_text(tokens: Tokens) -> int:
-    """Return the position of the last token with a letter or a digit; without one, of the text's last token, or 0."""
+    """Return the position of the last token with a letter or a digit; if none has, of the text's last token, or 0."""
     of_text = [place for place, is_added in enumerate(tokens.special) if not is_added]
     return (words_of(tokens) or of_text or [0])[-1]
 
 
 def is_limited(tokens: Tokens) -> bool:
-    """Whether the colours of weights end before the largest one."""
+    """Whether the colour scale of weights ends below the largest one."""
     return len(tokens) >= MANY
 
 
 def colour_end(weights: Tensor) -> float:
-    """Return where the colours of (..., T, T) weights end: at the largest, or of many tokens where 1 in 100 is larger.
+    """Return the end of the colour scale of (..., T, T) weights: the largest, or for many tokens the 99th percentile.
 
     The first rows of a masked matrix, and a token's weight on itself, are so large that all others would look like 0.
+    The percentile is over weights above 0.
     """
     if weights.shape[-1] < MANY:
         return float(weights.max())
@@ -76,7 +77,7 @@ def colour_end(weights: Tensor) -> float:
 def show_likely(names: Sequence[str], probabilities: Tensor, key: str, *, wider: float) -> None:
     """Show the likeliest tokens and their (N,) probabilities, the largest first, as bars.
 
-    The axis is `wider` times as long as the longest bar, for the number beside it.
+    The axis is `wider` times as long as the longest bar, to leave room for the number beside it.
     """
     from attnviz.figures.plots import bars
 

@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from attnviz.figures.plots import Spec
 
 NBYTES = 64 * 2**20
-"""A text of 512 tokens in 12 parts has 40 MiB, one of 64 tokens less than one"""
+"""Size of the cache: a text of 512 tokens in 12 parts takes 40 MiB, one of 64 tokens less than 1 MiB"""
 HEIGHT, HIGH, HEADS = 165, 260, 6
-"""px: of both plots of weights, and where there are more than so many heads"""
+"""px: height of both plots of weights, up to `HEADS` heads and with more"""
 LESS, LESS_IN_LECTURE = 50, 40
-"""px: by which the plots of one row are lower than others: they have few rows, and nothing above them"""
+"""px: how much lower the plots of one row are than others: they have few rows, and nothing above them"""
 LESS_OF_MANY, LINE, FEW = 20, 20, 4
-"""px: the same where there are many heads; in a lecture, of the line that each has beyond so many heads"""
+"""px: the same for more than `HEADS` heads; in a lecture, the line that each head beyond `FEW` takes"""
 TICKS = 3
-"""Of a low plot's colours"""
+"""Tick labels at a low plot's colour scale"""
 MANY = 64
-"""Tokens from which on a small matrix shows the largest weight of each block of cells"""
+"""Maximum rows of a small matrix; for more tokens, each cell shows the largest weight of a block"""
 
 
 def subsets_of(model: BuiltInModel, tokens: Tokens) -> Subsets:
-    """Return both ways to attend, in as many parts as the view says."""
+    """Return attention over the whole X, and in the view's number of parts."""
     heads = state.get("subset_heads")
     return result("subsets", NBYTES, (tokens.ids, heads), partial(_attend, model, tokens, heads))
 
 
 def telling_row(subsets: Subsets, tokens: Tokens) -> int:
-    """Return the row of a word in which two heads differ most; of one head, that of the text's last word."""
+    """Return the word's row in which two heads differ most; with one head, the row of the text's last word."""
     places = words_of(tokens)
     if subsets.heads < 2 or not places:
         return last_of_text(tokens)
@@ -67,7 +67,7 @@ def telling_row(subsets: Subsets, tokens: Tokens) -> int:
 
 
 def softmax_names(heads: int) -> list[str]:
-    """Return what the one softmax and those of the parts are called."""
+    """Return the names of the softmax over the whole X and of the one in each part."""
     return ["whole X", *(f"head {head}" for head in range(heads))]
 
 
@@ -76,7 +76,7 @@ def _attend(model: BuiltInModel, tokens: Tokens, heads: int) -> Subsets:
 
 
 def controls() -> None:
-    """Show the number of parts."""
+    """Let the user choose the number of parts."""
     if not state.get("lecture"):
         _parts()
 
@@ -89,7 +89,7 @@ def _parts() -> None:
 
 
 def show() -> None:
-    """Show both ways to attend."""
+    """Show attention over the whole X and in its parts."""
     from attnviz.figures.multiples import multiples
 
     model, text = built_in(), shell.text()
@@ -109,7 +109,7 @@ def show() -> None:
     for key, (place, weights, titles) in shown.items():
         small, labels = _small(weights, tokens)
         figure = multiples(small, titles, labels, palette(), limit=limit, height=height)
-        figure["layout"]["coloraxis"]["showscale"] = key == "subsets_parts"  # it is that of both
+        figure["layout"]["coloraxis"]["showscale"] = key == "subsets_parts"  # both plots share it
         with place:
             plot(figure, key)
     if len(tokens) > MANY:
@@ -125,7 +125,7 @@ def show() -> None:
 
 
 def _shapes(subsets: Subsets) -> str:
-    """Return what is computed, with shapes, in words."""
+    """Describe the computation, with shapes."""
     length, width = subsets.joined.shape
     heads, size = subsets.heads, width // subsets.heads
     parts = "1 part" if heads == 1 else f"{heads} parts"
@@ -143,7 +143,7 @@ def _title(subsets: Subsets, head: int) -> str:
 
 
 def _small(weights: Tensor, tokens: Tokens) -> tuple[Tensor, list[str]]:
-    """Return matrices of at most `MANY` rows, with the labels of their rows: of many tokens, of the first of each."""
+    """Return matrices of at most `MANY` rows, and the row labels: each block of tokens is named by its first one."""
     from torch.nn.functional import adaptive_max_pool2d
 
     labels = numbered(tokens.labels)
@@ -153,7 +153,7 @@ def _small(weights: Tensor, tokens: Tokens) -> tuple[Tensor, list[str]]:
 
 
 def _show_row(subsets: Subsets, tokens: Tokens) -> None:
-    """Show one row of weights under each softmax, and how far any two differ."""
+    """Show one row of weights from each softmax, and how much any two differ."""
     from attnviz.bert.blocks import row_of
     from attnviz.figures.plots import heatmap
 
@@ -174,20 +174,20 @@ def _show_row(subsets: Subsets, tokens: Tokens) -> None:
 
 
 def _less(subsets: Subsets) -> int:
-    """Return by how many px the plots of one row are lower than others."""
+    """Return how many px lower the plots of one row are than others."""
     if state.get("lecture"):
         return max(-LESS, LESS_IN_LECTURE - LINE * max(0, subsets.heads - FEW))
     return LESS if subsets.heads <= HEADS else LESS_OF_MANY
 
 
 def _lower(figure: Spec, less: int) -> Spec:
-    """Return a figure that is lower by so many px, without room above it."""
+    """Return a figure that is `less` px lower, with little margin above it."""
     layout = figure["layout"]
     return {**figure, "layout": {**layout, "margin": {**layout["margin"], "t": 8}, "height": layout["height"] - less}}
 
 
 def _row_said(row: Row, tokens: Tokens, place: int) -> str:
-    """Return what the one softmax and those of the parts give a row, in words."""
+    """Describe the row's weights from each softmax."""
     label, bits = escape(tokens.labels[place]), [number(entropy, 1) for entropy in row.entropy.tolist()]
     largest = [escape(tokens.labels[key]) for key in row.largest]
     sentences = (
@@ -203,13 +203,13 @@ def _row_said(row: Row, tokens: Tokens, place: int) -> str:
             f"differ by up to <b>{number(most)}</b> (0: equal, 1: no key in common)."
         )
         if others:
-            named = ", ".join(f"“{escape(one)}” ({count})" for one, count in others.most_common(4))
+            named = ", ".join(f"“{escape(token)}” ({count})" for token, count in others.most_common(4))
             sentences += f" Besides itself, they look most at {named}{' and others' if len(others) > 4 else ''}."
     return f'<div class="said">{sentences}</div>'
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """Return the weights of the chosen row with what is measured of them, and the differences between any two."""
+    """Return the chosen row's weights with their measures, and the difference between any two softmaxes."""
     import pandas as pd
 
     if not state.get("text").strip():
@@ -230,7 +230,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def script() -> str:
-    """Return the script that computes what is shown."""
+    """Return the script that computes the numbers on screen."""
     if not state.get("text").strip():
         return ""
     model = built_in()

@@ -1,7 +1,7 @@
-"""What a model does at snapshots of its training, as the browser requests it: attention, answers, and more of one.
+"""What a model does at snapshots of its training, as the browser requests it: attention, answers, and more.
 
-Shapes: S snapshots, T tokens that are answered, L layers, H heads, Tq query positions, Tk key positions; of a text V
-different characters, K of them in the table of pairs, and B blocks of T characters.
+Shapes: S snapshots, T tokens with an answer each, L layers, H heads, Tq query positions, Tk key positions. For a text:
+V different characters, K of them in the table of pairs, and B blocks of T characters.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ _SNAPSHOTS = re.compile(r"s((?:\.\d{1,6}){1,16})", re.ASCII)
 """At most 16 in one file"""
 _ONE = re.compile(r"([a-z])\.(\d{1,6})", re.ASCII)
 EVALUATED = 512 * 256
-"""Tokens, once for each head, that an ablation evaluates at most, where that leaves `FEWEST`: with a task's own model,
-all of its held-out sequences"""
+"""Maximum tokens that an ablation evaluates, counted once for each head, unless `FEWEST` needs more. For a task's own
+model, all held-out sequences"""
 FEWEST = 64
-"""Sequences"""
+"""Minimum sequences of an ablation"""
 SAMPLE = 200
-"""The characters that a model of a text writes at a snapshot"""
+"""The characters that a language model writes at a snapshot"""
 ModelAt = Callable[[int], nn.Module]
-"""Returns the model after so many steps; raises NotOfferedError if there is no such snapshot"""
+"""Returns the model at a step; raises NotOfferedError if there is no snapshot of it"""
 Arrays = dict[str, NDArray[Any]]
 OfOne = Mapping[str, Callable[[nn.Module], Arrays]]
-"""What is computed of one snapshot, by the letter with which its address begins; it may raise NotOfferedError"""
+"""What is computed for one snapshot, keyed by the first letter of its address; it may raise NotOfferedError"""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text as the tokens that a model reads: those that it knows."""
+    """A text as the tokens that a model reads: those in its vocabulary."""
 
     task: str
     ids: tuple[int, ...]
     labels: tuple[str, ...]
     source: tuple[int, ...] | None = None
     source_labels: tuple[str, ...] = ()
-    """If an encoder reads another text"""
+    """Set if an encoder reads another text"""
     text: str = ""
     """As it was typed"""
 
@@ -69,18 +69,18 @@ class Reading:
         return Batch(ids, torch.zeros_like(ids), None if self.source is None else torch.tensor([self.source]))
 
     def cut(self, most: int) -> Reading:
-        """Return the first tokens of a text that one model reads."""
+        """Return the first `most` tokens, for a text that a single model reads."""
         return replace(self, ids=self.ids[:most], labels=self.labels[:most])
 
     def kinds(self, config: TokenConfig) -> Iterator[dict[str, Any]]:
         """Yield each kind of attention of a model on this text: `TrainingKind` in frontend/types/training.d.ts."""
         if not config.layers:
             return
-        own, read = self.labels, self.source_labels
+        labels, source = self.labels, self.source_labels
         sides: dict[Kind, tuple[Sequence[str], Sequence[str]]] = {
-            "encoder": (read, read) if config.architecture == "both" else (own, own),
-            "decoder": (own, own),
-            "cross": (own, read),
+            "encoder": (source, source) if config.architecture == "both" else (labels, labels),
+            "decoder": (labels, labels),
+            "cross": (labels, source),
         }
         for kind in ("encoder", "decoder", "cross") if config.architecture == "both" else (config.architecture,):
             queries, keys = sides[kind]
@@ -91,7 +91,7 @@ class Reading:
 
 
 def reading_of(task: Task, first: Tokens, second: Tokens | None) -> Reading:
-    """Return what a model reads of the tokens that `task.read` gives; symbols that it does not know are left out."""
+    """Return what a model reads of the tokens that `task.read` returns, without symbols that it does not know."""
     if second is None:
         return reading_of_tokens(task.name, first)
     return Reading(task.name, *_known(second), *_known(first), first.text)
@@ -110,12 +110,12 @@ def _known(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
 def offer(name: tuple[object, ...], reading: Reading, model_at: ModelAt, of_one: OfOne) -> str:
     """Offer what a model does on a text at its snapshots, and return the digest.
 
-    Parts: `s.0.5.10` is attention and answers at up to 16 snapshots; `a.5` and the like are of one, by `of_one`.
+    Parts: `s.0.5.10` is attention and answers at up to 16 snapshots; `a.5` and the like are of one, from `of_one`.
 
     Args:
-        name: of the training, and of all that `of_one` depends on besides the model.
+        name: identifies the training, and all that `of_one` depends on besides the model.
         reading: the text.
-        model_at: finds its model.
+        model_at: returns its model at a step.
         of_one: `task_parts` or `text_parts`.
     """
 
@@ -125,10 +125,10 @@ def offer(name: tuple[object, ...], reading: Reading, model_at: ModelAt, of_one:
         if several := _SNAPSHOTS.fullmatch(address):
             steps = [int(step) for step in several[1].split(".")[1:]]
             return save(at_snapshots([model_at(step) for step in steps], reading))
-        one = _ONE.fullmatch(address)
-        if one is None or one[1] not in of_one:
+        single = _ONE.fullmatch(address)
+        if single is None or single[1] not in of_one:
             raise NotOfferedError
-        return save(of_one[one[1]](model_at(int(one[2]))))
+        return save(of_one[single[1]](model_at(int(single[2]))))
 
     return array_store().offer(("train", *name, reading), _nothing, part=part, compress=True)
 
@@ -150,9 +150,9 @@ def _nothing() -> bytes:
 
 
 def task_parts(task: str, files: TaggedFiles | None = None) -> OfOne:
-    """Return what is computed of a snapshot of a task: with `a`, the accuracy without each head.
+    """Return what is computed for a task's snapshot: `a`, the accuracy without each head.
 
-    `files` are what it is trained on, if that is the visitor's; an offer does not keep them.
+    `files` are the visitor's files, if it is trained on these; an offer holds only a weak reference to them.
     """
     kept = None if files is None else weakref.ref(files)
 
@@ -166,12 +166,12 @@ def task_parts(task: str, files: TaggedFiles | None = None) -> OfOne:
 
 
 def text_parts(start: int, seed: int, blocks: Sequence[Sequence[int]], shown: Sequence[int]) -> OfOne:
-    """Return what is computed of a snapshot of a text: `g` a sample, `l` the logits of blocks, `b` a bigram's table.
+    """Return what is computed for a text's snapshot: `g` a sample, `l` the logits of blocks, `b` a bigram's table.
 
     Args:
         start: the id with which a sample begins.
-        seed: of the sample.
-        blocks: (B, T + 1), of which the loss is written out.
+        seed: seed of the sample.
+        blocks: (B, T + 1), those whose loss is written out.
         shown: (K,), the ids of the table of pairs.
     """
 
@@ -192,16 +192,16 @@ def at_snapshots(models: Sequence[nn.Module], reading: Reading) -> Arrays:
 
     Returns:
         `weights.<kind>` (S, L · H, Tq, Tk) as rint(weight · 65535), for each kind of attention, if they have any;
-        `answer` (S, T), the likeliest output after each token, and `probability` (S, T), its probability. Of a task in
-        which a model writes its answer, `written` (S, n), what it writes to the text, in UTF-8, with zeros after it.
+        `answer` (S, T), the likeliest output after each token, and `probability` (S, T), its probability. For a
+        task in which a model writes its answer, `written` (S, n): what it writes, in UTF-8, padded with zeros.
     """
     batch, task = reading.batch, TASKS.get(reading.task)
-    each = [_at(model, batch) for model in models]
-    arrays = {name: np.stack([one[name] for one in each]) for name in each[0]}
+    snapshots = [_at(model, batch) for model in models]
+    arrays = {name: np.stack([snapshot[name] for snapshot in snapshots]) for name in snapshots[0]}
     if task is not None and task.writes:
         written = [task.answer(model, reading.text).encode() for model in models if isinstance(model, TokenModel)]
         longest = max(1, *map(len, written))
-        padded = b"".join(one.ljust(longest, b"\0") for one in written)
+        padded = b"".join(answer.ljust(longest, b"\0") for answer in written)
         arrays["written"] = np.frombuffer(padded, np.uint8).reshape(-1, longest)
     return arrays
 
@@ -223,28 +223,28 @@ def _at(model: nn.Module, batch: Batch) -> Arrays:
 def heads_of(model: TokenModel) -> list[tuple[Place, int]]:
     """Return all heads of a model, kind by kind, each in the order of its layers."""
     order = {"encoder": 0, "decoder": 1, "cross": 2}
-    found = attentions(model)
-    return [(place, head) for place in sorted(found, key=lambda one: (order[one.kind], one.layer))
-            for head in range(found[place].heads)]  # fmt: skip
+    layers = attentions(model)
+    return [(place, head) for place in sorted(layers, key=lambda at: (order[at.kind], at.layer))
+            for head in range(layers[place].heads)]  # fmt: skip
 
 
 def accuracy_without(model: TokenModel, task: Task) -> NDArray[np.float32]:
-    """Return the accuracy on held-out sequences of a model without each of its heads, and last of the whole one."""
+    """Return a model's accuracy on held-out sequences without each of its heads, and last with all of them."""
     heads = heads_of(model)
     held = task.held_out()
     most = max(FEWEST, EVALUATED // (held.ids.shape[1] * (len(heads) + 1)))
     batch = Batch(held.ids[:most], held.targets[:most], None if held.source is None else held.source[:most])
-    found = []
+    accuracies = []
     for without in (*([head] for head in heads), []):
         with torch.no_grad(), without_heads(model, without):
-            found.append(task.accuracy(model(*inputs_of(model, batch)), batch))
-    return np.array(found, np.float32)
+            accuracies.append(task.accuracy(model(*inputs_of(model, batch)), batch))
+    return np.array(accuracies, np.float32)
 
 
 def sample_of(model: nn.Module, start: int, seed: int) -> NDArray[np.uint16]:
-    """Return the ids of a text that a model writes at temperature 1, (SAMPLE,), after the character `start`."""
+    """Return the ids that a model writes after the character `start` at temperature 1, (SAMPLE,)."""
     drawn = generate(model, [start], SAMPLE, Sampling(seed=seed))
-    return np.array([one.id for one in drawn], np.uint16)
+    return np.array([draw.id for draw in drawn], np.uint16)
 
 
 def logits_of(model: nn.Module, blocks: Sequence[Sequence[int]]) -> Arrays:
@@ -262,5 +262,5 @@ def table_of(model: BigramModel, shown: Sequence[int]) -> NDArray[np.float32]:
     """Return the probability of each pair of these characters, (K, K), in the table of a bigram model."""
     ids = torch.tensor(shown)
     with torch.no_grad():
-        found: NDArray[np.float32] = model.table.weight.softmax(-1)[ids][:, ids].numpy()
-    return found
+        probabilities: NDArray[np.float32] = model.table.weight.softmax(-1)[ids][:, ids].numpy()
+    return probabilities

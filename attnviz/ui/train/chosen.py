@@ -1,4 +1,4 @@
-"""The training, the snapshot and the head on screen: for files, and as a model that the other pages show."""
+"""The training, snapshot and head on screen, for export files and as a model that other pages open."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained_models import visitor
 
 FILE_BYTES = 32 * 2**20
-"""Of files that were made lately: hundreds of a task's models"""
+"""Size of the cache of recent files: hundreds of a task's models"""
 OPENS = ("step_by_step", "heads", "compare", "transformer")
 """The pages that show a trained model, by name"""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A snapshot of a training, by names: it may be kept long, and holds no weights."""
+    """A snapshot of a training, by its names: it holds no weights, so it may be kept long."""
 
     visitor: str
     task: str
     """The name of the task, or `TEXT`"""
     number: int
-    """Of the training's job"""
+    """The number of the training's job"""
     step: int
-    """Of the snapshot"""
+    """The snapshot's step"""
     sample: str
     """The text that the model is shown"""
     watch: str
-    """The chosen head, such as "decoder.1.0"; "" for the one that shows the task's last pattern most"""
+    """The chosen head, such as "decoder.1.0"; "" for the head that scores highest on the task's last pattern"""
     recording: str = ""
-    """The name of the recorded training, if it is one that ships; then there is no visitor, and the number is 0"""
+    """The name of the training, if it is a recorded one that ships; then `visitor` is "" and `number` is 0"""
 
     def job(self) -> Job | Recording:
         """Return the training.
@@ -73,7 +73,7 @@ class Chosen:
         return job
 
     def learned(self) -> Task | None:
-        """Return the task that it learns; None if that is a text.
+        """Return the task of the training; None if it is on a text.
 
         Raises:
             LookupError: as `job` does.
@@ -82,7 +82,7 @@ class Chosen:
         return None if self.task == TEXT else subject_task(job.plan, job.data)
 
     def snapshot(self) -> Snapshot:
-        """Return the weights. Of those that are still there, the snapshot that is nearest.
+        """Return the weights of the nearest snapshot that is still there.
 
         Raises:
             LookupError: the training is no longer there, or has no snapshot yet.
@@ -90,7 +90,7 @@ class Chosen:
         snapshots = self.job().view.snapshots
         if not snapshots:
             raise LookupError("This training has no snapshot yet.")
-        return min(snapshots, key=lambda one: abs(one.step - self.step))
+        return min(snapshots, key=lambda snapshot: abs(snapshot.step - self.step))
 
     def at(self, step: int) -> Chosen:
         """Return another snapshot of the same training."""
@@ -103,7 +103,7 @@ class Chosen:
 
 
 def chosen() -> Chosen | None:
-    """Return what the view of a task or of a text shows; None if nothing was trained, or is there."""
+    """Return what the view of a task or a text shows; None if nothing was trained or is left."""
     if state.get("train_part") == "generate":
         return None
     return _of_text() if commands.is_text() else _of_task()
@@ -126,7 +126,7 @@ def _of_text() -> Chosen | None:
 def _of_task() -> Chosen | None:
     name, run = visitor(), commands.chosen_run()
     runs = runs_of(name, fitting_plan(state.get)[0], task_of(state.get), state.get("run"))
-    shown = next((one for one in runs if one.id == run), runs[-1])
+    shown = next((other for other in runs if other.id == run), runs[-1])
     if not shown.view.snapshots:
         return None
     owner, task, step = "" if shown.recording else name, shown.plan.subject, _step(shown.view)
@@ -134,9 +134,9 @@ def _of_task() -> Chosen | None:
 
 
 def _step(view: View) -> int:
-    """Return the step of the snapshot that is shown: the nearest one, or the newest."""
-    steps, wanted = [one.step for one in view.snapshots], state.get("snapshot")
-    return steps[-1] if wanted is None else min(steps, key=lambda one: abs(one - wanted))
+    """Return the step of the snapshot to show: the one nearest to the view's, or the newest."""
+    steps, wanted = [snapshot.step for snapshot in view.snapshots], state.get("snapshot")
+    return steps[-1] if wanted is None else min(steps, key=lambda step: abs(step - wanted))
 
 
 def _sample(job: Job | Recording) -> str:
@@ -147,10 +147,10 @@ def _sample(job: Job | Recording) -> str:
 
 
 def model_file(of: Chosen) -> ModelFile:
-    """Return a snapshot's model as a file. On any thread.
+    """Return a snapshot's model as a file; works on any thread.
 
     Raises:
-        ModelError: there can be no such file.
+        ModelError: as `attnviz.trained.snapshots.file_of` does.
         LookupError: the training is no longer there.
     """
     job, snapshot = of.job(), of.snapshot()
@@ -171,7 +171,7 @@ def script_of(of: Chosen) -> str:
     """Return a script of plain torch that trains the same model to the same losses.
 
     Raises:
-        NoTrainingCodeError: there is none for such a training.
+        NoTrainingCodeError: there is no script for such a training.
         LookupError: the training is no longer there.
     """
     job = of.job()
@@ -183,7 +183,7 @@ def script_of(of: Chosen) -> str:
 
 
 def open_if_asked() -> None:
-    """Go to the page on which the visitor wants to see the shown model; say why where that can't be."""
+    """Go to the page on which the visitor wants to open the model on screen; if it can't open there, say why."""
     trained_models.go_if_opened()
     page, of = commands.page_to_open(), chosen()
     if page == "generate" and of is not None and of.task == TEXT:
@@ -199,7 +199,7 @@ def open_if_asked() -> None:
 
 
 def link_to_generate(of: Chosen) -> dict[str, str]:
-    """Return the link of the part Generate with a snapshot of a training on a text, and what was typed for it."""
+    """Return a link to the part Generate, with a snapshot of a training on a text and the sample as its prompt."""
     last = of.job().view.snapshots[-1].step
     view = state.every() | {
         "train_part": "generate", "text_model": f"run-{of.number}", "snapshot": None if of.step == last else of.step,
@@ -209,12 +209,12 @@ def link_to_generate(of: Chosen) -> dict[str, str]:
 
 
 def link_to(of: Chosen, page: str) -> dict[str, str]:
-    """Keep a snapshot's model, and return the link that shows it on a page with the text and head of this one.
+    """Keep a snapshot's model, and return a link that opens it on another page with this page's text and head.
 
-    Compare shows it as A, and beside it as B the same model before its training.
+    Compare shows it as A beside the untrained model as B.
 
     Raises:
-        ModelError: no page can show it.
+        ModelError: no page can open it.
         LookupError: the training is no longer there.
     """
     model, head = _kept(of), of.head()
@@ -222,9 +222,9 @@ def link_to(of: Chosen, page: str) -> dict[str, str]:
     view |= {"text": of.sample, "source": "trained", "model": model.name, "step": "weights"}
     if head is not None:
         place, number = head
-        there = [(one.kind, one.layer) for one in places(model.description.numbers)]
+        blocks = [(at.kind, at.layer) for at in places(model.description.numbers)]
         view |= {"kind": place.kind, "layer": place.layer, "head": number}
-        view["block"] = there.index((place.kind, place.layer))
+        view["block"] = blocks.index((place.kind, place.layer))
     if page == "compare" and of.step:
         view["b_model"] = _kept(of.at(0)).name
     return PAGES[page].write(view, PAGES[page].link_keys(None if page == "heads" else "trained"))

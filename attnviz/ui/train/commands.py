@@ -1,4 +1,4 @@
-"""What a visitor's browser asks to be done with the visitor's trainings, on tasks and on texts."""
+"""The commands that a visitor's browser sends for the visitor's trainings, on tasks and on texts."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained_models import is_training, take_visitor, visitor
 
 VALUES = ("watch", "snapshot", "predict")
-"""The link keys of what a user chooses in both components, besides the cell"""
+"""The link keys that a user sets in both components, besides the cell"""
 OF_TEXT = ("rung", "text_view", "cut")
-"""Those of what a user chooses in that of a text alone"""
+"""The link keys that a user sets only in the component of a text"""
 IN_SIDEBAR = ("cut", "seed")
-"""The keys that a user may choose in a component and in the sidebar"""
+"""The link keys that a user may set in a component and in the sidebar"""
 _DONE, _RUN, _SLOW, _REFUSED = "train_done", "train_run", "train_slow", "train_refused"
 _REVEALED = "train_revealed"
-"""Whether the covered row was revealed since the whole page ran"""
+"""Whether the covered row was revealed since the last run of the whole page"""
 _ASKED, _OPEN, _SETTINGS = "train_asked", "train_open", "train_settings"
-"""When the visitor has last asked for something, the page to open, and whether the sidebar's settings have changed"""
+"""The time of the visitor's last command, the page to open, and whether the sidebar's settings have changed"""
 ANSWERED = 2.0
-"""For how many seconds an answer is waited for"""
+"""Seconds after a command during which the page waits for its effect"""
 
 
 def is_text() -> bool:
-    """Whether the view is of trainings on a text, not on a task."""
+    """Whether the view shows trainings on a text, not on a task."""
     return bool(state.get("train_part") == TEXT)
 
 
@@ -66,13 +66,13 @@ def chosen_run() -> str:
 
 
 def page_to_open() -> str:
-    """Return the page on which the shown model is to be opened, once; "" if on none."""
+    """Return, once, the page on which to open the model; "" if there is none."""
     page: str = st.session_state.pop(_OPEN, "")
     return page
 
 
 def take(sent: Mapping[str, object]) -> None:
-    """Apply what the browser has sent. Anything may come."""
+    """Apply what the browser has sent. It may be anything."""
     run, pin = sent.get("run"), sent.get("pin")
     if take_visitor(sent.get("visitor")) and not is_text():
         _find_again()
@@ -88,7 +88,7 @@ def take(sent: Mapping[str, object]) -> None:
 
 
 def take_chosen(sent: Mapping[str, object], names: Sequence[str]) -> None:
-    """Take what is chosen in a component; notice where a covered row is revealed or the sidebar's settings change."""
+    """Apply what is chosen in a component; record if a covered row is revealed or the sidebar's settings change."""
     is_covered, before = state.get("predict"), [state.get(name) for name in IN_SIDEBAR]
     state.apply_from_browser(sent, names)
     if is_covered and not state.get("predict"):
@@ -98,13 +98,13 @@ def take_chosen(sent: Mapping[str, object], names: Sequence[str]) -> None:
 
 
 def slow() -> int:
-    """Return how long a step takes at least, in milliseconds: slow motion."""
-    kept: int = st.session_state.get(_SLOW, 0)
-    return kept
+    """Return the minimum duration of a step in slow motion, in milliseconds."""
+    milliseconds: int = st.session_state.get(_SLOW, 0)
+    return milliseconds
 
 
 def take_slow(sent: object) -> None:
-    """Slow the visitor's training, and those that follow, to so many milliseconds a step; 0 is as fast as possible."""
+    """Slow the visitor's training, and later ones, to `sent` milliseconds a step; 0 means as fast as possible."""
     wanted = position(sent)
     if wanted is not None and wanted <= 10_000:
         st.session_state[_SLOW] = wanted
@@ -112,11 +112,11 @@ def take_slow(sent: object) -> None:
 
 
 def new_command(sent: object) -> str:
-    """Return what is to be done; "" if it is no command, or one that has come before."""
+    """Return the name of a command; "" if it is not a command, or was received before."""
     if not (isinstance(sent, list) and len(sent) == 2):
         return ""
     number = position(sent[0])
-    # A message may come twice, a command counts once.
+    # A message may arrive twice, but a command must run only once.
     if number is None or number <= st.session_state.get(_DONE, 0) or not isinstance(sent[1], str):
         return ""
     st.session_state[_DONE] = number
@@ -125,7 +125,7 @@ def new_command(sent: object) -> str:
 
 
 def _find_again() -> None:
-    """After a reload, show the training that the link's settings describe, if it is not the newest one anyway."""
+    """After a reload, show the training that the link's settings describe, unless the newest one has them."""
     try:
         plans = plan_of(state.get), plan_of(state.get, control=True)
     except ValueError:
@@ -136,26 +136,28 @@ def _find_again() -> None:
 
 
 def _show_settings(run: str) -> None:
-    """Make the settings of a training those of the view: the link describes the training that is shown."""
-    job = next((one for one in training_jobs().jobs(visitor()) if str(one.number) == run), None)
+    """Copy a training's settings to the view, so that the link describes the training on screen."""
+    job = next((other for other in training_jobs().jobs(visitor()) if str(other.number) == run), None)
     task = task_of(state.get)
     if job is not None and is_of(job, task):
         before = state.every()
         settings = settings_of(job.plan, task)
-        state.apply_from_browser({name: None if one is None else str(one) for name, one in settings.items()}, settings)
+        state.apply_from_browser(
+            {name: None if value is None else str(value) for name, value in settings.items()}, settings
+        )
         st.session_state[_SETTINGS] = before != state.every()
 
 
 def have_settings_changed() -> bool:
-    """Whether the sidebar shows other settings than the view has, once: then the page runs as a whole."""
+    """Whether the view's settings differ from the sidebar's; true once, so that the whole page runs again."""
     changed: bool = st.session_state.pop(_SETTINGS, False)
     return changed
 
 
 def do(command: str) -> None:
-    """Obey a command of the browser; ignore unknown commands.
+    """Run a command of the browser; ignore unknown commands.
 
-    Of tasks they are `train`, `control`, `step`, `stop`, `continue` and `open heads`, which names a page; of a text
+    For a task they are `train`, `control`, `step`, `stop`, `continue` and `open heads`, which names a page; for a text
     `all`, `train:gpt` and `step:gpt`, which name a stage, and the last three.
     """
     jobs, name = training_jobs(), visitor()
@@ -175,22 +177,22 @@ def do(command: str) -> None:
 
 
 def _is_of_view(job: Job) -> bool:
-    """Whether a training is on the text or the task that is chosen."""
+    """Whether a training is on the chosen text or task."""
     if is_text():
         return job.plan.subject == TEXT and job.text == chosen_facts().text
     return is_of(job, task_of(state.get))
 
 
 def _can_go_on(job: Job, stage: str = "") -> bool:
-    """Whether a training was stopped and is on what is chosen; if a stage is named, also whether it is its training."""
+    """Whether a training was stopped and is on the chosen text or task; if a stage is named, also of that stage."""
     if not job.view.can_continue or not _is_of_view(job):
         return False
-    own = stage_of(job.plan) if stage else None
-    return not stage or (own is not None and own.name == stage)
+    trained = stage_of(job.plan) if stage else None
+    return not stage or (trained is not None and trained.name == stage)
 
 
 def _plans(verb: str, stage: str) -> list[Plan]:
-    """Return what a command says is to be trained, one after another; nothing for an unknown command.
+    """Return the plans that a command wants trained, in order; none for an unknown command.
 
     Raises:
         ValueError: the settings do not fit each other.
@@ -205,16 +207,16 @@ def _plans(verb: str, stage: str) -> list[Plan]:
     else:
         return []
     state.put("rung", stage)
-    return [stage_plan_of(one, len(chosen_facts().labels), state.get) for one in stages]
+    return [stage_plan_of(each, len(chosen_facts().labels), state.get) for each in stages]
 
 
 def _start(plans: Sequence[Plan], *, paused: bool) -> None:
-    """Train one after another; of several, those for whose blocks the text is too short are left out."""
+    """Train plans one after another, without those whose blocks are too long for the text."""
     if not plans:
         return
     reasons = [fits(chosen_facts(), plan.cut, plan.block_size) if is_text() else "" for plan in plans]
     refuse(next(filter(None, reasons), ""))
-    if not is_text():  # the chosen run is of the tasks
+    if not is_text():  # a chosen run is one on a task
         st.session_state[_RUN] = ""
         state.put("run", KEYS["run"].default)
     state.put("snapshot", KEYS["snapshot"].default)
@@ -225,13 +227,13 @@ def _start(plans: Sequence[Plan], *, paused: bool) -> None:
 
 
 def refuse(sentence: str) -> None:
-    """Say why a training was not started; "" if it was."""
+    """Keep why a training was not started; "" if it was."""
     st.session_state[_REFUSED] = sentence
 
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Say why what is inside can't be trained, if it can't."""
+    """Catch the errors of a training that can't be started, and keep the reason."""
     try:
         yield
     except TooLargeError as error:
@@ -246,10 +248,10 @@ def speed() -> float:
 
 
 def has_revealed() -> bool:
-    """Whether the visitor has revealed a covered row, once for each time."""
+    """Whether the visitor has revealed a covered row since the last call."""
     return bool(st.session_state.pop(_REVEALED, False))
 
 
 def is_live() -> bool:
-    """Whether a training of the visitor goes on, or waits: then the page looks again soon."""
+    """Whether the visitor has a running or queued training, or has just sent a command: then the page polls."""
     return is_training() or bool(time.monotonic() - st.session_state.get(_ASKED, -ANSWERED) < ANSWERED)

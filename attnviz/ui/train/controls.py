@@ -1,4 +1,4 @@
-"""The sidebar of tasks and of texts: what is trained, and the settings."""
+"""The sidebar for tasks and texts: what to train, and the settings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (8, 16, 32, 48, 64, 96, MAX_WIDTH)
 OF_A_SUBJECT = ("sample", "run", "watch", "snapshot", "q", "k")
-"""The keys of what is chosen for one task or part of the page, and does not fit another"""
+"""The link keys whose values belong to one task or part of the page, and do not fit another"""
 STEPS = (100, 200, 500, 1000, 2000, 5000, 10_000)
 BLOCKS = (4, 8, 16, 32, 64, MOST_BLOCK)
 WARM_UPS = (0, 50, 100, 200, 500)
@@ -41,7 +41,7 @@ WEIGHT_DECAYS = (0.01, 0.03, 0.1, 0.3)
 DROPOUTS = (0.1, 0.2, 0.3, 0.5)
 CUT_HELP = "Blocks go over line ends; the others stay within a line. “The text as data” shows the first ones."
 USUAL = TrainingSettings()
-"""What the stages leave as it is: all but steps, batch and learning rate"""
+"""What the stages leave at its default: all but steps, batch and learning rate"""
 
 
 def train_controls() -> None:
@@ -68,7 +68,7 @@ def train_controls() -> None:
 
 
 def show_open() -> None:
-    """Show the field for a trained model's file, which is then opened on Step by step."""
+    """Show the upload field for a trained model's file, which then opens on Step by step."""
     if settings().uploads:
         with st.popover("Open a model's file", width="stretch"):
             trained_models.show_upload()
@@ -76,13 +76,13 @@ def show_open() -> None:
 
 
 def forget_choices() -> None:
-    """Choose nothing that belongs to what was trained before: its text, head, snapshot and cell."""
+    """Reset what belongs to the previous task or part: text, run, head, snapshot and cell."""
     for name in OF_A_SUBJECT:
         state.put(name, KEYS[name].default)
 
 
 def _sample(task: Task) -> None:
-    """Show the text that the model is shown, with the task's examples as its suggestions."""
+    """Show the field for the model's input text, with the task's first example as placeholder."""
     state.bound(
         "sample", st.text_input, "Text for the model", max_chars=MAX_SAMPLE, placeholder=task.examples[0],
         help="Type one of your own. Its attention is shown at every snapshot; training does not depend on it.",
@@ -107,16 +107,16 @@ def _more(task: Task) -> None:
 
 
 def _number(key: str, label: str, task: Task, low: float, high: float, *, step: float = 1) -> None:
-    """Show a number with the task's own value as its default."""
+    """Show a number field with the task's value as its default."""
     _show(key, task)
     st.number_input(label, low, high, step=step, key=_of(key), on_change=_take, args=(key, task.name))
 
 
 def _pick(key: str, label: str, task: Task, options: Sequence[Any], **more: Any) -> None:
-    """Show a choice with the task's own value as its default; a link's other value is a choice too."""
+    """Show a menu with the task's value as its default; another value from a link is added to the options."""
     value = _show(key, task)
-    every = options if value in options else sorted([*options, value])
-    st.selectbox(label, every, key=_of(key), on_change=_take, args=(key, task.name), **more)
+    all_options = options if value in options else sorted([*options, value])
+    st.selectbox(label, all_options, key=_of(key), on_change=_take, args=(key, task.name), **more)
 
 
 def _pick_titled(key: str, label: str, task: Task) -> None:
@@ -125,7 +125,7 @@ def _pick_titled(key: str, label: str, task: Task) -> None:
 
 
 def _show(key: str, task: Task) -> Any:
-    """Give the widget of a setting the view's value."""
+    """Set a setting's widget to the view's value, and return it."""
     value = state.get(key)
     value = default_of(task, key) if value is None else value
     st.session_state[_of(key)] = value
@@ -137,10 +137,10 @@ def _of(key: str) -> str:
 
 
 def _take(key: str, task: str) -> None:
-    """Apply a widget's value as far as a link could hold it: clients may send any. The task's own leaves the link."""
+    """Apply a widget's value if a link may hold it: clients may send any. Links leave out the task's default."""
     value = st.session_state[_of(key)]
-    own = task_of(state.get)
-    if task == own.name and value == default_of(own, key):
+    current = task_of(state.get)
+    if task == current.name and value == default_of(current, key):
         state.put(key, None)
     elif isinstance(value, int | float | str):
         state.apply_from_browser({key: value if isinstance(value, str) else f"{value:g}"}, [key])
@@ -190,7 +190,7 @@ def _more_of_text() -> None:
 
 
 def _pick_titled_or_usual(key: str, label: str, usual: str) -> None:
-    """Show a choice of all values of the registry, the usual one as what leaves each model its own."""
+    """Show a menu of a link key's values, in which the usual one leaves each model its own setting."""
     titles = KEYS[key].titles
     _pick_or_usual(key, label, [name for name in titles if name != usual], titles[usual], titles)
 
@@ -198,14 +198,14 @@ def _pick_titled_or_usual(key: str, label: str, usual: str) -> None:
 def _pick_or_usual(
     key: str, label: str, options: Sequence[Any], own: str, names: Mapping[str, str] | None = None
 ) -> None:
-    """Show a choice whose first option leaves each model its own; a link's other value is a choice too."""
+    """Show a menu whose first option leaves each model its own setting; another value from a link is added."""
     value = state.get(key)
     numbers: Sequence[Any] = options if value is None or value in options else sorted([*options, value])
 
-    def written(one: Any) -> str:
-        if one is None:
+    def written(option: Any) -> str:
+        if option is None:
             return own
-        return names[one] if names else f"{one:,g}"
+        return names[option] if names else f"{option:,g}"
 
     state.bound(
         key, st.selectbox, label, [None, *numbers], among=[None, *numbers], format_func=written, placeholder=own

@@ -1,4 +1,4 @@
-"""Files of the trainings that are shown: a moving picture of the head, the losses, and a web page."""
+"""Files of the trainings on screen: an animation of the head, the losses, and a web page."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from attnviz.ui.trained_models import visitor
 
 COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy")
 BYTES = 1_500_000
-"""Of the weights of all snapshots in a page, which is then within 3 MB, in base64 and with all else"""
+"""Bytes of all snapshots' weights in a page: with base64 and all else, the page stays within 3 MB"""
 ABLATIONS = 8
-"""The snapshots of a training at which the page knows the accuracy without each head"""
+"""Snapshots of a training for which the page holds the accuracy without each head"""
 HOW = "Its attention at each snapshot of the training: press play, drag the slider, or use the arrow keys."
 
 
 def frames_of(of: Chosen) -> int:
-    """Return how many frames the picture has; 0 if there is no head, or no text for it."""
+    """Return how many frames the animation has; 0 if there is no head, or no text for it."""
     task = of.learned()
     if task is None or of.head() is None or not reading_of(task, *task.read(of.sample)).ids:
         return 0
@@ -61,7 +61,7 @@ def frames_of(of: Chosen) -> int:
 
 
 def moving_picture(of: Chosen, kind: AnimationKind) -> bytes:
-    """Return the picture. It is made in the worker pool, as it takes seconds.
+    """Return the animation. It is made in the worker pool, as it takes seconds.
 
     Raises:
         LookupError: the training is no longer there, or there is nothing to show.
@@ -87,7 +87,7 @@ def _picture(of: Chosen, kind: AnimationKind) -> bytes:
         Frame(np.where(hidden, np.nan, weights[number].astype(np.float32)), _caption(job.view, step))
         for step, weights in zip(over.steps, over.weights, strict=True)
     ]
-    labels = next((one["query"], one["key"]) for one in reading.kinds(model) if one["kind"] == place.kind)
+    labels = next((kind["query"], kind["key"]) for kind in reading.kinds(model) if kind["kind"] == place.kind)
     title = f"{task.title.partition(':')[0]}: {_name_of(place)}, head {number}"
     return write_animation(frames, kind, title=title, labels=labels)
 
@@ -97,14 +97,14 @@ def _name_of(place: Place) -> str:
 
 
 def _caption(view: View, step: int) -> str:
-    """Return what stands below a frame: the step, and the accuracy as it was evaluated last."""
-    last = next((one for one in reversed(view.evaluations) if one.step <= step), None)
+    """Return a frame's caption: the step, and the accuracy at its last evaluation."""
+    last = next((measured for measured in reversed(view.evaluations) if measured.step <= step), None)
     right = "" if last is None else f" · accuracy {100 * last.accuracy:.0f} %"
     return f"after {counted(step, 'step')}{right}"
 
 
 class Losses(NamedTuple):
-    """What is known of a training, without its weights: it may be kept long."""
+    """The losses of a training, without its weights, so that it may be kept long."""
 
     name: str
     losses: NDArray[np.float32]
@@ -126,14 +126,14 @@ def shown_losses() -> list[Losses]:
 def losses_csv(trainings: Sequence[Losses]) -> bytes:
     """Return a row for each step of each training, in UTF-8 with a byte order mark.
 
-    `loss` is that of the batch after so many steps, before the next one, in nats. What is measured on held-out data
-    stands in the row of its step, and in a row of its own after the last one.
+    `loss` is the loss of the next batch after that many steps, in nats. A measurement on held-out data is in the row of
+    its step; the one after the last step has its own row.
     """
-    return rows_csv(COLUMNS, ([one.name, *row] for one in trainings for row in _rows(one)))
+    return rows_csv(COLUMNS, ([training.name, *row] for training in trainings for row in _rows(training)))
 
 
 def _rows(of: Losses) -> Iterable[list[object]]:
-    measured = {one.step: [_digits(one.loss), _digits(one.accuracy)] for one in of.evaluations}
+    measured = {at.step: [_digits(at.loss), _digits(at.accuracy)] for at in of.evaluations}
     losses = {step: _digits(loss) for step, loss in enumerate(of.losses.tolist())}
     for step in sorted(losses.keys() | measured.keys()):
         yield [step, losses.get(step, ""), *measured.get(step, ["", ""])]
@@ -199,20 +199,20 @@ def training_page(of: Chosen) -> Page:
 
 
 def _runs(of: Chosen) -> tuple[list[Run], Run]:
-    """Return the trainings that the page shows, and the shown one among them: the recorded ones, or the visitor's."""
+    """Return the trainings in the page, and the one it shows first: recorded ones, or the visitor's."""
     if of.recording:
         runs = recorded_of(of.task)
-        return runs, next(one for one in runs if one.recording == of.recording)
+        return runs, next(run for run in runs if run.recording == of.recording)
     jobs = [job for job in jobs_of(of.visitor) if is_of(job, _task(of))][-SHOWN:]
     shown = of.job()
     if isinstance(shown, Job) and shown not in jobs:
         jobs = [shown, *jobs[1:]]
     runs = [run_of(job) for job in jobs]
-    return runs, next(one for one in runs if one.number == of.number)
+    return runs, next(run for run in runs if run.number == of.number)
 
 
 def _steps(header: dict[str, Any], runs: int) -> list[int]:
-    """Return the snapshots that the page holds: fewer if each has many weights."""
+    """Return the snapshots in the page: fewer if each has many weights."""
     steps: list[int] = header["snapshots"]
     cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in header["kinds"])
     most = max(2, BYTES // (2 * max(1, cells) * runs))
@@ -221,7 +221,7 @@ def _steps(header: dict[str, Any], runs: int) -> list[int]:
 
 
 def _files_of(run: Run, reading: Reading, steps: list[int]) -> dict[str, NDArray[np.uint8]]:
-    """Return the files that the app's server would offer, by their addresses."""
+    """Return the files that the app's server would offer, keyed by address."""
     files, ablation = dict[str, bytes](), task_parts(run.task.name, run.files)["a"]
     tested = set(steps[:: max(1, -(-len(steps) // ABLATIONS))]) | set(steps[-1:])
     for step in steps:

@@ -1,6 +1,6 @@
-"""A text to train on, and what is shown of it without any training: the pairs, the floor, blocks, and how it is cut.
+"""A text to train on, and what is known of it before any training: the pairs, the floor, blocks, and how it is cut.
 
-Shapes: N characters of the text, V different ones, K of them in the table, B blocks of T characters.
+Shapes: N characters of the text, V different ones, K of them in the table of pairs, B blocks of T characters.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from attnviz.training.text.cut import Cut, sequences_of, settings_of
 from attnviz.training.text.subject import Text, TextError, as_read, check_length, check_lines, validation_loss
 
 MOST_CHARACTERS = 1000
-"""Different ones: the bigram has as many parameters as the square of it"""
+"""Maximum different characters: a bigram model has the square of their number as parameters"""
 MOST_SHOWN = 96
-"""Characters of the table; of a text with more, the most frequent ones"""
+"""Maximum characters in the table of pairs; for a text with more, the most frequent ones"""
 FIRST_IDS = 50
 BLOCKS, BLOCK = 4, 8
-"""The blocks in which a loss is written out, and the most characters of each"""
+"""The number of blocks whose loss is written out, and the maximum characters of each"""
 LINES_SHOWN, BLOCKS_DRAWN = 4, 3
-"""Sequences that are shown: the first ones of a text that is cut line by line, or of the first batch of blocks"""
+"""Sequences shown: the first ones of a text that is cut line by line, or of the first batch of blocks"""
 _KEPT = "train_text_cut"
-"""The last cut of the session, which is looked at again and again while a training goes on"""
+"""The session's last cut, kept because a running training reads it again and again"""
 VOWELS = "aeiou"
-"""In English, in either case. The others of the 26 letters are consonants, "y" too; letters with marks are neither"""
+"""English vowels, in either case. The other letters from a to z, y too, are consonants; accented letters are neither"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """A text, checked, with what is shown of it."""
+    """A checked text, with what is shown of it."""
 
     text: str = field(repr=False)
     digest: str
-    """Another one for each text"""
+    """Identifies the text"""
     labels: tuple[str, ...]
     """(V,): the characters, in order of their ids"""
     train: int
-    """How many characters, from the first on, are trained on"""
+    """How many characters at the beginning are trained on"""
     first: tuple[int, ...]
     """The first ids of the text"""
     shown: tuple[int, ...]
@@ -62,7 +62,7 @@ class Facts:
     totals: NDArray[np.float32]
     """(K,): how often anything follows i there"""
     vowels: Vowels | None
-    """How often vowels follow consonants there; None of a text without Latin letters"""
+    """How often vowels follow consonants there; None if there is nothing to compare"""
     floor: float
     """The counted table's loss over the validation part, in nats a character, with 1 added to each count"""
     blocks: tuple[tuple[int, ...], ...]
@@ -77,15 +77,15 @@ class Facts:
         """Return `LadderText` of frontend/types/ladder.d.ts."""
         return {
             "is_built_in": self.is_built_in, "size": len(self.text), "train": self.train,
-            "labels": [label_of(one) for one in self.labels], "characters": list(self.labels),
+            "labels": [label_of(label) for label in self.labels], "characters": list(self.labels),
             "first": list(self.first), "shown": list(self.shown), "floor": self.floor,
-            "blocks": [list(one) for one in self.blocks],
+            "blocks": [list(block) for block in self.blocks],
             "vowels": None if self.vowels is None else asdict(self.vowels),
         }  # fmt: skip
 
 
 def facts_of(text: str) -> Facts:
-    """Check a text and count it.
+    """Check a text, and count its pairs.
 
     Raises:
         TextError: it can't be trained on; the message is a sentence for the user.
@@ -101,13 +101,13 @@ def facts_of(text: str) -> Facts:
     subject = Text(text, block)
     vocabulary = len(subject.labels)
     counts = count_pairs(subject.train, vocabulary)
-    often = counts.sum(dim=1)
-    shown = often.argsort(descending=True, stable=True)[:MOST_SHOWN].sort().values
+    totals = counts.sum(dim=1)
+    shown = totals.argsort(descending=True, stable=True)[:MOST_SHOWN].sort().values
     floor = validation_loss(BigramModel.by_counting(subject.train, vocabulary, smoothing=1), subject.validation, block)
     return Facts(
         text=text, digest=blake2b(text.encode(), digest_size=12).hexdigest(), labels=subject.labels,
         train=len(subject.train), first=tuple(subject.ids[:FIRST_IDS].tolist()), shown=tuple(shown.tolist()),
-        counts=_frozen(counts[shown][:, shown]), totals=_frozen(often[shown]), floor=floor,
+        counts=_frozen(counts[shown][:, shown]), totals=_frozen(totals[shown]), floor=floor,
         vowels=vowels_in(subject.train, counts, subject.labels),
         blocks=_blocks(subject.validation),
     )  # fmt: skip
@@ -120,7 +120,7 @@ def built_in_facts() -> Facts:
 
 
 def fits(facts: Facts, cut: Cut, block: int) -> str:
-    """Return why a text can't be cut in this way, or is too short for a block size, in a sentence; "" if it can."""
+    """Return a sentence that says why a text can't be cut so, or is too short for a block size; "" if it fits."""
     try:
         check_length(len(facts.text), block)
         if cut != "blocks":
@@ -137,14 +137,14 @@ def _frozen(numbers: Tensor) -> NDArray[np.float32]:
 
 
 def _blocks(validation: Tensor) -> tuple[tuple[int, ...], ...]:
-    """Return blocks that begin evenly spread over the validation part."""
+    """Return blocks that start at evenly spaced places of the validation part."""
     length = min(BLOCK, len(validation) - 1)
     starts = np.linspace(0, len(validation) - length - 1, BLOCKS).astype(int).tolist()
     return tuple(tuple(validation[start : start + length + 1].tolist()) for start in starts)
 
 
 def cut_of(facts: Facts, plan: Plan) -> Mapping[str, Any]:
-    """Return `LadderCut` of frontend/types/ladder.d.ts: the cut of a plan, of the training part of a text."""
+    """Return `LadderCut` of frontend/types/ladder.d.ts: how a plan cuts the training part of a text."""
     if plan.cut == "blocks":
         return {"name": plan.cut, "lines": None}
     key, kept = (facts.digest, plan.cut, plan.block_size), st.session_state.get(_KEPT)
@@ -166,19 +166,19 @@ def drawn_of(facts: Facts, plan: Plan) -> list[dict[str, Any]]:
 def lines_of(facts: Facts, cut: Cut, most: int) -> dict[str, Any]:
     """Return `LadderLines` of frontend/types/ladder.d.ts."""
     train, settings = facts.text[: facts.train], settings_of(cut, most)
-    found = list(sequences_of(train, cut, most))
+    spans = list(sequences_of(train, cut, most))
     lines = [len(line) for line in train.split("\n") if line]
-    lengths = [stop - start for start, stop in found]
-    repeated = [max(0, before - start) for (_, before), (start, _) in pairwise(found)]
-    first = [(start, stop, again) for (start, stop), again in zip(found, [0, *repeated], strict=False)]
+    lengths = [stop - start for start, stop in spans]
+    repeated = [max(0, before - start) for (_, before), (start, _) in pairwise(spans)]
+    first = [(start, stop, again) for (start, stop), again in zip(spans, [0, *repeated], strict=False)]
     return {
         "most": most, "least": settings.least, "overlap": settings.overlap,
         "count": len(lines), "short": sum(length < settings.least for length in lines),
-        "sequences": len(found), "lengths": [min(lengths), max(lengths)] if found else [0, 0],
-        "ends": sum(train[stop - 1] == "\n" for _, stop in found),
+        "sequences": len(spans), "lengths": [min(lengths), max(lengths)] if spans else [0, 0],
+        "ends": sum(train[stop - 1] == "\n" for _, stop in spans),
         "repeated": sum(repeated), "dropped": len(train) - (sum(lengths) - sum(repeated)),
         "validation": sum(1 for _ in sequences_of(facts.text[facts.train :], cut, most)),
-        "shown": [_sequence(facts, *one) for one in islice(first, LINES_SHOWN)],
+        "shown": [_sequence(facts, *span) for span in islice(first, LINES_SHOWN)],
     }  # fmt: skip
 
 
@@ -192,16 +192,16 @@ def _ids(labels: Sequence[str], text: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Vowels:
-    """What is counted in a text."""
+    """Counts of vowels in a text."""
 
     followed: int
     """Pairs of a consonant and the character after it"""
     by_vowel: int
-    """Those of them in which it is a vowel"""
+    """The pairs whose second character is a vowel"""
     characters: int
     """N"""
     vowels: int
-    """Those of them that are vowels"""
+    """The characters that are vowels"""
 
 
 def vowels_in(ids: Tensor, counts: Tensor, labels: Sequence[str]) -> Vowels | None:
@@ -215,8 +215,8 @@ def vowels_in(ids: Tensor, counts: Tensor, labels: Sequence[str]) -> Vowels | No
     Returns:
         None if the text has no vowel, or no consonant with a character after it: there is nothing to compare.
     """
-    vowel = torch.tensor([len(one) == 1 and one.lower() in VOWELS for one in labels])
-    consonant = torch.tensor([one in ascii_letters for one in labels]) & ~vowel
+    vowel = torch.tensor([len(label) == 1 and label.lower() in VOWELS for label in labels])
+    consonant = torch.tensor([label in ascii_letters for label in labels]) & ~vowel
     after = counts[consonant]
-    found = Vowels(int(after.sum()), int(after[:, vowel].sum()), len(ids), int(vowel[ids].sum()))
-    return found if found.followed and found.vowels else None
+    vowels = Vowels(int(after.sum()), int(after[:, vowel].sum()), len(ids), int(vowel[ids].sum()))
+    return vowels if vowels.followed and vowels.vowels else None

@@ -1,6 +1,6 @@
-"""What Export gives of a generated text: the model's file, the script that generates it, and the numbers.
+"""What Export offers for a generated text: the model's file, the script that generates it, and the numbers.
 
-A file is made on a click, from values alone, on a thread that can't read the view.
+A file is made on a click, on a thread that can't read the view, so it depends only on values passed to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AS_OPENED = "This model is a file of your own: the script reads it as you opened
 
 
 class File(NamedTuple):
-    """A model's file, by which the script finds its weights."""
+    """A model's file, from which the script loads the weights."""
 
     stem: str
     sha256: str
@@ -39,15 +39,15 @@ class File(NamedTuple):
 
 
 def file_of(model: TextModel, visitor: str) -> File:
-    """Return the file of a model that generates.
+    """Return a text model's file.
 
     Raises:
-        ModelError: there can be no such file, or the model is no longer there.
+        ModelError: as `model_file` does, or the model is no longer there.
         LookupError: its training is no longer there.
     """
     if model.job:
-        made = model_file(Chosen(visitor, TEXT, model.job, model.step, "", ""))
-        return File(made.stem, hashlib.sha256(made.data).hexdigest(), made.data, made.card_file())
+        file = model_file(Chosen(visitor, TEXT, model.job, model.step, "", ""))
+        return File(file.stem, hashlib.sha256(file.data).hexdigest(), file.data, file.card_file())
     digest = load(model.name).digest
     if is_kept(model.name):
         return File(model.name, digest, None, None)
@@ -62,8 +62,8 @@ def drawn_of(asked: Asked) -> list[Drawn]:
 
 
 def text_of(asked: Asked) -> str:
-    """Return the whole text: what it begins with, and what is generated. Raises as `drawn_of`."""
-    return "".join(asked.model.labels[one] for one in (*asked.ids, *(one.id for one in drawn_of(asked))))
+    """Return the whole text: the prompt, and what is generated. Raises as `drawn_of`."""
+    return "".join(asked.model.labels[token] for token in (*asked.ids, *(draw.id for draw in drawn_of(asked))))
 
 
 def numbers_of(asked: Asked) -> bytes:
@@ -75,16 +75,16 @@ def script_of(asked: Asked, file: File) -> str:
     """Return a script of plain torch that generates the same text from the model's file. Raises as `drawn_of`."""
     return generation_script(
         asked.model.config, asked.model.labels, asked.sampling, ids=asked.ids,
-        generated=[one.id for one in drawn_of(asked)], file=f"{file.stem}.safetensors", sha256=file.sha256,
+        generated=[draw.id for draw in drawn_of(asked)], file=f"{file.stem}.safetensors", sha256=file.sha256,
     )  # fmt: skip
 
 
 def show_model() -> None:
     """Offer the file of the model that generates, and its card."""
-    found = _chosen()
-    if found is None:
+    chosen = _chosen()
+    if chosen is None:
         return
-    _, file = found
+    _, file = chosen
     if file.data is None or file.card is None:
         st.caption(AS_OPENED)
         return
@@ -98,10 +98,10 @@ def show_model() -> None:
 
 def show_script() -> None:
     """Offer a script of plain torch that generates the same text."""
-    found = _shown()
-    if found is None:
+    shown = _shown()
+    if shown is None:
         return
-    asked, file = found
+    asked, file = shown
     with st.container(key="generate_script_export"):
         file_button("Script", "generate.py", "text/x-python", _made(lambda: script_of(asked, file).encode()),
                     key="export_script")  # fmt: skip
@@ -113,10 +113,10 @@ def show_script() -> None:
 
 def show_numbers() -> None:
     """Offer every draw as a table, and the text."""
-    found = _shown()
-    if found is None:
+    shown = _shown()
+    if shown is None:
         return
-    asked, _ = found
+    asked, _ = shown
     with st.container(horizontal=True, key="generate_numbers_export"):
         file_button("Every draw (CSV)", "draws.csv", "text/csv", _made(lambda: numbers_of(asked)), key="export_draws")
         file_button("Text", "generated.txt", "text/plain", _made(lambda: text_of(asked).encode()), key="export_text")
@@ -128,7 +128,7 @@ def show_numbers() -> None:
 
 
 def _chosen() -> tuple[TextModel, File] | None:
-    """Return the chosen model and its file; say why, if there is none."""
+    """Return the chosen model and its file; if there is none, say why."""
     try:
         model = chosen_model()
         return model, file_of(model, visitor())
@@ -138,11 +138,11 @@ def _chosen() -> tuple[TextModel, File] | None:
 
 
 def _shown() -> tuple[Asked, File] | None:
-    """Return what is generated, and its model's file; say why, if there is nothing."""
-    found = _chosen()
-    if found is None:
+    """Return the text to generate, and its model's file; if there is none, say why."""
+    chosen = _chosen()
+    if chosen is None:
         return None
-    model, file = found
+    model, file = chosen
     asked = asked_of(model, *given_of(tokens_of(model)))
     if asked is None:
         st.caption(NOTHING)
@@ -151,5 +151,5 @@ def _shown() -> tuple[Asked, File] | None:
 
 
 def _made(make: Callable[[], bytes]) -> Callable[[], bytes]:
-    """Return what makes a file in the worker pool, as it runs the model."""
+    """Return a function that makes a file in the worker pool, since that runs the model."""
     return lambda: worker_pool().run(make)

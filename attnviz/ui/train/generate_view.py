@@ -41,7 +41,7 @@ above 1 all come closer together. 0 is greedy: always the likeliest."""
 HALVES_HELP = "The model gets the first half of the text below and goes on. The true second half stands beside it."
 CACHE_HELP = "Keys and values of earlier characters are kept, not computed again. The text is the same."
 VALUES = ("drawn", "watch", "panel", "seed")
-"""The link keys of what a user chooses in the component"""
+"""The link keys that a user sets in the component"""
 ASSISTANT = """
 A language model continues a text. It does not answer a question unless an answer is a likely continuation. Four stages
 make an assistant of it; the model and the loop that generates text stay the same.
@@ -81,7 +81,7 @@ def generate_controls() -> None:
     try:
         model = text_model_of(state.get("text_model"), visitor(), state.get("snapshot"))
     except ModelError:
-        st.rerun()  # it has gone since it was offered
+        st.rerun()  # it was removed after it was offered
     if len(model.steps) > 1:
         _snapshot(model)
     halves = state.bound("halves", st.toggle, "Go on with half of a text", help=HALVES_HELP)
@@ -108,7 +108,7 @@ def generate_controls() -> None:
 
 
 def _snapshot(model: TextModel) -> None:
-    """Show the choice of a snapshot; the newest leaves the link."""
+    """Let the user choose a snapshot; the newest is not kept in the link."""
     key = "generate_snapshot"
     st.session_state[key] = model.step
     st.select_slider("After so many steps", model.steps, key=key, on_change=_take_snapshot, args=(model.steps,))
@@ -133,7 +133,7 @@ def show_generate() -> None:
     try:
         model = chosen_model()
     except ModelError:
-        st.rerun()  # it has gone since the sidebar was shown, which then offers another
+        st.rerun()  # it was removed after the sidebar was drawn, which then offers another
     with st.container():
         tokens = tokens_of(model)
         shell.token_notes(tokens)
@@ -148,7 +148,7 @@ def show_generate() -> None:
 
 
 def _say(model: TextModel, truth: Sequence[int] | None, asked: Asked | None) -> None:
-    """Say why nothing is generated, or less than is wanted."""
+    """Say why nothing is generated, or less than requested."""
     if asked is None:
         least = "one character" if truth is None else "two characters"
         st.info(f"Type at least {least} that the model knows, such as “{plain(model.prompt.strip())}”.")
@@ -164,7 +164,7 @@ def _header(asked: Asked, truth: Sequence[int] | None) -> dict[str, Any]:
     return {
         "model": {
             "title": model.title, "characters": list(model.labels),
-            "names": {str(at): name for at, one in enumerate(model.labels) if (name := label_of(one)) != one},
+            "names": {str(at): name for at, label in enumerate(model.labels) if (name := label_of(label)) != label},
             "block": longest_context(config), "layers": layers, "heads": heads,
             "has_lens": has_lens(config), "has_cache": has_attention(config),
         },
@@ -177,11 +177,11 @@ def _header(asked: Asked, truth: Sequence[int] | None) -> dict[str, Any]:
 
 
 def take(sent: Mapping[str, object]) -> None:
-    """Apply what the browser has sent. Anything may come."""
+    """Apply what the browser has sent. It may be anything."""
     commands.take_chosen(sent, VALUES)
 
 
 def show_assistant() -> None:
-    """Show the text, folded."""
+    """Show how an assistant is made, folded."""
     with st.expander("From language model to assistant"):
         st.markdown(ASSISTANT)

@@ -1,4 +1,4 @@
-"""A text that is generated: by which model, from what, and what the browser requests of it.
+"""A generated text: its model, its prompt, and the numbers that the browser requests.
 
 The models are the character GPT that ships, and a visitor's own, trained here or opened. Shapes: N draws.
 """
@@ -35,7 +35,7 @@ from attnviz.ui.trained_models import visitor
 
 SHIPPED = "chargpt"
 PROMPT = "ROMEO:\n"
-"""What the shipped model begins with if nothing is typed"""
+"""The shipped model's prompt if nothing is typed"""
 PASSAGE = (
     "To be, or not to be: that is the question:\n"
     "Whether 'tis nobler in the mind to suffer\n"
@@ -44,22 +44,22 @@ PASSAGE = (
 )
 """Of Hamlet, which tiny Shakespeare does not hold: the shipped model has never read it"""
 PROMPT_LENGTH, PASSAGE_LENGTH = 20, 160
-"""Characters of a visitor's own text that its model begins with, and of which it goes on with the second half"""
+"""Characters of the default prompt, and of the passage whose second half is generated, for a visitor's own text"""
 TENTHS = 10
-"""While a training goes on, the newest snapshot at the end of a tenth is used: not one after the other"""
+"""While a training runs, the newest snapshot at the end of a tenth of it is used, rather than every new one"""
 
 _texts: LRUCache[int, tuple[tuple[str, ...], str, str]] = LRUCache(256)
-"""What is needed of each training's text, by the number of its job: the text itself may be large"""
+"""What is kept of each training's text, by the number of its job, since the text itself may be large"""
 _lock = threading.Lock()
 MOST_CODES = 4 * 2**20
-"""The most weights of attention of one text, 2 bytes each"""
+"""Maximum attention weights of one text, 2 bytes each"""
 MOST_WORK = 10**11
-"""The most multiplications of one text, some seconds; as many as its parameters for each token that is computed"""
+"""Maximum multiplications for one text, which take some seconds: one per parameter for each token computed"""
 AGAIN, CACHE, HALF = "again", "cache", "half"
-"""The names of the parts: the same with the next seed; with the cache if it is off, or without; and what the model says
-of each character of the true text, after those before it"""
+"""The names of the parts: the same with the next seed; the same with the cache switched the other way; and the model's
+prediction for each character of the true text, given the ones before it"""
 Given = tuple[list[int], list[int] | None]
-"""The ids that a model begins with and, of half a text, those of the true other half"""
+"""The ids of the prompt and, if that is half of a text, those of the true other half"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +73,33 @@ class TextModel:
     """Its vocabulary of characters"""
     config: ModelConfig
     key: tuple[object, ...]
-    """What its weights are known by"""
+    """Identifies its weights"""
     load: Callable[[], nn.Module] = field(compare=False)
-    """Returns the module; raises NotOfferedError if it is gone"""
+    """Returns the module; raises NotOfferedError if it no longer exists"""
     prompt: str = PROMPT
     passage: str = PASSAGE
     steps: tuple[int, ...] = ()
-    """Of its snapshots, if it has any"""
+    """The steps of its snapshots, if it has any"""
     step: int = 0
-    """Of the snapshot that is used"""
+    """The step of the snapshot that is used"""
     job: int = 0
     """The number of its training, if it is one of the visitor's"""
 
 
 def text_models(visitor: str, kept: Sequence[str] = ()) -> dict[str, str]:
-    """Return the titles of the models that a visitor can choose from, by their names in links.
+    """Return the titles of the models that a visitor can choose, keyed by name in links.
 
     `kept` are the names of this session's models (`trained.load`), of which those that read a text are offered.
     """
     jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.view.snapshots]
-    own = {name: title(name) for name in kept if _reads_text(name)}
-    return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}, **own}
+    opened = {name: title(name) for name in kept if _reads_text(name)}
+    return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}, **opened}
 
 
 def _reads_text(name: str) -> bool:
     try:
         return load(name).plan.subject == TEXT
-    except ModelError:  # another session's file has just taken its place
+    except ModelError:  # another session's file has just replaced it
         return False
 
 
@@ -122,7 +122,7 @@ def _of_file(name: str) -> TextModel:
     if model.plan.subject != TEXT:
         raise ModelError("This trained model reads no text.")
     known = set(model.labels)
-    # A model that lacks characters of the usual beginning begins with the first ones of its vocabulary.
+    # A model that lacks characters of the usual prompt begins with the first ones of its vocabulary.
     prompt = PROMPT if known >= set(PROMPT) else "".join(model.labels[:PROMPT_LENGTH])
     passage = PASSAGE if known >= set(PASSAGE) else "".join(model.labels[:PASSAGE_LENGTH])
 
@@ -138,14 +138,14 @@ def _of_file(name: str) -> TextModel:
 
 def _model_of_job(job: Job, visitor: str, step: int | None) -> TextModel:
     labels, prompt, passage = _text_of(job)
-    steps = tuple(one.step for one in job.view.snapshots)
+    steps = tuple(snapshot.step for snapshot in job.view.snapshots)
     if step is None:
         most = steps[-1]
         if not job.view.has_ended:
             each = max(1, job.plan.training.steps // TENTHS)
             most = most // each * each
-        step = max((one for one in steps if one <= most), default=steps[0])
-    used = min(steps, key=lambda one: (abs(one - step), one))
+        step = max((at for at in steps if at <= most), default=steps[0])
+    used = min(steps, key=lambda at: (abs(at - step), at))
     number, after = job.number, f"{_title(job)}, after {counted(used, 'step')}"
     return TextModel(
         _name(job), after, labels, job.plan.token_model, (visitor, number, used),
@@ -170,23 +170,23 @@ def _name(job: Job) -> str:
 
 def _title(job: Job) -> str:
     shape = job.plan.token_model
-    stage = next((one.title for one in SERIES if one.config(shape.vocabulary) == shape), "Text model")
-    return f"{stage.removeprefix('+ ')}, training {job.number}"
+    name = next((stage.title for stage in SERIES if stage.config(shape.vocabulary) == shape), "Text model")
+    return f"{name.removeprefix('+ ')}, training {job.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A text that is to be generated."""
+    """A text to generate."""
 
     model: TextModel
     ids: tuple[int, ...]
-    """What it begins with, one or more"""
+    """The prompt, at least one id"""
     count: int
     """N"""
     sampling: Sampling
     cached: bool
     truth: tuple[int, ...] = ()
-    """How the text that it begins with truly goes on, if that is known"""
+    """The true continuation of the prompt, if that is known"""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -195,11 +195,11 @@ class Asked:
 
 
 def most_tokens(config: ModelConfig, *, cached: bool) -> int:
-    """Return how many tokens a model may generate at once: fewer than the page offers if it is large."""
+    """Return how many tokens a model may generate at once: fewer than the page allows if it is large."""
     block, width = longest_context(config), 1 if isinstance(config, BigramConfig) else config.width
     layers = 0 if isinstance(config, BigramConfig) else config.layers
     parameters = 12 * layers * width**2 + 2 * config.vocabulary * width
-    # With a cache each token is computed once, and a half of each block once more.
+    # With a cache, each token is computed once, and half of each block a second time.
     work = parameters * (3 if cached and has_attention(config) else block)
     heads = config.heads if isinstance(config, TokenConfig) else 0
     return max(1, min(MOST_WORK // max(1, work), MOST_CODES // max(1, layers * heads * block)))
@@ -225,26 +225,26 @@ def _compared(asked: Asked, name: str) -> bytes:
     if name == AGAIN:
         sampling = replace(asked.sampling, seed=asked.sampling.seed + 1)
         drawn = list(generate(asked.model.load(), asked.ids, asked.count, sampling, cached=asked.cached))
-        numbers = [float("nan") if one.number is None else one.number for one in drawn]
-        return save({"ids": _floats([one.id for one in drawn]), "number": _floats(numbers)})
+        numbers = [float("nan") if draw.number is None else draw.number for draw in drawn]
+        return save({"ids": _floats([draw.id for draw in drawn]), "number": _floats(numbers)})
     if name == CACHE and has_attention(asked.model.config):
         cached = not asked.cached
         count = min(asked.count, most_tokens(asked.model.config, cached=cached))
         arrays, _ = record(asked.model.load(), asked.ids, count, asked.sampling, cached=cached)
-        return save({one: arrays[one] for one in ("ids", "computed", "seconds", "multiplications")})
+        return save({key: arrays[key] for key in ("ids", "computed", "seconds", "multiplications")})
     if name == HALF and asked.truth:
         return save(read_truth(asked))
     raise NotOfferedError
 
 
 def read_truth(asked: Asked) -> dict[str, NDArray[np.float32]]:
-    """Return the likeliest character at each place of the true text, and the true one's probability, (N,), at T = 1."""
+    """Return the likeliest character at each place of the true text, and the true one's probability at T = 1, (N,)."""
     count = min(asked.count, len(asked.truth))
     drawn = list(generate(asked.model.load(), asked.ids, count, Sampling(), truth=asked.truth))
     pairs = zip(drawn, asked.truth, strict=False)
     return {
-        "likeliest": _floats([int(one.order[0]) for one in drawn]),
-        "probability": _floats([float(one.probabilities[true]) for one, true in pairs]),
+        "likeliest": _floats([int(draw.order[0]) for draw in drawn]),
+        "probability": _floats([float(draw.probabilities[true]) for draw, true in pairs]),
     }
 
 
@@ -262,13 +262,13 @@ def chosen_model() -> TextModel:
 
 
 def tokens_of(model: TextModel) -> Tokens:
-    """Return the text that is typed, or the model's own, as the model reads it."""
+    """Return the typed text, or the model's default one, as the model reads it."""
     return CharVocab(model.labels).tokenize(state.get("prompt") or _usual(model))
 
 
 def given_of(tokens: Tokens) -> Given:
-    """Return what the model begins with, and what truly follows if only half of the text is given."""
-    ids = [one for one in tokens.ids if one != NO_ID]
+    """Return the prompt, and the true continuation if the prompt is half of the text."""
+    ids = [token for token in tokens.ids if token != NO_ID]
     if not state.get("halves"):
         return ids, None
     middle = (len(ids) + 1) // 2
@@ -276,12 +276,12 @@ def given_of(tokens: Tokens) -> Given:
 
 
 def wanted_count(truth: Sequence[int] | None) -> int:
-    """Return how many characters the view wants."""
+    """Return how many characters the view requests."""
     return int(state.get("length")) if truth is None else len(truth)
 
 
 def asked_of(model: TextModel, given: Sequence[int], truth: Sequence[int] | None) -> Asked | None:
-    """Return what is to be generated, of as many characters as the model may generate at once; None if nothing is."""
+    """Return the text to generate, at most as long as the model may generate at once; None if there is none."""
     if not given or truth == []:
         return None
     cached = state.get("cache")

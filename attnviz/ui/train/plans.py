@@ -1,4 +1,4 @@
-"""What is to be trained, as the view says it: a task or a stage of the model series, the model and the settings."""
+"""The training that the view describes: a task or a stage of the model series, the model and the settings."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ OF_TRAINING: Mapping[str, str] = {
     "steps": "steps", "batch": "batch", "rate": "learning_rate", "warm_up": "warm_up", "decay": "decay",
     "optimiser": "optimiser", "weight_decay": "weight_decay",
 }  # fmt: skip
-"""The settings of a training: link keys, and their names in `TrainingSettings`"""
+"""Settings of a training: link keys, with their names in `TrainingSettings`"""
 OF_MODEL: Mapping[str, str] = {
     "train_layers": "layers", "train_heads": "heads", "train_width": "width", "train_dropout": "dropout",
 }  # fmt: skip
-"""Those of its model: link keys, and their names in `TokenConfig`"""
+"""Settings of its model: link keys, with their names in `TokenConfig`"""
 
 STAGES: dict[str, Stage] = {stage.name: stage for stage in SERIES}
 
 
 def task_of(get: Get) -> Task:
-    """Return the view's task, or the first one; of tagging, that of the visitor's files, if these are chosen."""
+    """Return the view's task, or the first one; for tagging, the task on the visitor's files if these are chosen."""
     task = TASKS.get(get("task")) or next(iter(TASKS.values()))
     return (own_sentences() or task) if task.name == Tagging.name else task
 
 
 def is_of(job: Job, task: Task) -> bool:
-    """Whether a training is on a task, and on the same files where it has some."""
+    """Whether a training is on a task and, if that has files, on the same files."""
     data, files = job.data, task.data
     if not isinstance(data, TaggedFiles):
         return job.plan.subject == task.name
@@ -49,12 +49,12 @@ def is_of(job: Job, task: Task) -> bool:
 
 
 def default_of(task: Task, key: str) -> Any:
-    """Return the value of a setting that a task has of itself, by its link key."""
+    """Return a task's default value of a setting, by its link key."""
     return getattr(task.training, OF_TRAINING[key]) if key in OF_TRAINING else getattr(task.model, OF_MODEL[key])
 
 
 def plan_of(get: Get, *, control: bool = False) -> Plan:
-    """Return what the view's settings say is to be trained: the task's model, or the control with the same settings.
+    """Return the plan that the view's settings describe: the task's model, or the control with the same settings.
 
     Raises:
         ValueError: the settings do not fit each other; the message is a clause such as "a width of 30 can't ...".
@@ -69,22 +69,22 @@ def plan_of(get: Get, *, control: bool = False) -> Plan:
 
 
 def settings_of(plan: Plan, task: Task) -> dict[str, Any]:
-    """Return the settings of a task's training by their link keys; None for those that are the task's own.
+    """Return the settings of a task's training by link key; None for the task's default values.
 
-    Of a control, whose shape is its own, those of its training and its dropout.
+    A control has its own shape, so only its training settings and dropout are returned.
     """
     model = plan.model
     of_model = {key: name for key, name in OF_MODEL.items() if not task.is_control(model) or name == "dropout"}
-    found = {key: getattr(plan.training, name) for key, name in OF_TRAINING.items()}
-    found |= {key: getattr(model, name) for key, name in of_model.items()}
+    values = {key: getattr(plan.training, name) for key, name in OF_TRAINING.items()}
+    values |= {key: getattr(model, name) for key, name in of_model.items()}
     return {
-        **{key: None if value == default_of(task, key) else value for key, value in found.items()},
+        **{key: None if value == default_of(task, key) else value for key, value in values.items()},
         "seed": plan.training.seed,
     }
 
 
 def fitting_plan(get: Get) -> tuple[Plan, str]:
-    """Return the view's plan, with the task's own model where its settings do not fit each other; then also why."""
+    """Return the view's plan and ""; if its settings do not fit each other, the task's own model and the reason."""
     try:
         return plan_of(get), ""
     except ValueError as error:
@@ -98,7 +98,7 @@ def sample_of(get: Get) -> str:
 
 
 def schedule(settings: TrainingSettings) -> str:
-    """Return how the learning rate goes: at the first step, after warm-up, in the middle and at the last step."""
+    """Describe the learning rate's course: at the first step, after warm-up, in the middle and at the last step."""
     last = settings.steps - 1
     steps = sorted({0, min(max(0, settings.warm_up - 1), last), last // 2, last})
     rates = ", ".join(f"{settings.rate_at(step):.3g} at step {step:,}" for step in steps)
@@ -108,7 +108,7 @@ def schedule(settings: TrainingSettings) -> str:
 
 
 def stage_plan_of(stage: Stage, vocabulary: int, get: Get) -> Plan:
-    """Return the training of a stage on a text with so many different characters."""
+    """Return the plan of a stage on a text with `vocabulary` different characters."""
     plan = stage.plan(vocabulary)
     block, dropout = get("train_block"), get("train_dropout")
     cut: Cut = get("cut") or "blocks"
@@ -117,19 +117,19 @@ def stage_plan_of(stage: Stage, vocabulary: int, get: Get) -> Plan:
     model = plan.token_model if block is None else _with_block(plan.token_model, block)
     if dropout is not None:
         model = _with_dropout(model, dropout)
-    given = {name: get(key) for key, name in OF_TRAINING.items() if get(key) is not None}
-    return Plan(plan.subject, model, replace(plan.training, seed=get("seed"), **given), cut)
+    chosen = {name: get(key) for key, name in OF_TRAINING.items() if get(key) is not None}
+    return Plan(plan.subject, model, replace(plan.training, seed=get("seed"), **chosen), cut)
 
 
 def is_usual(stage: Stage, plan: Plan) -> bool:
-    """Whether a stage's expected losses hold for a plan: it differs in its seed and its steps at most."""
+    """Whether a stage's expected losses hold for a plan, which may differ only in its seed and steps."""
     usual = stage.plan(plan.token_model.vocabulary)
     training = replace(plan.training, seed=usual.training.seed, steps=usual.training.steps)
     return (plan.model, plan.cut, training) == (usual.model, usual.cut, usual.training)
 
 
 def stage_of(plan: Plan) -> Stage | None:
-    """Return the stage whose model a plan has, with whatever block size and dropout; None if there is none."""
+    """Return the stage whose model a plan has, whatever its block size and dropout; None if there is none."""
     model = _with_dropout(_with_block(plan.token_model, 1), 0.0)
     return next((stage for stage in SERIES if _with_block(stage.plan(model.vocabulary).token_model, 1) == model), None)
 

@@ -1,6 +1,6 @@
 """The trainings of a visitor as the page shows them: their curves, and where the browser finds their snapshots.
 
-Of a task some are shown together; of a text the newest one of each stage of the model series.
+For a task, several are shown together; for a text, the newest of each stage of the model series.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from attnviz.ui.train.facts import Facts, drawn_of
 from attnviz.ui.train.plans import Get, is_of, is_usual, stage_of, stage_plan_of
 
 SHOWN = 3
-"""The most trainings of a task that are shown together, the newest ones"""
+"""Maximum trainings of a task that are shown together, the newest ones"""
 OVERLAID = 2
-"""The most trainings of a stage that are shown beneath its newest one"""
+"""Maximum earlier trainings of a stage that are drawn beneath its newest one"""
 MOST_POINTS = 400
-"""Of a loss curve; each is the mean of some steps if there are more"""
+"""Maximum points of a loss curve; with more steps, each point is the mean of several"""
 MOST_CODES = 4 * 2**20
-"""The most weights of all snapshots that a browser is offered, 2 bytes each"""
+"""Maximum weights of all snapshots offered to a browser, 2 bytes each"""
 SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
-"""The steps at which a model writes a text; and after the last one"""
+"""The steps at which a model writes a text, besides the last one"""
 SHIPPED = "Recorded: trained earlier with these settings. Choose a model, play its training, or train anew."
 NAMES_OF_SETTINGS = {
     **KEYS["optimiser"].titles,
     **{name: f"{'no' if name == 'none' else title} decay" for name, title in KEYS["decay"].titles.items()},
     **{name: title.partition(",")[0] for name, title in KEYS["cut"].titles.items()},
 }
-"""What a training that differs in one of these is called"""
+"""The name of a training that differs in one of these"""
 RECENT = 20
-"""The steps whose mean loss tells whether a training diverges"""
+"""The number of last steps whose mean loss tells whether a training diverges"""
 
 Arrays = dict[str, NDArray[np.float32]]
 
@@ -64,16 +64,16 @@ class Run:
 
     plan: Plan
     number: int
-    """Of its job; 0 before the training, and of one that was recorded"""
+    """The number of its job; 0 for an untrained model and for a recorded training"""
     view: View
     recording: str = ""
     """The name of the recording, if it ships with the app"""
     data: Data | None = None
-    """What it is trained on, if that is the visitor's"""
+    """The visitor's data, if it is trained on these"""
 
     @property
     def task(self) -> Task:
-        """The task that it learns; raises ValueError if it is on a text."""
+        """Its task; raises ValueError if it is on a text."""
         return task_of(self.plan, self.data)
 
     @property
@@ -97,17 +97,17 @@ class Run:
 
     @property
     def is_control(self) -> bool:
-        """Whether its model is its task's control."""
+        """Whether its model is the task's control."""
         return self.plan.subject != TEXT and self.task.is_control(self.plan.model)
 
     @property
     def status(self) -> str:
-        """What the browser is told of its state: `TrainingState` of frontend/types/training.d.ts."""
+        """Its state in the browser: `TrainingState` of frontend/types/training.d.ts."""
         return "recorded" if self.recording else self.view.status if self.number else "new"
 
     @property
     def message(self) -> str:
-        """What is said of its state."""
+        """A sentence about its state."""
         training = self.plan.training
         if self.recording and self.plan.subject == TEXT:
             return SHIPPED
@@ -121,14 +121,14 @@ class Run:
 
 
 def queued(view: View) -> str:
-    """Return how long a training that waits may have to, in a sentence."""
+    """Describe a queued training's place in line."""
     if view.place <= 1:
         return "Next in line: it starts as soon as another training on this server ends."
     return f"Waiting: number {view.place} in line for a processor of this server."
 
 
 def diverging(losses: NDArray[np.float32]) -> str:
-    """Say so if the losses of the last steps are far above the first one; "" if not."""
+    """Return a warning if the last losses are far above the first one; "" if not."""
     if len(losses) < RECENT or not (lately := float(losses[-RECENT:].mean())) > 2 * float(losses[0]):
         return ""
     return (
@@ -138,17 +138,17 @@ def diverging(losses: NDArray[np.float32]) -> str:
 
 
 def jobs_of(visitor: str) -> tuple[Job, ...]:
-    """Return a visitor's trainings that are still here, the newest last."""
+    """Return the visitor's trainings that are kept, the newest last."""
     return training_jobs().jobs(visitor)[::-1]
 
 
 def job_of(visitor: str, number: int) -> Job | None:
-    """Return a visitor's training by its number; None if it is no longer here."""
-    return next((one for one in training_jobs().jobs(visitor) if one.number == number), None)
+    """Return a visitor's training by its number; None if it is no longer kept."""
+    return next((job for job in training_jobs().jobs(visitor) if job.number == number), None)
 
 
 def run_of(training: Job | Recording) -> Run:
-    """Return a visitor's training as it is now, or a recorded one."""
+    """Return a visitor's training in its present state, or a recorded one."""
     if isinstance(training, Recording):
         return Run(training.plan, 0, training.view, training.card.name)
     return Run(training.plan, training.number, training.view, data=training.data)
@@ -162,32 +162,32 @@ def untrained(plan: Plan, data: Data | None = None) -> Run:
 def runs_of(visitor: str, plan: Plan, task: Task, chosen: str = "") -> list[Run]:
     """Return the trainings of a task that are shown together, the newest last.
 
-    They are the recorded ones, where the plan is that of the recorded training or `chosen` is one of them; then the
-    visitor's own. Before the first of these, it is the untrained model, if its training was not recorded.
+    They are the recorded ones, if one has this plan or `chosen` is one of them; then the visitor's own. If the visitor
+    has none and the plan was not recorded, the untrained model takes their place.
     """
-    own = [run_of(job) for job in jobs_of(visitor) if is_of(job, task)]
+    own_runs = [run_of(job) for job in jobs_of(visitor) if is_of(job, task)]
     recorded = recorded_of(plan.subject)
     is_recorded = bool(recorded) and recorded[-1].plan == plan
-    shown = [*(recorded if is_recorded or chosen in RECORDED else ()), *own[-SHOWN:]]
-    return shown if own or is_recorded else [*shown, untrained(plan, task.data)]
+    shown = [*(recorded if is_recorded or chosen in RECORDED else ()), *own_runs[-SHOWN:]]
+    return shown if own_runs or is_recorded else [*shown, untrained(plan, task.data)]
 
 
 def recorded_of(task: str) -> list[Run]:
     """Return the recorded trainings of a task: the control, then that of the task's own model."""
-    return [run_of(one) for one in of_task(task)[::-1]]
+    return [run_of(recording) for recording in of_task(task)[::-1]]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A stage with its newest training on the text that is chosen, or its model before one."""
+    """A stage with its newest training on the chosen text, or its untrained model."""
 
     stage: Stage
     run: Run
     will_follow: bool
-    """Whether it is trained after the training that goes on"""
+    """Whether it is queued after the running training"""
     earlier: tuple[tuple[str, View], ...] = ()
-    """Other trainings of this model on this text, the latest first, each with what it had otherwise, such as "learning
-    rate 0.01\""""
+    """Other trainings of this model on this text, the latest first, each with what differed, such as "learning rate
+    0.01\""""
 
 
 def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
@@ -196,14 +196,14 @@ def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     stages, following = [stage_of(job.plan) for job in jobs], [stage_of(plan) for plan in _following(visitor, jobs)]
     return [
         _row(
-            stage, [job for job, one in zip(jobs, stages, strict=True) if one is stage], facts, get, stage in following
+            stage, [job for job, own in zip(jobs, stages, strict=True) if own is stage], facts, get, stage in following
         )
         for stage in SERIES
     ]
 
 
 def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
-    """Return the plans that follow the visitor's latest training, if it is on this text and goes on."""
+    """Return the plans queued after the visitor's latest training, if that is on this text and not finished."""
     latest = training_jobs().job(visitor)
     goes_on = latest is not None and latest in jobs and (latest.view.can_continue or not latest.view.has_ended)
     return latest.then if latest is not None and goes_on else ()
@@ -219,31 +219,31 @@ def _row(stage: Stage, jobs: Sequence[Job], facts: Facts, get: Get, will_follow:
 
 
 def _earlier(plan: Plan, runs: Sequence[Run], recording: Recording | None) -> tuple[tuple[str, View], ...]:
-    """Return what is shown of trainings before that of a plan: those of a visitor, then the recorded one."""
-    own = [(difference(one.plan, [plan]) or "the same settings", one.view) for one in runs]
+    """Return the earlier trainings to show beneath a plan's: the visitor's, then the recorded one."""
+    own_views = [(difference(run.plan, [plan]) or "the same settings", run.view) for run in runs]
     shipped = [] if recording is None else [("recorded", recording.view)]
-    return tuple((title, view) for title, view in [*own, *shipped] if view.evaluations)[:OVERLAID]
+    return tuple((title, view) for title, view in [*own_views, *shipped] if view.evaluations)[:OVERLAID]
 
 
 def _recording_of(stage: Stage, facts: Facts) -> Recording | None:
-    """Return the training of a stage that ships, if it is on this text."""
+    """Return the recorded training of a stage, if it is on this text."""
     return of_stage(stage.name) if facts.is_built_in else None
 
 
 def recorded_stage(stage: Stage, facts: Facts, get: Get) -> Recording | None:
-    """Return the training of a stage that ships, if it is on this text and with the view's settings."""
+    """Return the recorded training of a stage, if it is on this text and has the view's settings."""
     recording = _recording_of(stage, facts)
     fits = recording is not None and recording.plan == stage_plan_of(stage, len(facts.labels), get)
     return recording if fits else None
 
 
 def task_header(task: Task, reading: Reading) -> dict[str, Any]:
-    """Return what the browser is told of a task and a text: `TrainingTask` in frontend/types/training.d.ts."""
+    """Return the header of a task and a text: `TrainingTask` in frontend/types/training.d.ts."""
     first = reading.labels.index(task.sign) if task.sign in reading.labels else 0
     return {
         "name": task.name, "title": task.title, "explanation": task.explanation, "expected": task.expected,
         "control": task.control,
-        "patterns": [{"name": one.name, "title": one.title, "kind": one.kind} for one in task.patterns],
+        "patterns": [{"name": pattern.name, "title": pattern.title, "kind": pattern.kind} for pattern in task.patterns],
         "answers": list(task.outputs), "read": list(reading.labels), "first": first,
         "right": task.solution(reading.text),
         **({} if task.data is None else {"baseline": task.data.baseline.accuracy}),
@@ -251,9 +251,9 @@ def task_header(task: Task, reading: Reading) -> dict[str, Any]:
 
 
 def header_of(run: Run, runs: Sequence[Run], visitor: str, reading: Reading) -> dict[str, Any]:
-    """Return what the browser is told of a training of a task: `TrainingRun` in frontend/types/training.d.ts.
+    """Return the header of a task's training: `TrainingRun` in frontend/types/training.d.ts.
 
-    Nothing is offered of it if the model knows no token of the text. `runs` are shown together.
+    Its arrays are not offered if the model knows no token of the text. `runs` are shown together.
     """
     name, model_at = models_of(run, visitor)
     of_one, files = task_parts(run.plan.subject, run.files), "" if run.files is None else run.files.digest
@@ -262,7 +262,7 @@ def header_of(run: Run, runs: Sequence[Run], visitor: str, reading: Reading) -> 
 
 
 def stage_header(row: Row, facts: Facts, visitor: str, reading: Reading, get: Get) -> dict[str, Any]:
-    """Return what the browser is told of a stage: `LadderRung` in frontend/types/ladder.d.ts."""
+    """Return the header of a stage: `LadderRung` in frontend/types/ladder.d.ts."""
     stage, run, plan = row.stage, row.run, row.run.plan
     following = stage_plan_of(stage, len(facts.labels), get)
     expected = stage.expected if facts.is_built_in and is_usual(stage, plan) else {}
@@ -272,7 +272,7 @@ def stage_header(row: Row, facts: Facts, visitor: str, reading: Reading, get: Ge
     header = _header(run, stage.title, reading, offer((*name, *asked), reading, model_at, text_parts(*asked)))
     return {
         "name": stage.name, "title": stage.title, "adds": stage.adds, "reported": stage.reported,
-        "parameters": _parameters(plan.model), "expected": [list(one) for one in expected.items()],
+        "parameters": _parameters(plan.model), "expected": [list(item) for item in expected.items()],
         "block": plan.block_size, "cut": plan.cut, "rate": plan.training.learning_rate, "batch": plan.training.batch,
         "next": {"block": following.block_size, "batch": following.training.batch, "seed": following.training.seed},
         "drawn": drawn_of(facts, following) if get("text_view") == "data" else [],
@@ -284,7 +284,7 @@ def stage_header(row: Row, facts: Facts, visitor: str, reading: Reading, get: Ge
 
 
 def _header(run: Run, title: str, reading: Reading, digest: str) -> dict[str, Any]:
-    """Return `TrainingRun`: what the browser is told of any training, with the snapshots that it is offered."""
+    """Return `TrainingRun`, the header of any training, with the snapshots offered to the browser."""
     view, model = run.view, run.plan.model
     kinds = list(reading.kinds(model)) if isinstance(model, TokenConfig) else []
     cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in kinds)
@@ -293,13 +293,13 @@ def _header(run: Run, title: str, reading: Reading, digest: str) -> dict[str, An
         "id": run.id, "title": title, "is_control": run.is_control, "digest": digest,
         "state": run.status, "message": run.message, "can_continue": view.can_continue,
         "step": view.step, "steps": view.steps, "speed": view.speed or None, "left": view.seconds_left,
-        "snapshots": ([one.step for one in kept] or [0] * (not run.number)) if reading.ids else [],
+        "snapshots": ([snapshot.step for snapshot in kept] or [0] * (not run.number)) if reading.ids else [],
         "kinds": kinds, "cannot_open": why_not_shown(run.plan),
     }  # fmt: skip
 
 
 def _samples(steps: list[int], *, is_live: bool) -> list[int]:
-    """Return the snapshots at which the model writes a text: those next to `SAMPLED`, and the last one at the end."""
+    """Return the snapshots at which the model writes a text: those nearest to `SAMPLED`, and finally the last one."""
     near = {min(steps, key=lambda step: abs(step - wanted)) for wanted in SAMPLED if steps and wanted <= steps[-1]}
     return sorted({*near, *([] if is_live else steps[-1:])})
 
@@ -310,9 +310,9 @@ def _parameters(config: AnyConfig) -> int:
 
 
 def models_of(run: Run, visitor: str) -> tuple[tuple[object, ...], ModelAt]:
-    """Return a name of a training for an offer, and what makes a model of each of its snapshots.
+    """Return a training's name for an offer, and a function that returns its model at a snapshot.
 
-    Offers are kept long: a visitor's training is looked for by its names each time, so that what is dropped is freed.
+    Offers are kept long. A visitor's training is looked up by name each time, so that a dropped one is freed.
     """
     plan, view, number = run.plan, run.view, run.number
     if run.recording:
@@ -332,7 +332,7 @@ def module_at(visitor: str, number: int, step: int) -> nn.Module:
     """Return the model of a visitor's training at a snapshot.
 
     Raises:
-        NotOfferedError: there is no such snapshot any more.
+        NotOfferedError: the snapshot no longer exists.
     """
     job = job_of(visitor, number)
     if job is None:
@@ -341,23 +341,23 @@ def module_at(visitor: str, number: int, step: int) -> nn.Module:
 
 
 def model_at(plan: Plan, view: View, step: int) -> nn.Module:
-    """Return a model at a snapshot of a training that is at hand; raises as `module_at` does."""
-    snapshot = next((one for one in view.snapshots if one.step == step), None)
+    """Return the model at a snapshot in `view`; raises as `module_at` does."""
+    snapshot = next((other for other in view.snapshots if other.step == step), None)
     if snapshot is None:
         raise NotOfferedError
     return model_of(plan.model, snapshot.weights)
 
 
 def title_of(run: Run, runs: Sequence[Run]) -> str:
-    """Return what tells a training from the others of some: its model, or the settings that differ."""
+    """Return a title that tells a training from the others in `runs`: its model, or the settings that differ."""
     if run.recording:
         return "recorded control" if run.id == RECORDED[1] else "recorded"
     if not run.number:
         return "not trained"
     if run.is_control:
         return "control"
-    rivals = [one for one in runs if one is not run and not one.is_control]
-    return difference(run.plan, [one.plan for one in rivals]) or shape_of(run.model)
+    rivals = [other for other in runs if other is not run and not other.is_control]
+    return difference(run.plan, [rival.plan for rival in rivals]) or shape_of(run.model)
 
 
 def shape_of(model: TokenConfig) -> str:
@@ -366,11 +366,11 @@ def shape_of(model: TokenConfig) -> str:
 
 
 def difference(plan: Plan, others: Sequence[Plan]) -> str:
-    """Return the first settings in which a plan differs from any of others, such as "seed 1, steps 500"; "" if none."""
+    """Return up to three settings in which a plan differs from `others`, such as "seed 1, steps 500"; "" if none."""
     different = [
         f"{name.replace('_', ' ')} {value:g}" if isinstance(value, (int, float)) else NAMES_OF_SETTINGS[value]
         for name, value in _settings(plan).items()
-        if any(_settings(one).get(name) != value for one in others)
+        if any(_settings(other).get(name) != value for other in others)
     ]
     return ", ".join(different[:3])
 
@@ -392,17 +392,17 @@ def all_curves(runs: Sequence[Run]) -> Arrays:
 
 
 def curves_of(run: Run) -> Arrays:
-    """Return a training's curves by their names in the payload: see `components.training.training`."""
+    """Return a training's curves, keyed by name in the payload: see `components.training.training`."""
     evaluations = run.view.evaluations
     return loss_curves(run.view) | {
-        "accuracy": _floats(one.accuracy for one in evaluations),
-        "trained": _floats(one.trained for one in evaluations if one.trained is not None),
+        "accuracy": _floats(at.accuracy for at in evaluations),
+        "trained": _floats(at.trained for at in evaluations if at.trained is not None),
         **{f"scores.{number}": _scores(evaluations, pattern) for number, pattern in enumerate(run.task.patterns)},
     }
 
 
 def stage_curves(rows: Sequence[Row]) -> Arrays:
-    """Return the curves of stages: see `components.training.model_series`; "0.1.held_out" is of an earlier training."""
+    """Return the curves of stages: see `components.training.model_series`; "0.1.held_out" is an earlier training's."""
     curves: Arrays = {}
     for number, row in enumerate(rows):
         curves |= {f"{number}.{name}": array for name, array in loss_curves(row.run.view).items()}
@@ -417,8 +417,8 @@ def loss_curves(view: View) -> Arrays:
     steps, loss = thinned_loss(view.losses)
     return {
         "loss_steps": steps, "loss": loss,
-        "evaluated": _floats(one.step for one in view.evaluations),
-        "held_out": _floats(one.loss for one in view.evaluations),
+        "evaluated": _floats(at.step for at in view.evaluations),
+        "held_out": _floats(at.loss for at in view.evaluations),
     }  # fmt: skip
 
 
@@ -436,9 +436,9 @@ def thinned_loss(losses: NDArray[np.float32], most: int = MOST_POINTS) -> tuple[
 def _scores(evaluations: Sequence[Evaluation], pattern: Pattern) -> NDArray[np.float32]:
     """Return the scores of all heads of the pattern's kind, (E, L · H)."""
     rows = [
-        [score for place, heads in sorted(one.scores.get(pattern.name, {}).items(), key=lambda found: found[0].layer)
+        [score for place, heads in sorted(at.scores.get(pattern.name, {}).items(), key=lambda item: item[0].layer)
          for score in heads if place.kind == pattern.kind]
-        for one in evaluations
+        for at in evaluations
     ]  # fmt: skip
     return np.array(rows, np.float32).reshape(len(rows), -1) if rows else np.zeros((0, 0), np.float32)
 

@@ -1,6 +1,6 @@
-"""The tabs of Export on the page Train: the model, its training as a moving picture, as a web page, and as code.
+"""The tabs of Export on the page Train: the model, and its training as an animation, as a web page, and as code.
 
-What needs torch is imported when a tab opens.
+Imports that need torch are delayed until a tab opens.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GENERATED = "This is offered for trainings only. For a generated text, open Mode
 
 
 def _show_model() -> None:
-    """Offer the shown snapshot's model, or the one that generates, as a file, and its card."""
+    """Offer the model of the snapshot on screen, or of the part Generate, as a file with its card."""
     if state.get("train_part") == "generate":
         from attnviz.ui.train.generate_exports import show_model
 
@@ -64,7 +64,7 @@ def _show_model() -> None:
 
 
 def _show_animation() -> None:
-    """Offer the shown head over the whole training as GIF and as animated PNG."""
+    """Offer the head on screen over the whole training as GIF and as animated PNG."""
     from attnviz.ui.train.exports import frames_of, moving_picture
 
     of = _of_task()
@@ -88,7 +88,7 @@ def _show_animation() -> None:
 
 
 def _show_page() -> None:
-    """Offer all trainings that are shown as one web page, to be gone through without a server."""
+    """Offer all trainings on screen as one interactive web page that needs no server."""
     from attnviz.export.web import iframe
     from attnviz.ui.train.exports import title_of_page, training_file
 
@@ -133,7 +133,7 @@ def _show_script() -> None:
 
 
 def _show_numbers() -> None:
-    """Offer the losses of all trainings that are shown, or every draw of a generated text."""
+    """Offer the losses of all trainings on screen, or every draw of a generated text."""
     if state.get("train_part") == "generate":
         from attnviz.ui.train.generate_exports import show_numbers
 
@@ -155,7 +155,7 @@ def _show_numbers() -> None:
 
 
 def _show_ids() -> None:
-    """Offer the training part of the text as JSON lines of ids, and say how long a data set it is."""
+    """Offer the training part of the text as JSON lines of ids, and say how long the data set is."""
     from attnviz.training.series import FIRST_SHOWN
     from attnviz.training.text.cut import id_lines, length_of
     from attnviz.ui.train.facts import cut_of
@@ -176,30 +176,30 @@ def _show_ids() -> None:
         )  # fmt: skip
     if plan.cut == "blocks":
         places = length_of(len(train), most)
-        said = f"len(dataset) is {places:,}: a block of {most} characters can begin at as many places."
+        length = f"len(dataset) is {places:,}: a block of {most} characters can begin at as many places."
     else:
-        said = f"len(dataset) is {cut_of(facts, plan)['lines']['sequences']:,} sequences."
-    st.caption(f"{said} The file has a line for each sequence, of blocks one after another:")
+        length = f"len(dataset) is {cut_of(facts, plan)['lines']['sequences']:,} sequences."
+    st.caption(f"{length} The file has a line for each sequence, of blocks one after another:")
     st.code("\n".join(islice(lines(), 2)), language="json")
 
 
 def _chosen() -> Chosen | None:
-    """Return what is shown; say what to do if nothing was trained yet."""
+    """Return the snapshot on screen; if nothing was trained yet, say what to do."""
     from attnviz.ui.train.chosen import chosen
 
-    found = chosen()
-    if found is None:
+    snapshot = chosen()
+    if snapshot is None:
         st.caption(GENERATED if state.get("train_part") == "generate" else NOTHING)
-    return found
+    return snapshot
 
 
 def _of_task() -> Chosen | None:
-    """Return what is shown of a task; of a text, say that there is nothing."""
-    found = _chosen()
-    if found is not None and found.task == TEXT:
+    """Return a task's snapshot on screen; for a text, say that there is nothing."""
+    snapshot = _chosen()
+    if snapshot is not None and snapshot.task == TEXT:
         st.caption(OF_TASKS)
         return None
-    return found
+    return snapshot
 
 
 EXPORTS: Tabs = MappingProxyType(
@@ -211,4 +211,4 @@ EXPORTS: Tabs = MappingProxyType(
         "Numbers": _show_numbers,
     }
 )
-"""By their titles"""
+"""Keyed by title"""

@@ -16,7 +16,7 @@ from attnviz.ui.tokens.choices import source_choice, source_of
 
 SOURCES = {"built_in": "Generated", "own": "Your files"}
 FILES = {"training": "Training file", "test": "Test file"}
-"""Both files, with titles"""
+"""The titles of both files"""
 EXAMPLE = "she\tPRON\nplans\tVERB\n.\tPUNCT\n\nher\tDET\nplans\tNOUN\nwork\tVERB"
 FORMAT = "UTF-8: a word and its tag a line, a tab or spaces between them, a blank line between sentences. For example:"
 NO_LINK = "The files stay in this session. They are in no link: a link opens the generated sentences."
@@ -26,15 +26,15 @@ _GIVEN, _REFUSED, _MADE = (f"{_NAME}_{name}" for name in ("given", "refused", "m
 
 def own_sentences() -> TaggedSentences | None:
     """Return the visitor's files as a task; None if generated sentences are chosen, or a file is missing or refused."""
-    made: TaggedSentences | None = st.session_state.get(_MADE)
-    return made if source_of(_NAME) == "own" else None
+    sentences: TaggedSentences | None = st.session_state.get(_MADE)
+    return sentences if source_of(_NAME) == "own" else None
 
 
 def sentences_choice(on_change: Callable[[], None]) -> None:
-    """Show the choice of the sentences and the fields for the files, where files may be uploaded.
+    """Show the menu of sentences and the fields for the files, if the server takes uploads.
 
     Args:
-        on_change: is called when there are other sentences.
+        on_change: called when the sentences change.
     """
     if not settings().uploads or source_choice(_NAME, "Sentences", SOURCES, on_change) != "own":
         return
@@ -49,7 +49,7 @@ def sentences_choice(on_change: Callable[[], None]) -> None:
 
 
 def _fields(on_change: Callable[[], None]) -> None:
-    """Show the fields for the files, and what they are to look like."""
+    """Show the fields for the files, and the format that they need."""
     most = min(MOST_BYTES // 2**20, settings().largest_upload)
     for which, title in FILES.items():
         st.file_uploader(
@@ -62,7 +62,7 @@ def _fields(on_change: Callable[[], None]) -> None:
 
 
 def _counts(task: TaggedSentences) -> str:
-    """Return what is known of the files in short; `facts_of` says it in sentences."""
+    """Summarise the files; `facts_of` says the same in sentences."""
     files = task.data
     sizes = (
         f"{name}: {counted(len(part.lengths), 'sentence')}, {counted(len(part.words), 'word')}"
@@ -83,7 +83,7 @@ def _percent(part: int, of: int) -> str:
 
 
 def facts_of(task: TaggedSentences) -> Iterator[str]:
-    """Yield what is known of the files before a training, in sentences."""
+    """Yield sentences that describe the files before a training."""
     files = task.data
     train, test, usual = files.train, files.test, files.baseline
     yield (
@@ -116,16 +116,16 @@ def _seen(count: int) -> str:
 
 
 def _take(which: str, on_change: Callable[[], None]) -> None:
-    """Keep an uploaded file, and read both; keep the reason why one is refused."""
+    """Keep an uploaded file, and read both; if one is refused, keep the reason."""
     file = st.session_state.get(f"{_NAME}_{which}")
-    given: dict[str, tuple[str, bytes]] = dict(st.session_state.get(_GIVEN, {}))
-    given.pop(which, None)
-    if isinstance(file, UploadedFile):  # else it was removed, or the server does not have it
-        given[which] = file.name, file.read(MOST_BYTES + 1)
-    st.session_state[_GIVEN], st.session_state[_MADE], st.session_state[_REFUSED] = given, None, ""
+    files: dict[str, tuple[str, bytes]] = dict(st.session_state.get(_GIVEN, {}))
+    files.pop(which, None)
+    if isinstance(file, UploadedFile):  # otherwise it was removed, or the server does not have it
+        files[which] = file.name, file.read(MOST_BYTES + 1)
+    st.session_state[_GIVEN], st.session_state[_MADE], st.session_state[_REFUSED] = files, None, ""
     on_change()
     try:
-        read = {name: read_tagged(data, name, title) for name, (title, data) in given.items() if name in FILES}
+        read = {name: read_tagged(data, name, title) for name, (title, data) in files.items() if name in FILES}
         if len(read) == len(FILES):
             st.session_state[_MADE] = TaggedSentences(made_of(*(read[name] for name in FILES)))
     except TaggedError as why:

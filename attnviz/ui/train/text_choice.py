@@ -1,6 +1,6 @@
-"""The text of the session: the built-in corpus, or one that its visitor has pasted or uploaded, or a part of it.
+"""The session's text: the built-in corpus, a text that the visitor has pasted or uploaded, or a part of it.
 
-No link holds the text. A part, such as one chapter of a book, goes from one character to another, found by its words.
+No link holds the text. A part, such as a chapter of a book, is a range of characters, which a search for words finds.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from attnviz.ui.train.facts import Facts, built_in_facts, facts_of
 
 ENDS = ("text_from", "text_to")
 HITS, AROUND = 4, 24
-"""Places that are listed where words occur, and the characters of each that are shown"""
+"""Maximum search hits listed, and the characters shown of each"""
 LONGEST = 100
-"""The most characters that are searched for"""
+"""Maximum characters of a search"""
 _KEPT, _WORDS = "train_text_part_facts", "train_text_words"
-"""The last part of the session with its facts, and the words that are searched for"""
+"""The session's last part with its facts, and the search words"""
 
 
 def part_of(whole: Facts) -> tuple[Facts, str]:
-    """Return the chosen part of a text; or the whole text, and why the part can't be trained on."""
+    """Return the chosen part and ""; if it can't be trained on, the whole text and the reason."""
     begin, end = _bounds(whole)
     if (begin, end) == (0, len(whole.text)):
         return whole, ""
@@ -55,7 +55,7 @@ def forget_part() -> None:
 
 
 def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
-    """Show the fields for a part, folded; call `changed` before another part is shown."""
+    """Show the fields for a part, folded; call `changed` before the part changes."""
     count = len(whole.text)
     for key in ENDS:
         state.sync_widget(key)  # the popover's label comes before its fields
@@ -81,25 +81,25 @@ def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
 
 
 def _find(whole: Facts, changed: Callable[[], None]) -> None:
-    """Show where some words are, with buttons that make the part begin or end there."""
+    """Search for words, and show buttons that make the part begin or end at a hit."""
     words = st.text_input(
         "Find a place", key=_WORDS, max_chars=LONGEST, placeholder="words such as a chapter's title"
     ).strip()[:LONGEST]
     if not words:
         return
-    found: list[int] = []
+    hits: list[int] = []
     at = whole.text.find(words)
-    while at >= 0 and len(found) <= HITS:
-        found.append(at)
+    while at >= 0 and len(hits) <= HITS:
+        hits.append(at)
         at = whole.text.find(words, at + 1)
-    if not found:
+    if not hits:
         st.caption("The text has no such words; capital letters count.")
-    for number, at in enumerate(found[:HITS]):
+    for number, at in enumerate(hits[:HITS]):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{at:,}: “{plain(whole.text[at : at + AROUND])}”")
             for key, label in zip(ENDS, ("Begin", "End"), strict=True):
                 st.button(label, key=f"train_text_{key}_{number}", on_click=_take, args=(key, at, changed))
-    if len(found) > HITS:
+    if len(hits) > HITS:
         st.caption("And at further places: search for more words.")
 
 
@@ -109,7 +109,7 @@ def _take(key: str, at: int, changed: Callable[[], None]) -> None:
 
 
 def chosen_facts() -> Facts:
-    """Return what is trained on: the chosen text, or the chosen part of it."""
+    """Return the text to train on: the chosen text, or the chosen part of it."""
     return part_of(_whole())[0]
 
 
@@ -119,7 +119,7 @@ def _whole() -> Facts:
 
 
 def text_choice() -> None:
-    """Show the choice of a text, and where it is pasted or uploaded."""
+    """Let the user choose a text, and paste or upload one."""
     source = _TEXT.choice("Text to train on")
     if source == "paste":
         limit = settings().largest_text
@@ -130,16 +130,16 @@ def text_choice() -> None:
     elif source == "upload":
         _TEXT.file_field()
     if source in ("paste", "upload"):
-        own = _TEXT.tell(source, "Until then, the built-in corpus is shown.")
-        if own is not None:
+        facts = _TEXT.tell(source, "Until then, the built-in corpus is shown.")
+        if facts is not None:
             st.caption(
-                f"In use: {len(own.text):,} characters, {len(own.labels)} different ones. Your text is in no link: "
+                f"In use: {len(facts.text):,} characters, {len(facts.labels)} different ones. Your text is in no link: "
                 "a link opens the built-in corpus."
             )
 
 
 def part_of_text() -> None:
-    """Show the choice of a part of the text, to train on one chapter."""
+    """Let the user choose a part of the text, such as one chapter."""
     part_choice(_whole(), forget_reading)
 
 
@@ -149,13 +149,13 @@ def part_refused() -> str:
 
 
 def forget_reading() -> None:
-    """Choose no snapshot, head or cell: they belong to another text."""
+    """Reset the snapshot, head and cell, which belong to another text."""
     for name, value in (("watch", ""), ("snapshot", None), ("q", None), ("k", None)):
         state.put(name, value)
 
 
 def _forget() -> None:
-    """Choose nothing that belongs to another text."""
+    """Reset all that belongs to another text."""
     forget_reading()
     forget_part()
 

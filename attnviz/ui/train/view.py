@@ -1,6 +1,6 @@
 """The parts of Train: the components with the curves and heads of a visitor's trainings, on tasks and on texts.
 
-The page imports it after it has said what it is, because it imports torch.
+It imports torch, so the page imports it only after showing its introduction.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained_models import visitor
 
 EVERY = 0.4
-"""Seconds between two looks at a training that goes on"""
+"""Seconds between two updates of a running training"""
 A_CORE = 25e9
-"""Operations a second that one processor core reached in training the GPT here: some 40 steps of 0.64 · 10⁹"""
+"""Operations a second of one processor core in training the GPT here: some 40 steps of 0.64 · 10⁹"""
 GPT_3 = 175e9, 300e9
 """Parameters and tokens of a large model's training (Brown et al. 2020)"""
 PROCESSORS = """
@@ -55,10 +55,10 @@ position after another, whatever the hardware. For models as small as these, a p
 
 
 def _begin() -> str:
-    """Open another page if that is asked, keep the visitor's trainings, and return their name."""
+    """Open another page if requested, keep the visitor's trainings, and return the visitor's name."""
     open_if_asked()
     if commands.have_settings_changed() and state.in_fragment():
-        st.rerun()  # the sidebar shows them too
+        st.rerun()  # the sidebar shows the settings too
     name = visitor()
     keep(name)
     training_jobs().prepare()
@@ -89,7 +89,7 @@ def show_training() -> None:
 
 
 def _plan() -> Plan:
-    """Return the view's plan; settings that do not fit each other are named, and the task's own are used."""
+    """Return the view's plan; if its settings do not fit each other, say so and use the task's own model."""
     plan, why = fitting_plan(state.get)
     if why:
         st.warning(plain(f"These settings do not fit: {why}. So the task's own model is shown."))
@@ -97,7 +97,7 @@ def _plan() -> Plan:
 
 
 def _read(task: Task) -> Reading:
-    """Return what the model is shown, with notes on what it does not know."""
+    """Return the text that the model reads, with notes on symbols that it does not know."""
     first, second = task.read(sample_of(state.get))
     for tokens in (first, second):
         if tokens is not None:
@@ -109,15 +109,15 @@ def _read(task: Task) -> Reading:
 
 
 def check_live(*, live: bool, shown_live: bool) -> None:
-    """Run the whole page where a training has begun or ended since it ran, which sets how often this part runs, and
-    where the row was revealed for which a lesson asks.
+    """Rerun the whole page if a training has started or ended since its last run, which sets how often this part runs,
+    or if the visitor has revealed the row that a lesson asks about.
     """
     if state.has_changed(live, shown_live, commands.is_live()) or commands.has_revealed():
         st.rerun()
 
 
 def show_text() -> None:
-    """Show the stages, trained on the chosen text as far as they are."""
+    """Show the stages of the model series on the chosen text, trained or not."""
     name, facts = _begin(), chosen_facts()
     rows = rows_of(name, facts, state.get)
     with st.container():
@@ -136,13 +136,13 @@ def show_text() -> None:
 
 
 def _cut(facts: Facts) -> Mapping[str, Any] | None:
-    """Return how the text will be cut, where that is shown."""
+    """Return how the text will be cut, if the view shows that."""
     plan = stage_plan_of(SERIES[0], len(facts.labels), state.get)
     return cut_of(facts, plan) if state.get("text_view") == "data" else None
 
 
 def _read_text(facts: Facts, most: int) -> Reading:
-    """Return what the models are shown: the view's text, or the beginning of the text that is trained on."""
+    """Return the text that the models read: the view's, or the beginning of the training text."""
     sample = state.get("sample")
     tokens = CharVocab(facts.labels).tokenize(sample or facts.text[:most])
     if sample:
@@ -155,7 +155,7 @@ def _read_text(facts: Facts, most: int) -> Reading:
 
 
 def show_processors(vocabulary: int) -> None:
-    """Show the text, folded."""
+    """Show why training uses GPUs, folded."""
     plan = STAGES["gpt"].plan(vocabulary)
     parameters, tokens = parameters_of(plan.model, 2**40), plan.training.batch * plan.block_size
     large = 6 * GPT_3[0] * GPT_3[1]
@@ -173,9 +173,9 @@ class Part:
     """A part of the page."""
 
     controls: Callable[[], None]
-    """Shows what is set in the sidebar"""
+    """Shows the settings in the sidebar"""
     show: Callable[[], None]
-    """Shows the picture, in a fragment"""
+    """Shows the component, in a fragment"""
 
 
 PARTS: dict[str, Part] = {
@@ -183,11 +183,11 @@ PARTS: dict[str, Part] = {
     "text": Part(text_controls, show_text),
     "generate": Part(generate_controls, show_generate),
 }
-"""By their names in links, in the order in which they are offered"""
+"""Keyed by name in links, in the order of the menu"""
 
 
 def choose_part() -> Part:
-    """Show the choice of a part, if there are several, and return the chosen one."""
+    """Show the menu of parts, if there are several, and return the chosen part."""
     if len(PARTS) == 1:
         state.keep_within("train_part", "Part", list(PARTS))
     else:

@@ -1,4 +1,4 @@
-"""What if this head were gone? The built-in model without some of its heads, and what changes on the text."""
+"""What if this head were gone? The built-in model without some heads, and what changes in its output for the text."""
 
 from attnviz.ui.bert.ablation.views import controls, script, show, tables
 from attnviz.ui.bert.parts import Part

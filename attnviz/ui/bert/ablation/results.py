@@ -1,4 +1,4 @@
-"""What the built-in model computes without some heads, once for all sessions: in the worker pool, in bounded caches."""
+"""What the built-in model computes without some heads: in the worker pool, cached for all sessions within bounds."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ EFFECT_BYTES = 2**20
 INDEX_BYTES = 2**20
 """The embeddings of the built-in sentences"""
 AT_ONCE_UP_TO = 128
-"""Tokens: the effects of all heads on longer texts take seconds, and are computed when they are asked for"""
+"""Tokens: the effects of all heads on longer texts take seconds, and are computed on request only"""
 _REQUESTED = "without_asked"
-"""The long text whose effects this session has asked for, and how heads are switched off"""
+"""The long text whose effects this session has requested, and how heads are switched off"""
 _progress: dict[tuple[str, str], int] = {}
-"""How many heads are done of what is computed now: at most one entry a thread of the pool"""
+"""How many heads each running computation has done: at most one entry for each thread of the pool"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """A text through the whole model and without some heads."""
+    """A text's pass through the whole model, and through the model without some heads."""
 
     model: BuiltInModel
     trace: Trace
@@ -63,13 +63,13 @@ class Ablation:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many layers the model has, and how many heads a layer."""
+        """The number of layers, and of heads in a layer."""
         layers, heads = self.model.description.layers["encoder"]
         return layers, heads
 
     @property
     def off_text(self) -> str:
-        """The heads that are switched off, shortly."""
+        """A short name for the heads that are switched off."""
         if not self.off:
             return "no head"
         (layer, head), *others = self.off
@@ -85,17 +85,17 @@ class Ablation:
 
     @property
     def digest(self) -> str:
-        """A name for a plot of this text and these heads: with another one, nothing stays selected in it."""
+        """A name for a plot of this text and these heads: a new name clears the plot's selection."""
         return blake2b(repr((self.key, self.off)).encode(), digest_size=6).hexdigest()
 
     @property
     def means(self) -> Tensor | None:
-        """What stands in place of the heads' outputs, (L, H, D); None is 0."""
+        """What replaces the heads' outputs, (L, H, D); None means 0."""
         return means_of(self.model) if self.by == "mean" else None
 
 
 def ablate(text: str) -> Ablation:
-    """Run the text of the view through the model, whole and without the heads that the view switches off.
+    """Run a text through the whole model, and through the model without the heads that the view switches off.
 
     Raises:
         attnviz.tokens.NoTokensError: the text has no token.
@@ -129,9 +129,9 @@ def means_of(model: BuiltInModel) -> Tensor:
 
 
 def sentence_cosines(ablation: Ablation) -> tuple[Tensor, Tensor]:
-    """Return the cosine of each built-in sentence with the text, of the whole model and without the heads: (N,) each.
+    """Return the cosine of each built-in sentence with the text, with all heads and without some: (N,) each.
 
-    The sentences are embedded by the whole model.
+    The sentences are embedded by the whole model; only the text's embedding differs.
     """
     sentences = reference().sentences
     index: Tensor = result(
@@ -155,7 +155,7 @@ def measures_of(ablation: Ablation) -> HeadMeasures:
 
 
 def effects_of(ablation: Ablation) -> Effects | None:
-    """Return the effects of all heads; None for a long text as long as nobody asks for them."""
+    """Return the effects of all heads; None for a long text until this session requests them."""
     is_asked = st.session_state.get(_REQUESTED) == ablation.key
     if len(ablation.trace.tokens) > AT_ONCE_UP_TO and not is_asked:
         return None
@@ -184,5 +184,5 @@ def effects_of(ablation: Ablation) -> Effects | None:
 
 
 def request_effects(ablation: Ablation) -> None:
-    """Let the effects of all heads on a long text be computed, from a callback."""
+    """Request the effects of all heads on a long text, from a callback."""
     st.session_state[_REQUESTED] = ablation.key

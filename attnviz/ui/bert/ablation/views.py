@@ -1,4 +1,4 @@
-"""What if this head were gone? The grid of all heads, to be switched off by a click, and beside it what changes."""
+"""What if this head were gone? A grid of all heads, where a click switches one off, and beside it what changes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MEASURE_NAMES = {
     "distance": "distance",
     "norm": "norm",
 }
-"""By their names in links"""
+"""Keyed by name in links"""
 AXES = {
     "largest": "largest weight of a word on a word, mean over words",
     "words": "weight of words on words, mean over words",
@@ -60,24 +60,24 @@ COLUMNS = {
     "words": "weight on words", "entropy": "entropy (bits)", "distance": "distance (tokens)", "norm": "norm",
 }  # fmt: skip
 SENTENCES = 5
-"""Sentences"""
+"""Sentences shown of the ranking"""
 SEARCH_CAPTION = (
     "was: the rank with all heads; before: the cosine with all heads. The sentences are embedded by the whole model."
 )
 
 
 def controls() -> None:
-    """Show how heads are switched off."""
+    """Let the user choose how heads are switched off."""
     state.choice("off_by", st.segmented_control, "Switched off by", required=True, help=OFF_BY_HELP)
 
 
 def choose_heads(ablation: Ablation) -> None:
-    """Show the choice of heads: one by one, a whole layer, or none."""
+    """Let the user choose heads: one by one, a whole layer, or none."""
     layers, heads = ablation.size
     with st.container(horizontal=True, key="off_choice", vertical_alignment="center"):
         with st.popover(f"Off: {ablation.off_text}"):
-            every = [(layer, head) for layer in range(layers) for head in range(heads)]
-            state.bound("off", st.multiselect, "Heads that are switched off", every, format_func=_head_label)
+            all_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
+            state.bound("off", st.multiselect, "Heads that are switched off", all_heads, format_func=_head_label)
             st.caption("A whole layer, off or on again:")
             with st.container(horizontal=True, key="off_layers", gap="xxsmall"):
                 for layer in range(layers):
@@ -86,7 +86,7 @@ def choose_heads(ablation: Ablation) -> None:
 
 
 def toggle_clicked(key: str) -> None:
-    """Switch the head off, or on again, that the plot with this key says was clicked."""
+    """Toggle the head that was clicked in the plot with this key."""
     place = clicked(key)
     if (
         isinstance(place, (list, tuple))
@@ -107,7 +107,7 @@ def _head_label(head: Head) -> str:
 
 def show() -> None:
     """Show the grid, and what changes."""
-    state.sync_widget("off")  # its widget comes beneath the grid, which shows it
+    state.sync_widget("off")  # the grid shows it, before its widget below the grid is drawn
     try:
         ablation = ablate(shell.text())
     except NoTokensError as error:
@@ -159,7 +159,7 @@ def _show_grid(ablation: Ablation) -> None:
 
 
 def show_output(ablation: Ablation) -> None:
-    """Show a bar for each token, and the numbers in words."""
+    """Show each token's change as a bar, and the numbers in words."""
     from attnviz.figures.ablation import BESIDE, LARGE, changes
 
     before, labels = ablation.trace.last_hidden_state, ablation.trace.tokens.labels
@@ -226,7 +226,7 @@ def show_table(ablation: Ablation) -> None:
 
 
 def heads_table(effects: Effects, measures: HeadMeasures) -> pd.DataFrame:
-    """Return a row for each head: layer, head, its effects, and the measures; that with the largest effect first."""
+    """Return a row for each head: layer, head, its effects, and the measures; the largest effect first."""
     import pandas as pd
 
     layers, heads = effects.sentence.shape
@@ -242,16 +242,16 @@ def show_classifier(ablation: Ablation) -> None:
     """Show the probability of each class before and after."""
     table = probabilities(ablation)
     before, after = table.columns
-    likeliest, now = table[before].idxmax(), table[after].idxmax()
-    said = (
+    likeliest, likeliest_after = table[before].idxmax(), table[after].idxmax()
+    without_heads = (
         f"; without **{ablation.off_text}** it is **{number(100 * table.loc[likeliest, after], 1)} %**"
         if ablation.off
         else ". Nothing is switched off: click a head in the grid"
     )
-    turned = f", so that it says **{plain(now)}**" if now != likeliest else ""
+    new_class = f", so that it says **{plain(likeliest_after)}**" if likeliest_after != likeliest else ""
     st.markdown(
         f"The classifier of film reviews, a linear layer on the frozen model, says **{plain(likeliest)}** with a "
-        f"probability of **{number(100 * table.loc[likeliest, before], 1)} %**{said}{turned}."
+        f"probability of **{number(100 * table.loc[likeliest, before], 1)} %**{without_heads}{new_class}."
     )
     st.table(table.map(lambda share: f"{number(100 * share, 1)} %"))
     st.caption("The layer was trained on the whole model’s output. It is made for reviews, whatever the text is.")
@@ -274,7 +274,7 @@ def probabilities(ablation: Ablation) -> pd.DataFrame:
 
 
 def show_search(ablation: Ablation) -> None:
-    """Show the first sentences of the ranking, each with the place that it had."""
+    """Show the first sentences of the ranking, each with its rank in the whole model."""
     table = ranking(ablation)
     count = len(table)
     if ablation.off:
@@ -292,7 +292,7 @@ def show_search(ablation: Ablation) -> None:
 
 
 def ranking(ablation: Ablation) -> pd.DataFrame:
-    """Return all sentences: their rank without the heads, the one before, and both cosines."""
+    """Return all sentences: their ranks without the heads and with all of them, and both cosines."""
     import pandas as pd
 
     before, after = sentence_cosines(ablation)
@@ -310,7 +310,7 @@ def ranking(ablation: Ablation) -> pd.DataFrame:
 
 
 def _ablation() -> Ablation | None:
-    """Return what the view shows; None if its text has no token."""
+    """Return the view's ablation; None if its text has no token."""
     try:
         return ablate(state.get("text")) if state.get("text").strip() else None
     except NoTokensError:
@@ -318,7 +318,7 @@ def _ablation() -> Ablation | None:
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """Return the cosine of each token, all heads if they are measured, the classifier and the ranking."""
+    """Return the cosine of each token, the effects of all heads if measured, the classifier and the ranking."""
     import pandas as pd
 
     ablation = _ablation()
@@ -346,4 +346,4 @@ VIEWS = {
     "search": show_search,
     "table": show_table,
 }
-"""What is shown beside the grid, by its names in links"""
+"""What is shown beside the grid, keyed by name in links"""

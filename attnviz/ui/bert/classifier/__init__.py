@@ -9,7 +9,7 @@ from attnviz.ui.bert.classifier.views import show_mistakes, show_result, show_se
 from attnviz.ui.bert.parts import Part
 
 VIEWS = {"result": show_result, "sentence": show_sentence, "wrong": show_mistakes, "seeds": show_seeds}
-"""By their names in links"""
+"""Keyed by name in links"""
 
 PART = Part(
     partial(show_view, CLASSIFIER, VIEWS),

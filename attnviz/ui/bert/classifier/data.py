@@ -1,4 +1,4 @@
-"""What a classifier learns from: texts of the project, or a user's CSV file, which stays in the session."""
+"""What a classifier learns from: the project's texts, or a user's CSV file, which stays in the session."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from attnviz.ui.tokens.choices import source_choice, source_of
 
 @dataclass(frozen=True, slots=True)
 class ClassifierKind:
-    """What is learned on the frozen model: a classifier of reviews, or an agent's last layer. Both are shown alike."""
+    """What is trained on the frozen model: a classifier of reviews, or an agent's last layer. Both share one view."""
 
     name: str
-    """Of what ships: see `attnviz.bert.classification.shipped.NAMES`"""
+    """The name of its shipped files: see `attnviz.bert.classification.shipped.NAMES`"""
     view_key: str
-    """The link key of what is shown of it"""
+    """The link key of its chosen view"""
     text_key: str
     """The link key of the text that a user types"""
     text: str
     """What a text is called"""
     several: str
     takes_files: bool
-    """Whether a user may bring texts of other classes"""
+    """Whether a user may bring their own texts and classes"""
 
 
 CLASSIFIER = ClassifierKind("classifier", "class_view", "sentence", "sentence", "reviews", takes_files=True)
@@ -61,7 +61,7 @@ _COLUMNS = {"text": "class_text_column", "label": "class_label_column"}
 
 @dataclass(frozen=True, slots=True)
 class UserFile:
-    """A file of this session's visitor."""
+    """A file that this session's visitor uploaded."""
 
     name: str
     data: bytes
@@ -73,7 +73,7 @@ class UserFile:
 
 
 def chosen_examples(kind: ClassifierKind) -> Examples | None:
-    """Return what is learned from; None if a user's file is wanted and there is none that can be used."""
+    """Return the training texts; None if a user's file is chosen, but no usable one is there."""
     if not kind.takes_files or source_of(_NAME) != "own":
         return built_in(NAMES[kind.name])
     file: UserFile | None = st.session_state.get(_USER_FILE)
@@ -83,8 +83,8 @@ def chosen_examples(kind: ClassifierKind) -> Examples | None:
     kept = st.session_state.get(_EXAMPLES)
     if kept is None or kept[0] != key:
         try:
-            read = examples_of(file.table, file.data, name=file.name, text=file.text, label=file.label)
-            kept = key, read, ""
+            loaded = examples_of(file.table, file.data, name=file.name, text=file.text, label=file.label)
+            kept = key, loaded, ""
         except CsvError as why:
             kept = key, None, str(why)
         st.session_state[_EXAMPLES] = kept
@@ -93,14 +93,14 @@ def chosen_examples(kind: ClassifierKind) -> Examples | None:
 
 
 def file_refusal() -> str:
-    """Return why the user's file can't be used, in a sentence; "" if it can, or there is none."""
+    """Return why the user's file can't be used, in a sentence; "" if it can, or if there is no file."""
     refused: str = st.session_state.get(_REFUSED, "")
     kept = st.session_state.get(_EXAMPLES)
     return refused or (kept[2] if kept is not None and st.session_state.get(_USER_FILE) is not None else "")
 
 
 def data_choice(kind: ClassifierKind) -> None:
-    """Show the choice of the texts, where files may be uploaded."""
+    """Let the user choose the texts, if the server takes uploads."""
     if not kind.takes_files or not settings().uploads:
         return
     source = source_choice(_NAME, "Learn from", TEXT_SOURCES)
@@ -114,7 +114,7 @@ def data_choice(kind: ClassifierKind) -> None:
 
 
 def _columns() -> None:
-    """Show the choice of the columns of a user's file."""
+    """Let the user choose the columns of their file."""
     file: UserFile | None = st.session_state.get(_USER_FILE)
     if file is None:
         return
@@ -150,7 +150,7 @@ def _take_upload() -> None:
 
 
 def _likely(table: Table) -> tuple[str, str]:
-    """Return the columns that are probably those of the texts and of the classes."""
+    """Guess which columns hold the texts and the classes."""
     sizes = {name: sum(map(len, table.column(name))) for name in table.columns}
     text = max(sizes, key=lambda name: sizes[name])
     values = {name: len(set(table.column(name))) for name in table.columns if name != text}
@@ -159,7 +159,7 @@ def _likely(table: Table) -> tuple[str, str]:
 
 
 def _take_columns() -> None:
-    """Use the chosen columns. Clients may send any."""
+    """Use the chosen columns if the file has them: a client may send any names."""
     file: UserFile | None = st.session_state.get(_USER_FILE)
     if file is None:
         return

@@ -1,4 +1,4 @@
-"""What Export gives of a classifier: numbers as tables, and a script that trains the same layer."""
+"""What Export offers for a classifier: numbers as tables, and a script that trains the same layer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def tables_of(kind: ClassifierKind) -> dict[str, pd.DataFrame]:
-    """Return the texts, what is said of those that were held out, the losses, the seeds, and the typed text."""
+    """Return tables of the texts, the held-out predictions, the losses, the seeds, and the typed text."""
     trained = trained_classifier(kind) if chosen_examples(kind) is not None else None
     if trained is None:
         return {}
@@ -65,7 +65,7 @@ def confusion_table(trained: TrainedClassifier) -> pd.DataFrame:
 
 
 def losses_table(trained: TrainedClassifier) -> pd.DataFrame:
-    """Return the losses of all steps, and those on held-out texts where they were measured."""
+    """Return the loss of each step, and loss and accuracy on held-out texts where they were measured."""
     import pandas as pd
 
     losses = pd.DataFrame({"training loss": trained.losses})
@@ -75,7 +75,7 @@ def losses_table(trained: TrainedClassifier) -> pd.DataFrame:
 
 
 def _of_text(trained: TrainedClassifier) -> dict[str, pd.DataFrame]:
-    """Return what is said of the typed text, and without each of its words."""
+    """Return the prediction for the typed text, and how it changes without each word."""
     import pandas as pd
 
     text = state.get(trained.kind.text_key)
@@ -93,7 +93,7 @@ def _of_text(trained: TrainedClassifier) -> dict[str, pd.DataFrame]:
 
 
 def script_of(kind: ClassifierKind) -> str:
-    """Return a script that trains the layer that is shown, and reads the typed text with it."""
+    """Return a script that trains the same layer and classifies the typed text with it."""
     trained = trained_classifier(kind) if chosen_examples(kind) is not None else None
     if trained is None:
         return ""

@@ -1,4 +1,4 @@
-"""The training of a classifier that a view shows, what is known of its result, and the commands of its visitor.
+"""The training of the view's classifier, its results, and the visitor's commands.
 
 Features and baselines of the project's own texts are shared by all sessions; those of a user's file stay in theirs.
 """
@@ -52,19 +52,19 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Sized)
 FEATURE_BYTES, USER_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20
-"""Of the project's own texts, some 2 MB; of a user's, up to 6 MB a file; of what users type, 3 kB a text"""
+"""Sizes of caches. Features take some 2 MB for the project's texts, up to 6 MB for a user's file, 3 kB a typed text"""
 SLICE = 8
-"""Texts of a user's file that are read in one task of the pool: of 256 tokens or more each, 0.6 s of one core"""
+"""Texts of a user's file that one task of the pool encodes: 0.6 s of one core if each has 256 tokens or more"""
 _USER_CACHE, _VECTORS, _READING = "class_own_results", "class_vectors", "class_reading"
 _REQUESTED = "class_training_asked"
-"""What is to be trained, and with how many seeds, until it has begun"""
+"""The requested training and its number of seeds, until it starts"""
 _REFUSED = "class_training_refused"
-"""By what is learned: the training that was refused last, and why"""
+"""For each kind of classifier, the training that was refused last, and why"""
 
 
 @dataclass(frozen=True)
 class TrainedClassifier:
-    """A classifier with what is known of it."""
+    """A classifier with its training and results."""
 
     kind: ClassifierKind
     examples: Examples
@@ -73,47 +73,47 @@ class TrainedClassifier:
     losses: NDArray[np.float32]
     """(steps,): of each step on its own batch"""
     evaluations: NDArray[np.float32]
-    """(E, 3): after how many steps, loss and accuracy on held-out texts"""
+    """(E, 3): step, loss and accuracy on held-out texts"""
     view: View | None
-    """The training, as it was when the classifier was read from it; None if it ships"""
+    """The training's state when the classifier was read from it; None if it ships with the app"""
     shipped: Shipped | None
     """None if it was trained here"""
 
     @property
     def several(self) -> str:
-        """What its texts are called."""
+        """A plural noun for its texts."""
         return self.kind.several if self.examples.has_links else "texts"
 
     @property
     def seed(self) -> int:
-        """Of its split, weights and order."""
+        """The seed of its split, weights and order."""
         return self.plan.training.seed
 
     @property
     def cut(self) -> int:
-        """How many of its texts are longer than what is read of them. The project's own are read whole."""
+        """How many of its texts are truncated. The project's own texts are read whole."""
         return 0 if self.examples.has_links else pooled_of(self.examples).cut
 
     @cached_property
     def outcome(self) -> Outcome:
-        """What it says of held-out texts."""
+        """Its predictions on held-out texts."""
         if self.shipped is not None:
             return self.shipped.outcome(self.examples)
         return outcome_of(self.examples, pooled_of(self.examples), self.classifier, self.seed)
 
     @property
     def baselines(self) -> Baselines:
-        """What both baselines say of the same texts."""
+        """The results of both baselines on the same texts."""
         return baselines_of(self.examples, self.seed) if self.shipped is None else self.shipped.baselines
 
 
 def trained_classifier(kind: ClassifierKind) -> TrainedClassifier | None:
-    """Return what the view shows: the visitor's training with these settings, or what ships; None without both."""
+    """Return the view's classifier: the visitor's with these settings, or the shipped one; None if neither exists."""
     examples = chosen_examples(kind)
     if examples is None:
         return None
     if not examples.has_links:
-        pooled_of(examples)  # it takes long: while the page opens, and not when Train is pressed
+        pooled_of(examples)  # slow, so it is done while the page opens rather than when Train is pressed
     trained = _trained_here(kind, examples, current_plan(examples))
     return trained or (_shipped(kind, examples) if examples.has_links else None)
 
@@ -131,7 +131,7 @@ def current_plan(examples: Examples) -> Plan:
 
 
 def vectors(examples: Examples) -> LabelledVectors:
-    """Return the view's features of the texts, with their classes. The last ones are kept, so that jobs share them."""
+    """Return the view's features of the texts, with their classes. The latest are kept, so that jobs share them."""
     kept = kept_vectors(examples)
     if kept is None:
         kept = vectors_of(examples, pooled_of(examples), state.get("features"), tanh=state.get("tanh"))
@@ -140,7 +140,7 @@ def vectors(examples: Examples) -> LabelledVectors:
 
 
 def kept_vectors(examples: Examples) -> LabelledVectors | None:
-    """Return the same, if they are the last ones that were made: at once, without reading the texts."""
+    """Return the same if they were the latest ones made: at once, without encoding the texts."""
     key, kept = st.session_state.get(_VECTORS, (None, None))
     return kept if key == _vectors_key(examples) else None
 
@@ -189,7 +189,7 @@ def latest_job() -> Job | None:
 
 
 def seed_results(trained: TrainedClassifier) -> list[SeedResult]:
-    """Return what five seeds give with the settings of what is shown: those of them that are there."""
+    """Return the results of five seeds with the settings on screen, of those that are trained."""
     if trained.shipped is not None:
         return list(trained.shipped.card.seeds)
     results = []
@@ -203,9 +203,9 @@ def seed_results(trained: TrainedClassifier) -> list[SeedResult]:
 
 
 def pooled_of(examples: Examples) -> Pooled:
-    """Return the vectors of all texts. That takes seconds once, and shows how far it is.
+    """Return the vectors of all texts. The first call takes seconds, and shows its progress.
 
-    Those of a user's file may take minutes: they are computed a batch at a time, and only while the session waits.
+    A user's file may take minutes: it is encoded a batch at a time, and only while the session waits.
     """
     model = built_in()
     if not examples.has_links:
@@ -219,7 +219,7 @@ def pooled_of(examples: Examples) -> Pooled:
 
 
 def _read(model: BuiltInModel, examples: Examples) -> Pooled:
-    """Return the vectors of a user's texts. A page that is left, or drawn anew, ends it; the next one goes on."""
+    """Return the vectors of a user's texts. Leaving or redrawing the page interrupts it; the next run continues."""
     key = examples.sha256, examples.texts
     kept = st.session_state.get(_READING)
     if kept is None or kept[0] != key:
@@ -230,7 +230,7 @@ def _read(model: BuiltInModel, examples: Examples) -> Pooled:
     place = st.empty()
     with queue_note() as in_queue:
 
-        def show(done: int, ahead: int) -> None:  # it raises if the session has gone, or wants something else
+        def show(done: int, ahead: int) -> None:  # raises if the session has ended or wants something else
             if ahead:
                 in_queue(ahead)
             place.progress(done / len(examples), f"{done:,} of {len(examples):,} texts are read …")
@@ -245,12 +245,12 @@ def _read(model: BuiltInModel, examples: Examples) -> Pooled:
 
 
 def pooled_text(model: BuiltInModel, texts: tuple[str, ...]) -> Pooled:
-    """Return the vectors of what a user has typed."""
+    """Return the vectors of texts that a user has typed."""
     return result("typed features", TYPED_BYTES, texts, partial(pool, model, texts))
 
 
 def baselines_of(examples: Examples, seed: int) -> Baselines:
-    """Return the baselines with a seed's split."""
+    """Return the baselines on a seed's split."""
     classes = examples.classes
 
     def compute() -> Baselines:
@@ -261,7 +261,7 @@ def baselines_of(examples: Examples, seed: int) -> Baselines:
 
 
 def _get(examples: Examples, key: Hashable, compute: Callable[[], V], done: list[int]) -> V:
-    """Return a result from the shared cache or from that of the session, with a bar while texts are read."""
+    """Return a result from the shared cache or the session's, with a progress bar while texts are encoded."""
     limit_threads()
     place = st.empty()
     with queue_note() as in_queue:
@@ -280,7 +280,7 @@ def _get(examples: Examples, key: Hashable, compute: Callable[[], V], done: list
 
 
 def _cache(*, shared: bool) -> SingleFlightCache[Any]:
-    """Return the cache of the process, or that of the session, which goes with it."""
+    """Return the process's cache, or the session's, which is dropped with the session."""
     if shared:
         return _shared_cache()
     if _USER_CACHE not in st.session_state:
@@ -295,16 +295,16 @@ def _shared_cache() -> SingleFlightCache[Any]:
 
 
 def train(kind: ClassifierKind, seeds: int = 1) -> None:
-    """Ask for a training with the view's settings, from a callback: with its seed, or with several from this one on."""
+    """Request a training with the view's settings, from a callback: with its seed, or with `seeds` from that one on."""
     if chosen_examples(kind) is not None:
         st.session_state[_REQUESTED] = kind.name, seeds
 
 
 def begin(kind: ClassifierKind) -> None:
-    """Begin the training that was asked for, if any. It reads all texts first, which takes seconds and shows a bar.
+    """Start the requested training, if any. It first encodes all texts, which takes seconds and shows a progress bar.
 
-    Not from a callback, which has no place for a bar. If the visitor does something else meanwhile, the next run of the
-    page goes on with it; another part of the page drops it.
+    Don't call this from a callback, which can't show a bar. If the visitor does something else meanwhile, the next run
+    of the page continues; the part of the other kind drops the request.
     """
     name, seeds = st.session_state.get(_REQUESTED, ("", 0))
     examples = chosen_examples(kind) if name == kind.name else None
@@ -333,15 +333,15 @@ def train_five(kind: ClassifierKind) -> None:
 
 
 def stop() -> None:
-    """Stop the training, from a callback: `go_on` continues it. Another page's training goes on."""
+    """Stop the training, from a callback; `go_on` continues it. Another page's training is left running."""
     if is_live():
         training_jobs().stop(visitor())
 
 
 def can_go_on(examples: Examples) -> bool:
-    """Whether the visitor's latest training was stopped, and is one of these texts with the view's settings.
+    """Whether the visitor's latest training was stopped, and used these texts and the view's settings.
 
-    Of several seeds, any of them.
+    It may have another seed.
     """
     job, kept = training_jobs().job(visitor()), kept_vectors(examples)
     if job is None or kept is None or not isinstance(job.data, LabelledVectors):
@@ -352,26 +352,26 @@ def can_go_on(examples: Examples) -> bool:
 
 
 def go_on() -> None:
-    """Continue the stopped training, from a callback. Another page's training is left as it is."""
+    """Continue the stopped training, from a callback. Another page's training is left alone."""
     job = training_jobs().job(visitor())
     if job is not None and job.plan.subject == VECTORS:
         training_jobs().go_on(visitor())
 
 
 def training_refusal(kind: ClassifierKind, examples: Examples) -> str:
-    """Return why a training with the view's settings was not started; "" if it was, or was not asked for."""
+    """Return why a training with the view's settings was not started; "" if it was, or was not requested."""
     plan, why = st.session_state.get(_REFUSED, {}).get(kind.name, (None, ""))
     return why if plan == current_plan(examples) else ""
 
 
 def is_live() -> bool:
-    """Whether a linear layer is trained for the visitor, or waits."""
+    """Whether a linear layer of the visitor is training or queued."""
     job = training_jobs().job(visitor())
     return job is not None and job.plan.subject == VECTORS and job.view.status in ("running", "queued")
 
 
 def progress_text(view: View) -> str:
-    """Say how a training goes."""
+    """Describe a training's progress."""
     if view.status == "queued":
         return f"Waiting: number {view.place} in line for a processor of this server."
     if view.status == "running":

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HIGHER = 1.6
-"""How much higher the plots of a lecture are"""
+"""How many times higher the plots are in a lecture"""
 MOST_POINTS = 400
 TRAINING_LINES = """with torch.no_grad():  # the model is frozen
     hidden = [model(**tokenizer(text, return_tensors="pt")) for text in texts]
@@ -62,9 +62,9 @@ for step in range({steps}):
 accuracy = (layer(features[held_out]).argmax(-1) == classes[held_out]).float().mean()"""
 LEARNERS = {"classifier": "linear layer", "bag_of_words": "bag of words", "majority": "most frequent class"}
 PLAIN_WORDS = "plain"
-"""The kind of the texts that say what they mean in plain words"""
+"""The kind of texts that say what they mean in plain words"""
 HEIGHT = 68
-"""px: of the field, two lines"""
+"""px: height of the text field, two lines"""
 SENTENCE_LINES = """hidden = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
 features = hidden.last_hidden_state[0].mean(0)  # ({width},)
 logits = layer.weight @ features + layer.bias  # ({classes},)
@@ -73,7 +73,7 @@ from_cls = hidden.attentions[-1][0, :, 0]  # (H, T): where [CLS] looks in the la
 
 
 def show_view(kind: ClassifierKind, views: Mapping[str, Callable[[TrainedClassifier], None]]) -> None:
-    """Show what the view has chosen of these, by the names in links."""
+    """Show the chosen one of `views`, which are keyed by name in links."""
     keep(visitor())
     training_jobs().prepare()
     examples = chosen_examples(kind)
@@ -93,7 +93,7 @@ def show_view(kind: ClassifierKind, views: Mapping[str, Callable[[TrainedClassif
 
 
 def _choose(kind: ClassifierKind, views: Sequence[str], examples: Examples | None) -> None:
-    """Show the choice of what is shown, and the buttons; a lesson shows neither."""
+    """Show the menu of views, and the buttons; a lesson shows neither."""
     if state.get("lecture") or lesson_bar.is_open():
         state.keep_within(kind.view_key, "View", views)
         if lesson_bar.is_open():
@@ -131,7 +131,7 @@ def _say_what_failed(examples: Examples) -> None:
 
 
 def _say_what_is_cut(trained: TrainedClassifier) -> None:
-    """Say how many texts of a user's file are longer than what is read of them."""
+    """Say how many texts of a user's file are truncated."""
     cut = trained.cut
     if cut:
         st.caption(
@@ -171,7 +171,7 @@ def show_plot(figure: Spec, key: str) -> None:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Write a share in %."""
+    """Format a share as a percentage."""
     return f"{number(100 * share, digits)} %"
 
 
@@ -204,13 +204,13 @@ def show_result(trained: TrainedClassifier) -> None:
 
 
 def features_in(lines: str, trained: TrainedClassifier) -> str:
-    """Write the features of a classifier into lines of torch that take the mean."""
+    """Adapt torch code that takes the mean over tokens to the features of a classifier."""
     of_text = "last_hidden_state[0].mean(0)" if trained.classifier.how == "mean" else "last_hidden_state[0, 0]"
     return lines.replace("last_hidden_state[0].mean(0)", of_text + (".tanh()" if trained.classifier.tanh else ""))
 
 
 def interval(share: Share) -> str:
-    """Write an interval in %."""
+    """Format an interval in percent."""
     low, high = share.interval
     return f"{percent(low).removesuffix(' %')} to {percent(high)}"
 
@@ -275,7 +275,7 @@ def _range(spread: Spread) -> str:
 
 
 def show_mistakes(trained: TrainedClassifier) -> None:
-    """Show the texts and the kinds."""
+    """Show the misclassified texts, and the accuracy by kind of text."""
     outcome = trained.outcome
     wrong, total = mistakes(trained), outcome.accuracy.total
     st.markdown(f"**{len(wrong)}** of {total} held-out {trained.several} are wrong, the most confident first:")
@@ -291,13 +291,13 @@ def show_mistakes(trained: TrainedClassifier) -> None:
 
 
 def weakness(kind: str) -> str:
-    """Say on what kind of text it is weakest, and why, where the kind is the reason."""
+    """Say which kind of text the classifier is weakest on, and why, if the kind explains it."""
     why = ": one vector for the whole text says which words are there, and little of what they do to each other"
     return f"It is weakest on “{kind}”{'' if kind == PLAIN_WORDS else why}."
 
 
 def mistakes_html(wrong: pd.DataFrame) -> str:
-    """Return the list of texts, each whole."""
+    """Return the misclassified texts, each in full, as HTML."""
     cells = wrong.assign(probability=wrong["probability"].map(percent))
     head = "".join(f"<th>{escape(name)}</th>" for name in cells.columns)
     rows = "".join(_row(row) for row in cells.itertuples(index=False))
@@ -310,7 +310,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def mistakes(trained: TrainedClassifier) -> pd.DataFrame:
-    """Return the held-out texts that are wrong, the most confident first."""
+    """Return the misclassified held-out texts, the most confident first."""
     import pandas as pd
 
     outcome, examples = trained.outcome, trained.examples
@@ -342,7 +342,7 @@ def kinds(trained: TrainedClassifier) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class TypedText:
-    """What a classifier says of a text."""
+    """A classifier's prediction for a text."""
 
     text: str
     features: Tensor
@@ -352,7 +352,7 @@ class TypedText:
 
     @property
     def probabilities(self) -> list[float]:
-        """Of the classes, (K,)."""
+        """The probabilities of the classes, (K,)."""
         shares: list[float] = self.logits.softmax(-1).tolist()
         return shares
 
@@ -363,7 +363,7 @@ class TypedText:
 
 
 def text_field(trained: TrainedClassifier) -> str:
-    """Show the field of the text, and return it; "" if it is blank."""
+    """Show the text field, and return its text; "" if it is blank."""
     text: str = state.bound(
         trained.kind.text_key, st.text_area, f"Your {trained.kind.text}", height=HEIGHT, max_chars=MAX_SENTENCE,
         placeholder=f"Type a {trained.kind.text}",
@@ -375,13 +375,13 @@ def text_field(trained: TrainedClassifier) -> str:
 
 
 def read_typed(trained: TrainedClassifier, text: str) -> TypedText:
-    """Return what a classifier says of a text."""
+    """Return a classifier's prediction for a text."""
     pooled = pooled_text(built_in(), (text,))
     return TypedText(text, trained.classifier.features(pooled)[0], trained.classifier.logits(pooled)[0])
 
 
 def show_sentence(trained: TrainedClassifier) -> None:
-    """Show one sentence."""
+    """Show the prediction for the typed sentence."""
     text = text_field(trained)
     if not text:
         return
@@ -405,7 +405,7 @@ def _show_reasons(trained: TrainedClassifier, typed: TypedText) -> None:
 
 
 def show_words(trained: TrainedClassifier, typed: TypedText) -> None:
-    """Show by how much the probability of the likeliest class falls without each word."""
+    """Show how much the probability of the likeliest class falls without each word."""
     from attnviz.figures.classification import effects
 
     label = trained.examples.labels[typed.label]
@@ -420,13 +420,13 @@ def show_words(trained: TrainedClassifier, typed: TypedText) -> None:
 
 
 def _short(words: str) -> str:
-    """Name several words by the first and the last of them."""
+    """Shorten several words to the first and the last."""
     several = words.split()
     return words if len(several) < 2 else f"{several[0]} … {several[-1]}"
 
 
 def removals(trained: TrainedClassifier, typed: TypedText) -> tuple[list[Without], list[float]]:
-    """Return what was left out each time, and by how much the probability of the likeliest class falls then."""
+    """Return what was left out each time, and how much the probability of the likeliest class falls then."""
     words = without_words(typed.text, most_passes(len(built_in().tokenize(typed.text))))
     if not words:
         return [], []
@@ -463,7 +463,7 @@ def from_cls(trace: Trace) -> Tensor:
 
 
 def show_arithmetic(trained: TrainedClassifier, typed: TypedText) -> None:
-    """Write each logit as the sum that it is, and the softmax."""
+    """Write out each logit as a sum, and the softmax."""
     if state.get("lecture"):
         return
     with st.expander("features · W + b → softmax, with these numbers"):
@@ -480,15 +480,15 @@ def show_arithmetic(trained: TrainedClassifier, typed: TypedText) -> None:
 
 
 def softmax_of(typed: TypedText, likeliest: str) -> str:
-    """Write the softmax of the likeliest class: the largest logit is subtracted first, so that no term is too large."""
+    """Write out the likeliest class's softmax: the largest logit is subtracted first, so that no term is too large."""
     logits: list[float] = typed.logits.tolist()
     top = logits[typed.label]
-    raised = [math.exp(logit - top) for logit in logits]
+    exponentials = [math.exp(logit - top) for logit in logits]
     largest = number(top, 3) if top >= 0 else f"({number(top, 3)})"
     terms_of = [f"e^({number(logit, 3)} − {largest})" for logit in logits]
     return (
         f"softmax: {terms_of[typed.label]} / ({' + '.join(terms_of)}) = "
-        f"{number(raised[typed.label], 3)} / {number(sum(raised), 3)} = "
+        f"{number(exponentials[typed.label], 3)} / {number(sum(exponentials), 3)} = "
         f"**{number(typed.probabilities[typed.label], 4)}**, the probability of {plain(likeliest)}. The largest logit "
         "is subtracted from each, which changes no probability."
     )

@@ -1,4 +1,4 @@
-"""There and back: the model, its tokens, both ends, and what is computed with them."""
+"""There and back: the model, the tokens, the embedding table and output layer, and what they compute."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from attnviz.ui.caches import result
 
 V = TypeVar("V", bound=Sized)
 RESULT_BYTES = 8 * 2**20
-"""A hundred texts of 512 tokens"""
+"""Size of the cache: a hundred texts of 512 tokens"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundTripSetup:
-    """A text, a model, and both ends."""
+    """A text, a model, and its embedding table and output layer."""
 
     model: PretrainedModel
     table: EmbeddingTable
@@ -37,12 +37,12 @@ class RoundTripSetup:
     scale: float
 
     def ends(self) -> EmbeddingAndOutput:
-        """Return both ends. It is quick: their rows are made when they are read."""
+        """Return the embedding table and the output layer. This is quick: their rows are computed when read."""
         weight = self.table.weight
         return drawn(self.seed, *weight.shape) if self.is_random else tied(weight, is_unit=self.is_unit)
 
     def round_trip(self) -> RoundTrip:
-        """Return what comes back of the text."""
+        """Return the text's round trip."""
         ids = self.tokens.ids
         return self._cached(("back", ids, self.scale), partial(there_and_back, ids, self.ends(), scale=self.scale))
 
@@ -52,7 +52,7 @@ class RoundTripSetup:
 
     @property
     def bias(self) -> Tensor | None:
-        """(V,): the bias of the model's own output layer; None if it has none, or both ends are random."""
+        """(V,): the bias of the model's own output layer; None if it has none, or if the layers are random."""
         return None if self.is_random else self.model.output_bias
 
     def favoured(self) -> Favoured:
@@ -60,7 +60,7 @@ class RoundTripSetup:
         return self._cached(("favoured",), partial(favoured, self.ends().output, self.bias))
 
     def operands(self, token: int, candidates: tuple[int, ...]) -> Operands:
-        """Return what the logits of candidates for an id are made of."""
+        """Return the vectors whose products are the logits of candidates for an id."""
         return self._cached(("operands", token, candidates), partial(operands, token, candidates, self.ends()))
 
     def _cached(self, name: Hashable, compute: Callable[[], V]) -> V:
@@ -70,7 +70,7 @@ class RoundTripSetup:
 
 
 def setup_of(model: PretrainedModel) -> RoundTripSetup | None:
-    """Return what the view says of a model; None if its text has no tokens."""
+    """Return the view's setup for a model; None if its text has no tokens."""
     text = state.get("text")
     tokens = model.tokenize(text)
     if not text.strip() or not len(tokens):
@@ -83,7 +83,7 @@ def setup_of(model: PretrainedModel) -> RoundTripSetup | None:
 
 
 def chosen_place(tokens: Tokens) -> int:
-    """Return the position of the chosen token: the view's, or else the first one of the text itself."""
+    """Return the position of the chosen token: the view's, or else the first that is not special."""
     place = state.get("q")
     if place is not None and place < len(tokens):
         return int(place)

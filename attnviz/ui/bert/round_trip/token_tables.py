@@ -1,4 +1,4 @@
-"""There and back as tables: what comes back of each token, and which tokens the output layer favours."""
+"""There and back as tables: the candidates for each token, and the tokens that the output layer favours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.widgets import notice
 
 LABEL = 18
-"""The most characters of a token in a table"""
+"""Maximum characters of a token in a table"""
 SOFTMAX = (
     "Why a softmax, if only the largest logit counts? The maximum has no gradient: a slightly larger logit changes "
     "nothing, or jumps. The softmax is a maximum that has one, so training can raise the right token."
@@ -28,7 +28,7 @@ SOFTMAX = (
 ZEROS = "its row of the table is all zeros, so its logits are all 0"
 SAME = "two rows of the same direction can't be told apart"
 FAVOURED_TITLES = {"bias": ("largest bias", "smallest bias"), "length": ("longest rows", "shortest rows")}
-"""Of the two tables"""
+"""Titles of the two tables"""
 BUILT_IN_LACKS = (
     "The built-in model's file has no masked-language head: the output layer is the table alone, without a bias."
 )
@@ -37,7 +37,7 @@ NO_BIAS = "The language head of {name} has no bias."
 
 
 def show_html(html: str) -> None:
-    """Show HTML in the look of this part."""
+    """Show HTML in this part's style."""
     st.html(f'<div class="back">{html}</div>')
 
 
@@ -47,7 +47,7 @@ def named(label: str) -> str:
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """Return a probability in percent with so many digits that count, so that a small one is not 0."""
+    """Format a probability in percent with `digits` significant digits, so that a small one is not 0."""
     of_100 = 100 * share
     if of_100 < 0.0005:
         return f"{nonzero(of_100)} %"
@@ -56,7 +56,7 @@ def percent(share: float, digits: int = 2) -> str:
 
 
 def value(x: float) -> str:
-    """Return a logit, a cosine or an operand with three decimals."""
+    """Format a logit, a cosine or an operand with three decimals."""
     return number(x, 3)
 
 
@@ -117,7 +117,7 @@ def _tokens_notice(setup: RoundTripSetup) -> str:
 
 
 def _cosines(setup: RoundTripSetup) -> str:
-    """Say what comes back with rows of length 1: all, unless another row has a token's direction."""
+    """Say which tokens come back with rows of length 1: all, unless another row has the same direction."""
     back = setup.round_trip()
     lost = (~back.returns).nonzero().flatten().tolist()
     if not lost:
@@ -128,7 +128,7 @@ def _cosines(setup: RoundTripSetup) -> str:
 
 
 def _sharpness(setup: RoundTripSetup) -> str:
-    """Say how near the softmax is to a maximum."""
+    """Say how close the softmax is to a maximum."""
     if setup.scale == 1:
         return (
             f"The probabilities are small, because {len(setup.table.weight):,} similar logits share a total "
@@ -141,7 +141,7 @@ def _sharpness(setup: RoundTripSetup) -> str:
 
 
 def _lost(setup: RoundTripSetup, place: int) -> str:
-    """Say truly why a token does not come back: only a longer row, or an equal one, can have as large a product."""
+    """Say why a token does not come back. Only a row that is longer, or equal, can have as large a product."""
     back, table, is_built_in = setup.round_trip(), setup.table, setup.model.name == BUILT_IN
     label = table.labels[back.ids[place]]
     if _is_zero(setup, place):
@@ -156,8 +156,12 @@ def _lost(setup: RoundTripSetup, place: int) -> str:
         else f"longer ({longer_length} instead of {own_length})"
     )
     count = f" Of all {len(table.weight):,} tokens {LOST} do not." if is_built_in else ""
-    is_found = is_built_in or bool(replace(setup, is_unit=True).round_trip().returns[place])
-    unit = "With rows of length 1 it comes back" if is_found else f"Nor does it with rows of length 1: {SAME}"
+    returns_at_unit_length = is_built_in or bool(replace(setup, is_unit=True).round_trip().returns[place])
+    unit = (
+        "With rows of length 1 it comes back"
+        if returns_at_unit_length
+        else f"Nor does it with rows of length 1: {SAME}"
+    )
     return (
         f"“{label}” does not come back. Its logit is {value(back.own[place].item())}, that of "
         f"“{table.labels[other]}” {value(back.logits[place, 0].item())}: a row of nearly the same direction, and "
@@ -166,7 +170,7 @@ def _lost(setup: RoundTripSetup, place: int) -> str:
 
 
 def _is_zero(setup: RoundTripSetup, place: int) -> bool:
-    """Whether the embedding of a token is 0, as that of padding is in some models."""
+    """Whether a token's embedding is 0, as the padding token's is in some models."""
     return not setup.table.weight[setup.round_trip().ids[place]].any()
 
 
@@ -205,7 +209,7 @@ def _favoured_html(setup: RoundTripSetup, favoured: Favoured, ids: Tensor, numbe
 
 
 def label_in(setup: RoundTripSetup, token: int) -> str:
-    """Return what a token is called; an output layer may have more rows than the table."""
+    """Return a token's label, or its id: an output layer may have more rows than the table."""
     labels = setup.table.labels
     return labels[token] if token < len(labels) else f"id {token}"
 

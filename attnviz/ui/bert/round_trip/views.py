@@ -47,11 +47,11 @@ AUTOENCODER = (
 )
 NO_TEXT = "Type a sentence on the left (on a phone, behind the » at the top) to see what comes back of it."
 FIRST = 5
-"""The products of a logit that are written out"""
+"""Products that are written out for a logit"""
 BUTTONS = 40
-"""The most tokens with a button each"""
+"""Maximum tokens that get a button each"""
 WORDS = 8
-"""The most tokens of the text in an example"""
+"""Maximum tokens of the text in an example"""
 SOURCE_SENTENCE = "The animal didn't cross the street."
 TRANSLATED = "Das Tier überquerte die Straße nicht."
 
@@ -65,7 +65,7 @@ def show() -> None:
         return
     shell.token_notes(setup.tokens)
     _settings()
-    setup = setup_of(model) or setup  # with what these widgets have just been set to
+    setup = setup_of(model) or setup  # with the values that these widgets have now
     show_html(_there_and_back(setup))
     state.choice("back_view", st.segmented_control, "A closer look", required=True, label_visibility="collapsed")
     VIEWS[state.get("back_view")](setup)
@@ -73,7 +73,7 @@ def show() -> None:
 
 
 def _settings() -> None:
-    """Show the choice of both ends."""
+    """Show the settings of the embedding table and the output layer."""
     with st.container(horizontal=True, key="back_settings", vertical_alignment="bottom"):
         state.choice(
             "back_weights", st.segmented_control, "Embedding table and output layer", required=True, help=WEIGHTS_HELP
@@ -86,7 +86,7 @@ def _settings() -> None:
 
 
 def _there_and_back(setup: RoundTripSetup) -> str:
-    """Return the way there and back with its shapes, and both texts."""
+    """Return the steps there and back with their shapes, and both texts, as HTML."""
     back, tokens = setup.round_trip(), setup.tokens
     count, (vocabulary, width) = len(tokens), setup.table.weight.shape
     returned = int(back.returns.sum())
@@ -108,14 +108,14 @@ def _there_and_back(setup: RoundTripSetup) -> str:
 
 
 def _why(setup: RoundTripSetup, returned: int) -> str:
-    """Return what differs between the texts although all ids have come back."""
+    """Say why the texts differ although all ids came back."""
     if returned < len(setup.tokens) or setup.table.decode(setup.tokens.ids) == setup.tokens.text:
         return ""
     return "<small>What else differs, such as capitals, the tokenizer changes.</small>"
 
 
 def choose_token(tokens: Tokens) -> int:
-    """Show the choice of a token of the text, and return its position."""
+    """Let the user choose a token of the text, and return its position."""
     place, places = chosen_place(tokens), list(range(len(tokens)))
     if state.keep_index("q", "Token", len(tokens), "the text has tokens") is None:
         state.put("q", place)
@@ -136,7 +136,7 @@ def choose_token(tokens: Tokens) -> int:
 def _told_apart(labels: Sequence[str]) -> list[str]:
     """Escape labels for Markdown, and add the position to those that occur more than once.
 
-    Buttons with one label would be one button.
+    Buttons with the same label would be one button.
     """
     escaped = list(map(plain, labels))
     return [f"{label} ({at})" if escaped.count(label) > 1 else label for at, label in enumerate(escaped)]
@@ -147,7 +147,7 @@ def _forget_search() -> None:
 
 
 def show_written_out(setup: RoundTripSetup) -> None:
-    """Show the numbers of one token."""
+    """Write out the arithmetic of one token."""
     place = choose_token(setup.tokens)
     show_html(_written(setup, place))
     notice(
@@ -158,7 +158,7 @@ def show_written_out(setup: RoundTripSetup) -> None:
 
 
 def _written(setup: RoundTripSetup, place: int) -> str:
-    """Return the arithmetic of a token's candidates."""
+    """Return the arithmetic of a token's candidates, as HTML."""
     back, labels = setup.round_trip(), setup.table.labels
     tokens, logits = back.tokens[place].tolist(), back.logits[place].tolist()
     operands, width = setup.operands(back.ids[place], tuple(tokens)), setup.table.weight.shape[1]
@@ -188,7 +188,7 @@ def _written(setup: RoundTripSetup, place: int) -> str:
 
 
 def _product(a: float, b: float) -> str:
-    """Write a product, with negative factors in brackets."""
+    """Format a product, with negative factors in brackets."""
     return " · ".join(value(factor) if factor >= 0 else f"({value(factor)})" for factor in (a, b))
 
 
@@ -201,7 +201,7 @@ def _exponential(z: float) -> str:
 
 
 def show_neighbours(setup: RoundTripSetup) -> None:
-    """Show the neighbours of the chosen token, or of the searched piece."""
+    """Show the neighbours of the chosen token, or of the piece that is searched for."""
     place = choose_token(setup.tokens)
     searched: str = state.bound(
         "back_piece", st.text_input, "Or search the vocabulary", max_chars=MAX_PIECE,
@@ -227,7 +227,7 @@ def token_of(setup: RoundTripSetup, place: int) -> int | None:
 
 
 def unknown_piece(setup: RoundTripSetup, searched: str) -> str:
-    """Say how the tokenizer writes a text that is no entry, and which entries contain it."""
+    """Say how the tokenizer splits a text that is not in the vocabulary, and which entries contain it."""
     pieces = search(setup.model, searched).pieces
     written = f"The tokenizer writes it as {' '.join(pieces)}. " if pieces else ""
     containing = setup.table.containing(searched.strip())
@@ -283,7 +283,7 @@ def show_targets(setup: RoundTripSetup) -> None:
 
 
 def targets(setup: RoundTripSetup) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what each kind of targets is: its name, an input, a target, and what the model becomes."""
+    """Yield the kinds of targets: name, an input, a target, and what the model becomes."""
     tokens = setup.tokens
     ids = [id_ for id_, special in zip(tokens.ids, tokens.special, strict=True) if not special][:WORDS]
     decode, middle = setup.table.decode, len(ids) // 2
@@ -364,7 +364,7 @@ def _favoured_table(setup: RoundTripSetup) -> pd.DataFrame:
 
 
 def script() -> str:
-    """Return the script that prints what is shown; empty if there is no text."""
+    """Return the script that prints the numbers on screen; "" if there is no text."""
     setup = setup_of(shown_model())
     if setup is None:
         return ""
@@ -385,4 +385,4 @@ VIEWS: dict[str, Callable[[RoundTripSetup], None]] = {
     "bias": show_favoured,
     "targets": show_targets,
 }
-"""By their names in links"""
+"""Keyed by name in links"""

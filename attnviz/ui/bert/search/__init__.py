@@ -1,4 +1,4 @@
-"""Search by meaning: a query among the sentences of a text, beside what its plain words find."""
+"""Search by meaning: a query among the sentences of a text, beside what its words alone find."""
 
 from attnviz.ui.bert.parts import Part
 from attnviz.ui.bert.search.results import is_working

@@ -1,6 +1,6 @@
-"""Embeds whole texts without keeping anyone waiting: in slices, between which the worker pool does other work.
+"""Embeds whole texts without blocking anyone: in slices, between which the worker pool does other work.
 
-A text is embedded once for all visitors who look at it, and no longer once none of them does.
+A text is embedded once for all visitors who view it. The work stops when the last of them leaves.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from attnviz.runtime.lock import FairLock, page_lock
 from attnviz.runtime.pool import Task, WorkerPool, limit_threads, worker_pool
 
 CAPACITY = 128 * 2**20
-"""Bytes of all indexes that are kept: some seventy of 1,000 sentences, or at least three of a megabyte"""
+"""Bytes of all kept indexes: some seventy of 1,000 sentences, or at least three of a megabyte of text"""
 AT_ONCE = 4
-"""Texts that are embedded at once, a slice of each in turn, so that they take one thread of the pool; others wait"""
+"""Texts embedded concurrently, one slice of each in turn, so that all use one thread of the pool; others wait"""
 SLICE = 0.05
-"""Seconds after which a slice ends; a batch takes some more"""
+"""Seconds after which a slice ends, when its last batch is done"""
 TURN = 60.0
-"""Seconds after which a slice is taken as stuck"""
+"""Seconds after which a slice is considered stuck"""
 LEASE = 10.0
-"""Seconds after which a visitor who has not asked again is taken as gone: a page that waits asks twice a second"""
+"""Seconds without a request after which a visitor is considered gone: a waiting page asks twice a second"""
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A text that is being embedded, or waits for it."""
+    """A text that is being embedded or is queued."""
 
     text: Sentences
     model: BuiltInModel
     watchers: dict[str, float] = field(default_factory=dict)
-    """When each visitor asked last"""
+    """When each visitor last asked"""
     done: int = 0
-    """Sentences that are embedded"""
+    """Sentences embedded so far"""
     finished: threading.Event = field(default_factory=threading.Event)
     error: Exception | None = None
 
 
 class Embedder:
-    """The texts that are being embedded, and the indexes that are kept."""
+    """Runs the jobs that embed texts, and keeps the indexes they return."""
 
     def __init__(self, pool: WorkerPool, capacity: int = CAPACITY, *, lease: float = LEASE) -> None:
         self._pool, self._lease = pool, lease
         self._drivers = ThreadPoolExecutor(AT_ONCE, "embedding")
-        """They wait for the pool, which computes"""
+        """Threads that only wait: the pool computes"""
         self._turn = FairLock(TURN)
         self._lock = threading.Lock()
         self._indexes: LRUCache[str, Index] = LRUCache(capacity, getsizeof=lambda index: index.nbytes)
         self._jobs: dict[str, Job] = {}
 
     def request(self, visitor: str, text: Sentences, model: BuiltInModel, *, patience: float = 0.0) -> Index | Job:
-        """Return the index of a text, or the job that embeds it; whatever else this visitor has asked for is dropped.
+        """Return the index of a text, or the job that embeds it; this visitor's other requests are dropped.
 
         Args:
             visitor: who asks.
@@ -67,7 +67,7 @@ class Embedder:
             patience: seconds to wait for a job.
 
         Raises:
-            Exception: what has ended the computation. It is raised once, so that the next call tries again.
+            Exception: the error that ended the job. It is raised once, so that the next call tries again.
         """
         with self._lock:
             job = self._find(visitor, text, model)
@@ -83,12 +83,12 @@ class Embedder:
         return self.peek(text) or job
 
     def peek(self, text: Sentences) -> Index | None:
-        """Return the index of a text if it is there."""
+        """Return the index of a text if it is kept."""
         with self._lock:
             return self._indexes.get(text.digest)
 
     def is_working(self, visitor: str, text: Sentences) -> bool:
-        """Whether this visitor's text is being embedded. Asking keeps it wanted."""
+        """Whether this visitor's text is being embedded. Asking renews the visitor's lease."""
         with self._lock:
             job = self._jobs.get(text.digest)
             if job is None or visitor not in job.watchers:
@@ -114,33 +114,33 @@ class Embedder:
         return job
 
     def _drive(self, job: Job) -> None:
-        """Run the slices of a job one after another, until it is done or nobody wants it any more."""
+        """Run the slices of a job one after another, until it is done or no visitor wants it."""
         steps, index = build(job.model, job.text), None
         try:
             while index is None and self._is_wanted(job):
                 task: Task[int | Index] = Task()
                 with self._turn.held():
                     self._pool.submit(task, partial(_slice, steps))
-                    reached = task.result.result()
-                if isinstance(reached, Index):
-                    index = reached
+                    progress = task.result.result()
+                if isinstance(progress, Index):
+                    index = progress
                 else:
-                    job.done = reached
-        except Exception as error:  # whatever it is, who waits must receive it
+                    job.done = progress
+        except Exception as error:  # any kind: whoever waits must receive it
             job.error = error
         with self._lock:
             if index is not None:
                 self._indexes[job.text.digest] = index
-            if job.error is None:  # else it is kept until who waits has seen it
+            if job.error is None:  # otherwise it is kept until whoever waits has seen the error
                 self._forget(job)
         job.finished.set()
 
     def _forget(self, job: Job) -> None:
-        if self._jobs.get(job.text.digest) is job:  # and not one that was begun anew
+        if self._jobs.get(job.text.digest) is job:  # not a newer job for the same text
             del self._jobs[job.text.digest]
 
     def _is_wanted(self, job: Job) -> bool:
-        """Whether a visitor still asks for it; if not, it is removed, so that who asks now starts it anew."""
+        """Whether a visitor still wants a job; if not, it is removed, so that the next request starts a new one."""
         with self._lock:
             is_wanted = self._has_watchers(job)
             if not is_wanted:
@@ -153,16 +153,16 @@ class Embedder:
 
 
 def _slice(steps: Iterator[int | Index]) -> int | Index:
-    """Go on for `SLICE` seconds; return how many sentences are done, or the index."""
+    """Work for `SLICE` seconds; return how many sentences are done, or the index."""
     limit_threads()
-    ends = time.monotonic() + SLICE
+    deadline = time.monotonic() + SLICE
     while True:
-        reached = next(steps)
-        if isinstance(reached, Index) or time.monotonic() > ends:
-            return reached
+        progress = next(steps)
+        if isinstance(progress, Index) or time.monotonic() > deadline:
+            return progress
 
 
 @cache
 def embedder() -> Embedder:
-    """Return this server's."""
+    """Return this server's embedder."""
     return Embedder(worker_pool())

@@ -1,7 +1,7 @@
-"""What is searched, and what the query finds in it.
+"""The text that is searched, and what the query finds in it.
 
-The text is the session's: the built-in sentences, or what its visitor pasted or uploaded. No link holds it. What is
-pasted is taken from its field at once: Streamlit sends the values of all fields again with every click.
+The text belongs to the session: the built-in sentences, or what its visitor pasted or uploaded. No link holds it. A
+pasted text is removed from its field at once, because Streamlit resends the values of all fields with every click.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from attnviz.ui.tokens.choices import OwnText
 MAX_FILE = 2**20
 """Bytes"""
 PASTED = 5
-"""Of the longest text of another page, which is read in one pass: here every sentence is a pass"""
+"""The longest pasted text, as a multiple of other pages' limit: they read it in one pass, here each sentence is one"""
 QUERY_BYTES, SIMILARITY_BYTES = 2 * 2**20, 4 * 2**20
-"""Some 1,300 queries; some 2,000 pairs of short sentences, or twenty of the longest"""
+"""Sizes of caches: some 1,300 queries; some 2,000 pairs of short sentences, or twenty of the longest"""
 PATIENCE = 2.5
-"""Seconds for which a run waits for a text before it shows the progress: the built-in sentences take about one"""
+"""Seconds that a run waits for an index before it shows progress: the built-in sentences take about one"""
 
 
 def chosen_text() -> Sentences:
-    """Return the text that is searched: the visitor's, or the built-in sentences until there is one."""
+    """Return the text to search: the visitor's, or the built-in sentences until there is one."""
     return _TEXT.chosen() or built_in_sentences()
 
 
 def text_choice() -> None:
-    """Show the choice of a text, and where it is pasted or uploaded."""
+    """Let the user choose a text, and paste or upload one."""
     source = _TEXT.choice("Text that is searched")
     if source == "paste":
         limit = PASTED * settings().largest_text
@@ -66,7 +66,7 @@ def text_choice() -> None:
 
 
 def about(text: Sentences, index: Index | None) -> str:
-    """Say what is searched, and what is left out of it."""
+    """Describe the text that is searched, and what is left out of it."""
     sentences = [f"{len(text):,} {'sentence' if len(text) == 1 else 'sentences'}."]
     if text.left_out:
         sentences.append(f"The first {MOST_SENTENCES:,} are searched; {text.left_out:,} more are left out.")
@@ -100,7 +100,7 @@ _TEXT = OwnText("search_text", "A text to search in", _sentences, _forget_hit, M
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """A query in a text."""
+    """A query, and what it finds in a text."""
 
     model: BuiltInModel
     index: Index
@@ -109,11 +109,11 @@ class SearchResult:
     """(C,): the query's"""
     ranking: Ranking
     hit: int
-    """The sentence that is looked at"""
+    """The number of the selected sentence"""
 
     @property
     def sentence(self) -> str:
-        """The sentence that is looked at."""
+        """The selected sentence."""
         return self.index.text.sentences[self.hit]
 
 
@@ -136,7 +136,7 @@ def search_in(index: Index) -> SearchResult:
 
 
 def result_at_hand() -> SearchResult | None:
-    """Return what the view shows if it is computed, for Export, which waits for nothing."""
+    """Return the view's result if its index is ready, for Export, which does not wait."""
     index = embedder().peek(chosen_text())
     return search_in(index) if index is not None and state.get("find").strip() else None
 
@@ -152,7 +152,7 @@ def _embedded(model: BuiltInModel, query: str) -> Tensor:
 
 
 def _chosen_hit(ranking: Ranking) -> int:
-    """Return the sentence that the link says, or the best one; a number beyond the text is reset with a note."""
+    """Return the view's sentence, or the best hit; a number beyond the text is reset with a note."""
     hit = state.keep_index("hit", "Sentence", len(ranking.cosine))
     return int(ranking.by_meaning[0]) if hit is None else int(hit)
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ISOLATE, END = "\u2068", "\u2069"
-"""Between them a text has the direction of its own first letter, and moves nothing around it"""
+"""Text between them takes the direction of its first letter, and does not reorder the text around it"""
 CONTROLS = dict.fromkeys(map(ord, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
-"""What else changes the direction of a text"""
+"""All characters that change the direction of text, removed"""
 FAILED = "This text could not be embedded: there may be too little memory for it just now. Choose a shorter one."
 NO_COMMON_WORD = "No sentence has a word in common with the query, so words find nothing here."
 RANKING_LINES = """\
@@ -62,12 +62,12 @@ of_query = (E[0] - E[1:].mean(0)) @ V[:2].T"""
 
 
 def isolated(sentence: str) -> str:
-    """Return a sentence that is shown amid other text: right-to-left ones don't turn what stands around them."""
+    """Return a sentence for use within other text: a right-to-left one does not reorder the text around it."""
     return f"{ISOLATE}{sentence.translate(CONTROLS)}{END}"
 
 
 def controls() -> None:
-    """Show the choice of the text, and how many hits are listed, in the sidebar."""
+    """Show the settings in the sidebar: the text, and how many hits are listed."""
     st.html(style("bert_own_text"))
     text_choice()
     state.bound("hits", st.slider, "Hits of each ranking", 1, MAX_HITS)
@@ -83,12 +83,12 @@ def show() -> None:
         _ask()
     try:
         index = index_of_text()
-    except (MemoryError, RuntimeError):  # torch raises the second one too where memory is short
+    except (MemoryError, RuntimeError):  # torch raises RuntimeError too when memory is short
         st.error(FAILED)
         return
     if isinstance(index, Job):
         _show_progress(index)
-        if index.finished.is_set():  # since it was asked for: nothing would look again
+        if index.finished.is_set():  # finished since the request, so nothing else would rerun the page
             st.rerun()
         return
     if not state.get("find").strip():
@@ -102,7 +102,7 @@ def show() -> None:
 
 
 def _ask() -> None:
-    """Show the field of the query, and the choice of a view."""
+    """Show the query field, and the menu of views."""
     with st.container(horizontal=True, key="search_ask", vertical_alignment="bottom"):
         state.bound(
             "find", st.text_input, "Find by meaning", max_chars=MAX_QUERY, on_change=partial(state.put, "hit", None),
@@ -113,13 +113,13 @@ def _ask() -> None:
 
 def _show_progress(job: Job) -> None:
     count = len(job.text)
-    said = f"{job.done:,} of {count:,} sentences are embedded" if job.done else f"{count:,} sentences are being read"
-    st.progress(job.done / count, text=f"{said} …")
+    status = f"{job.done:,} of {count:,} sentences are embedded" if job.done else f"{count:,} sentences are being read"
+    st.progress(job.done / count, text=f"{status} …")
     st.caption("In batches, sorted by length. Another text, or another page, ends it.")
 
 
 def _show_hit(search: SearchResult) -> None:
-    """Show the sentence that is looked at, with its scores."""
+    """Show the selected sentence, with its scores."""
     ranking, place = search.ranking, search.hit
     by_words = int(ranking.words_rank[place])
     words = f"BM25 {number(float(ranking.bm25[place]))}, rank {by_words:,}" if by_words else "no word in common"
@@ -130,7 +130,7 @@ def _show_hit(search: SearchResult) -> None:
 
 
 def by_meaning(search: SearchResult) -> None:
-    """Show the best hits by meaning; a click chooses the sentence that is looked at."""
+    """Show the best hits by meaning; a click selects a sentence."""
     ranking = search.ranking
     st.markdown("**By meaning**: cosine of the sentence embeddings")
     for rank, place in enumerate(ranking.by_meaning[: state.get("hits")].tolist(), 1):
@@ -141,7 +141,7 @@ def by_meaning(search: SearchResult) -> None:
 
 
 def by_words(search: SearchResult) -> None:
-    """Show the best hits by words, as far as they share any."""
+    """Show the best hits by words, of those that share a word with the query."""
     ranking = search.ranking
     st.markdown("**By words**: BM25")
     shown = [place for place in ranking.by_words[: state.get("hits")].tolist() if ranking.words_rank[place]]
@@ -152,12 +152,12 @@ def by_words(search: SearchResult) -> None:
         st.caption(NO_COMMON_WORD)
 
 
-def _other_rank(other: str, rank: int, before: int) -> str:
-    """Say the rank in the other ranking, and how far this one moves it; "" if it has none there."""
-    if not before:
+def _other_rank(other: str, rank: int, other_rank: int) -> str:
+    """Say a hit's rank in the other list, and how far this list moves it; "" if it has none there."""
+    if not other_rank:
         return ""
-    arrow = f", {'▲' if rank < before else '▼'} {abs(before - rank):,}" if rank != before else ""
-    return f"by {other}: {before:,}{arrow}"
+    arrow = f", {'▲' if rank < other_rank else '▼'} {abs(other_rank - rank):,}" if rank != other_rank else ""
+    return f"by {other}: {other_rank:,}{arrow}"
 
 
 def _hit_button(search: SearchResult, key: str, place: int, score: str, other: str) -> None:
@@ -170,7 +170,7 @@ def _hit_button(search: SearchResult, key: str, place: int, score: str, other: s
 
 
 def show_ranking(search: SearchResult) -> None:
-    """Show the best hits of both rankings; a click chooses the sentence that is looked at."""
+    """Show the best hits of both rankings; a click selects a sentence."""
     left, right = st.columns(2, gap="medium")
     with left, st.container(key="hits_meaning"):
         by_meaning(search)
@@ -190,10 +190,12 @@ def show_tokens(search: SearchResult) -> None:
     similar = similarity(search)
     pair = most_alike(similar)
     if pair is not None:
-        own, other = (plain(labels[place]) for labels, place in zip((similar.query, similar.hit), pair, strict=True))
+        query_token, hit_token = (
+            plain(labels[place]) for labels, place in zip((similar.query, similar.hit), pair, strict=True)
+        )
         st.markdown(
-            f"Most alike of all pairs of different words: “{own}” of the query and “{other}” of the hit, cosine "
-            f"**{number(float(similar.cosine[pair]))}**."
+            f"Most alike of all pairs of different words: “{query_token}” of the query and “{hit_token}” of the hit, "
+            f"cosine **{number(float(similar.cosine[pair]))}**."
         )
     plot(
         token_heatmap(similar.cosine, similar.query, similar.hit, palette(), is_large=state.get("lecture")),
@@ -207,7 +209,7 @@ def show_tokens(search: SearchResult) -> None:
 
 
 def most_alike(similar: TokenSimilarity) -> tuple[int, int] | None:
-    """Return the tokens of query and hit that are most alike among words that are spelled differently, if there are."""
+    """Return the most similar pair of differently spelled words of query and hit; None if there is none."""
     words = (
         [any(map(str.isalnum, label)) and label not in SPECIAL for label in labels]
         for labels in (similar.query, similar.hit)
@@ -220,7 +222,7 @@ def most_alike(similar: TokenSimilarity) -> tuple[int, int] | None:
 
 
 def show_map(search: SearchResult) -> None:
-    """Show the map; a click on a point chooses the sentence that is looked at."""
+    """Show the map; a click on a point selects its sentence."""
     from attnviz.figures.search import plane_map
 
     plane = search.index.plane
@@ -244,7 +246,7 @@ def show_map(search: SearchResult) -> None:
 
 
 def _click_point(key: str) -> None:
-    """Look at the sentence whose point was clicked."""
+    """Select the sentence whose point was clicked."""
     place = clicked(key)
     place = place[0] if isinstance(place, (list, tuple)) and place else place
     if type(place) is int and place >= 0:
@@ -252,7 +254,7 @@ def _click_point(key: str) -> None:
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """Return all sentences with their scores and ranks, and where they lie in the plane; nothing without a query."""
+    """Return all sentences with their scores and ranks, and their places in the plane; nothing without a query."""
     search = result_at_hand()
     return {} if search is None else {"ranking": ranking_table(search), "map": map_table(search)}
 
@@ -267,7 +269,7 @@ def ranking_table(search: SearchResult) -> pd.DataFrame:
         {
             "rank": range(1, len(order) + 1),
             "cosine": ranking.cosine[order].tolist(),
-            "rank by words": pd.array([one or None for one in ranking.words_rank[order].tolist()], dtype="Int64"),
+            "rank by words": pd.array([rank or None for rank in ranking.words_rank[order].tolist()], dtype="Int64"),
             "BM25": ranking.bm25[order].tolist(),
             "number": order,
             "sentence": [search.index.text.sentences[place] for place in order],
@@ -282,10 +284,10 @@ def map_table(search: SearchResult) -> pd.DataFrame:
     plane = search.index.plane
     x, y = plane.places.T.tolist()
     of_query = plane.place(search.embedding).tolist()
-    named = [f"component {n + 1} ({100 * share:.2f} % of the variance)" for n, share in enumerate(plane.kept)]
+    axes = [f"component {n + 1} ({100 * share:.2f} % of the variance)" for n, share in enumerate(plane.kept)]
     rows = {
-        named[0]: [*x, of_query[0]],
-        named[1]: [*y, of_query[1]],
+        axes[0]: [*x, of_query[0]],
+        axes[1]: [*y, of_query[1]],
         "sentence": [*search.index.text.sentences, search.query],
     }
     numbers = [*map(str, range(len(x))), "query"]
@@ -293,10 +295,10 @@ def map_table(search: SearchResult) -> pd.DataFrame:
 
 
 def script() -> str:
-    """Return the script of the view; "" if the text is not embedded."""
+    """Return the script of the view; "" if the text is not embedded yet."""
     search = result_at_hand()
     return "" if search is None else search_script(search.query, search.index.text.sentences, state.get("hits"))
 
 
 VIEWS = {"ranking": show_ranking, "tokens": show_tokens, "map": show_map}
-"""By their names in links"""
+"""Keyed by name in links"""
