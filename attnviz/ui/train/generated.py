@@ -55,6 +55,8 @@ MOST_CODES = 4 * 2**20
 """The most weights of attention of one text, 2 bytes each"""
 MOST_WORK = 10**11
 """The most multiplications of one text, some seconds; as many as its parameters for each token that is computed"""
+SEEDS = 1_000_000
+"""How many seeds a link can hold: after the last one comes the first"""
 AGAIN, CACHE, HALF = "again", "cache", "half"
 """The names of the parts: the same with the next seed; with the cache if it is off, or without; and what the model says
 of each character of the true text, after those before it"""
@@ -223,7 +225,7 @@ def _compared(asked: Asked, name: str) -> bytes:
     from safetensors.numpy import save
 
     if name == AGAIN:
-        sampling = replace(asked.sampling, seed=asked.sampling.seed + 1)
+        sampling = replace(asked.sampling, seed=(asked.sampling.seed + 1) % SEEDS)
         drawn = list(generate(asked.model.load(), asked.ids, asked.count, sampling, cached=asked.cached))
         numbers = [float("nan") if one.number is None else one.number for one in drawn]
         return save({"ids": _floats([one.id for one in drawn]), "number": _floats(numbers)})
