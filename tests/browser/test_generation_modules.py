@@ -349,6 +349,7 @@ GENERATION = """
 def test_what_is_chosen_of_a_text_stays_inside_of_it(run: Run) -> None:
     body = """
       show();
+      const { ids: context } = view.attention.given;
       const went = [0, 1, 2, 9, -1, null].map((n) => (generation.go(n), chosen().drawn));
       const n = [null, 1, 9].map((drawn) => (generation.updates.drop(), show({}, { drawn }), generation.n));
       const heads = ["decoder.1.2", "decoder.1.3", "decoder.2.0", "", "nonsense"].map((watch) =>
@@ -365,9 +366,10 @@ def test_what_is_chosen_of_a_text_stays_inside_of_it(run: Run) -> None:
       generation.updates.drop();
       show({}, { watch: "decoder.0.1", drawn: null });
       for (const key of ["ArrowLeft", "PageUp", "ArrowRight", "Escape"]) press(key);
-      return { went, n, heads, walked, seeds, end: [chosen().drawn, chosen().watch] };
+      return { context, went, n, heads, walked, seeds, end: [chosen().drawn, chosen().watch] };
     """
     found: dict[str, Any] = run("generation/generation.js", GIVEN + GENERATION + body)
+    assert found["context"] == [0, 1]  # the last two before the third character, from which it was predicted
     assert found["went"] == [0, 1, None, None, 0, None]  # the last one is the newest, however long the text becomes
     assert found["n"] == [2, 1, 2]
     assert found["heads"] == [5, None, None, None, None]
