@@ -112,6 +112,14 @@ def test_what_is_computed_with_is_lit(beats: Beats) -> None:
         ("scores", box(1, 2), "attention"), ("query", box(1, 1), "query"), ("key_t", box(1, 2), "key")
     ]  # fmt: skip
     assert [one["sum"] for one in (beat["still"]["work"] for beat in found[2:6])] == [8, 13, 13, 13]
+    # Of Q and K with fewer keys than queries, the example's row of K is not swept where there is none.
+    made = {"query": [[1, 2], [3, 4], [5, 6]], "key": [[1, 2], [3, 4]], "W": [[1, 0], [0, 1]]}
+    projections = {name: {"left": f"{name}_x", "right": "W"} for name in ("query", "key")}
+    inputs = {f"{name}_x": made[name] for name in projections}
+    found = beats("qkv", {**inputs, **made}, q=2, products=projections)
+    assert [one["half"]["said"] for one in found if "each cell" in one["half"]["said"]] == [
+        "2 of query: each cell the same way"
+    ]
     # Of several heads each flies into its own columns, which are then lit.
     concat = {"numbers": [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12]], "parts": {"width": 2, "followed": 0}}
     found = beats("concat", {"head_outputs": [[1, 2], [7, 8]], "concat": concat})
