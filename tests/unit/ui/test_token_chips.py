@@ -159,8 +159,9 @@ def test_unknown_characters_are_named_once() -> None:
 
 
 def test_only_the_first_unknown_characters_are_named() -> None:
-    sentence = unknown_sentence(CharVocab.shakespeare().tokenize("0123456789"))
-    assert sentence.endswith("'5' (U+0035) at position 5, and 4 more")
+    for text, ending in (("012456789", ", and 4 more"), ("012456", ", and 1 more"), ("01245", "")):  # 3 is known
+        sentence = unknown_sentence(CharVocab.shakespeare().tokenize(text))
+        assert sentence.endswith(f"'5' (U+0035) at position 4{ending}")
 
 
 def test_unknown_words_are_named_by_their_text() -> None:

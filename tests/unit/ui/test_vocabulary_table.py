@@ -41,6 +41,8 @@ def test_words_are_those_of_the_text() -> None:
     text = "the aje abq the"
     table = vocabulary_table(WordTokenizer.from_text(text), WordTokenizer().tokenize(text))
     assert table.to_numpy().tolist() == [[9345, "abq", 1], [9345, "aje", 1], [16590, "the", 2]]
+    for query, found in (("e", ["aje", "the"]), ("H", ["the"]), ("9345", ["abq", "aje"])):  # a letter of a word counts
+        assert search(table, query)["word"].to_list() == found
 
 
 def test_no_words_no_rows() -> None:
