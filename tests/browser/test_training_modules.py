@@ -481,6 +481,23 @@ def test_the_model_of_a_snapshot_is_opened_where_a_page_can_show_it(run: Run) ->
     assert (found["writes"], run("training/opener.js", body, False)["writes"]) == (True, False)
 
 
+def test_a_head_and_a_step_have_their_names(run: Run) -> None:
+    body = """
+      const place = { kind: "cross", layer: 1, head: 2 };
+      return [
+        m.pictureText(place, 1, false), m.pictureText(place, 2000, true), m.otherStep({ step: 1 }, 2),
+        m.otherStep({ step: 2 }, 2), m.otherStep(null, 2), m.placeOf("cross.1.2"), m.placeOf("cross.1"),
+        m.placeKey(place), m.cellText({ query: ["a", "b"], key: ["c", "d"] }, 1, 0, NaN),
+      ];
+    """
+    assert run("training/words.js", body) == [
+        "Attention of layer 1, head 2 after 1 step",
+        "Attention of decoder to encoder, layer 1, head 2 after 2,000 steps",
+        ", after 1 step", "", "", {"kind": "cross", "layer": 1, "head": 2}, None, "cross.1.2",
+        "1 “b” looks at 0 “c”: hidden by the causal mask",
+    ]  # fmt: skip
+
+
 def test_the_nearest_snapshot_that_is_here_stands_in_for_one_that_is_not(run: Run) -> None:
     body = """
       const moments = new m.Moments({ request: () => new Promise(() => {}) }, () => {});
