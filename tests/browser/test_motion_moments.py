@@ -137,6 +137,25 @@ def test_what_is_computed_with_is_lit(beats: Beats) -> None:
     assert [lit(one["still"], strong=False)[0][1] for one in found[3:5]] == [box(0, 0, 1, 2), box(0, 0, 3, 2)]
 
 
+def test_the_bias_is_added_last_and_a_rows_sum_is_there_with_its_weights(beats: Beats) -> None:
+    panels = {"x": [[1, 2]], "W": [[1, 0], [0, 1]], "output": [[1.5, 2.25]]}
+    found = beats("output", panels, q=0, products={"output": {"left": "x", "right": "W", "bias": [0.5, 0.25]}})
+    assert [one["still"]["said"].split(": ")[0] for one in found[1:4]] == [
+        "product 1 of 3", "product 2 of 3", "and the bias"
+    ]  # fmt: skip
+    assert [len(lit(one["still"], strong=True)) for one in found[1:4]] == [3, 3, 1]  # no cells make the bias
+    assert [one["still"]["work"]["sum"] for one in found[1:4]] == [1, 1, 1.5]
+    masked, weights = [[0, 0, 0, 0], [1, 1, 1, 1]], [[0.25] * 4] * 2
+    found = beats("weights", {"masked": masked, "weights": weights, "row_sum": [[1], [1]]}, q=0)
+    adding, other = found[4], found[-2]
+    cells = [(panel, cell["column"]) for panel, cell, _ in lit(adding["half"], strong=True)]
+    count = float(adding["half"]["said"].split()[-1])  # each exponential is 1
+    assert 0 < count < 4
+    assert cells == [("weights", count - 1), ("row_sum", 0)]
+    assert other["still"]["blank"] == {"weights": [], "row_sum": []}
+    assert found[0]["still"]["blank"] == {"weights": [box(1, 0, 1, 4), box(0, 1, 1, 3)], "row_sum": [box(0, 0, 2, 1)]}
+
+
 def test_a_hidden_key_gives_no_value_and_the_others_keep_their_names(beats: Beats) -> None:
     labels = {"query": ["a"], "key": ["[PAD]", "x", "y"]}
     value = [[9, 9], [1, 2], [4, 8]]
