@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
+import pytest
 from starlette.types import Message, Receive, Scope, Send
+from streamlit import runtime
 
-from attnviz.serving.uploads import AT_ONCE, PATH, Uploads
+from attnviz.serving.uploads import AT_ONCE, BYTES, PATH, Uploads, make_room
 from tests.threads import run_in_thread
 
 SCOPE = {"type": "http", "method": "PUT", "path": f"{PATH}session/file", "headers": []}
@@ -79,3 +82,39 @@ def test_a_response_that_has_begun_at_the_timeout_is_the_only_one() -> None:
 
     run_in_thread(Uploads(answers_slowly, seconds=0.05)(dict(SCOPE), receive, send))
     assert sent == ["http.response.start 204"]
+
+
+class Files:
+    """Stands in for Streamlit's manager of uploaded files: the bytes of each file by session."""
+
+    def __init__(self, **held: list[int]) -> None:
+        self.file_storage = {
+            session: {f"{n}": SimpleNamespace(data=range(size)) for n, size in enumerate(sizes)}
+            for session, sizes in held.items()
+        }
+
+    def remove_file(self, session: str, file: str) -> None:
+        del self.file_storage[session][file]
+
+
+@pytest.mark.parametrize(
+    ("held", "is_room", "left"),
+    [
+        ([1, 1, 1, 1], True, ["1", "2", "3"]),  # the fourth file is the last
+        ([1, 1, 1], True, ["0", "1", "2"]),
+        ([BYTES, 1, 1, 1], True, ["1", "2", "3"]),  # the oldest takes no room any more
+        ([1, BYTES - 2], True, ["0", "1"]),
+        ([1, BYTES - 1], False, ["0", "1"]),
+        ([], True, []),
+    ],
+)
+def test_a_session_has_four_files_and_all_of_them_a_hundred_megabytes(
+    monkeypatch: pytest.MonkeyPatch, held: list[int], is_room: bool, left: list[str]
+) -> None:
+    files = Files(a=held, other=[0, 0])
+    monkeypatch.setattr(runtime, "exists", lambda: True)
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(uploaded_file_mgr=files))
+    assert make_room("a") == is_room
+    assert list(files.file_storage["a"]) == left
+    assert make_room("a new one") == is_room
+    assert len(files.file_storage["other"]) == 2, "another's files stay"

@@ -55,6 +55,8 @@ MOST_CODES = 4 * 2**20
 """Maximum attention weights of one text, 2 bytes each"""
 MOST_WORK = 10**11
 """Maximum multiplications for one text, which take some seconds: one per parameter for each token computed"""
+SEEDS = 1_000_000
+"""How many seeds a link can hold: after the last one comes the first"""
 AGAIN, CACHE, HALF = "again", "cache", "half"
 """The names of the parts: the same with the next seed; the same with the cache switched the other way; and the model's
 prediction for each character of the true text, given the ones before it"""
@@ -223,7 +225,7 @@ def _compared(asked: Asked, name: str) -> bytes:
     from safetensors.numpy import save
 
     if name == AGAIN:
-        sampling = replace(asked.sampling, seed=asked.sampling.seed + 1)
+        sampling = replace(asked.sampling, seed=(asked.sampling.seed + 1) % SEEDS)
         drawn = list(generate(asked.model.load(), asked.ids, asked.count, sampling, cached=asked.cached))
         numbers = [float("nan") if draw.number is None else draw.number for draw in drawn]
         return save({"ids": _floats([draw.id for draw in drawn]), "number": _floats(numbers)})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from copy import deepcopy
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,16 @@ import torch
 
 from attnviz.corpus.names import QUANTILES
 from attnviz.corpus.observing import Marks, observe
-from attnviz.corpus.results import KEPT, NOTHING, SCALES, SHORTEST, Place, _quantiles
+from attnviz.corpus.results import (
+    KEPT,
+    NOTHING,
+    SCALES,
+    SHORTEST,
+    CorpusStatistics,
+    Place,
+    Strongest,
+    _quantiles,
+)
 from attnviz.corpus.sentences import CUT, EMPTY, Reader
 from attnviz.corpus.statistics import HeadStatistics, OtherHeadsError
 from attnviz.measures.names import NAMES
@@ -154,3 +165,51 @@ def test_no_sentence_gives_no_number(reader: Reader) -> None:
     found = reader.nothing().finish()
     assert found.sentences == 0 and np.isnan(found.mean).all() and np.isnan(found.label_share).all()
     assert np.isnan(found.share_below(0, 0, "previous", 0.5))
+
+
+def test_of_equal_values_those_that_stand_first_in_the_corpus_are_kept() -> None:
+    """Of twelve sentences in two files ten are kept: the one of the largest value, then in order of files and lines."""
+    rows = [Place(1, 1), *(Place(0, line) for line in (9, 3, 1, 2, 4, 5, 6, 7, 8)), Place(1, 2), Place(0, 10)]
+    values = np.array([[1], [1], [1], [1], [1], [1], [2], [1], [np.nan], [1], [1], [1]], np.float32)
+    texts = [f"{place.file}.{place.line}" for place in rows]
+    expected = [(0, 5), *((0, line) for line in (1, 2, 3, 4, 6, 8, 9, 10)), (1, 1)]
+    whole = Strongest.of(values, rows, texts)
+    parts = [
+        Strongest.of(values[at], [rows[n] for n in at], [texts[n] for n in at])
+        for at in ([6, 7, 8, 9, 10, 11], [*range(6)])
+    ]
+    parts[0].merge(parts[1])
+    for found in (whole, parts[0]):
+        assert [tuple(place) for place in found.places[0].tolist()] == expected
+        assert found.values[0].tolist() == [2, *[1] * 9]
+        assert found.texts == {Place(*place): "{}.{}".format(*place) for place in expected}
+    few = Strongest.of(values[7:9], rows[7:9], texts[7:9])
+    assert few.places[0, :2].tolist() == [[0, 6], [NOTHING, NOTHING]]  # what has no value has no place
+    assert list(few.texts) == [(0, 6)]
+
+
+def test_a_sentence_of_eight_tokens_may_be_among_the_strongest_and_one_of_seven_may_not(reader: Reader) -> None:
+    seven, eight = "one two three four five", "one two three four five six"  # and [CLS] and [SEP]
+    found = reader.read([seven, eight], places(2))
+    assert found.finish().tokens == 15
+    assert {place for place in found.strongest.texts if place != (NOTHING, NOTHING)} == {Place(0, 2)}
+
+
+@pytest.mark.parametrize(
+    ("value", "share"),
+    [(-1, 0), (0, 0), (0.125, 0.25), (0.25, 0.5), (0.5, 0.5), (0.625, 0.625), (0.75, 0.75), (1, 1), (9, 1)],
+)
+def test_the_share_below_a_value_is_linear_within_a_bin(value: float, share: float) -> None:
+    stub: Any = SimpleNamespace(
+        histograms=np.array([[[[9, 9, 9, 9], [2, 0, 1, 1]], [[9, 9, 9, 9], [0, 0, 0, 0]]]]),
+        measures=("first", "same"), edges=lambda _: np.linspace(0, 1, 5),
+    )  # fmt: skip
+    assert CorpusStatistics.share_below(stub, 0, 0, "same", value) == share
+    assert np.isnan(CorpusStatistics.share_below(stub, 0, 1, "same", value))
+
+
+@pytest.mark.parametrize("given", [{"batch": 0}, {"pairs_every": 0}])
+def test_a_reader_reads_one_sentence_at_least(minilm: BuiltInModel, given: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="both are at least 1"):
+        Reader(minilm, **given)
+    assert Reader(minilm, batch=1, pairs_every=1).batch == 1

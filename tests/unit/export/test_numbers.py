@@ -133,11 +133,18 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def test_tables_of_more_numbers_than_a_spreadsheet_likes_are_refused() -> None:
+def test_tables_of_more_numbers_than_a_spreadsheet_likes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     walk, _ = toy(ToyConfig(heads=8), "word " * 300)
     with pytest.raises(numbers.TooManyNumbersError, match="2,880,000"):
         numbers.csv_zip(walk, range(8), {})
     assert len(numbers.csv_zip(walk, [0], {})) > 1000
+    small, _ = toy(ToyConfig(heads=2), "one two three")
+    cells = 4 * 2 * 3 * 3  # scores, scaled, masked and weights of two heads
+    monkeypatch.setattr(numbers, "MAX_CSV_CELLS", cells)
+    numbers.check_csv(small, [0, 1])
+    monkeypatch.setattr(numbers, "MAX_CSV_CELLS", cells - 1)
+    with pytest.raises(numbers.TooManyNumbersError, match="These are 72 numbers; CSV takes at most 71"):
+        numbers.check_csv(small, [0, 1])
 
 
 def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path) -> None:

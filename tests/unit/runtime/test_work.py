@@ -13,7 +13,7 @@ import pytest
 
 from attnviz.runtime import cache as cache_module
 from attnviz.runtime.cache import SingleFlightCache, cache_usage
-from attnviz.runtime.pool import Task, WorkerPool
+from attnviz.runtime.pool import Task, WorkerPool, place_in_queue
 
 
 @dataclass(frozen=True)
@@ -177,3 +177,47 @@ def test_a_pool_runs_work_and_gives_its_result_or_its_failure_also_from_within()
     assert pool.run(lambda: pool.run(lambda: 3)) == 3
     with pytest.raises(ZeroDivisionError):
         pool.run(lambda: 1 / 0)
+
+
+def test_a_result_that_just_fits_is_kept_and_a_failure_is_not() -> None:
+    cache, seen = SingleFlightCache[Result]("just", 10, WorkerPool(1)), []
+
+    def compute(key: str, size: int, *, fails: bool = False) -> Result:
+        seen.append(key)
+        if fails:
+            raise OSError(key)
+        return Result(size)
+
+    for key, size in (("ten", 10), ("ten", 10), ("eleven", 11), ("eleven", 11), ("ten", 10)):
+        assert cache.get(key, lambda key=key, size=size: compute(key, size)).nbytes == size
+    assert seen == ["ten", "eleven", "eleven"]
+    assert cache.usage() == (1, 10)
+    for _ in range(2):
+        with pytest.raises(OSError, match="broken"):
+            cache.get("broken", lambda: compute("broken", 0, fails=True))
+    assert seen[3:] == ["broken", "broken"]
+    assert cache.get("broken", lambda: compute("broken", 3)).nbytes == 3, "it is computed again, and takes a place"
+    assert cache.usage() == (1, 3)
+    # Several caches of a name are counted together.
+    others = [SingleFlightCache[Result]("just", 10, WorkerPool(1)) for _ in range(2)]
+    for size, other in enumerate(others, 4):
+        other.get("key", lambda size=size: Result(size))
+    assert cache_usage()["just"] == (3, 3 + 4 + 5)
+
+
+def test_who_waits_is_told_how_many_are_ahead() -> None:
+    pool, work = WorkerPool(2), Work()
+    tasks = [Task[Result]() for _ in range(5)]
+    for task in tasks:
+        pool.submit(task, work)
+    until(lambda: pool.counts() == (2, 3, 0))
+    assert [pool.ahead_of(task) for task in tasks] == [0, 0, 2, 3, 4]
+    assert pool.ahead_of(Task()) == 0
+    work.let_go.set()
+    for task in tasks:
+        task.result.result(30)
+    until(lambda: pool.counts() == (0, 0, 5))
+    assert [pool.ahead_of(task) for task in tasks] == [0] * 5
+    assert [place_in_queue(ahead) for ahead in (0, 1, 2)] == [
+        "Your text is being read …", "1 text is before yours …", "2 texts are before yours …"
+    ]  # fmt: skip

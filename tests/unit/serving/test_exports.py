@@ -120,6 +120,18 @@ def test_anything_else_is_refused_in_a_sentence(
     assert answer.body.endswith(b".")
 
 
+def test_so_many_characters_and_bytes_are_taken_and_each_weight_has_its_own() -> None:
+    """What names too many is refused above, with one more."""
+    body = json.dumps({"regular": "a" * MAX_LETTERS, "bold": "bc"}).encode()
+    answer = asked(PATHS["fonts"], body, headers={**JSON, "content-length": str(MAX_BYTES)})
+    assert answer.status == 200
+    files = {name: TTFont(io.BytesIO(b64decode(file))) for name, file in json.loads(answer.body).items()}
+    assert {name: "".join(map(chr, sorted(font.getBestCmap()))) for name, font in files.items()} == {
+        "regular": "a", "bold": "bc"
+    }  # fmt: skip
+    assert [files[name]["OS/2"].usWeightClass for name in ("regular", "bold")] == [400, 600]
+
+
 def test_files_are_only_made_for_post() -> None:
     assert {asked(PATHS[name], method="GET").status for name in ("pdf", "fonts")} == {405}
 

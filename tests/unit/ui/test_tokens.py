@@ -168,8 +168,9 @@ def test_unknown_characters_are_named_once() -> None:
 
 
 def test_only_the_first_unknown_characters_are_named() -> None:
-    sentence = unknown_sentence(CharVocab.shakespeare().tokenize("0123456789"))
-    assert sentence.endswith("'5' (U+0035) at position 5, and 4 more")
+    for text, ending in (("012456789", ", and 4 more"), ("012456", ", and 1 more"), ("01245", "")):  # 3 is known
+        sentence = unknown_sentence(CharVocab.shakespeare().tokenize(text))
+        assert sentence.endswith(f"'5' (U+0035) at position 4{ending}")
 
 
 def test_unknown_words_are_named_by_their_text() -> None:
@@ -233,6 +234,8 @@ def test_words_are_those_of_the_text() -> None:
     text = "the aje abq the"
     table = vocabulary_table(WordTokenizer.from_text(text), WordTokenizer().tokenize(text))
     assert table.to_numpy().tolist() == [[9345, "abq", 1], [9345, "aje", 1], [16590, "the", 2]]
+    for query, words in (("e", ["aje", "the"]), ("H", ["the"]), ("9345", ["abq", "aje"])):  # a letter of a word counts
+        assert search_vocabulary(table, query)["word"].to_list() == words
 
 
 def test_no_words_no_rows() -> None:

@@ -10,10 +10,9 @@ import { Part } from "../training/part.js";
 import { placeKey, placeOf } from "../training/words.js";
 import { Draws } from "./draws.js";
 import { View } from "./view.js";
-import { drawnSentence } from "./words.js";
+import { drawnSentence, nextSeed } from "./words.js";
 
 const SETTLE = 300; // ms: keys and the slider run through many characters, the link needs only the last
-const LAST_SEED = 999_999;
 /** @type {Partial<Record<GenerationPanel, string>>} what a panel compares with, by the name of its part */
 const COMPARED = { seeds: "again", cache: "cache", half: "half" };
 
@@ -97,7 +96,7 @@ class Generation extends Part {
   again() {
     const { seed } = this.updates.values;
     this.view.scrubber.pause();
-    this.change({ seed: seed >= LAST_SEED ? 0 : seed + 1 });
+    this.change({ seed: nextSeed(seed) });
   }
 
   /** @param {number} by */

@@ -3,7 +3,7 @@
 import { element, span } from "../core/dom.js";
 import { fixed } from "../core/format.js";
 import { visible } from "./text.js";
-import { nameOf } from "./words.js";
+import { nameOf, nextSeed } from "./words.js";
 
 export class SeedsPanel {
   /** @param {HTMLElement} root */
@@ -29,7 +29,10 @@ export class SeedsPanel {
     const at = draws.ids.findIndex((id, n) => id !== ids[n]);
     this.said.textContent = at < 0 ? same(header) : parting(header, draws, ids[at], other.number.data[at], at);
     this.pair.dataset.at = String(at);
-    this.pair.replaceChildren(side(model, `Seed ${seed}`, draws.ids, at), side(model, `Seed ${seed + 1}`, ids, at));
+    this.pair.replaceChildren(
+      side(model, `Seed ${seed}`, draws.ids, at),
+      side(model, `Seed ${nextSeed(seed)}`, ids, at),
+    );
   }
 }
 

@@ -2,6 +2,11 @@
 
 import { fixed, operand } from "../core/format.js";
 
+const LAST_SEED = 999_999; // as in attnviz/ui/train/generated.py
+
+/** The seed of the text after this one's: after the last seed comes the first. @param {number} seed */
+export const nextSeed = (seed) => (seed >= LAST_SEED ? 0 : seed + 1);
+
 /** @param {GenerationModel} model @param {number} id how a character stands in a table */
 export const nameOf = ({ characters, names }, id) => names[id] ?? characters[id] ?? "?";
 

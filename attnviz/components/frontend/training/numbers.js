@@ -23,14 +23,15 @@ export function curvesOf(arrays, n, patterns) {
 }
 
 /**
- * The head with the largest score at evaluation `at`, and that score; null without heads.
+ * The head with the largest score at evaluation `at`, and that score; null without a score.
  * @param {{ heads: number, values: Numbers }} scores @param {number} at
  */
 export function bestOf({ heads, values }, at) {
+  /** @type {{ head: number, score: number } | null} */
   let best = null;
   for (let head = 0; head < heads; head += 1) {
     const score = values[at * heads + head];
-    if (score !== undefined && (best === null || score > best.score)) best = { head, score };
+    if (score > (best?.score ?? -Infinity)) best = { head, score }; // a model that diverges has scores that are NaN
   }
   return best;
 }

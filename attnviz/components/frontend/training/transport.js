@@ -1,14 +1,14 @@
 // What starts, stops and paces a training, and what goes through its snapshots.
 
 import { element, setText, span } from "../core/dom.js";
+import { afterSteps } from "./words.js";
 
 const [PLAY, PAUSE] = ["▶ Play", "❚❚ Pause"];
 /** @typedef {typeof SNAPSHOTS} Pace how the things on a slider are named, and how fast they are played */
 export const SNAPSHOTS = {
   name: "Snapshot",
   play: "Play the training",
-  /** @param {number} step */
-  said: (step) => `after ${step.toLocaleString("en-US")} ${step === 1 ? "step" : "steps"}`,
+  said: afterSteps,
   frame: 90, // ms that one is shown while they are played
   longest: 9000, // ms that playing all of them takes at most
 };

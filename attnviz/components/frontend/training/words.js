@@ -50,19 +50,20 @@ function leftText(seconds) {
   return `${Math.ceil(seconds / 60)} min`;
 }
 
+/** "after 2,000 steps" @param {number} step */
+export const afterSteps = (step) => `after ${step.toLocaleString("en-US")} ${step === 1 ? "step" : "steps"}`;
+
 /**
  * What the picture shows, for screen readers.
  * @param {HeadPlace} place @param {number} step @param {boolean} several
  */
-export const pictureText = (place, step, several) =>
-  `Attention of ${placeName(place, several)} after ${step.toLocaleString("en-US")} steps`;
+export const pictureText = (place, step, several) => `Attention of ${placeName(place, several)} ${afterSteps(step)}`;
 
 /**
  * What a title adds where the chosen snapshot is not here, and another one is shown.
  * @param {TrainingMoment | null} moment @param {number} step the chosen one
  */
-export const otherStep = (moment, step) =>
-  moment && moment.step !== step ? `, after ${moment.step.toLocaleString("en-US")} steps` : "";
+export const otherStep = (moment, step) => (moment && moment.step !== step ? `, ${afterSteps(moment.step)}` : "");
 
 /**
  * The cell that is meant, in a line.

@@ -1,0 +1,407 @@
+"""Steps that are played, moment by moment, on small matrices: what is written, said and lit, by numbers written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Page
+
+from attnviz.document import document_of_layer, write
+from attnviz.toy.config import ToyConfig
+from tests.browser.apps.walk_page import WalkPage, WalkView, serving
+from tests.browser.modules import Run
+from tests.browser.test_motion import values
+from tests.toy import run_block
+
+PLAYED = """
+  const titled = { title: "", role: null, rows: "query", cols: "key", low: -1, high: 1, scale: "signed" };
+  const panels = Object.entries(given.panels).map(([name, { numbers, ...own }]) => ({
+    ...titled, name, ...own,
+    data: Float32Array.from(numbers.flat(), (x) => x ?? NaN), shape: [numbers.length, numbers[0].length],
+  }));
+  const picture = { panels, grid: [[0]], labels: given.labels ?? {}, products: given.products };
+  const timeline = m.timelineOf({
+    picture, step: given.step, scale: given.scale ?? 1, hidden: given.hidden ?? -Infinity, example: given.example,
+  });
+  const plain = ({ says, stands, ...frame }) => ({
+    ...frame, said: says.map(([text]) => text).join(""),
+    stands: Object.fromEntries(Object.entries(stands).map(([name, one]) => [name, [...(one.data ?? [])]])),
+  });
+  const { stills } = timeline;
+  return stills.slice(1).map((still, n) => {
+    const [from, to] = [stills[n], still];
+    return {
+      ms: Math.round((to - from) * timeline.ms),
+      half: plain(timeline.at((from + to) / 2)), still: plain(timeline.at(to)),
+    };
+  });
+"""
+"""The beats of a step: how long each lasts, and what is shown in its middle and at its end"""
+
+Beats = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def beats(run: Run) -> Beats:
+    """Return the beats of a picture with these matrices: `beats("masked", {"masked": [[1, None]], ...}, q=0)`."""
+
+    def get(step: str, panels: dict[str, Any], q: int | None = None, k: int | None = None, **given: Any) -> Any:
+        made = {name: one if isinstance(one, dict) else {"numbers": one} for name, one in panels.items()}
+        return run("motion/timeline.js", PLAYED, {"step": step, "panels": made, "example": {"q": q, "k": k}, **given})
+
+    return get
+
+
+def box(row: int, column: int, rows: int = 1, columns: int = 1) -> dict[str, int]:
+    return {"row": row, "column": column, "rows": rows, "columns": columns}
+
+
+def lit(moment: dict[str, Any], *, strong: bool) -> list[tuple[str, dict[str, int], str]]:
+    return [
+        (one["panel"], one["box"], one["ink"])
+        for one in moment["lit"]
+        if one.get("strong", False) == strong and not one.get("inCorner")
+    ]
+
+
+def test_what_is_said_of_a_cell_has_its_signs_and_digits(beats: Beats) -> None:
+    labels = {"query": ["a", "b"], "key": ["c", "d", "e"]}
+    scores = [[0, 0, 0], [-2, 0.5, 30]]
+    by = 128**-0.5
+    found = beats(
+        "scaled",
+        {"scores": scores, "scaled": [[0, 0, 0], [x * by for x in scores[1]]]},
+        q=1, k=1, scale=by, labels=labels,
+    )  # fmt: skip
+    assert [one["still"]["said"] for one in found[:3]] == [
+        "row 1 “b” · column 1 “d”: 0.50 × 0.08839 = 0.044",
+        "row 1 “b” · column 0 “c”: (−2.00) × 0.08839 = −0.18",
+        "row 1 “b” · column 2 “e”: 30.00 × 0.08839 = 2.65",
+    ]
+    assert [one["ms"] for one in found[:3]] == [1500, 520, 520]  # the first cell slowly
+    found = beats("masked", {"scaled": [[1.5, -0.5, 2]], "masked": [[1.25, -0.5, None]]}, q=0, k=0, labels=labels)
+    assert [one["still"]["said"].split(": ", 1)[1] for one in found[:3]] == [
+        "1.50 + (−0.25) = 1.25", "−0.50 stays: the query may look there", "2.00 is hidden: −∞"
+    ]  # fmt: skip
+    # A row whose exponents would overflow: the largest, in brackets where it is negative, is subtracted.
+    found = beats("weights", {"masked": [[-101.5, -100, None]], "weights": [[0.18, 0.82, None]]}, q=0, labels=labels)
+    assert [one["still"]["said"] for one in found[:3]] == [
+        "column 0 “c”: exp(−101.50 − (−100.00)) = 0.22",
+        "column 1 “d”: exp(−100.00 − (−100.00)) = 1.00",
+        "column 2 “e”: exp(−∞) = 0.00",
+    ]
+    assert all(one["plain"] for one in found[1]["still"]["written"])  # no colour of a weight
+    assert found[7]["still"]["said"] == "row 0 “a”: the weights sum to 1.00"  # beside the hidden cell, without sums
+
+
+def test_what_is_computed_with_is_lit(beats: Beats) -> None:
+    """Matrices of 2 x 3, 3 x 4 and 2 x 4, and a cell whose row is not its column."""
+    product = {
+        "query": {"numbers": [[1, 2, 3], [4, 5, 6]], "cols": "dim", "role": "query"},
+        "key_t": {"numbers": [[1, 0, 2, 1], [0, 1, 1, 3], [1, 1, 0, 2]], "rows": "dim", "role": "key"},
+        "scores": [[4, 5, 4, 13], [10, 11, 13, 31]],
+    }
+    found = beats("scores", product, q=1, k=2, products={"scores": {"left": "query", "right": "key_t"}})
+    second = found[3]  # the matrix turns, the row meets the column, the first product
+    row, column = ("query", box(1, 0, 1, 3), "query"), ("key_t", box(0, 2, 3, 1), "key")
+    assert lit(second["still"], strong=False) == [row, column]
+    assert lit(second["still"], strong=True) == [
+        ("scores", box(1, 2), "attention"), ("query", box(1, 1), "query"), ("key_t", box(1, 2), "key")
+    ]  # fmt: skip
+    assert [one["sum"] for one in (beat["still"]["work"] for beat in found[2:6])] == [8, 13, 13, 13]
+    # Of Q and K with fewer keys than queries, the example's row of K is not swept where there is none.
+    made = {"query": [[1, 2], [3, 4], [5, 6]], "key": [[1, 2], [3, 4]], "W": [[1, 0], [0, 1]]}
+    projections = {name: {"left": f"{name}_x", "right": "W"} for name in ("query", "key")}
+    inputs = {f"{name}_x": made[name] for name in projections}
+    found = beats("qkv", {**inputs, **made}, q=2, products=projections)
+    assert [one["half"]["said"] for one in found if "each cell" in one["half"]["said"]] == [
+        "2 of query: each cell the same way"
+    ]
+    # Of several heads each flies into its own columns, which are then lit.
+    concat = {"numbers": [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12]], "parts": {"width": 2, "followed": 0}}
+    found = beats("concat", {"head_outputs": [[1, 2], [7, 8]], "concat": concat})
+    for head, one in enumerate(found[:3]):
+        part = box(0, 2 * head, 2, 2)
+        assert lit(one["still"], strong=True) == [("concat", part, "attention")]
+        assert [flight["to"]["box"] for flight in one["half"]["flights"]] == [part]
+        assert one["half"]["blank"]["concat"] == [box(0, 2 * head, 2, 6 - 2 * head)]
+        first = 2 * head + 1
+        assert one["half"]["stands"]["head_outputs"] == [first, first + 1, first + 6, first + 7]
+    # A mean is taken of the rows up to its own.
+    means = [[1, 2], [2, 3], [3, 4]]
+    found = beats("loop", {"embeddings_k": [[1, 2], [3, 4], [5, 6]], "by_loop": means}, q=1)
+    assert lit(found[2]["still"], strong=False) == [("embeddings_k", box(0, 0, 2, 2), "key")]
+    assert [lit(one["still"], strong=False)[0][1] for one in found[3:5]] == [box(0, 0, 1, 2), box(0, 0, 3, 2)]
+
+
+def test_the_bias_is_added_last_and_a_rows_sum_is_there_with_its_weights(beats: Beats) -> None:
+    panels = {"x": [[1, 2]], "W": [[1, 0], [0, 1]], "output": [[1.5, 2.25]]}
+    found = beats("output", panels, q=0, products={"output": {"left": "x", "right": "W", "bias": [0.5, 0.25]}})
+    assert [one["still"]["said"].split(": ")[0] for one in found[1:4]] == [
+        "product 1 of 3", "product 2 of 3", "and the bias"
+    ]  # fmt: skip
+    assert [len(lit(one["still"], strong=True)) for one in found[1:4]] == [3, 3, 1]  # no cells make the bias
+    assert [one["still"]["work"]["sum"] for one in found[1:4]] == [1, 1, 1.5]
+    masked, weights = [[0, 0, 0, 0], [1, 1, 1, 1]], [[0.25] * 4] * 2
+    found = beats("weights", {"masked": masked, "weights": weights, "row_sum": [[1], [1]]}, q=0)
+    adding, other = found[4], found[-2]
+    cells = [(panel, cell["column"]) for panel, cell, _ in lit(adding["half"], strong=True)]
+    count = float(adding["half"]["said"].split()[-1])  # each exponential is 1
+    assert 0 < count < 4
+    assert cells == [("weights", count - 1), ("row_sum", 0)]
+    assert other["still"]["blank"] == {"weights": [], "row_sum": []}
+    assert found[0]["still"]["blank"] == {"weights": [box(1, 0, 1, 4), box(0, 1, 1, 3)], "row_sum": [box(0, 0, 2, 1)]}
+
+
+def test_a_hidden_key_gives_no_value_and_the_others_keep_their_names(beats: Beats) -> None:
+    labels = {"query": ["a"], "key": ["[PAD]", "x", "y"]}
+    value = [[9, 9], [1, 2], [4, 8]]
+    shown = {"weights": [[None, 0.25, 0.75]], "value": value, "head_outputs": [[3.25, 6.5]]}
+    first, second, done, _ = beats("head_outputs", shown, q=0, labels=labels)
+    assert [one["label"] for one in first["still"]["work"]["terms"]] == ["V “x”", "V “y”"]
+    assert [one["left"] for one in first["still"]["work"]["terms"]] == [0.25, 0.75]
+    assert first["still"]["said"] == "0.25 × row 1 of V, “x”, added: 1 of 2"
+    assert values(second["still"]["written"], "head_outputs") == {(0, 0): 3.25, (0, 1): 6.5}
+    assert [flight["value"] for flight in second["half"]["flights"]] == [3, 6]
+    assert done["still"]["said"] == "row 0 “a”: the sum of the values, each times its weight"
+    shown = {"weights": [[None, None, None]], "value": value, "head_outputs": [[0, 0]]}
+    alone, _ = beats("head_outputs", shown, q=0, labels=labels)
+    assert alone["still"]["said"] == "row 0 “a”: all is hidden, the sum is 0"
+    # Up to 128 columns fly one by one.
+    for width, count in ((128, 128), (129, 0)):
+        wide = {"weights": [[1]], "value": [[1] * width], "head_outputs": [[1] * width]}
+        assert len(beats("head_outputs", wide, q=0)[0]["half"]["flights"]) == count
+
+
+def test_a_norm_is_told_with_the_weight_and_bias_of_its_column(beats: Beats) -> None:
+    x = torch.tensor([[1.0, 3.0, 8.0], [2.0, -2.0, 6.0]])
+    weight, bias = torch.tensor([1.0, 2.0, 0.5]), torch.tensor([0.25, -0.5, 3.0])
+    made = torch.nn.functional.layer_norm(x, (3,), weight, bias)
+    operation = {"kind": "norm", "of": ["x"], "eps": 1e-5, "over": "token", "name": None}
+    found = beats(
+        "attention_norm", {"x": x.tolist(), "attention_norm": made.tolist()}, q=1,
+        products={"attention_norm": {**operation, "weight": weight.tolist(), "bias": bias.tolist()}},
+    )  # fmt: skip
+    spread = float(x[1].var(correction=0).sqrt())
+    expected = [
+        f"mean of the row 2.00, standard deviation {spread:.2f}: "
+        f"({left} − 2.00) ÷ {spread:.2f} × {by} + {add} = {value:.2f}"
+        for left, by, add, value in zip(
+            ("2.00", "−2.00", "6.00"), ("1.00", "2.00", "0.50"), ("0.25", "(−0.50)", "3.00"), made[1], strict=True
+        )
+    ]  # fmt: skip
+    said = [one["still"]["said"].split(": ", 1)[1] for one in found[:3]]
+    assert said == [one.replace("= -", "= −") for one in expected]
+
+
+def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> None:
+    body = """
+      const [each, times] = [{ slow: 900, few: 4, rest: 3000 }, (length) => Array.from({ length }, (_, n) => n)];
+      const pace = (count) => times(count).map((n) => m.paceOf(n, count, each));
+      return {
+        byRows: [[39, 39], [40, 2], [2, 40], [39, 40]].map(m.isByRows), rows: [1, 2, 11, 15].map(m.rowMs),
+        eight: pace(8), nine: pace(9), forty: pace(40).reduce((sum, ms) => sum + ms, 0),
+        shown: [0.1, 0.0999, 0.01, 0.00999, 0, -0.25].map(m.shown), factor: [m.factor(-0.25), m.factor(0.25)],
+      };
+    """
+    assert run("motion/words.js", body) == {
+        "byRows": [False, True, True, True], "rows": [700, 700, 700, 500],
+        "eight": [900] * 8, "nine": [900] * 4 + [600] * 5, "forty": pytest.approx(4 * 900 + 3000),
+        "shown": ["0.10", "0.100", "0.010", "0.0100", "0.00", "−0.25"], "factor": ["(−0.25)", "0.25"],
+    }  # fmt: skip
+
+
+def test_the_bar_answers_keys_of_its_own_and_says_what_a_press_does(run: Run) -> None:
+    body = """
+      const [acts, speeds, seeks] = [[], [], []];
+      const player = new m.Player(document.body, {
+        onAct: (name) => acts.push(name), onSpeed: (speed) => speeds.push(speed), onSeek: (t) => seeks.push(t),
+      });
+      const press = (key, held = {}) =>
+        player.slider.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...held }));
+      const own = ["k", "K", ".", ",", "x"].map((key) => press(key));
+      for (const held of ["ctrlKey", "metaKey", "altKey"]) own.push(press("k", { [held]: true }));
+      const paces = [1, 2, 3, 4].map(() => (player.pace.click(), [player.pace.textContent, player.speed]));
+      player.slider.value = "250";
+      player.slider.dispatchEvent(new Event("input"));
+      const look = () => ["aria-label", "title"].map((name) => player.play.getAttribute(name));
+      const [looks, read] = [[look()], []];
+      for (const [isPlaying, t, says] of [[true, 0.5, [["a", "key"], ["b"]]], [false, 1, [["b"]]], [false, 1, []]]) {
+        player.show({ t, isPlaying, says });
+        looks.push(look());
+        read.push([player.slider.value, player.slider.getAttribute("aria-valuetext"), player.says.textContent]);
+      }
+      return { acts, speeds, seeks, own, paces, looks, read };
+    """
+    found = run("motion/player.js", body)
+    assert found["acts"] == ["play", "play", "cell_on", "cell_back"]
+    assert found["own"] == [False] * 4 + [True] * 4  # what it does not know, it leaves to the slider and the browser
+    assert found["paces"] == [["2×", 2], ["4×", 4], ["0.5×", 0.5], ["1×", 1]]
+    assert (found["speeds"], found["seeks"]) == ([2, 4, 0.5, 1], [0.25])
+    play, pause = ["Play this step (K)"] * 2, ["Pause (K)"] * 2
+    assert found["looks"] == [play, pause, play, play]
+    assert found["read"] == [["500", "ab", "ab"], ["1000", "b", "b"], ["1000", "the whole picture", ""]]
+
+
+MOTION = """
+  const numbers = { scores: [1, 5, 2, 7, 3, 6] };
+  const panels = Object.entries(numbers).map(([name, data]) => ({
+    name, title: name, role: null, rows: "query", cols: "key", low: 0, high: 9, scale: "signed",
+    data: Float32Array.from(data), shape: [2, 3],
+  }));
+  const operands = [["query", [1, 1]], ["key_t", [1, 1, 1]]].map(([name, data]) => ({
+    ...panels[0], name, data: Float32Array.from(data), shape: name === "query" ? [2, 1] : [1, 3],
+  }));
+  const header = {
+    step: "scores", grid: [[0]], labels: {}, panels: [...operands, ...panels],
+    products: { scores: { left: "query", right: "key_t" } },
+  };
+  let [now, drawn] = [1000, 0];
+  performance.now = () => now;
+  const board = { element: document.createElement("div"), motion: null, drawNow: () => { drawn += 1; } };
+  const motion = new m.Motion(document.body, board);
+"""
+
+
+def test_the_cell_that_is_pinned_is_computed_slowly_until_it_is_shown(run: Run) -> None:
+    body = """
+      const { timeline } = (motion.follow(header), motion);
+      const example = (q, k) => (motion.follow(header, { q, k }), motion.shown.example);
+      const examples = [example(null, null), example(1, null), example(1, 1), example(2, null)];
+      example(0, 0);
+      motion.seek(0.5);
+      motion.setPin({ q: 1, k: 2 });
+      const kept = motion.shown.example;
+      const before = drawn;
+      motion.follow(header, { q: 0, k: 0 });
+      const painted = drawn - before;  // what is followed while a moment is shown is painted
+      motion.seek(1);
+      motion.setPin({ q: 1, k: 2 });
+      return { examples, kept, painted, after: motion.shown.example };
+    """
+    found = run("motion/motion.js", MOTION + body)
+    assert [(one["q"], one["k"]) for one in found["examples"]] == [(None, None), (1, 0), (1, 1), (2, None)]
+    assert (found["kept"], found["after"]) == ({"q": 0, "k": 0}, {"q": 1, "k": 2})
+    assert found["painted"] == 1
+
+
+def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run) -> None:
+    body = """
+      motion.follow(header);
+      motion.tick = Object.assign(() => {}, { cancel: () => {} });
+      motion.act("cell_on");
+      const [first, ...others] = motion.timeline.stills;
+      const seen = [motion.t === first];  // after the end it begins again
+      motion.act("cell_on");
+      seen.push(motion.t === others[0]);
+      motion.act("cell_back");
+      motion.act("cell_back");
+      seen.push(motion.t === first);
+      const moved = (ms) => {
+        const before = motion.t;
+        now += ms;
+        motion.advance();
+        return Math.round((motion.t - before) * motion.timeline.ms);
+      };
+      motion.act("play");
+      const steps = [moved(50), moved(50), moved(60_000)];
+      motion.player.speed = 2;
+      steps.push(moved(50));
+      motion.act("play");  // a pause
+      now += 90;
+      motion.act("play");
+      steps.push(moved(0), moved(10));
+      const unknown = motion.act("nothing");
+      motion.destroy();
+      return { seen, steps, unknown, rest: [motion.t, motion.isPlaying, board.motion] };
+    """
+    found = run("motion/motion.js", MOTION + body)
+    assert found["seen"] == [True, True, True]
+    assert found["steps"] == [0, 50, 100, 100, 0, 20]  # ms of the step, of which at most 100 pass in one frame
+    assert (found["unknown"], found["rest"]) == (False, [1, False, None])
+
+
+WORK = """
+  const { complete } = await import("/_stcore/bidi-components/attnviz.main/board/panel.js");
+  const context = document.createElement("canvas").getContext("2d");
+  let texts = [];
+  context.fillText = (text, x, y) => texts.push({ text, y });
+  const type = { unit: 1, fine: 11, least: 0 };
+  const pen = { context, theme: "light", font: "sans-serif", type, view: (kind, count) => [0, count] };
+"""
+
+
+def test_the_last_lines_of_a_long_sum_are_written_with_their_sum(run: Run) -> None:
+    body = """
+      const picture = { grid: [[null, 0], [1, 2]] };
+      const at = (row, column, x, y) => ({ row, column, x, y, width: 200, height: given.height, gutter: 20 });
+      const places = [at(0, 1, 400, 100), at(1, 0, 0, 300)];
+      const terms = given.terms.map((product, n) => ({ left: 1, right: product, product, label: given.labels?.[n] }));
+      const sum = given.terms.reduce((total, x) => total + x, 0);
+      const work = { terms, count: terms.length, newest: 1, sum, inks: ["query", "key"] };
+      const isThere = m.paintWork(pen, work, { places, picture, strip: null });
+      const lines = new Map();
+      for (const { text, y } of texts) lines.set(y, [...(lines.get(y) ?? []), text]);
+      return [isThere, [...lines.values()]];
+    """
+    # 24 px of the title and 60 of the corner: five lines of 11 px type, of which one says that some are left out.
+    is_there, lines = run("motion/work.js", WORK + body, {"terms": [1, 2, 3, 4, 5, 6, 7], "height": 60})
+    assert is_there
+    assert lines == [
+        ["⋮", "⋮"], *([["1.00", "×", f"{x}.00", "=", f"{x}.00"] for x in (5, 6, 7)]), ["sum", "=", "28.00"]
+    ]  # fmt: skip
+    is_there, lines = run(
+        "motion/work.js", WORK + body, {"terms": [1, 2], "height": 60, "labels": ["x" * 16, "y" * 17]}
+    )
+    assert [line[2] for line in lines[:2]] == ["x" * 16, "y" * 15 + "…"]
+    assert lines[2] == ["sum", "=", "3.00"]
+
+
+def test_an_exponential_is_written_as_long_as_its_cell_is_wide(run: Run) -> None:
+    body = """
+      return given.map(([value, width]) => {
+        texts = [];
+        const data = Float32Array.of(0, 1);
+        const panel = complete({ name: "weights", rows: "query", cols: "key", data, shape: [1, 2] });
+        const place = { panel, row: 0, column: 0, x: 0, y: 0, width: 2 * width, height: 20 };
+        const frame = {
+          blank: {}, stands: {}, turn: null, veiled: [], lit: [], flights: [], upright: null, work: null,
+          written: [{ panel: "weights", row: 0, column: 1, value, plain: true }],
+        };
+        m.paintFrame(pen, frame, { places: [place], picture: { grid: [[0]] }, imageOf: () => null });
+        return texts.map(({ text }) => text);
+      });
+    """
+    long = {9.94: "9.94", 9.95: "9.9", 9.97: "10.0", 99.4: "99.4", 99.5: "100", 12.0: "12", 0.25: "0.25", 2e5: "2e5"}
+    narrow = {9.94: "9.9", 9.97: "10", 0.994: ".99", 0.996: "1.0", 0.25: ".25"}
+    given = [[value, 60] for value in long] + [[value, 14] for value in narrow]
+    written = [[text] for text in (*long.values(), *narrow.values())]
+    assert run("motion/paint.js", WORK + body, given) == written
+
+
+def test_the_words_of_a_file_have_its_themes_colours(page: Page) -> None:
+    body = """async ([theme, title]) => {
+      const { motion } = walk.drawing;
+      const animation = motion.animation({ theme, title });
+      const pixels = animation.draw(0.05);
+      animation.destroy();
+      const counts = (from, to) => {
+        const found = new Map();
+        for (const pixel of pixels.subarray(1280 * from, 1280 * to)) found.set(pixel, (found.get(pixel) ?? 0) + 1);
+        return found;
+      };
+      const hex = (pixel) =>
+        "#" + [0, 8, 16].map((by) => ((pixel >> by) & 255).toString(16).padStart(2, "0")).join("").toUpperCase();
+      return [[0, 60], [670, 720], [60, 670]].map(([from, to]) => [...counts(from, to).keys()].map(hex));
+    }"""
+    walk = run_block(range(1, 6), ToyConfig()).walk(0, 0)
+    with serving(WalkPage({0: write(document_of_layer(walk))})) as served:
+        WalkView.open(page, served.url, step="scaled", q=1, k=1)
+        ink = {"light": ("#1B1B26", "#0072B2", "#D55E00"), "dark": ("#EDEDF4", "#6CBDF0", "#FF9D5C")}
+        for theme, (title, query, key) in ink.items():
+            above, below, _ = page.evaluate(body, [theme, "Scaled"])
+            assert title in above
+            assert {query, key} <= set(below)
