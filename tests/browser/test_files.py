@@ -263,13 +263,13 @@ def test_snapshots_lost_in_an_outage_come_when_the_server_is_back(run: Run, page
         all.set(f32(steps), 8 + head.length);
         return all;
       };
-      Object.assign(window, { isAway: false, asked: [], draws: 0 });
+      Object.assign(window, { isAway: false, asked: [], said: null });
       const request = async (address) => {
         asked.push(address);
         if (isAway) throw new TypeError("Failed to fetch");
         return new Response(file(address.split("~s.")[1].split(".").map(Number)));
       };
-      window.moments = new m.Moments({ request, offerAgain: async () => {} }, () => { draws += 1; }, 2);
+      window.moments = new m.Moments({ request, offerAgain: async () => {} }, () => { said = moments.failed; }, 2);
       window.settle = () => new Promise((done) => later(done, 30));
       window.known = () => [...moments.known].map(([step, { probability }]) => [step, probability[0]]);
     """
@@ -279,13 +279,14 @@ def test_snapshots_lost_in_an_outage_come_when_the_server_is_back(run: Run, page
     files = ["run~s.30", "run~s.0.10", "run~s.20.40"]
     assert page.evaluate("asked") == files
     expected = "The server does not answer. It is asked for again."
-    assert page.evaluate("[moments.failed, known(), moments.at(30)]") == [expected, [], None]
+    assert page.evaluate("[said, known(), moments.at(30)]") == [expected, [], None]
     page.evaluate("isAway = false")
     pass_time(page, 1000)
     page.evaluate("settle()")
     steps = [30, 0, 10, 20, 40]
     assert page.evaluate("asked") == [*files, *files]
-    assert page.evaluate("[moments.failed, known()]") == ["", [[step, step] for step in steps]]
+    assert page.evaluate("known()") == [[step, step] for step in steps]
+    assert page.evaluate("said") == "", "the page is told of the last one too, though it is not shown"
     page.evaluate("isAway = true, moments.want('other', [0, 10], 10), settle()")
     assert page.evaluate("moments.at(10)") is None, "nothing of the run before"
     page.evaluate("asked.length = 0, moments.destroy()")
