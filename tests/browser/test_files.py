@@ -194,6 +194,50 @@ def test_an_answer_that_is_lost_does_not_end_the_asking(run: Run, page: Page) ->
     assert page.evaluate("[sent.length, done]") == [4, 7]
 
 
+# ---- page/answers.js
+
+
+def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page: Page) -> None:
+    """What is shown is old only if the page's own fields say something else than when the server answered last."""
+    body = """
+      document.body.innerHTML = "<textarea>one</textarea>";
+      window.WebSocket = class extends EventTarget {
+        url = "ws://server/_stcore/stream";
+        send() {}
+      };
+      window.states = [];
+      window.socket = new WebSocket();
+      window.answers = new m.Answers((state) => states.push(state));
+      window.ask = (first = 0x5a) => socket.send(Uint8Array.of(first));
+      window.answer = () => socket.dispatchEvent(new Event("message"));
+      window.type = (text) => (document.querySelector("textarea").value = text);
+    """
+    run("page/answers.js", body)
+    stop(page)
+    page.evaluate("ask(0x1a)")  # asks for no run
+    pass_time(page, 60_000)
+    page.evaluate("ask()")
+    pass_time(page, 990)
+    page.evaluate("answer()")
+    pass_time(page, 60_000)
+    assert page.evaluate("states") == []
+    page.evaluate("ask()")
+    pass_time(page, 600)
+    page.evaluate("ask()")  # the first one waits since then
+    pass_time(page, 410)
+    assert page.evaluate("states.splice(0)") == ["late"]
+    page.evaluate("type('two'), ask()")
+    assert page.evaluate("states.splice(0)") == ["old"]
+    page.evaluate("answer()")
+    assert page.evaluate("states.splice(0)") == ["answered"]
+    page.evaluate("type('three'), ask()")
+    pass_time(page, 1010)
+    assert page.evaluate("states.splice(0)") == ["old"]
+    page.evaluate("answers.destroy(), answer()")
+    pass_time(page, 60_000)
+    assert page.evaluate("states") == []
+
+
 # ---- core/arrays.js, latest.js
 
 
