@@ -9,8 +9,9 @@ from playwright.sync_api import Page
 
 from attnviz.components.packing import pack
 from attnviz.figures.style import DARK, LIGHT
+from attnviz.formatting import nonzero
 from tests.browser.apps.operands import HOSTILE
-from tests.browser.modules import imported
+from tests.browser.modules import Run, imported
 
 
 @pytest.mark.parametrize("shift", [0, 1, 3])
@@ -130,7 +131,7 @@ def test_what_one_press_leads_to_is_one_entry_of_the_history(page: Page, served:
 
 def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     shown = {
-        3.21: "3.2100", -0.2: "−0.2000", 0.0: "0.0000", -0.00001: "−1.0000e−5", 1.2345678e-7: "1.2346e−7",
+        3.21: "3.2100", -0.2: "−0.2000", 0.0: "0.0000", -0.00001: "−1.00e−5", 1.2345678e-7: "1.23e−7",
         0.00005: "0.0001", 1234567.0: "1.2346e6", 999999.0: "999999.0000",
     }  # fmt: skip
     body = (
@@ -138,6 +139,24 @@ def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     )
     written = imported(page, served, "core/format.js", body, list(shown))
     assert written == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
+
+
+def test_numbers_read_the_same_in_the_browser_and_in_python(page: Page, served: str) -> None:
+    numbers = [sign * x for x in (4e-5, 5e-5, 0.00123456, 0.125, 0.0625, 2.5, 1.005, 999_999.0) for sign in (1, -1)]
+    numbers += [10.0**power / 3 for power in range(-30, 6)]
+    given = [(x, digits) for x in numbers for digits in (2, 3, 4)]
+    written = imported(page, served, "core/format.js", "return given.map(([x, digits]) => m.number(x, digits))", given)
+    assert written == [nonzero(x, digits) for x, digits in given]
+
+
+def test_a_tiny_weight_reads_the_same_in_lines_tooltips_and_trainings(run: Run) -> None:
+    """Where all digits are known it is written out; of 16 bits, or among thousands, it is less than the last one."""
+    assert run("core/format.js", "return [m.number(4e-5), m.weightText(4e-5)]") == ["4.00e−5", "< 0.0001"]
+    assert run("lines/sentences.js", "return [4e-5, 0, 0.00005, 0.5, 12.3456, 123.456].map(m.digits)") == [
+        "< 0.0001", "0.0000", "0.0001", "0.5000", "12.346", "123.46"
+    ]  # fmt: skip
+    kind = {"query": ["a"], "key": ["b"]}
+    assert "< 0.0001" in run("training/words.js", "return m.cellText(given, 0, 0, 4e-5)", kind)
 
 
 def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None:
