@@ -417,3 +417,35 @@ def test_a_cell_of_a_comparison_says_what_a_side_lacks(page: Page, served: str) 
     assert said(0, 2, b=0.5)[1] == "A has no such column · B 0.5000"
     assert said(1, 2, b=0.5)[1] == "A has neither · B 0.5000"
     assert said(2, 1, a=0.5)[1] == "A 0.5000 · B hidden by the mask"
+
+
+def test_what_is_derived_of_long_texts_is_forgotten_from_the_oldest_head_on(run: Run) -> None:
+    """Eight layers of a text of 512 tokens with three heads each: 150 MB, of which 80 MB may stay."""
+    body = """
+      const [tokens, width] = [512, 4];
+      const array = (seed) => ({
+        data: Float32Array.from({ length: tokens * width }, (_, n) => Math.sin(n + seed)), shape: [tokens, width],
+      });
+      const all = [];
+      for (let layer = 0; layer < 8; layer += 1) {
+        const arrays = {};
+        for (const head of [0, 1, 2]) {
+          for (const name of ["query", "key", "value"]) arrays[`${name}/${head}`] = array(layer + head + name.length);
+        }
+        const header = { layer, references: {}, mask: "none", mask_value: null, scale: 0.5, heads: [0, 1, 2] };
+        const document = { header, arrays };
+        for (const head of [0, 1, 2]) {
+          const matrices = m.matricesOf(document, head);
+          const made = ["scores", "scaled", "masked", "weights"].map((name) => matrices.get(name));
+          all.push({ document, head, matrices, weights: made[3].data });
+        }
+      }
+      const bytes = all.map(({ matrices }) => matrices.bytes);
+      const again = m.matricesOf(all[0].document, 0).get("weights").data;
+      return [bytes, again.every((x, n) => x === all[0].weights[n])];
+    """
+    found, is_same = run("walk/matrices.js", body)
+    each = 512 * 512 * (8 + 4 * 4)
+    kept = 80 * 2**20 // each
+    assert found == [0] * (24 - kept) + [each] * kept
+    assert is_same

@@ -7,7 +7,8 @@ import { dot, hiddenValue, maskTerm, softmax, weighted } from "../core/attention
 /** @typedef {import("../core/document.js").WalkDocument} WalkDocument */
 /** @typedef {import("../core/attention.js").Matrix} Matrix */
 
-const KEPT = 3; // heads whose matrices stay in memory
+const KEPT = 3; // heads of a document whose matrices stay in memory
+const MOST = 80 * 2 ** 20; // bytes of matrices of all heads and documents, but for those of the head that is shown
 const HEAD = ["query", "key", "value"];
 
 /** What each derived matrix follows from. @type {Record<string, string[]>} */
@@ -30,6 +31,22 @@ const EQUAL = {
 
 /** @type {WeakMap<WalkDocument, HeadMatrices[]>} those of the heads that were looked at last */
 const known = new WeakMap();
+
+/** @type {WeakRef<HeadMatrices>[]} the heads of all documents, the one that was looked at last at the end */
+let recent = [];
+
+/** Forgets what was looked at longest ago, until the rest is small enough. @param {HeadMatrices} shown */
+function forget(shown) {
+  const others = recent.map((one) => one.deref()).filter((one) => one !== undefined && one !== shown);
+  const kept = /** @type {HeadMatrices[]} */ ([...others, shown]);
+  let bytes = kept.reduce((sum, one) => sum + one.bytes, 0);
+  while (bytes > MOST && kept.length > 1) {
+    const [oldest] = kept.splice(0, 1);
+    bytes -= oldest.bytes;
+    oldest.forget();
+  }
+  recent = kept.map((one) => new WeakRef(one));
+}
 
 /**
  * The matrices of a head of a document; those of the last few heads are kept.
@@ -92,7 +109,20 @@ export class HeadMatrices {
     if (found || this.missing(name).length) return found;
     const made = this.derive(name);
     if (made) this.derived.set(name, made);
+    forget(this);
     return made;
+  }
+
+  /** What is derived takes. */
+  get bytes() {
+    const all = [...this.derived.values()].map(({ data }) => data.byteLength);
+    return all.reduce((sum, one) => sum + one, this.products?.byteLength ?? 0);
+  }
+
+  /** Frees what can be derived again. */
+  forget() {
+    this.derived.clear();
+    this.products = null;
   }
 
   /** @param {string} name @returns {Matrix | undefined} */
