@@ -449,3 +449,40 @@ def test_what_is_derived_of_long_texts_is_forgotten_from_the_oldest_head_on(run:
     kept = 80 * 2**20 // each
     assert found == [0] * (24 - kept) + [each] * kept
     assert is_same
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, causal: bool) -> None:
+    body = """
+      const [tokens, width] = [520, 64];
+      const array = (seed) => ({
+        data: Float32Array.from({ length: tokens * width }, (_, n) => Math.sin(n * seed)), shape: [tokens, width],
+      });
+      const arrays = { "query/0": array(1.1), "key/0": array(0.7), "value/0": array(0.3) };
+      const header = { layer: 0, references: {}, mask: given ? "causal" : "none", mask_value: null, scale: 0.125,
+        heads: [0], heads_in_layer: 1 };
+      const document = { header, arrays };
+      const matrices = m.matricesOf(document, 0);
+      const missing = ["scores", "weights", "head_outputs", "concat", "key_t"].map((name) => matrices.missing(name));
+      const before = matrices.get("weights") === undefined;
+      let [turns, isDone] = [0, false];
+      const count = () => { turns += 1; if (!isDone) setTimeout(count); };
+      setTimeout(count);
+      await m.compute(document, 0);
+      isDone = true;
+      const after = ["scores", "weights", "head_outputs", "concat"].flatMap((name) => matrices.missing(name));
+      const rows = (name, each) => Array.from(matrices.get(name).data.subarray(300 * each, 302 * each), (x) => x || 0);
+      return [missing, before, turns > 1, after, rows("weights", tokens), rows("head_outputs", width)];
+    """
+    missing, before, others_run, after, weights, output = run("walk/matrices.js", body, causal)
+    assert missing == [["computed/0"]] * 4 + [[]]
+    assert before
+    assert others_run, "the page goes on meanwhile"
+    assert after == []
+    n = torch.arange(520 * 64, dtype=torch.float64)
+    query, key, value = ((n * seed).sin().float().double().reshape(520, 64) for seed in (1.1, 0.7, 0.3))
+    mask = torch.ones(520, 520, dtype=torch.bool).tril() if causal else None
+    expected = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    np.testing.assert_allclose(np.array(output).reshape(2, 64), expected[300:302], atol=1e-6)
+    shares = torch.nn.functional.scaled_dot_product_attention(query, key, torch.eye(520).double(), attn_mask=mask)
+    np.testing.assert_allclose(np.array(weights).reshape(2, 520), shares[300:302], atol=1e-6)
