@@ -259,7 +259,7 @@ def test_the_strongest_come_first_and_ties_in_order(run: Run) -> None:
 
 def test_weights_are_written_as_exactly_as_they_are_known(run: Run) -> None:
     shown = run(
-        "heads/words.js",
+        "core/format.js",
         "return [m.weightText(0.12345), m.weightText(1e-5), m.weightText(0), m.weightText(0.126, 2)]",
     )
     assert shown == ["0.1235", "< 0.0001", "0.0000", "≈ 0.13"]

@@ -194,6 +194,50 @@ def test_an_answer_that_is_lost_does_not_end_the_asking(run: Run, page: Page) ->
     assert page.evaluate("[sent.length, done]") == [4, 7]
 
 
+# ---- page/answers.js
+
+
+def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page: Page) -> None:
+    """What is shown is old only if the page's own fields say something else than when the server answered last."""
+    body = """
+      document.body.innerHTML = "<textarea>one</textarea>";
+      window.WebSocket = class extends EventTarget {
+        url = "ws://server/_stcore/stream";
+        send() {}
+      };
+      window.states = [];
+      window.socket = new WebSocket();
+      window.answers = new m.Answers((state) => states.push(state));
+      window.ask = (first = 0x5a) => socket.send(Uint8Array.of(first));
+      window.answer = () => socket.dispatchEvent(new Event("message"));
+      window.type = (text) => (document.querySelector("textarea").value = text);
+    """
+    run("page/answers.js", body)
+    stop(page)
+    page.evaluate("ask(0x1a)")  # asks for no run
+    pass_time(page, 60_000)
+    page.evaluate("ask()")
+    pass_time(page, 990)
+    page.evaluate("answer()")
+    pass_time(page, 60_000)
+    assert page.evaluate("states") == []
+    page.evaluate("ask()")
+    pass_time(page, 600)
+    page.evaluate("ask()")  # the first one waits since then
+    pass_time(page, 410)
+    assert page.evaluate("states.splice(0)") == ["late"]
+    page.evaluate("type('two'), ask()")
+    assert page.evaluate("states.splice(0)") == ["old"]
+    page.evaluate("answer()")
+    assert page.evaluate("states.splice(0)") == ["answered"]
+    page.evaluate("type('three'), ask()")
+    pass_time(page, 1010)
+    assert page.evaluate("states.splice(0)") == ["old"]
+    page.evaluate("answers.destroy(), answer()")
+    pass_time(page, 60_000)
+    assert page.evaluate("states") == []
+
+
 # ---- core/arrays.js, latest.js
 
 
@@ -263,13 +307,13 @@ def test_snapshots_lost_in_an_outage_come_when_the_server_is_back(run: Run, page
         all.set(f32(steps), 8 + head.length);
         return all;
       };
-      Object.assign(window, { isAway: false, asked: [], draws: 0 });
+      Object.assign(window, { isAway: false, asked: [], said: null });
       const request = async (address) => {
         asked.push(address);
         if (isAway) throw new TypeError("Failed to fetch");
         return new Response(file(address.split("~s.")[1].split(".").map(Number)));
       };
-      window.moments = new m.Moments({ request, offerAgain: async () => {} }, () => { draws += 1; }, 2);
+      window.moments = new m.Moments({ request, offerAgain: async () => {} }, () => { said = moments.failed; }, 2);
       window.settle = () => new Promise((done) => later(done, 30));
       window.known = () => [...moments.known].map(([step, { probability }]) => [step, probability[0]]);
     """
@@ -279,13 +323,14 @@ def test_snapshots_lost_in_an_outage_come_when_the_server_is_back(run: Run, page
     files = ["run~s.30", "run~s.0.10", "run~s.20.40"]
     assert page.evaluate("asked") == files
     expected = "The server does not answer. It is asked for again."
-    assert page.evaluate("[moments.failed, known(), moments.at(30)]") == [expected, [], None]
+    assert page.evaluate("[said, known(), moments.at(30)]") == [expected, [], None]
     page.evaluate("isAway = false")
     pass_time(page, 1000)
     page.evaluate("settle()")
     steps = [30, 0, 10, 20, 40]
     assert page.evaluate("asked") == [*files, *files]
-    assert page.evaluate("[moments.failed, known()]") == ["", [[step, step] for step in steps]]
+    assert page.evaluate("known()") == [[step, step] for step in steps]
+    assert page.evaluate("said") == "", "the page is told of the last one too, though it is not shown"
     page.evaluate("isAway = true, moments.want('other', [0, 10], 10), settle()")
     assert page.evaluate("moments.at(10)") is None, "nothing of the run before"
     page.evaluate("asked.length = 0, moments.destroy()")

@@ -9,8 +9,9 @@ from playwright.sync_api import Page
 
 from attnviz.components.packing import pack
 from attnviz.figures.style import DARK, LIGHT
+from attnviz.formatting import nonzero
 from tests.browser.apps.operands import HOSTILE
-from tests.browser.modules import imported
+from tests.browser.modules import Run, imported
 
 
 @pytest.mark.parametrize("shift", [0, 1, 3])
@@ -130,7 +131,7 @@ def test_what_one_press_leads_to_is_one_entry_of_the_history(page: Page, served:
 
 def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     shown = {
-        3.21: "3.2100", -0.2: "−0.2000", 0.0: "0.0000", -0.00001: "−1.0000e−5", 1.2345678e-7: "1.2346e−7",
+        3.21: "3.2100", -0.2: "−0.2000", 0.0: "0.0000", -0.00001: "−1.00e−5", 1.2345678e-7: "1.23e−7",
         0.00005: "0.0001", 1234567.0: "1.2346e6", 999999.0: "999999.0000",
     }  # fmt: skip
     body = (
@@ -138,6 +139,24 @@ def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     )
     written = imported(page, served, "core/format.js", body, list(shown))
     assert written == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
+
+
+def test_numbers_read_the_same_in_the_browser_and_in_python(page: Page, served: str) -> None:
+    numbers = [sign * x for x in (4e-5, 5e-5, 0.00123456, 0.125, 0.0625, 2.5, 1.005, 999_999.0) for sign in (1, -1)]
+    numbers += [10.0**power / 3 for power in range(-30, 6)]
+    given = [(x, digits) for x in numbers for digits in (2, 3, 4)]
+    written = imported(page, served, "core/format.js", "return given.map(([x, digits]) => m.number(x, digits))", given)
+    assert written == [nonzero(x, digits) for x, digits in given]
+
+
+def test_a_tiny_weight_reads_the_same_in_lines_tooltips_and_trainings(run: Run) -> None:
+    """Where all digits are known it is written out; of 16 bits, or among thousands, it is less than the last one."""
+    assert run("core/format.js", "return [m.number(4e-5), m.weightText(4e-5)]") == ["4.00e−5", "< 0.0001"]
+    assert run("lines/sentences.js", "return [4e-5, 0, 0.00005, 0.5, 12.3456, 123.456].map(m.digits)") == [
+        "< 0.0001", "0.0000", "0.0001", "0.5000", "12.346", "123.46"
+    ]  # fmt: skip
+    kind = {"query": ["a"], "key": ["b"]}
+    assert "< 0.0001" in run("training/words.js", "return m.cellText(given, 0, 0, 4e-5)", kind)
 
 
 def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None:
@@ -398,3 +417,72 @@ def test_a_cell_of_a_comparison_says_what_a_side_lacks(page: Page, served: str) 
     assert said(0, 2, b=0.5)[1] == "A has no such column · B 0.5000"
     assert said(1, 2, b=0.5)[1] == "A has neither · B 0.5000"
     assert said(2, 1, a=0.5)[1] == "A 0.5000 · B hidden by the mask"
+
+
+def test_what_is_derived_of_long_texts_is_forgotten_from_the_oldest_head_on(run: Run) -> None:
+    """Eight layers of a text of 512 tokens with three heads each: 150 MB, of which 80 MB may stay."""
+    body = """
+      const [tokens, width] = [512, 4];
+      const array = (seed) => ({
+        data: Float32Array.from({ length: tokens * width }, (_, n) => Math.sin(n + seed)), shape: [tokens, width],
+      });
+      const all = [];
+      for (let layer = 0; layer < 8; layer += 1) {
+        const arrays = {};
+        for (const head of [0, 1, 2]) {
+          for (const name of ["query", "key", "value"]) arrays[`${name}/${head}`] = array(layer + head + name.length);
+        }
+        const header = { layer, references: {}, mask: "none", mask_value: null, scale: 0.5, heads: [0, 1, 2] };
+        const document = { header, arrays };
+        for (const head of [0, 1, 2]) {
+          const matrices = m.matricesOf(document, head);
+          const made = ["scores", "scaled", "masked", "weights"].map((name) => matrices.get(name));
+          all.push({ document, head, matrices, weights: made[3].data });
+        }
+      }
+      const bytes = all.map(({ matrices }) => matrices.bytes);
+      const again = m.matricesOf(all[0].document, 0).get("weights").data;
+      return [bytes, again.every((x, n) => x === all[0].weights[n])];
+    """
+    found, is_same = run("walk/matrices.js", body)
+    each = 512 * 512 * (8 + 4 * 4)
+    kept = 80 * 2**20 // each
+    assert found == [0] * (24 - kept) + [each] * kept
+    assert is_same
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, causal: bool) -> None:
+    body = """
+      const [tokens, width] = [520, 64];
+      const array = (seed) => ({
+        data: Float32Array.from({ length: tokens * width }, (_, n) => Math.sin(n * seed)), shape: [tokens, width],
+      });
+      const arrays = { "query/0": array(1.1), "key/0": array(0.7), "value/0": array(0.3) };
+      const header = { layer: 0, references: {}, mask: given ? "causal" : "none", mask_value: null, scale: 0.125,
+        heads: [0], heads_in_layer: 1 };
+      const document = { header, arrays };
+      const matrices = m.matricesOf(document, 0);
+      const missing = ["scores", "weights", "head_outputs", "concat", "key_t"].map((name) => matrices.missing(name));
+      const before = matrices.get("weights") === undefined;
+      let [turns, isDone] = [0, false];
+      const count = () => { turns += 1; if (!isDone) setTimeout(count); };
+      setTimeout(count);
+      await m.compute(document, 0);
+      isDone = true;
+      const after = ["scores", "weights", "head_outputs", "concat"].flatMap((name) => matrices.missing(name));
+      const rows = (name, each) => Array.from(matrices.get(name).data.subarray(300 * each, 302 * each), (x) => x || 0);
+      return [missing, before, turns > 1, after, rows("weights", tokens), rows("head_outputs", width)];
+    """
+    missing, before, others_run, after, weights, output = run("walk/matrices.js", body, causal)
+    assert missing == [["computed/0"]] * 4 + [[]]
+    assert before
+    assert others_run, "the page goes on meanwhile"
+    assert after == []
+    n = torch.arange(520 * 64, dtype=torch.float64)
+    query, key, value = ((n * seed).sin().float().double().reshape(520, 64) for seed in (1.1, 0.7, 0.3))
+    mask = torch.ones(520, 520, dtype=torch.bool).tril() if causal else None
+    expected = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    np.testing.assert_allclose(np.array(output).reshape(2, 64), expected[300:302], atol=1e-6)
+    shares = torch.nn.functional.scaled_dot_product_attention(query, key, torch.eye(520).double(), attn_mask=mask)
+    np.testing.assert_allclose(np.array(weights).reshape(2, 520), shares[300:302], atol=1e-6)

@@ -125,3 +125,21 @@ def test_a_response_after_a_change_of_page_keeps_the_address(page: Page, app_url
     assert address
     assert "step=weights" in address
     assert page.url.endswith(f"/{address}")
+
+
+def test_what_the_server_has_not_answered_to_is_marked_after_a_second(page: Page, app_url: str) -> None:
+    """The connection is open, and nothing comes: the numbers of the text before must not pass for the new text's."""
+    line = held_line(page, f"{app_url}/?step=scores&text=one+two+three")
+    area = page.locator(".st-key-text textarea")
+    area.fill("one two three four")
+    area.press("Control+Enter")
+    said = page.locator(".late")
+    expect(said).to_have_text("The server has not answered yet. What is shown is from before the last change.")
+    walk, keys = (page.locator(f".stElementContainer.st-key-{key}") for key in ("walk", "keys"))
+    expect(walk).to_have_css("opacity", "0.35")
+    expect(keys).to_have_css("opacity", "1")
+    assert matrix(page, "scores").shape == (3, 3)
+    line.release()
+    expect(said).to_have_text("")
+    expect(walk).to_have_css("opacity", "1")
+    assert matrix(page, "scores").shape == (4, 4)

@@ -197,3 +197,23 @@ def test_the_tokens_are_text(page: Page, walks: WalkPage) -> None:
     expect(page.locator(".walk .chip").nth(2)).to_have_text("animal4111")
     expect(page.get_by_role("row")).to_have_count(17)
     expect(page.get_by_role("region", name="Arithmetic of one cell")).to_be_hidden()
+
+
+def test_the_drawing_is_chosen_by_keys_as_radio_buttons_are(page: Page, trace: Trace) -> None:
+    """Tab leads to the chosen one, arrow keys to the others; at the steps they are the walk's own."""
+    pages = WalkPage({1: document(trace, 1)}, drawings=[("stage", "Animated"), ("chart", "Plotly")])
+    with serving(pages) as walks:
+        view = WalkView.open(page, walks.url, step="scores", layer=1, head=3)
+        page.locator("[aria-label=Step] [role=radio][aria-checked=true]").focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        drawn = page.locator("[aria-label=Drawing] [role=radio]:focus")
+        expect(drawn).to_have_text("Animated")
+        for key, name in (("ArrowRight", "Plotly"), ("ArrowRight", "Animated"), ("ArrowUp", "Plotly")):
+            page.keyboard.press(key)
+            expect(drawn).to_have_text(name)
+            expect(drawn).to_have_attribute("aria-checked", "true")
+        assert view.changes == [{"drawing": "chart"}, {"drawing": "stage"}, {"drawing": "chart"}]
+        page.locator("[aria-label=Step] [role=radio][aria-checked=true]").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("[aria-label=Step] [role=radio][aria-checked=true]")).to_have_text("Scaled")

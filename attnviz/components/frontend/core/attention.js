@@ -48,15 +48,18 @@ export function hiddenValue({ mask_value: value, mask_fills: fills, scale }) {
  * @returns {Softmax}
  */
 export function softmax(masked) {
+  // Plain loops: for long texts `map` and `reduce` with functions take several times as long.
+  const count = masked.length;
   let max = -Infinity;
-  for (const x of masked) if (x > max) max = x;
+  for (let k = 0; k < count; k += 1) if (masked[k] > max) max = masked[k];
   const allHidden = max === -Infinity;
   // Without overflow the textbook formula is shown unchanged. The shift changes numerator and denominator, but not
   // the quotient.
   const shift = !allHidden && Math.abs(max) > LARGEST_EXPONENT ? max : 0;
-  const weights = masked.map((x) => Math.exp(x - shift));
-  const sum = weights.reduce((total, x) => total + x, 0);
-  for (let k = 0; k < weights.length; k += 1) weights[k] = allHidden ? 0 : weights[k] / sum;
+  const weights = new Float64Array(count);
+  let sum = 0;
+  for (let k = 0; k < count; k += 1) sum += weights[k] = Math.exp(masked[k] - shift);
+  for (let k = 0; k < count; k += 1) weights[k] = allHidden ? 0 : weights[k] / sum;
   return { weights, shift, sum, allHidden };
 }
 

@@ -46,6 +46,12 @@ export function result(x, text, properties = {}) {
   return made;
 }
 
+/**
+ * Whether something is made of the very same things as before, so that it need not be made anew.
+ * @param {unknown[]} now @param {unknown[]} before
+ */
+export const isAsBefore = (now, before) => now.length === before.length && now.every((one, n) => one === before[n]);
+
 /** The context that a canvas is drawn on. @param {HTMLCanvasElement} canvas */
 export const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 

@@ -3,8 +3,11 @@
 const MINUS = "\u2212";
 const HUGE = 1e6;
 
+const FIGURES = 2; // after the point, of a number near 0: as many as Python's `scientific` has
+
 /**
- * 3.2100, −0.2000, 1.2346e−7, −∞.
+ * A number that is known to all its digits, as attnviz/formatting.py's `nonzero` writes it: 3.2100, −0.2000, 1.23e−7,
+ * −∞.
  * @param {number} x @param {number} digits
  */
 export function number(x, digits = 4) {
@@ -12,7 +15,9 @@ export function number(x, digits = 4) {
   if (!Number.isFinite(x)) return x > 0 ? "∞" : `${MINUS}∞`;
   if (x === 0) return (0).toFixed(digits);
   const size = Math.abs(x);
-  const text = size >= HUGE || Number(size.toFixed(digits)) === 0 ? size.toExponential(digits) : size.toFixed(digits);
+  const plain = fixed(size, digits);
+  const isTiny = Number(plain) === 0;
+  const text = isTiny || size >= HUGE ? size.toExponential(isTiny ? Math.min(digits, FIGURES) : digits) : plain;
   return (x < 0 ? MINUS : "") + text.replace("e+", "e").replace("e-", `e${MINUS}`);
 }
 
@@ -27,6 +32,17 @@ export function fixed(x, digits = 2) {
   const isTie = (size * 2 ** (digits + 1)) % 2 === 1;
   const text = isTie && Number(up.at(-1)) % 2 ? (size - 0.5 / 10 ** digits).toFixed(digits) : up;
   return x < 0 && Number(text) !== 0 ? MINUS + text : text;
+}
+
+/**
+ * A weight that is known to this many digits only, or is one of very many: what is not 0 but rounds to it is said to be
+ * less than the last digit.
+ * @param {number} value @param {number} digits
+ */
+export function weightText(value, digits = 4) {
+  const shown = fixed(value, digits);
+  if (value > 0 && Number(shown) === 0) return `< ${fixed(10 ** -digits, digits)}`;
+  return digits < 4 ? `≈ ${shown}` : shown;
 }
 
 /**

@@ -1,6 +1,6 @@
 // The diagram of a model: its parts are buttons that open them in the walk, the lines between them show the data's way.
 
-import { element, focused } from "../core/dom.js";
+import { element, focused, isAsBefore } from "../core/dom.js";
 import { leastType, measurer } from "../core/type.js";
 import { layoutOf } from "./layout.js";
 import { allParts, partAt, stacksOf } from "./parts.js";
@@ -109,7 +109,7 @@ export class Diagram {
     const { fontFamily } = getComputedStyle(root);
     const type = Math.max(TYPE, leastType());
     const drawn = [this.text, part.id, room, type, fontFamily];
-    if (drawn.every((one, n) => one === this.drawn[n])) return;
+    if (isAsBefore(drawn, this.drawn)) return;
     this.drawn = drawn;
     const measure = document.createElement("canvas").getContext("2d");
     const widthOf = measurer(/** @type {CanvasRenderingContext2D} */ (measure), `600 ${type}px ${fontFamily}`);

@@ -49,8 +49,8 @@ export class DrawPanel {
       element("th", { scope: "row" }, nameOf(header.model, row.id)),
       element("td", {}, number(row.logit, 3)),
       element("td", {}, number(row.scaled, 3)),
-      element("td", {}, why ? "–" : fixed(Math.exp(row.scaled - draw.rows[0].scaled), 4)),
-      element("td", { class: "probability", dataset: { value: String(row.probability) } }, fixed(row.probability, 4)),
+      element("td", {}, why ? "–" : number(Math.exp(row.scaled - draw.rows[0].scaled))),
+      element("td", { class: "probability", dataset: { value: String(row.probability) } }, number(row.probability)),
       element("td", {}, why ? "–" : fixed(row.sum, 4)),
       element("td", { class: "bars" }, why ? span("cut", why) : bar),
     ];

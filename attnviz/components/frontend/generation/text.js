@@ -15,6 +15,8 @@ export class Text {
     root.append(this.room);
     /** @type {HTMLElement[]} the prompt's characters, then the drawn ones */
     this.all = [];
+    /** @type {{ share: string, look: string }[]} how each is written: only what changes is written anew */
+    this.looks = [];
     this.given = 0;
     this.chosen = -1;
     /** @type {import("./draws.js").Draws | null} */
@@ -36,6 +38,7 @@ export class Text {
       }
       return made;
     });
+    this.looks = this.all.map(({ className }) => ({ share: "", look: className }));
     this.room.replaceChildren(...this.all);
   }
 
@@ -49,7 +52,7 @@ export class Text {
     const first = given + n - (weights?.length ?? 0);
     const most = weights ? Math.max(...weights, 1e-9) : 1;
     this.room.classList.toggle("by-weight", weights !== null);
-    this.all.forEach((made, at) => {
+    this.all.forEach((_, at) => {
       const inContext = weights && at >= first && at < given + n;
       const share = weights
         ? inContext
@@ -58,13 +61,23 @@ export class Text {
         : at < given
           ? 0
           : draws.probability(at - given);
-      made.style.setProperty("--share", share.toFixed(4));
-      made.classList.toggle("later", hidesLater && at > given + n);
-      made.classList.toggle("chosen", at === given + n);
-      made.classList.toggle("outside", weights !== null && at < first);
+      const marks = {
+        later: hidesLater && at > given + n,
+        chosen: at === given + n,
+        outside: weights !== null && at < first,
+      };
+      this.write(at, share.toFixed(4), [at < given ? "given" : "drawn", ...namesOf(marks)].join(" "));
     });
     if (n !== this.chosen) this.reveal(this.all[given + n]);
     this.chosen = n;
+  }
+
+  /** @param {number} at @param {string} share @param {string} look */
+  write(at, share, look) {
+    const [made, before] = [this.all[at], this.looks[at]];
+    if (share !== before.share) made.style.setProperty("--share", share);
+    if (look !== before.look) made.className = look;
+    this.looks[at] = { share, look };
   }
 
   /** Scrolls the text, not the page. @param {HTMLElement | undefined} made */
@@ -77,6 +90,9 @@ export class Text {
     if (below > room.scrollTop) room.scrollTop = below;
   }
 }
+
+/** The names of what is true. @param {Record<string, boolean>} marks */
+const namesOf = (marks) => Object.keys(marks).filter((name) => marks[name]);
 
 /**
  * A character as the text shows it: a line break is seen, and breaks the line.

@@ -1,6 +1,6 @@
 // The sentences of Generate. Pure functions.
 
-import { fixed, operand } from "../core/format.js";
+import { fixed, number, operand } from "../core/format.js";
 
 const LAST_SEED = 999_999; // as in attnviz/ui/train/generated.py
 
@@ -45,16 +45,16 @@ export function arithmetic(row, draw, header) {
   const top = draw.rows[0].scaled;
   const divided = `${operand(row.logit, 4)} / ${header.temperature} = ${operand(row.scaled, 4)}`;
   const exp = `exp(${operand(row.scaled, 4)} − ${operand(top, 4)})`;
-  return `${name}: ${divided};  ${exp} / ${fixed(draw.total, 4)} = ${fixed(row.probability, 4)}`;
+  return `${name}: ${divided};  ${exp} / ${fixed(draw.total, 4)} = ${number(row.probability)}`;
 }
 
 /** @param {Draw} draw @param {GenerationHeader} header */
-export function drawnSentence({ own, number, kept }, { model }) {
+export function drawnSentence({ own, number: drawn, kept }, { model }) {
   const name = `“${nameOf(model, own.id)}”`;
-  if (number === null) return `Greedy: ${name} is the likeliest, so nothing is drawn.`;
+  if (drawn === null) return `Greedy: ${name} is the likeliest, so nothing is drawn.`;
   const low = fixed(own.sum - own.probability, 4);
   const among = kept === model.characters.length ? "" : `, of ${kept} that are left`;
-  return `The number ${fixed(number, 4)} falls into ${low} to ${fixed(own.sum, 4)}: ${name}${among}.`;
+  return `The number ${fixed(drawn, 4)} falls into ${low} to ${fixed(own.sum, 4)}: ${name}${among}.`;
 }
 
 /** @param {number} n @param {number} heads */

@@ -5,17 +5,8 @@ import { element, result, span } from "../core/dom.js";
 import { normMeasure } from "./norm_measures.js";
 import { certainDigits, filtered, strongestOf } from "./values.js";
 import { tokenNode, valueLine } from "./tooltip.js";
-import {
-  drawnSentence,
-  headName,
-  hiddenSentence,
-  labelRule,
-  labelText,
-  meanNote,
-  rolloutNote,
-  weightText,
-} from "./words.js";
-import { fixed } from "../core/format.js";
+import { drawnSentence, headName, hiddenSentence, labelRule, labelText, meanNote, rolloutNote } from "./words.js";
+import { fixed, weightText } from "../core/format.js";
 import { marked } from "../marks/text.js";
 
 /** @typedef {import("./store.js").Store} Store */

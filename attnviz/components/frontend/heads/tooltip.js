@@ -1,7 +1,8 @@
 // The tooltip: names and numbers beside the pointer, as text nodes only.
 
 import { element, result, span } from "../core/dom.js";
-import { tokenText, weightText } from "./words.js";
+import { weightText } from "../core/format.js";
+import { tokenText } from "./words.js";
 
 const AWAY = 14; // px from the pointer
 

@@ -157,13 +157,3 @@ export function tokenText(label) {
   if (label === "") return "(empty)";
   return label.trim() === "" ? "(blank)" : label;
 }
-
-/**
- * A weight with this many digits; what is not 0 but rounds to it is said to be less than the last digit.
- * @param {number} value @param {number} digits
- */
-export function weightText(value, digits = 4) {
-  const shown = value.toFixed(digits);
-  if (value > 0 && Number(shown) === 0) return `< ${(10 ** -digits).toFixed(digits)}`;
-  return digits < 4 ? `≈ ${shown}` : shown;
-}

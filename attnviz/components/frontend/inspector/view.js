@@ -228,7 +228,7 @@ export class View {
     if (q === null && k === null) {
       this.live.textContent = "Unpinned.";
     } else if (q !== null && k !== null && attention.has(q, k)) {
-      const weight = isCovered ? "covered" : attention.cell(q, k).weight.toFixed(4);
+      const weight = isCovered ? "covered" : number(attention.cell(q, k).weight);
       this.live.textContent = `Pinned ${spoken("query", q)}, ${spoken("key", k)}: weight ${weight}.`;
     } else {
       this.live.textContent = `Pinned ${q === null ? spoken("key", k) : spoken("query", q)}.`;

@@ -1,7 +1,8 @@
 // The held-out losses of all rungs over one another, each with its name, above the floor of the counted bigram.
 
-import { element } from "../core/dom.js";
+import { element, isAsBefore } from "../core/dom.js";
 import { fixed } from "../core/format.js";
+import { leastType } from "../core/type.js";
 import { Curves } from "../training/curves.js";
 
 const ABOVE = 1.5; // where the axis ends, as a multiple of the loss of a model that knows nothing: some diverge
@@ -14,10 +15,20 @@ export class Chart {
     this.faint = element("p", { class: "faint", hidden: true });
     root.append(element("section", { class: "curve", "aria-label": "Losses" }, title, this.faint, this.room));
     this.curves = new Curves(this.room, "losses", onStep);
+    /** @type {unknown[]} what the curves were last drawn from */
+    this.drawn = [];
+  }
+
+  /** Draws the curves where they are other ones, and marks the step. @param {LadderGiven} given */
+  update(given) {
+    const drawn = [leastType(), given.header, given.row, ...given.rows];
+    if (isAsBefore(drawn, this.drawn)) this.curves.mark(given.step);
+    else this.draw(given);
+    this.drawn = drawn;
   }
 
   /** @param {LadderGiven} given */
-  update({ header, rows, row, step }) {
+  draw({ header, rows, row, step }) {
     const trained = rows.filter(({ rung }) => rung.run.id !== "0");
     const high = Math.max(100, ...trained.map(({ rung }) => rung.run.steps));
     const { floor, labels } = header.text;

@@ -117,7 +117,7 @@ export class Loss {
         row.addEventListener("click", () => this.on.pin({ q: b * T + t, k: this.given?.values.pin.k ?? null }));
         const cells = [String(t), read.join(""), text.labels[text.blocks[b][t + 1]]];
         row.append(...cells.map((cell) => element("td", {}, cell)));
-        row.append(element("td", { class: "number" }, fixed(probability, 4)));
+        row.append(element("td", { class: "number" }, number(probability)));
         row.append(element("td", { class: "number" }, number(each)));
         return row;
       }),
@@ -131,12 +131,9 @@ export class Loss {
       line(
         `softmax: exp(${number(chosen.logit)} − ${number(chosen.top)}) / Σ = ` +
           `${number(Math.exp(chosen.logit - chosen.top))} / ${number(chosen.sum)} = `,
-        result(chosen.probability, fixed(chosen.probability, 4)),
+        result(chosen.probability, number(chosen.probability)),
       ),
-      line(
-        `−log ${fixed(chosen.probability, 4)} = `,
-        result(chosen.loss, number(chosen.loss), { class: "result one" }),
-      ),
+      line(`−log ${number(chosen.probability)} = `, result(chosen.loss, number(chosen.loss), { class: "result one" })),
       line(`Mean of block ${b}: (${terms}) / ${T} = `, result(ofBlock, number(ofBlock))),
       line(
         `Mean of all ${B * T}: `,

@@ -144,10 +144,10 @@ export class Pairs {
     this.reading.replaceChildren(
       `“${next}” follows “${one}” ${count.toLocaleString("en-US")} times of ${total.toLocaleString("en-US")}: ` +
         `(${count} + 1) / (${total} + ${text.labels.length}) = `,
-      result(p, fixed(p, 4)),
-      `, −log ${fixed(p, 4)} = ${number(-Math.log(p))} nats. The 1 in each of ${text.labels.length} cells keeps ` +
+      result(p, number(p)),
+      `, −log ${number(p)} = ${number(-Math.log(p))} nats. The 1 in each of ${text.labels.length} cells keeps ` +
         "pairs that never occurred possible.",
-      learned === undefined ? "" : ` The trained bigram says ${fixed(learned, 4)}.`,
+      learned === undefined ? "" : ` The trained bigram says ${number(learned)}.`,
     );
   }
 

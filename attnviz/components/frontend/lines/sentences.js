@@ -1,5 +1,7 @@
 // The texts and numbers of the lines.
 
+import { fixed, weightText } from "../core/format.js";
+
 /**
  * What is drawn, and its tokens.
  * @typedef {{ choice: import("./choice.js").Choice, queryLabels: string[], keyLabels: string[] }} LinesContext
@@ -8,14 +10,8 @@
 const LONGEST = 40; // characters of a token in a sentence
 const PARTNERS = 3;
 
-/**
- * A weight with 4 digits; one that would read 0.0000 without being 0 is said to be under that.
- * @param {number} value
- */
-export function digits(value) {
-  if (value > 0 && value < 0.00005) return "<0.0001";
-  return value.toFixed(value < 10 ? 4 : value < 100 ? 3 : 2);
-}
+/** A weight with 4 digits, or a length with fewer where it is large. @param {number} value */
+export const digits = (value) => (value < 10 ? weightText(value) : fixed(value, value < 100 ? 3 : 2));
 
 /**
  * A token in quotes, kept from changing the direction of the words around it.

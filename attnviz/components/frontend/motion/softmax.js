@@ -71,7 +71,7 @@ class SoftmaxMotion {
       { ms: ONE, frame: () => this.one() },
       ...firstOf(this.rows, this.row)
         .slice(1)
-        .map((i, n, order) => this.rowBeat([this.row, ...order.slice(0, n)], i)),
+        .map((i, n, order) => this.rowBeat(() => [this.row, ...order.slice(0, n + 1)], i)),
     ];
   }
 
@@ -204,19 +204,27 @@ class SoftmaxMotion {
     };
   }
 
-  /** @param {number[]} done @param {number} i @returns {Beat} */
+  /**
+   * A row that is done at once. Its frame is made when it is shown: a long text has many rows.
+   * @param {() => number[]} done the rows that are done then @param {number} i @returns {Beat}
+   */
   rowBeat(done, i) {
+    /** @type {Partial<Frame> | undefined} */
+    let frame;
+    return { ms: rowMs(this.rows), frame: () => (frame ??= this.rowFrame(done(), i)) };
+  }
+
+  /** @param {number[]} done @param {number} i @returns {Partial<Frame>} */
+  rowFrame(done, i) {
     const { sum } = this.of(i);
-    /** @type {Partial<Frame>} */
-    const frame = {
-      blank: this.open(blankCells(this.weights.shape, [...done, i]), [...done, i]),
+    return {
+      blank: this.open(blankCells(this.weights.shape, done), done),
       lit: [this.masked, this.weights, ...(this.sums ? [this.sums] : [])].map((panel) => this.rowLit(panel, i)),
       says: [
         [`${rowName(this.labels, "query", i)}: `, "query"],
         [sum ? `÷ ${size(sum)}, the sum of its exponentials` : "all is hidden, so it has no weights"],
       ],
     };
-    return { ms: rowMs(this.rows), frame: () => frame };
   }
 }
 

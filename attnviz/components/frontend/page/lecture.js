@@ -2,9 +2,10 @@
 // shortcuts as a dialog, and in lecture mode two small buttons, for the list and to leave. As it is on every page, it
 // also keeps the visitor's own lesson across reloads, manages the browser's history, and closes the side bar's drawer.
 
-import { element, span, theme } from "../core/dom.js";
+import { element, setText, span, theme } from "../core/dom.js";
 import { Hall } from "../core/hall.js";
 import { isShortcut, pressed } from "../core/keys.js";
+import { Answers } from "./answers.js";
 import { followDrawer } from "./drawer.js";
 import { oneEntryEach } from "./history.js";
 import { unpack } from "../core/packing.js";
@@ -14,7 +15,14 @@ import { allPaths, themeKey } from "./theme_choice.js";
 /** @type {Record<string, string>} */
 const SCROLLS = { PageDown: "scroll_on", PageUp: "scroll_back" };
 const LESSON = "attnviz-lesson"; // where the browser keeps it
+const OLD = "attnviz-old"; // of the page while its fields say more than the server has answered
 const TOOLS = "attnviz-tools"; // of the page while lecture mode shows Share and Export
+/** @type {Record<import("./answers.js").State, string>} */
+const LATE = {
+  answered: "",
+  late: "The server has not answered yet.",
+  old: "The server has not answered yet. What is shown is from before the last change.",
+};
 const PICTURES = [".st-key-explorer", ".st-key-compare_picture"];
 
 class Keyboard {
@@ -45,13 +53,24 @@ class Keyboard {
       this.button("✕", "Leave lecture mode (L)", "lecture"),
     );
     this.question = this.leaving();
-    const parts = [this.corner, this.dialog, this.question];
+    this.late = element("p", { class: "late", role: "status" });
+    const parts = [this.corner, this.dialog, this.question, this.late];
     this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, ...parts);
     root.append(this.section);
     this.hall = new Hall(this.section);
     this.ends = new AbortController();
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
     followDrawer(this.ends.signal);
+    this.answers = new Answers((state) => this.sayLate(state));
+  }
+
+  /**
+   * Says that the server does not answer; the style sheet of all pages fades what is old.
+   * @param {import("./answers.js").State} state
+   */
+  sayLate(state) {
+    setText(this.late, LATE[state]);
+    document.documentElement.classList.toggle(OLD, state === "old");
   }
 
   /** Asks before Esc, which many press for other reasons, ends the lecture. */
@@ -163,6 +182,8 @@ class Keyboard {
 
   destroy() {
     this.ends.abort();
+    this.answers.destroy();
+    this.sayLate("answered");
     this.hall.destroy();
     this.section.remove();
   }

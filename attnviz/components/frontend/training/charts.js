@@ -1,7 +1,8 @@
 // The two charts of a training with their legends, which say each curve's number at the shown step.
 
-import { element, span } from "../core/dom.js";
+import { element, isAsBefore, setText, span } from "../core/dom.js";
 import { fixed } from "../core/format.js";
+import { leastType } from "../core/type.js";
 import { Curves } from "./curves.js";
 import { bestOf, lastBefore, largestScores, valueAt } from "./numbers.js";
 import { percent } from "./words.js";
@@ -18,12 +19,25 @@ export class Charts {
     this.sharesChart = new Curves(this.shares.room, "shares", onStep);
     this.losses = section(root, "Loss, in nats");
     this.lossChart = new Curves(this.losses.room, "losses", onStep);
-    /** @type {{ key: HTMLElement, entries: Entry[] }[]} */
-    this.legends = [];
+    /** @type {{ entry: Entry, number: HTMLElement }[]} the numbers in the legends */
+    this.numbers = [];
+    /** @type {unknown[]} what the curves were last drawn from */
+    this.drawn = [];
   }
 
-  /** @param {Known[]} known of each training, the shown one last @param {TrainingTask} task @param {number} step */
+  /**
+   * Draws the curves where they are other ones, and marks the step.
+   * @param {Known[]} known of each training, the shown one last @param {TrainingTask} task @param {number} step
+   */
   update(known, task, step) {
+    const drawn = [leastType(), task, ...known];
+    if (!isAsBefore(drawn, this.drawn)) this.draw(known, task, step);
+    this.drawn = drawn;
+    this.mark(step);
+  }
+
+  /** @param {Known[]} known @param {TrainingTask} task @param {number} step */
+  draw(known, task, step) {
     const high = Math.max(1, ...known.map(({ run }) => Math.max(run.steps, run.step)));
     const shown = known.at(-1);
     if (!shown) return;
@@ -49,17 +63,13 @@ export class Charts {
       shares.push({ steps, values, name: "baseline", look: "baseline", isOther: false });
     }
     const entries = this.entriesOf(shown, task);
-    this.legends = [
-      { key: this.shares.legend, entries: entries.shares },
-      { key: this.losses.legend, entries: entries.losses },
-    ];
+    this.numbers = [...list(this.shares.legend, entries.shares), ...list(this.losses.legend, entries.losses)];
     const unit = (/** @type {number} */ y) => `${Math.round(y * 100)} %`;
     const spoken = (/** @type {Entry[]} */ of) => of.map(({ name, at }) => `${name} ${at(Infinity)}`).join("; ");
     const alt = `Over ${high} steps: `;
     this.sharesChart.update({ lines: shares, high, ceiling: 1, unit, alt: alt + spoken(entries.shares) }, step);
     const plain = (/** @type {number} */ y) => (y < 1000 ? fixed(y, this.lossChart.top < 1 ? 2 : 1) : SHORT.format(y));
     this.lossChart.update({ lines: losses, high, ceiling: null, unit: plain, alt: alt + spoken(entries.losses) }, step);
-    this.mark(step);
   }
 
   /** @param {Known} known @param {TrainingTask} task @returns {{ shares: Entry[], losses: Entry[] }} */
@@ -100,13 +110,7 @@ export class Charts {
   mark(step) {
     this.sharesChart.mark(step);
     this.lossChart.mark(step);
-    for (const { key, entries } of this.legends) {
-      key.replaceChildren(
-        ...entries.map(({ look, name, at }) =>
-          element("li", {}, span(`swatch ${look}`), ` ${name} `, element("b", {}, at(step))),
-        ),
-      );
-    }
+    for (const { entry, number } of this.numbers) setText(number, entry.at(step));
   }
 
   destroy() {
@@ -120,6 +124,18 @@ export class Charts {
  * @param {number} p @param {TrainingTask} task
  */
 const patternLook = (p, task) => (p === task.patterns.length - 1 ? "pattern" : "pattern early");
+
+/**
+ * Lists the entries of a legend; the numbers are to be written.
+ * @param {HTMLElement} legend @param {Entry[]} entries
+ */
+function list(legend, entries) {
+  const numbers = entries.map((entry) => ({ entry, number: element("b", {}) }));
+  legend.replaceChildren(
+    ...numbers.map(({ entry, number }) => element("li", {}, span(`swatch ${entry.look}`), ` ${entry.name} `, number)),
+  );
+  return numbers;
+}
 
 /** @param {HTMLElement} root @param {string} title */
 function section(root, title) {

@@ -14,6 +14,7 @@ export class Moments {
   constructor(source, onChange, each = EACH) {
     this.each = each;
     this.onChange = onChange;
+    this.told = ""; // what was said of snapshots that have not come, when the page was last told
     this.digest = "";
     /** @type {Map<number, TrainingMoment>} */
     this.known = new Map();
@@ -22,7 +23,7 @@ export class Moments {
     /** @type {Files<Arrays>} */
     this.files = new Files((address) => fetchArrays(address, source), {
       onCome: (address, arrays) => this.take(address, arrays),
-      onFail: onChange,
+      onFail: () => this.tell(),
     });
   }
 
@@ -69,10 +70,14 @@ export class Moments {
     if (digest !== this.digest) return;
     const steps = list.split(".").map(Number);
     steps.forEach((step, n) => this.known.set(step, momentOf(step, arrays, n)));
-    const wasFailed = this.failed !== "";
     this.ask();
     // The others are not shown now.
-    if (steps.includes(this.wanted.first) || wasFailed !== (this.failed !== "")) this.onChange();
+    if (steps.includes(this.wanted.first) || this.told !== this.failed) this.tell();
+  }
+
+  tell() {
+    this.told = this.failed;
+    this.onChange();
   }
 
   destroy() {

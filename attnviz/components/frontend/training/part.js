@@ -1,9 +1,10 @@
 // What the parts of the page Train share: a section, values that the server is told, keys, and the height in a lesson.
 
+import { perFrame } from "../core/dom.js";
 import { isShortcut, pressed } from "../core/keys.js";
 import { unpack } from "../core/packing.js";
 import { PendingUpdates } from "../core/pending_updates.js";
-import { fit, goesOn } from "./lesson.js";
+import { goesOn } from "./lesson.js";
 
 /**
  * @template {{ values: object, in_lesson: boolean, acknowledged: number }} Header
@@ -24,7 +25,8 @@ export class Part {
     this.ends = new AbortController();
     const { signal } = this.ends;
     document.addEventListener("keydown", (event) => this.key(event), { signal });
-    window.addEventListener("resize", () => fit(section, this.header?.in_lesson ?? false), { signal });
+    this.resized = perFrame(() => this.draw()); // a turned phone has room for other tables
+    window.addEventListener("resize", this.resized, { signal });
   }
 
   /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
@@ -64,6 +66,7 @@ export class Part {
 
   destroy() {
     this.ends.abort();
+    this.resized.cancel();
     this.updates.destroy();
     this.section.remove();
   }

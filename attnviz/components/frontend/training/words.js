@@ -1,6 +1,6 @@
 // The sentences of the page Train. Pure functions.
 
-import { fixed } from "../core/format.js";
+import { fixed, weightText } from "../core/format.js";
 
 export const COVERED = "This row is covered: guess where it looks. A click on it, or R, reveals it.";
 
@@ -70,6 +70,6 @@ export const otherStep = (moment, step) => (moment && moment.step !== step ? `, 
  * @param {{ query: string[], key: string[] }} labels @param {number} i @param {number} j @param {number} weight
  */
 export function cellText({ query, key }, i, j, weight) {
-  const hidden = Number.isNaN(weight) ? "hidden by the causal mask" : weight.toFixed(4);
+  const hidden = Number.isNaN(weight) ? "hidden by the causal mask" : weightText(weight);
   return `${i} “${query[i]}” looks at ${j} “${key[j]}”: ${hidden}`;
 }

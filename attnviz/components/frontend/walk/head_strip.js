@@ -1,7 +1,7 @@
 // The head strip: a button for each head of the layer, with a thumbnail of its attention.
 
 import { channels, COVER, HATCH, SCALES } from "../core/colours.js";
-import { contextOf, element, span } from "../core/dom.js";
+import { contextOf, element, isAsBefore, span } from "../core/dom.js";
 
 const SIDE = 52; // CSS px
 
@@ -45,7 +45,7 @@ export class HeadStrip {
       covered?.row,
       covered?.rows,
     ];
-    if (drawn.every((one, n) => one === this.drawn[n])) return;
+    if (isAsBefore(drawn, this.drawn)) return;
     this.drawn = drawn;
     const cells = height * width;
     for (const { head, root, canvas } of this.buttons) {

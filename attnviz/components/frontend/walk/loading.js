@@ -1,8 +1,9 @@
-// Gets what a walk does not have: documents of its layers, and arrays that a document only refers to. What the user
-// may look at next is fetched ahead where it is small.
+// Gets what a walk does not have: documents of its layers, arrays that a document only refers to, and matrices of long
+// texts, which are computed a few rows at a time. What the user may look at next is fetched ahead where it is small.
 
 import { addArray } from "../core/document.js";
 import { Files, Refused } from "../core/files.js";
+import { compute, COMPUTED } from "./matrices.js";
 
 const KEPT = 6; // documents
 const AT_ONCE = 4; // files
@@ -74,6 +75,7 @@ export class Loading {
       return this.home.load(layer);
     }
     const document = this.documents.get(layer);
+    if (document && name.startsWith(COMPUTED)) return compute(document, Number(name.slice(COMPUTED.length)));
     if (!document || !this.home.array) throw new Refused(NOWHERE);
     const array = await this.home.array(document.header.references[name]);
     if (!(name in document.arrays)) addArray(document, name, array);

@@ -7,8 +7,14 @@ import { dot, hiddenValue, maskTerm, softmax, weighted } from "../core/attention
 /** @typedef {import("../core/document.js").WalkDocument} WalkDocument */
 /** @typedef {import("../core/attention.js").Matrix} Matrix */
 
-const KEPT = 3; // heads whose matrices stay in memory
+const KEPT = 3; // heads of a document whose matrices stay in memory
+const MOST = 80 * 2 ** 20; // bytes of matrices of all heads and documents, but for those of the head that is shown
 const HEAD = ["query", "key", "value"];
+const LARGE = 2 ** 24; // multiplications for the scores of a head: more are computed in slices, or the page would hang
+const SLICE = 12; // ms
+const SLICED = ["scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "by_data"];
+/** What stands before the number of a head in the name of what has to be computed first. */
+export const COMPUTED = "computed/";
 
 /** What each derived matrix follows from. @type {Record<string, string[]>} */
 const INPUTS = {
@@ -30,6 +36,22 @@ const EQUAL = {
 
 /** @type {WeakMap<WalkDocument, HeadMatrices[]>} those of the heads that were looked at last */
 const known = new WeakMap();
+
+/** @type {WeakRef<HeadMatrices>[]} the heads of all documents, the one that was looked at last at the end */
+let recent = [];
+
+/** Forgets what was looked at longest ago, until the rest is small enough. @param {HeadMatrices} shown */
+function forget(shown) {
+  const others = recent.map((one) => one.deref()).filter((one) => one !== undefined && one !== shown);
+  const kept = /** @type {HeadMatrices[]} */ ([...others, shown]);
+  let bytes = kept.reduce((sum, one) => sum + one.bytes, 0);
+  while (bytes > MOST && kept.length > 1) {
+    const [oldest] = kept.splice(0, 1);
+    bytes -= oldest.bytes;
+    oldest.forget();
+  }
+  recent = kept.map((one) => new WeakRef(one));
+}
 
 /**
  * The matrices of a head of a document; those of the last few heads are kept.
@@ -67,7 +89,7 @@ export class HeadMatrices {
   }
 
   /**
-   * The names of the arrays that must be fetched before a matrix can be had.
+   * The names of the arrays that must be fetched, or of the heads that must be computed, before a matrix can be had.
    * @param {string} name @returns {string[]}
    */
   missing(name) {
@@ -76,9 +98,56 @@ export class HeadMatrices {
     const own = `${name}/${this.head}`;
     if (own in header.references) return [own];
     if (this.known(name) in header.references) return [this.known(name)];
-    if (name === "concat") return header.heads.flatMap((head) => matrixNames(this.document, head, HEAD));
+    if (name === "concat") {
+      const arrays = header.heads.flatMap((head) => matrixNames(this.document, head, HEAD));
+      const others = header.heads.map((head) => new HeadMatrices(this.document, head));
+      return arrays.length ? arrays : others.flatMap((one) => one.uncomputed("head_outputs"));
+    }
     const masks = Object.hasOwn(INPUTS, name) && name !== "key_t" && header.mask !== "causal" ? ["mask"] : [];
-    return matrixNames(this.document, this.head, [...(INPUTS[name] ?? []), ...masks]);
+    const arrays = matrixNames(this.document, this.head, [...(INPUTS[name] ?? []), ...masks]);
+    return arrays.length ? arrays : this.uncomputed(name);
+  }
+
+  /** What must be computed before a matrix of a long text can be had at once. @param {string} name */
+  uncomputed(name) {
+    if (!SLICED.includes(name) || !this.isLarge) return [];
+    const isOutput = name === "head_outputs" || name === "by_data";
+    const isHere = isOutput ? outputs.get(this.document)?.has(this.head) : this.derived.has("weights");
+    return isHere ? [] : [`${COMPUTED}${this.head}`];
+  }
+
+  get isLarge() {
+    const [query, key] = [this.held("query"), this.held("key")];
+    return Boolean(query && key) && query.shape[0] * key.data.length > LARGE;
+  }
+
+  /**
+   * Computes all that follows from query, key, mask and, where they are here, the values: a few rows at a time.
+   * @returns {Promise<Matrix>} the weights
+   */
+  async compute() {
+    const [scores, scaled, masked, weights] = [this.byCell(), this.byCell(), this.byCell(), this.byCell()];
+    const value = /** @type {Matrix | undefined} */ (this.held("value"));
+    const output = value ? this.emptyOutput() : null;
+    const { scale } = this.document.header;
+    let until = performance.now() + SLICE;
+    for (const { q, row, products, hides } of this.rows()) {
+      const shares = softmax(row).weights;
+      for (let k = 0, at = q * row.length; k < row.length; k += 1, at += 1) {
+        const isHidden = hides(k);
+        scores.data[at] = products[k];
+        scaled.data[at] = products[k] * scale;
+        masked.data[at] = isHidden ? NaN : row[k];
+        weights.data[at] = weightOf(shares[k], isHidden);
+      }
+      if (value && output) output.data.set(weighted(shares, value.data, value.shape[1]), q * value.shape[1]);
+      if (performance.now() < until) continue;
+      await new Promise((next) => setTimeout(next));
+      until = performance.now() + SLICE;
+    }
+    for (const [name, made] of Object.entries({ scores, scaled, masked, weights })) this.derived.set(name, made);
+    if (output) outputsOf(this.document).set(this.head, output);
+    return weights;
   }
 
   /**
@@ -92,7 +161,20 @@ export class HeadMatrices {
     if (found || this.missing(name).length) return found;
     const made = this.derive(name);
     if (made) this.derived.set(name, made);
+    forget(this);
     return made;
+  }
+
+  /** What is derived takes. */
+  get bytes() {
+    const all = [...this.derived.values()].map(({ data }) => data.byteLength);
+    return all.reduce((sum, one) => sum + one, this.products?.byteLength ?? 0);
+  }
+
+  /** Frees what can be derived again. */
+  forget() {
+    this.derived.clear();
+    this.products = null;
   }
 
   /** @param {string} name @returns {Matrix | undefined} */
@@ -147,57 +229,66 @@ export class HeadMatrices {
   }
 
   /**
-   * Calls `work(q, row, hides)` for each row of masked scores, which lasts until the next, with what says of a key
-   * whether it is hidden.
-   * @param {(q: number, row: Float64Array, hides: (k: number) => boolean) => void} work
+   * The rows of masked scores, with the products that they are made of, and what says of a key whether it is hidden.
+   * Both arrays last until the next row.
+   * @returns {Generator<{ q: number, row: Float64Array, products: Float64Array, hides: (k: number) => boolean }>}
    */
-  eachRow(work) {
+  *rows() {
     const [query, key] = [this.operand("query"), this.operand("key")];
     const [queries, keys, width] = [query.shape[0], key.shape[0], query.shape[1]];
     const { scale } = this.document.header;
     const hidden = hiddenValue(this.document.header);
-    const { mask, products } = this;
-    const row = new Float64Array(keys);
+    const { mask, products: all } = this;
+    const [row, own] = [new Float64Array(keys), new Float64Array(keys)];
     for (let q = 0; q < queries; q += 1) {
+      const products = all?.subarray(q * keys, (q + 1) * keys) ?? own;
       for (let k = 0; k < keys; k += 1) {
-        const product = products ? products[q * keys + k] : dot(query.data, q, key.data, k, width);
+        if (!all) products[k] = dot(query.data, q, key.data, k, width);
         const term = maskTerm(mask, q, k, keys);
-        row[k] = term === -Infinity ? hidden : product * scale + term;
+        row[k] = term === -Infinity ? hidden : products[k] * scale + term;
       }
-      work(q, row, (k) => maskTerm(mask, q, k, keys) === -Infinity);
+      yield { q, row, products, hides: (k) => maskTerm(mask, q, k, keys) === -Infinity };
     }
   }
 
   masked() {
     this.allProducts();
     const made = this.byCell();
-    this.eachRow((q, row, hides) => {
+    for (const { q, row, hides } of this.rows()) {
       for (let k = 0; k < row.length; k += 1) made.data[q * row.length + k] = hides(k) ? NaN : row[k];
-    });
+    }
     return made;
   }
 
   weights() {
     this.allProducts();
     const made = this.byCell();
-    this.eachRow((q, row, hides) => {
+    for (const { q, row, hides } of this.rows()) {
       const { weights } = softmax(row);
-      for (let k = 0; k < row.length; k += 1) {
-        const weight = Math.fround(weights[k]);
-        made.data[q * row.length + k] = weight === 0 && hides(k) ? NaN : weight;
-      }
-    });
+      for (let k = 0; k < row.length; k += 1) made.data[q * row.length + k] = weightOf(weights[k], hides(k));
+    }
     return made;
   }
 
+  /** @returns {Matrix} */
+  emptyOutput() {
+    const [queries, width] = [this.operand("query").shape[0], this.operand("value").shape[1]];
+    return { data: new Float32Array(queries * width), shape: [queries, width] };
+  }
+
   headOutputs() {
-    const [queries, value] = [this.operand("query").shape[0], this.operand("value")];
-    const width = value.shape[1];
-    /** @type {Matrix} */
-    const made = { data: new Float32Array(queries * width), shape: [queries, width] };
-    this.eachRow((q, row) => made.data.set(weighted(softmax(row).weights, value.data, width), q * width));
+    const { data: values } = this.operand("value");
+    const made = this.emptyOutput();
+    const [, width] = made.shape;
+    for (const { q, row } of this.rows()) made.data.set(weighted(softmax(row).weights, values, width), q * width);
     return made;
   }
+}
+
+/** A weight as float32; NaN where it is 0 because its cell is hidden. @param {number} x @param {boolean} isHidden */
+function weightOf(x, isHidden) {
+  const weight = Math.fround(x);
+  return weight === 0 && isHidden ? NaN : weight;
 }
 
 /**
@@ -213,14 +304,30 @@ function matrixNames({ arrays, header }, head, names) {
 /** @type {WeakMap<WalkDocument, Map<number, Matrix>>} head outputs by head: all are needed for their concatenation */
 const outputs = new WeakMap();
 
-/** The output of a head, kept as long as its document. @param {HeadMatrices} matrices */
-export function headOutputs(matrices) {
-  const { document, head } = matrices;
+/** @param {WalkDocument} document */
+function outputsOf(document) {
   const kept = outputs.get(document) ?? new Map();
   outputs.set(document, kept);
-  const found = kept.get(head) ?? matrices.headOutputs();
-  kept.set(head, found);
+  return kept;
+}
+
+/** The output of a head, kept as long as its document. @param {HeadMatrices} matrices @returns {Matrix} */
+export function headOutputs(matrices) {
+  const kept = outputsOf(matrices.document);
+  const found = kept.get(matrices.head) ?? matrices.headOutputs();
+  kept.set(matrices.head, found);
   return found;
+}
+
+/**
+ * Computes the matrices of a head of a long text in slices, for what `missing` names by `COMPUTED`. Of a head that is
+ * not shown only the output is kept.
+ * @param {WalkDocument} document @param {number} head
+ */
+export function compute(document, head) {
+  const shown = known.get(document)?.find((one) => one.head === head);
+  if (!shown) return new HeadMatrices(document, head).compute();
+  return shown.compute().finally(() => forget(shown));
 }
 
 /** The outputs of all heads side by side. @param {WalkDocument} document @returns {Matrix | undefined} */

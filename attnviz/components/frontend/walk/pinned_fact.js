@@ -1,7 +1,7 @@
 // What a step's numbers say of the row or the cell that is pinned. The document has a sentence about the numbers of the
 // whole step; where that names a row, a pin must not stand beside a sentence about another one.
 
-import { fixed } from "../core/format.js";
+import { fixed, number } from "../core/format.js";
 
 /** @typedef {import("./matrices.js").HeadMatrices} HeadMatrices */
 /** @typedef {import("../core/document.js").StepText} StepText */
@@ -85,11 +85,11 @@ function scaledSaid({ matrices, q, k }) {
   const { scale } = matrices.document.header;
   if (!scores || !scaled || scale === 1) return [];
   const at = k ?? largest(scores.map(Math.abs));
-  const number = (/** @type {string} */ matrix, /** @type {number[]} */ numbers) => ({
+  const written = (/** @type {string} */ matrix, /** @type {number[]} */ numbers) => ({
     ...{ words: fixed(numbers[at]), row: q, column: at, matrix },
   });
   const what = k === null ? [", the largest magnitude"] : [", ", column(matrices, k), ","];
-  const change = [" goes from ", number("scores", scores), " to ", number("scaled", scaled)];
+  const change = [" goes from ", written("scores", scores), " to ", written("scaled", scaled)];
   return ["In ", row(matrices, q), ...what, ...change, ` (× ${fixed(scale, 4)}).`];
 }
 
@@ -155,8 +155,7 @@ function gapSaid({ matrices, step, q }) {
   const feature = largest(gaps);
   const gap = gaps[feature];
   if (gap === 0) return ["In ", row(matrices, q), ", nothing differs from the loop."];
-  const size = Number(gap.toFixed(2)) === 0 ? scientific(gap) : fixed(gap);
-  return ["In ", row(matrices, q), `, the largest difference to the loop is ${size}, in feature ${feature}.`];
+  return ["In ", row(matrices, q), `, the largest difference to the loop is ${number(gap, 2)}, in feature ${feature}.`];
 }
 
 // ---- words and numbers
@@ -198,9 +197,6 @@ function share(weight) {
   if (percent >= 1 || percent === 0) return `${fixed(percent, 0)} %`;
   return percent < 0.01 ? "less than 0.01 %" : `${fixed(percent, 2)} %`;
 }
-
-/** 1.19e−7 @param {number} x */
-const scientific = (x) => x.toExponential(2).replace("-", "\u2212");
 
 /** @param {Parts} parts @returns {SaidText} */
 function said(parts) {

@@ -25,6 +25,7 @@ export class Stepper {
     this.next = arrow("›", "Next step (→)", () => this.act("next"));
     this.steps = new Row("Step", (value) => this.choose("step", value));
     this.drawings = new Row("Drawing", (value) => this.choose("drawing", value));
+    this.drawings.root.addEventListener("keydown", (event) => this.drawings.key(event));
     this.place = span("place");
     this.layer = element("select", { "aria-label": "Layer" });
     this.layer.addEventListener("change", () => this.choose("layer", this.layer.value));
@@ -190,6 +191,20 @@ class Row {
         return made;
       }),
     );
+  }
+
+  /**
+   * Chooses the button before or after the chosen one, as arrow keys do among radio buttons. In the row of steps the
+   * arrow keys are the walk's own, which go on into the next layer.
+   * @param {KeyboardEvent} event
+   */
+  key(event) {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!by || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+    const buttons = buttonsOf(this.root);
+    const at = buttons.findIndex((one) => one.getAttribute("aria-checked") === "true");
+    event.preventDefault();
+    this.choose(buttons[(at + by + buttons.length) % buttons.length].dataset.name ?? "");
   }
 
   /** @param {string} name */

@@ -266,7 +266,7 @@ export class Walk {
     const { matrices, values, step } = this.store;
     if (!matrices || !step?.picture) return;
     // In a long text a picture may be there before all that its arithmetic needs.
-    const missing = matrices.missing("head_outputs");
+    const missing = ["weights", "head_outputs"].flatMap((name) => matrices.missing(name));
     if (missing.length) {
       this.lack(document, missing, "A cell can't be followed", false);
       return;
