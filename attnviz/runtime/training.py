@@ -11,7 +11,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.settings import settings
 from attnviz.training.jobs.jobs import Jobs
-from attnviz.training.jobs.limits import Limits
+from attnviz.training.plan import Limits
 
 VISITORS, SESSIONS = 4096, 4
 """The most visitors that are known, and the most sessions of each: the last ones"""

@@ -16,10 +16,10 @@ from attnviz.tokens.chars import MAX_UPLOAD, read_upload
 from attnviz.toy.language.config import longest_context
 from attnviz.trained.card import AboutFiles, Card, Corpus, FoundHead
 from attnviz.trained.files import Saved, read, write
-from attnviz.training.checkpoint import Checkpoint, CheckpointError
 from attnviz.training.evaluation import evaluate, evaluate_whole, heads_of
-from attnviz.training.loop import Trainer
-from attnviz.training.plan import TAGGED, TEXT, Plan, build
+from attnviz.training.loop import Checkpoint, CheckpointError, Trainer
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TAGGED, TEXT
 from attnviz.training.tagged.files import TaggedFiles, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import TASKS

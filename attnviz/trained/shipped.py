@@ -13,7 +13,7 @@ from attnviz import files
 from attnviz.pretrained.names import ModelError, shown
 from attnviz.trained.card import Card
 from attnviz.training.plan import Plan
-from attnviz.training.recipes import NAMES
+from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
     from attnviz.trained.model import TrainedModel
@@ -33,7 +33,7 @@ _lock = threading.Lock()
 @cache
 def names() -> tuple[str, ...]:
     """Return the names of the models that ship, in the order in which the app offers them."""
-    return tuple(name for name in NAMES if (FOLDER / f"{name}.safetensors").is_file())
+    return tuple(name for name in SHIPPED if (FOLDER / f"{name}.safetensors").is_file())
 
 
 def is_name(name: str) -> bool:
@@ -60,7 +60,7 @@ def load(name: str) -> TrainedModel:
     return _load(name)
 
 
-@lru_cache(len(NAMES))
+@lru_cache(len(SHIPPED))
 def _load(name: str) -> TrainedModel:
     from attnviz.trained.files import read
     from attnviz.trained.model import TrainedModel

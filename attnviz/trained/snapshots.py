@@ -17,7 +17,8 @@ from attnviz.trained.making import BUILT_IN_CORPUS, RECENT, Subjects, finished
 from attnviz.trained.model import NO_ATTENTION
 from attnviz.training.jobs.view import Snapshot
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.plan import TAGGED, Data, Plan, subject_of
+from attnviz.training.plan import Data, Plan, subject_of
+from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Subject, Task
 from attnviz.training.text.corpus import built_in

@@ -20,9 +20,9 @@ from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.shipped import FOLDER, keep
 from attnviz.training.generation import Sampling
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.plan import TEXT, Plan
+from attnviz.training.plan import Plan
 from attnviz.training.series import SERIES
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.ui.train.generate_exports import file_of, script_of
 from attnviz.ui.train.generate_exports import text_of as whole_text
 from attnviz.ui.train.generated import Asked, text_model_of, text_models

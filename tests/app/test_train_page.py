@@ -19,8 +19,8 @@ from attnviz.toy.language.config import BigramConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.evaluation import attentions
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.plan import TEXT, Plan, build
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import IGNORED
 from attnviz.ui.train.runs import diverging

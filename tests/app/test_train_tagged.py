@@ -18,7 +18,7 @@ from attnviz.settings import settings
 from attnviz.trained.files import read
 from attnviz.trained.shipped import load
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.plan import TAGGED
+from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.ui.train.chosen import Chosen, model_file, script_of

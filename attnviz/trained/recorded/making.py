@@ -15,7 +15,7 @@ from attnviz.trained.making import BUILT_IN_CORPUS, RECENT
 from attnviz.trained.recorded.recipes import SNAPSHOTS, plan_of
 from attnviz.trained.recorded.recording import Recording
 from attnviz.training.evaluation import Evaluator
-from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.process import Message
 from attnviz.training.jobs.run import Run
 from attnviz.training.jobs.view import Evaluation, Snapshot, View

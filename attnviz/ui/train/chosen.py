@@ -20,11 +20,11 @@ from attnviz.trained.model import TrainedModel
 from attnviz.trained.recorded import Recording, load
 from attnviz.trained.shipped import keep
 from attnviz.trained.snapshots import ModelFile, file_of
-from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import Snapshot, View
-from attnviz.training.plan import TEXT
 from attnviz.training.plan import task_of as subject_task
 from attnviz.training.series import FIRST_SHOWN
+from attnviz.training.settings import TEXT
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Task
 from attnviz.ui import state

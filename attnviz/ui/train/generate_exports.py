@@ -17,7 +17,7 @@ from attnviz.pretrained.names import ModelError
 from attnviz.runtime.pool import worker_pool
 from attnviz.trained.shipped import FOLDER, is_kept, load
 from attnviz.training.generation import Drawn, generate
-from attnviz.training.plan import TEXT
+from attnviz.training.settings import TEXT
 from attnviz.ui.export.file import file_button
 from attnviz.ui.plain import plain
 from attnviz.ui.train.chosen import Chosen, model_file

@@ -25,9 +25,9 @@ from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig, 
 from attnviz.trained import load
 from attnviz.trained.shipped import is_kept, title
 from attnviz.training.generation import Sampling, generate, record
-from attnviz.training.jobs.job import Job
-from attnviz.training.plan import TEXT
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.series import SERIES
+from attnviz.training.settings import TEXT
 from attnviz.training.text.subject import TRAIN_PART
 from attnviz.ui import state
 from attnviz.ui.train.runs import module_at

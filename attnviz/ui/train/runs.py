@@ -22,12 +22,12 @@ from attnviz.toy.language.config import AnyConfig, TokenConfig
 from attnviz.trained.recorded import Recording, of_stage, of_task
 from attnviz.trained.recorded.recipes import CONTROL
 from attnviz.trained.snapshots import why_not_shown
-from attnviz.training.jobs.job import Job
-from attnviz.training.jobs.limits import parameters_of
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import Evaluation, View
 from attnviz.training.jobs.weights import model_of, thinned
-from attnviz.training.plan import TEXT, Data, Plan, build, task_of
+from attnviz.training.plan import Data, Plan, build, parameters_of, task_of
 from attnviz.training.series import SERIES, Stage
+from attnviz.training.settings import TEXT
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import ModelAt, Reading, offer, task_parts, text_parts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.formatting import counted
-from attnviz.training.plan import TEXT
+from attnviz.training.settings import TEXT
 from attnviz.ui import state
 from attnviz.ui.export.file import file_button
 from attnviz.ui.plain import plain

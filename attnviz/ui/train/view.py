@@ -14,8 +14,7 @@ import streamlit as st
 from attnviz.components.training import model_series, training
 from attnviz.runtime.training import keep, training_jobs
 from attnviz.tokens import CharVocab
-from attnviz.training.jobs.limits import parameters_of
-from attnviz.training.plan import Plan
+from attnviz.training.plan import Plan, parameters_of
 from attnviz.training.series import SERIES
 from attnviz.training.tasks.task import Task
 from attnviz.ui import shell, state

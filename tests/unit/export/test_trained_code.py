@@ -20,8 +20,8 @@ from attnviz.sources.transformer import shown_part
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.files import write
 from attnviz.trained.shipped import FOLDER, keep
-from attnviz.training.plan import TEXT, Plan, build
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TEXT, TrainingSettings
 from tests.unit.export.test_numbers import export_tabs, offered
 from tests.unit.trained.test_files import CARD
 

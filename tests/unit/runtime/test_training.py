@@ -10,8 +10,7 @@ import pytest
 
 from attnviz.runtime import training
 from attnviz.settings import PUBLIC
-from attnviz.training.jobs.limits import TooLargeError
-from attnviz.training.plan import Plan
+from attnviz.training.plan import Plan, TooLargeError
 from attnviz.training.tasks import TASKS
 
 TASK = TASKS["induction"]

@@ -27,7 +27,8 @@ from attnviz.training.evaluation import evaluate_whole
 from attnviz.training.jobs.view import Snapshot
 from attnviz.training.jobs.weights import to_bytes
 from attnviz.training.loop import Trainer
-from attnviz.training.plan import TAGGED, Plan, build
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import tagging

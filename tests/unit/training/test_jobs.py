@@ -19,14 +19,12 @@ import torch
 from attnviz.toy.language.config import ModelConfig, TokenConfig
 from attnviz.training.evaluation import scores_of, weights_of
 from attnviz.training.jobs import process
-from attnviz.training.jobs.job import Job, held_by
-from attnviz.training.jobs.jobs import GONE, IDLE, JOBS, TURN, Jobs
-from attnviz.training.jobs.limits import MEMORY_MB, Limits
+from attnviz.training.jobs.jobs import GONE, IDLE, JOBS, TURN, Job, Jobs, held_by
 from attnviz.training.jobs.run import evaluation_steps, snapshot_steps
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.loop import Trainer
-from attnviz.training.plan import TEXT, Plan, build, subject_of
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import MEMORY_MB, Limits, Plan, build, subject_of
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.subject import Text
 
