@@ -76,7 +76,7 @@ def _begin(arguments: argparse.Namespace, out: Path) -> Making:
     """Return the training that the arguments ask for, at its first step or at that of the checkpoint."""
     import torch
 
-    from attnviz.trained.making import Making, subject_of
+    from attnviz.trained.making import Making, given_of
     from attnviz.training.loop import Checkpoint
     from attnviz.training.series import plan_of
     from attnviz.training.settings import TAGGED, TEXT
@@ -101,7 +101,7 @@ def _begin(arguments: argparse.Namespace, out: Path) -> Making:
     checkpoint = arguments.resume or out.with_suffix(".checkpoint")
     if plan.subject == TAGGED and files is None:
         raise ValueError("this checkpoint is of a training on files: --train-file and --test-file name them")
-    making = Making.begin(arguments.name, subject_of(plan, arguments.text, files), checkpoint, arguments.every)
+    making = Making.begin(arguments.name, given_of(plan, arguments.text, files), checkpoint, arguments.every)
     if found is not None:
         making.resume(found)
     return making

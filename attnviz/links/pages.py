@@ -15,7 +15,7 @@ from attnviz.sources import PRETRAINED, SOURCES, TOY, Get, Resources, Source, tr
 from attnviz.sources.compared import B_KEYS
 from attnviz.sources.shown import Shown, shown
 from attnviz.trained import is_name
-from attnviz.trained import opening as trained_opening
+from attnviz.trained.shipped import OPENING_KEYS, opening
 
 SUBJECT = "what attention computes"
 
@@ -94,8 +94,8 @@ class Page:
         """Parse a link to it, as `read_link` does. A trained model that it only names opens in the model's own way."""
         view, notes = read_link(query)
         name = self.trained_model(view.__getitem__)
-        if name is not None and not any(key in query for key in trained_opening.KEYS):
-            view |= trained_opening.opening(name)
+        if name is not None and not any(key in query for key in OPENING_KEYS):
+            view |= opening(name)
         return view, notes
 
     def write(self, view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:

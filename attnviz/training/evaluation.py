@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from attnviz.toy.language.config import has_attention
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import MultiHeadAttention
 from attnviz.toy.stacks import Seq2Seq
 from attnviz.trace.ablation import Replaced, replaced
 from attnviz.trace.model import Kind, Place, places
 from attnviz.trace.recorder import batch_weights
-from attnviz.training.jobs.view import HeadOf, best_of
+from attnviz.training.jobs.view import HeadOf, View, best_of
 from attnviz.training.loop import inputs_of, loss_from
+from attnviz.training.plan import Plan
 from attnviz.training.tagged.task import TaggedSentences
+from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch, Pattern, Result, Subject, Task
 from attnviz.training.text.subject import Text, result_of
 from attnviz.training.vectors import Vectors
@@ -167,3 +170,32 @@ def _parts(batch: Batch) -> Iterator[Batch]:
 
 def _rows(batch: Batch, rows: slice) -> Batch:
     return Batch(batch.ids[rows], batch.targets[rows], None if batch.source is None else batch.source[rows])
+
+
+class Head(NamedTuple):
+    """A head of a model in training."""
+
+    place: Place
+    head: int
+
+
+def head_of(plan: Plan, view: View, watch: str) -> Head | None:
+    """Return the head that is meant by `watch`, or by "" the one that shows the task's last pattern most at the end.
+
+    As `Training.place` in frontend/training/training.js.
+    """
+    model, task = plan.model, TASKS.get(plan.subject)
+    if not has_attention(model):
+        return None
+    own: Kind = "decoder" if model.architecture == "both" else model.architecture
+    kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross") if model.architecture == "both" else (own,)
+    kind, _, place = watch.partition(".")
+    layer, _, head = place.partition(".")
+    if kind in kinds and int(layer) < model.layers and int(head) < model.heads:
+        return Head(Place(kind, int(layer)), int(head))
+    pattern = task.patterns[-1] if task is not None and task.patterns else None
+    best = view.evaluations[-1].best_head(pattern.name) if pattern is not None and view.evaluations else None
+    if best is not None:
+        return Head(Place(best.kind, best.layer), best.head)
+    last = pattern.kind if pattern is not None and pattern.kind in kinds else kinds[-1]
+    return Head(Place(last, model.layers - 1), 0)

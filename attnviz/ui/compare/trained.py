@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnviz.links.pages import PAGES
 from attnviz.sources.compared import B_KEYS, overridden
-from attnviz.trained.opening import opening
+from attnviz.trained.shipped import opening
 from attnviz.ui import replaced, state
 from attnviz.ui.compare.panes import A, B, Pane, pair_of_model
 from attnviz.ui.trained.opening import is_offered

@@ -7,8 +7,7 @@ from functools import partial
 import streamlit as st
 
 from attnviz.trace.model import places
-from attnviz.trained.model import TrainedModel
-from attnviz.trained.words import about, examples, heads
+from attnviz.trained.model import TrainedModel, about, examples, heads
 from attnviz.ui import state
 from attnviz.ui.plain import plain
 

@@ -15,11 +15,11 @@ from attnviz.pretrained.names import ModelError
 from attnviz.runtime.cache import SingleFlightCache
 from attnviz.runtime.pool import worker_pool
 from attnviz.trace.model import places
-from attnviz.trained.heads import Head, head_of
+from attnviz.trained.making import ModelFile, file_of
 from attnviz.trained.model import TrainedModel
 from attnviz.trained.recorded import Recording, load
 from attnviz.trained.shipped import keep
-from attnviz.trained.snapshots import ModelFile, file_of
+from attnviz.training.evaluation import Head, head_of
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import Snapshot, View
 from attnviz.training.plan import task_of as subject_task

@@ -19,9 +19,8 @@ from attnviz.links.train import RECORDED
 from attnviz.runtime.arrays import NotOfferedError
 from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.config import AnyConfig, TokenConfig
-from attnviz.trained.recorded import Recording, of_stage, of_task
-from attnviz.trained.recorded.recipes import CONTROL
-from attnviz.trained.snapshots import why_not_shown
+from attnviz.trained.making import why_not_shown
+from attnviz.trained.recorded import CONTROL, Recording, of_stage, of_task
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import Evaluation, View
 from attnviz.training.jobs.weights import model_of, thinned

@@ -15,8 +15,7 @@ from attnviz.lessons import gallery, text_examples
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import ModelError
-from attnviz.trained.opening import opening
-from attnviz.trained.shipped import load
+from attnviz.trained.shipped import load, opening
 from attnviz.ui import replaced, state
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def examples_of(model: str | None) -> tuple[str, ...]:
     """Return the texts that a trained model is made for, by its name; none if there is no such model."""
     if model is None:
         return ()
-    from attnviz.trained.words import examples  # late: it imports torch
+    from attnviz.trained.model import examples  # late: it imports torch
 
     try:
         return examples(load(model))
@@ -66,7 +65,7 @@ def examples_of(model: str | None) -> tuple[str, ...]:
 
 @cache
 def _offered() -> frozenset[str]:
-    from attnviz.trained.words import TEXTS
+    from attnviz.trained.model import TEXTS
     from attnviz.training.tasks import TASKS
 
     def texts() -> Iterator[str]:

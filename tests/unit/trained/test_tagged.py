@@ -20,9 +20,9 @@ from attnviz.export.code.training import NoTrainingCodeError, training_script
 from attnviz.pretrained import ModelError
 from attnviz.trained import shipped
 from attnviz.trained.files import read
-from attnviz.trained.opening import opening
-from attnviz.trained.snapshots import ModelFile, file_of, why_not_shown
-from attnviz.trained.words import about
+from attnviz.trained.making import ModelFile, file_of, why_not_shown
+from attnviz.trained.model import about
+from attnviz.trained.shipped import opening
 from attnviz.training.evaluation import evaluate_whole
 from attnviz.training.jobs.view import Snapshot
 from attnviz.training.jobs.weights import to_bytes

@@ -12,8 +12,7 @@ import torch
 
 from attnviz.trained.card import Card, Corpus, FoundHead
 from attnviz.trained.making import BUILT_IN_CORPUS, RECENT
-from attnviz.trained.recorded.recipes import SNAPSHOTS, plan_of
-from attnviz.trained.recorded.recording import Recording
+from attnviz.trained.recorded import SNAPSHOTS, Recording, plan_of
 from attnviz.training.evaluation import Evaluator
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.process import Message

@@ -1,8 +1,9 @@
-"""A recorded training as one safetensors file, and back.
+"""Trainings that were recorded once and ship with the app, to be gone through without waiting. It imports no torch.
 
-`__metadata__` holds, as JSON: `plan` (`attnviz.training.plan.Plan`) and `card` (`attnviz.trained.card.Card`). The
-arrays are `losses` (one a step), `evaluated` (E,) with `held_out`, `accuracy` (E,) and `scores.PATTERN.KIND.LAYER`
-(E, H), of some tasks `trained` (E,), and `snapshot_steps` (S,) with `snapshots`.
+`load("induction").view.snapshots` are the weights of the model after some of its steps. A recording is one safetensors
+file, whose `__metadata__` holds, as JSON: `plan` (`attnviz.training.plan.Plan`) and `card`
+(`attnviz.trained.card.Card`). The arrays are `losses` (one a step), `evaluated` (E,) with `held_out`, `accuracy` (E,)
+and `scores.PATTERN.KIND.LAYER` (E, H), of some tasks `trained` (E,), and `snapshot_steps` (S,) with `snapshots`.
 https://github.com/safetensors/safetensors#format
 
 Snapshots are packed without loss. Weights change little from one to the next, so that many bits of two successive
@@ -16,7 +17,10 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,12 +28,37 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from attnviz.pretrained.names import ModelError
+from attnviz.pretrained.names import ModelError, shown
+from attnviz.reprs import ShortRepr
 from attnviz.trace.model import Kind, Place
 from attnviz.trained.card import Card
-from attnviz.trained.recorded.recording import Recording
+from attnviz.trained.shipped import FOLDER as WEIGHTS
 from attnviz.training.jobs.view import Evaluation, Snapshot, View
 from attnviz.training.plan import Plan
+from attnviz.training.series import SERIES
+from attnviz.training.text.corpus import built_in
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recording(ShortRepr):
+    """One training from its first step to its last."""
+
+    plan: Plan
+    card: Card
+    """What it was trained on, how good it became, and the command that records it again"""
+    view: View
+    """Its losses, evaluations and snapshots, as of a training that is done; there are fewer snapshots"""
+
+    @property
+    def text(self) -> str | None:
+        """What it was trained on; None if that is a task."""
+        return None if self.card.corpus is None else built_in()
+
+    @property
+    def data(self) -> str | None:
+        """What it was given beside its plan, as a job has it."""
+        return self.text
+
 
 MOST = 64 * 2**20
 """Bytes of all snapshots together, unpacked"""
@@ -188,3 +217,71 @@ def _array(arrays: Arrays, name: str, kind: type[np.generic], shape: tuple[int |
 
 def _short(error: Exception) -> str:
     return " ".join(str(error).split())[:160].rstrip(".")
+
+
+CONTROL, STAGE = "-control", "ladder-"
+"""How the names of a task's control end, and how those of the stages of the model series begin"""
+SNAPSHOTS: Mapping[str, int] = MappingProxyType({
+    "induction": 40, "induction-control": 12, "reverse": 24, "sort": 14, "numbers": 12, "tagging": 18, "modular": 8,
+    "ladder-bigram": 8, "ladder-head": 6, "ladder-heads": 6, "ladder-feed_forward": 5, "ladder-residual": 3,
+    "ladder-norm": 3, "ladder-gpt": 2, "ladder-gru": 3,
+})  # fmt: skip
+"""How many snapshots a recording has at most: all of them together are to stay small"""
+NAMES = tuple(SNAPSHOTS)
+"""All recordings that ship"""
+
+
+def plan_of(name: str) -> tuple[Plan, str | None]:
+    """Return the plan of a recording, as the page Train has it by default, and its text if it is trained on one.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    if name not in NAMES:
+        raise ValueError(f"there is no recording {name!r}: {', '.join(NAMES)}")
+    if name.startswith(STAGE):
+        from attnviz.training.text.corpus import built_in
+
+        text = built_in()
+        stage = next(one for one in SERIES if f"{STAGE}{one.name}" == name)
+        return stage.plan(len(set(text))), text
+    from attnviz.training.tasks import TASKS
+
+    task = TASKS[name.removesuffix(CONTROL)]
+    return Plan(task.name, task.control_model if name.endswith(CONTROL) else task.model, task.training), None
+
+
+FOLDER = WEIGHTS / "recorded"
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Return the names of the recordings that ship."""
+    return tuple(name for name in NAMES if (FOLDER / f"{name}.safetensors").is_file())
+
+
+def load(name: str) -> Recording:
+    """Return a recording by name.
+
+    Raises:
+        ModelError: there is none, or its file is damaged.
+    """
+    if name not in names():
+        raise ModelError(f"There is no recorded training “{shown(name)}”: there are {', '.join(names())}.")
+    return _load(name)
+
+
+@lru_cache(len(NAMES))
+def _load(name: str) -> Recording:
+    return read(FOLDER / f"{name}.safetensors")
+
+
+def of_task(task: str) -> tuple[Recording, ...]:
+    """Return the recordings of a task that ship: of its own model, then of the control, which can't learn it."""
+    return tuple(load(name) for name in (task, f"{task}{CONTROL}") if name in names())
+
+
+def of_stage(stage: str) -> Recording | None:
+    """Return the recorded training of a stage of the model series on the built-in corpus; None if none ships."""
+    name = f"{STAGE}{stage}"
+    return load(name) if name in names() else None
