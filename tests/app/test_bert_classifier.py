@@ -28,7 +28,7 @@ from attnviz.export.csv_files import table_csv
 from attnviz.links.bert import BERT_KEYS, SENTENCE
 from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from attnviz.settings import PUBLIC
 from attnviz.training.jobs.jobs import Job, Jobs
 from attnviz.training.plan import TooLargeError

@@ -15,7 +15,7 @@ from attnviz.corpus.results import CorpusStatistics
 from attnviz.corpus.sentences import Reader
 from attnviz.measures.survey import survey
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from attnviz.tokens import Tokens
 from tests.unit.corpus.conftest import SENTENCES
 
