@@ -30,10 +30,9 @@ from attnviz.pretrained.described import FEED_FORWARD, HEADS, LAYERS, VOCABULARY
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, padded
 from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens
-from attnviz.toy.bert import Bert, Embeddings
 from attnviz.toy.layers import EncoderLayer
-from attnviz.toy.stacks import Encoder
-from attnviz.toy.transformer.trace import sizes_of
+from attnviz.toy.stacks import Bert, BertEmbeddings, Encoder
+from attnviz.toy.transformer import sizes_of
 from attnviz.trace.ablation import is_replacing
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Call, Pass, recording
@@ -190,7 +189,7 @@ def load_bert(file: Path) -> Bert:
         encoder = Encoder(
             WIDTH, layers=LAYERS, heads=HEADS, feed_forward=FEED_FORWARD, activation="gelu", eps=EPS
         )  # fmt: skip
-        bert = Bert(Embeddings(VOCABULARY, MAX_POSITIONS, WIDTH, eps=EPS), encoder)
+        bert = Bert(BertEmbeddings(VOCABULARY, MAX_POSITIONS, WIDTH, eps=EPS), encoder)
     weights = {renamed(name): weight for name, weight in load_file(file).items()}
     bert.load_state_dict({name: weights[name].clone() for name in bert.state_dict()}, assign=True)
     return bert.eval().requires_grad_(False)

@@ -10,12 +10,12 @@ from attnviz.sources.shown import Shown
 from attnviz.sources.source import Get, Resources, Source
 from attnviz.sources.toy import TOY, tokenizer
 from attnviz.sources.trained import TRAINED
-from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
+from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
 from attnviz.trace.model import Place, places
 from attnviz.trained.shipped import title
 
 if TYPE_CHECKING:
-    from attnviz.toy.transformer.trace import ToyTransformer
+    from attnviz.toy.transformer import ToyTransformer
     from attnviz.trace.walk import Walk
 
 KEYS = ("pair", "head", "architecture", "depth", "decoder_depth", "heads", "width", "feed_forward", "norm",
@@ -24,9 +24,9 @@ KEYS = ("pair", "head", "architecture", "depth", "decoder_depth", "heads", "widt
 
 def open_transformer(get: Get, resources: Resources) -> ToyTransformer:
     """Return the toy transformer with the view's settings."""
-    from attnviz.toy.transformer.trace import ToyTransformer
+    from attnviz.toy.transformer import ToyTransformer
 
-    return ToyTransformer(TransformerConfig.of(get), tokenizer(get, resources, limit=MAX_TOKENS))
+    return ToyTransformer(TransformerConfig.of(get), tokenizer(get, resources, limit=MAX_TEXT_TOKENS))
 
 
 SOURCES: dict[str, Source] = {

@@ -20,7 +20,7 @@ from attnviz.tokens.value import label_of
 from attnviz.toy.language.config import TokenConfig, has_attention, longest_context
 from attnviz.toy.language.model import NO_RESIDUAL, TokenModel
 from attnviz.toy.layers import linear_map
-from attnviz.toy.transformer.trace import blocks_of, final_norms, parameters_of, sizes_of
+from attnviz.toy.transformer import blocks_of, final_norms, parameters_of, sizes_of
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recording
 from attnviz.trace.trace import Trace

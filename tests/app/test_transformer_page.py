@@ -14,9 +14,8 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.sources.transformer import SOURCES
 from attnviz.steps import PARTS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig
-from attnviz.toy.transformer.model import draw_stack
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
+from attnviz.toy.transformer import draw_stack, trace_transformer
 from tests.app.pages import choose, messages, open_page, payload
 from tests.app.walking import panels, values, walk
 from tests.unit.toy.transformers import torchs_stack

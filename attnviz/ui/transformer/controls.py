@@ -6,11 +6,13 @@ import streamlit as st
 
 from attnviz.settings import settings
 from attnviz.sources import Source
-from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
-from attnviz.toy.transformer.config import (
+from attnviz.toy.config import (
     EXAMPLE_TARGET,
     MAX_FEED_FORWARD,
+    MAX_HEADS,
     MAX_LAYERS,
+    MAX_WIDTH,
+    MIN_WIDTH,
     default_hidden_width,
     fitting_heads,
 )

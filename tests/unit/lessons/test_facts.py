@@ -29,9 +29,8 @@ from attnviz.pretrained import Trace, load
 from attnviz.sources.direct import Direct
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
 from attnviz.toy.averages import walk_to_attention
-from attnviz.toy.config import ToyConfig
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import ToyConfig, TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
 from tests.unit.lessons.bert import bert

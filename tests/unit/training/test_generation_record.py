@@ -13,7 +13,7 @@ from attnviz.tokens import CharVocab
 from attnviz.toy import BigramModel, GRUModel
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
-from attnviz.toy.transformer.trace import sizes_of
+from attnviz.toy.transformer import sizes_of
 from attnviz.training.generation import FULL, SHOWN, Sampling, generate, multiplications, record
 
 PROMPT, COUNT = "ROMEO:\n", 12
