@@ -11,9 +11,10 @@ from typing import Any
 from attnviz import files
 from attnviz.links.bert import BERT_KEYS
 from attnviz.links.link import KEYS, read_link, write_link
-from attnviz.sources import PRETRAINED, SOURCES, TOY, Get, Resources, Source, trained, transformer
+from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Get, Resources, Source
 from attnviz.sources.compared import B_KEYS
-from attnviz.sources.shown import Shown, shown
+from attnviz.sources.models import TRAINED_NAMES
+from attnviz.sources.shown import TRANSFORMER_SOURCES, Shown, shown, shown_part
 from attnviz.trained import is_name
 from attnviz.trained.shipped import OPENING_KEYS, opening
 
@@ -87,7 +88,7 @@ class Page:
             return None
         name: str = get("model")
         if "source" in self.keys:
-            return trained.NAMES.own(name) if get("source") == trained.TRAINED.key else None
+            return TRAINED_NAMES.own(name) if get("source") == TRAINED.key else None
         return name if is_name(name) else None
 
     def read(self, query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
@@ -139,7 +140,7 @@ PAGES: dict[str, Page] = {
             "transformer", "Transformer", "/transformer",
             ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus",
              "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
-            shows_source=True, sources=transformer.SOURCES, shows=transformer.shown_part, step_key="part",
+            shows_source=True, sources=TRANSFORMER_SOURCES, shows=shown_part, step_key="part",
         ),
         Page(
             "train", "Train", "/train",

@@ -13,8 +13,8 @@ from attnviz.links.link import KEYS
 from attnviz.settings import settings
 from attnviz.sources import SOURCES, Source
 from attnviz.sources.compared import Choice, choice
+from attnviz.sources.models import TRAINED
 from attnviz.sources.shown import of_model
-from attnviz.sources.trained import TRAINED
 from attnviz.trained.shipped import title
 from attnviz.ui import controls, state
 from attnviz.ui.compare import most_different

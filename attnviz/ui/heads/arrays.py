@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from attnviz.heads.files import Part, list_files, write_part
+from attnviz.heads.all_heads import Part, list_files, write_part
 from attnviz.measures.survey import Survey, survey_name
 from attnviz.pretrained import ModelError
 from attnviz.runtime.arrays import NotOfferedError, array_store

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from attnviz import heads as heads_view
 from attnviz.components.registration import position
-from attnviz.heads import view as heads_view
-from attnviz.heads.view import SWITCHES, WORDS
+from attnviz.heads import SWITCHES, WORDS
 from attnviz.links.link import KEYS
 from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head, write_heads
 from attnviz.ui import state

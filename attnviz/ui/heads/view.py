@@ -14,15 +14,15 @@ from attnviz.components.updates import acknowledged
 from attnviz.corpus.offered import statistics
 from attnviz.formatting import number
 from attnviz.formulas import latex
-from attnviz.heads.payload import explorer_payload
+from attnviz.heads.all_heads import explorer_payload
 from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
 from attnviz.measures.labels import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM, possible_labels
 from attnviz.measures.summary import Measure
 from attnviz.measures.survey import Survey, survey_name
+from attnviz.sources.models import source_of
 from attnviz.sources.shown import Shown
-from attnviz.sources.trained import source_of
 from attnviz.trace.trace import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state

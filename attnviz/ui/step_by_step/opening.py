@@ -59,7 +59,7 @@ def _read() -> Document:
 
 def make() -> Document:
     """Compute the document with the built-in model."""
-    from attnviz.sources.direct import Direct
+    from attnviz.sources.models import Direct
     from attnviz.sources.shown import shown
 
     view, resources = read_link(OPENING)[0], Direct()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from attnviz.links.pages import PAGES
-from attnviz.sources.transformer import ShownPart
+from attnviz.sources.shown import ShownPart
 from attnviz.steps import PARTS, names_at
 from attnviz.tokens import Tokens
 from attnviz.trace.model import Place

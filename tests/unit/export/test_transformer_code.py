@@ -17,8 +17,8 @@ from attnviz.export.code import lines as code
 from attnviz.export.code.recipes import walk_cells
 from attnviz.export.code.transformer import transformer_cells
 from attnviz.export.numbers import collect
-from attnviz.sources.direct import Direct
-from attnviz.sources.transformer import shown_part
+from attnviz.sources.models import Direct
+from attnviz.sources.shown import shown_part
 from attnviz.steps import PARTS
 from attnviz.tokens import CharVocab, WordTokenizer
 from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig

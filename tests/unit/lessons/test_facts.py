@@ -26,7 +26,7 @@ from attnviz.measures.mistakes.computed import find
 from attnviz.measures.rows import entropy
 from attnviz.measures.summary import choose_measures, measure_head, uniform_measures
 from attnviz.pretrained import Trace, load
-from attnviz.sources.direct import Direct
+from attnviz.sources.models import Direct
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
 from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig

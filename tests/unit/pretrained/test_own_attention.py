@@ -25,7 +25,7 @@ from attnviz.pretrained.attention_interface import (
     check_shown,
 )
 from attnviz.pretrained.names import UnfitError
-from attnviz.sources.direct import Direct
+from attnviz.sources.models import Direct
 from attnviz.sources.shown import shown
 from attnviz.trace.ablation import Replaced, replaced
 from tests.app.pages import messages, open_page

@@ -16,8 +16,8 @@ import streamlit as st
 
 from attnviz.corpus.offered import OfferedError, about, corpora, labels, statistics
 from attnviz.sources import PRETRAINED
+from attnviz.sources.models import source_of
 from attnviz.sources.shown import Shown
-from attnviz.sources.trained import source_of
 from attnviz.ui import state
 from attnviz.ui.plain import plain
 

@@ -14,7 +14,7 @@ from attnviz.ui.plain import plain
 from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
-    from attnviz.sources.transformer import ShownPart
+    from attnviz.sources.shown import ShownPart
 
 
 PART_NAMES = {"feed_forward": "feed-forward"}

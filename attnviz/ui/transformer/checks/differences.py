@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.measures.changes import Stack
-    from attnviz.sources.transformer import ShownPart
+    from attnviz.sources.shown import ShownPart
 
 
 FORMULAS = {

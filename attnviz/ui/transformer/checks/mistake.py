@@ -16,7 +16,7 @@ from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
-    from attnviz.sources.transformer import ShownPart
+    from attnviz.sources.shown import ShownPart
 
 
 DRAWN_FROM = ("mistake", "source", "seed")
