@@ -14,7 +14,6 @@ from safetensors.torch import load as load_file
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
-from attnviz.runtime.training import training_jobs
 from attnviz.tokens import CharVocab
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.shipped import FOLDER, keep
@@ -26,6 +25,7 @@ from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.ui.train.generate_exports import file_of, script_of
 from attnviz.ui.train.generate_exports import text_of as whole_text
 from attnviz.ui.train.generated import Asked, text_model_of, text_models
+from attnviz.ui.trained.visitor import training_jobs
 from tests.app.pages import messages, open_page, payload, payloads, send_update
 from tests.app.training import generated
 

@@ -12,7 +12,6 @@ import streamlit as st
 from attnviz.components.registration import position
 from attnviz.links.link import KEYS
 from attnviz.links.train import RECORDED
-from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.plan import Plan, TooLargeError
 from attnviz.training.series import SERIES
@@ -21,7 +20,7 @@ from attnviz.ui import state
 from attnviz.ui.train.facts import fits
 from attnviz.ui.train.plans import STAGES, is_of, plan_of, settings_of, stage_of, stage_plan_of, task_of
 from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained.visitor import is_training, take_visitor, visitor
+from attnviz.ui.trained.visitor import is_training, take_visitor, training_jobs, visitor
 
 VALUES = ("watch", "snapshot", "predict")
 """The link keys of what a user chooses in both components, besides the cell"""

@@ -18,7 +18,6 @@ from attnviz.formatting import counted
 from attnviz.links.train import MAX_LENGTH
 from attnviz.pretrained.names import ModelError
 from attnviz.runtime.arrays import NotOfferedError, array_store
-from attnviz.runtime.training import training_jobs
 from attnviz.tokens import NO_ID, CharVocab, Tokens
 from attnviz.tokens.value import repair
 from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig, has_attention, longest_context
@@ -31,7 +30,7 @@ from attnviz.training.settings import TEXT
 from attnviz.training.text.subject import TRAIN_PART
 from attnviz.ui import state
 from attnviz.ui.train.runs import module_at
-from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.trained.visitor import training_jobs, visitor
 
 SHIPPED = "chargpt"
 PROMPT = "ROMEO:\n"

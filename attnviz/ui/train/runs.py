@@ -17,7 +17,6 @@ from torch import nn
 from attnviz.formatting import counted
 from attnviz.links.train import RECORDED
 from attnviz.runtime.arrays import NotOfferedError
-from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.config import AnyConfig, TokenConfig
 from attnviz.trained.making import why_not_shown
 from attnviz.trained.recorded import CONTROL, Recording, of_stage, of_task
@@ -32,6 +31,7 @@ from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import ModelAt, Reading, offer, task_parts, text_parts
 from attnviz.ui.train.facts import Facts, drawn_of
 from attnviz.ui.train.plans import CUTS, DECAYS, OPTIMISERS, Get, is_of, is_usual, stage_of, stage_plan_of
+from attnviz.ui.trained.visitor import training_jobs
 
 SHOWN = 3
 """The most trainings of a task that are shown together, the newest ones"""

@@ -12,7 +12,6 @@ from typing import Any
 import streamlit as st
 
 from attnviz.components.training import model_series, training
-from attnviz.runtime.training import keep, training_jobs
 from attnviz.tokens import CharVocab
 from attnviz.training.plan import Plan, parameters_of
 from attnviz.training.series import SERIES
@@ -29,7 +28,7 @@ from attnviz.ui.train.generate_view import generate_controls, show_generate
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_plan_of, task_of
 from attnviz.ui.train.runs import all_curves, header_of, rows_of, runs_of, stage_curves, stage_header, task_header
 from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.trained.visitor import keep, training_jobs, visitor
 from attnviz.ui.waiting import has_changed
 
 EVERY = 0.4

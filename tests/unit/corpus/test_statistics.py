@@ -10,11 +10,19 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.corpus.names import QUANTILES
+from attnviz.corpus import QUANTILES
 from attnviz.corpus.observing import Marks, observe
-from attnviz.corpus.results import KEPT, NOTHING, SCALES, SHORTEST, Place, _quantiles
 from attnviz.corpus.sentences import CUT, EMPTY, Reader
-from attnviz.corpus.statistics import HeadStatistics, OtherHeadsError
+from attnviz.corpus.statistics import (
+    KEPT,
+    NOTHING,
+    SCALES,
+    SHORTEST,
+    HeadStatistics,
+    OtherHeadsError,
+    Place,
+    _quantiles,
+)
 from attnviz.measures.names import NAMES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.trained import shipped

@@ -32,7 +32,6 @@ from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.runtime.cache import SingleFlightCache, Sized
 from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.runtime.slices import Slices
-from attnviz.runtime.training import training_jobs
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import model_of
@@ -44,7 +43,7 @@ from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.caches import result
-from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.trained.visitor import training_jobs, visitor
 from attnviz.ui.waiting import queue_note
 
 if TYPE_CHECKING:

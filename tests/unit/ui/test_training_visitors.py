@@ -8,25 +8,25 @@ from types import SimpleNamespace
 
 import pytest
 
-from attnviz.runtime import training
 from attnviz.settings import PUBLIC
 from attnviz.training.plan import Plan, TooLargeError
 from attnviz.training.tasks import TASKS
+from attnviz.ui.trained import visitor
 
 TASK = TASKS["induction"]
 
 
 @pytest.fixture(autouse=True)
 def _public(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(training, "settings", lambda: PUBLIC)
-    training.training_jobs.cache_clear()
+    monkeypatch.setattr(visitor, "settings", lambda: PUBLIC)
+    visitor.training_jobs.cache_clear()
     yield
-    training.training_jobs().close()
-    training.training_jobs.cache_clear()
+    visitor.training_jobs().close()
+    visitor.training_jobs.cache_clear()
 
 
 def test_a_public_server_has_limits_that_fit_every_task() -> None:
-    limits = training.training_jobs().limits
+    limits = visitor.training_jobs().limits
     assert limits.running == 2
     for task in TASKS.values():
         limits.check(Plan(task.name, task.model, task.training))
@@ -37,21 +37,21 @@ def test_a_public_server_has_limits_that_fit_every_task() -> None:
 
 def test_a_visitor_is_here_while_one_of_the_sessions_is_connected(monkeypatch: pytest.MonkeyPatch) -> None:
     connected = {"s2"}
-    monkeypatch.setattr(training.runtime, "exists", lambda: True)
+    monkeypatch.setattr(visitor.runtime, "exists", lambda: True)
     monkeypatch.setattr(
-        training.runtime, "get_instance", lambda: SimpleNamespace(is_active_session=connected.__contains__)
+        visitor.runtime, "get_instance", lambda: SimpleNamespace(is_active_session=connected.__contains__)
     )
-    assert not training._is_here("a")
+    assert not visitor._is_here("a")
     for session in ("s1", "s2", "s2"):
-        monkeypatch.setattr(training, "get_script_run_ctx", lambda one=session: SimpleNamespace(session_id=one))
-        training.keep("a")
-    assert training._is_here("a")
+        monkeypatch.setattr(visitor, "get_script_run_ctx", lambda one=session: SimpleNamespace(session_id=one))
+        visitor.keep("a")
+    assert visitor._is_here("a")
     connected.clear()
-    assert not training._is_here("a")
+    assert not visitor._is_here("a")
     connected.add("s1")
-    assert training._is_here("a")
+    assert visitor._is_here("a")
     for number in range(9):
-        monkeypatch.setattr(training, "get_script_run_ctx", lambda one=f"t{number}": SimpleNamespace(session_id=one))
-        training.keep("a")
-    assert not training._is_here("a")
-    assert len(training._sessions["a"]) == training.SESSIONS
+        monkeypatch.setattr(visitor, "get_script_run_ctx", lambda one=f"t{number}": SimpleNamespace(session_id=one))
+        visitor.keep("a")
+    assert not visitor._is_here("a")
+    assert len(visitor._sessions["a"]) == visitor.SESSIONS
