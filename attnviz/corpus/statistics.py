@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from attnviz.corpus import LABELLED, LABELS, QUANTILES
 from attnviz.corpus.observing import OFFSETS, PARTS, Observed, divergence_sums, marks_of, observe
-from attnviz.measures.labels import holding
-from attnviz.measures.names import NAMES
+from attnviz.measures import NAMES
+from attnviz.measures.summary import holding
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 
@@ -135,7 +135,7 @@ class CorpusStatistics:
     sentences: int
     tokens: int
     measures: tuple[str, ...]
-    """M names, as in `attnviz.measures.names`"""
+    """M names, as in `attnviz.measures`"""
     count: npt.NDArray[np.int64]
     """(L, H, M): the sentences that have the measure"""
     mean: npt.NDArray[np.float64]

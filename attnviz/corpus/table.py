@@ -22,7 +22,7 @@ from attnviz.corpus.observing import OFFSETS, PARTS
 from attnviz.corpus.run import CorpusCard
 from attnviz.corpus.statistics import KEPT, KEPT_BINS, CorpusStatistics, Place, Strongest
 from attnviz.files import write_atomically
-from attnviz.measures.names import NAMES
+from attnviz.measures import NAMES
 
 COLUMNS = tuple(f"q{round(100 * q):02d}" for q in QUANTILES)
 """The columns of the quantiles: q50 is the median"""

@@ -27,8 +27,8 @@ from attnviz.links.values import (
     quoted,
     titled,
 )
+from attnviz.measures import NAMES as MEASURES
 from attnviz.measures.mistakes.texts import NAMES as MISTAKES
-from attnviz.measures.names import NAMES as MEASURES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
 from attnviz.sources.compared import B_KEYS

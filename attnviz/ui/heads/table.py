@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from attnviz.export.csv_files import table_csv
-from attnviz.measures.labels import shown
+from attnviz.measures.summary import shown_label
 from attnviz.measures.survey import Survey
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
@@ -28,7 +28,7 @@ def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
         {
             "layer": np.repeat(survey.numbers, heads),
             "head": np.tile(np.arange(heads), len(survey.numbers)),
-            "labels": [", ".join(map(shown, own)) for layer in survey.labels for own in layer],
+            "labels": [", ".join(map(shown_label, own)) for layer in survey.labels for own in layer],
             **{one.name: survey.values[..., n].ravel() for n, one in enumerate(survey.measures)},
         }
     )

@@ -18,8 +18,7 @@ from attnviz.heads.all_heads import explorer_payload
 from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
-from attnviz.measures.labels import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM, possible_labels
-from attnviz.measures.summary import Measure
+from attnviz.measures.summary import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM, Measure, possible_labels
 from attnviz.measures.survey import Survey, survey_name
 from attnviz.sources.models import source_of
 from attnviz.sources.shown import Shown

@@ -12,7 +12,7 @@ import pytest
 
 from attnviz.corpus import LABELS, offered, table
 from attnviz.corpus.offered import SHIPPED, OfferedError, about, corpora, labels, statistics
-from attnviz.measures.labels import BROAD_HEAD, DIAGONAL
+from attnviz.measures.summary import BROAD_HEAD, DIAGONAL
 from attnviz.settings import Settings
 
 MINILM = "minilm", "encoder", tuple(range(6)), 12

@@ -23,7 +23,7 @@ from attnviz.corpus.statistics import (
     Place,
     _quantiles,
 )
-from attnviz.measures.names import NAMES
+from attnviz.measures import NAMES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.trained import shipped
 from tests.unit.corpus.conftest import SENTENCES, same

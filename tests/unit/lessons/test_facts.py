@@ -19,12 +19,11 @@ from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, shipped, text_examples
 from attnviz.links.link import DEFAULT_TEXT, read_link
 from attnviz.links.pages import PAGES
-from attnviz.measures.labels import label_heads
 from attnviz.measures.layers import transformed_norms
 from attnviz.measures.mistakes.case import Case
 from attnviz.measures.mistakes.computed import find
 from attnviz.measures.rows import entropy
-from attnviz.measures.summary import choose_measures, measure_head, uniform_measures
+from attnviz.measures.summary import choose_measures, label_heads, measure_head, uniform_measures
 from attnviz.pretrained import Trace, load
 from attnviz.sources.models import Direct
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer

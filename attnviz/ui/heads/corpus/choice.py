@@ -68,7 +68,7 @@ class Words:
 
     @property
     def linked(self) -> dict[str, str]:
-        """The labels as `attnviz.measures.labels` and links have them."""
+        """The labels as `attnviz.measures.summary` and links have them."""
         return self.labels | {"broad": "broad"}
 
     def axis(self, measure: str) -> str:

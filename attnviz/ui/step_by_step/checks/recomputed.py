@@ -14,19 +14,18 @@ from attnviz.ui.sources import RESOURCES
 from attnviz.ui.widgets import plot
 
 if TYPE_CHECKING:
-    from attnviz.measures.causality import FromPast
-    from attnviz.measures.loop import LoopScores
+    from attnviz.measures.recomputed import FromPast, LoopScores
     from attnviz.sources.shown import Shown
     from attnviz.trace.walk import Walk
 
 
 def show_loop(here: Shown) -> None:
     """Show the two ways to the scores of the head, and compare their numbers."""
-    from attnviz.measures.loop import LOOP, MOST, PRODUCT, scores_by_loop
+    from attnviz.measures.recomputed import LOOP, MOST_LOOPED, PRODUCT, scores_by_loop
 
     walk = here.walk(RESOURCES)
     query, key = walk.layer.query[walk.head], walk.layer.key[walk.head]
-    found = scores_by_loop(query[:MOST], key[:MOST])
+    found = scores_by_loop(query[:MOST_LOOPED], key[:MOST_LOOPED])
     left, right = st.columns(2)
     with left:
         st.markdown("**A double loop**: one dot product for each query and each key")
@@ -38,8 +37,8 @@ def show_loop(here: Shown) -> None:
     cell = _cell(found)
     if cell:
         st.markdown(cell)
-    if max(len(query), len(key)) > MOST:
-        st.caption(f"Of the first {MOST} queries and keys: a loop in Python is slow.")
+    if max(len(query), len(key)) > MOST_LOOPED:
+        st.caption(f"Of the first {MOST_LOOPED} queries and keys: a loop in Python is slow.")
 
 
 def _of_loop(found: LoopScores, walk: Walk) -> str:
@@ -70,7 +69,7 @@ def _cell(found: LoopScores) -> str:
 def show_past(here: Shown) -> None:
     """Show how far each row is from the one that is computed from its past alone."""
     from attnviz.figures.plots import lines
-    from attnviz.measures.causality import MOST, NoPastError, rows_from_past
+    from attnviz.measures.recomputed import MOST_ROWS, NoPastError, rows_from_past
 
     walk = here.walk(RESOURCES)
     try:
@@ -89,7 +88,7 @@ def show_past(here: Shown) -> None:
         if found.is_projected
         else "Row i from rows 0 to i of queries, keys and values: how this model makes them of X is not known."
     )
-    more = f" The first {MOST} rows." if len(walk.query_labels) > MOST else ""
+    more = f" The first {MOST_ROWS} rows." if len(walk.query_labels) > MOST_ROWS else ""
     st.caption(f"{computed} The head outputs are compared.{more}")
 
 

@@ -1,4 +1,4 @@
-"""Whether attention is causal: each row of a head's output, computed again from the rows of the input up to it."""
+"""Numbers of a head computed again: scores in a double loop, and each row of its output from the rows up to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,71 @@ from attnviz.attention import Mask, attend
 from attnviz.reprs import ShortRepr
 from attnviz.trace.layer import LayerTrace, Projection
 
-MOST = 64
+MOST_LOOPED = 64
+"""The most queries and keys of the loop, which takes microseconds for each pair"""
+LOOP = """\
+scores = torch.zeros(len(query), len(key))
+for i in range(len(query)):
+    for j in range(len(key)):
+        scores[i, j] = query[i] @ key[j]"""
+PRODUCT = "scores = query @ key.T"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LoopScores(ShortRepr):
+    """The scores of one head, computed twice."""
+
+    by_loop: Tensor
+    """(Tq, Tk)"""
+    by_product: Tensor
+    """(Tq, Tk)"""
+    rounding: Tensor
+    """(Tq, Tk): the largest difference that the rounding of both sums can make"""
+
+    @property
+    def gaps(self) -> Tensor:
+        """The magnitudes of the differences, (Tq, Tk)."""
+        return (self.by_loop - self.by_product).abs()
+
+    @property
+    def largest(self) -> float:
+        """The largest difference."""
+        return float(self.gaps.max())
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """The query and the key of the largest difference."""
+        query, key = divmod(int(self.gaps.argmax()), self.gaps.shape[1])
+        return query, key
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether every difference is one that rounding can make."""
+        return bool((self.gaps <= self.rounding).all())
+
+
+def scores_by_loop(query: Tensor, key: Tensor) -> LoopScores:
+    """Compute the scores of queries, (Tq, D), with keys, (Tk, D), one pair after the other, and all at once.
+
+    Sums of D products whose order differs are each at most D · u · Σ |q · k| from the exact one, with u = ε/2 (Higham
+    2002, "Accuracy and Stability of Numerical Algorithms", section 3.1).
+
+    Raises:
+        ValueError: there are no or more than MOST queries or keys.
+    """
+    for name, count in (("queries", len(query)), ("keys", len(key))):
+        if not 1 <= count <= MOST_LOOPED:
+            raise ValueError(f"{count} {name}: the loop takes 1 to {MOST_LOOPED}")
+    scores = torch.zeros(len(query), len(key), dtype=query.dtype)
+    for i in range(len(query)):
+        for j in range(len(key)):
+            scores[i, j] = query[i] @ key[j]
+    unit = torch.finfo(query.dtype).eps / 2
+    rounding = 2 * query.shape[1] * unit * (query.abs() @ key.abs().T)
+    return LoopScores(scores, query @ key.T, rounding)
+
+
+MOST_ROWS = 64
 """The most rows that are computed again; each is a forward pass"""
 ROUNDING = 1e-5
 """Of the largest number: differences below are those of float32 sums in another order"""
@@ -56,7 +120,7 @@ def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
     mask, x = layer.mask_of(head), layer.query_input
     if layer.query.shape[1] != layer.key.shape[1] or (x is not None and layer.key_input is not x):
         raise NoPastError("Here keys are of another text, so no key comes before or after a query.")
-    count = min(MOST, layer.query.shape[1])
+    count = min(MOST_ROWS, layer.query.shape[1])
     maps = _maps_of(layer, head)
     rows = []
     for end in range(1, count + 1):
