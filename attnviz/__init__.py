@@ -19,8 +19,7 @@ import attnviz.trace as _folder  # noqa: F401
 from attnviz.reprs import Bundle, NotebookRepr
 
 if TYPE_CHECKING:
-    from attnviz.notebook.explorer import HeadsWidget
-    from attnviz.notebook.widget import WalkWidget
+    from attnviz.notebook.widgets import HeadsWidget, WalkWidget
     from attnviz.pretrained import Trace
     from attnviz.trace.model import Kind, Model
     from attnviz.trace.walk import Walk
@@ -41,7 +40,7 @@ def trace(text: str, pair: str | None = None, *, model: str = "minilm") -> Trace
         attnviz.pretrained.ModelError: the model can't be loaded.
         attnviz.tokens.NoTokensError: the model's tokenizer finds no token in the text.
     """
-    from attnviz.sources.trained import open_by_name  # late: it imports torch, and transformers for most models
+    from attnviz.sources.models import open_by_name  # late: it imports torch, and transformers for most models
 
     return open_by_name(model).trace(text, pair)
 

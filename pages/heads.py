@@ -3,8 +3,8 @@
 import streamlit as st
 
 from attnviz.runtime.lock import page_lock
+from attnviz.sources.models import EVERY_MODEL
 from attnviz.sources.shown import of_model
-from attnviz.sources.trained import EVERY_MODEL
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.controls import open_model, source_settings

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.runtime.lock import page_lock
-from attnviz.sources.transformer import SOURCES, ShownPart
+from attnviz.sources.shown import TRANSFORMER_SOURCES, ShownPart
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.controls import is_slow, source_settings
@@ -37,7 +37,7 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
 place = shell.begin(PAGE.name, with_text=False)
 chosen = None
 with st.sidebar:
-    source = SOURCES[controls.choose_source(SOURCES)]
+    source = TRANSFORMER_SOURCES[controls.choose_source(TRANSFORMER_SOURCES)]
     must_wait = is_slow(source, DESCRIBED)
     if must_wait:  # for the model; the field is there meanwhile
         shell.text_field(place)

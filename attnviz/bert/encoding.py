@@ -160,6 +160,6 @@ def _batches(
 
 def _loaded() -> BuiltInModel:
     from attnviz.pretrained.built_in import BuiltInModel
-    from attnviz.pretrained.loading import find_folder
+    from attnviz.pretrained.described import find_folder
 
     return BuiltInModel(find_folder())

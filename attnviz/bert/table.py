@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import described
+from attnviz.pretrained.described import described
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import MAX_POSITIONS, label_of
 

@@ -59,7 +59,7 @@ def _make(arguments: argparse.Namespace, out: Path) -> int:
     from attnviz.bert.classification.shipped import write
     from attnviz.files import write_atomically
     from attnviz.pretrained.built_in import BuiltInModel
-    from attnviz.pretrained.loading import find_folder
+    from attnviz.pretrained.described import find_folder
 
     torch.set_num_threads(1)
     given = {"how": arguments.features, "steps": arguments.steps, "rate": arguments.learning_rate}

@@ -50,7 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the corpus. Exit codes: 0 done, 1 a file or the model can't be used, 2 wrong usage, 130 stopped."""
-    from attnviz.corpus.engines.local import EngineError
+    from attnviz.corpus.engines import EngineError
     from attnviz.corpus.run import ResumeError
     from attnviz.pretrained.names import ModelError
 
@@ -91,14 +91,14 @@ def _read(arguments: argparse.Namespace) -> int:
 
 
 def _engine(arguments: argparse.Namespace, job: Job) -> Callable[[Iterator[Block]], Iterator[Read]]:
-    from attnviz.corpus.engines.local import cores, run_local
+    from attnviz.corpus.engines import cores, run_local
 
     processes = arguments.processes or cores()
     if arguments.engine == "local":
         if arguments.gpus or arguments.address:
             raise ValueError("--gpus and --address go with --engine ray")
         return lambda blocks: run_local(job, blocks, processes)
-    from attnviz.corpus.engines.ray import run_ray
+    from attnviz.corpus.engines import run_ray
 
     return lambda blocks: run_ray(
         job, blocks, actors=arguments.processes, gpus=arguments.gpus, address=arguments.address

@@ -15,7 +15,7 @@ file, with its card beside it."""
 
 def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add this command to the command line."""
-    from attnviz.trained.recorded.recipes import NAMES
+    from attnviz.trained.recorded import NAMES
 
     parser = subparsers.add_parser("record", help="record a training, with its snapshots", description=ABOUT)
     parser.add_argument("name", choices=NAMES, help=f"one of {', '.join(NAMES)}", metavar="name")
@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     from attnviz.files import write_atomically
     from attnviz.trained.card import as_file
-    from attnviz.trained.recorded.file import write
-    from attnviz.trained.recorded.making import record
+    from attnviz.trained.recorded import write
+    from attnviz.trained.recording import record
     from attnviz.training.loop import DivergedError
 
     out: Path = arguments.out or Path(f"{arguments.name}.safetensors")

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.export.web.site import build_site
     from attnviz.lessons import LessonError
     from attnviz.pretrained import ModelError
-    from attnviz.sources.direct import Direct
+    from attnviz.sources.models import Direct
     from attnviz.tokens import NoTokensError
 
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnviz.cli import failed, wish_to_stop
-from attnviz.training.recipes import NAMES
+from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
     from attnviz.trained.card import AboutFiles
@@ -29,7 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add this command to the command line."""
     parser = subparsers.add_parser("train", help="train a model that pages can show", description=ABOUT)
     add = parser.add_argument
-    add("name", choices=NAMES, help=f"one of {', '.join(NAMES)}", metavar="name")
+    add("name", choices=SHIPPED, help=f"one of {', '.join(SHIPPED)}", metavar="name")
     add("--text", type=Path, metavar="FILE", help="the text that chargpt learns from: UTF-8, up to 5 MB")
     add("--train-file", type=Path, metavar="FILE", help="what tagging learns from: a word and its tag a line, UTF-8")
     add("--test-file", type=Path, metavar="FILE", help="what tagging is tested on, in the same form")
@@ -55,8 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path(f"{arguments.name}.safetensors")
     from attnviz.pretrained.names import ModelError
     from attnviz.tokens.chars import BadUploadError
-    from attnviz.training.checkpoint import CheckpointError
-    from attnviz.training.loop import DivergedError
+    from attnviz.training.loop import CheckpointError, DivergedError
     from attnviz.training.tagged.files import TaggedError
     from attnviz.training.text.subject import TextError
 
@@ -77,10 +76,10 @@ def _begin(arguments: argparse.Namespace, out: Path) -> Making:
     """Return the training that the arguments ask for, at its first step or at that of the checkpoint."""
     import torch
 
-    from attnviz.trained.making import Making, subject_of
-    from attnviz.training.checkpoint import Checkpoint
-    from attnviz.training.plan import TAGGED, TEXT
-    from attnviz.training.recipes import plan_of
+    from attnviz.trained.making import Making, given_of
+    from attnviz.training.loop import Checkpoint
+    from attnviz.training.series import plan_of
+    from attnviz.training.settings import TAGGED, TEXT
     from attnviz.training.tasks.tagging import Tagging
 
     if arguments.threads < 1 or (arguments.every is not None and arguments.every < 1):
@@ -102,7 +101,7 @@ def _begin(arguments: argparse.Namespace, out: Path) -> Making:
     checkpoint = arguments.resume or out.with_suffix(".checkpoint")
     if plan.subject == TAGGED and files is None:
         raise ValueError("this checkpoint is of a training on files: --train-file and --test-file name them")
-    making = Making.begin(arguments.name, subject_of(plan, arguments.text, files), checkpoint, arguments.every)
+    making = Making.begin(arguments.name, given_of(plan, arguments.text, files), checkpoint, arguments.every)
     if found is not None:
         making.resume(found)
     return making
@@ -167,7 +166,7 @@ def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
 
     Its settings are those of the training: a resumed one has them from its checkpoint.
     """
-    from attnviz.training.recipes import plan_of
+    from attnviz.training.series import plan_of
 
     usual = plan_of(arguments.name).training
     words = ["python", "-m", "attnviz", "train", arguments.name]

@@ -13,3 +13,11 @@
 
 Shapes: N sentences, B of a batch, L layers, H heads, T tokens, M measures, P parts of a sentence, R relative positions.
 """
+
+FORMAT = 2
+"""Of files of statistics; another one can't be shown"""
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+LABELLED = ("previous", "next", "same", "first", "cls", "sep", "punctuation")
+"""The measures that give a label"""
+LABELS = (*LABELLED, "diagonal", "broad")
+"""As `attnviz.measures.summary.holding` names them"""

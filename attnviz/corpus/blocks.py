@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from attnviz.corpus.results import Place
 from attnviz.corpus.sentences import Reader
-from attnviz.corpus.statistics import HeadStatistics
+from attnviz.corpus.statistics import HeadStatistics, Place
 
 LINES = 512
 """Lines of a block: some seconds of work, and 3 MB of sums"""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from attnviz.measures.names import NAMES
+from attnviz.measures import NAMES
 from attnviz.measures.rows import distance, entropy, weight_at
 from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS, average, is_punctuation
 from attnviz.tokens import Tokens

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnviz.corpus.names import FORMAT, LABELS
+from attnviz.corpus import FORMAT, LABELS
 from attnviz.files import FOLDER
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.settings import name_in_links, settings
@@ -24,8 +24,8 @@ from attnviz.settings import name_in_links, settings
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from attnviz.corpus.results import CorpusStatistics
     from attnviz.corpus.run import CorpusCard
+    from attnviz.corpus.statistics import CorpusStatistics
 
 SHIPPED = FOLDER / "assets" / "corpus" / f"{BUILT_IN}.parquet"
 COLUMNS = {

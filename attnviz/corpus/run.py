@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from attnviz.corpus.blocks import LINES, Block, Problems, Read, Source, blocks
-from attnviz.corpus.results import Place
 from attnviz.corpus.sentences import PAIRS_EVERY, Reader
-from attnviz.corpus.statistics import HeadStatistics
+from attnviz.corpus.statistics import HeadStatistics, Place
 from attnviz.files import write_atomically
 
 

@@ -8,8 +8,7 @@ import torch
 
 from attnviz.bert.encoding import BATCH, places_by_length
 from attnviz.corpus.observing import divergence_sums, marks_of, observe
-from attnviz.corpus.results import Place
-from attnviz.corpus.statistics import HeadStatistics
+from attnviz.corpus.statistics import HeadStatistics, Place
 from attnviz.pretrained.model import PretrainedModel, weights_digest
 from attnviz.tokens import Tokens
 from attnviz.trace.model import Kind

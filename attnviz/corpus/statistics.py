@@ -1,31 +1,277 @@
-"""Statistics of every head over sentences, as sums that add up in any order."""
+"""Statistics of every head over sentences: sums that add up in any order, and what they come to.
+
+That is means, deviations, quantiles, shares, and the strongest sentences of each head. Sums of floats depend on their
+order. Those of whole numbers don't, so parts of a corpus may be added in any order and give the same result, bit for
+bit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
+import boost_histogram as bh
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.corpus.names import LABELLED, LABELS
+from attnviz.corpus import LABELLED, LABELS, QUANTILES
 from attnviz.corpus.observing import OFFSETS, PARTS, Observed, divergence_sums, marks_of, observe
-from attnviz.corpus.results import (
-    SCALES,
-    SHORTEST,
-    CorpusStatistics,
-    Counts,
-    Place,
-    Strongest,
-    finished,
-    histogram,
-    whole,
-)
-from attnviz.measures.labels import holding
-from attnviz.measures.names import NAMES
+from attnviz.measures import NAMES
+from attnviz.measures.summary import holding
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
+
+Counts: TypeAlias = "bh.Histogram[bh.storage.Int64]"
+"""A histogram that counts"""
+LARGEST = {"entropy": 10.0, "distance": 1024.0}
+"""The largest value of a measure; of the others it is 1. A text of 1,024 tokens, the most that a
+model takes here, has log₂ 1024 = 10 bits at most"""
+UNIT, LOW = 2**44, 2**22
+"""A sum of 1 counts `UNIT`, and is kept as two numbers of 64 bits: multiples of `LOW`, and the rest. They hold the sum
+of 3e10 values, each rounded to 6e-14"""
+BINS = 512
+SCALES = np.array([LARGEST.get(name, 1.0) for name in NAMES])
+
+
+def whole(values: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
+    """Return numbers up to 2^18, (...), as two whole numbers each, (..., 2), which may be summed; NaN counts 0."""
+    numbers = np.rint(np.nan_to_num(values, nan=0.0) * UNIT).astype(np.int64)
+    return np.stack(np.divmod(numbers, LOW), -1)
+
+
+def amount(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the sums of what `whole` gave, (..., 2), as numbers, (...)."""
+    total: npt.NDArray[np.float64] = sums[..., 0] * (LOW / UNIT) + sums[..., 1] / UNIT
+    return total
+
+
+def histogram(measure: int, heads: int) -> Counts:
+    """Return an empty histogram of one measure for each of `heads` heads.
+
+    Bins of equal width, but for the distance: there they are narrower the nearer, since most heads look at most a few
+    tokens away.
+    """
+    largest = SCALES[measure]
+    how = bh.axis.transform.sqrt if NAMES[measure] == "distance" else None
+    values = bh.axis.Regular(BINS, 0, largest, transform=how)
+    return bh.Histogram(bh.axis.Integer(0, heads, overflow=False, underflow=False), values, storage=bh.storage.Int64())
+
+
+KEPT = 10
+SHORTEST = 8
+"""Shorter sentences, in tokens, don't count: among three tokens every weight is high"""
+NOTHING = -1
+
+
+class Place(NamedTuple):
+    """Where a sentence stands."""
+
+    file: int
+    """The number of the file"""
+    line: int
+    """From 1"""
+
+
+@dataclass(slots=True, eq=False)
+class Strongest:
+    """Of each of some cells, such as (L, H, M), the sentences with the highest values, the highest first."""
+
+    values: npt.NDArray[np.float32]
+    """(..., KEPT): −inf where there is none"""
+    places: npt.NDArray[np.int64]
+    """(..., KEPT, 2): `Place`; `NOTHING` where there is none"""
+    texts: dict[Place, str] = field(default_factory=dict)
+    """The text of each sentence in `places`"""
+
+    @classmethod
+    def none(cls, shape: tuple[int, ...]) -> Strongest:
+        """Return those of no sentence."""
+        return cls(np.full((*shape, KEPT), -np.inf, np.float32), np.full((*shape, KEPT, 2), NOTHING, np.int64))
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.float32], places: list[Place], texts: list[str]) -> Strongest:
+        """Return those of N sentences, with values (N, ...); NaN is no value."""
+        shape = values.shape[1:]
+        every = np.broadcast_to(np.array(places, np.int64).reshape(-1, *[1] * len(shape), 2), (*values.shape, 2))
+        found = cls._highest(np.moveaxis(np.nan_to_num(values, nan=-np.inf), 0, -1), np.moveaxis(every, 0, -2))
+        found._keep(dict(zip(places, texts, strict=True)))
+        return found
+
+    def merge(self, other: Strongest) -> None:
+        """Take the highest of both. Of equal values, those that stand first in the corpus are taken."""
+        found = self._highest(
+            np.concatenate([self.values, other.values], -1), np.concatenate([self.places, other.places], -2)
+        )
+        texts = self.texts | other.texts
+        self.values, self.places = found.values, found.places
+        self._keep(texts)
+
+    @classmethod
+    def _highest(cls, values: npt.NDArray[np.float32], places: npt.NDArray[np.int64]) -> Strongest:
+        """Return the highest of n values, (..., n), with their places, (..., n, 2)."""
+        order = np.lexsort((places[..., 1], places[..., 0], -values))[..., :KEPT]
+        found = cls.none(values.shape[:-1])
+        kept = order.shape[-1]
+        found.values[..., :kept] = np.take_along_axis(values, order, -1)
+        found.places[..., :kept, :] = np.take_along_axis(places, order[..., None], -2)
+        found.places[np.isneginf(found.values)] = NOTHING
+        return found
+
+    def _keep(self, texts: dict[Place, str]) -> None:
+        """Keep the texts of what is left."""
+        left = {Place(*place) for place in np.unique(self.places.reshape(-1, 2), axis=0).tolist()}
+        self.texts = {place: text for place, text in texts.items() if place in left}
+
+
+KEPT_BINS = 64
+"""Bins of a finished histogram: each is eight of those that were counted"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusStatistics:
+    """Statistics of all heads of one kind of attention over a corpus. A mean over nothing is NaN."""
+
+    sentences: int
+    tokens: int
+    measures: tuple[str, ...]
+    """M names, as in `attnviz.measures`"""
+    count: npt.NDArray[np.int64]
+    """(L, H, M): the sentences that have the measure"""
+    mean: npt.NDArray[np.float64]
+    """(L, H, M)"""
+    std: npt.NDArray[np.float64]
+    """(L, H, M): the standard deviation over the sentences, √(mean of squares − square of mean)"""
+    quantiles: npt.NDArray[np.float64]
+    """(L, H, M, Q): at `QUANTILES`, each within a bin of the right one: 0.002 of a share, 0.02 bits"""
+    histograms: npt.NDArray[np.int64]
+    """(L, H, M, `KEPT_BINS`): the sentences in each bin; `edges` has the bounds"""
+    uniform: npt.NDArray[np.float64]
+    """(M,): the mean of what uniform attention gives"""
+    labels: tuple[str, ...]
+    """K names: of the measure that gives the label, "diagonal" and "broad" """
+    label_count: npt.NDArray[np.int64]
+    """(K, L, H): the sentences on which a label holds"""
+    offsets: tuple[int, ...]
+    """R relative positions, key minus query, in tokens"""
+    offset_count: npt.NDArray[np.int64]
+    """(R,): the pairs of tokens"""
+    offset_mean: npt.NDArray[np.float64]
+    """(L, H, R): the mean weight at each, between tokens that are not special"""
+    parts: tuple[str, ...]
+    """P names"""
+    part_count: npt.NDArray[np.int64]
+    """(P,): the queries in each part"""
+    part_mean: npt.NDArray[np.float64]
+    """(L, H, P, P): the mean weight that queries of one part give to all keys of another; a row sums to 1"""
+    pair_count: int
+    """The queries from which `divergence` is"""
+    divergence: npt.NDArray[np.float64]
+    """(L · H, L · H): the mean Jensen-Shannon divergence of each two heads, in bits"""
+    strongest: Strongest
+    """Of (L, H, M)"""
+    numbers: tuple[int, ...]
+    """The model's own numbers of the layers, (L,)"""
+
+    def head(self, number: int) -> tuple[int, int]:
+        """Return the layer, by its own number, and the head of a row of `divergence`."""
+        row, head = divmod(number, self.shape[1])
+        return self.numbers[row], head
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """L and H."""
+        return self.mean.shape[0], self.mean.shape[1]
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """The measures that at least one sentence has."""
+        return tuple(name for place, name in enumerate(self.measures) if self.count[..., place].any())
+
+    @property
+    def label_share(self) -> npt.NDArray[np.float64]:
+        """The share of all sentences on which a label holds, (K, L, H)."""
+        return _ratio(self.label_count, np.array(self.sentences))
+
+    def freeze(self) -> None:
+        """Make all arrays read-only, because sessions share them."""
+        values = (getattr(self, name) for name in self.__slots__)
+        for array in (*values, self.strongest.values, self.strongest.places):
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+
+    def edges(self, measure: str) -> npt.NDArray[np.float64]:
+        """Return the bounds of the bins of a measure, (`KEPT_BINS` + 1,), in its unit."""
+        return edges_of(measure)
+
+    def share_below(self, layer: int, head: int, measure: str, value: float) -> float:
+        """Return the share of sentences whose value is below this one; NaN if there is none. Linear within a bin."""
+        counts = self.histograms[layer, head, self.measures.index(measure)]
+        below = np.concatenate([[0], np.cumsum(counts)])
+        return float(np.interp(value, self.edges(measure), below) / below[-1]) if below[-1] else float("nan")
+
+
+def edges_of(measure: str) -> npt.NDArray[np.float64]:
+    """Return the bounds of the bins of a finished histogram, (`KEPT_BINS` + 1,)."""
+    every: npt.NDArray[np.float64] = histogram(NAMES.index(measure), 1).axes[1].edges
+    return every[:: BINS // KEPT_BINS]
+
+
+def finished(
+    sums: Mapping[str, npt.NDArray[np.int64]],
+    histograms: Sequence[Counts],
+    strongest: Strongest,
+    labels: tuple[str, ...],
+    numbers: tuple[int, ...],
+) -> CorpusStatistics:
+    """Return the statistics of these sums (see `attnviz.corpus.statistics`); `numbers` are the layers' own."""
+    shape = sums["count"].shape
+    share = _ratio(amount(sums["sum"]), sums["count"])
+    squares = _ratio(amount(sums["square"]), sums["count"])
+    counts: npt.NDArray[np.int64] = np.stack([one.view() for one in histograms], 1).reshape(*shape, BINS)
+    return CorpusStatistics(
+        sentences=int(sums["sentences"]),
+        tokens=int(sums["tokens"]),
+        measures=NAMES,
+        count=sums["count"].copy(),
+        mean=share * SCALES,
+        std=np.sqrt(np.maximum(squares - share**2, 0)) * SCALES,
+        quantiles=np.stack([_quantiles(counts[:, :, n], one.axes[1].edges) for n, one in enumerate(histograms)], 2),
+        histograms=counts.reshape(*shape, KEPT_BINS, -1).sum(-1),
+        uniform=_ratio(amount(sums["uniform"]), sums["uniform_count"]) * SCALES,
+        labels=labels,
+        label_count=sums["label"].copy(),
+        offsets=OFFSETS,
+        offset_count=sums["offset_count"].copy(),
+        offset_mean=_ratio(amount(sums["offset"]), sums["offset_count"]),
+        parts=PARTS,
+        part_count=sums["part_count"].copy(),
+        part_mean=_ratio(amount(sums["part"]), sums["part_count"][:, None]),
+        pair_count=int(sums["pair_count"]),
+        divergence=_ratio(amount(sums["pair"]), sums["pair_count"]),
+        strongest=strongest,
+        numbers=numbers,
+    )
+
+
+def _quantiles(counts: npt.NDArray[np.int64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the quantiles of histograms, (L, H, bins), as (L, H, Q). Linear within a bin; NaN without a value."""
+    found = np.full((*counts.shape[:2], len(QUANTILES)), np.nan)
+    for at in np.ndindex(counts.shape[:2]):
+        below = np.concatenate([[0], np.cumsum(counts[at])])
+        if below[-1]:
+            # A quantile lies in the first bin by whose end so many are counted: empty bins before it have no slope.
+            wanted = np.array(QUANTILES) * below[-1]
+            bins = np.searchsorted(below[1:], wanted)
+            into = (wanted - below[bins]) / counts[at][bins]
+            found[at] = edges[bins] + into * (edges[bins + 1] - edges[bins])
+    return found
+
+
+def _ratio(over: npt.NDArray[Any], under: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Divide; NaN where there is nothing to divide by."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(under == 0, np.nan, over / np.where(under == 0, 1, under))
 
 
 class OtherHeadsError(ValueError):
@@ -36,7 +282,7 @@ class OtherHeadsError(ValueError):
 class HeadStatistics:
     """Sums over sentences for each head of one kind of self-attention. `merge` is associative and commutative, exactly.
 
-    All counts are exact. Values are summed as whole numbers (`attnviz.corpus.results`).
+    All counts are exact. Values are summed as whole numbers (`attnviz.corpus.statistics`).
     """
 
     layers: int

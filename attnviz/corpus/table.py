@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from attnviz.corpus.names import FORMAT, LABELS, QUANTILES
+from attnviz.corpus import FORMAT, LABELS, QUANTILES
 from attnviz.corpus.observing import OFFSETS, PARTS
-from attnviz.corpus.results import KEPT, KEPT_BINS, CorpusStatistics, Place, Strongest
 from attnviz.corpus.run import CorpusCard
+from attnviz.corpus.statistics import KEPT, KEPT_BINS, CorpusStatistics, Place, Strongest
 from attnviz.files import write_atomically
-from attnviz.measures.names import NAMES
+from attnviz.measures import NAMES
 
 COLUMNS = tuple(f"q{round(100 * q):02d}" for q in QUANTILES)
 """The columns of the quantiles: q50 is the median"""

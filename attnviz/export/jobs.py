@@ -14,9 +14,8 @@ from attnviz.export.views import START, View, walk_of
 from attnviz.export.walk import sheets
 from attnviz.export.web import make_page, write_page
 from attnviz.links.link import KEYS
-from attnviz.sources.direct import Direct
-from attnviz.sources.shown import Shown, shown
-from attnviz.sources.transformer import ShownPart, shown_part
+from attnviz.sources.models import Direct
+from attnviz.sources.shown import Shown, ShownPart, shown, shown_part
 from attnviz.steps import STEPS, names_at, steps_of
 from attnviz.trace.walk import Walk
 

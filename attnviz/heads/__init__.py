@@ -1,4 +1,4 @@
-"""All heads of a text as the browser shows them: what it is told of them, and the files with their weights.
+"""All heads of a text as the browser shows them, and what is chosen on the page Heads, as values of the explorer.
 
     from attnviz.heads.all_heads import AllHeads
 
@@ -6,5 +6,34 @@
     header, arrays = every.payload(view)
     file = every.file(header["files"]["shared"])  # and so for each name in `files`, when the browser requests it
 
-`frontend/heads/explorer.js` shows them. Nothing is imported here: most of it needs torch.
+`frontend/heads/explorer.js` shows them. Importing this imports no torch, which `all_heads` needs.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head
+from attnviz.sources.source import Get
+
+WORDS = ("show", "direction", "special", "between", "values", "stretch", "sort", "label")
+"""Keys with a fixed set of words"""
+SWITCHES = ("mean",)
+
+
+def current(get: Get) -> Head:
+    """Return the current layer and head; the head is `ROLLOUT` for the rollout up to the layer."""
+    return get("layer"), ROLLOUT if get("rollout") else get("head")
+
+
+def chosen(get: Get) -> list[Head]:
+    """Return the heads to combine, including the current one."""
+    heads = list(get("chosen"))
+    return heads if current(get) in heads else [current(get), *heads][:MAX_CHOSEN]
+
+
+def view(get: Get) -> dict[str, Any]:
+    """Return the values of the explorer: `HeadsView` in frontend/types/heads.d.ts."""
+    layer, head = current(get)
+    rest = (*WORDS, *SWITCHES, "q", "k", "threshold", "strongest")
+    return {"layer": layer, "head": head, "chosen": chosen(get), **{name: get(name) for name in rest}}

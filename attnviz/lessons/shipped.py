@@ -33,7 +33,7 @@ class Example:
     layer: int
     head: int
     measure: str
-    """The measure of the pattern: one of `attnviz.measures.names.NAMES`, or "weight" for the weight of one cell"""
+    """The measure of the pattern: one of `attnviz.measures.NAMES`, or "weight" for the weight of one cell"""
     figure: str
     """The value of the measure, as written in `says`"""
     says: str

@@ -27,8 +27,8 @@ from attnviz.links.values import (
     quoted,
     titled,
 )
+from attnviz.measures import NAMES as MEASURES
 from attnviz.measures.mistakes.texts import NAMES as MISTAKES
-from attnviz.measures.names import NAMES as MEASURES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
 from attnviz.sources.compared import B_KEYS
@@ -36,17 +36,15 @@ from attnviz.steps import PARTS, STEPS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import AXES
 from attnviz.toy.config import (
+    ARCHITECTURES,
+    MAX_FEED_FORWARD,
+    MAX_LAYERS,
     MAX_MODEL_WIDTH,
     MAX_TOKENS,
     MAX_WIDTH,
     MIN_WIDTH,
-    WIDTH,
-)
-from attnviz.toy.transformer.config import (
-    ARCHITECTURES,
-    MAX_FEED_FORWARD,
-    MAX_LAYERS,
     NORM_PLACES,
+    WIDTH,
 )
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."

@@ -11,11 +11,12 @@ from typing import Any
 from attnviz import files
 from attnviz.links.bert import BERT_KEYS
 from attnviz.links.link import KEYS, read_link, write_link
-from attnviz.sources import PRETRAINED, SOURCES, TOY, Get, Resources, Source, trained, transformer
+from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Get, Resources, Source
 from attnviz.sources.compared import B_KEYS
-from attnviz.sources.shown import Shown, shown
+from attnviz.sources.models import TRAINED_NAMES
+from attnviz.sources.shown import TRANSFORMER_SOURCES, Shown, shown, shown_part
 from attnviz.trained import is_name
-from attnviz.trained import opening as trained_opening
+from attnviz.trained.shipped import OPENING_KEYS, opening
 
 SUBJECT = "what attention computes"
 
@@ -87,15 +88,15 @@ class Page:
             return None
         name: str = get("model")
         if "source" in self.keys:
-            return trained.NAMES.own(name) if get("source") == trained.TRAINED.key else None
+            return TRAINED_NAMES.own(name) if get("source") == TRAINED.key else None
         return name if is_name(name) else None
 
     def read(self, query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
         """Parse a link to it, as `read_link` does. A link that only names a trained model opens that model's view."""
         view, notes = read_link(query)
         name = self.trained_model(view.__getitem__)
-        if name is not None and not any(key in query for key in trained_opening.KEYS):
-            view |= trained_opening.opening(name)
+        if name is not None and not any(key in query for key in OPENING_KEYS):
+            view |= opening(name)
         return view, notes
 
     def write(self, view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
@@ -139,7 +140,7 @@ PAGES: dict[str, Page] = {
             "transformer", "Transformer", "/transformer",
             ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus",
              "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
-            shows_source=True, sources=transformer.SOURCES, shows=transformer.shown_part, step_key="part",
+            shows_source=True, sources=TRANSFORMER_SOURCES, shows=shown_part, step_key="part",
         ),
         Page(
             "train", "Train", "/train",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from attnviz.links.values import Key, Name, Number, Switch, Text, Whole, one_of, titled
-from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
-from attnviz.toy.transformer.config import MAX_LAYERS
+from attnviz.toy.config import MAX_HEADS, MAX_LAYERS, MAX_WIDTH, MIN_WIDTH
 from attnviz.training.series import SERIES
 from attnviz.training.settings import MOST_STEPS
 

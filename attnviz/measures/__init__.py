@@ -3,6 +3,9 @@
 Attention weights show where a head looks. By themselves they do not explain a model's output (Jain and Wallace 2019,
 "Attention is not Explanation").
 
-`summary` has the measures of a head and `rows` their values per query; `labels` names heads by them. Nothing is
-imported here: `names` is read without torch.
+`summary` has the measures of a head, and names heads by them; `rows` has their values per query. Nothing is imported
+here: links need the names without torch.
 """
+
+NAMES = ("entropy", "distance", "previous", "next", "same", "first", "cls", "sep", "punctuation")
+"""All measures, in the order of `summary.choose_measures`; some do not exist for every text or model."""

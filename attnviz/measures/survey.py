@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from attnviz.measures.labels import label_heads
 from attnviz.measures.layers import mean_weights, rollout, transformed_norms, weights_by_chunk
-from attnviz.measures.summary import Measure, choose_measures, measure_head, uniform_measures
+from attnviz.measures.summary import Measure, choose_measures, label_heads, measure_head, uniform_measures
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind

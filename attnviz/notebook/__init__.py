@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from attnviz.notebook.base import NotebookError
 
 if TYPE_CHECKING:
-    from attnviz.notebook.explorer import HeadsWidget
-    from attnviz.notebook.widget import WalkWidget
+    from attnviz.notebook.widgets import HeadsWidget, WalkWidget
     from attnviz.trace.model import Kind, Model
     from attnviz.trace.trace import Trace
     from attnviz.trace.walk import Walk
@@ -44,7 +43,7 @@ def show(
     """
     _check_installed()
     from attnviz.notebook.heads import heads_of
-    from attnviz.notebook.widget import WalkWidget
+    from attnviz.notebook.widgets import WalkWidget
 
     with _one_sentence():
         heads, first = heads_of(_traced(what, pair, model), kind)
@@ -67,8 +66,8 @@ def show_heads(
         attnviz.notebook.base.ChoiceError: there is no such layer or head.
     """
     _check_installed()
-    from attnviz.notebook.explorer import HeadsWidget
     from attnviz.notebook.heads import check_trace
+    from attnviz.notebook.widgets import HeadsWidget
 
     with _one_sentence():
         trace = check_trace(_traced(what, pair, model), kind)
@@ -79,7 +78,7 @@ def _traced(what: Any, pair: str | None, model: str | Model) -> Any:
     """Return the trace of a text; whatever else is given stays."""
     if not isinstance(what, str):
         return what
-    from attnviz.sources.trained import open_by_name
+    from attnviz.sources.models import open_by_name
 
     return (open_by_name(model) if isinstance(model, str) else model).trace(what, pair)
 

@@ -25,9 +25,8 @@ from transformers.utils import logging
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.names import ModelError, UnfitError, attempt, check_tokenizer, shown
-from attnviz.pretrained.sizes import check_model, check_numbers
 from attnviz.pretrained.transformers_model import TransformersModel
-from attnviz.pretrained.unfit import OWN_CODE, check_configuration, check_kind, in_its_place
+from attnviz.pretrained.unfit import OWN_CODE, check_configuration, check_kind, check_model, check_numbers, in_its_place
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()

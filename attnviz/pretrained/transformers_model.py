@@ -13,28 +13,30 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
-from attnviz.pretrained.attention_interface import attention_inputs
-from attnviz.pretrained.block_layout import (
-    find_after_attention,
-    find_final_norm,
-    find_language_head,
-    find_norms,
-    find_vocabulary,
-    find_weights,
+from attnviz.pretrained.attention_interface import (
+    OwnAttention,
+    attention_inputs,
+    call_to_compare,
+    check_shown,
+    is_checked,
 )
 from attnviz.pretrained.families import (
     count_parameters,
+    find_after_attention,
+    find_final_norm,
     find_input_projections,
+    find_language_head,
+    find_norms,
     find_output_projection,
+    find_vocabulary,
+    find_weights,
     layer_numbers,
     module_names,
     reproduces,
 )
-from attnviz.pretrained.matrix_products import sizes_of, watch_maps
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
 from attnviz.pretrained.names import UnfitError, attempt, shown
-from attnviz.pretrained.own_attention import OwnAttention, check, chosen, is_checked
-from attnviz.pretrained.positions import PositionTables
+from attnviz.pretrained.passes import PositionTables, sizes_of, watch_maps
 from attnviz.pretrained.unfit import (
     MORE_THAN_TEXT,
     NO_HIDDEN,
@@ -231,7 +233,7 @@ class TransformersModel(PretrainedModel):
         Raises:
             ModelError: it attends in another way on this text than is shown, or can't be run on it.
         """
-        compared = () if self.description.is_checked else (chosen(len(self.blocks), ids, decoder_ids),)
+        compared = () if self.description.is_checked else (call_to_compare(len(self.blocks), ids, decoder_ids),)
         return attempt(lambda: self._checked_run(ids, segments, decoder_ids, compared), shown(self.name), "pass")
 
     def _checked_run(
@@ -248,7 +250,7 @@ class TransformersModel(PretrainedModel):
                 _weights(call, maps) if number in compared else None
                 for number, (call, maps) in enumerate(zip(done.calls, self.blocks, strict=True))
             ]
-        check(comparison, weights)
+        check_shown(comparison, weights)
         return done
 
     def _compared_pass(self, calls: int) -> tuple[Recorder, Tensor]:
@@ -265,7 +267,7 @@ class TransformersModel(PretrainedModel):
         if not bool(theirs.isfinite().all()):
             raise UnfitError("gives numbers that are not finite, even for three plain words")
         maps = BlockMaps("encoder", None, None)
-        check(comparison, [_weights(call, maps) for call in recorder.calls])
+        check_shown(comparison, [_weights(call, maps) for call in recorder.calls])
         if not _is_near(ours, theirs):
             raise UnfitError("computes other hidden states with its own eager attention than with what is shown")
         return recorder, ours

@@ -13,7 +13,7 @@ from attnviz.runtime.arrays import array_store
 from attnviz.runtime.cache import cache_usage
 from attnviz.runtime.pool import worker_pool
 from attnviz.runtime.traffic import Traffic
-from attnviz.runtime.training import training_jobs
+from attnviz.ui.training_jobs import training_jobs
 
 __all__ = ["MEDIA_TYPE", "metrics"]
 

@@ -3,10 +3,9 @@
 Torch is imported only when a model is opened.
 """
 
-from attnviz.sources.pretrained import PRETRAINED
+from attnviz.sources.models import PRETRAINED, TRAINED
 from attnviz.sources.source import Get, Names, Resources, Source
 from attnviz.sources.toy import TOY
-from attnviz.sources.trained import TRAINED
 
 SOURCES: dict[str, Source] = {source.key: source for source in (TOY, PRETRAINED, TRAINED)}
 """Sources by their name in links, in the order in which the app offers them."""

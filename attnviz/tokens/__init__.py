@@ -10,8 +10,14 @@ All errors are ValueErrors with a message for the user:
     └── NoTokensError           a model's tokenizer finds no token in a text
 """
 
-from attnviz.tokens.blocks import context_pairs
-from attnviz.tokens.chars import MAX_UPLOAD, BadUploadError, CharVocab, UnknownCharacterError, read_upload
+from attnviz.tokens.chars import (
+    MAX_UPLOAD,
+    BadUploadError,
+    CharVocab,
+    UnknownCharacterError,
+    context_pairs,
+    read_upload,
+)
 from attnviz.tokens.round_trip import RoundTrip, round_trip
 from attnviz.tokens.value import NO_ID, NoTokensError, Tokens, code_point, from_encoding, label_of, printable, repair
 from attnviz.tokens.wordpiece import MAX_POSITIONS, WordPiece

@@ -1,10 +1,10 @@
-"""Character-level vocabularies: from a text, from Shakespeare or from an uploaded file."""
+"""Character-level vocabularies: from a text, from Shakespeare or a file; and training examples of a language model."""
 
 from __future__ import annotations
 
 import codecs
 import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from attnviz.tokens.value import NO_ID, Tokens, check_limit, code_point, printable, repair
@@ -126,3 +126,17 @@ class CharVocab:
             vocab_size=len(self),
             tokenizer="char",
         )
+
+
+def context_pairs(tokens: Tokens | Sequence[int], block_size: int) -> list[tuple[tuple[int, ...], int]]:
+    """Return the (context, next id) pairs of the first block: `block_size` + 1 ids give `block_size` pairs.
+
+    Contexts grow from one id to `block_size` ids. A shorter text of n tokens gives n - 1 pairs.
+
+    Raises:
+        ValueError: `block_size` is below 1.
+    """
+    if block_size < 1:
+        raise ValueError(f"block_size is {block_size}; it must be at least 1")
+    ids = tuple(tokens.ids if isinstance(tokens, Tokens) else tokens)[: block_size + 1]
+    return [(ids[:end], ids[end]) for end in range(1, len(ids))]

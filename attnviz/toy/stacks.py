@@ -12,8 +12,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from attnviz.attention import and_causal
-from attnviz.toy import copying
-from attnviz.toy.layers import EPS, WIDTH, DecoderLayer, EncoderLayer, Past
+from attnviz.toy.layers import EPS, WIDTH, DecoderLayer, EncoderLayer, Past, copy_norm, settings_of_layer
 
 LAYERS = 2
 
@@ -178,10 +177,40 @@ def _final_norm(width: int, wanted: bool | None, eps: float, settings: dict[str,
 
 
 def _settings_of_stack(module: nn.TransformerEncoder | nn.TransformerDecoder) -> dict[str, Any]:
-    settings = copying.settings_of_layer(module.layers[0])
+    settings = settings_of_layer(module.layers[0])
     return {**settings, "layers": len(module.layers), "final_norm": module.norm is not None}
 
 
 def _copy_norm(theirs: nn.TransformerEncoder | nn.TransformerDecoder, ours: Encoder | Decoder) -> None:
     if theirs.norm is not None:
-        copying.copy_norm(theirs.norm, ours.norm)
+        copy_norm(theirs.norm, ours.norm)
+
+
+class BertEmbeddings(nn.Module):
+    """The normalised sum of token, segment and position embeddings."""
+
+    def __init__(self, vocabulary: int, positions: int, width: int, *, segments: int = 2, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.token = nn.Embedding(vocabulary, width)
+        self.segment = nn.Embedding(segments, width)
+        self.position = nn.Embedding(positions, width)
+        self.norm = nn.LayerNorm(width, eps=eps)
+
+    def forward(self, ids: Tensor, segments: Tensor) -> Tensor:
+        """Embed (T,) ids and segments: returns (T, C)."""
+        summed: Tensor = self.token(ids) + self.segment(segments) + self.position.weight[: ids.shape[-1]]
+        normed: Tensor = self.norm(summed)
+        return normed
+
+
+class Bert(nn.Module):
+    """Embeddings, then an encoder."""
+
+    def __init__(self, embeddings: BertEmbeddings, encoder: Encoder) -> None:
+        super().__init__()
+        self.embeddings, self.encoder = embeddings, encoder
+
+    def forward(self, ids: Tensor, segments: Tensor) -> Tensor:
+        """Encode (T,) ids and segments: returns the last hidden state, (T, C)."""
+        hidden: Tensor = self.encoder(self.embeddings(ids, segments))
+        return hidden

@@ -22,7 +22,8 @@ from attnviz.pretrained.names import ModelError
 from attnviz.tokens import repair
 from attnviz.toy.language.config import BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
 from attnviz.trained.card import Card
-from attnviz.training.plan import TAGGED, TEXT, Plan, build
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TAGGED, TEXT
 from attnviz.training.tagged.files import FILL, LONGEST, NO_WORDS
 from attnviz.training.tagged.task import TaggedWords
 from attnviz.training.tasks import TASKS

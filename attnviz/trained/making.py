@@ -1,4 +1,4 @@
-"""Trains a model from a plan to a file: with validation, checkpoints, and a stop that loses nothing."""
+"""Trains a model from a plan to a file; and makes such a file of a snapshot of a visitor's training."""
 
 from __future__ import annotations
 
@@ -8,22 +8,29 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
+from attnviz.formatting import counted
 from attnviz.pretrained.names import ModelError
+from attnviz.reprs import ShortRepr
 from attnviz.tokens.chars import MAX_UPLOAD, read_upload
-from attnviz.toy.language.config import longest_context
-from attnviz.trained.card import AboutFiles, Card, Corpus, FoundHead
-from attnviz.trained.files import Saved, read, write
-from attnviz.training.checkpoint import Checkpoint, CheckpointError
+from attnviz.toy.language.config import has_attention, longest_context
+from attnviz.trained.card import AboutFiles, Card, Corpus, FoundHead, as_file
+from attnviz.trained.files import Saved, check_plan, read, write
+from attnviz.trained.model import NO_ATTENTION
 from attnviz.training.evaluation import evaluate, evaluate_whole, heads_of
-from attnviz.training.loop import Trainer
-from attnviz.training.plan import TAGGED, TEXT, Plan, build
+from attnviz.training.jobs.view import Snapshot
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.loop import Checkpoint, CheckpointError, Trainer
+from attnviz.training.plan import Data, Plan, build, subject_of
+from attnviz.training.settings import TAGGED, TEXT
 from attnviz.training.tagged.files import TaggedFiles, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import TASKS
-from attnviz.training.tasks.task import Result, Subject
+from attnviz.training.tasks.task import Result, Subject, Task
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text, as_read
 
@@ -162,18 +169,18 @@ def measured(saved: Saved, text: Path | None, files: tuple[Path, Path] | None = 
 
     Args:
         saved: the file.
-        text: what the model was trained on, as `subject_of` takes it.
-        files: what it was trained and tested on, as `subject_of` takes them.
+        text: what the model was trained on, as `given_of` takes it.
+        files: what it was trained and tested on, as `given_of` takes them.
 
     Raises:
         attnviz.pretrained.ModelError: it was trained on another text or other files, or can't be saved.
-        BadUploadError, TextError, TaggedError, OSError, ValueError: as `subject_of` raises them.
+        BadUploadError, TextError, TaggedError, OSError, ValueError: as `given_of` raises them.
     """
     if (saved.plan.subject == TAGGED) != (files is not None):
         raise ModelError(
             "--train-file and --test-file name the files of a model that learned from these, and no other."
         )
-    given = subject_of(saved.plan, text, files)
+    given = given_of(saved.plan, text, files)
     card = saved.card
     wanted = card.corpus and card.corpus.sha256, card.files and card.files.sha256
     found = given.corpus and given.corpus.sha256, given.about and given.about.sha256
@@ -191,7 +198,7 @@ def _measured(saved: Saved, subject: Subject, *, whole: bool = True) -> Card:
     return replace(saved.card, **asdict(found), heads=heads)
 
 
-def subject_of(plan: Plan, text: Path | None, files: tuple[Path, Path] | None = None) -> Subjects:
+def given_of(plan: Plan, text: Path | None, files: tuple[Path, Path] | None = None) -> Subjects:
     """Return what a plan learns from. A text's characters are the model's vocabulary, or a training file's words.
 
     Args:
@@ -229,3 +236,80 @@ def _start(file: Path) -> bytes:
     """Read as much of a file as can be used, and a byte more."""
     with file.open("rb") as opened:
         return opened.read(MAX_UPLOAD + 1)
+
+
+OWN_TEXT = "a text of one's own"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ModelFile(ShortRepr):
+    """A trained model as a file, and its card."""
+
+    data: bytes
+    """As `attnviz.trained.files.read` reads it"""
+    plan: Plan
+    card: Card
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return len(self.data)
+
+    @property
+    def stem(self) -> str:
+        """How the file is called, without its suffix, such as "induction-300-steps"."""
+        return f"{self.plan.subject}-{self.card.after}-steps"
+
+    def card_file(self) -> bytes:
+        """Return the card as a JSON file, to be read beside the model's."""
+        return as_file(self.plan, self.card)
+
+
+def why_not_shown(plan: Plan) -> str:
+    """Return why the pages that show trained models can't show this one, in a sentence; "" if they can."""
+    if not has_attention(plan.model):
+        return NO_ATTENTION
+    try:
+        check_plan(plan)
+    except ModelError:
+        return "Its model reads something else than the other pages give it: they show the task's own model only."
+    return ""
+
+
+def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, data: Data | None = None) -> ModelFile:
+    """Return the model of a snapshot as a file. Its weights are those of the snapshot, bit for bit.
+
+    Args:
+        plan: its training.
+        snapshot: the weights after some steps.
+        losses: the loss of each step of the training, in nats, (steps,).
+        data: what it was trained on, if the plan's subject is a text or a user's files.
+
+    Raises:
+        ModelError: the file would be larger than a trained model's file can be, or its model does not read what the
+            task's own model reads.
+        ValueError: the subject does not exist, or the snapshot is of another model.
+    """
+    subject = subject_of(plan, data)
+    recent = losses[max(0, snapshot.step - RECENT) : snapshot.step]
+    said = Card(
+        _name(plan, subject, snapshot.step), 0.0, 0.0, float(recent.mean()) if len(recent) else 0.0, after=snapshot.step
+    )
+    given = Subjects(plan, subject, _corpus(data))
+    file, card = finished(model_of(plan.model, snapshot.weights), given, said, whole=False)
+    return ModelFile(file, plan, card)
+
+
+def _corpus(data: Data | None) -> Corpus | None:
+    """Return what a card says of a text, or of a training file."""
+    if isinstance(data, TaggedFiles):
+        return Corpus.of_file(data.train)
+    if not isinstance(data, str):
+        return None
+    return Corpus.of(BUILT_IN_CORPUS if data == built_in() else OWN_TEXT, data)
+
+
+def _name(plan: Plan, subject: Subject, step: int) -> str:
+    what = "tagging, own files" if plan.subject == TAGGED else plan.subject
+    is_control = isinstance(subject, Task) and subject.is_control(plan.model)
+    return f"{what}{' (control)' if is_control else ''}, {counted(step, 'step')}"

@@ -1,4 +1,4 @@
-"""The models that ship with the app, and those that visitors bring, by name. It imports no torch."""
+"""The models that ship with the app, those that visitors bring: by name, and how each opens; no torch is imported."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from attnviz import files
 from attnviz.pretrained.names import ModelError, shown
 from attnviz.trained.card import Card
 from attnviz.training.plan import Plan
-from attnviz.training.recipes import NAMES
+from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
     from attnviz.trained.model import TrainedModel
+
 
 FOLDER = files.FOLDER / "assets" / "weights"
 OWN = "trained-"
@@ -33,7 +34,7 @@ _lock = threading.Lock()
 @cache
 def names() -> tuple[str, ...]:
     """Return the names of the models that ship, in the order in which the app offers them."""
-    return tuple(name for name in NAMES if (FOLDER / f"{name}.safetensors").is_file())
+    return tuple(name for name in SHIPPED if (FOLDER / f"{name}.safetensors").is_file())
 
 
 def is_name(name: str) -> bool:
@@ -60,7 +61,7 @@ def load(name: str) -> TrainedModel:
     return _load(name)
 
 
-@lru_cache(len(NAMES))
+@lru_cache(len(SHIPPED))
 def _load(name: str) -> TrainedModel:
     from attnviz.trained.files import read
     from attnviz.trained.model import TrainedModel
@@ -122,3 +123,27 @@ def card(name: str) -> tuple[Card, Plan]:
     said: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     plan = Plan.from_json(said.pop("plan"))
     return Card.from_json(said), plan
+
+
+OPENING_KEYS = ("text", "pair", "kind", "layer", "head", "block")
+"""The keys of a link of which a view has none that opens in this way"""
+
+
+def opening(name: str) -> dict[str, Any]:
+    """Return the text and the head with which a model opens, by keys of links; nothing if there is no such model.
+
+    The text is the first example of its task. Of the heads that its card names, it is the one that shows what the task
+    is about: its last pattern. A card that names none leaves the first head.
+    """
+    from attnviz.trace.model import places
+    from attnviz.trained.model import examples, heads
+
+    try:
+        model = load(name)
+        numbers = model.description.numbers
+    except ModelError:  # the page says so
+        return {}
+    there = [(place.kind, place.layer) for place in places(numbers)]
+    _, kind, layer, head = (heads(model) or (("", *there[0], 0),))[-1]
+    block = next(at for at, place in enumerate(there) if place == (kind, layer))
+    return {"text": examples(model)[0], "kind": kind, "layer": layer, "head": head, "block": block}

@@ -23,7 +23,7 @@ from attnviz.toy.language.config import ModelConfig, has_attention
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import Past, linear_map
 from attnviz.toy.stacks import Encoder
-from attnviz.toy.transformer.trace import final_norms, sizes_of
+from attnviz.toy.transformer import final_norms, sizes_of
 from attnviz.trace.recorder import Recorder, recording
 from attnviz.trace.sizes import ModelSizes
 from attnviz.trace.vocabulary import Vocabulary

@@ -1,15 +1,20 @@
-"""The training loop: one step at a time, so that it can be watched, stopped and resumed."""
+"""The training loop: one step at a time, so that it can be watched, stopped and resumed; interrupted, it is a file."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from attnviz.files import replacing
 from attnviz.toy.language.model import TokenModel
+from attnviz.training.plan import Plan
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks.task import IGNORED, Batch
 
@@ -129,3 +134,51 @@ def _optimisers(model: nn.Module, settings: TrainingSettings) -> list[torch.opti
         muon = torch.optim.Muon(matrices, lr=MUON_RATE * rate, weight_decay=decay)
         return [muon, torch.optim.AdamW(others, lr=rate, betas=betas, weight_decay=0.0, fused=True)]
     return [torch.optim.AdamW(groups, lr=rate, betas=betas, fused=True)]
+
+
+class CheckpointError(ValueError):
+    """A file is no checkpoint of this training. The message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """All that is needed to go on."""
+
+    name: str
+    plan: Plan
+    corpus: str
+    """The sha256 of the text; empty for a task"""
+    state: dict[str, Any]
+    """As `Trainer.state` returns it"""
+    losses: tuple[float, ...]
+    """Of the last steps, in nats"""
+
+    def write(self, path: Path) -> None:
+        """Write it to a file: either all of it, or the file stays as it was.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        said = json.dumps(
+            {"name": self.name, "plan": self.plan.to_json(), "corpus": self.corpus, "losses": self.losses}
+        )
+        with replacing(path) as file:
+            torch.save({"said": said, "state": self.state}, file)
+
+    @classmethod
+    def read(cls, path: Path) -> Checkpoint:
+        """Read a file. What it holds is tensors and plain values: nothing in it is run.
+
+        Raises:
+            CheckpointError: it is no checkpoint.
+            OSError: it can't be read.
+        """
+        try:
+            found = torch.load(path, weights_only=True)
+            said = json.loads(found["said"])
+            losses = tuple(map(float, said["losses"]))
+            return cls(said["name"], Plan.from_json(said["plan"]), said["corpus"], found["state"], losses)
+        except OSError:
+            raise
+        except Exception as error:  # of a damaged file, the reader raises almost every type
+            raise CheckpointError(f"{path.name} is not a checkpoint of a training, or it is damaged.") from error

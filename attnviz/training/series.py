@@ -1,18 +1,19 @@
-"""The model series: from a table of pairs to a GPT, each stage with one part more, all trained on the same text.
+"""Plans that come with the app: the model series, each stage with one part more, and the models that ship.
 
-The sizes are those of a well-known lecture on such models (A. Karpathy, "Let's build GPT", 2023): blocks of 8
-characters, 32 numbers a character. What others report are its validation losses on tiny Shakespeare, in nats a
-character, after 5,000 steps.
+The series goes from a table of pairs to a GPT, all trained on the same text. Its sizes are those of a well-known
+lecture on such models (A. Karpathy, "Let's build GPT", 2023): blocks of 8 characters, 32 numbers a character. What
+others report are its validation losses on tiny Shakespeare, in nats a character, after 5,000 steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
-from attnviz.training.plan import TEXT, Plan
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan
+from attnviz.training.settings import TEXT, TrainingSettings
 
 BLOCK, WIDTH, HEADS, DEPTH = 8, 32, 4, 3
 STEPS, SEED = 2000, 0
@@ -124,3 +125,43 @@ FIRST_SHOWN = "head"
 """The stage that is shown until one is chosen or trained: the first with attention, as `Ladder.row` in the browser"""
 COUNTED = 1.96
 """The validation loss of the counted table (add-one smoothing) on the built-in corpus"""
+
+
+CHAR_GPT = Plan(
+    TEXT,
+    TokenConfig(65, block_size=128, layers=5, heads=5, width=160, dropout=0.1),
+    TrainingSettings(
+        steps=6000, batch=16, learning_rate=2e-3, warm_up=100, decay="cosine", last_rate=0.02, optimiser="muon",
+        weight_decay=0.1, precision="bfloat16",
+    ),
+)  # fmt: skip
+"""20 minutes on one core. The vocabulary is that of the text, whatever stands here"""
+TASK_RATE = 3e-3
+"""The learning rate of the tasks: faster than the one that a hall watches"""
+TASK_STEPS: Mapping[str, int] = MappingProxyType(
+    {"induction": 2000, "reverse": 1000, "sort": 3000, "numbers": 2000, "tagging": 1500}
+)
+"""The steps for the tasks: nearly nothing is wrong at the end"""
+TASK_SEEDS: Mapping[str, int] = MappingProxyType({"tagging": 1})
+"""Where it is not 0. With this one, each of the two patterns has a head of its own"""
+SHIPPED = ("chargpt", *TASK_STEPS)
+"""In the order in which the app offers them"""
+
+
+def plan_of(name: str) -> Plan:
+    """Return the plan of a model that ships with the app.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    if name == "chargpt":
+        return CHAR_GPT
+    from attnviz.training.tasks import TASKS
+
+    if name not in TASK_STEPS:
+        raise ValueError(f"there is no model {name!r}: {', '.join(SHIPPED)}")
+    task = TASKS[name]
+    training = replace(
+        task.training, steps=TASK_STEPS[name], learning_rate=TASK_RATE, seed=TASK_SEEDS.get(name, 0), decay="cosine"
+    )
+    return Plan(name, task.model, training)

@@ -1,4 +1,4 @@
-"""How a model is trained. It imports no torch."""
+"""How a model is trained, and the names of the subjects that are no tasks. It imports no torch."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ Optimiser = Literal["adamw", "sgd", "muon"]
 blocks, with AdamW for all others"""
 Decay = Literal["none", "cosine"]
 """none: the learning rate stays as it is after warm-up. cosine: it falls along a cosine to `last_rate` of its value"""
+
+TEXT = "text"
+"""The subject that is a text, not a task"""
+VECTORS = "vectors"
+"""The subject that is vectors with a class each"""
+TAGGED = "tagged"
+"""The subject that is a user's two files of words and their tags"""
 
 MOST_STEPS = 100_000
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import VECTORS
+from attnviz.training.settings import VECTORS
 from attnviz.training.tasks.task import Batch, Subject
 
 HELD_OUT_PART = 0.25

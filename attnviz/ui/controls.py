@@ -15,8 +15,8 @@ from attnviz import trained
 from attnviz.links.link import KEYS, STRETCH
 from attnviz.settings import settings
 from attnviz.sources import SOURCES, Get, Names, Source
+from attnviz.sources.models import source_of
 from attnviz.sources.shown import of_model
-from attnviz.sources.trained import source_of
 from attnviz.steps.picture import darkens
 from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_STD, MAX_TOKENS, MIN_WIDTH
 from attnviz.trained.shipped import is_kept, title

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.links.pages import PAGES
 from attnviz.pretrained import BUILT_IN
-from attnviz.pretrained.loading import described
+from attnviz.pretrained.described import described
 from attnviz.sources import SOURCES, Get
 from attnviz.sources.shown import Shown
 from attnviz.sources.toy import tokenizer

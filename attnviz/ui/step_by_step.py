@@ -34,8 +34,7 @@ from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
     from attnviz.document import Document
-    from attnviz.measures.causality import FromPast
-    from attnviz.measures.loop import LoopScores
+    from attnviz.measures.recomputed import FromPast, LoopScores
     from attnviz.trace.walk import Walk
 
 
@@ -79,11 +78,11 @@ CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __n
 
 def show_loop(here: Shown) -> None:
     """Show the two ways to the scores of the head, and compare their numbers."""
-    from attnviz.measures.loop import LOOP, MOST, PRODUCT, scores_by_loop
+    from attnviz.measures.recomputed import LOOP, MOST_LOOPED, PRODUCT, scores_by_loop
 
     walk = here.walk(RESOURCES)
     query, key = walk.layer.query[walk.head], walk.layer.key[walk.head]
-    scores = scores_by_loop(query[:MOST], key[:MOST])
+    scores = scores_by_loop(query[:MOST_LOOPED], key[:MOST_LOOPED])
     left, right = st.columns(2)
     with left:
         st.markdown("**A double loop**: one dot product for each query and each key")
@@ -95,8 +94,8 @@ def show_loop(here: Shown) -> None:
     cell = _cell(scores)
     if cell:
         st.markdown(cell)
-    if max(len(query), len(key)) > MOST:
-        st.caption(f"Of the first {MOST} queries and keys: a loop in Python is slow.")
+    if max(len(query), len(key)) > MOST_LOOPED:
+        st.caption(f"Of the first {MOST_LOOPED} queries and keys: a loop in Python is slow.")
 
 
 def _about_loop(scores: LoopScores, walk: Walk) -> str:
@@ -127,7 +126,7 @@ def _cell(scores: LoopScores) -> str:
 def show_past(here: Shown) -> None:
     """Show how far each row is from the one that is computed from its past alone."""
     from attnviz.figures.plots import lines
-    from attnviz.measures.causality import MOST, NoPastError, rows_from_past
+    from attnviz.measures.recomputed import MOST_ROWS, NoPastError, rows_from_past
 
     walk = here.walk(RESOURCES)
     try:
@@ -146,7 +145,7 @@ def show_past(here: Shown) -> None:
         if past.is_projected
         else "Row i from rows 0 to i of queries, keys and values: how this model makes them of X is not known."
     )
-    more = f" The first {MOST} rows." if len(walk.query_labels) > MOST else ""
+    more = f" The first {MOST_ROWS} rows." if len(walk.query_labels) > MOST_ROWS else ""
     st.caption(f"{computed} The head outputs are compared.{more}")
 
 
@@ -228,7 +227,7 @@ def _read_shipped() -> Document:
 
 def make_document() -> Document:
     """Compute the document with the built-in model."""
-    from attnviz.sources.direct import Direct
+    from attnviz.sources.models import Direct
     from attnviz.sources.shown import shown
 
     view, resources = read_link(OPENING)[0], Direct()

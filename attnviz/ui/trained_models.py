@@ -21,12 +21,11 @@ from attnviz.lessons import gallery, text_examples
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import ModelError
-from attnviz.runtime.training import training_jobs
 from attnviz.settings import settings
-from attnviz.trained.opening import opening
-from attnviz.trained.shipped import is_kept, keep, load
+from attnviz.trained.shipped import is_kept, keep, load, opening
 from attnviz.ui import state
 from attnviz.ui.messages import plain
+from attnviz.ui.training_jobs import training_jobs
 
 if TYPE_CHECKING:  # torch, which the first view does not wait for
     from collections.abc import Iterator
@@ -67,7 +66,7 @@ def examples_of(model: str | None) -> tuple[str, ...]:
     """Return the texts that a trained model is made for, by its name; none if there is no such model."""
     if model is None:
         return ()
-    from attnviz.trained.words import examples  # late: it imports torch
+    from attnviz.trained.model import examples  # late: it imports torch
 
     try:
         return examples(load(model))
@@ -77,7 +76,7 @@ def examples_of(model: str | None) -> tuple[str, ...]:
 
 @cache
 def _offered() -> frozenset[str]:
-    from attnviz.trained.words import TEXTS
+    from attnviz.trained.model import TEXTS
     from attnviz.training.tasks import TASKS
 
     def texts() -> Iterator[str]:
@@ -202,8 +201,7 @@ def is_training() -> bool:
 
 def show_card(model: object, page: str) -> None:
     """Show what a model learned, which heads do it, and texts to try, if it is one that was trained here."""
-    from attnviz.trained.model import TrainedModel
-    from attnviz.trained.words import about, examples, heads
+    from attnviz.trained.model import TrainedModel, about, examples, heads
 
     if not isinstance(model, TrainedModel):
         return

@@ -28,11 +28,10 @@ from attnviz.export.csv_files import table_csv
 from attnviz.links.bert import BERT_KEYS, SENTENCE
 from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from attnviz.settings import PUBLIC
-from attnviz.training.jobs.job import Job
-from attnviz.training.jobs.jobs import Jobs
-from attnviz.training.jobs.limits import TooLargeError
+from attnviz.training.jobs.jobs import Job, Jobs
+from attnviz.training.plan import TooLargeError
 from attnviz.training.vectors import split
 from attnviz.ui.bert.classifier import training, views
 from attnviz.ui.bert.classifier.data import CLASSIFIER, ClassifierKind

@@ -15,7 +15,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from attnviz.bert.search import built_in
 from attnviz.links.bert import QUERY
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from attnviz.settings import settings
 from attnviz.ui.bert.search import results, views
 from attnviz.ui.bert.search.views import NO_COMMON_WORD

@@ -14,7 +14,7 @@ from transformers import AutoModel
 
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel, load
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from tests.app.pages import lines_of_torch, messages, open_page
 from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers
 

@@ -13,7 +13,7 @@ from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.formatting import number
 from attnviz.pretrained import load
 from attnviz.settings import Settings
-from attnviz.sources import pretrained
+from attnviz.sources import models
 from attnviz.toy.config import ToyConfig
 from attnviz.ui.compare.panes import PRESETS
 from tests.app.compare import link, notice, open_link, picture, press, same, sdpa, words
@@ -130,9 +130,9 @@ def test_two_models_are_offered_where_a_second_one_is_on_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = str(save("bert", tmp_path / "bert"))
-    monkeypatch.setattr(pretrained, "settings", lambda: Settings(models=("minilm", "nobody/has-this")))
+    monkeypatch.setattr(models, "settings", lambda: Settings(models=("minilm", "nobody/has-this")))
     assert PRESETS["model"] not in presets(open_link(seed="5"))
-    monkeypatch.setattr(pretrained, "settings", lambda: Settings(models=("minilm", "nobody/has-this", folder)))
+    monkeypatch.setattr(models, "settings", lambda: Settings(models=("minilm", "nobody/has-this", folder)))
     at = open_link(seed="5")
     assert PRESETS["model"] in presets(at)
     assert link(press(at, "model")) == {"source": "pretrained", "seed": "5", "b_model": folder}

@@ -14,20 +14,20 @@ from safetensors.torch import load as load_file
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
-from attnviz.runtime.training import training_jobs
 from attnviz.tokens import CharVocab
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.shipped import FOLDER, keep
 from attnviz.training.generation import Sampling
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.plan import TEXT, Plan
+from attnviz.training.plan import Plan
 from attnviz.training.series import SERIES
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.ui.state import record_key
 from attnviz.ui.train.generate_exports import file_of, script_of
 from attnviz.ui.train.generate_exports import text_of as whole_text
 from attnviz.ui.train.generated import Asked, text_model_of, text_models
 from attnviz.ui.trained_models import VisitorRecord
+from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import messages, open_page, payload, payloads, send_update
 from tests.app.training import generated
 

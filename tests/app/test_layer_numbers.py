@@ -16,10 +16,9 @@ from attnviz.cli import main
 from attnviz.components.packing import unpack
 from attnviz.corpus import table
 from attnviz.corpus.offered import about
-from attnviz.corpus.results import Place
 from attnviz.corpus.run import CorpusCard
 from attnviz.corpus.sentences import Reader
-from attnviz.corpus.statistics import HeadStatistics
+from attnviz.corpus.statistics import HeadStatistics, Place
 from attnviz.document import read
 from attnviz.measures.striking import most_striking
 from attnviz.measures.survey import survey

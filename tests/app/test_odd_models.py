@@ -74,7 +74,7 @@ def test_without_any_model_the_page_says_why(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_changing_the_model_in_the_menu_gives_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoder = str(save("gpt2", tmp_path / "decoder"))
-    monkeypatch.setattr("attnviz.sources.pretrained.settings", lambda: Settings(models=("minilm", decoder)))
+    monkeypatch.setattr("attnviz.sources.models.settings", lambda: Settings(models=("minilm", decoder)))
     at = open_page(source="pretrained", model=decoder, layer="1", head="3", step="weights")
     assert at.session_state[record_key(ViewRecord)].view["kind"] == "decoder"
     at.selectbox(key="model").set_value("minilm").run()

@@ -19,7 +19,6 @@ from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
 
 from attnviz.components.packing import unpack
-from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained.shipped import keep
@@ -32,6 +31,7 @@ from attnviz.ui.train.chosen import Chosen, model_file, script_of
 from attnviz.ui.train.exports import Losses, frames_of, losses_csv, moving_picture, training_file
 from attnviz.ui.train.generate_exports import NOTHING as NO_TEXT
 from attnviz.ui.train.tabs import EXPORTS, GENERATED, NOTHING
+from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import open_page
 from tests.app.test_train_page import FAST, newest, told
 from tests.app.test_train_page import trained as train

@@ -13,9 +13,9 @@ from safetensors.torch import save
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
-from attnviz.runtime.training import training_jobs
 from attnviz.trained import recorded, shipped
 from attnviz.training.jobs.weights import model_of
+from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import boxes, go_to_page, open_page, payload
 from tests.app.test_train_page import FAST, command, newest, send_values, told
 from tests.app.test_train_page import trained as train

@@ -14,16 +14,16 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from attnviz.runtime.arrays import NotOfferedError
-from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.config import BigramConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.evaluation import attentions
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.plan import TEXT, Plan, build
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import IGNORED
 from attnviz.ui.train.runs import diverging
+from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
 from tests.app.training import accuracies, moment
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from attnviz.runtime.arrays import NotOfferedError
-from attnviz.runtime.training import training_jobs
 from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS
+from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import open_page, payload
 from tests.app.test_train_page import FAST, newest, send_values, told, trained
 from tests.app.training import accuracies, moment

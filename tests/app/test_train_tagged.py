@@ -13,16 +13,16 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from attnviz.runtime.training import training_jobs
 from attnviz.settings import settings
 from attnviz.trained.files import read
 from attnviz.trained.shipped import load
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.plan import TAGGED
+from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.ui.train.chosen import Chosen, model_file, script_of
 from attnviz.ui.train.exports import frames_of, training_file
+from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import boxes, go_to_page, open_page, payload
 from tests.app.test_train_page import FAST, command, newest, send_values, told, until
 from tests.app.test_train_page import trained as train

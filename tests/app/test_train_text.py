@@ -15,7 +15,6 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
 from attnviz.runtime.arrays import NotOfferedError, array_store
-from attnviz.runtime.training import training_jobs
 from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.loop import Trainer
@@ -25,6 +24,7 @@ from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut, settings_of
 from attnviz.training.text.subject import Documents, Text
 from attnviz.ui.train.arrays import logits_of
+from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
 
 PATIENCE = 60

@@ -14,7 +14,7 @@ from attnviz import trained
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.trained import shipped
-from attnviz.trained.words import heads
+from attnviz.trained.model import heads
 from attnviz.training.tasks import TASKS
 from tests.app.compare import picture
 from tests.app.pages import open_page

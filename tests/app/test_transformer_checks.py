@@ -24,9 +24,8 @@ from attnviz.measures.mistakes.case import Case
 from attnviz.measures.mistakes.computed import find
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.tokens import NO_ID, WordTokenizer
-from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig
-from attnviz.toy.transformer.model import Transformer, draw_stack
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
+from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
 from tests.app.pages import messages, open_page, payloads
 from tests.unit.families import save
 from tests.unit.toy.transformers import torchs_stack

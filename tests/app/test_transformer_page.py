@@ -11,12 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.links.link import CHECKS as CHECK_NAMES
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.sources.transformer import SOURCES
+from attnviz.sources.shown import TRANSFORMER_SOURCES
 from attnviz.steps import PARTS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig
-from attnviz.toy.transformer.model import draw_stack
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
+from attnviz.toy.transformer import draw_stack, trace_transformer
 from tests.app.pages import choose, messages, open_page, payload
 from tests.app.walking import panels, values, walk
 from tests.unit.toy.transformers import torchs_stack
@@ -136,7 +135,7 @@ def test_every_check_takes_a_feed_forward_of_another_width(check: str, hidden: s
 
 
 @pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", TRANSFORMER_SOURCES)
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_the_diagram_says_the_steps_that_the_documents_have(source: str, architecture: str, norm: str) -> None:
     at = opened(source=source, architecture=architecture, norm=norm, depth="3", heads="4")

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from attnviz.corpus.blocks import Block, Read, sources
-from attnviz.corpus.engines.local import run_local
+from attnviz.corpus.engines import run_local
 from attnviz.corpus.run import Job, Run
 from attnviz.pretrained import load
 from tests.bench.encoding import reviews
@@ -59,7 +59,7 @@ def _batches(texts: list[str]) -> Row:
 
 
 def _by_ray(file: Path) -> float:
-    from attnviz.corpus.engines.ray import run_ray
+    from attnviz.corpus.engines import run_ray
 
     return _seconds(file, lambda blocks: run_ray(JOB, blocks, actors=2, gpus=0, address=None))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attnviz.cluster import ENVIRONMENT
 from attnviz.corpus.blocks import read_block, sources
-from attnviz.corpus.engines.ray import run_ray
+from attnviz.corpus.engines import run_ray
 from attnviz.corpus.run import Job, Run
 
 JOB = Job("minilm", lines=64)

@@ -18,8 +18,8 @@ from attnviz.toy.language.config import TokenConfig
 from attnviz.training.generation import Sampling, record
 from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.loop import Trainer
-from attnviz.training.plan import TEXT, Plan, build
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from transformers import AutoModel, AutoTokenizer
 
 from attnviz.bert.search import built_in
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from tests.browser.settle import settled
 
 MINUTE = 60_000

@@ -17,8 +17,8 @@ from torch.nn import functional as F
 from attnviz.document import Document, document_of_layer, write
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import ToyTransformer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import ToyTransformer
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.contexts import Contexts
 from tests.browser.settle import frames

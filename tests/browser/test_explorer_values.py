@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 
-from attnviz.measures.labels import BROAD_HEAD, MIN_BROAD_ENTROPY, shown
-from attnviz.measures.summary import choose_measures, measure_head
+from attnviz.measures.summary import BROAD_HEAD, MIN_BROAD_ENTROPY, choose_measures, measure_head, shown_label
 from attnviz.tokens import CharVocab, Tokens, WordPiece, WordTokenizer
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
@@ -228,7 +227,7 @@ def test_the_grid_says_how_many_heads_stand_out(run: Run) -> None:
 def test_a_head_that_looks_everywhere_says_by_which_rule(run: Run) -> None:
     rule = run("heads/words.js", "return m.labelRule(given)", BROAD_HEAD)
     assert f"at least {MIN_BROAD_ENTROPY * 100:.0f} %" in rule
-    assert run("heads/words.js", "return m.labelText(given)", BROAD_HEAD) == shown(BROAD_HEAD)
+    assert run("heads/words.js", "return m.labelText(given)", BROAD_HEAD) == shown_label(BROAD_HEAD)
     assert run("heads/words.js", "return m.labelRule(given)", "diagonal") == ""
 
 

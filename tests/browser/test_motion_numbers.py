@@ -15,9 +15,8 @@ from playwright.sync_api import Page
 from attnviz.document import Document, document_of_layer, write
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import walk_to_attention
-from attnviz.toy.config import ToyConfig
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import ToyTransformer
+from attnviz.toy.config import ToyConfig, TransformerConfig
+from attnviz.toy.transformer import ToyTransformer
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.played import Cell, Expected, Moment, moments, read, rounds_to
 from tests.toy import run_block

@@ -18,9 +18,8 @@ from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
 from attnviz.steps.averages import WAYS
 from attnviz.toy.averages import walk_to_attention
-from attnviz.toy.config import ToyConfig
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import ToyConfig, TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 from tests.browser.modules import BASE64, BYTES, CORE, Run

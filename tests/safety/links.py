@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_from_bytes
 
 from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
-from attnviz.measures.names import NAMES as MEASURES
+from attnviz.measures import NAMES as MEASURES
 from attnviz.steps import STEPS
 
 PATHS = tuple(page.path.strip("/") for page in PAGES.values())

@@ -16,7 +16,7 @@ import pytest
 
 from attnviz.lessons import LessonError, read_lesson
 from attnviz.pretrained import ModelError, load
-from attnviz.pretrained.sizes import check_model, check_numbers, shapes
+from attnviz.pretrained.unfit import check_model, check_numbers, shapes
 from tests.browser.server import ROOT
 from tests.unit.families import FAMILIES, save
 

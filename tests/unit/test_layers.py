@@ -57,7 +57,7 @@ LEVELS = (
     ("app", "attnviz.__init__", "attnviz.__main__"),
 )
 """A part imports parts of lower levels and itself, nothing else."""
-STREAMLIT = ("app", "pages", "attnviz.ui", "attnviz.components", "attnviz.runtime", "attnviz.serving")
+STREAMLIT = ("app", "pages", "attnviz.ui", "attnviz.components", "attnviz.serving")
 PLOTLY = ("attnviz.figures",)
 MOST_PAGE = 60
 

@@ -17,8 +17,8 @@ from attnviz.bert.encoding import hidden_states
 from attnviz.reprs import ShortRepr
 from attnviz.toy.language.config import LinearConfig
 from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import VECTORS, Plan
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan
+from attnviz.training.settings import VECTORS, TrainingSettings
 
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel

@@ -9,8 +9,7 @@ from attnviz.export.code import lines as code
 from attnviz.export.code.toy import ToyRecipe
 from attnviz.export.views import START
 from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Resources
-from attnviz.sources.shown import KIND_NAMES, Shown
-from attnviz.sources.transformer import ShownPart
+from attnviz.sources.shown import KIND_NAMES, Shown, ShownPart
 from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 

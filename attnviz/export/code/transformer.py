@@ -31,8 +31,7 @@ from attnviz.export.code.parts import (
 from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
 from attnviz.export.numbers import collect
 from attnviz.steps import PARTS
-from attnviz.toy.config import MAX_WIDTH
-from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
+from attnviz.toy.config import MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
 from attnviz.trace.trace import Trace
 
 MODELS = {
@@ -106,7 +105,7 @@ NO_POSITIONS = "    return tokens  # positions are off"
 RANDOM = f"""\
 def positions(n):
     \"\"\"One row for each position, (n, C), as a learned table is before training.\"\"\"
-    return torch.randn({MAX_TOKENS}, {MAX_WIDTH}, generator=seeded("position"))[:n, :C]
+    return torch.randn({MAX_TEXT_TOKENS}, {MAX_WIDTH}, generator=seeded("position"))[:n, :C]
 
 
 """

@@ -173,9 +173,8 @@ def _precision(ranges: Iterable[list[float] | None]) -> str:
 
 
 def _heads_page(view: View, resources: Resources) -> Page:
-    from attnviz.heads.all_heads import AllHeads
-    from attnviz.heads.files import ERROR
-    from attnviz.heads.view import view as chosen
+    from attnviz.heads import view as chosen
+    from attnviz.heads.all_heads import ERROR, AllHeads
 
     (here,) = _one("heads", view, resources)
     every = AllHeads.of(here.trace(resources), here.kind)

@@ -13,9 +13,8 @@ from attnviz.tokens import CharVocab, Tokens
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained import recorded
-from attnviz.trained.heads import head_of
 from attnviz.trained.recorded import Recording
-from attnviz.training.evaluation import weights_of
+from attnviz.training.evaluation import head_of, weights_of
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.series import FIRST_SHOWN
 from attnviz.training.tasks import TASKS

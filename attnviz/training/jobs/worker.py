@@ -17,8 +17,8 @@ import sys
 import threading
 from contextlib import suppress
 
-from attnviz.training.jobs.limits import MEMORY_MB
 from attnviz.training.jobs.process import BrokenMessageError, Message
+from attnviz.training.plan import MEMORY_MB
 
 NICE = 10
 """How much less of a busy processor it gets than the server: see nice(2)"""

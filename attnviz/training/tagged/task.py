@@ -15,8 +15,7 @@ from torch import Tensor
 
 from attnviz.tokens import NO_ID, Tokens, repair
 from attnviz.toy.language.config import TokenConfig
-from attnviz.training.plan import TAGGED
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.settings import TAGGED, TrainingSettings
 from attnviz.training.tagged.files import FILL, UNKNOWN, TaggedFiles, TaggedPart
 from attnviz.training.tasks.task import IGNORED, Batch, Part, Task, tokens_of
 

@@ -1,7 +1,8 @@
-"""Numbers to words: a translation, with an encoder that reads digits and a decoder that writes English words."""
+"""Tasks on numbers: their sum, their sum modulo a prime, and their English words."""
 
 from __future__ import annotations
 
+import re
 import string
 from dataclasses import dataclass
 from functools import cache
@@ -10,13 +11,14 @@ import torch
 from torch import Tensor
 
 from attnviz.reprs import ShortRepr
-from attnviz.tokens import Tokens
+from attnviz.tokens import Tokens, repair
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks.task import (
     IGNORED,
     Answering,
     Batch,
+    Part,
     Pattern,
     Task,
     added,
@@ -25,14 +27,247 @@ from attnviz.training.tasks.task import (
     known,
     mean_weight,
     parts_of,
+    says,
     tokens_of,
 )
 
+QUESTION, ANSWER = 6, 3
+"""The tokens of "47+85=", and the digits of a sum"""
+ADDITION_LENGTH = QUESTION + ANSWER - 1
+"""T: nothing reads the last digit"""
+NUMBER_PAIRS = 100 * 100
+ADDITION_HELD_OUT = 1000
+ONES_PLACES, TENS_PLACES = (1, 4), (0, 3)
+"""Where the digits of a place stand in the question"""
+
+
+def _place(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight on the two digits of the place to be written, ones and tens, (H,)."""
+    cells = torch.zeros(ADDITION_LENGTH, ADDITION_LENGTH, dtype=torch.bool)
+    cells[QUESTION - 1, list(ONES_PLACES)] = True
+    cells[QUESTION, list(TENS_PLACES)] = True
+    return mean_weight(weights, cells.expand(len(batch), -1, -1))
+
+
+@cache
+def _addition_rows() -> tuple[Tensor, Tensor]:
+    """Return the pairs to train on and those that are held out, as 100 · a + b."""
+    held_out = held_out_of(NUMBER_PAIRS, ADDITION_HELD_OUT)
+    return (~held_out).nonzero().flatten(), held_out.nonzero().flatten()
+
+
+class Addition(Task):
+    """Two digits and two digits; the sum's last digit is written first, as one adds by hand."""
+
+    name, title = "addition", "Addition: two digits each"
+    explanation = (
+        "Two numbers of up to two digits are to be added. The sum is written from its last digit to its first, as one "
+        "adds by hand."
+    )
+    expected = "Heads look at the two digits of the place that is to be written: the ones first, then the tens."
+    labels = (*string.digits, "+", "=")
+    patterns = (Pattern("place", "looks at the two digits of its place", _place),)
+    control = "With one layer it learns the ones and the hundreds, but not the tens, where two digits and a carry meet."
+    examples = ("47+85", "9+1")
+    writes = whole = True
+    sign = "="
+
+    @property
+    def model(self) -> TokenConfig:
+        """A decoder of two layers with four heads."""
+        return TokenConfig(len(self.labels), ADDITION_LENGTH, layers=2, heads=4, width=64)
+
+    @property
+    def control_model(self) -> TokenConfig:
+        """The same with one layer."""
+        return TokenConfig(len(self.labels), ADDITION_LENGTH, layers=1, heads=4, width=64)
+
+    @property
+    def training(self) -> TrainingSettings:
+        """Slow enough to watch."""
+        return TrainingSettings(steps=800, batch=128, learning_rate=2e-3)
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw pairs of numbers that are not held out."""
+        rows = _addition_rows()[0]
+        return self._batch(rows[torch.randint(len(rows), (size,), generator=generator)])
+
+    batch = draw
+
+    def held_out(self) -> Batch:
+        """Return the 1,000 of 10,000 sums on which no training is done."""
+        return self._batch(_addition_rows()[1])
+
+    def _batch(self, rows: Tensor) -> Batch:
+        a, b = rows // 100, rows % 100
+        plus, equals = (torch.full_like(rows, self.labels.index(sign)) for sign in "+=")
+        total = a + b
+        digits = [total % 10, total // 10 % 10, total // 100]
+        whole = torch.stack([a // 10, a % 10, plus, b // 10, b % 10, equals, *digits], dim=1)
+        targets = whole[:, 1:].clone()
+        targets[:, : QUESTION - 1] = IGNORED
+        return Batch(whole[:, :-1], targets)
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the tokens of a sum; a missing 0 and the equals sign are added, and so is the right answer.
+
+        What is no sum of two numbers of up to two digits is read as it stands.
+        """
+        text = repair(text)
+        sum_ = re.fullmatch(r"\s*([0-9]{1,2})\s*\+\s*([0-9]{1,2})\s*(=.*)?", text, re.DOTALL)
+        if sum_ is None:
+            parts = parts_of(text)
+            return tokens_of(
+                text, parts[:ADDITION_LENGTH], self.labels, dropped=max(len(parts) - ADDITION_LENGTH, 0)
+            ), None
+        kept: list[Part] = []
+        for group in (1, 2):
+            number, start = sum_[group], sum_.start(group)
+            kept += added("0" * (2 - len(number)))
+            kept += [(digit, start + i, start + i + 1) for i, digit in enumerate(number)]
+            if group == 1:
+                kept.append(("+", text.index("+"), text.index("+") + 1))
+        kept.append(("=", text.index("="), text.index("=") + 1) if sum_[3] else ("=", 0, 0))
+        total = f"{int(sum_[1]) + int(sum_[2]):03d}"
+        return tokens_of(text, kept + added(total[:0:-1]), self.labels), None
+
+    def answer(self, model: Answering, text: str) -> str:
+        """Return the sum that the model writes, in the usual order; "" if the text is no sum."""
+        ids = known(self.read(text)[0])
+        if (
+            len(ids) != ADDITION_LENGTH
+            or ids[2] != self.labels.index("+")
+            or ids[QUESTION - 1] != self.labels.index("=")
+        ):
+            return ""
+        written = "".join(self.labels[one] for one in continued(model, ids[:QUESTION], ANSWER))[::-1]
+        return written.lstrip("0") or "0"
+
+    def solution(self, text: str) -> str:
+        """Return the sum; "" if the text is none."""
+        found = re.match(r"\s*([0-9]{1,2})\s*\+\s*([0-9]{1,2})\s*(=|$)", repair(text))
+        return str(int(found[1]) + int(found[2])) if found else ""
+
+
+PRIME = 31
+SUMS = PRIME**2
+MODULAR_HELD_OUT = 481
+"""Half of the sums, and one more"""
+MODULAR_LENGTH = 3
+"""T: two numbers, and the equals sign, after which the sum is said"""
+
+
+def _both(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight of the equals sign on the two numbers, (H,)."""
+    cells = torch.zeros(MODULAR_LENGTH, MODULAR_LENGTH, dtype=torch.bool)
+    cells[MODULAR_LENGTH - 1, :2] = True
+    return mean_weight(weights, cells.expand(len(batch), -1, -1))
+
+
+@cache
+def _modular_rows() -> tuple[Tensor, Tensor]:
+    """Return the sums to train on and those that are held out, as 31 · a + b."""
+    held_out = held_out_of(SUMS, MODULAR_HELD_OUT)
+    return (~held_out).nonzero().flatten(), held_out.nonzero().flatten()
+
+
+class Modular(Task):
+    """Two numbers below 31, and what remains of their sum when it is divided by 31.
+
+    The model first learns its sums by heart, and only much later how to add: A. Power, Y. Burda, H. Edwards,
+    I. Babuschkin and V. Misra (2022), Grokking: generalization beyond overfitting on small algorithmic datasets,
+    arXiv:2201.02177.
+    """
+
+    name, title = "modular", "Grokking: addition modulo 31"
+    explanation = (
+        f"Two numbers below {PRIME} are to be added, and {PRIME} is taken off where the sum reaches it: 20 + 15 is 4. "
+        "The model trains on half of all sums, the same ones at every step."
+    )
+    expected = (
+        "First it learns the sums of the training by heart: those are right, and hardly any other is. Much later the "
+        "held-out sums become right too. From step to step, weight decay makes the weights smaller."
+    )
+    labels = (*map(str, range(PRIME)), "=")
+    patterns = (Pattern("both", "the equals sign looks at the two numbers", _both),)
+    control = "Without a layer, the equals sign sees neither number, and one answer of 31 is right by chance."
+    examples = ("20 + 15", "7 + 8")
+    sign = "="
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The numbers."""
+        return self.labels[:PRIME]
+
+    @property
+    def model(self) -> TokenConfig:
+        """A decoder of one layer with four heads."""
+        return TokenConfig(
+            len(self.labels), MODULAR_LENGTH, layers=1, heads=4, width=48, feed_forward=96, outputs=PRIME
+        )
+
+    @property
+    def control_model(self) -> TokenConfig:
+        """Embeddings and the output layer alone."""
+        return TokenConfig(
+            len(self.labels), MODULAR_LENGTH, layers=0, heads=4, width=48, feed_forward=96, outputs=PRIME
+        )
+
+    @property
+    def training(self) -> TrainingSettings:
+        """All sums of the training at each step, and a strong weight decay."""
+        return TrainingSettings(
+            steps=2500, batch=SUMS - MODULAR_HELD_OUT, learning_rate=1e-3, warm_up=10, optimiser="muon", beta2=0.98,
+            weight_decay=1.0,
+        )  # fmt: skip
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw sums that are not held out, each at most once; all of them if `size` is not smaller."""
+        rows = _modular_rows()[0]
+        return self._batch(rows[torch.randperm(len(rows), generator=generator)[:size]])
+
+    batch = draw
+
+    def held_out(self) -> Batch:
+        """Return the 481 of 961 sums on which no training is done."""
+        return self._batch(_modular_rows()[1])
+
+    def trained_on(self) -> Batch:
+        """Return the other 480."""
+        return self._batch(_modular_rows()[0])
+
+    def _batch(self, rows: Tensor) -> Batch:
+        a, b = rows // PRIME, rows % PRIME
+        ids = torch.stack([a, b, torch.full_like(a, PRIME)], dim=1)
+        targets = torch.full_like(ids, IGNORED)
+        targets[:, -1] = (a + b) % PRIME
+        return Batch(ids, targets)
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the tokens of a sum, without its plus sign; a missing equals sign is added."""
+        parts = parts_of(text, r"[0-9]+|[^\s+0-9]")
+        kept = parts[:MODULAR_LENGTH]
+        sign = added(["="]) if len(kept) == MODULAR_LENGTH - 1 and kept[-1][0] != "=" else []
+        return tokens_of(text, kept + sign, self.labels, dropped=len(parts) - len(kept)), None
+
+    def answer(self, model: Answering, text: str) -> str:
+        """Return what the model says after the equals sign; "" if the text is no sum of two numbers below 31."""
+        ids = known(self.read(text)[0])
+        is_sum = len(ids) == MODULAR_LENGTH and [one == PRIME for one in ids] == [False, False, True]
+        return self.outputs[says(model, ids)[-1]] if is_sum else ""
+
+    def solution(self, text: str) -> str:
+        """Return the sum modulo 31; "" if the text is none of two numbers below 31."""
+        found = re.fullmatch(r"\s*([0-9]{1,2})\s*\+\s*([0-9]{1,2})\s*(=.*)?", repair(text), re.DOTALL)
+        numbers = [int(one) for one in found.groups()[:2]] if found else []
+        return str(sum(numbers) % PRIME) if numbers and max(numbers) < PRIME else ""
+
+
 DIGITS = 3
 """S: the most digits of a number"""
-LENGTH = 5
+WORDS_LENGTH = 5
 """T: "seven hundred seventy seven" and its start"""
-HELD_OUT = 100
+WORDS_HELD_OUT = 100
 """Numbers of three digits: those of one or two are so few that each is trained on"""
 FILL, START, END = "<fill>", "<start>", "<end>"
 SMALL = (
@@ -83,9 +318,9 @@ class _Table(ShortRepr):
 def _table() -> _Table:
     labels = {label: id_ for id_, label in enumerate(Numbers.labels)}
     source = torch.full((1000, DIGITS), labels[FILL])
-    ids = torch.full((1000, LENGTH), labels[FILL])
-    targets = torch.full((1000, LENGTH), IGNORED)
-    aligned = torch.zeros(1000, LENGTH, DIGITS, dtype=torch.bool)
+    ids = torch.full((1000, WORDS_LENGTH), labels[FILL])
+    targets = torch.full((1000, WORDS_LENGTH), IGNORED)
+    aligned = torch.zeros(1000, WORDS_LENGTH, DIGITS, dtype=torch.bool)
     for number in range(1000):
         digits, words = str(number), words_of(number)
         for column, digit in enumerate(digits):
@@ -96,7 +331,7 @@ def _table() -> _Table:
         for row, (_, digit_places) in enumerate(words):
             for place in digit_places:
                 aligned[number, row, len(digits) - 1 - place] = True
-    held_out = torch.cat([torch.zeros(100, dtype=torch.bool), held_out_of(900, HELD_OUT)])
+    held_out = torch.cat([torch.zeros(100, dtype=torch.bool), held_out_of(900, WORDS_HELD_OUT)])
     times = torch.ones(1000, dtype=torch.long).masked_fill(held_out, 0)
     times[:20], times[20:100] = 10, 2
     return _Table(ids, targets, source, aligned, held_out, torch.arange(1000).repeat_interleave(times))
@@ -122,7 +357,7 @@ def _share(weights: Tensor, batch: Batch) -> Tensor:
 
 
 class Numbers(Task):
-    """0 to 999 in English words."""
+    """0 to 999 in English words: a translation, with an encoder that reads digits and a decoder that writes words."""
 
     name, title = "numbers", "Numbers to words: a translation"
     explanation = (
@@ -142,12 +377,12 @@ class Numbers(Task):
     @property
     def model(self) -> TokenConfig:
         """An encoder and a decoder of one layer each with two heads."""
-        return TokenConfig(len(self.labels), LENGTH, "both", layers=1, heads=2, width=32, padding=0)
+        return TokenConfig(len(self.labels), WORDS_LENGTH, "both", layers=1, heads=2, width=32, padding=0)
 
     @property
     def control_model(self) -> TokenConfig:
         """The decoder alone."""
-        return TokenConfig(len(self.labels), LENGTH, "decoder", layers=1, heads=2, width=32)
+        return TokenConfig(len(self.labels), WORDS_LENGTH, "decoder", layers=1, heads=2, width=32)
 
     @property
     def training(self) -> TrainingSettings:
@@ -188,7 +423,7 @@ class Numbers(Task):
         config = getattr(model, "config", self.model)
         reads = isinstance(config, TokenConfig) and config.architecture == "both"
         start, end = self.labels.index(START), self.labels.index(END)
-        written = continued(model, [start], LENGTH, source if reads else None, end)
+        written = continued(model, [start], WORDS_LENGTH, source if reads else None, end)
         return " ".join(self.labels[one] for one in written)
 
     def solution(self, text: str) -> str:

@@ -151,7 +151,7 @@ class Subject(ABC):
 
 
 class Task(Subject):
-    """A task that the project generates. Each is a module in this folder, listed in `attnviz.training.tasks.TASKS`."""
+    """A task that the project generates: `attnviz.training.tasks.TASKS` lists them."""
 
     title: str
     explanation: str

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from attnviz.tokens import NO_ID, CharVocab, Tokens
 from attnviz.tokens.value import repair
-from attnviz.training.plan import TEXT
+from attnviz.training.settings import TEXT
 from attnviz.training.tasks.task import IGNORED, Batch, Result, Subject
 from attnviz.training.text.cut import Cut, sequences_of
 

@@ -19,8 +19,8 @@ from attnviz.links.link import KEYS
 from attnviz.settings import settings
 from attnviz.sources import SOURCES, Source
 from attnviz.sources.compared import Choice, choice, run
+from attnviz.sources.models import TRAINED
 from attnviz.sources.shown import of_model, shown
-from attnviz.sources.trained import TRAINED
 from attnviz.tokens import NoTokensError
 from attnviz.trained.shipped import title
 from attnviz.ui import controls, state, trained_models

@@ -13,8 +13,8 @@ from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import is_on_this_machine
 from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.compared import B_KEYS, default_of_b, of_b, overridden
-from attnviz.sources.pretrained import NAMES
-from attnviz.trained.opening import opening
+from attnviz.sources.models import PRETRAINED_NAMES
+from attnviz.trained.shipped import opening
 from attnviz.ui import state, trained_models
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.trained_models import is_offered
@@ -103,7 +103,7 @@ def _settings_of(preset: str) -> tuple[dict[str, Any], dict[str, Any]]:
         text, other = _pair_of_model(A.get("text"), PAGES["compare"].trained_model(A.get))
         return {"text": text}, {"text": other}
     if preset == "source":
-        model = {} if A.get("model") in NAMES.offered() else {"model": NAMES.offered()[0]}
+        model = {} if A.get("model") in PRETRAINED_NAMES.offered() else {"model": PRETRAINED_NAMES.offered()[0]}
         # BERT's pieces, so that both have the same tokens
         return {"source": TOY.key, "tokenizer": "bert"}, {"source": PRETRAINED.key, **model}
     if preset == "model":
@@ -118,7 +118,9 @@ def _settings_of(preset: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def second_model() -> str | None:
     """Return an offered model that is on this machine and is not A's, or None."""
-    return next((name for name in NAMES.offered() if name != A.get("model") and is_on_this_machine(name)), None)
+    return next(
+        (name for name in PRETRAINED_NAMES.offered() if name != A.get("model") and is_on_this_machine(name)), None
+    )
 
 
 def _pair_of_model(text: str, model: str | None) -> tuple[str, str]:

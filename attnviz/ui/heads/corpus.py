@@ -17,9 +17,9 @@ from attnviz.components.explorer import explorer
 from attnviz.components.updates import acknowledged
 from attnviz.corpus.offered import stamp, statistics
 from attnviz.corpus.offered import statistics as read
-from attnviz.corpus.results import CorpusStatistics
+from attnviz.corpus.statistics import CorpusStatistics
 from attnviz.export.csv_files import table_csv
-from attnviz.heads.files import encode
+from attnviz.heads.all_heads import encode
 from attnviz.links.link import CORPUS_VIEWS
 from attnviz.runtime.arrays import array_store
 from attnviz.settings import name_in_links

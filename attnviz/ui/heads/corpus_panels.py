@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from attnviz.corpus.observing import clusters
-from attnviz.corpus.results import CorpusStatistics
 from attnviz.corpus.run import CorpusCard
+from attnviz.corpus.statistics import CorpusStatistics
 from attnviz.formatting import number
 from attnviz.links.pages import PAGES
 from attnviz.measures.summary import choose_measures
@@ -305,7 +305,7 @@ def _measure(here: CorpusHead) -> str:
 
 
 def _median(here: CorpusHead, name: str) -> str:
-    from attnviz.corpus.names import QUANTILES
+    from attnviz.corpus import QUANTILES
 
     return number(here.statistics.quantiles[(*here.at(name), QUANTILES.index(0.5))], 3)
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
+from attnviz import heads as heads_view
 from attnviz.components.registration import position
 from attnviz.corpus.offered import OfferedError, about, corpora, labels, statistics
-from attnviz.heads import view as heads_view
-from attnviz.heads.view import SWITCHES, WORDS
+from attnviz.heads import SWITCHES, WORDS
 from attnviz.links.link import KEYS
 from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head, write_heads
 from attnviz.sources import PRETRAINED
+from attnviz.sources.models import source_of
 from attnviz.sources.shown import Shown
-from attnviz.sources.trained import source_of
 from attnviz.ui import state
 from attnviz.ui.messages import plain
 
@@ -145,7 +145,7 @@ class Words:
 
     @property
     def linked(self) -> dict[str, str]:
-        """The labels as `attnviz.measures.labels` and links have them."""
+        """The labels as `attnviz.measures.summary` and links have them."""
         return self.labels | {"broad": "broad"}
 
     def axis(self, measure: str) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from attnviz.export.csv_files import table_csv
 from attnviz.links.values import Head
-from attnviz.measures.labels import shown
+from attnviz.measures.summary import shown_label
 from attnviz.measures.survey import Survey
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
@@ -39,7 +39,7 @@ def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
         {
             "layer": np.repeat(survey.numbers, heads),
             "head": np.tile(np.arange(heads), len(survey.numbers)),
-            "labels": [", ".join(map(shown, labels)) for layer in survey.labels for labels in layer],
+            "labels": [", ".join(map(shown_label, labels)) for layer in survey.labels for labels in layer],
             **{measure.name: survey.values[..., n].ravel() for n, measure in enumerate(survey.measures)},
         }
     )

@@ -18,18 +18,16 @@ from attnviz.components.updates import acknowledged
 from attnviz.corpus.offered import statistics
 from attnviz.formatting import number
 from attnviz.formulas import latex
-from attnviz.heads.files import Part, list_files, write_part
-from attnviz.heads.payload import explorer_payload
+from attnviz.heads.all_heads import Part, explorer_payload, list_files, write_part
 from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
-from attnviz.measures.labels import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM, possible_labels
-from attnviz.measures.summary import Measure
+from attnviz.measures.summary import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM, Measure, possible_labels
 from attnviz.measures.survey import Survey, survey_name
 from attnviz.pretrained import ModelError
 from attnviz.runtime.arrays import NotOfferedError, array_store
+from attnviz.sources.models import source_of
 from attnviz.sources.shown import Shown
-from attnviz.sources.trained import source_of
 from attnviz.tokens import NoTokensError
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from attnviz.heads.files import encode
+from attnviz.heads.all_heads import encode
 from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.tokens import NO_ID, Tokens
 from attnviz.toy.language.config import TokenConfig

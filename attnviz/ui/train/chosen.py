@@ -15,16 +15,16 @@ from attnviz.pretrained.names import ModelError
 from attnviz.runtime.cache import SingleFlightCache
 from attnviz.runtime.pool import worker_pool
 from attnviz.trace.model import places
-from attnviz.trained.heads import Head, head_of
+from attnviz.trained.making import ModelFile, file_of
 from attnviz.trained.model import TrainedModel
 from attnviz.trained.recorded import Recording, load
 from attnviz.trained.shipped import keep
-from attnviz.trained.snapshots import ModelFile, file_of
-from attnviz.training.jobs.job import Job
+from attnviz.training.evaluation import Head, head_of
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import Snapshot, View
-from attnviz.training.plan import TEXT
 from attnviz.training.plan import task_of as subject_task
 from attnviz.training.series import FIRST_SHOWN
+from attnviz.training.settings import TEXT
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Task
 from attnviz.ui import state, trained_models
@@ -150,7 +150,7 @@ def model_file(of: Chosen) -> ModelFile:
     """Return a snapshot's model as a file; works on any thread.
 
     Raises:
-        ModelError: as `attnviz.trained.snapshots.file_of` does.
+        ModelError: as `attnviz.trained.making.file_of` does.
         LookupError: the training is no longer there.
     """
     job, snapshot = of.job(), of.snapshot()

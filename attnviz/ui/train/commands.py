@@ -12,16 +12,16 @@ import streamlit as st
 from attnviz.components.registration import position
 from attnviz.links.link import KEYS
 from attnviz.links.train import RECORDED
-from attnviz.runtime.training import training_jobs
-from attnviz.training.jobs.job import Job
-from attnviz.training.jobs.limits import TooLargeError
-from attnviz.training.plan import TEXT, Plan
+from attnviz.training.jobs.jobs import Job
+from attnviz.training.plan import Plan, TooLargeError
 from attnviz.training.series import SERIES
+from attnviz.training.settings import TEXT
 from attnviz.ui import state
 from attnviz.ui.train.facts import fits
 from attnviz.ui.train.plans import STAGES, is_of, plan_of, settings_of, stage_of, stage_plan_of, task_of
 from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained_models import is_training, take_visitor, visitor
+from attnviz.ui.training_jobs import training_jobs
 
 VALUES = ("watch", "snapshot", "predict")
 """The link keys that a user sets in both components, besides the cell"""

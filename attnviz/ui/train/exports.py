@@ -19,7 +19,7 @@ from attnviz.formatting import counted
 from attnviz.runtime.pool import worker_pool
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trace.model import Place
-from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import Evaluation, View
 from attnviz.training.jobs.weights import attention_over_time, thinned
 from attnviz.training.tasks.task import Task

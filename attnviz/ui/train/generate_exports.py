@@ -17,7 +17,7 @@ from attnviz.pretrained.names import ModelError
 from attnviz.runtime.pool import worker_pool
 from attnviz.trained.shipped import FOLDER, is_kept, load
 from attnviz.training.generation import Drawn, generate
-from attnviz.training.plan import TEXT
+from attnviz.training.settings import TEXT
 from attnviz.ui.messages import plain
 from attnviz.ui.train.chosen import Chosen, model_file
 from attnviz.ui.train.generated import Asked, TextModel, asked_of, chosen_model, given_of, tokens_of

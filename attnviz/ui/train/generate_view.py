@@ -12,7 +12,6 @@ from attnviz.formatting import counted
 from attnviz.links.link import KEYS
 from attnviz.links.train import MAX_LENGTH, MAX_PROMPT, MAX_TEMPERATURE
 from attnviz.pretrained.names import ModelError
-from attnviz.runtime.training import keep
 from attnviz.tokens.value import label_of
 from attnviz.toy.language.config import has_attention, longest_context
 from attnviz.trained.shipped import is_kept
@@ -35,6 +34,7 @@ from attnviz.ui.train.generated import (
     wanted_count,
 )
 from attnviz.ui.trained_models import visitor
+from attnviz.ui.training_jobs import keep
 
 TEMPERATURE_HELP = """Each logit is divided by T before the softmax. Below 1 likely characters become likelier still;
 above 1 all come closer together. 0 is greedy: always the likeliest."""

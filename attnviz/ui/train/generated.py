@@ -18,20 +18,20 @@ from attnviz.formatting import counted
 from attnviz.links.train import MAX_LENGTH
 from attnviz.pretrained.names import ModelError
 from attnviz.runtime.arrays import NotOfferedError, array_store
-from attnviz.runtime.training import training_jobs
 from attnviz.tokens import NO_ID, CharVocab, Tokens
 from attnviz.tokens.value import repair
 from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig, has_attention, longest_context
 from attnviz.trained import load
 from attnviz.trained.shipped import is_kept, title
 from attnviz.training.generation import Sampling, generate, record
-from attnviz.training.jobs.job import Job
-from attnviz.training.plan import TEXT
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.series import SERIES
+from attnviz.training.settings import TEXT
 from attnviz.training.text.subject import TRAIN_PART
 from attnviz.ui import state
 from attnviz.ui.train.runs import module_at
 from attnviz.ui.trained_models import visitor
+from attnviz.ui.training_jobs import training_jobs
 
 SHIPPED = "chargpt"
 PROMPT = "ROMEO:\n"

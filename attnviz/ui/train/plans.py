@@ -8,7 +8,7 @@ from typing import Any
 
 from attnviz.formatting import counted
 from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig
-from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.plan import Plan
 from attnviz.training.series import SERIES, Stage
 from attnviz.training.settings import TrainingSettings

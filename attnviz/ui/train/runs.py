@@ -18,22 +18,21 @@ from attnviz.formatting import counted
 from attnviz.links.link import KEYS
 from attnviz.links.train import RECORDED
 from attnviz.runtime.arrays import NotOfferedError
-from attnviz.runtime.training import training_jobs
 from attnviz.toy.language.config import AnyConfig, TokenConfig
-from attnviz.trained.recorded import Recording, of_stage, of_task
-from attnviz.trained.recorded.recipes import CONTROL
-from attnviz.trained.snapshots import why_not_shown
-from attnviz.training.jobs.job import Job
-from attnviz.training.jobs.limits import parameters_of
+from attnviz.trained.making import why_not_shown
+from attnviz.trained.recorded import CONTROL, Recording, of_stage, of_task
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import Evaluation, View
 from attnviz.training.jobs.weights import model_of, thinned
-from attnviz.training.plan import TEXT, Data, Plan, build, task_of
+from attnviz.training.plan import Data, Plan, build, parameters_of, task_of
 from attnviz.training.series import SERIES, Stage
+from attnviz.training.settings import TEXT
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import ModelAt, Reading, offer, task_parts, text_parts
 from attnviz.ui.train.facts import Facts, drawn_of
 from attnviz.ui.train.plans import Get, is_of, is_usual, stage_of, stage_plan_of
+from attnviz.ui.training_jobs import training_jobs
 
 SHOWN = 3
 """Maximum trainings of a task that are shown together, the newest ones"""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.formatting import counted
-from attnviz.training.plan import TEXT
+from attnviz.training.settings import TEXT
 from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.shell import Tabs

@@ -12,10 +12,8 @@ from typing import Any
 import streamlit as st
 
 from attnviz.components.training import model_series, training
-from attnviz.runtime.training import keep, training_jobs
 from attnviz.tokens import CharVocab
-from attnviz.training.jobs.limits import parameters_of
-from attnviz.training.plan import Plan
+from attnviz.training.plan import Plan, parameters_of
 from attnviz.training.series import SERIES
 from attnviz.training.tasks.task import Task
 from attnviz.ui import shell, state
@@ -31,6 +29,7 @@ from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_plan_o
 from attnviz.ui.train.runs import all_curves, header_of, rows_of, runs_of, stage_curves, stage_header, task_header
 from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained_models import visitor
+from attnviz.ui.training_jobs import keep, training_jobs
 
 EVERY = 0.4
 """Seconds between two updates of a running training"""

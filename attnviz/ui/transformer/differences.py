@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.measures.changes import Stack
-    from attnviz.sources.transformer import ShownPart
+    from attnviz.sources.shown import ShownPart
 
 
 FORMULAS = {
@@ -74,9 +74,9 @@ def _show_order(here: ShownPart) -> None:
 
     from attnviz.figures.plots import lines
     from attnviz.measures.changes import order_matters
+    from attnviz.toy.config import TransformerConfig
     from attnviz.toy.stacks import Encoder
-    from attnviz.toy.transformer.config import TransformerConfig
-    from attnviz.toy.transformer.model import shared_stack
+    from attnviz.toy.transformer import shared_stack
 
     trace = here.trace(RESOURCES)
     stack = shared_stack(TransformerConfig.of(state.get))
@@ -179,13 +179,13 @@ def show_padding(here: ShownPart) -> None:
 
 def _toy(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor]:
     """Return the toy's stack that reads the text, and the inputs of the text and of the padding."""
+    from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
     from attnviz.toy.embeddings import sum_of
     from attnviz.toy.stacks import Encoder
-    from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
-    from attnviz.toy.transformer.model import Transformer, shared_stack
+    from attnviz.toy.transformer import Transformer, shared_stack
 
     config = TransformerConfig.of(state.get)
-    ids = here.model.read(here.text, here.pair)[0].ids[: MAX_TOKENS - count]
+    ids = here.model.read(here.text, here.pair)[0].ids[: MAX_TEXT_TOKENS - count]
     known = list(dict.fromkeys((*ids, NO_ID)))
     both = shared_stack(config)
     model = Transformer(config, known, both)

@@ -23,7 +23,7 @@ from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
-    from attnviz.sources.transformer import ShownPart
+    from attnviz.sources.shown import ShownPart
     from attnviz.trace.model import Place
     from attnviz.trace.trace import Trace
 

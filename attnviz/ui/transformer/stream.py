@@ -15,7 +15,7 @@ from attnviz.ui.sources import RESOURCES
 from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
-    from attnviz.sources.transformer import ShownPart
+    from attnviz.sources.shown import ShownPart
     from attnviz.tokens import Tokens
     from attnviz.trace.block import Block
 

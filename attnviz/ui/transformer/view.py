@@ -12,14 +12,16 @@ import streamlit as st
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.sources import Source
-from attnviz.sources.transformer import ShownPart
+from attnviz.sources.shown import ShownPart
 from attnviz.steps import PARTS, names_at
 from attnviz.tokens import Tokens
-from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
-from attnviz.toy.transformer.config import (
+from attnviz.toy.config import (
     EXAMPLE_TARGET,
     MAX_FEED_FORWARD,
+    MAX_HEADS,
     MAX_LAYERS,
+    MAX_WIDTH,
+    MIN_WIDTH,
     default_hidden_width,
     fitting_heads,
 )

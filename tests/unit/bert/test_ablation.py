@@ -25,7 +25,7 @@ from attnviz.bert.ablation import (
 )
 from attnviz.pretrained import PretrainedModel, load
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from attnviz.tokens import NoTokensError
 from tests.toy import tokens_of
 

@@ -14,7 +14,7 @@ from attnviz.bert import encoding
 from attnviz.bert.encoding import SENTENCE_TOKENS, embed_sentences, hidden_states, token_ids
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import HEADS, WIDTH, find_folder
+from attnviz.pretrained.described import HEADS, WIDTH, find_folder
 
 TEXTS = (
     "A dog barks.", "", "The animal didn't cross the street because it was too tired.", "Hund 🐶 日本語 \x00 <b>\u202e",

@@ -15,7 +15,7 @@ from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.without import BY_MEAN, LINES, script_of
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 
 TEXT = 'He said: "it\'s {odd}", and \\n left.\nThen """ 🙂'
 OFF = [(0, 2), (3, 1), (5, 11)]

@@ -15,7 +15,7 @@ import pytest
 from attnviz.cli import main
 from attnviz.corpus import table
 from attnviz.corpus.blocks import Block, Read, read_block
-from attnviz.corpus.engines.local import EngineError
+from attnviz.corpus.engines import EngineError
 from attnviz.corpus.run import Job
 from tests.unit.test_layers import ROOT
 

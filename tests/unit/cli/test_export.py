@@ -19,8 +19,8 @@ from attnviz import trained
 from attnviz.cli import main
 from attnviz.export.drawing.themes import THEMES
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 
 SENTENCE = "The cat sat."
 

@@ -19,9 +19,9 @@ from attnviz.files import write_atomically
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained import recorded
 from attnviz.trained.files import read, write
-from attnviz.trained.recorded.file import read as read_recording
-from attnviz.trained.recorded.file import write as write_recording
-from attnviz.training import recipes
+from attnviz.trained.recorded import read as read_recording
+from attnviz.trained.recorded import write as write_recording
+from attnviz.training import series
 from attnviz.training.evaluation import evaluate
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
@@ -34,8 +34,8 @@ QUICK = ("--steps", "6", "--every", "2", "--quiet")
 def small_gpt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let chargpt be small: the commands do the same with fewer numbers."""
     small = TokenConfig(65, block_size=128, layers=1, heads=1, width=8)
-    plan = recipes.CHAR_GPT
-    monkeypatch.setattr(recipes, "CHAR_GPT", replace(plan, model=small, training=replace(plan.training, batch=2)))
+    plan = series.CHAR_GPT
+    monkeypatch.setattr(series, "CHAR_GPT", replace(plan, model=small, training=replace(plan.training, batch=2)))
 
 
 def train(*arguments: str | Path) -> int:
@@ -212,10 +212,10 @@ def test_what_can_t_be_trained_is_said_in_one_line(
 
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from attnviz.trained.making import Making, subject_of
-    from attnviz.training.recipes import plan_of
+    from attnviz.trained.making import Making, given_of
+    from attnviz.training.series import plan_of
 
-    making = Making.begin("induction", subject_of(plan_of("induction"), None), tmp_path / "one.checkpoint")
+    making = Making.begin("induction", given_of(plan_of("induction"), None), tmp_path / "one.checkpoint")
     making.save()
     assert train("chargpt", "--resume", making.checkpoint, "--out", tmp_path / "x.safetensors") == 1
     assert "another training" in capsys.readouterr().err
@@ -267,13 +267,13 @@ def test_tagging_learns_from_files_and_is_tested_on_the_other_one(
 def test_a_training_on_files_that_was_stopped_goes_on_as_if_nothing_had_happened(
     tagged: list[str | Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from attnviz.trained.making import Making, subject_of
-    from attnviz.training.recipes import plan_of
+    from attnviz.trained.making import Making, given_of
+    from attnviz.training.series import plan_of
 
     whole, out = tmp_path / "whole.safetensors", tmp_path / "one.safetensors"
     assert train(*tagged, "--out", whole, *QUICK) == 0
     plan, files = plan_of("tagging"), (Path(tagged[2]), Path(tagged[4]))
-    given = subject_of(replace(plan, training=replace(plan.training, steps=6)), None, files)
+    given = given_of(replace(plan, training=replace(plan.training, steps=6)), None, files)
     making = Making.begin("tagging", given, tmp_path / "one.checkpoint")
     assert not making.run(stops=lambda: making.trainer.step == 3)
     resume = ["--resume", making.checkpoint, "--out", out, "--quiet"]

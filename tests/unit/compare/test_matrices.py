@@ -9,16 +9,21 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
 from torch import Tensor
 from torch.nn import functional as F
 
 from attnviz.attention import AttentionSteps, Mask, attend, causal_mask
+from attnviz.compare import matrices
 from attnviz.compare.alignment import Alignment, align
 from attnviz.compare.matrices import (
+    EXACT_CELLS,
     QUANTITIES,
     Comparison,
     align_tokens,
     compare,
+    divergences,
+    encode,
     jensen_shannon,
     joined_labels,
     measure_distance,
@@ -222,3 +227,83 @@ def test_tokens_of_two_tokenizers_are_the_same_in_any_case_and_with_a_space_in_f
 def test_labels_mark_what_changed_and_what_is_missing() -> None:
     a, b = ["it", "was", "too", "tired", "."], ["it", "is", "very", "too", "wide"]
     assert joined_labels(align(a, b), a, b) == ["it", "was | is", "– | very", "too", "tired | wide", ". | –"]
+
+
+def decode(coded: np.ndarray, covers: list[float]) -> np.ndarray:
+    """Do what frontend/compare/compare.js does."""
+    low, high = covers
+    matrices = coded.astype(np.float64)
+    return np.where(coded == 65535, np.nan, low + matrices * ((high - low) / 65534))
+
+
+def test_small_matrices_go_as_they_are() -> None:
+    matrix = np.random.default_rng(0).random((362, 362), np.float32)
+    assert matrix.size <= EXACT_CELLS
+    coded, covers = encode(matrix)
+    assert coded is matrix
+    assert covers is None
+
+
+@given(st.lists(st.floats(-50, 50, width=32) | st.just(float("nan")), min_size=1, max_size=40))
+def test_large_matrices_are_within_the_documented_error(numbers: list[float]) -> None:
+    matrix = np.array([numbers], np.float32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matrices, "EXACT_CELLS", 0)
+        coded, covers = encode(matrix)
+    assert covers is not None
+    assert coded.dtype == np.uint16
+    found = decode(coded, covers)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(matrix))
+    error = (covers[1] - covers[0]) / 131068
+    assert np.nanmax(np.abs(found - matrix), initial=0) <= error * (1 + 1e-9)
+
+
+def test_weights_of_512_tokens_are_within_8e_6() -> None:
+    matrix = np.random.default_rng(0).dirichlet(np.full(512, 0.05), 512).astype(np.float32)
+    coded, covers = encode(matrix)
+    assert covers is not None
+    assert coded.nbytes == 2 * 512 * 512
+    assert np.abs(decode(coded, covers) - matrix).max() <= 7.7e-6
+
+
+def random_rows(seed: int, heads: int, queries: int, keys: int) -> np.ndarray:
+    drawn = np.random.default_rng(seed).dirichlet(np.full(keys, 0.3), (heads, queries))
+    return drawn.astype(np.float32)
+
+
+@pytest.mark.parametrize("of", [0, 2, 4])
+def test_each_is_the_mean_of_scipy_s_squared_distances(of: int) -> None:
+    weights = random_rows(of, 5, 7, 9)
+    found = divergences(dict(enumerate(weights)), of)
+    with np.errstate(invalid="ignore"):  # of a matrix beside itself, where rounding leaves less than 0
+        roots = [jensenshannon(one, weights[of], base=2, axis=1) for one in weights.astype(float)]
+    theirs = [np.nan_to_num(one**2).mean() for one in roots]
+    np.testing.assert_allclose(found.bits, theirs, atol=1e-7)
+    assert found.bits[of] == 0
+    assert found.most == int(np.argmax(theirs))
+
+
+def test_rows_whose_keys_are_all_hidden_do_not_count() -> None:
+    weights = random_rows(1, 2, 3, 4)
+    weights[:, 0] = 0
+    theirs = jensenshannon(*weights[:, 1:].astype(float), base=2, axis=1) ** 2
+    assert divergences(dict(enumerate(weights)), 0).bits[1] == pytest.approx(theirs.mean())
+    assert divergences(dict(enumerate(np.zeros((2, 3, 4), np.float32))), 0).most is None
+    for side in (0, 1):  # hidden on one side only
+        weights = random_rows(1, 2, 3, 4)
+        weights[side, 0] = 0
+        assert divergences(dict(enumerate(weights)), 0).bits[1] == pytest.approx(theirs.mean())
+
+
+def test_a_single_head_has_no_other_and_of_equal_heads_the_first_other_one_is_taken() -> None:
+    one = random_rows(3, 1, 3, 3)
+    assert divergences(dict(enumerate(one)), 0).most is None
+    assert divergences(dict(enumerate(np.repeat(one, 3, axis=0))), 0).most == 1
+
+
+def test_layers_go_by_their_numbers() -> None:
+    weights = random_rows(4, 3, 3, 3)
+    found = divergences(dict(zip((1, 3, 7), weights, strict=True)), 3)
+    assert found.bits_at(3) == 0
+    assert found.most in (1, 7)
+    assert found.bits_at(found.most) == max(found.bits)

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+from attnviz.corpus import engines
 from attnviz.corpus.blocks import Block, Read
-from attnviz.corpus.engines import local
 from attnviz.corpus.run import Job
 from attnviz.corpus.sentences import Reader
 
-read_here = local._read_here  # before a test puts another one in its place
+read_here = engines._read_here  # before a test puts another one in its place
 
 
 def dying(job: Job, block: Block) -> Read:

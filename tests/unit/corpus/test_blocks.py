@@ -22,9 +22,8 @@ from attnviz.corpus.blocks import (
     read_block,
     sources,
 )  # fmt: skip
-from attnviz.corpus.results import Place
 from attnviz.corpus.sentences import CUT, Reader
-from attnviz.corpus.statistics import HeadStatistics
+from attnviz.corpus.statistics import HeadStatistics, Place
 from tests.unit.corpus.conftest import same
 
 

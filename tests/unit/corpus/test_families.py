@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnviz.corpus.results import Place
 from attnviz.corpus.sentences import CUT, Reader
+from attnviz.corpus.statistics import Place
 from attnviz.pretrained import load
 from attnviz.pretrained.transformers_model import TransformersModel
 from tests.unit.corpus.conftest import SENTENCES

@@ -11,11 +11,11 @@ from scipy.stats import entropy
 from transformers import BertModel
 
 from attnviz.corpus.observing import PARTS, clusters, divergence_sums, in_pieces, marks_of
-from attnviz.corpus.results import CorpusStatistics
 from attnviz.corpus.sentences import Reader
+from attnviz.corpus.statistics import CorpusStatistics
 from attnviz.measures.survey import survey
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from attnviz.tokens import Tokens
 from tests.unit.corpus.conftest import SENTENCES
 

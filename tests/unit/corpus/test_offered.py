@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from attnviz.corpus import offered, table
-from attnviz.corpus.names import LABELS
+from attnviz.corpus import LABELS, offered, table
 from attnviz.corpus.offered import SHIPPED, OfferedError, about, corpora, labels, statistics
-from attnviz.measures.labels import BROAD_HEAD, DIAGONAL
+from attnviz.measures.summary import BROAD_HEAD, DIAGONAL
 from attnviz.settings import Settings
 
 MINILM = "minilm", "encoder", tuple(range(6)), 12

@@ -17,10 +17,10 @@ import pytest
 
 from attnviz import cli
 from attnviz.cluster import ENVIRONMENT, ClusterError, check_address, connected
+from attnviz.corpus import engines as engine
 from attnviz.corpus import table
 from attnviz.corpus.blocks import Block, Read, Source, read_block, sources
-from attnviz.corpus.engines import ray as engine
-from attnviz.corpus.engines.local import EngineError
+from attnviz.corpus.engines import EngineError
 from attnviz.corpus.run import Job, Run
 from attnviz.corpus.sentences import Reader
 from attnviz.pretrained import ModelError

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnviz.corpus import table
+from attnviz.corpus import engines, table
 from attnviz.corpus.blocks import Read, Source, read_block, sources
-from attnviz.corpus.engines import local
-from attnviz.corpus.engines.local import EngineError, run_local
-from attnviz.corpus.results import CorpusStatistics
+from attnviz.corpus.engines import EngineError, run_local
 from attnviz.corpus.run import CorpusCard, Job, OtherWeightsError, ResumeError, Run, card_of
 from attnviz.corpus.sentences import Reader
+from attnviz.corpus.statistics import CorpusStatistics
 from attnviz.pretrained import load
 from tests.unit.corpus.conftest import JOB, SENTENCES, equal
 from tests.unit.corpus.dying import dying
@@ -87,7 +86,7 @@ def test_processes_give_the_same_bits_also_if_one_dies(
     found = Run(JOB, files)
     marker = Path(files[0].path).with_suffix(".dies")
     marker.write_text("once")
-    monkeypatch.setattr(local, "_read_here", dying)
+    monkeypatch.setattr(engines, "_read_here", dying)
     for read in run_local(JOB, found.remaining(), 2):
         found.fold(read)
     assert not marker.exists()
@@ -97,7 +96,7 @@ def test_processes_give_the_same_bits_also_if_one_dies(
 def test_a_block_that_kills_every_process_is_named(files: list[Source], monkeypatch: pytest.MonkeyPatch) -> None:
     marker = Path(files[0].path).with_suffix(".dies")
     marker.write_text("always")
-    monkeypatch.setattr(local, "_read_here", dying)
+    monkeypatch.setattr(engines, "_read_here", dying)
     try:
         with pytest.raises(EngineError, match=r"3 times while they read .*lines 7 to 9 of .*one.txt"):
             list(run_local(JOB, Run(JOB, files).remaining(), 1))
@@ -187,6 +186,6 @@ def test_the_shipped_statistics_are_of_the_built_in_model_and_quote_only_this_pr
 
 @pytest.fixture(autouse=True)
 def _no_waiting() -> Iterator[None]:
-    local._reader.cache_clear()
+    engines._reader.cache_clear()
     yield
-    local._reader.cache_clear()
+    engines._reader.cache_clear()

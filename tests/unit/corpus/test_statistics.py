@@ -12,21 +12,22 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.corpus.names import QUANTILES
+from attnviz.corpus import QUANTILES
 from attnviz.corpus.observing import Marks, observe
-from attnviz.corpus.results import (
+from attnviz.corpus.sentences import CUT, EMPTY, Reader
+from attnviz.corpus.statistics import (
     KEPT,
     NOTHING,
     SCALES,
     SHORTEST,
     CorpusStatistics,
+    HeadStatistics,
+    OtherHeadsError,
     Place,
     Strongest,
     _quantiles,
 )
-from attnviz.corpus.sentences import CUT, EMPTY, Reader
-from attnviz.corpus.statistics import HeadStatistics, OtherHeadsError
-from attnviz.measures.names import NAMES
+from attnviz.measures import NAMES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.trained import shipped
 from tests.unit.corpus.conftest import SENTENCES, same

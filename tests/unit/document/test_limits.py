@@ -14,8 +14,7 @@ from attnviz.attention import Mask
 from attnviz.document import Document, DocumentError, document_of, document_of_layer, read, write
 from attnviz.document import files as document_files
 from attnviz.document.texts import _of_settings
-from attnviz.toy.config import ToyConfig
-from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.trace.walk import Walk
 from tests.documents import changed, document
 from tests.toy import run_block, tokens_of

@@ -19,9 +19,8 @@ from attnviz.links.link import STRETCH
 from attnviz.pretrained import load
 from attnviz.steps import steps_of, unavailable
 from attnviz.toy.averages import walk_to_attention
-from attnviz.toy.config import ToyConfig
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import ToyConfig, TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.walk import Walk
 from tests.pictures import board_picture, board_picture_of
 from tests.toy import run_block, tokens_of

@@ -13,8 +13,8 @@ from attnviz.export.web.mistake import body, draw, found_in, html, written
 from attnviz.links.link import KEYS
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.trace import Trace
 
 VIEW = {name: key.default for name, key in KEYS.items()}

@@ -14,14 +14,13 @@ import pytest
 from attnviz import trained
 from attnviz.export.code import lines as code
 from attnviz.export.code.recipes import no_code_reason, walk_cells
-from attnviz.sources.direct import Direct
-from attnviz.sources.shown import Shown, shown
-from attnviz.sources.transformer import shown_part
+from attnviz.sources.models import Direct
+from attnviz.sources.shown import Shown, shown, shown_part
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.files import write
 from attnviz.trained.shipped import FOLDER, keep
-from attnviz.training.plan import TEXT, Plan, build
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TEXT, TrainingSettings
 from tests.unit.export.test_numbers import export_tabs, offered
 from tests.unit.trained.test_files import CARD
 

@@ -19,9 +19,9 @@ from attnviz.export.code.training import NoTrainingCodeError, training_script
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.training.evaluation import Evaluator
 from attnviz.training.loop import Trainer
-from attnviz.training.plan import BIGRAM_BLOCK, TEXT, Plan, build, subject_of
+from attnviz.training.plan import BIGRAM_BLOCK, Plan, build, subject_of
 from attnviz.training.series import BLOCK, SERIES
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
 from attnviz.training.text.corpus import built_in

@@ -17,12 +17,12 @@ from attnviz.export.code import lines as code
 from attnviz.export.code.recipes import walk_cells
 from attnviz.export.code.transformer import transformer_cells
 from attnviz.export.numbers import collect
-from attnviz.sources.direct import Direct
-from attnviz.sources.transformer import shown_part
+from attnviz.sources.models import Direct
+from attnviz.sources.shown import shown_part
 from attnviz.steps import PARTS
 from attnviz.tokens import CharVocab, WordTokenizer
-from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.trace import Trace
 from tests.unit.export.test_numbers import HOSTILE
 from tests.unit.families import save, save_model
@@ -123,7 +123,7 @@ def test_other_weights_than_the_pages_stop_the_script(tmp_path: Path) -> None:
 
 def test_the_largest_model_on_the_longest_text_is_a_script_of_readable_size() -> None:
     config = TransformerConfig("both", depth=12, heads=8, width=128)
-    tokens = CharVocab.from_text(HOSTILE).tokenize((HOSTILE * 3)[:MAX_TOKENS])
+    tokens = CharVocab.from_text(HOSTILE).tokenize((HOSTILE * 3)[:MAX_TEXT_TOKENS])
     trace = trace_transformer(tokens, tokens, config)
     written = code.script(transformer_cells(trace, config, 0)).encode()
     assert len(written) < 150_000

@@ -38,7 +38,7 @@ from attnviz.export.views import walk_of
 from attnviz.export.walk import sheets
 from attnviz.figures.panels import Panel
 from attnviz.links.link import read_link
-from attnviz.sources.direct import Direct
+from attnviz.sources.models import Direct
 from attnviz.sources.shown import shown
 from attnviz.steps import ATTENTION, STEPS
 from attnviz.trace.walk import Walk

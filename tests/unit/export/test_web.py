@@ -26,7 +26,7 @@ from attnviz.export.web.pictures import draw_view
 from attnviz.files import CONFIG
 from attnviz.lessons import Lesson, Scene
 from attnviz.links.link import read_link
-from attnviz.sources.direct import Direct
+from attnviz.sources.models import Direct
 from attnviz.tokens import NoTokensError
 from tests.unit.families import save
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from tests.unit.export.test_numbers import offered
 
 

@@ -19,6 +19,7 @@ from attnviz.formatting import number
 from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
+from tests.pictures import board_picture
 from tests.toy import run_block
 from tests.unit.families import save
 from tests.unit.steps.test_attention import COMPUTED, walk_toy
@@ -241,3 +242,22 @@ def test_a_step_without_matrices_has_no_figure_and_one_without_embeddings_an_emp
         lay_out(walk(), "tokens")
     lacking = replace(walk(), layer=replace(walk().layer, query_input=None))
     assert list(lay_out(lacking, "embeddings").grid) == []
+
+
+SIGNED = {"embeddings", "query", "key", "key_t", "value", "scores", "scaled", "masked", "head_outputs", "output"}
+
+
+@pytest.mark.parametrize("step", COMPUTED)
+def test_the_range_of_a_matrix_holds_its_numbers_and_signed_ones_have_zero_in_the_middle(step: str) -> None:
+    header, arrays = board_picture(lay_out(walk(causal=True), step), {"query": LABELS, "key": LABELS})
+    assert header["labels"] == {"query": list(LABELS), "key": list(LABELS)}
+    placed = [one for row in header["grid"] for one in row if one is not None]
+    assert sorted(placed) == list(range(len(header["panels"])))
+    for index, panel in enumerate(header["panels"]):
+        seen = arrays[str(index)]
+        seen = seen[np.isfinite(seen)]
+        assert panel["low"] <= seen.min() <= seen.max() <= panel["high"] + 1e-6, panel["name"]
+        if panel["name"] in SIGNED:
+            assert panel["low"] == -panel["high"] < 0, panel["name"]
+        if panel["name"] == "weights":
+            assert (panel["low"], panel["high"]) == (0, 1)

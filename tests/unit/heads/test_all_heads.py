@@ -12,9 +12,9 @@ import torch
 from safetensors.numpy import load as read
 from transformers import AutoModel
 
-from attnviz.heads import files
+from attnviz import heads
+from attnviz.heads import all_heads
 from attnviz.heads.all_heads import AllHeads
-from attnviz.heads.view import view
 from attnviz.links.link import read_link
 from attnviz.pretrained import load
 from attnviz.trace.trace import Trace
@@ -41,10 +41,10 @@ def eager(folder: Path, trace: Trace) -> np.ndarray:
     return torch.cat([layer[0] for layer in found]).double().numpy()
 
 
-@pytest.mark.parametrize("most", [files.ALL_BYTES, 100])
+@pytest.mark.parametrize("most", [all_heads.ALL_BYTES, 100])
 def test_the_files_hold_every_weight(folder: Path, trace: Trace, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "ALL_BYTES", most)
-    monkeypatch.setattr(files, "PART_BYTES", most)
+    monkeypatch.setattr(all_heads, "ALL_BYTES", most)
+    monkeypatch.setattr(all_heads, "PART_BYTES", most)
     every = AllHeads.of(trace, "encoder")
     expected = eager(folder, trace)
     header, arrays = every.payload({})
@@ -60,14 +60,14 @@ def test_the_files_hold_every_weight(folder: Path, trace: Trace, most: int, monk
     assert sum(count for *_, count in listed["weights"]) == len(expected)
     for name, first, count in listed["weights"]:
         weights = read(every.file(name))["weights"]
-        np.testing.assert_allclose(weights / 65535, expected[first : first + count], rtol=0, atol=files.ERROR)
+        np.testing.assert_allclose(weights / 65535, expected[first : first + count], rtol=0, atol=all_heads.ERROR)
     for layer, name in enumerate(listed["rollout"]):
         rolled = read(every.file(name))["weights"] / 65535
         assert rolled.shape == (1, *expected.shape[1:])
-        np.testing.assert_allclose(rolled.sum(-1), 1, rtol=0, atol=len(trace.tokens) * files.ERROR)
+        np.testing.assert_allclose(rolled.sum(-1), 1, rtol=0, atol=len(trace.tokens) * all_heads.ERROR)
         if not layer:
             added = expected[: header["heads"]].mean(0) + np.eye(len(trace.tokens))
-            np.testing.assert_allclose(rolled[0], added / 2, rtol=0, atol=files.ERROR)
+            np.testing.assert_allclose(rolled[0], added / 2, rtol=0, atol=all_heads.ERROR)
 
 
 def test_the_list_of_files_by_hand(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,23 +76,23 @@ def test_the_list_of_files_by_hand(trace: Trace, monkeypatch: pytest.MonkeyPatch
     survey = replace(AllHeads.of(trace, "encoder").survey, overview=overview, hidden=hidden)
 
     def listed(*, rollout: bool) -> dict[str, Any]:
-        return files.list_files(survey, lambda part: f"{part.what} {part.first} {part.heads}", rollout=rollout)
+        return all_heads.list_files(survey, lambda part: f"{part.what} {part.first} {part.heads}", rollout=rollout)
 
     rollout = ["rollout 0 1", "rollout 1 1", "rollout 2 1"]
-    monkeypatch.setattr(files, "ALL_BYTES", 240)
+    monkeypatch.setattr(all_heads, "ALL_BYTES", 240)
     one = {"shared": "shared 0 12", "weights": [["shared 0 12", 0, 12]]}
     assert listed(rollout=True) == {**one, "rollout": rollout}
     assert listed(rollout=False) == {**one, "rollout": []}
-    monkeypatch.setattr(files, "ALL_BYTES", 239)
-    monkeypatch.setattr(files, "PART_BYTES", 40)
+    monkeypatch.setattr(all_heads, "ALL_BYTES", 239)
+    monkeypatch.setattr(all_heads, "PART_BYTES", 40)
     assert listed(rollout=True) == {
         "shared": "shared 0 0",
         "weights": [[f"weights {first} 2", first, 2] for first in range(0, 12, 2)],
         "rollout": rollout,
     }
-    monkeypatch.setattr(files, "PART_BYTES", 79)
+    monkeypatch.setattr(all_heads, "PART_BYTES", 79)
     assert [count for *_, count in listed(rollout=True)["weights"]] == [2] * 6
-    monkeypatch.setattr(files, "PART_BYTES", 1)
+    monkeypatch.setattr(all_heads, "PART_BYTES", 1)
     assert [first for _, first, _ in listed(rollout=True)["weights"]] == list(range(12))
 
 
@@ -117,14 +117,14 @@ def test_a_link_says_what_is_chosen() -> None:
         {"layer": "2", "head": "1", "chosen": "2.1_0.r", "q": "3", "threshold": "0.25", "mean": "1"}
     )
     assert notes == []
-    assert view(found.__getitem__) == {
+    assert heads(found.__getitem__) == {
         "layer": 2, "head": 1, "chosen": [(2, 1), (0, -1)], "q": 3, "k": None, "threshold": 0.25, "strongest": 0,
         "show": "both", "direction": "vertical", "special": "keep", "between": "all", "values": "weights", "sort": "",
         "label": "", "mean": True, "stretch": "0",
     }  # fmt: skip
-    assert view({**found, "rollout": True}.__getitem__)["chosen"] == [(2, -1), (2, 1), (0, -1)]
-    assert view({**found, "rollout": True}.__getitem__)["head"] == -1
+    assert heads({**found, "rollout": True}.__getitem__)["chosen"] == [(2, -1), (2, 1), (0, -1)]
+    assert heads({**found, "rollout": True}.__getitem__)["head"] == -1
     full = tuple((0, head) for head in range(24))
-    assert view({**found, "chosen": full}.__getitem__)["chosen"] == [(2, 1), *full[:23]]
-    assert view({**found, "chosen": full[::-1], "layer": 0}.__getitem__)["chosen"] == list(full[::-1])
-    assert view({**found, "chosen": ()}.__getitem__)["chosen"] == [(2, 1)]
+    assert heads({**found, "chosen": full}.__getitem__)["chosen"] == [(2, 1), *full[:23]]
+    assert heads({**found, "chosen": full[::-1], "layer": 0}.__getitem__)["chosen"] == list(full[::-1])
+    assert heads({**found, "chosen": ()}.__getitem__)["chosen"] == [(2, 1)]

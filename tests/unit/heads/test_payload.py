@@ -12,8 +12,18 @@ import torch
 
 from attnviz.attention import Mask, causal_mask
 from attnviz.components.packing import pack, unpack
-from attnviz.heads.files import ALL_BYTES, ERROR, PART_BYTES, Arrays, encode, encoded_weights, parts, shared_arrays
-from attnviz.heads.payload import explorer_payload, groups
+from attnviz.heads.all_heads import (
+    ALL_BYTES,
+    ERROR,
+    PART_BYTES,
+    Arrays,
+    encode,
+    encoded_weights,
+    explorer_payload,
+    groups,
+    parts,
+    shared_arrays,
+)
 from attnviz.measures.layers import rollout, transformed_norms
 from attnviz.measures.summary import measure_head
 from attnviz.measures.survey import Survey, hidden_cells, rolled_out, survey, survey_name

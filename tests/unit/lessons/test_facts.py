@@ -19,19 +19,17 @@ from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, shipped, text_examples
 from attnviz.links.link import DEFAULT_TEXT, read_link
 from attnviz.links.pages import PAGES
-from attnviz.measures.labels import label_heads
 from attnviz.measures.layers import transformed_norms
 from attnviz.measures.mistakes.case import Case
 from attnviz.measures.mistakes.computed import find
 from attnviz.measures.rows import entropy
-from attnviz.measures.summary import choose_measures, measure_head, uniform_measures
+from attnviz.measures.summary import choose_measures, label_heads, measure_head, uniform_measures
 from attnviz.pretrained import Trace, load
-from attnviz.sources.direct import Direct
+from attnviz.sources.models import Direct
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
 from attnviz.toy.averages import walk_to_attention
-from attnviz.toy.config import ToyConfig
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import ToyConfig, TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
 from tests.unit.lessons.bert import bert

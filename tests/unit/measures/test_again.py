@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from attnviz.measures.causality import NoPastError, rows_from_past
-from attnviz.measures.loop import LOOP, MOST, PRODUCT, scores_by_loop
+from attnviz.measures.recomputed import LOOP, MOST_LOOPED, PRODUCT, NoPastError, rows_from_past, scores_by_loop
 from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.layer import LayerTrace
@@ -23,7 +22,7 @@ def drawn(*shape: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("width", [1, 8, 64])
-@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (5, 7), (MOST, MOST)])
+@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (5, 7), (MOST_LOOPED, MOST_LOOPED)])
 def test_the_loop_gives_the_scores_of_torch(queries: int, keys: int, width: int) -> None:
     query, key = drawn(queries, width), drawn(keys, width) * 3
     found = scores_by_loop(query, key)
@@ -51,9 +50,9 @@ def test_other_numbers_are_not_equal() -> None:
     assert found.at == (2, 1)
 
 
-@pytest.mark.parametrize(("queries", "keys"), [(0, 3), (3, 0), (MOST + 1, 3), (3, MOST + 1)])
+@pytest.mark.parametrize(("queries", "keys"), [(0, 3), (3, 0), (MOST_LOOPED + 1, 3), (3, MOST_LOOPED + 1)])
 def test_a_loop_of_too_many_is_refused(queries: int, keys: int) -> None:
-    with pytest.raises(ValueError, match=f"1 to {MOST}"):
+    with pytest.raises(ValueError, match=f"1 to {MOST_LOOPED}"):
         scores_by_loop(drawn(queries, 8), drawn(keys, 8))
 
 

@@ -14,12 +14,11 @@ from transformers import BertConfig, BertModel
 
 from attnviz.measures.cost import BERT_BASE, PAPER_BASE, Architecture, cost, equal_at, maps_in_words, parameters
 from attnviz.tokens import WordTokenizer
+from attnviz.toy.config import TransformerConfig
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.model import draw_stack
-from attnviz.toy.transformer.trace import sizes_of, trace_transformer
+from attnviz.toy.transformer import draw_stack, sizes_of, trace_transformer
 from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 
 WIDTH, HEADS, HIDDEN, LAYERS, VOCABULARY = 32, 4, 96, 3, 50

@@ -10,7 +10,7 @@ import torch
 
 from attnviz.measures.residual_stream import logit_lens
 from attnviz.pretrained import load
-from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.config import TransformerConfig
 from tests.unit.families import save, save_model
 from tests.unit.pretrained.test_blocks import WITH_HEADS
 from tests.unit.pretrained.test_language_heads import TEXT, theirs

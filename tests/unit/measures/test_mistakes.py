@@ -17,11 +17,10 @@ from attnviz.measures.mistakes.computed import COMPUTED, find
 from attnviz.measures.mistakes.texts import NAMES, TEXTS
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
+from attnviz.toy.config import TransformerConfig
 from attnviz.toy.layers import DecoderLayer, EncoderLayer
 from attnviz.toy.stacks import Seq2Seq
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.model import draw_stack
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.transformer import draw_stack, trace_transformer
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace

@@ -11,9 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.measures.labels import label_heads, possible_labels, shown
 from attnviz.measures.layers import mean_weights, rollout, transformed_norms
-from attnviz.measures.summary import choose_measures
+from attnviz.measures.summary import choose_measures, label_heads, possible_labels, shown_label
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.tokens import WordPiece
 from attnviz.trace.layer import LayerTrace, OutputProjection
@@ -71,7 +70,7 @@ def test_each_head_has_its_own_labels_and_the_page_says_them_in_words() -> None:
     heads[1, 2, [one.name for one in MEASURES].index("next")] = 0.9
     heads[0, 1, 0] = 3.0
     assert label_heads(heads, uniform, MEASURES) == [[[], ["broad"], []], [[], [], ["next-token head"]]]
-    assert (shown("broad"), shown("diagonal")) == ("looks everywhere", "diagonal")
+    assert (shown_label("broad"), shown_label("diagonal")) == ("looks everywhere", "diagonal")
 
 
 def test_a_head_that_sees_one_token_is_not_broad() -> None:

@@ -12,8 +12,8 @@ import torch
 from attnviz.measures.residual_stream import Lens, lens_of, residual_stream, states
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.block import Block
 from attnviz.trace.trace import Trace
 

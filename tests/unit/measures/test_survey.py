@@ -11,8 +11,8 @@ import torch
 from attnviz.attention import Mask, causal_mask
 from attnviz.measures.survey import hidden_cells, rolled_out, survey, survey_name
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
 

@@ -24,7 +24,7 @@ from attnviz.document import read
 from attnviz.notebook import NotebookError, bundle
 from attnviz.notebook.base import BaseWidget, ChoiceError
 from attnviz.notebook.heads import PROJECTIONS, heads_of
-from attnviz.notebook.picture import GAP, LARGEST, LEFT, TOP
+from attnviz.notebook.widgets import GAP, LARGEST, LEFT, TOP
 from attnviz.steps import STEPS
 from attnviz.tokens import CharVocab
 from attnviz.toy.block import Toy

@@ -12,8 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnviz.measures.cost import cost, equal_at
-from attnviz.pretrained import load
-from attnviz.pretrained.loading import open_model
+from attnviz.pretrained import load, open_model
 from attnviz.trace.sizes import weights
 from tests.unit.families import BART, BERT, FAMILIES, SIZES
 

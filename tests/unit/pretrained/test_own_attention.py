@@ -16,10 +16,16 @@ from transformers.models.qwen2 import modeling_qwen2
 import attnviz
 from attnviz.links.link import read_link
 from attnviz.pretrained import ModelError, load, open_model
-from attnviz.pretrained.attention_interface import WITHOUT_EFFECT, attention_function
+from attnviz.pretrained.attention_interface import (
+    CHECKED,
+    WITHOUT_EFFECT,
+    Comparison,
+    attention_function,
+    call_to_compare,
+    check_shown,
+)
 from attnviz.pretrained.names import UnfitError
-from attnviz.pretrained.own_attention import CHECKED, Comparison, check, chosen
-from attnviz.sources.direct import Direct
+from attnviz.sources.models import Direct
 from attnviz.sources.shown import shown
 from attnviz.trace.ablation import Replaced, replaced
 from tests.app.pages import messages, open_page
@@ -169,7 +175,7 @@ def test_one_layer_that_the_text_chooses_is_compared(calls: list[int]) -> None:
     compared = set()
     for text in texts:
         calls.clear()
-        layer = chosen(4, opened.tokenize(text).ids, None)
+        layer = call_to_compare(4, opened.tokenize(text).ids, None)
         if layer == 2:
             with pytest.raises(ModelError, match="in attention call 2 of 4"):
                 opened.trace(text)
@@ -181,9 +187,9 @@ def test_one_layer_that_the_text_chooses_is_compared(calls: list[int]) -> None:
 
 
 def test_the_choice_is_the_same_for_the_same_ids_and_depends_on_the_decoders() -> None:
-    assert {chosen(7, (1, 2), None) for _ in range(3)} == {chosen(7, [1, 2], None)}
-    assert {chosen(5, (n,), None) for n in range(60)} == set(range(5))
-    assert {chosen(5, (1,), (n,)) for n in range(60)} == set(range(5))
+    assert {call_to_compare(7, (1, 2), None) for _ in range(3)} == {call_to_compare(7, [1, 2], None)}
+    assert {call_to_compare(5, (n,), None) for n in range(60)} == set(range(5))
+    assert {call_to_compare(5, (1,), (n,)) for n in range(60)} == set(range(5))
 
 
 def test_the_checked_families_are_those_of_the_tests_and_are_not_compared_again(
@@ -216,15 +222,15 @@ def test_weights_are_compared_to_a_ten_thousandth_and_outputs_in_units_of_the_la
     for change, fits in ((0.9e-4, True), (1.2e-4, False), (float("nan"), False)):
         comparison = Comparison((0,), modules=1, weights={0: weights + change})
         if fits:
-            check(comparison, [weights])
+            check_shown(comparison, [weights])
         else:
             with pytest.raises(UnfitError, match="call 0 of 1"):
-                check(comparison, [weights])
-    check(Comparison((1,), modules=2, weights={0: weights + 1}), [None, weights])
+                check_shown(comparison, [weights])
+    check_shown(Comparison((1,), modules=2, weights={0: weights + 1}), [None, weights])
     with pytest.raises(UnfitError, match="call 1 of 2"):
-        check(Comparison((1,), modules=2, differing=[1]), [None, weights])
+        check_shown(Comparison((1,), modules=2, differing=[1]), [None, weights])
     with pytest.raises(UnfitError, match="computes 2 attentions in 1 layers"):
-        check(Comparison((0,), modules=1), [weights, weights])
+        check_shown(Comparison((0,), modules=1), [weights, weights])
 
 
 def test_a_pass_with_other_attentions_than_the_first_is_refused() -> None:

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import AutoConfig, AutoModel
 
-from attnviz.pretrained.sizes import MAX_JSON, MAX_TOKENIZER, SizeError, check_model, check_numbers, shapes
+from attnviz.pretrained.unfit import MAX_JSON, MAX_TOKENIZER, SizeError, check_model, check_numbers, shapes
 from tests.unit.families import save
 
 WEIGHTS = 3

@@ -13,7 +13,7 @@ from attnviz.cli import main
 from attnviz.links.link import KEYS, read_link
 from attnviz.pretrained import ModelError, load
 from attnviz.sources import PRETRAINED, SOURCES, Get, Names, Resources, Source
-from attnviz.sources.direct import Direct
+from attnviz.sources.models import Direct
 from attnviz.sources.shown import Shown, of_model, shown
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import Toy

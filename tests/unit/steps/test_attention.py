@@ -23,9 +23,8 @@ from attnviz.steps.picture import AXES, MADE_FROM, joined, share
 from attnviz.steps.weighing import FAINT_BELOW, faint
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import walk_to_attention
-from attnviz.toy.config import ToyConfig
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import ToyConfig, TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.walk import Walk
 from tests.toy import run_block

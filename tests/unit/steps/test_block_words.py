@@ -17,8 +17,8 @@ from attnviz.pretrained import load
 from attnviz.steps import PARTS, names_at, steps_of
 from attnviz.steps.block import part_of
 from attnviz.steps.picture import Picture
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import ToyTransformer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import ToyTransformer
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 from tests.unit.families import BERT, save, save_model

@@ -14,7 +14,7 @@ from attnviz.document import document_of_layer, read, write
 from attnviz.formulas import mathml
 from attnviz.pretrained import load
 from attnviz.steps import PARTS, STEPS, steps_of
-from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.config import TransformerConfig
 from attnviz.trace.context import MATRICES, NORMS
 from attnviz.trace.walk import Walk
 from tests.unit.families import save

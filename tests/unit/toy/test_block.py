@@ -16,9 +16,8 @@ from torch.nn import functional as F
 
 from attnviz.attention import attend
 from attnviz.tokens import NoTokensError, WordTokenizer
-from attnviz.toy.attention import SeededAttention
 from attnviz.toy.averages import average_past
-from attnviz.toy.block import Toy, ToyBlock
+from attnviz.toy.block import SeededAttention, Toy, ToyBlock
 from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, MaskValue, Positions, ToyConfig
 from attnviz.toy.embeddings import embed_positions, embed_tokens
 from tests.toy import run_block

@@ -14,17 +14,9 @@ from torch import Tensor, nn
 
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy import lab_positions, sinusoidal_positions
+from attnviz.toy.config import EXAMPLE_TARGET, MAX_FEED_FORWARD, MAX_LAYERS, MAX_WIDTH, TransformerConfig, fitting_heads
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.toy.transformer.config import (
-    EXAMPLE_TARGET,
-    MAX_FEED_FORWARD,
-    MAX_LAYERS,
-    MAX_WIDTH,
-    TransformerConfig,
-    fitting_heads,
-)
-from attnviz.toy.transformer.model import Transformer, draw_stack
-from attnviz.toy.transformer.trace import ToyTransformer, trace_transformer
+from attnviz.toy.transformer import ToyTransformer, Transformer, draw_stack, trace_transformer
 from attnviz.trace.trace import Trace
 from tests.toy import tokens_of
 from tests.unit.toy.transformers import copy_decoder, copy_encoder, torchs_stack

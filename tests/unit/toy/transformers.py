@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from attnviz.toy import Decoder, DecoderLayer, Encoder, EncoderLayer, MultiHeadAttention, Seq2Seq
-from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.config import TransformerConfig
 
 
 def torchs_stack(config: TransformerConfig, ours: Encoder | Seq2Seq) -> Any:

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.block import Block, Norm
 from attnviz.trace.context import NORMS, AttentionContext, context_of
 from attnviz.trace.layer import LayerTrace, LinearMap

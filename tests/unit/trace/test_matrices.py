@@ -10,9 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.config import ToyConfig
-from attnviz.toy.transformer.config import TransformerConfig
-from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.toy.config import ToyConfig, TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import LinearMap, Projection
 from attnviz.trace.matrices import AVERAGES, QKV, find_matrix, heads_matrix, matrix
 from tests.toy import run_block

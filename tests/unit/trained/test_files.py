@@ -19,8 +19,8 @@ from attnviz.pretrained import ModelError
 from attnviz.toy.language.config import BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
 from attnviz.trained.card import Card, Corpus, FoundHead, as_file
 from attnviz.trained.files import LARGEST, read, write
-from attnviz.training.plan import VECTORS, Plan, build
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import VECTORS, TrainingSettings
 from attnviz.training.tasks import TASKS
 
 LABELS = tuple("abcdefg")

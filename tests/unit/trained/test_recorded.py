@@ -16,12 +16,10 @@ from safetensors.numpy import save
 
 from attnviz.cli import main
 from attnviz.pretrained import ModelError
-from attnviz.trained import recorded
-from attnviz.trained import shipped as trained_models
+from attnviz.trained import recorded, recording, shipped
 from attnviz.trained.card import as_file
-from attnviz.trained.recorded import making, recipes, shipped
-from attnviz.trained.recorded.file import pack, read, unpack, write
-from attnviz.trained.recorded.making import chosen
+from attnviz.trained.recorded import pack, read, unpack, write
+from attnviz.trained.recording import chosen
 from attnviz.training.evaluation import evaluate
 from attnviz.training.jobs.view import Evaluation, Snapshot, View
 from attnviz.training.jobs.weights import model_of
@@ -30,20 +28,20 @@ from attnviz.training.tasks import TASKS
 from attnviz.training.text.subject import Text
 from tests.training import model_after
 
-FILE = shipped.FOLDER / "induction-control.safetensors"
+FILE = recorded.FOLDER / "induction-control.safetensors"
 
 
 def test_all_recordings_ship_as_the_page_trains_by_default() -> None:
-    assert recorded.names() == recipes.NAMES
+    assert recorded.names() == recorded.NAMES
     for name in recorded.names():
         one = recorded.load(name)
-        assert one.plan == recipes.plan_of(name)[0], "a default has changed: record it again"
-        assert (shipped.FOLDER / f"{name}.json").read_bytes() == as_file(one.plan, one.card)
+        assert one.plan == recorded.plan_of(name)[0], "a default has changed: record it again"
+        assert (recorded.FOLDER / f"{name}.json").read_bytes() == as_file(one.plan, one.card)
         assert one.card.command == f"python -m attnviz record {name}"
         steps = [snapshot.step for snapshot in one.view.snapshots]
         assert steps[0] == 0
         assert steps[-1] == one.plan.training.steps == len(one.view.losses)
-        assert len(steps) <= recipes.SNAPSHOTS[name]
+        assert len(steps) <= recorded.SNAPSHOTS[name]
 
 
 def test_a_task_has_its_recording_and_its_control() -> None:
@@ -54,7 +52,7 @@ def test_a_task_has_its_recording_and_its_control() -> None:
     assert recorded.of_stage("nothing") is None
 
 
-@pytest.mark.parametrize("name", [one for one in recipes.NAMES if not one.startswith(recipes.STAGE)])
+@pytest.mark.parametrize("name", [one for one in recorded.NAMES if not one.startswith(recorded.STAGE)])
 def test_the_snapshots_do_on_held_out_sequences_what_the_curves_say(name: str) -> None:
     one = recorded.load(name)
     task, last = TASKS[one.plan.subject], one.view.evaluations[-1]
@@ -157,7 +155,7 @@ def _changed(**arrays: np.ndarray) -> bytes:
     "data",
     [
         b"", b"\x80\x02." * 99, FILE.read_bytes()[:-9], bytes(5 * 2**20),
-        (trained_models.FOLDER / "induction.safetensors").read_bytes(),
+        (shipped.FOLDER / "induction.safetensors").read_bytes(),
         _changed(losses=np.zeros(3, np.float32)),
         _changed(losses=np.full(800, np.nan, np.float32)),
         _changed(losses=np.zeros(800, np.float64)),
@@ -198,9 +196,9 @@ def test_most_snapshots_are_kept_where_the_model_changes() -> None:
 def test_the_command_records_and_leaves_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan, _ = recipes.plan_of("induction-control")
+    plan, _ = recorded.plan_of("induction-control")
     quick = replace(plan, training=replace(plan.training, steps=20, batch=8))
-    monkeypatch.setattr(making, "plan_of", lambda _: (quick, None))
+    monkeypatch.setattr(recording, "plan_of", lambda _: (quick, None))
     out = tmp_path / "one.safetensors"
     assert main(["record", "induction-control", "--out", str(out)]) == 0
     assert "5 snapshots" in capsys.readouterr().out

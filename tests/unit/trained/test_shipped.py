@@ -13,7 +13,7 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.trained import shipped
 from attnviz.trained.card import as_file
 from attnviz.training.evaluation import evaluate, scores_of, weights_of
-from attnviz.training.plan import TEXT
+from attnviz.training.settings import TEXT
 from attnviz.training.tasks import TASKS
 
 ALL = trained.names()

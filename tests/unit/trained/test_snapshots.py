@@ -16,7 +16,7 @@ from attnviz.toy.language.config import BigramConfig
 from attnviz.trained import shipped
 from attnviz.trained.card import Card
 from attnviz.trained.files import read
-from attnviz.trained.snapshots import OWN_TEXT, file_of, why_not_shown
+from attnviz.trained.making import OWN_TEXT, file_of, why_not_shown
 from attnviz.training.jobs.view import Snapshot
 from attnviz.training.jobs.weights import to_bytes
 from attnviz.training.plan import Plan, build

@@ -20,14 +20,15 @@ from attnviz.export.code.training import NoTrainingCodeError, training_script
 from attnviz.pretrained import ModelError
 from attnviz.trained import shipped
 from attnviz.trained.files import read
-from attnviz.trained.opening import opening
-from attnviz.trained.snapshots import ModelFile, file_of, why_not_shown
-from attnviz.trained.words import about
+from attnviz.trained.making import ModelFile, file_of, why_not_shown
+from attnviz.trained.model import about
+from attnviz.trained.shipped import opening
 from attnviz.training.evaluation import evaluate_whole
 from attnviz.training.jobs.view import Snapshot
 from attnviz.training.jobs.weights import to_bytes
 from attnviz.training.loop import Trainer
-from attnviz.training.plan import TAGGED, Plan, build
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import tagging

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -19,14 +21,12 @@ import torch
 from attnviz.toy.language.config import ModelConfig, TokenConfig
 from attnviz.training.evaluation import scores_of, weights_of
 from attnviz.training.jobs import process
-from attnviz.training.jobs.job import Job, held_by
-from attnviz.training.jobs.jobs import GONE, IDLE, JOBS, TURN, Jobs
-from attnviz.training.jobs.limits import MEMORY_MB, Limits
+from attnviz.training.jobs.jobs import GONE, IDLE, JOBS, LEASE, TURN, Job, Jobs, held_by
 from attnviz.training.jobs.run import evaluation_steps, snapshot_steps
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.loop import Trainer
-from attnviz.training.plan import TEXT, Plan, build, subject_of
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import MEMORY_MB, Limits, Plan, build, subject_of
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.subject import Text
 
@@ -368,3 +368,56 @@ def test_hundreds_of_starts_in_a_row_leave_other_trainings_alone(jobs: Jobs) -> 
     assert last.view.losses.tolist() == losses(plan(3, seed=149)).tolist()
     until(lambda: there.view.step > began)
     assert there.view.status == "running"
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_a_training_ends_when_its_visitor_has_gone() -> None:
+    here, clock = {"b"}, Clock()
+    jobs = Jobs(is_here=here.__contains__, clock=clock)
+    try:
+        gone, stays = (jobs.start(name, plan(3000), speed=SLOW) for name in "ab")
+        clock.now = LEASE - 1
+        jobs.look()
+        assert gone.view.status == "running"
+        clock.now = LEASE + 1
+        jobs.look()
+        assert (gone.view.status, gone.view.can_continue, jobs.job("a")) == ("stopped", False, None)
+        assert (stays.view.status, jobs.job("b")) == ("running", stays)
+        here.clear()
+        clock.now = 3 * LEASE
+        jobs.look()
+        assert jobs.job("b") is None
+        assert jobs.counts()[:2] == (0, 0)
+    finally:
+        processes = jobs.processes()
+        jobs.close()
+    assert processes
+    assert not [one for one in processes if psutil.pid_exists(one)]
+    assert jobs.start("a", plan()).view.status == "failed"
+
+
+def test_a_process_ends_with_its_server() -> None:
+    code = (
+        "import sys, time\nfrom tests.unit.training.test_jobs import *\njobs = Jobs()\n"
+        f"job = jobs.start('a', plan(3000), speed={SLOW})\nuntil(lambda: job.view.step)\n"
+        "print(*jobs.processes(), flush=True)\nsys.stdin.read()"
+    )
+    killed, exits = (
+        subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    )
+    with killed, exits:
+        found = []
+        for server in (killed, exits):
+            assert server.stdout is not None
+            found += [psutil.Process(int(one)) for one in server.stdout.readline().split()]
+        assert len(found) == 2
+        assert all(one.is_running() for one in found)
+        killed.kill()
+        assert exits.stdin is not None
+        exits.stdin.close()
+        assert psutil.wait_procs(found, timeout=30)[1] == []

@@ -15,14 +15,13 @@ import torch
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.trace.model import Place
 from attnviz.training.evaluation import weights_of
-from attnviz.training.jobs.job import SNAPSHOT_BYTES, SNAPSHOTS, Job
-from attnviz.training.jobs.limits import TEXT_BYTES, Limits, TooLargeError, parameters_of
+from attnviz.training.jobs.jobs import SNAPSHOT_BYTES, SNAPSHOTS, Job
 from attnviz.training.jobs.process import BrokenMessageError, Message
 from attnviz.training.jobs.run import evaluation_steps, snapshot_steps
 from attnviz.training.jobs.view import Snapshot, View
 from attnviz.training.jobs.weights import attention_over_time, model_of, thinned, to_bytes
-from attnviz.training.plan import TEXT, Plan, build
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import TEXT_BYTES, Limits, Plan, TooLargeError, build, parameters_of
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch
 

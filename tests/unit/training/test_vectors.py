@@ -14,13 +14,11 @@ from torch.nn import functional
 
 from attnviz.toy.language.config import BigramConfig, LinearConfig
 from attnviz.training.evaluation import Evaluator
-from attnviz.training.jobs.job import Job, held_by
-from attnviz.training.jobs.jobs import Jobs
-from attnviz.training.jobs.limits import VECTOR_BYTES, Limits, TooLargeError
+from attnviz.training.jobs.jobs import Job, Jobs, held_by
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import TEXT, VECTORS, Plan, subject_of
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import VECTOR_BYTES, Limits, Plan, TooLargeError, subject_of
+from attnviz.training.settings import TEXT, VECTORS, TrainingSettings
 from attnviz.training.vectors import Vectors, split
 
 N, C, CLASSES, STEPS, BATCH, RATE, SEED = 90, 12, 3, 40, 16, 0.02, 5

@@ -15,8 +15,8 @@ import pytest
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import load_file, save_file
 
-from attnviz.heads import files as head_files
-from attnviz.heads.files import Arrays
+from attnviz.heads import all_heads as head_files
+from attnviz.heads.all_heads import Arrays
 from attnviz.measures.survey import survey_name
 from attnviz.runtime.arrays import Body, NotOfferedError, array_store
 from attnviz.runtime.cache import cache_usage

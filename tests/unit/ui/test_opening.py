@@ -16,7 +16,7 @@ from attnviz.document import Document, read
 from attnviz.links.link import KEYS, read_link
 from attnviz.links.pages import OPENING
 from attnviz.pretrained import ModelError, load
-from attnviz.pretrained.loading import described
+from attnviz.pretrained.described import described
 from attnviz.ui import step_by_step
 
 AGAIN = "make it anew: python -m attnviz.ui.step_by_step"
@@ -78,7 +78,7 @@ def test_the_first_view_needs_no_torch() -> None:
     script = """
 import sys
 from attnviz.document import write
-from attnviz.pretrained.loading import described
+from attnviz.pretrained.described import described
 from attnviz.ui import controls, shell, step_by_step
 described().read("a")
 assert write(step_by_step.shipped_document("digest"))

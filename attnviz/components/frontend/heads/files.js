@@ -1,5 +1,5 @@
 // In which file a head's weights are, as the payload says, and which files are likely to be needed next.
-// attnviz/heads/files.py writes them.
+// attnviz/heads/all_heads.py writes them.
 
 import { numberOf, ROLLOUT } from "./choice.js";
 

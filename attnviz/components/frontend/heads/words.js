@@ -10,7 +10,7 @@ import { CAP } from "../lines/choice.js";
 export const headName = ([layer, head]) =>
   head === ROLLOUT ? `rollout up to layer ${layer}` : `layer ${layer} · head ${head}`;
 
-/** The label that is shown by other words than links have. Its rule is in measures/labels.py. */
+/** The label that is shown by other words than links have. Its rule is in measures/summary.py. */
 const BROAD = "broad";
 const BROAD_RULE = "The entropy of its rows is at least 85 % of that of uniform attention.";
 

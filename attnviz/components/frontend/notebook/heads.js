@@ -1,4 +1,4 @@
-// All heads as a widget of a notebook; attnviz/notebook/explorer.py is its other side.
+// All heads as a widget of a notebook; attnviz/notebook/widgets.py is its other side.
 
 import { unpack } from "../core/packing.js";
 import { only } from "../heads/choice.js";

@@ -1,4 +1,4 @@
-// The walk as a widget of a notebook; attnviz/notebook/widget.py is its other side.
+// The walk as a widget of a notebook; attnviz/notebook/widgets.py is its other side.
 
 import { read } from "../core/document.js";
 import { Walk } from "../walk/walk.js";

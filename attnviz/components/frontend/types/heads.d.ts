@@ -69,7 +69,7 @@ interface Measure {
   /** the keys whose weights it sums, if it is such a measure */
   keys: number[];
 }
-/** The digests of files: attnviz/heads/files.py. Heads are numbered layer by layer. */
+/** The digests of files: attnviz/heads/all_heads.py. Heads are numbered layer by layer. */
 interface HeadFiles {
   shared: string;
   weights: [digest: string, first: number, count: number][];

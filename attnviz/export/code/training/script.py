@@ -17,8 +17,8 @@ from attnviz.export.code.training.tagged import ABOUT, IMPORTS, tagged_code, tag
 from attnviz.export.code.training.text import TEXT_ABOUT, TEXT_END, text_code
 from attnviz.toy.language.config import GRUConfig, TokenConfig, has_attention
 from attnviz.training.loop import MUON_RATE
-from attnviz.training.plan import TAGGED, TEXT, Plan, subject_of
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan, subject_of
+from attnviz.training.settings import TAGGED, TEXT, TrainingSettings
 from attnviz.training.tasks.task import IGNORED
 
 if TYPE_CHECKING:

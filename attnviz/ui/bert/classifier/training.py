@@ -32,13 +32,12 @@ from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.runtime.cache import SingleFlightCache, Sized
 from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.runtime.slices import Slices
-from attnviz.runtime.training import training_jobs
-from attnviz.training.jobs.job import Job
-from attnviz.training.jobs.limits import TooLargeError
+from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import VECTORS, Plan
+from attnviz.training.plan import Plan, TooLargeError
+from attnviz.training.settings import VECTORS
 from attnviz.training.vectors import split
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
@@ -46,6 +45,7 @@ from attnviz.ui.bert.models import built_in
 from attnviz.ui.caches import result
 from attnviz.ui.messages import queue_note
 from attnviz.ui.trained_models import visitor
+from attnviz.ui.training_jobs import training_jobs
 
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel

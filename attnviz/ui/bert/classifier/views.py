@@ -20,7 +20,6 @@ from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.figures.plots import Spec
 from attnviz.formatting import number
 from attnviz.links.bert import MAX_SENTENCE
-from attnviz.runtime.training import keep, training_jobs
 from attnviz.settings import settings
 from attnviz.trace.trace import Trace
 from attnviz.ui import caches, shell, state
@@ -39,6 +38,7 @@ from attnviz.ui.bert.parts import in_torch
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
 from attnviz.ui.trained_models import visitor
+from attnviz.ui.training_jobs import keep, training_jobs
 from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:

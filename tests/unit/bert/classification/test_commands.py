@@ -13,8 +13,8 @@ from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.toy.language.config import BigramConfig
 from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import TEXT, Plan
-from attnviz.training.settings import TrainingSettings
+from attnviz.training.plan import Plan
+from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.ui.bert.classifier import training
 from attnviz.ui.bert.classifier.data import AGENT, CLASSIFIER
 

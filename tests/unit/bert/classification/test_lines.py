@@ -15,7 +15,7 @@ from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors

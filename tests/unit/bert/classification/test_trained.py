@@ -23,7 +23,7 @@ from attnviz.bert.classification.shipped import NAMES, Card, Shipped, load, writ
 from attnviz.cli import main
 from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from attnviz.training.vectors import split
 from tests.pooled import pooled as pooled_here
 

@@ -28,7 +28,7 @@ from attnviz.bert.search import (
 )
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 
 QUERY = "The software stopped working."
 

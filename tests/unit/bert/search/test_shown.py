@@ -19,7 +19,7 @@ from attnviz.figures.search import LONGEST, MANY, NUMBERED, SHORTEST, plane_map,
 from attnviz.figures.style import DARK, LIGHT
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.loading import find_folder
+from attnviz.pretrained.described import find_folder
 from attnviz.ui.bert.search.views import MAP_LINES, RANKING_LINES, TOKENS_LINES, isolated, most_alike
 
 QUERY = "The software stopped working."

@@ -11,9 +11,9 @@ import torch
 from torch.nn import functional
 
 from attnviz.training.evaluation import Evaluator, evaluate_whole, heads_of
-from attnviz.training.jobs.limits import Limits
 from attnviz.training.jobs.run import read_data
-from attnviz.training.plan import TAGGED, Plan, build, subject_of, task_of
+from attnviz.training.plan import Limits, Plan, build, subject_of, task_of
+from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import FILL, UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences, TaggedWords
 from attnviz.training.tasks.task import IGNORED, known

@@ -17,8 +17,9 @@ from attnviz.toy import BigramModel, CharGPT, GRUModel
 from attnviz.toy.language.config import BigramConfig
 from attnviz.training.evaluation import Evaluator
 from attnviz.training.loop import Trainer, loss_of
-from attnviz.training.plan import TEXT, Plan, build, subject_of
+from attnviz.training.plan import Plan, build, subject_of
 from attnviz.training.series import SERIES
+from attnviz.training.settings import TEXT
 from attnviz.training.tasks.task import IGNORED
 from attnviz.training.text.chunks import FileChunks
 from attnviz.training.text.corpus import built_in

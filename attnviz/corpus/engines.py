@@ -1,0 +1,285 @@
+"""Where the blocks of a corpus are read: in processes of this machine, or on a Ray cluster.
+
+An engine is a function that takes a job and blocks, and yields what each block gave, in any order, each once.
+
+On a Ray cluster, each actor of a pool holds a model, and the driver folds what they give. The rows of the dataset are
+the blocks, a few numbers each, and not what `ray.data.read_text` would give: that knows neither a line's number nor
+where a part of a file ends, so a bad line could not be named, and a run could not go on after a kill. So every node
+must see the files under the same names, as the driver does.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from attnviz.cluster import ClusterError, connected, first_line
+from attnviz.corpus.blocks import Block, Read, read_block
+from attnviz.corpus.run import Job
+from attnviz.corpus.sentences import Reader
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+WAITING = 2
+"""Blocks that are handed out for each process: one is read, one waits"""
+MOST_DEATHS = 3
+"""So often processes may die while a block is handed out to one of them"""
+
+
+class EngineError(RuntimeError):
+    """The blocks can't be read. The message is one sentence."""
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_local(job: Job, blocks: Iterable[Block], processes: int) -> Iterator[Read]:
+    """Read blocks in processes. If one dies (killed, out of memory), new ones read what was not yet read.
+
+    Args:
+        job: the model and how it reads.
+        blocks: are taken one after another, as processes become free.
+        processes: how many.
+
+    Raises:
+        ValueError: there are no processes.
+        EngineError: processes die again and again.
+        attnviz.pretrained.ModelError: the model can't be loaded.
+    """
+    if processes < 1:
+        raise ValueError(f"{processes} processes: there must be at least 1")
+    rest, unread, deaths = iter(blocks), list[Block](), Counter[int]()
+    while True:
+        with _pool(processes) as pool:
+            try:
+                yield from _read_in_pool(pool, job, rest, unread, processes * WAITING)
+                return
+            except BrokenProcessPool as error:
+                deaths.update(block.number for block in unread)
+                suspects = [block for block in sorted(unread) if deaths[block.number] >= MOST_DEATHS]
+                if suspects:
+                    places = ", ".join(map(_place, suspects))
+                    raise EngineError(f"Processes died {MOST_DEATHS} times while they read {places}.") from error
+
+
+def _place(block: Block) -> str:
+    return f"lines {block.first_line:,} to {block.first_line + block.lines - 1:,} of {block.path}"
+
+
+def _read_in_pool(
+    pool: ProcessPoolExecutor, job: Job, rest: Iterator[Block], unread: list[Block], most: int
+) -> Iterator[Read]:
+    """Hand out blocks, first those in `unread`, and yield what they give. `unread` has what is handed out."""
+    asked: dict[Future[Read], Block] = {pool.submit(_read_here, job, block): block for block in unread}
+    try:
+        while True:
+            for block in islice(rest, max(0, most - len(asked))):
+                unread.append(block)
+                asked[pool.submit(_read_here, job, block)] = block
+            if not asked:
+                return
+            for done in wait(asked, return_when=FIRST_COMPLETED).done:
+                read = done.result()  # may raise: the block stays in `unread`
+                unread.remove(asked.pop(done))
+                yield read
+    finally:
+        for one in asked:
+            one.cancel()
+
+
+def _pool(processes: int) -> ProcessPoolExecutor:
+    # Not forked: torch's threads don't survive it.
+    return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _prepare)
+
+
+def _prepare() -> None:
+    """Prepare a process: it ends with the one that began it, which alone hears Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that began it has ended; if that was killed, nobody else would do it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@cache
+def _reader(job: Job) -> Reader:
+    """Load this process's model, once."""
+    return job.reader()
+
+
+def _read_here(job: Job, block: Block) -> Read:
+    return read_block(_reader(job), block)
+
+
+MOST_ATTEMPTS = 5
+"""So often a block may be begun: once, and again after an actor or a node has ended"""
+WINDOW, WINDOW_AN_ACTOR = 4096, 64
+"""Blocks of a dataset: at least, and for each actor. A corpus of more takes several, one after another, so that memory
+stays flat; each loads the models anew, which takes seconds."""
+STORE_BYTES = 512 * 2**20
+"""Ray's memory for results where it is started here"""
+FASTEST = 1
+"""Of zlib: sums are mostly zeros, so 3 MB become 0.3"""
+
+
+class Attempts:
+    """Counts how often each block was begun: Ray itself would try one for ever that kills whoever reads it."""
+
+    def __init__(self) -> None:
+        self._begun: Counter[int] = Counter()
+
+    def begin(self, number: int) -> int:
+        """Count a block, and return how often it was begun."""
+        self._begun[number] += 1
+        return self._begun[number]
+
+
+class Actor:
+    """Holds a model, and reads blocks with it."""
+
+    def __init__(self, job: Job, device: str, attempts: Any) -> None:
+        self._job, self._device, self._attempts = job, device, attempts
+        self._reader: Reader | None = None
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Return what the blocks of a table gave, or the error that they raised, for the driver to raise it."""
+        import pyarrow as pa
+
+        blocks = [pickle.loads(row) for row in table["block"].to_pylist()]  # noqa: S301 — from our own driver
+        return pa.table({"read": [packed(self._read(block)) for block in blocks]})
+
+    def _read(self, block: Block) -> Read | Exception:
+        import ray
+
+        begun = ray.get(self._attempts.begin.remote(block.number))
+        if begun > MOST_ATTEMPTS:
+            last = block.first_line + block.lines - 1
+            return EngineError(f"{begun - 1} actors ended at lines {block.first_line:,} to {last:,} of {block.path}.")
+        try:
+            if self._reader is None:  # not in __init__: Ray would hide why it fails
+                self._reader = self._job.reader(self._device)
+            return read_block(self._reader, block)
+        except (OSError, ValueError, RuntimeError) as error:
+            return error
+
+
+def run_ray(
+    job: Job, blocks: Iterable[Block], *, actors: int | None, gpus: float, address: str | None
+) -> Iterator[Read]:
+    """Read blocks on a Ray cluster. What is lost with an actor or a node is read once more by another one.
+
+    If Ray runs in this process already, it is used as it is, and left running.
+
+    Args:
+        job: the model and how it reads.
+        blocks: are taken one after another.
+        actors: how many, with a processor each; if None, one for each processor of the cluster.
+        gpus: the share of a GPU for each actor; with one, the model computes there.
+        address: of a running cluster; if None, Ray is started on this machine, and ended with the run.
+
+    Raises:
+        ValueError: there are no actors, or the share is negative.
+        EngineError: Ray is not installed or can't be reached, or actors die again and again.
+        attnviz.pretrained.ModelError: the model can't be loaded.
+        OSError: an actor can't read a file.
+    """
+    if actors is not None and actors < 1:
+        raise ValueError(f"{actors} actors: there must be at least 1")
+    if gpus < 0:
+        raise ValueError(f"a share of {gpus} of a GPU: it can't be negative")
+    with _connected(address, actors):
+        from ray.exceptions import RayError
+
+        actors = actors or _processors()
+        _quiet()
+        rest = iter(blocks)
+        try:
+            while window := list(islice(rest, max(WINDOW, WINDOW_AN_ACTOR * actors))):
+                yield from _read_on_cluster(job, window, min(actors, len(window)), gpus)
+        except RayError as error:
+            raise EngineError(f"Ray gave up: {first_line(error)}") from error
+
+
+def _read_on_cluster(job: Job, blocks: list[Block], actors: int, gpus: float) -> Iterator[Read]:
+    """Read some blocks, each a task of its own, so that only one is lost with an actor."""
+    import ray
+
+    attempts = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(Attempts).remote()
+    rows = [{"block": pickle.dumps(block)} for block in blocks]
+    found = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+        Actor,
+        fn_constructor_args=(job, "cuda" if gpus else "cpu", attempts),
+        batch_size=1,
+        batch_format="pyarrow",
+        compute=ray.data.ActorPoolStrategy(size=actors),
+        num_cpus=1,
+        num_gpus=gpus or None,
+    )
+    for table in found.iter_batches(batch_size=None, batch_format="pyarrow"):
+        yield from map(unpacked, cast("pa.Table", table)["read"].to_pylist())
+
+
+def _processors() -> int:
+    """Return how many processors the cluster has."""
+    import ray
+
+    resources: Mapping[str, float] = cast(Any, ray).cluster_resources()
+    return max(1, int(resources.get("CPU", 1)))
+
+
+def packed(read: Read | Exception) -> bytes:
+    """Return what a block gave as bytes.
+
+    Pickled, as Ray itself sends classes and arguments: whoever may join a cluster runs code on it anyway.
+    """
+    return zlib.compress(pickle.dumps(read), FASTEST)
+
+
+def unpacked(row: bytes) -> Read:
+    """Return what a block gave, or raise the error that it raised."""
+    read: Read | Exception = pickle.loads(zlib.decompress(row))  # noqa: S301 — from our own actors
+    if isinstance(read, Exception):
+        raise read
+    return read
+
+
+@contextmanager
+def _connected(address: str | None, actors: int | None) -> Iterator[None]:
+    """Connect to a cluster, or start Ray here."""
+    try:
+        with connected(address, processors=actors or cores(), store_bytes=STORE_BYTES):
+            yield
+    except ClusterError as error:
+        raise EngineError(str(error)) from error
+
+
+def _quiet() -> None:
+    """Let Ray Data print nothing but errors."""
+    import ray.data
+
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = context.print_on_execution_start = False

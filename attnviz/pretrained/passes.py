@@ -1,0 +1,160 @@
+"""What a forward pass shows of a model, whatever its configuration says: its matrix products, and how much it can read.
+
+Linear maps are watched while the model runs, so a layer that is used twice counts twice, and a model with a gate, with
+keys that heads share, or with heads of a width of their own counts what it multiplies.
+
+How many tokens it can read is what its tables of positions have room for. RoBERTa begins to number positions after its
+padding token, OPT and BART with 2, BERT with 0; models with relative or rotated positions have no such table. So
+nothing is concluded from names: a table of positions is what a pass reads in consecutive rows, one for each token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import groupby
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+from transformers.pytorch_utils import Conv1D
+
+from attnviz.pretrained.families import PARTS, part_of
+from attnviz.pretrained.model import ModuleNames
+from attnviz.trace.recorder import Call
+from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
+
+
+def watch_maps(model: nn.Module, run: Callable[[], Any], tokens: int) -> list[tuple[str, MapSize]] | None:
+    """Return the path and size of each linear map that a pass applies to every token, in order of computation.
+
+    A map of one row, such as that of BERT's pooler, costs the same for every text and is left out.
+
+    Args:
+        model: the model without its language head.
+        run: runs it on one text.
+        tokens: the number of tokens of the text, more than 1; an encoder's and a decoder's have as many.
+
+    Returns:
+        None if it multiplies in another way too: by experts, of which each token has its own, or by the matrix of a
+        module that is no linear map.
+    """
+    paths = {module: path for path, module in model.named_modules()}
+    applied: list[tuple[str, int, MapSize]] = []
+    others: list[str] = []
+
+    def record(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        is_map = isinstance(module, nn.Linear | Conv1D) and isinstance(output, Tensor)  # some routers return tuples
+        if is_map and args and isinstance(args[0], Tensor):
+            size = MapSize(args[0].shape[-1], output.shape[-1])
+            applied.append((paths[module], args[0].numel() // size.inputs, size))
+        else:
+            others.append(paths[module])
+
+    hooks = [module.register_forward_hook(record) for module in paths if _has_matrix(module)]
+    try:
+        with torch.inference_mode():
+            run()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    of_tokens = [(path, rows, size) for path, rows, size in applied if rows != 1]
+    if others or any(rows % tokens for _, rows, _ in of_tokens):
+        return None
+    return [(path, size) for path, rows, size in of_tokens for _ in range(rows // tokens)]
+
+
+def _has_matrix(module: nn.Module) -> bool:
+    """Whether a module itself may multiply by a matrix; a table, of which rows are taken, does not."""
+    return not isinstance(module, nn.Embedding) and any(one.ndim > 1 for one in module.parameters(recurse=False))
+
+
+def sizes_of(
+    model: nn.Module, maps: Sequence[tuple[str, MapSize]], calls: Sequence[Call], names: Sequence[ModuleNames]
+) -> ModelSizes | None:
+    """Return the sizes of a model's matrix products, or None if its maps can't be given to its attentions.
+
+    Args:
+        model: the model without its language head.
+        maps: what `watch_maps` returns.
+        calls: the attention calls of a pass.
+        names: the names of the modules of each call.
+    """
+    owners = {f"{path}.": one.attention for one in names for path in (one.attention, one.output) if path}
+    outputs = {one.output for one in names}
+
+    def owner(path: str) -> str:
+        """Return the path of the attention that a map belongs to, or else the name of its part."""
+        known = (attention for start, attention in owners.items() if f"{path}.".startswith(start))
+        return next(known, None) or part_of(path, model.get_submodule(path), ())
+
+    runs = [(name, list(group)) for name, group in groupby(maps, lambda one: owner(one[0]))]
+    attentions = [(name, group) for name, group in runs if name in owners.values()]
+    if [name for name, _ in attentions] != [one.attention for one in names]:
+        return None
+    return ModelSizes(
+        tuple(
+            AttentionSize(
+                call.query.shape[0],
+                call.query.shape[-1],
+                call.value.shape[-1],
+                tuple(size for path, size in group if path not in outputs),
+                tuple(size for path, size in group if path in outputs),
+            )
+            for call, (_, group) in zip(calls, attentions, strict=True)
+        ),
+        tuple(tuple(size for _, size in group) for name, group in runs if name == "feed_forward"),
+        tuple(size for name, group in runs if name in PARTS and name != "feed_forward" for _, size in group),
+    )
+
+
+class PositionTables(TorchFunctionMode):
+    """Sees which tables the passes inside the `with` block read a row of for each token.
+
+    A table is known before it is read, so also if it has too few rows and the pass fails.
+    """
+
+    def __init__(self, model: nn.Module, ids: Sequence[int]) -> None:
+        """Watch the passes of a model on these token ids."""
+        super().__init__()
+        self._ids = list(ids)
+        self._stored = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())}
+        self.rooms: list[int] = []
+        """For how many tokens each table has rows, from the first token's on"""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Collection[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Run an operation of torch, and note the rows that it reads."""
+        del types
+        named = kwargs or {}
+        if func is functional.embedding:
+            self._note(args[1] if len(args) > 1 else named["weight"], 0, args[0] if args else named["input"])
+        elif func in (Tensor.index_select, torch.index_select, torch.gather) and self._is_stored(args[0]):
+            axis, index = (*args[1:], *(named[name] for name in ("dim", "index") if name in named))
+            self._note(args[0], axis, index)
+        elif func is Tensor.__getitem__ and self._is_stored(args[0]):
+            indices = args[1] if isinstance(args[1], tuple) else (args[1],)
+            for axis, index in enumerate(indices[: args[0].ndim]):
+                if index is Ellipsis or index is None:
+                    break
+                self._note(args[0], axis, index)
+        return func(*args, **named)
+
+    def _is_stored(self, table: Tensor) -> bool:
+        return table.data_ptr() in self._stored
+
+    def _note(self, table: Tensor, axis: int, index: Any) -> None:
+        if isinstance(index, slice):
+            first, last = index.start or 0, index.stop
+            if isinstance(first, int) and isinstance(last, int) and last - first == len(self._ids):
+                self.rooms.append(table.shape[axis] - first)
+        elif isinstance(index, Tensor) and index.ndim and index.numel() == len(self._ids) == index.shape[-1]:
+            rows = index.flatten().tolist()
+            if rows != self._ids and rows == list(range(rows[0], rows[0] + len(rows))):
+                self.rooms.append(table.shape[axis] - rows[0])

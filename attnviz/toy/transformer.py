@@ -1,0 +1,292 @@
+"""A transformer whose weights are drawn from a seed: embeddings, stacks of layers, and logits; and its trace on a text.
+
+Shapes: T tokens, C model width, V tokens of the text that differ. With a batch of B texts, (T, C) is (B, T, C).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.attention import Mask
+from attnviz.reprs import ShortRepr
+from attnviz.tokens import NoTokensError, Tokens
+from attnviz.toy.config import EXAMPLE_TARGET, MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
+from attnviz.toy.embeddings import Ids, lab_positions, sinusoidal_positions, sum_of
+from attnviz.toy.language.model import NO_RESIDUAL, ReducedLayer
+from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
+from attnviz.toy.stacks import Encoder, Seq2Seq
+from attnviz.toy.weights import draw, generator
+from attnviz.trace.block import Block, BlockSteps, Norm
+from attnviz.trace.layer import LayerTrace, LinearMap
+from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
+from attnviz.trace.recorder import Call, recording
+from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
+from attnviz.trace.trace import Trace
+from attnviz.trace.vocabulary import Vocabulary
+
+STACKS = 4
+"""The most stacks of blocks whose weights are kept; the largest takes 21 MB"""
+
+
+class Transformer(nn.Module):
+    """Embeddings of the tokens that occur, positions, and the blocks of the settings' architecture.
+
+    The matrix of embeddings also gives the logits, and its rows are multiplied by √C where they are embeddings, as in
+    the paper (section 3.4).
+    """
+
+    def __init__(self, config: TransformerConfig, ids: Sequence[int], stack: Encoder | Seq2Seq | None = None) -> None:
+        """Draw the weights for the tokens with these ids, each once; `stack` are the blocks, drawn too if None."""
+        super().__init__()
+        self.config, width = config, config.width
+        rows = [draw(config.seed, "embedding", one, 1, MAX_WIDTH)[:, :width] for one in ids]
+        self.embedding = nn.Parameter(torch.cat(rows) / math.sqrt(width))
+        """(V, C)"""
+        drawn = draw(config.seed, "position", 0, MAX_TEXT_TOKENS, MAX_WIDTH)[:, :width]
+        self.position = nn.Parameter(drawn) if config.positions == "random" else None
+        self.stack = draw_stack(config) if stack is None else stack
+
+    def embed(self, indices: Ids) -> dict[str, Tensor]:
+        """Return the summands of the input, (T, C) each, by name; `indices` are rows of the embedding.
+
+        Of a batch of texts with T indices each, tokens are (B, T, C).
+        """
+        rows = torch.tensor(indices, dtype=torch.long)
+        n, width = rows.shape[-1], self.config.width
+        parts = {"token": self.embedding[rows] * math.sqrt(width)}
+        if self.position is not None:
+            return {**parts, "position": self.position[:n]}
+        made = {"sinusoidal": sinusoidal_positions, "lab": lab_positions}.get(self.config.positions)
+        return parts if made is None else {**parts, "position": made(n, width)}
+
+    def forward(self, indices: Ids, target: Ids | None = None) -> Tensor:
+        """Return the last hidden state, (T, C); `target` is what the decoder reads beside an encoder."""
+        x = sum_of(self.embed(indices))
+        if target is None or isinstance(self.stack, Encoder):
+            hidden: Tensor = self.stack(x)
+        else:
+            hidden = self.stack(x, sum_of(self.embed(target)))
+        return hidden
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Return the logits of the next token, (T, V)."""
+        return hidden @ self.embedding.T
+
+
+def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
+    """Return the blocks with weights drawn from the seed.
+
+    Each matrix has a seed of its own, from its name: a deeper stack has the same first blocks. Matrices are uniform
+    with variance 2 / (in + out) (Glorot and Bengio 2010). So are those of torch's nn.Transformer, but for queries, keys
+    and values, which it draws as one matrix of 3 C rows, with the variance 2 / (C + 3 C), half of that here. Biases are
+    uniform in ±1/√in, as in nn.Linear (nn.Transformer's attention begins with 0); norms begin as 1 and 0.
+    """
+    settings: dict[str, Any] = {
+        "layers": config.depth, "heads": config.heads, "feed_forward": config.hidden_width,
+        "activation": config.activation, "norm_first": config.norm == "pre", "bias": config.bias,
+    }  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        stack = (
+            Seq2Seq(config.width, decoder_layers=config.decoder_blocks, **settings)
+            if config.architecture == "both"
+            else Encoder(config.width, causal=config.architecture == "decoder", **settings)
+        )
+    with torch.no_grad():
+        for name, module in stack.named_modules():
+            if isinstance(module, nn.Linear):
+                inputs, outputs = module.in_features, module.out_features
+                bounds = {"weight": math.sqrt(6 / (inputs + outputs)), "bias": 1 / math.sqrt(inputs)}
+                for kind, parameter in module.named_parameters():
+                    drawn = generator(config.seed, f"{name}.{kind}", 0)
+                    parameter.uniform_(-bounds[kind], bounds[kind], generator=drawn)
+    return stack
+
+
+@lru_cache(STACKS)
+def shared_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
+    """Return the blocks of these settings, which all texts share; nothing changes them."""
+    return draw_stack(config).eval().requires_grad_(False)
+
+
+SAME_BLOCK = "They are among the steps after this block's first attention."
+
+
+def blocks_of(stack: Encoder | Seq2Seq, calls: Sequence[Call]) -> dict[Kind, tuple[Block, ...]]:
+    """Return the traced blocks; `calls` are in order of computation."""
+    remaining = iter(calls)
+    if isinstance(stack, Encoder):
+        kind: Kind = "decoder" if stack.causal else "encoder"
+        return {kind: tuple(_encoder_block(layer, next(remaining)) for layer in stack.layers)}
+    encoder = tuple(_encoder_block(layer, next(remaining)) for layer in stack.encoder.layers)
+    found: dict[Kind, list[Block]] = {"decoder": [], "cross": []}
+    for layer in stack.decoder.layers:
+        if not isinstance(layer, DecoderLayer):
+            raise TypeError("a decoder consists of decoder layers")
+        own, cross = next(remaining), next(remaining)
+        if cross.key_input is None:
+            raise TypeError("an attention of the toy is recorded with its inputs")
+        after = partial(_after, layer, cross.key_input)
+        found["decoder"].append(Block(_attention(layer.attention, own), after, "", own.block_input, layer.weights()))
+        found["cross"].append(
+            Block(_attention(layer.cross_attention, cross), None, SAME_BLOCK, cross.block_input, layer.weights())
+        )
+    return {"encoder": encoder, **{kind: tuple(blocks) for kind, blocks in found.items()}}
+
+
+def _encoder_block(layer: nn.Module, call: Call) -> Block:
+    if not isinstance(layer, EncoderLayer | ReducedLayer):
+        raise TypeError("an encoder consists of encoder layers, whole or reduced")
+    attention = _attention(layer.attention, call)
+    if isinstance(layer, ReducedLayer) and not layer.residual:
+        return Block(attention, None, NO_RESIDUAL, call.block_input)
+    return Block(attention, layer.after, "", call.block_input, layer.weights())
+
+
+def _after(layer: DecoderLayer, encoded: Tensor, x: Tensor, output: Tensor) -> BlockSteps:
+    return layer.after(x, output, encoded)
+
+
+def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
+    return LayerTrace(
+        query=call.query,
+        key=call.key,
+        value=call.value,
+        scale=call.scale,
+        mask=Mask.recognise(call.mask),
+        query_input=call.query_input,
+        key_input=call.key_input,
+        projections=module.projections(),
+        output_projection=module.output_projection(),
+    )
+
+
+def final_norms(stack: Encoder | Seq2Seq) -> dict[str, Norm]:
+    """Return the norms after the last blocks, by the stack that they end."""
+    if isinstance(stack, Encoder):
+        ends = {"decoder" if stack.causal else "encoder": stack.norm}
+    else:
+        ends = {"encoder": stack.encoder.norm, "decoder": stack.decoder.norm}
+    return {name: Norm.of(norm) for name, norm in ends.items() if isinstance(norm, nn.LayerNorm)}
+
+
+def parameters_of(stack: nn.Module) -> dict[str, int]:
+    """Count the parameters of each part of the blocks."""
+    parts = {"attention": MultiHeadAttention, "feed_forward": FeedForward, "norms": nn.LayerNorm}
+    return {
+        name: sum(
+            parameter.numel() for one in stack.modules() if isinstance(one, kind) for parameter in one.parameters()
+        )
+        for name, kind in parts.items()
+    }
+
+
+def sizes_of(stack: nn.Module, *, head: nn.Linear | None = None) -> ModelSizes:
+    """Return the sizes of all matrix products of the blocks, and of the map to the logits if it is given."""
+    attentions, feed_forwards = [], []
+    for module in stack.modules():
+        if isinstance(module, MultiHeadAttention):
+            projections = tuple(map(_size, (module.query, module.key, module.value)))
+            key, value = (one.outputs // module.heads for one in projections[1:])
+            attentions.append(AttentionSize(module.heads, key, value, projections, (_size(module.output),)))
+        elif isinstance(module, FeedForward):
+            feed_forwards.append((_size(module.first), _size(module.second)))
+    return ModelSizes(tuple(attentions), tuple(feed_forwards), logits=() if head is None else (_size(head),))
+
+
+def _size(module: nn.Linear) -> MapSize:
+    return MapSize(module.in_features, module.out_features)
+
+
+NO_HEAD = "The toy's encoder alone has no language head: it gives a row of numbers for each token, and stops there."
+TRACE_BUDGET = TraceBudget("transformer", 64 * 2**20)
+"""Of all toy transformers: two traces of 128 tokens of the largest, and hundreds of the default's"""
+
+
+class ToyTransformer(ShortRepr):
+    """The toy transformer as a `Model`."""
+
+    trace_budget = TRACE_BUDGET
+
+    def __init__(self, config: TransformerConfig, tokenize: Callable[[str], Tokens]) -> None:
+        """Create a transformer with these settings and this tokenizer."""
+        self.config, self._tokenize = config, tokenize
+        self.name = f"toy transformer, seed {config.seed}"
+
+    def _summary(self) -> Iterator[str]:
+        yield from (self.name, layers_and_heads(self.config.layers))
+
+    @cached_property
+    def description(self) -> Description:
+        """The architecture. Embeddings are drawn for the tokens of a text, so they are not counted as parameters."""
+        config = self.config
+        return Description(
+            name=self.name,
+            layers=config.layers,
+            width=config.width,
+            head_size=config.width // config.heads,
+            norm_first=config.norm == "pre",
+            final_norm=config.norm == "pre",
+            shows_logits=config.architecture != "encoder",
+            feed_forward=config.hidden_width,
+            parameters=parameters_of(shared_stack(config)),
+            sizes=sizes_of(shared_stack(config)),
+            unavailable={"logits": NO_HEAD} if config.architecture == "encoder" else {},
+        )
+
+    def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
+        """Return the tokens of a text, and those that the decoder reads beside an encoder: `pair`, or an example."""
+        if self.config.architecture != "both":
+            return self._tokenize(text), None
+        return self._tokenize(text), self._tokenize(EXAMPLE_TARGET if pair is None else pair)
+
+    def trace_key(self, text: str, pair: str | None = None) -> Hashable:
+        """Return the tokens and the settings, which determine the trace."""
+        return *self.read(text, pair), self.config
+
+    def trace(self, text: str, pair: str | None = None) -> Trace:
+        """Run the transformer on a text.
+
+        Raises:
+            NoTokensError: the text, or what the decoder reads, has no tokens.
+        """
+        return trace_transformer(*self.read(text, pair), self.config)
+
+
+def trace_transformer(tokens: Tokens, target: Tokens | None, config: TransformerConfig) -> Trace:
+    """Run a toy transformer on tokens; `target` are those that the decoder reads beside an encoder.
+
+    Raises:
+        NoTokensError: there are no tokens.
+    """
+    if not len(tokens) or (target is not None and not len(target)):
+        raise NoTokensError
+    known = dict(zip(tokens.ids, tokens.labels, strict=True))
+    known |= {} if target is None else dict(zip(target.ids, target.labels, strict=True)) | known
+    rows = {one: row for row, one in enumerate(known)}
+    model = Transformer(config, tuple(known), shared_stack(config)).eval()
+    source = [rows[one] for one in tokens.ids]
+    written = None if target is None else [rows[one] for one in target.ids]
+    with torch.inference_mode(), recording() as recorder:
+        hidden = model(source, written)
+        parts = model.embed(source)
+        decoder_parts = {} if written is None else model.embed(written)
+    has_head, labels = config.architecture != "encoder", tuple(known.values())
+    return Trace(
+        tokens,
+        target,
+        blocks_of(model.stack, recorder.calls),
+        hidden,
+        embedding_parts=parts,
+        decoder_embedding_parts=decoder_parts,
+        final_norms=final_norms(model.stack),
+        vocabulary=Vocabulary(LinearMap(model.embedding.detach().T), labels.__getitem__) if has_head else None,
+        weights=tuple(one for one in (model.embedding, model.position) if one is not None),
+        language_head=model.logits if has_head else None,
+        model=f"toy transformer, seed {config.seed}",
+    )

@@ -1,0 +1,334 @@
+"""Tasks on letters and digits: what to say is a symbol that stood before, and a head has to find it."""
+
+from __future__ import annotations
+
+import string
+
+import torch
+from torch import Tensor
+
+from attnviz.tokens import Tokens
+from attnviz.toy.language.config import TokenConfig
+from attnviz.training.settings import TrainingSettings
+from attnviz.training.tasks.task import (
+    IGNORED,
+    Answering,
+    Batch,
+    Pattern,
+    Task,
+    added,
+    continued,
+    known,
+    mean_weight,
+    parts_of,
+    says,
+    tokens_of,
+    typed,
+)
+
+PERIODS = 5, 14
+"""The shortest and the longest pattern"""
+INDUCTION_LENGTH = 32
+"""T"""
+LETTERS = string.ascii_lowercase
+
+
+def _previous(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight of each query on the key before it, (H,)."""
+    length = batch.ids.shape[1]
+    before = torch.eye(length, dtype=torch.bool).roll(-1, dims=1).tril(-1)
+    return mean_weight(weights, before.expand(len(batch), -1, -1))
+
+
+def _match(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight on what followed the query's symbol earlier, all occurrences together, (H,)."""
+    ids = batch.ids
+    same = ids[:, :, None] == ids[:, None, :]  # [b, i, j]: symbol j equals symbol i
+    after = torch.zeros_like(same)
+    after[:, :, 1:] = same[:, :, :-1]  # [b, i, j]: symbol j - 1 equals symbol i
+    earlier = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
+    cells = after & earlier & (batch.targets != IGNORED)[:, :, None]
+    return mean_weight(weights, cells)
+
+
+class Induction(Task):
+    """A random pattern of letters, repeated; its length is drawn for each sequence (Olsson et al. 2022)."""
+
+    name, title = "induction", "Induction: what came after this before?"
+    explanation = (
+        "A random pattern of 5 to 14 letters repeats until the line is full. From its second round on, the next letter "
+        "can be known: it is the one that followed this letter before."
+    )
+    expected = (
+        "In the first layer a head looks one token back; in the second, a head finds earlier places where its letter "
+        "stood and looks at what came after."
+    )
+    labels = tuple(LETTERS)
+    patterns = (
+        Pattern("previous", "looks one token back", _previous),
+        Pattern("match", "looks at what came after the same letter", _match),
+    )
+    control = "One layer cannot do it: to find what came after a letter takes two steps, one after another."
+    examples = ("qweasdqweasdqweasd", "theraininspaintherain")
+
+    @property
+    def model(self) -> TokenConfig:
+        """Two layers of two heads, attention alone: 11 thousand parameters."""
+        return TokenConfig(len(self.labels), INDUCTION_LENGTH, layers=2, heads=2, width=32, feed_forward=0, norm=False)
+
+    @property
+    def control_model(self) -> TokenConfig:
+        """The same with one layer."""
+        return TokenConfig(len(self.labels), INDUCTION_LENGTH, layers=1, heads=2, width=32, feed_forward=0, norm=False)
+
+    @property
+    def training(self) -> TrainingSettings:
+        """Slow enough to watch: 99 % after some 700 steps."""
+        return TrainingSettings(steps=800, batch=64, learning_rate=1e-3)
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw patterns of letters that differ."""
+        periods = torch.randint(PERIODS[0], PERIODS[1] + 1, (size, 1), generator=generator)
+        letters = torch.rand(size, len(self.labels), generator=generator).argsort(dim=1)  # a permutation of each row
+        ids = letters.gather(1, torch.arange(INDUCTION_LENGTH + 1) % periods)  # (B, T + 1)
+        known = torch.arange(INDUCTION_LENGTH) >= periods  # the first place where the letter has been seen before
+        return Batch(ids[:, :-1], ids[:, 1:].masked_fill(~known, IGNORED))
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the letters of a text, without white space."""
+        parts = parts_of(text.lower())
+        return tokens_of(
+            text.lower(), parts[:INDUCTION_LENGTH], self.labels, dropped=max(len(parts) - INDUCTION_LENGTH, 0)
+        ), None
+
+    def answer(self, model: Answering, text: str) -> str:
+        """Return the letters that the model writes after a text until the line is full."""
+        ids = known(self.read(text)[0])
+        following = continued(model, ids, INDUCTION_LENGTH + 1 - len(ids)) if ids else []
+        return "".join(self.labels[one] for one in following)
+
+
+PAIRS = 12
+"""In a sequence"""
+KEYS = 6
+"""The most letters that differ in a sequence"""
+
+
+def _letter(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight of each digit on the letter before it, (H,)."""
+    length = batch.ids.shape[1]
+    cells = torch.zeros(length, length, dtype=torch.bool)
+    cells[range(1, length, 2), range(0, length - 1, 2)] = True
+    return mean_weight(weights, cells.expand(len(batch), -1, -1))
+
+
+def _digit(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight of each letter that is asked on the digits that stood after it, (H,)."""
+    ids = batch.ids
+    length = ids.shape[1]
+    after = torch.zeros(len(batch), length, length, dtype=torch.bool)
+    after[:, :, 1:] = ids[:, :, None] == ids[:, None, :-1]  # [b, i, j]: symbol j - 1 equals symbol i
+    cells = after & torch.ones(length, length, dtype=torch.bool).tril() & (batch.targets != IGNORED)[:, :, None]
+    return mean_weight(weights, cells)
+
+
+class Recall(Task):
+    """Twelve pairs; a letter that occurs again has the same digit again (Ba et al. 2016)."""
+
+    name, title = "recall", "Recall: which digit belonged to this letter?"
+    explanation = (
+        "Each letter of a line has a digit of its own, which is drawn anew for each line. When a letter comes again, "
+        "its digit is to be said."
+    )
+    expected = (
+        "In the first layer digits look at the letter before them; in the second, a letter finds the digit whose "
+        "letter it was."
+    )
+    labels = (*LETTERS, *string.digits)
+    patterns = (
+        Pattern("key", "digits look at their letter", _letter),
+        Pattern("value", "letters look at their digit", _digit),
+    )
+    control = "One layer cannot do it: a digit has to know its letter before another letter can find it."
+    examples = ("a3f7k2a", "t1o4k9e2n8k")
+
+    @property
+    def model(self) -> TokenConfig:
+        """Two layers of one head."""
+        return TokenConfig(len(self.labels), 2 * PAIRS, layers=2, heads=1, width=64)
+
+    @property
+    def control_model(self) -> TokenConfig:
+        """The same with one layer."""
+        return TokenConfig(len(self.labels), 2 * PAIRS, layers=1, heads=1, width=64)
+
+    @property
+    def training(self) -> TrainingSettings:
+        """Slow enough to watch."""
+        return TrainingSettings(steps=400, batch=64, learning_rate=2e-3)
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw two to six letters, their digits, and twelve pairs of them: first each once, then any."""
+        counts = torch.randint(2, KEYS + 1, (size, 1), generator=generator)
+        letters = torch.rand(size, len(LETTERS), generator=generator).argsort(dim=1)[:, :KEYS]
+        digits = torch.randint(len(LETTERS), len(self.labels), (size, KEYS), generator=generator)
+        again = (torch.rand(size, PAIRS, generator=generator) * counts).long()
+        order = torch.arange(PAIRS)
+        chosen = torch.where(order < counts, order, again)  # (B, PAIRS), each below KEYS
+        ids = torch.stack([letters.gather(1, chosen), digits.gather(1, chosen)], dim=2).flatten(1)
+        targets = torch.full_like(ids, IGNORED)
+        targets[:, ::2] = ids[:, 1::2].masked_fill(order < counts, IGNORED)
+        return Batch(ids, targets)
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the letters and digits of a text."""
+        parts = parts_of(text.lower())
+        kept = parts[: 2 * PAIRS]
+        return tokens_of(text.lower(), kept, self.labels, dropped=len(parts) - len(kept)), None
+
+    def answer(self, model: Answering, text: str) -> str:
+        """Return what the model expects after the last letter."""
+        ids = known(self.read(text)[0])
+        return self.labels[says(model, ids)[-1]] if ids else ""
+
+
+REVERSE_LENGTH = 16
+"""T"""
+FILL = "·"
+"""Stands after a shorter text, and so before its reverse; and where there are fewer digits to sort"""
+
+
+def _opposite(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight of each query on the key as far from the end as it is from the beginning, (H,)."""
+    cells = torch.eye(batch.ids.shape[1], dtype=torch.bool).flip(1)
+    return mean_weight(weights, cells.expand(len(batch), -1, -1))
+
+
+class Reverse(Task):
+    """Up to 16 letters, and what is to be said at each position is the letter at the opposite one."""
+
+    name, title = "reverse", "Reverse: write it backwards"
+    explanation = (
+        "Up to 16 letters are to be written backwards, all of them at once. Which letter is right depends on its "
+        "position alone, not on what it is."
+    )
+    expected = "The only head looks at the opposite position: its weights form the other diagonal, from bottom to top."
+    labels = (*LETTERS, FILL)
+    patterns = (Pattern("opposite", "looks at the opposite position", _opposite, kind="encoder"),)
+    control = (
+        "With a causal mask it cannot see what comes later, and that is where the first half of its answer stands."
+    )
+    examples = ("stressed", "abcdefghijklmnop")
+    whole = True
+
+    @property
+    def model(self) -> TokenConfig:
+        """An encoder of one layer with one head."""
+        return TokenConfig(len(self.labels), REVERSE_LENGTH, "encoder", layers=1, heads=1, width=32)
+
+    @property
+    def control_model(self) -> TokenConfig:
+        """The same with a causal mask."""
+        return TokenConfig(len(self.labels), REVERSE_LENGTH, "decoder", layers=1, heads=1, width=32)
+
+    @property
+    def training(self) -> TrainingSettings:
+        """Slow enough to watch."""
+        return TrainingSettings(steps=800, batch=64, learning_rate=5e-4)
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw letters; half of the texts are shorter than 16."""
+        ids = torch.randint(len(LETTERS), (size, REVERSE_LENGTH), generator=generator)
+        lengths = torch.randint(1, 2 * REVERSE_LENGTH, (size, 1), generator=generator)
+        ids = ids.masked_fill(torch.arange(REVERSE_LENGTH) >= lengths, self.labels.index(FILL))
+        return Batch(ids, ids.flip(1))
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the letters of a text, and dots up to 16."""
+        parts = parts_of(text.lower(), f"[^\\s{FILL}]")
+        kept = parts[:REVERSE_LENGTH]
+        fill = added(FILL * (REVERSE_LENGTH - len(kept))) if kept else []
+        return tokens_of(text.lower(), kept + fill, self.labels, dropped=len(parts) - len(kept)), None
+
+    def answer(self, model: Answering, text: str) -> str:
+        """Return the letters that the model writes, without the dots."""
+        ids = self.read(typed(self.read(text)[0]))[0].ids
+        return "".join(self.labels[one] for one in says(model, ids)).replace(FILL, "") if ids else ""
+
+
+MOST_DIGITS = 8
+"""The most digits that are sorted"""
+SORT_LENGTH = 2 * MOST_DIGITS
+"""T: the digits, the sign after them, and the sorted digits but the last, which nothing reads"""
+SIGN = ">"
+"""Stands after the digits, always at the same place"""
+
+
+def _next(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight on the unsorted digits that equal the one to be written next, (H,)."""
+    unsorted = torch.arange(batch.ids.shape[1]) < MOST_DIGITS
+    cells = (batch.ids[:, None, :] == batch.targets[:, :, None]) & unsorted
+    return mean_weight(weights, cells)
+
+
+class Sort(Task):
+    """Up to eight digits, a sign, and the digits in order, as in the demonstration of minGPT (Karpathy 2020)."""
+
+    name, title = "sort", "Sort: which digit comes next?"
+    explanation = (
+        "Up to eight digits are to be written again, from the smallest to the largest. After each digit that it has "
+        "written, the model finds the next one among those that it has read."
+    )
+    expected = "A head looks back at the unsorted digits: most at the one that is to be written next."
+    labels = (*string.digits, FILL, SIGN)
+    patterns = (Pattern("next", "looks at the digit to be written next", _next),)
+    control = "Without a layer it sees only the digit that it wrote last, and has to guess what comes after it."
+    examples = ("31415926", "90210")
+    writes = whole = True
+    sign = SIGN
+
+    @property
+    def model(self) -> TokenConfig:
+        """A decoder of two layers with two heads."""
+        return TokenConfig(len(self.labels), SORT_LENGTH, layers=2, heads=2, width=32)
+
+    @property
+    def control_model(self) -> TokenConfig:
+        """Embeddings and the output layer alone."""
+        return TokenConfig(len(self.labels), SORT_LENGTH, layers=0, heads=2, width=32)
+
+    @property
+    def training(self) -> TrainingSettings:
+        """Slow enough to watch."""
+        return TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw digits; half of the texts are shorter than eight."""
+        fill, sign = len(self.labels) - 2, len(self.labels) - 1
+        lengths = torch.randint(1, 2 * MOST_DIGITS, (size, 1), generator=generator)
+        digits = torch.randint(fill, (size, MOST_DIGITS), generator=generator)
+        digits = digits.masked_fill(torch.arange(MOST_DIGITS) >= lengths, fill)
+        in_order = digits.sort(dim=1).values  # what fills up comes last
+        sequence = torch.cat([digits, torch.full((size, 1), sign), in_order], dim=1)
+        targets = sequence[:, 1:].masked_fill(torch.arange(SORT_LENGTH) < MOST_DIGITS, IGNORED)
+        return Batch(sequence[:, :-1], targets.masked_fill(targets == fill, IGNORED))
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the digits of a text up to a sign; dots up to eight, the sign and the right answer are added."""
+        parts = parts_of(text.partition(SIGN)[0], f"[^\\s{FILL}]")
+        kept = parts[:MOST_DIGITS]
+        digits = sorted(piece for piece, _, _ in kept if piece in string.digits)
+        rest = added([*FILL * (MOST_DIGITS - len(kept)), SIGN, *digits[:-1]]) if digits else []
+        return tokens_of(text, kept + rest, self.labels, dropped=len(parts) - len(kept)), None
+
+    def answer(self, model: Answering, text: str) -> str:
+        """Return as many digits as were read, as the model writes them."""
+        digits = typed(self.read(text)[0])
+        if not digits:
+            return ""
+        question = self.read(digits)[0].ids[: MOST_DIGITS + 1]
+        return "".join(self.labels[one] for one in continued(model, question, len(digits)))
+
+    def solution(self, text: str) -> str:
+        """Return the digits in order."""
+        return "".join(sorted(typed(self.read(text)[0])))

@@ -1,0 +1,204 @@
+"""What is read off a model, against transformers: how many heads and how wide, the layers' numbers, projections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers as tf
+from torch import nn
+from transformers.models.llama.modeling_llama import repeat_kv
+from transformers.pytorch_utils import Conv1D
+
+from attnviz.bert.configuration import configuration_of
+from attnviz.pretrained import load
+from attnviz.pretrained.families import find_input_projections, layer_numbers, reproduces
+from attnviz.pretrained.model import ModuleNames
+from attnviz.pretrained.transformers_model import TransformersModel
+from attnviz.trace.layer import Projection
+from attnviz.trace.model import Description, Place, by_kind, either, layers_in_words, places
+from tests.unit.families import BART, BERT, FAMILIES, HYBRIDS, save, save_model
+
+
+def test_each_side_of_an_encoder_decoder_says_its_own_heads(tmp_path: Path) -> None:
+    config = tf.BartConfig(**BART | {"decoder_attention_heads": 2})
+    is_ = load(str(save_model(tf.BartModel(config), tmp_path, "bart"))).description
+    encoder, decoder = 32 // config.encoder_attention_heads, 32 // config.decoder_attention_heads
+    assert is_.head_sizes == {"encoder": (encoder,) * 2, "decoder": (decoder,) * 3, "cross": (decoder,) * 3}
+    assert is_.heads_and_sizes == "encoder 4 × 8, decoder and cross 2 × 16"
+    assert "head_size encoder 8, decoder and cross 16" in repr(is_)
+    assert [is_.head_size_at(Place(kind, 1)) for kind in is_.layers] == [8, 16, 16]
+
+
+def test_layers_of_two_widths_say_both(tmp_path: Path) -> None:
+    types = ["sliding_attention", "full_attention"] * 2
+    config = tf.Gemma4TextConfig(
+        **BERT | {"num_hidden_layers": 4}, num_key_value_heads=2, head_dim=8, global_head_dim=512, layer_types=types,
+        hidden_size_per_layer_input=0, vocab_size_per_layer_input=8, num_kv_shared_layers=0, sliding_window=4,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = load(str(save_model(tf.Gemma4TextModel(config), tmp_path, "gemma4")))
+    assert model.description.head_sizes == {"decoder": (8, 512, 8, 512)}
+    assert model.description.heads_and_sizes == "4 × 8 or 512"
+    assert "head_size 8 or 512" in repr(model.description)
+    trace = model.trace("the cat sat on the mat")
+    assert [layer.head_size for layer in trace.layers["decoder"]] == [8, 512, 8, 512]
+
+
+def test_the_configuration_of_a_model_says_heads_and_widths(tmp_path: Path) -> None:
+    model = load(str(save("bert", tmp_path)))
+    assert isinstance(model, TransformersModel)
+    assert configuration_of(model).heads_and_sizes == model.description.heads_and_sizes == "4 × 8"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"), [((8,), "8"), ((512, 8, 512), "8 or 512"), ((16, 4, 8), "4, 8 or 16"), ((9, 10), "9 or 10")]
+)
+def test_different_numbers_are_named_once_each(numbers: tuple[int, ...], words: str) -> None:
+    assert either(numbers) == words
+
+
+def test_what_holds_for_all_kinds_is_said_once() -> None:
+    assert by_kind({"encoder": "8", "decoder": "8"}) == "8"
+    assert by_kind({"encoder": "8", "decoder": "9", "cross": "8"}) == "encoder and cross 8, decoder 9"
+    is_ = Description("x", {"encoder": (2, 4)}, 32, 8)
+    assert (is_.head_sizes, is_.heads_and_sizes) == ({"encoder": (8, 8)}, "4 × 8")
+
+
+TEXT = "the cat sat on the mat"
+
+
+def hybrid(name: str, folder: Path) -> TransformersModel:
+    torch.manual_seed(0)
+    found = load(str(save_model(HYBRIDS[name](), folder, name)))
+    assert isinstance(found, TransformersModel)
+    return found
+
+
+@pytest.mark.parametrize("name", HYBRIDS)
+def test_layers_with_attention_keep_their_numbers_in_the_model(name: str, tmp_path: Path) -> None:
+    model = hybrid(name, tmp_path)
+    types = model.body.config.layer_types
+    expected = tuple(number for number, one in enumerate(types) if one == "full_attention")
+    assert expected == (1, 3)
+    assert model.description.numbers == {"decoder": expected}
+    assert model.description.layers == {"decoder": (2, 4)}
+    for number in expected:
+        module = model.body.get_submodule(model.module_names(number, "decoder").attention)
+        assert module.layer_idx == number
+
+
+@pytest.mark.parametrize("name", HYBRIDS)
+def test_a_trace_finds_a_layer_by_its_own_number_and_has_its_own_weights(name: str, tmp_path: Path) -> None:
+    model = hybrid(name, tmp_path)
+    trace = model.trace(TEXT)
+    eager = tf.AutoModel.from_pretrained(tmp_path, attn_implementation="eager", dtype=torch.float32).eval()
+    seen = {}
+    for number in (1, 3):
+        attention = eager.layers[number].self_attn
+        attention.register_forward_hook(lambda module, _, out: seen.__setitem__(module.layer_idx, out[1][0]))
+    with torch.inference_mode():
+        eager(input_ids=torch.tensor([trace.tokens.ids]), use_cache=False)
+    assert trace.numbers == {"decoder": (1, 3)} and trace.numbers_of() == (1, 3)
+    for number in (1, 3):
+        np.testing.assert_allclose(trace.attentions(number), seen[number], rtol=0, atol=1e-5)
+        assert trace.walk(number, 2).layer_index == number
+    assert [walk.block and walk.block.place for walk in (trace.walk_at(0, 0), trace.walk_at(1, 0))] in (
+        ["decoder block 1", "decoder block 3"], [None, None],
+    )  # fmt: skip
+    for missing in (0, 2, 4, 5, -1):
+        with pytest.raises(IndexError, match=f"layer {missing} has no attention: this model has it in layers 1 and 3"):
+            trace.layer(missing)
+    assert trace.embeddings is None  # the first layer has no attention, so what it reads is not recorded
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_where_all_layers_have_attention_they_are_counted_from_0(family: str, tmp_path: Path) -> None:
+    is_ = load(str(save(family, tmp_path))).description
+    assert is_.numbers == {kind: tuple(range(count)) for kind, (count, _) in is_.layers.items()}
+
+
+def test_numbers_are_those_of_the_outermost_list_and_layers_that_share_modules_are_counted() -> None:
+    def numbers(*paths: str) -> tuple[int, ...]:
+        return layer_numbers([ModuleNames(path, (), "") for path in paths])
+
+    assert numbers("layers.2.self_attn", "layers.10.self_attn") == (2, 10)
+    assert numbers("encoder.block.1.layer.0.SelfAttention", "encoder.block.3.layer.0.SelfAttention") == (1, 3)
+    assert numbers("groups.0.layers.0.attention", "groups.0.layers.0.attention") == (0, 1)
+    assert numbers("blocks.0.0.attention", "blocks.0.1.attention", "blocks.1.0.attention") == (0, 1, 2)
+    assert numbers("attention", "other") == (0, 1)
+
+
+def test_places_go_through_the_model_by_its_numbers() -> None:
+    found = places({"cross": (3, 8), "decoder": (0, 3)})
+    assert found == (Place("decoder", 0), Place("decoder", 3), Place("cross", 3), Place("cross", 8))
+    assert places({"decoder": (1,), "encoder": (4,)}) == (Place("encoder", 4), Place("decoder", 1))
+    assert found[2].name == "decoder block 3, attention to the encoder"
+
+
+@pytest.mark.parametrize("numbers", [(1,), (1, 1), (3, 1), (-1, 2), (0, 1, 2)])
+def test_a_model_of_two_layers_has_two_numbers_that_ascend(numbers: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="2 decoder layers can't have the numbers"):
+        Description("x", {"decoder": (2, 1)}, 8, 8, numbers={"decoder": numbers})
+
+
+def test_layers_are_named_in_words() -> None:
+    assert layers_in_words((3,)) == "layer 3"
+    assert layers_in_words((1, 3)) == "layers 1 and 3"
+    assert layers_in_words((3, 7, 11)) == "layers 3, 7 and 11"
+
+
+class Grouped(nn.Module):
+    """Four query heads of width 3, two heads of keys and values, with biases."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q_proj, self.k_proj, self.v_proj = nn.Linear(8, 12), nn.Linear(8, 6), nn.Linear(8, 6)
+
+
+def test_shared_heads_are_repeated_as_transformers_repeats_them() -> None:
+    torch.manual_seed(0)
+    module, x = Grouped(), torch.randn(5, 8)
+    found = find_input_projections(module, heads=4, head_size=3)
+    assert found is not None
+    with torch.no_grad():
+        for name, layer in (("key", module.k_proj), ("value", module.v_proj)):
+            expected = repeat_kv(layer(x).view(1, 5, 2, 3).transpose(1, 2), 2)[0]  # (G, T, D) -> (H, T, D)
+            torch.testing.assert_close(found[name].apply(x), expected)
+        torch.testing.assert_close(found["query"].apply(x), module.q_proj(x).view(5, 4, 3).transpose(0, 1))
+
+
+class Fused(nn.Module):
+    """One layer for several projections, as in GPT-2."""
+
+    def __init__(self, maps: int) -> None:
+        super().__init__()
+        self.c_attn = Conv1D(maps * 8, 8)
+        nn.init.normal_(self.c_attn.bias)
+
+
+def test_one_layer_holds_the_three_projections_or_is_another() -> None:
+    torch.manual_seed(0)
+    module, x = Fused(3), torch.randn(5, 8)
+    found = find_input_projections(module, heads=2, head_size=4)
+    assert found is not None
+    with torch.no_grad():
+        expected = module.c_attn(x).split(8, dim=1)
+    for name, part in zip(("query", "key", "value"), expected, strict=True):
+        torch.testing.assert_close(found[name].apply(x), part.view(5, 2, 4).transpose(0, 1))
+    assert find_input_projections(Fused(2), heads=2, head_size=4) is None, "keys and values of GPT-2's cross-attention"
+
+
+def test_a_projection_counts_only_if_it_gives_what_was_recorded() -> None:
+    torch.manual_seed(0)
+    projection, x = Projection("linear", torch.randn(2, 8, 4), torch.randn(2, 4)), torch.randn(5, 8)
+    recorded = projection.apply(x)
+    assert reproduces(projection, x, recorded)
+    assert reproduces(projection, x, recorded * (1 + 1e-6))
+    changed = recorded.clone()
+    changed[1, 3, 2] += 0.01
+    assert not reproduces(projection, x, changed)
+    assert not reproduces(projection, x, recorded[:1])
+    assert not reproduces(projection, x[:, :4], recorded)
