@@ -156,7 +156,7 @@ class Exporter:
 
     def _numbers(self, view: View, walk: Walk, kind: str) -> bytes:
         from attnviz.export import numbers
-        from attnviz.export.code import lines as code
+        from attnviz.export.code import cells as code
         from attnviz.export.code.recipes import walk_cells
 
         if kind == "csv":

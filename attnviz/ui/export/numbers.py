@@ -56,12 +56,12 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
         return numbers.npz(shown.walk(), heads)
 
     def notebook() -> bytes:
-        from attnviz.export.code import lines as code
+        from attnviz.export.code import cells as code
 
         return code.notebook(shown.cells()).encode()
 
     def script() -> bytes:
-        from attnviz.export.code import lines as code
+        from attnviz.export.code import cells as code
 
         return code.script(shown.cells()).encode()
 

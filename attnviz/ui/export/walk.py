@@ -19,7 +19,7 @@ from attnviz.ui.sources import RESOURCES, SavedView, shown_now, view_of
 from attnviz.ui.tokens.tokenizers import char_vocab
 
 if TYPE_CHECKING:
-    from attnviz.export.code.lines import Cell
+    from attnviz.export.code.cells import Cell
     from attnviz.export.drawing.themes import Theme
     from attnviz.export.formats import Format
     from attnviz.trace.walk import Walk

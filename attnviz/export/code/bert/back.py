@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from attnviz.export.code.lines import literals
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.cells import literals
+from attnviz.export.code.pretrained import BUILT_IN_NAME
 from attnviz.pretrained import BUILT_IN
 
 TABLE = """\

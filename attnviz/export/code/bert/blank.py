@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.export.code.lines import literals
+from attnviz.export.code.cells import literals
 
 SCRIPT = '''\
 """Prints which tokens a masked-language model expects in the place of each mask. It needs torch and transformers."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnviz.bert.blocks import Setup
-from attnviz.export.code.lines import literals
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.cells import literals
+from attnviz.export.code.pretrained import BUILT_IN_NAME
 
 READ = """\
 import torch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.pretrained import BUILT_IN_NAME
 from attnviz.export.csv_files import PROTECTED
 from attnviz.training.plan import Plan
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnviz.bert.configuration import Configuration
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.pretrained import BUILT_IN_NAME
 from attnviz.pretrained import BUILT_IN
 
 SCRIPT = '''\

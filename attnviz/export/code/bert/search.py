@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.pretrained import BUILT_IN_NAME
 
 SCRIPT = '''\
 """Searches sentences by meaning: prints the best hits with their cosines, and where they lie in the plane.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from attnviz.bert.ablation import Head
 from attnviz.bert.search import built_in as reference
-from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.code.pretrained import BUILT_IN_NAME
 
 LINES = """inputs = tokenizer(TEXT, return_tensors="pt", truncation=True, max_length=512)
 with torch.no_grad():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.export.code.lines import literals
+from attnviz.export.code.cells import literals
 from attnviz.export.code.training.models import model_code
 from attnviz.export.code.training.script import NoTrainingCodeError
 from attnviz.toy.language.config import ModelConfig, TokenConfig, longest_context
