@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.export.drawing.marks import LIGHT_THEME as THEME
 from attnviz.export.drawing.marks import Drawing, Mark, Matrix, Text
 from attnviz.export.drawing.picture import blend
 from attnviz.export.drawing.sheet import draw_sheet
-from attnviz.export.drawing.themes import LIGHT_THEME as THEME
-from attnviz.export.files.png import write_png
-from attnviz.export.walk import sheets
+from attnviz.export.files.images import write_png
+from attnviz.export.sheets import sheets
 from attnviz.steps import STEPS
 from attnviz.trace.walk import Walk
 

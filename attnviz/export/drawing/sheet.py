@@ -5,10 +5,9 @@ from __future__ import annotations
 from math import ceil
 
 from attnviz.export.drawing.lines import safe, set_formula, wrap
-from attnviz.export.drawing.marks import Drawing, Mark, Table, Text
+from attnviz.export.drawing.marks import Drawing, Mark, Table, Text, Theme
 from attnviz.export.drawing.picture import draw_layout, shorten
-from attnviz.export.drawing.themes import Theme
-from attnviz.export.walk import Sheet
+from attnviz.export.sheets import Sheet
 from attnviz.tokens import NO_ID, Tokens
 
 WIDTH, HEIGHT, MARGIN = 1280.0, 720.0, 44.0

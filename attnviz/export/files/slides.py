@@ -12,11 +12,10 @@ from xml.sax.saxutils import escape
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import colour_of, safe, safe_font_size, safe_lines
-from attnviz.export.drawing.marks import RULE, Box, Gradient, Line, Mark, Matrix, Table, Text
+from attnviz.export.drawing.marks import LIGHT_THEME, RULE, Box, Gradient, Line, Mark, Matrix, Table, Text, Theme
 from attnviz.export.drawing.picture import channels, hexadecimal, ink_on, png, shorten
 from attnviz.export.drawing.sheet import HEIGHT, MARGIN, PICTURE_BOTTOM, PICTURE_TOP, WIDTH, caption, draw_picture
-from attnviz.export.drawing.themes import LIGHT_THEME, Theme
-from attnviz.export.walk import Sheet
+from attnviz.export.sheets import Sheet
 from attnviz.figures.panels import NUMBERED
 from attnviz.formulas import Expression, runs
 

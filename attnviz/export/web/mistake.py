@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 from attnviz.components.bundle import styles
-from attnviz.export.drawing.marks import Drawing
+from attnviz.export.drawing.marks import Drawing, Theme
 from attnviz.export.drawing.picture import draw_layout
-from attnviz.export.drawing.themes import Theme
 from attnviz.export.files.svg import write_svg
 from attnviz.export.views import View
 from attnviz.figures.panels import Layout, Panel

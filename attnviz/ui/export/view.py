@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnviz.components.export_view import export_view
-from attnviz.export.captions import caption, title
+from attnviz.export.views import caption, title
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 

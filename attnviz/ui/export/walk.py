@@ -20,8 +20,8 @@ from attnviz.ui.tokens.tokenizers import char_vocab
 
 if TYPE_CHECKING:
     from attnviz.export.code.cells import Cell
-    from attnviz.export.drawing.themes import Theme
-    from attnviz.export.formats import Format
+    from attnviz.export.drawing.marks import Theme
+    from attnviz.export.sheets import Format
     from attnviz.trace.walk import Walk
 
 
@@ -98,8 +98,8 @@ def walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
 
 def show_walk_export(page: str) -> None:
     """Show buttons for all steps of this head as slides, PDF, SVG and TikZ. A click creates the file."""
-    from attnviz.export.drawing.themes import THEMES
-    from attnviz.export.formats import FORMATS, TooLongError
+    from attnviz.export.drawing.marks import THEMES
+    from attnviz.export.sheets import FORMATS, TooLongError
 
     if _is_local(_site()):
         st.toggle("Files link to this computer", key=_LINKED, persist_state="session",
@@ -136,7 +136,7 @@ def _writer(kind: Format, now: ShownWalk, theme: Theme) -> Callable[[], bytes]:
     """Return a function that creates the file."""
 
     def write() -> bytes:
-        from attnviz.export.walk import sheets
+        from attnviz.export.sheets import sheets
 
         return kind.write(sheets(now.walk(), theme=theme))
 

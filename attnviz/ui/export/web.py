@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.export.captions import title
+from attnviz.export.views import title
 from attnviz.export.web import NoPageError, check_page, iframe, make_page, write_page
 from attnviz.ui import state
 from attnviz.ui.export.file import file_button

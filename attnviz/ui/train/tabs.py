@@ -20,7 +20,7 @@ from attnviz.ui.plain import plain
 from attnviz.ui.toolbar import Tabs
 
 if TYPE_CHECKING:
-    from attnviz.export.files.animation import AnimationKind
+    from attnviz.export.files.images import AnimationKind
     from attnviz.ui.train.chosen import Chosen
 
 

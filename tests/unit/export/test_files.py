@@ -22,7 +22,7 @@ from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
 from attnviz.export.files.svg import write_svg
 from attnviz.export.files.tikz import tex, write_tikz
-from attnviz.export.walk import Sheet, sheets
+from attnviz.export.sheets import Sheet, sheets
 from attnviz.figures.style import AXIS_TITLE
 from attnviz.steps import steps_of
 from attnviz.tokens import CharVocab
