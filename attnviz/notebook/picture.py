@@ -11,9 +11,8 @@ import numpy.typing as npt
 from attnviz.export.drawing.marks import LIGHT_THEME as THEME
 from attnviz.export.drawing.marks import Drawing, Mark, Matrix, Text
 from attnviz.export.drawing.picture import blend
-from attnviz.export.drawing.sheet import draw_sheet
 from attnviz.export.files.images import write_png
-from attnviz.export.sheets import sheets
+from attnviz.export.sheets import draw_sheet, sheets
 from attnviz.steps import STEPS
 from attnviz.trace.walk import Walk
 

@@ -32,7 +32,7 @@ from attnviz.export.drawing.marks import (
     Theme,
 )
 from attnviz.export.drawing.picture import channels, draw_layout, hatched, image, ink_on, is_raster, shorten
-from attnviz.figures.panels import Layout, Panel
+from attnviz.figures.panels import Panel, in_a_row
 
 ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 """Pillow's names of the points of a line of text"""
@@ -230,7 +230,7 @@ def _drawing(frame: Frame, title: str, labels: tuple[Sequence[str], Sequence[str
     width = FRAME_WIDTH - 2 * MARGIN
     marks: list[Mark] = list(
         draw_layout(
-            Layout(((panel,),), (1,), (1,)),
+            in_a_row(panel),
             {"query": labels[0], "key": labels[1]},
             x=MARGIN,
             y=TOP,

@@ -16,11 +16,11 @@ from attnviz.bert.ablation import effects, head_means
 from attnviz.bert.search import built_in as reference
 from attnviz.export.drawing.marks import THEMES, Drawing, Mark
 from attnviz.export.drawing.picture import draw_layout
-from attnviz.export.drawing.sheet import draw_tokens
 from attnviz.export.files.svg import write_svg
+from attnviz.export.sheets import draw_tokens
 from attnviz.export.views import View, on_page
 from attnviz.figures.colour_limit import as_array
-from attnviz.figures.panels import Layout, Panel
+from attnviz.figures.panels import Layout, Panel, in_a_row
 from attnviz.figures.steps import describe, lay_out
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.built_in import BuiltInModel
@@ -102,7 +102,7 @@ def _of_bert(view: View, resources: Resources) -> tuple[Layout | None, dict[str,
     means = head_means(model, reference().sentences) if view["off_by"] == "mean" else None
     changes = effects(model, resources.trace(model, view["text"], None), means).sentence  # (L, H)
     panel = Panel("effects", EFFECTS_TITLE, as_array(1000 * changes), "layer", "head", scale="weights", bar=True)
-    return Layout(grid=((panel,),), widths=(1,), heights=(1,)), {"query": tokens}
+    return in_a_row(panel), {"query": tokens}
 
 
 TEXT_SHOWN = 8
@@ -184,4 +184,4 @@ def _side_by_side(matrices: list[tuple[str, Tensor]], *, causal: bool) -> Layout
         Panel("weights", title, as_array(seen(weights)), "query", "key", 1, "weights", bar=number == len(matrices) - 1)
         for number, (title, weights) in enumerate(matrices)
     ]
-    return Layout(grid=(tuple(panels),), widths=(1,) * len(panels), heights=(1,))
+    return in_a_row(*panels)

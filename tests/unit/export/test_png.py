@@ -11,10 +11,9 @@ from PIL import Image, ImageFont
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.marks import THEMES, Drawing, Gradient, Text
-from attnviz.export.drawing.sheet import draw_sheet
 from attnviz.export.files import images
 from attnviz.export.files.images import write_png
-from attnviz.export.sheets import sheets
+from attnviz.export.sheets import draw_sheet, sheets
 from tests.unit.export.test_walk import causal_toy
 
 
