@@ -180,14 +180,14 @@ def script(parts: Iterable[Cell]) -> str:
 
 def notebook(parts: Iterable[Cell]) -> str:
     """Return cells as a Jupyter notebook, format 4.5."""
-    written: list[dict[str, Any]] = []
+    as_json: list[dict[str, Any]] = []
     for number, cell in enumerate(parts):
         fields: dict[str, Any] = {"cell_type": cell.kind, "id": f"cell-{number}", "metadata": {}}
         fields["source"] = cell.text.splitlines(keepends=True)
-        written.append(fields | ({"execution_count": None, "outputs": []} if cell.kind == "code" else {}))
+        as_json.append(fields | ({"execution_count": None, "outputs": []} if cell.kind == "code" else {}))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
-    return json.dumps({"cells": written, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    return json.dumps({"cells": as_json, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)
 
 
 def literals(values: Iterable[object]) -> str:

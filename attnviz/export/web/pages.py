@@ -310,7 +310,7 @@ def _compare_page(view: View, resources: Resources) -> Page:
 
 def _precision(ranges: Iterable[list[float] | None]) -> str:
     """Return how exact encoded matrices are, as a sentence; "" if they are float32."""
-    errors = [(found[1] - found[0]) / 131068 for found in ranges if found]
+    errors = [(levels[1] - levels[0]) / 131068 for levels in ranges if levels]
     return f"The numbers are rounded to 16 bits: an error of at most {max(errors):.1e}." if errors else ""
 
 

@@ -188,10 +188,13 @@ def _what(plan: Plan) -> str:
 
 def _imports(more: Iterable[str]) -> str:
     """Return the import statements, sorted as usual: the standard library first."""
-    given = {"import math", "import torch", "from torch import nn", "from torch.nn import functional as F", *more}
-    if "from torch import Tensor" in given:
-        given = {*given, "from torch import Tensor, nn"} - {"from torch import Tensor", "from torch import nn"}
-    ordered = sorted(given, key=lambda one: ("torch" in one, one.startswith("from"), one))
+    statements = {"import math", "import torch", "from torch import nn", "from torch.nn import functional as F", *more}
+    if "from torch import Tensor" in statements:
+        statements = {*statements, "from torch import Tensor, nn"} - {
+            "from torch import Tensor",
+            "from torch import nn",
+        }
+    ordered = sorted(statements, key=lambda one: ("torch" in one, one.startswith("from"), one))
     first = next(number for number, one in enumerate(ordered) if "torch" in one)
     return "\n".join([*ordered[:first], "", *ordered[first:]])
 
@@ -247,8 +250,8 @@ def _about(task: Task) -> str:
 
 
 def _patterns(task: Task, config: TokenConfig) -> str:
-    found = ((one, attentions(config, one.kind)) for one in task.patterns)
-    lines = [f"    ({one.title!r}, {one.score.__name__}, {where})," for one, where in found if where]
+    places = ((pattern, attentions(config, pattern.kind)) for pattern in task.patterns)
+    lines = [f"    ({pattern.title!r}, {pattern.score.__name__}, {where})," for pattern, where in places if where]
     return PATTERNS.format(patterns="\n".join(lines).replace("'", '"')) if lines else ""
 
 
@@ -274,11 +277,11 @@ def _optimiser(settings: TrainingSettings, *, has_matrices: bool) -> str:
     rate, decay, betas = settings.learning_rate, settings.weight_decay, (0.9, settings.beta2)
     if settings.optimiser == "muon" and has_matrices:
         return MUON.format(rate=MUON_RATE * rate, decay=decay, other=rate, betas=betas)
-    made = {
+    classes = {
         "adamw": f"torch.optim.AdamW(groups, lr={rate}, betas={betas}, fused=True)",
         "sgd": f"torch.optim.SGD(groups, lr={rate})",
     }
-    return GROUPS.format(decay=decay) + f"optimisers = [{made.get(settings.optimiser, made['adamw'])}]\n"
+    return GROUPS.format(decay=decay) + f"optimisers = [{classes.get(settings.optimiser, classes['adamw'])}]\n"
 
 
 def _rate(settings: TrainingSettings) -> Iterator[str]:
