@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         steps, formats = _steps(arguments.steps, _page(arguments.link)), _choices(arguments.format, FORMATS, "format")
     except UsageError as error:
         return failed(str(error), 2)
-    from attnviz.export.drawing.themes import THEMES
+    from attnviz.export.drawing.marks import THEMES
     from attnviz.export.jobs import Exporter
     from attnviz.pretrained import ModelError
 
@@ -107,9 +107,9 @@ def _write_all(
 
     from attnviz.export.code.recipes import NoCodeError
     from attnviz.export.drawing.fonts import FontError
-    from attnviz.export.formats import TooLongError
     from attnviz.export.jobs import NoStepError
     from attnviz.export.numbers import TooManyNumbersError
+    from attnviz.export.sheets import TooLongError
     from attnviz.export.web import NoPageError
     from attnviz.tokens import NoTokensError
 

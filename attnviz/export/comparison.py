@@ -81,10 +81,10 @@ class Compared:
 
     def matrices(self) -> dict[str, Floats]:
         """Return a, b and their difference, (P, R), and the divergence of their rows, (P, 1), if there is one."""
-        found = self.comparison
-        matrices = {"a": found.a, "b": found.b, "difference": found.difference}
-        if found.divergence is not None:
-            matrices["divergence"] = found.divergence.astype(np.float32)[:, None]
+        both = self.comparison
+        matrices = {"a": both.a, "b": both.b, "difference": both.difference}
+        if both.divergence is not None:
+            matrices["divergence"] = both.divergence.astype(np.float32)[:, None]
         return matrices
 
     def _hidden(self) -> str:

@@ -9,11 +9,16 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from attnviz.tokens.value import label_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from attnviz.training.generation import Drawn
+
 
 _START, _SIGNS = r"""((?:^|[;,\t\r\n])["\s]*)""", r"[=+\-@＝＋－＠]"
 _FORMULA = re.compile(rf"{_START}(?='*{_SIGNS})")
@@ -60,3 +65,45 @@ def table_csv(table: pd.DataFrame, *, index: bool = True) -> bytes:
 
 def _protected_cell(cell: object) -> object:
     return protected(cell) if isinstance(cell, str) else cell
+
+
+MOST_LISTED = 128
+"""The most tokens of a draw that are listed, the likeliest; the drawn one follows if it is not among them"""
+DRAW_COLUMNS = (
+    "step", "position", "rank", "character", "logit", "logit / T", "probability", "probability after top-k and top-p",
+    "drawn number", "drawn",
+)  # fmt: skip
+
+
+def draws_csv(drawn: Iterable[Drawn], characters: Sequence[str], *, begin: int) -> bytes:
+    """Return a row for each of the likeliest tokens of each draw, in UTF-8 with a byte order mark.
+
+    `step` counts the draws from 1, `position` the characters of the whole text from 0, `rank` the tokens of a draw from
+    1. `probability` is the softmax of logit / T over the whole vocabulary; if the choice is greedy (T = 0), logit / T
+    is the logit itself and no number is drawn. A character follows its id in square brackets, so that no spreadsheet
+    takes it for a formula (OWASP, "CSV injection").
+
+    Args:
+        drawn: the draws.
+        characters: the vocabulary, (V,).
+        begin: how many characters the text began with.
+    """
+    rows = (
+        [step + 1, begin + step, *row] for step, draw in enumerate(drawn) for row in _rows_of_draw(draw, characters)
+    )
+    return rows_csv(DRAW_COLUMNS, rows)
+
+
+def _rows_of_draw(draw: Drawn, characters: Sequence[str]) -> Iterator[list[object]]:
+    """Yield the cells of each listed token of a draw, from its rank on."""
+    order = draw.order.tolist()
+    softmax = draw.scaled.softmax(-1)
+    ranks = list(range(min(MOST_LISTED, len(order))))
+    if (drawn_rank := order.index(draw.id)) not in ranks:
+        ranks.append(drawn_rank)
+    for rank in ranks:
+        at = order[rank]
+        numbers = (float(of[at]) for of in (draw.logits, draw.scaled, softmax, draw.probabilities))
+        label = f"[{at}] {label_of(characters[at])}"
+        number = "" if draw.number is None else draw.number
+        yield [rank + 1, label, *(float(f"{value:.9g}") for value in numbers), number, int(at == draw.id)]

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from attnviz.export.drawing.themes import LIGHT_THEME, Theme
-from attnviz.export.formats import FORMATS, svg_files
+from attnviz.export.drawing.marks import LIGHT_THEME, Theme
+from attnviz.export.sheets import FORMATS, sheets, svg_files
 from attnviz.export.views import START, View, walk_of
-from attnviz.export.walk import sheets
 from attnviz.export.web import make_page, write_page
 from attnviz.links.link import KEYS
 from attnviz.sources.models import Direct
@@ -133,7 +132,7 @@ class Exporter:
         """Return a job's files of one format, by their names.
 
         Raises:
-            attnviz.export.formats.TooLongError: there are too many tokens for the format.
+            attnviz.export.sheets.TooLongError: there are too many tokens for the format.
             attnviz.export.numbers.TooManyNumbersError: there are too many numbers for CSV.
             attnviz.export.code.recipes.NoCodeError: there is no code for models of this source.
             attnviz.export.web.NoPageError: this view can't be a web page of its own.
@@ -155,7 +154,7 @@ class Exporter:
 
     def _numbers(self, view: View, walk: Walk, kind: str) -> bytes:
         from attnviz.export import numbers
-        from attnviz.export.code import lines as code
+        from attnviz.export.code import cells as code
         from attnviz.export.code.recipes import walk_cells
 
         if kind == "csv":

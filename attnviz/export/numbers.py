@@ -59,33 +59,36 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     Raises:
         IndexError: the layer does not have one of the heads.
     """
-    found: dict[str, Tensor | None] = dict.fromkeys(QUANTITIES)
+    quantities: dict[str, Tensor | None] = dict.fromkeys(QUANTITIES)
     if walk.parts is not None:
-        found["token_embeddings"], found["positions"] = walk.parts
+        quantities["token_embeddings"], quantities["positions"] = walk.parts
     layer, chosen = walk.layer, list(heads)
-    found["embeddings"] = layer.query_input
-    found["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
-    found |= _maps(layer, chosen)
+    quantities["embeddings"] = layer.query_input
+    quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
+    quantities |= _maps(layer, chosen)
     steps = layer.all_heads()
-    found |= {name: getattr(steps, name)[chosen] for name in OF_HEAD}
-    found["concat"], found["output"] = steps.concat, layer.output()
+    quantities |= {name: getattr(steps, name)[chosen] for name in OF_HEAD}
+    quantities["concat"], quantities["output"] = steps.concat, layer.output()
     if walk.block is not None:
-        found["embeddings"] = walk.block.x
-        found |= {name: one if one.ndim > 1 else one[None] for name, one in walk.block.matrices.items()}
-    return {name: tensor.detach().float().numpy() for name, tensor in found.items() if tensor is not None}
+        quantities["embeddings"] = walk.block.x
+        quantities |= {name: one if one.ndim > 1 else one[None] for name, one in walk.block.matrices.items()}
+    return {name: tensor.detach().float().numpy() for name, tensor in quantities.items() if tensor is not None}
 
 
 def _maps(layer: LayerTrace, heads: list[int]) -> dict[str, Tensor | None]:
     """Return the known weights and biases of the projections."""
-    found: dict[str, Tensor | None] = {}
+    quantities: dict[str, Tensor | None] = {}
     for name, projection in (layer.projections or {}).items():
         letter = "U" if projection.kind == "positions" else "W"
-        found[f"{letter}_{name}"] = None if projection.weight is None else projection.weight[heads]
-        found[f"b_{name}"] = None if projection.bias is None else projection.bias[heads][:, None]
+        quantities[f"{letter}_{name}"] = None if projection.weight is None else projection.weight[heads]
+        quantities[f"b_{name}"] = None if projection.bias is None else projection.bias[heads][:, None]
     if layer.output_projection is not None:
         bias = layer.output_projection.bias
-        found["W_output"], found["b_output"] = layer.output_projection.weight, None if bias is None else bias[None]
-    return found
+        quantities["W_output"], quantities["b_output"] = (
+            layer.output_projection.weight,
+            None if bias is None else bias[None],
+        )
+    return quantities
 
 
 def npz(walk: Walk, heads: Sequence[int]) -> bytes:
@@ -152,8 +155,8 @@ def _tables(arrays: Mapping[str, Array], heads: Sequence[int]) -> Iterator[tuple
         if array.ndim == 2:
             yield f"{name}.csv", name, array
             continue
-        for head, own in zip(heads, array, strict=True):
-            yield (f"{name}.csv" if len(heads) == 1 else f"head_{head}/{name}.csv"), name, own
+        for head, of_head in zip(heads, array, strict=True):
+            yield (f"{name}.csv" if len(heads) == 1 else f"head_{head}/{name}.csv"), name, of_head
 
 
 def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:

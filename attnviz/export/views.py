@@ -1,16 +1,21 @@
-"""Converts a view, the parsed keys of a link, to the head that it shows, for the app and the command line."""
+"""A view, the parsed keys of a link, in an export: the head that it shows, its link, its title and its caption."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from attnviz.links.pages import PAGES
-from attnviz.sources import Resources
-from attnviz.sources.shown import Shown
-from attnviz.trace.walk import Walk
+from attnviz.links.values import ROLLOUT
+from attnviz.sources import PRETRAINED, SOURCES, Get, Resources, Source
+from attnviz.sources.compared import of_b
+from attnviz.steps import PARTS, STEPS
+
+if TYPE_CHECKING:
+    from attnviz.sources.shown import Shown
+    from attnviz.trace.walk import Walk
 
 START = "step_by_step"
 """The page of a walk through one attention; Transformer has walks through a whole model"""
@@ -43,3 +48,89 @@ def walk_of(view: View, shown: Shown, resources: Resources, site: str = "", page
         attnviz.tokens.NoTokensError: the text gives no token.
     """
     return replace(shown.walk(resources), link=link_of(view, site, page))
+
+
+MAX_QUOTED_TEXT = 300
+"""The most characters of the text in a caption."""
+AXES = "Rows are queries (from), columns are keys (to)."
+
+
+def title(page: str, get: Get) -> str:
+    """Return the title of a page's picture; `page` is the page's name."""
+    if page == "step_by_step":
+        return " · ".join(filter(None, (_step(get), _head(get))))
+    if page == "transformer":
+        return f"{PARTS[get('part')].title} · attention {get('block')} of the model"
+    if page == "train":
+        return _trained(get)[0]
+    if page == "heads":
+        return _heads(get)
+    if page == "compare":
+        return f"A, B and their difference: {get('quantity')}"
+    titles = {"averages": "From averages to attention", "tokens": "Three tokenizers", "bert": "BERT at work"}
+    return titles.get(page, "attnviz")
+
+
+def _step(get: Get) -> str:
+    """Return the title of a step; what a later layer receives are no embeddings any more."""
+    layer = get("layer") if SOURCES[get("source")].has_layers else 0
+    return STEPS[get("step")].title_of("encoder", layer)
+
+
+def caption(page: str, get: Get) -> str:
+    """Return the caption: the text and, where attention is shown, the model or seed and the axes."""
+    if page == "train":
+        return f"{_quoted(_trained(get)[1])} A small model in training. {AXES}"
+    if page == "bert":
+        return _quoted(get("text"))
+    if page == "tokens":
+        return " ".join(_quoted(text) for text in (get("text"), get("pair")) if text.strip())
+    if page == "compare":
+        sides = [f"{name}: {_shown(of, SOURCES[of('source')])}" for name, of in (("A", get), ("B", of_b(get)))]
+        return " ".join([*sides, AXES])
+    shown = PAGES[page]
+    if page == "heads" and get("over") == "corpus":
+        return f"Mean weights over a corpus, by how far query and key stand apart. {PRETRAINED.about(get)} {AXES}"
+    return f"{_shown(get, shown.sources[shown.source or get('source')])} {AXES}"
+
+
+def _heads(get: Get) -> str:
+    """Return which heads are shown."""
+    if get("over") == "corpus":
+        return "All heads over a corpus"
+    chosen = [_named(*head) for head in get("chosen") or [(get("layer"), get("head"))]]
+    return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
+
+
+def _trained(get: Get) -> tuple[str, str]:
+    """Return what a model in training learns, with the snapshot that is shown, and the text that it is shown."""
+    if get("train_part") != "task":
+        return "A model of a text", get("sample")
+    from attnviz.training.tasks import TASKS  # late: it imports torch
+
+    task = TASKS.get(get("task")) or next(iter(TASKS.values()))
+    after = "" if get("snapshot") is None else f" · after {get('snapshot'):,} steps"
+    return f"{task.title}{after}", get("sample") if get("sample").strip() else task.examples[0]
+
+
+def _shown(get: Get, source: Source) -> str:
+    """Return the text and what computes its attention."""
+    return f"{_quoted(get('text'))} {source.about(get)}".rstrip()
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return f"“{text}”" if len(text) <= MAX_QUOTED_TEXT else f"“{text[:MAX_QUOTED_TEXT]} …”"
+
+
+def _head(get: Get) -> str:
+    """Return the layer and head of a step, as far as it belongs to one."""
+    has_layers = SOURCES[get("source")].has_layers
+    if not STEPS[get("step")].is_of_head:
+        return f"layer {get('layer')}" if has_layers else ""
+    return _named(get("layer") if has_layers else None, get("head"))
+
+
+def _named(layer: int | None, head: int) -> str:
+    own = "rollout" if head == ROLLOUT else f"head {head}"
+    return own if layer is None else f"layer {layer} · {own}"

@@ -84,6 +84,11 @@ class Layout:
     """The operation, e.g. "Q · Kᵀ = scores", shown in the empty corner of a product"""
 
 
+def in_a_row(*panels: Panel) -> Layout:
+    """Return panels side by side, of one width."""
+    return Layout((panels,), (1,) * len(panels), (1,))
+
+
 Box = tuple[float, float, float, float]
 """left, right, bottom, top of a panel, as fractions of the figure"""
 

@@ -16,12 +16,11 @@ from traitlets import Bytes, List, Unicode
 from attnviz.components.built import widget_module
 from attnviz.components.packing import pack
 from attnviz.components.styles import styles
+from attnviz.export.drawing.marks import LIGHT_THEME as THEME
 from attnviz.export.drawing.marks import Drawing, Mark, Matrix, Text
 from attnviz.export.drawing.picture import blend
-from attnviz.export.drawing.sheet import draw_sheet
-from attnviz.export.drawing.themes import LIGHT_THEME as THEME
-from attnviz.export.files.png import write_png
-from attnviz.export.walk import sheets
+from attnviz.export.files.images import write_png
+from attnviz.export.sheets import draw_sheet, sheets
 from attnviz.heads.all_heads import AllHeads
 from attnviz.links.values import ROLLOUT
 from attnviz.notebook.base import BaseWidget, Choice

@@ -15,7 +15,7 @@ import streamlit as st
 
 from attnviz import trained
 from attnviz.components.export_view import export_view
-from attnviz.export.captions import caption, title
+from attnviz.export.views import caption, title
 from attnviz.hosts import is_local
 from attnviz.sources import SOURCES, TRAINED
 from attnviz.trained.shipped import FOLDER
@@ -27,9 +27,9 @@ from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.widgets import file_button
 
 if TYPE_CHECKING:
-    from attnviz.export.code.lines import Cell
-    from attnviz.export.drawing.themes import Theme
-    from attnviz.export.formats import Format
+    from attnviz.export.code.cells import Cell
+    from attnviz.export.drawing.marks import Theme
+    from attnviz.export.sheets import Format
     from attnviz.trace.walk import Walk
 
 
@@ -137,8 +137,8 @@ def _walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
 
 def show_walk_export(page: str) -> None:
     """Show buttons for all steps of this head as slides, PDF, SVG and TikZ. A click creates the file."""
-    from attnviz.export.drawing.themes import THEMES
-    from attnviz.export.formats import FORMATS, TooLongError
+    from attnviz.export.drawing.marks import THEMES
+    from attnviz.export.sheets import FORMATS, TooLongError
 
     if _is_local(_site()):
         st.toggle("Files link to this computer", key=_LINKED, persist_state="session",
@@ -175,7 +175,7 @@ def _walk_writer(kind: Format, now: ShownWalk, theme: Theme) -> Callable[[], byt
     """Return a function that creates the file."""
 
     def write() -> bytes:
-        from attnviz.export.walk import sheets
+        from attnviz.export.sheets import sheets
 
         return kind.write(sheets(now.walk(), theme=theme))
 
@@ -234,12 +234,12 @@ def _numbers_buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many
         return numbers.npz(shown.walk(), heads)
 
     def notebook() -> bytes:
-        from attnviz.export.code import lines as code
+        from attnviz.export.code import cells as code
 
         return code.notebook(shown.cells()).encode()
 
     def script() -> bytes:
-        from attnviz.export.code import lines as code
+        from attnviz.export.code import cells as code
 
         return code.script(shown.cells()).encode()
 

@@ -15,7 +15,7 @@ from attnviz.bert.ablation import cosine, effects, head_means, head_measures, hi
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.search import built_in as reference
-from attnviz.export.code.bert.without import BY_MEAN, LINES
+from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
@@ -147,7 +147,7 @@ def test_a_click_in_the_grid_switches_a_head_and_no_message_breaks_the_page() ->
         assert off_in(at) == "0.2_5.11"
 
 
-@pytest.mark.parametrize(("by", "lines"), [("zero", LINES), ("mean", BY_MEAN)])
+@pytest.mark.parametrize(("by", "lines"), [("zero", WITHOUT_LINES), ("mean", BY_MEAN_LINES)])
 def test_the_lines_of_torch_are_those_of_the_way_that_is_chosen(by: str, lines: str) -> None:
     assert lines_of_torch(opened(off_by=by)) == lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from attnviz.export.code import lines as code
+from attnviz.export.code import cells as code
 from attnviz.export.code.toy import ToyRecipe
 from attnviz.export.views import START
 from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Resources
@@ -71,7 +71,7 @@ def _from_seed(shown: Shown, walk: Walk) -> Cells:
 
 
 def _from_transformers(shown: Shown, walk: Walk) -> Cells:
-    from attnviz.export.code.model import model_recipe
+    from attnviz.export.code.pretrained import model_recipe
 
     recipe_of_model = model_recipe(cast(Any, shown.model), shown.text, shown.pair, shown.kind, shown.layer)
     place = f"{KIND_NAMES[shown.kind]} attention, layer {shown.layer}, head {walk.head}"
@@ -79,8 +79,7 @@ def _from_transformers(shown: Shown, walk: Walk) -> Cells:
 
 
 def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
-    from attnviz.export.code.block_context import around
-    from attnviz.export.code.model import model_recipe
+    from attnviz.export.code.pretrained import around_pretrained, model_recipe
 
     place = shown.place
     recipe_of_model = model_recipe(cast(Any, shown.model), shown.text, shown.pair, place.kind, place.layer)
@@ -88,7 +87,7 @@ def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) 
         walk, recipe_of_model, place=f"{place.name}, head {walk.head}", needs="torch and transformers", link=walk.link,
         page="Transformer",
     )  # fmt: skip
-    return *attention, *around(walk, shown.trace(resources), recipe_of_model.names.attention)
+    return *attention, *around_pretrained(walk, shown.trace(resources), recipe_of_model.names.attention)
 
 
 def _from_file(shown: Shown, walk: Walk) -> Cells:

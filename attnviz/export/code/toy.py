@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attnviz.export.code.lines import Cell, literals
+from attnviz.export.code.cells import Cell, literals
 from attnviz.toy.config import MAX_HEAD_SIZE, MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, ToyConfig
 from attnviz.toy.embeddings import QUANTITY
 from attnviz.trace.walk import Walk
@@ -150,10 +150,10 @@ class ToyRecipe:
 
 def _stds(config: ToyConfig) -> str:
     """Return the line with the standard deviations that the view sets; empty if it sets none, or nothing has them."""
-    own = {name: std for name, std in config.stds.items() if std is not None}
-    if not own or config.qkv != "linear":
+    stds = {name: std for name, std in config.stds.items() if std is not None}
+    if not stds or config.qkv != "linear":
         return ""
-    return STD.format(stds=", ".join(f'"{name}": {std!r}' for name, std in own.items()))
+    return STD.format(stds=", ".join(f'"{name}": {std!r}' for name, std in stds.items()))
 
 
 def _draw(config: ToyConfig) -> str:
@@ -170,9 +170,9 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 
 def _maps(config: ToyConfig) -> str:
     """Return the lines that make query, key and value."""
-    given = [std is not None for std in config.stds.values()]
-    scaled = "W * STD[name]" if all(given) else "W / math.sqrt(C)"
-    if any(given) and not all(given):
+    is_set = [std is not None for std in config.stds.values()]
+    scaled = "W * STD[name]" if all(is_set) else "W / math.sqrt(C)"
+    if any(is_set) and not all(is_set):
         scaled = f"W * STD[name] if name in STD else {scaled}"
     weights = TALL_WEIGHTS if config.width > MAX_WIDTH else WEIGHTS
     return _filled(MAPS[config.qkv], {"weights": weights, "scaled": scaled, "bias": BIAS if config.bias else ""})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attnviz.export.code.assertions import compare
-from attnviz.export.code.lines import Cell, literals
+from attnviz.export.code.cells import Cell, compare_places, literals
 from attnviz.export.code.training.models import ACTIVATIONS
 from attnviz.pretrained.names import ModelError
 from attnviz.tokens import NO_ID, Tokens
@@ -198,7 +197,7 @@ def around_trained(walk: Walk) -> Iterator[Cell]:
     if shown:
         yield Cell("markdown", "## The steps around this attention, the same as on the page")
         yield Cell("code", AROUND.format(place=part.place))
-        yield compare({part.place: {name: part.matrices[name] for name in shown}})
+        yield compare_places({part.place: {name: part.matrices[name] for name in shown}})
 
 
 def _ids(name: str, what: str, tokens: Tokens) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.marks import Box, Mark, Matrix, Text
-from attnviz.export.drawing.themes import Theme
+from attnviz.export.drawing.marks import Box, Mark, Matrix, Text, Theme
 from attnviz.formulas import Expression, Run, runs
 from attnviz.tokens.value import printable
 

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.marks import RULE, Box, Gradient, Line, Mark, Matrix, Rgb, Text
-from attnviz.export.drawing.themes import Theme
+from attnviz.export.drawing.marks import RULE, Box, Gradient, Line, Mark, Matrix, Rgb, Text, Theme
 from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.style import AXIS_TITLE, Colours, Palette
 from attnviz.formatting import number

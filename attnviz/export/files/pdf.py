@@ -18,9 +18,8 @@ from reportlab.pdfgen.canvas import FILL_NON_ZERO, Canvas
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe
-from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Matrix, Plain, Text
+from attnviz.export.drawing.marks import LIGHT_THEME, Box, Drawing, Gradient, Line, Matrix, Plain, Text
 from attnviz.export.drawing.picture import hexadecimal, ink_on, is_raster, png
-from attnviz.export.drawing.themes import LIGHT_THEME
 from attnviz.export.recording import Clip, Mark, Path, Picture, Piece, Pixels, Recording, Shape, Words
 
 POINT = 0.75

@@ -12,11 +12,19 @@ from xml.sax.saxutils import escape
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import colour_of, safe, safe_font_size, safe_lines
-from attnviz.export.drawing.marks import RULE, Box, Gradient, Line, Mark, Matrix, Table, Text
+from attnviz.export.drawing.marks import LIGHT_THEME, RULE, Box, Gradient, Line, Mark, Matrix, Table, Text, Theme
 from attnviz.export.drawing.picture import channels, hexadecimal, ink_on, png, shorten
-from attnviz.export.drawing.sheet import HEIGHT, MARGIN, PICTURE_BOTTOM, PICTURE_TOP, WIDTH, caption, draw_picture
-from attnviz.export.drawing.themes import LIGHT_THEME, Theme
-from attnviz.export.walk import Sheet
+from attnviz.export.sheets import (
+    HEIGHT,
+    MARGIN,
+    PICTURE_BOTTOM,
+    PICTURE_TOP,
+    WIDTH,
+    Sheet,
+    about,
+    caption,
+    draw_picture,
+)
 from attnviz.figures.panels import NUMBERED
 from attnviz.formulas import Expression, runs
 
@@ -173,7 +181,8 @@ class _Slide:
         if self.theme is not LIGHT_THEME:  # light slides keep the background of the deck they are pasted into
             solid(self.slide.background.fill, self.theme.paper)
         self.title(sheet.title)
-        self.about(sheet)
+        for line in about(sheet):
+            self.text(line)
         self.formula(sheet.formula)
         for mark in draw_picture(sheet, top=PICTURE_TOP, bottom=PICTURE_BOTTOM):
             self.draw(mark, sheet.alt)
@@ -188,13 +197,6 @@ class _Slide:
         frame.word_wrap = False
         write(frame.paragraphs[0], title, 34, self.theme.text, bold=True)
         frame.paragraphs[0].alignment = align("start")
-
-    def about(self, sheet: Sheet) -> None:
-        room = WIDTH - 2 * MARGIN - 420
-        name = shorten(safe(sheet.walk.name), room, 18)
-        text = shorten(f"“{safe(sheet.walk.query_tokens.text).strip()}”", room, 16)
-        self.draw(Text(WIDTH - MARGIN, 46, name, 18, self.theme.text, anchor="end"))
-        self.draw(Text(WIDTH - MARGIN, 68, text, 16, self.theme.quiet, anchor="end"))
 
     def formula(self, formula: Expression) -> None:
         frame = self.box("formula", MARGIN, 72, 900, 40)

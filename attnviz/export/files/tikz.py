@@ -12,8 +12,7 @@ import numpy as np
 from attnviz.export.drawing.lines import safe, safe_font_size
 from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Mark, Matrix, Plain, Text
 from attnviz.export.drawing.picture import hexadecimal, ink_on, shorten
-from attnviz.export.drawing.sheet import MARGIN, WIDTH, caption, draw_picture
-from attnviz.export.walk import Sheet
+from attnviz.export.sheets import MARGIN, WIDTH, Sheet, caption, draw_picture
 from attnviz.figures.panels import NUMBERED
 from attnviz.formulas import latex
 

@@ -4,7 +4,6 @@ page = make_page("compare", view, resources)
 Path("compare.html").write_bytes(write_page(page))
 """
 
-from attnviz.export.web.page import Page, iframe, write_page
-from attnviz.export.web.pages import MAKERS, NoPageError, check_page, make_page
+from attnviz.export.web.pages import MAKERS, NoPageError, Page, check_page, iframe, make_page, write_page
 
 __all__ = ["MAKERS", "NoPageError", "Page", "check_page", "iframe", "make_page", "write_page"]

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 from attnviz.components.styles import styles
-from attnviz.export.drawing.marks import Drawing
+from attnviz.export.drawing.marks import Drawing, Theme
 from attnviz.export.drawing.picture import draw_layout
-from attnviz.export.drawing.themes import Theme
 from attnviz.export.files.svg import write_svg
 from attnviz.export.views import View
-from attnviz.figures.panels import Layout, Panel
+from attnviz.figures.panels import Panel, in_a_row
 from attnviz.formatting import nonzero, scientific
 from attnviz.measures.mistakes.case import Case, Effect, Found, Picture, Value
 from attnviz.measures.mistakes.computed import find
@@ -53,9 +52,8 @@ def draw(found: Found, side: str, theme: Theme, *, brief: bool = False) -> tuple
     """
     picture: Picture = getattr(found, side)
     panel = _panel(picture, found)
-    layout = Layout([[panel]], [1.0], [1.0])
     height = BRIEF_HEIGHT if brief else HEIGHT
-    marks = draw_layout(layout, picture.tokens, x=4, y=4, width=WIDTH - 8, height=height - 8, theme=theme)
+    marks = draw_layout(in_a_row(panel), picture.tokens, x=4, y=4, width=WIDTH - 8, height=height - 8, theme=theme)
     rows, columns = picture.values.shape
     alt = f"{SIDES[side]}: {picture.title}, a matrix of {rows} × {columns}"
     return write_svg(Drawing(WIDTH, height, tuple(marks), alt, alt, theme)).encode(), alt

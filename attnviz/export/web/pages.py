@@ -1,19 +1,31 @@
-"""What a page of its own holds, for each page of the app that can be exported as one."""
+"""Views as HTML that shows them anywhere: what each page of the app puts in it, and how it is written as one file.
+
+Scripts, style sheet, font and numbers are in the file, and it requests nothing else. What a text, a model or a lesson
+says stands in it as escaped text or as base64, never as markup or code, and the page's own policy lets nothing run but
+its one script.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import partial
+from hashlib import sha256
+from html import escape
 from math import isqrt
+from typing import Any, Literal
+from urllib.parse import quote
 
 import numpy as np
 
+from attnviz.components.built import page_script
 from attnviz.components.packing import pack
-from attnviz.export import captions
+from attnviz.components.styles import styles
+from attnviz.export import views
+from attnviz.export.drawing.fonts import BOLD, FAMILY, REGULAR, subset
 from attnviz.export.views import View, on_page
-from attnviz.export.web.page import Page
 from attnviz.links.link import KEYS, STRETCH
 from attnviz.links.pages import PAGES
 from attnviz.sources import Resources
@@ -22,6 +34,137 @@ from attnviz.sources.shown import KIND_NAMES, Shown, shown
 from attnviz.tokens import NoTokensError
 from attnviz.toy.config import MAX_TOKENS
 from attnviz.trained.shipped import title
+
+Kind = Literal["walk", "compare", "heads", "picture", "mistake", "training"]
+"""What a page shows; the name of its module and of its style sheet in frontend/embed/"""
+
+_POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src {images}data: blob:; font-src data:; "
+    "connect-src 'none'; form-action 'none'; base-uri 'none'"
+)
+_HTML = """<!doctype html>
+<html lang="en"{lecture}>
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="attnviz">
+<title>{title}</title>
+{look}
+</head>
+<body class="attnviz-standalone">
+{body}
+{code}
+</body>
+</html>
+"""
+_VIEW = """<div id="attnviz-view"><noscript>This page computes what it shows, so it needs JavaScript.</noscript></div>
+{notes}<script type="application/json" id="attnviz-settings">{settings}</script>
+<script type="application/octet-stream;base64" id="attnviz-numbers">{numbers}</script>"""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A view with its numbers."""
+
+    kind: Kind
+    title: str
+    about: str
+    """The text that is shown and what computed it, in a sentence or two"""
+    numbers: bytes
+    """What the browser side of `kind` reads: a document, or a payload of `components.packing`"""
+    words: str
+    """All text in `numbers`, for whose characters the page needs a font"""
+    view: Mapping[str, str] = field(default_factory=dict)
+    """What is chosen in it, by the keys of links and written as in links"""
+    notes: tuple[str, ...] = ()
+    """What stands under it: what to notice, and what a reader must know of the numbers"""
+    missing: str = "this page does not hold it"
+    """Why numbers that are not in `numbers` can't be shown, to end a sentence"""
+    lecture: bool = False
+    """Whether its type is as large as in lecture mode"""
+
+    @property
+    def body(self) -> str:
+        """The view in HTML, with its numbers and without the heading."""
+        settings: dict[str, Any] = {
+            "view": dict(self.view), "lecture": self.lecture, "font": FAMILY, "missing": self.missing,
+        }  # fmt: skip
+        return _VIEW.format(
+            notes="".join(f'<p class="attnviz-note">{escape(note)}</p>\n' for note in self.notes),
+            settings=json.dumps(settings).replace("<", "\\u003c"),  # ASCII without markup
+            numbers=b64encode(self.numbers).decode(),
+        )
+
+    @property
+    def said(self) -> str:
+        """All text that the page may show beside that of its script."""
+        return "".join((self.title, self.about, *self.notes, self.words))
+
+
+def write_page(page: Page) -> bytes:
+    """Return a page as one file that needs no other.
+
+    Raises:
+        FontError: see `fonts.ttf`.
+    """
+    code = inline_script(page_script(page.kind))
+    look = f"{font_faces((page.said, code))}{styles(f'embed/{page.kind}.css')}"
+    heading = f'<h1>{escape(page.title)}</h1>\n<p class="attnviz-about">{escape(page.about)}</p>\n'
+    return whole(
+        page.title,
+        heading + page.body,
+        policy=_POLICY.format(script=_hash(code), style=_hash(look), images=""),
+        look=f"<style>{look}</style>",
+        code=f"<script>{code}</script>",
+        lecture=page.lecture,
+    )
+
+
+def write_part(title: str, body: str, kind: Kind, assets: str) -> bytes:
+    """Return a page of a site as HTML; its script, style sheets and pictures are files in the folder `assets`."""
+    sheets = (f"{assets}/fonts.css", f"{assets}/{kind}.css")
+    return whole(
+        title,
+        body,
+        policy=_POLICY.format(script="'self'", style="'self'", images="'self' "),
+        look="\n".join(f'<link rel="stylesheet" href="{sheet}">' for sheet in sheets),
+        code=f'<script src="{assets}/{kind}.js"></script>',
+    )
+
+
+def whole(title: str, body: str, *, policy: str, look: str, code: str, lecture: bool = False) -> bytes:
+    """Return a page of these parts. All but the title is HTML."""
+    attribute = ' class="lecture"' if lecture else ""
+    page = _HTML.format(title=escape(title), body=body, policy=policy, look=look, code=code, lecture=attribute)
+    return page.encode(errors="replace")  # a lone surrogate is no text
+
+
+def iframe(file: str, title: str) -> str:
+    """Return the HTML that shows a page in a slide or in a course's page, as wide as the place that it stands in."""
+    style = "width: 100%; height: 44rem; border: 0"
+    return f'<iframe src="{escape(quote(file))}" title="{escape(title)}" style="{style}" loading="lazy"></iframe>'
+
+
+def inline_script(code: str) -> str:
+    """Return code that HTML does not cut short, where it stands between two tags."""
+    # Both are in strings only: a slash and an exclamation mark mean the same with a backslash before them there.
+    return code.replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
+def font_faces(texts: Iterable[str]) -> str:
+    """Return the rules that define the font of pages, with the characters of these texts and those of ASCII."""
+    characters = "".join(sorted({*map(chr, range(32, 127)), *"".join(texts)}))
+    return "".join(
+        f'@font-face {{ font-family: "{FAMILY}"; font-weight: {weight}; '
+        f"src: url(data:font/woff2;base64,{b64encode(subset(characters, weight == BOLD)).decode()}); }}\n"
+        for weight in (REGULAR, BOLD)
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
 
 WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit", "focus")
 """The keys of links for what is chosen in a walk"""
@@ -102,7 +245,7 @@ def _walk_page(page: str, view: View, resources: Resources) -> Page:
     return Page(
         "walk",
         f"{title(here.model.name)}{where}, step by step",
-        captions.caption(page, chosen.__getitem__),
+        views.caption(page, chosen.__getitem__),
         write(document),
         json.dumps(asdict(document.header), ensure_ascii=False),
         {name: KEYS[key].write(chosen[key]) for name, key in keys.items() if chosen[key] is not None},
@@ -119,8 +262,8 @@ def _averages_page(view: View, resources: Resources) -> Page:
     chosen = {"step": "way", "q": "q", "k": "k", "focus": "focus"}
     return Page(
         "walk",
-        captions.title("averages", view.__getitem__),
-        captions.caption("averages", view.__getitem__),
+        views.title("averages", view.__getitem__),
+        views.caption("averages", view.__getitem__),
         write(document),
         json.dumps(asdict(document.header), ensure_ascii=False),
         {name: KEYS[key].write(view[key]) for name, key in chosen.items() if view[key] is not None},
@@ -157,8 +300,8 @@ def _compare_page(view: View, resources: Resources) -> Page:
     }
     return Page(
         "compare",
-        captions.title("compare", view.__getitem__),
-        captions.caption("compare", view.__getitem__),
+        views.title("compare", view.__getitem__),
+        views.caption("compare", view.__getitem__),
         pack(header, {name: matrix for name, (matrix, _) in coded.items()}),
         json.dumps(header, ensure_ascii=False),
         notes=tuple(filter(None, (both.notice(), both.caveats(), _precision(levels for _, levels in coded.values())))),
@@ -168,7 +311,7 @@ def _compare_page(view: View, resources: Resources) -> Page:
 
 def _precision(ranges: Iterable[list[float] | None]) -> str:
     """Return how exact encoded matrices are, as a sentence; "" if they are float32."""
-    errors = [(found[1] - found[0]) / 131068 for found in ranges if found]
+    errors = [(levels[1] - levels[0]) / 131068 for levels in ranges if levels]
     return f"The numbers are rounded to 16 bits: an error of at most {max(errors):.1e}." if errors else ""
 
 
@@ -185,7 +328,7 @@ def _heads_page(view: View, resources: Resources) -> Page:
     return Page(
         "heads",
         f"{title(here.model.name)}{kind}, all heads",
-        captions.caption("heads", view.__getitem__),
+        views.caption("heads", view.__getitem__),
         pack(header, {**arrays, **files}),
         json.dumps(header, ensure_ascii=False),
         {name: KEYS[name].write(view[name]) for name in HEADS_KEYS if view[name] is not None},

@@ -9,11 +9,10 @@ from typing import Any
 
 from attnviz.components.built import page_script
 from attnviz.components.styles import styles
-from attnviz.export.drawing.themes import THEMES
+from attnviz.export.drawing.marks import THEMES
 from attnviz.export.views import View
 from attnviz.export.web import mistake
-from attnviz.export.web.page import Kind, font_faces, write_part
-from attnviz.export.web.pages import NoPageError, make_page
+from attnviz.export.web.pages import Kind, NoPageError, font_faces, make_page, write_part
 from attnviz.export.web.pictures import draw_view
 from attnviz.lessons import Lesson, Scene
 from attnviz.lessons.targets import html

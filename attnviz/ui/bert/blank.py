@@ -22,7 +22,7 @@ from attnviz.bert.blank import (
     masks_in,
     read,
 )
-from attnviz.export.code.bert.blank import blank_script
+from attnviz.export.code.bert.uses import blank_script
 from attnviz.formatting import number
 from attnviz.links.bert import MAX_KEPT
 from attnviz.links.pages import PAGES

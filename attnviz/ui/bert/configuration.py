@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
-from attnviz.export.code.bert.configuration import configuration_script
+from attnviz.export.code.bert.embeddings import configuration_script
 from attnviz.figures.plots import bars
 from attnviz.pretrained.names import shown
 from attnviz.ui import state

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attnviz.bert.blocks import KEPT, Guesses, Setup, Stack, draw_layers, embed, guess, moved, run
 from attnviz.bert.table import table_of
-from attnviz.export.code.bert.blocks import language_script
+from attnviz.export.code.bert.embeddings import language_script
 from attnviz.figures.style import escape as escape_plot
 from attnviz.formatting import nonzero, number
 from attnviz.links.bert import MAX_BLOCKS

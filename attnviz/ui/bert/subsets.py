@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.bert.blocks import Subsets, attend_in_parts, embed, most_apart, row_of
-from attnviz.export.code.bert.blocks import subsets_script
+from attnviz.export.code.bert.embeddings import subsets_script
 from attnviz.formatting import number
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens

@@ -12,9 +12,9 @@ from safetensors.numpy import save
 
 from attnviz.components.packing import pack
 from attnviz.export.csv_files import rows_csv
-from attnviz.export.files.animation import FRAMES, AnimationKind, Frame, write_animation
+from attnviz.export.files.images import FRAMES, AnimationKind, Frame, write_animation
 from attnviz.export.web import write_page
-from attnviz.export.web.page import Page
+from attnviz.export.web.pages import Page
 from attnviz.formatting import counted
 from attnviz.runtime.pool import worker_pool
 from attnviz.toy.language.config import TokenConfig

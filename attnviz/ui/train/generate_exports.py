@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from attnviz.export.code.training.generation import generation_script
-from attnviz.export.sampling_csv import ROWS, draws_csv
+from attnviz.export.code.training.script import generation_script
+from attnviz.export.csv_files import MOST_LISTED, draws_csv
 from attnviz.pretrained.names import ModelError
 from attnviz.runtime.pool import worker_pool
 from attnviz.trained.shipped import FOLDER, is_kept, load
@@ -120,7 +120,11 @@ def show_numbers() -> None:
     with st.container(horizontal=True, key="generate_numbers_export"):
         file_button("Every draw (CSV)", "draws.csv", "text/csv", _made(lambda: numbers_of(asked)), key="export_draws")
         file_button("Text", "generated.txt", "text/plain", _made(lambda: text_of(asked).encode()), key="export_text")
-    few = "each character" if len(asked.model.labels) <= ROWS else f"each of the {ROWS} likeliest characters"
+    few = (
+        "each character"
+        if len(asked.model.labels) <= MOST_LISTED
+        else f"each of the {MOST_LISTED} likeliest characters"
+    )
     st.caption(
         f"A row for each draw and {few}: logit, logit / T, probability, what top-k and top-p leave of it, and "
         "which was drawn. The text is the prompt and what was generated."

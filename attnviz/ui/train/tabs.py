@@ -20,7 +20,7 @@ from attnviz.ui.shell import Tabs
 from attnviz.ui.widgets import file_button
 
 if TYPE_CHECKING:
-    from attnviz.export.files.animation import AnimationKind
+    from attnviz.export.files.images import AnimationKind
     from attnviz.ui.train.chosen import Chosen
 
 

@@ -262,7 +262,7 @@ DRAWN_FROM = ("mistake", "source", "seed")
 def show_mistake(here: ShownPart) -> None:
     """Show the mistake that is chosen, and beside it what is right, unless that is still to be guessed."""
     from attnviz.export.drawing.fonts import FontError
-    from attnviz.export.drawing.themes import THEMES
+    from attnviz.export.drawing.marks import THEMES
     from attnviz.export.web.mistake import html
     from attnviz.measures.mistakes.case import NotKnownError
 

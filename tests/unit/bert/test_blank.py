@@ -12,7 +12,7 @@ import transformers as tf
 from tokenizers import ByteLevelBPETokenizer, Tokenizer
 
 from attnviz.bert.blank import completed, fill, label_for, lacks, last_word, mask_of, maskable, masks_in, read
-from attnviz.export.code.bert.blank import blank_script
+from attnviz.export.code.bert.uses import blank_script
 from attnviz.pretrained import PretrainedModel, load
 from tests.unit.families import BART, BERT, SIZES, save, save_model
 

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from attnviz.bert import blocks
 from attnviz.bert.blocks import KEPT, Setup, attend_in_parts, draw_layers, embed, guess, most_apart, moved, row_of, run
-from attnviz.export.code.bert.blocks import language_script, subsets_script
+from attnviz.export.code.bert.embeddings import language_script, subsets_script
 from attnviz.links.bert import SUBSETS
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens

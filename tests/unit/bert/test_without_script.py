@@ -12,7 +12,7 @@ from transformers import AutoTokenizer, BertModel
 
 from attnviz.bert.ablation import cosine, head_means, hidden_without
 from attnviz.bert.search import built_in as reference
-from attnviz.export.code.bert.without import BY_MEAN, LINES, script_of
+from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
@@ -32,7 +32,7 @@ def expected(*, by_mean: bool) -> tuple[torch.Tensor, torch.Tensor]:
 
 def test_the_scripts_print_what_is_shown() -> None:
     """Both in one process, which imports transformers once."""
-    codes = {by_mean: script_of(TEXT, OFF, by_mean=by_mean) for by_mean in (False, True)}
+    codes = {by_mean: without_script(TEXT, OFF, by_mean=by_mean) for by_mean in (False, True)}
     runs = "\nprint('-----')\n".join(f"exec({code!r}, {{}})" for code in codes.values())
     done = subprocess.run([sys.executable, "-c", runs], capture_output=True, text=True, check=True, timeout=300)
     for by_mean, said in zip(codes, done.stdout.split("-----\n"), strict=True):
@@ -47,7 +47,7 @@ def test_the_lines_of_torch_give_what_is_shown(by_mean: bool) -> None:
     tokenizer, model = AutoTokenizer.from_pretrained(folder), BertModel.from_pretrained(folder).eval()
     names = {"torch": torch, "tokenizer": tokenizer, "model": model, "TEXT": TEXT, "OFF": OFF}
     names["REFERENCE"] = reference().sentences
-    exec(BY_MEAN if by_mean else LINES, names)
+    exec(BY_MEAN_LINES if by_mean else WITHOUT_LINES, names)
     of_tokens, whole = expected(by_mean=by_mean)
     torch.testing.assert_close(names["of_tokens"].double(), of_tokens, rtol=0, atol=1e-5)  # type: ignore[attr-defined]
     assert float(names["of_sentence"]) == pytest.approx(float(whole), abs=1e-5)  # type: ignore[arg-type]

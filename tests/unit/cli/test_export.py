@@ -17,7 +17,7 @@ from pypdf import PdfReader
 
 from attnviz import trained
 from attnviz.cli import main
-from attnviz.export.drawing.themes import THEMES
+from attnviz.export.drawing.marks import THEMES
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer

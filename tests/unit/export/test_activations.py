@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from attnviz.export.code import parts
+from attnviz.export.code import transformer
 from attnviz.export.code.training import models
 from attnviz.steps import block
 
@@ -19,7 +19,7 @@ SPACE = {"torch": torch, "nn": nn, "F": F, "x": X}
 @pytest.mark.parametrize("name", THEIRS)
 def test_each_script_writes_the_activation_itself(name: str) -> None:
     written = (
-        f"{parts.ACTIVATIONS[name]}(x)",
+        f"{transformer.ACTIVATIONS[name]}(x)",
         models.ACTIVATIONS[name].format("x"),
         block.activation_code(name, "x"),  # type: ignore[arg-type]
     )

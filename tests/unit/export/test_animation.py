@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attnviz.export.drawing.themes import THEMES
-from attnviz.export.files.animation import FRAMES, Frame, write_animation
+from attnviz.export.drawing.marks import THEMES
+from attnviz.export.files.images import FRAMES, Frame, write_animation
 
 LABELS = ("ab", "cde"), ("x", "y", "<script>")
 

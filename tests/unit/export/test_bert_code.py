@@ -15,9 +15,8 @@ from attnviz.bert.configuration import BERT_BASE, configuration_of
 from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, favoured, tied
 from attnviz.bert.round_trip import neighbours, there_and_back
 from attnviz.bert.table import table_of
-from attnviz.export.code.bert.back import Settings, back_script, in_lines
-from attnviz.export.code.bert.classifier import classifier_script
-from attnviz.export.code.bert.configuration import configuration_script
+from attnviz.export.code.bert.embeddings import RoundTrip, configuration_script, round_trip_lines, round_trip_script
+from attnviz.export.code.bert.uses import classifier_script
 from attnviz.pretrained import PretrainedModel, load
 from tests.unit.bert.test_blank import saved
 from tests.unit.families import save
@@ -32,10 +31,10 @@ for file in sys.argv[1:]:
     print("{END}")
 """
 SETTINGS = {
-    "tied": Settings(False, False, 0, 1.0),
-    "unit": Settings(False, True, 0, 10.0),
-    "random": Settings(True, False, 3, 1.0),
-    "bias": Settings(False, False, 0, 1.0, "MaskedLM"),
+    "tied": RoundTrip(False, False, 0, 1.0),
+    "unit": RoundTrip(False, True, 0, 10.0),
+    "random": RoundTrip(True, False, 3, 1.0),
+    "bias": RoundTrip(False, False, 0, 1.0, "MaskedLM"),
 }
 
 
@@ -49,12 +48,12 @@ class Ran:
     """With a language head, whose last layer has a bias"""
     said: dict[str, str]
 
-    def of(self, settings: Settings) -> PretrainedModel:
+    def of(self, settings: RoundTrip) -> PretrainedModel:
         """Return the model of a script with these settings."""
         return self.masked if settings.bias_of else self.model
 
 
-def ends_of(settings: Settings, weight: torch.Tensor) -> EmbeddingAndOutput:
+def ends_of(settings: RoundTrip, weight: torch.Tensor) -> EmbeddingAndOutput:
     return drawn(settings.seed, *weight.shape) if settings.is_random else tied(weight, is_unit=settings.is_unit)
 
 
@@ -70,7 +69,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         chosen = masked if settings.bias_of else model
         table = table_of(chosen)
         shown = there_and_back(ids, ends_of(settings, table.weight)).likeliest
-        scripts[name] = back_script(
+        scripts[name] = round_trip_script(
             settings, model=chosen.name, text=TEXT, ids=ids, limit=512, place=2, token=table.pieces.index("street"),
             shown=shown,
         )  # fmt: skip
@@ -118,14 +117,14 @@ def test_the_script_of_there_and_back_prints_what_is_shown(name: str, ran: Ran) 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 def test_the_lines_on_the_page_compute_what_is_shown(is_random: bool, scale: float) -> None:
     weight = torch.randn(50, 16, generator=torch.Generator().manual_seed(1))
-    settings, ids = Settings(is_random, not is_random, 5, scale), [3, 49, 0, 3]
+    settings, ids = RoundTrip(is_random, not is_random, 5, scale), [3, 49, 0, 3]
     embedding = torch.nn.Embedding.from_pretrained(weight)
     space = {
         "torch": torch, "nn": torch.nn, "ids": torch.tensor(ids),
         "model": type("Model", (), {"get_input_embeddings": staticmethod(lambda: embedding)}),
     }  # fmt: skip
     with torch.random.fork_rng(devices=[]):
-        exec(in_lines(settings), space)
+        exec(round_trip_lines(settings), space)
     ends = drawn(5, 50, 16) if is_random else tied(weight, is_unit=True)
     back = there_and_back(ids, ends, scale=scale)
     probabilities = space["probabilities"]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnviz.export.code.bert.classifier import SCRIPT
+from attnviz.export.code.bert.uses import CLASSIFIER
 from attnviz.export.csv_files import PROTECTED, plain, protected, rows_csv, table_csv
 from attnviz.export.numbers import table
 
@@ -52,7 +52,7 @@ def test_every_writer_protects_texts_and_keeps_numbers() -> None:
 
 
 def test_the_classifiers_script_restores_the_texts() -> None:
-    written = SCRIPT.partition("for row in rows:")[2].partition("\nclasses")[0]
+    written = CLASSIFIER.partition("for row in rows:")[2].partition("\nclasses")[0]
     line = written.partition("\n")[2].strip().format(protected=ascii(PROTECTED.pattern))
     for text in HOSTILE:
         row = {"text": protected(text)}

@@ -13,12 +13,10 @@ from plotly.colors import sample_colorscale
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe_font_size, wrap
-from attnviz.export.drawing.marks import Box, Gradient, Line, Matrix
+from attnviz.export.drawing.marks import LIGHT_THEME, THEMES, Box, Gradient, Line, Matrix
 from attnviz.export.drawing.picture import channels, colour_cells, hexadecimal, ink_on, is_raster, png, ticks
-from attnviz.export.drawing.sheet import draw_sheet, draw_tokens
-from attnviz.export.drawing.themes import LIGHT_THEME, THEMES
 from attnviz.export.files.tikz import picture
-from attnviz.export.walk import sheets
+from attnviz.export.sheets import draw_sheet, draw_tokens, sheets
 from attnviz.figures.panels import Panel
 from attnviz.figures.style import AXIS_TITLE, Colours
 from attnviz.tokens import CharVocab

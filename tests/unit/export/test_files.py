@@ -17,12 +17,11 @@ from pypdf.generic import ContentStream
 
 from attnviz.export.drawing.fonts import width
 from attnviz.export.drawing.marks import Drawing, Text
-from attnviz.export.drawing.sheet import draw_sheet
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
 from attnviz.export.files.svg import write_svg
 from attnviz.export.files.tikz import tex, write_tikz
-from attnviz.export.walk import Sheet, sheets
+from attnviz.export.sheets import Sheet, draw_sheet, sheets
 from attnviz.figures.style import AXIS_TITLE
 from attnviz.steps import steps_of
 from attnviz.tokens import CharVocab

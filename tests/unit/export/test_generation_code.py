@@ -16,8 +16,8 @@ from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogit
 
 from attnviz import trained
 from attnviz.export.code.training import NoTrainingCodeError
-from attnviz.export.code.training.generation import generation_script
-from attnviz.export.sampling_csv import COLUMNS, ROWS, draws_csv
+from attnviz.export.code.training.script import generation_script
+from attnviz.export.csv_files import DRAW_COLUMNS, MOST_LISTED, draws_csv
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.trained.shipped import FOLDER
 from attnviz.training.generation import Sampling, generate
@@ -88,7 +88,7 @@ def test_the_table_has_torchs_logits_and_transformers_probabilities() -> None:
     module, sampling = build(HEAD, 2).eval(), Sampling(0.5, 6, 0.8, seed=2)
     drawn = list(generate(module, PROMPT[:2], 4, sampling))
     rows = rows_of(draws_csv(drawn, CHARACTERS, begin=2))
-    assert tuple(rows[0]) == COLUMNS
+    assert tuple(rows[0]) == DRAW_COLUMNS
     assert len(rows) == 4 * V
     warpers = LogitsProcessorList([TemperatureLogitsWarper(0.5), TopKLogitsWarper(6), TopPLogitsWarper(0.8)])
     context = PROMPT[:2]
@@ -120,7 +120,7 @@ def test_of_a_large_vocabulary_the_likeliest_are_listed_and_the_drawn_one() -> N
     rows = rows_of(draws_csv(drawn, [chr(200 + one) for one in range(500)], begin=1))
     ranks = [int(row["rank"]) for row in rows if row["drawn"] == "1"]
     assert len(ranks) == 10
-    assert max(ranks) > ROWS
-    assert len(rows) == 10 * ROWS + sum(rank > ROWS for rank in ranks)
+    assert max(ranks) > MOST_LISTED
+    assert len(rows) == 10 * MOST_LISTED + sum(rank > MOST_LISTED for rank in ranks)
     greedy = rows_of(draws_csv(generate(module, [0], 1, Sampling(0)), [chr(200 + one) for one in range(500)], begin=1))
     assert [(row["drawn"], row["drawn number"]) for row in greedy[:2]] == [("1", ""), ("0", "")]

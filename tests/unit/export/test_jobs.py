@@ -13,10 +13,9 @@ import pytest
 import torch
 
 from attnviz.cli.export import FORMATS as EVERY
-from attnviz.export.drawing.themes import THEMES
-from attnviz.export.formats import FORMATS, TooLongError
+from attnviz.export.drawing.marks import THEMES
 from attnviz.export.jobs import ALL, WEB, Exporter, slug
-from attnviz.export.walk import link_to, sheets
+from attnviz.export.sheets import FORMATS, TooLongError, link_to, sheets
 from attnviz.links.link import read_link
 from attnviz.steps import STEPS
 from attnviz.trace.layer import LayerTrace

@@ -8,7 +8,7 @@ from html import unescape
 import numpy as np
 import pytest
 
-from attnviz.export.drawing.themes import THEMES
+from attnviz.export.drawing.marks import THEMES
 from attnviz.export.web.mistake import body, draw, found_in, html, written
 from attnviz.links.link import KEYS
 from attnviz.measures.mistakes.texts import TEXTS

@@ -28,8 +28,8 @@ from torch.nn import functional as F
 
 from attnviz.attention import Mask
 from attnviz.export import numbers
-from attnviz.export.code import lines as code
-from attnviz.export.code.model import model_recipe
+from attnviz.export.code import cells as code
+from attnviz.export.code.pretrained import model_recipe
 from attnviz.export.code.toy import ToyRecipe
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.tokens import WordTokenizer

@@ -10,12 +10,10 @@ import pytest
 from PIL import Image, ImageFont
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.marks import Drawing, Gradient, Text
-from attnviz.export.drawing.sheet import draw_sheet
-from attnviz.export.drawing.themes import THEMES
-from attnviz.export.files import png
-from attnviz.export.files.png import write_png
-from attnviz.export.walk import sheets
+from attnviz.export.drawing.marks import THEMES, Drawing, Gradient, Text
+from attnviz.export.files import images
+from attnviz.export.files.images import write_png
+from attnviz.export.sheets import draw_sheet, sheets
 from tests.unit.export.test_walk import causal_toy
 
 
@@ -84,8 +82,8 @@ def test_a_pillow_that_reads_no_woff2_draws_the_same(monkeypatch: pytest.MonkeyP
         return real(font, *args, **kwargs)
 
     monkeypatch.setattr(ImageFont, "truetype", no_woff2)
-    png._font.cache_clear()
+    images._font.cache_clear()
     instead = pixels(Drawing(200, 60, texts))
-    png._font.cache_clear()
+    images._font.cache_clear()
     assert (usual != 255).any()
     assert np.abs(instead - usual).mean() < 1  # the edges of letters may differ by a shade

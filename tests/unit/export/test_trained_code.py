@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from attnviz import trained
-from attnviz.export.code import lines as code
+from attnviz.export.code import cells as code
 from attnviz.export.code.recipes import no_code_reason, walk_cells
 from attnviz.sources.models import Direct
 from attnviz.sources.shown import Shown, shown, shown_part

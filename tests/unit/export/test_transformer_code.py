@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.export.code import lines as code
+from attnviz.export.code import cells as code
 from attnviz.export.code.recipes import walk_cells
 from attnviz.export.code.transformer import transformer_cells
 from attnviz.export.numbers import collect

@@ -25,17 +25,14 @@ from torch.nn.functional import scaled_dot_product_attention
 from attnviz.attention import causal_mask
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe, wrap
-from attnviz.export.drawing.marks import Matrix, Text
+from attnviz.export.drawing.marks import THEMES, Matrix, Text
 from attnviz.export.drawing.picture import png
-from attnviz.export.drawing.sheet import HEIGHT, PICTURE_BOTTOM, WIDTH, draw_sheet
-from attnviz.export.drawing.themes import THEMES
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
 from attnviz.export.files.svg import write_svg
 from attnviz.export.files.tikz import tex, write_tikz
-from attnviz.export.formats import FORMATS, TooLongError, svg_files
+from attnviz.export.sheets import FORMATS, HEIGHT, PICTURE_BOTTOM, WIDTH, TooLongError, draw_sheet, sheets, svg_files
 from attnviz.export.views import walk_of
-from attnviz.export.walk import sheets
 from attnviz.figures.panels import Panel
 from attnviz.links.link import read_link
 from attnviz.sources.models import Direct

@@ -21,7 +21,7 @@ from attnviz.components.packing import unpack
 from attnviz.components.styles import styles
 from attnviz.document import read as document_of
 from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, site, write_page
-from attnviz.export.web.page import Page, inline_script
+from attnviz.export.web.pages import Page, inline_script
 from attnviz.export.web.pictures import draw_view
 from attnviz.files import CONFIG
 from attnviz.lessons import Lesson, Scene

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from attnviz.components.styles import SOURCES
-from attnviz.export.drawing.themes import THEMES
+from attnviz.export.drawing.marks import THEMES
 from attnviz.figures.style import Palette
 
 ROLES = ("query", "key", "value", "attention")

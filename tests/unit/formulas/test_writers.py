@@ -10,8 +10,7 @@ import pytest
 
 from attnviz.compare.explain import FORMULAS as COMPARED
 from attnviz.export.drawing.lines import set_formula
-from attnviz.export.drawing.marks import Text
-from attnviz.export.drawing.themes import THEMES
+from attnviz.export.drawing.marks import THEMES, Text
 from attnviz.figures.style import LIGHT
 from attnviz.formulas import Expression, latex, mathml, runs
 from attnviz.formulas.tree import (

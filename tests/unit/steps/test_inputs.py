@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer
-from attnviz.export.captions import title
+from attnviz.export.views import title
 from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.steps.step import Step

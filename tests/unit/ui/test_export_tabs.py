@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from attnviz.export.drawing.themes import THEMES
+from attnviz.export.drawing.marks import THEMES
 from attnviz.ui import controls, export, state
 
 HERE, CLASS = "http://localhost:8501", "https://class.example.org"

@@ -1,5 +1,5 @@
 // A page of its own, from a file or a plain host: it holds one view with its numbers, and asks nobody for anything.
-// attnviz/export/web/page.py writes it.
+// attnviz/export/web/pages.py writes it.
 
 /** @type {PageSettings} of a page without a view */
 const EMPTY = { view: {}, lecture: false, font: "", missing: "" };

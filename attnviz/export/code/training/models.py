@@ -142,7 +142,7 @@ def model_code(config: ModelConfig) -> str:
         return GRU.format(width=config.width, layers=config.layers)
     norm = f"nn.LayerNorm(C, bias={config.bias})" if config.norm else "nn.Identity()"
     add = "x + " if config.residual else ""
-    given = {
+    filled = {
         "norm": norm,
         "outputs": "V" if config.outputs is None else config.outputs,
         "attention": f"        normed = self.attention_norm(x)\n"
@@ -151,12 +151,12 @@ def model_code(config: ModelConfig) -> str:
     }
     attention = ATTENTION.format(width=config.width, heads=config.heads, layers=config.layers, bias=config.bias)
     init = "".join(f"        {line}\n" for line in _init(config, norm))
-    block = attention + BLOCK.format(init=init, dropout=config.dropout, **given)
+    block = attention + BLOCK.format(init=init, dropout=config.dropout, **filled)
     if config.architecture == "both":
         seen = _not_filled(config, "source")
-        return block + DECODER_BLOCK.format(**given) + TWO_STACKS.format(seen=seen, causal=CAUSAL, **given)
+        return block + DECODER_BLOCK.format(**filled) + TWO_STACKS.format(seen=seen, causal=CAUSAL, **filled)
     is_decoder = config.architecture == "decoder"
-    return block + ONE_STACK.format(visible=CAUSAL if is_decoder else _not_filled(config, "ids"), **given)
+    return block + ONE_STACK.format(visible=CAUSAL if is_decoder else _not_filled(config, "ids"), **filled)
 
 
 def inside(config: ModelConfig) -> str:

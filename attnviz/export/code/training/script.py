@@ -1,21 +1,30 @@
-"""Writes the script of a training: the data, the model, the loop, and what comes out.
+"""Writes the script of a training: the data, the model, the loop, and what comes out; and that of a generated text.
 
-It draws weights and batches in the same order from the same seeds, so on the same machine its losses are equal to the
-last digits.
+A training draws weights and batches in the same order from the same seeds, so on the same machine its losses are equal
+to the last digits. A generation draws the same numbers from the same seed, so it prints the text of the page.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attnviz.export.code.cells import literals
 from attnviz.export.code.training import source
+from attnviz.export.code.training.data import (
+    TAGGED_ABOUT,
+    TAGGED_IMPORTS,
+    TEXT_ABOUT,
+    TEXT_END,
+    tagged_code,
+    tagged_end,
+    text_code,
+)
 from attnviz.export.code.training.models import attentions, inside, model_code
-from attnviz.export.code.training.tagged import ABOUT, IMPORTS, tagged_code, tagged_end
-from attnviz.export.code.training.text import TEXT_ABOUT, TEXT_END, text_code
-from attnviz.toy.language.config import GRUConfig, TokenConfig, has_attention
+from attnviz.toy.language.config import GRUConfig, ModelConfig, TokenConfig, has_attention, longest_context
+from attnviz.training.generation import Sampling
 from attnviz.training.loop import MUON_RATE
 from attnviz.training.plan import Plan, subject_of
 from attnviz.training.settings import TAGGED, TEXT, TrainingSettings
@@ -24,6 +33,7 @@ from attnviz.training.tasks.task import IGNORED
 if TYPE_CHECKING:
     from attnviz.training.tagged.files import TaggedFiles
     from attnviz.training.tasks.task import Subject, Task
+
 
 BEGIN = '''\
 """Trains a small model as attnviz did: {what}. It needs torch alone.
@@ -178,10 +188,13 @@ def _what(plan: Plan) -> str:
 
 def _imports(more: Iterable[str]) -> str:
     """Return the import statements, sorted as usual: the standard library first."""
-    given = {"import math", "import torch", "from torch import nn", "from torch.nn import functional as F", *more}
-    if "from torch import Tensor" in given:
-        given = {*given, "from torch import Tensor, nn"} - {"from torch import Tensor", "from torch import nn"}
-    ordered = sorted(given, key=lambda one: ("torch" in one, one.startswith("from"), one))
+    statements = {"import math", "import torch", "from torch import nn", "from torch.nn import functional as F", *more}
+    if "from torch import Tensor" in statements:
+        statements = {*statements, "from torch import Tensor, nn"} - {
+            "from torch import Tensor",
+            "from torch import nn",
+        }
+    ordered = sorted(statements, key=lambda one: ("torch" in one, one.startswith("from"), one))
     first = next(number for number, one in enumerate(ordered) if "torch" in one)
     return "\n".join([*ordered[:first], "", *ordered[first:]])
 
@@ -203,7 +216,7 @@ def _of_files(plan: Plan, files: TaggedFiles | None) -> _Part:
     if files is None or not isinstance(config, TokenConfig):
         raise NoTrainingCodeError("The files of this training are missing.")
     return _Part(
-        ABOUT, IMPORTS, tagged_code(config, files), "x, y = draw(BATCH, generator)", "x",
+        TAGGED_ABOUT, TAGGED_IMPORTS, tagged_code(config, files), "x, y = draw(BATCH, generator)", "x",
         f"y.flatten(), ignore_index={IGNORED}", tagged_end(),
     )  # fmt: skip
 
@@ -237,8 +250,8 @@ def _about(task: Task) -> str:
 
 
 def _patterns(task: Task, config: TokenConfig) -> str:
-    found = ((one, attentions(config, one.kind)) for one in task.patterns)
-    lines = [f"    ({one.title!r}, {one.score.__name__}, {where})," for one, where in found if where]
+    places = ((pattern, attentions(config, pattern.kind)) for pattern in task.patterns)
+    lines = [f"    ({pattern.title!r}, {pattern.score.__name__}, {where})," for pattern, where in places if where]
     return PATTERNS.format(patterns="\n".join(lines).replace("'", '"')) if lines else ""
 
 
@@ -264,11 +277,11 @@ def _optimiser(settings: TrainingSettings, *, has_matrices: bool) -> str:
     rate, decay, betas = settings.learning_rate, settings.weight_decay, (0.9, settings.beta2)
     if settings.optimiser == "muon" and has_matrices:
         return MUON.format(rate=MUON_RATE * rate, decay=decay, other=rate, betas=betas)
-    made = {
+    classes = {
         "adamw": f"torch.optim.AdamW(groups, lr={rate}, betas={betas}, fused=True)",
         "sgd": f"torch.optim.SGD(groups, lr={rate})",
     }
-    return GROUPS.format(decay=decay) + f"optimisers = [{made.get(settings.optimiser, made['adamw'])}]\n"
+    return GROUPS.format(decay=decay) + f"optimisers = [{classes.get(settings.optimiser, classes['adamw'])}]\n"
 
 
 def _rate(settings: TrainingSettings) -> Iterator[str]:
@@ -278,3 +291,116 @@ def _rate(settings: TrainingSettings) -> Iterator[str]:
     else:
         yield "fallen = 0.5 * (1 + math.cos(math.pi * min(1, step / STEPS)))"
         yield f"return risen * ({settings.last_rate} + {1 - settings.last_rate} * fallen)"
+
+
+GENERATION_BEGIN = '''\
+"""Generates a text as attnviz did, character by character. It needs torch and safetensors.
+
+Put the model's file beside it, which the app exports too, or name it:  python this_script.py {file}
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from torch.nn import functional as F
+
+torch.set_num_threads(1)
+FILE = Path(sys.argv[1] if len(sys.argv) > 1 else "{file}")
+SHA256 = {digest}
+SEED, TEMPERATURE, TOP_K, TOP_P = {seed}, {temperature}, {top_k}, {top_p}  # top-k of 0 is no limit
+COUNT = {count}  # characters to generate
+CHARACTERS = {characters}
+V, T = len(CHARACTERS), {block}  # size of the vocabulary, and the longest context
+PROMPT = {prompt}
+SHOWN = {shown}  # what the app generated
+
+
+'''
+GENERATION_END = '''
+
+if hashlib.sha256(FILE.read_bytes()).hexdigest() != SHA256:
+    print("This is not the model's file that was exported: the text will differ.")
+# The app names some parameters otherwise.
+NAMES = [("blocks.layers.", "blocks."), ("feed_forward.first", "first"), ("feed_forward.second", "second"),
+         ("blocks.norm.", "norm.")]
+weights = {}
+for name, one in load_file(FILE).items():
+    for theirs, ours in NAMES:
+        name = name.replace(theirs, ours)
+    weights[name] = one.float()  # the file holds float16
+model = Model().eval()
+model.load_state_dict(weights)
+generator = torch.Generator().manual_seed(SEED)
+
+
+def choose(logits):
+    """Choose the next token by its logits, (V,)."""
+    if TEMPERATURE == 0:  # greedy: always the likeliest
+        return int(logits.argsort(descending=True, stable=True)[0])
+    scaled = logits / TEMPERATURE
+    order = scaled.argsort(descending=True, stable=True)  # the likeliest first
+    count = min(TOP_K or V, V)
+    if TOP_P < 1:  # the fewest that have this probability together
+        likely = scaled[order[:count]].softmax(-1)
+        before = likely.cumsum(-1) - likely
+        count = max(1, int((before < TOP_P).sum()))
+    left = order[:count]
+    sums = scaled[left].softmax(-1).double().cumsum(-1)
+    number = float(torch.rand((), generator=generator))  # from 0 to 1
+    return int(left[(sums <= number * sums[-1]).sum()])
+
+
+context, text = [CHARACTERS.index(one) for one in PROMPT][-T:], ""
+for _ in range(COUNT):
+    if len(context) > T:  # the context is full: it goes on with its last half
+        context = context[-max(1, T // 2) :]
+    with torch.inference_mode():
+        logits = model(torch.tensor([context]))[0, -1]
+    context.append(choose(logits))
+    text += CHARACTERS[context[-1]]
+print(PROMPT + text)
+print("The same text as in the app." if text == SHOWN else "The app has shown another text.")
+'''
+
+
+def generation_script(
+    config: ModelConfig,
+    characters: Sequence[str],
+    sampling: Sampling,
+    *,
+    ids: Sequence[int],
+    generated: Sequence[int],
+    file: str,
+    sha256: str,
+) -> str:
+    """Return a script that generates a text with a model's file, and compares it with the app's.
+
+    Args:
+        config: the model's shape.
+        characters: its vocabulary; characters[i] has the id i.
+        sampling: how each character is chosen.
+        ids: what it begins with.
+        generated: what the app generated after it.
+        file: the name of the model's file, without a folder: letters, digits, dots and hyphens.
+        sha256: of the file.
+
+    Raises:
+        NoTrainingCodeError: the model is no decoder alone.
+    """
+    if isinstance(config, TokenConfig) and config.architecture != "decoder":
+        raise NoTrainingCodeError("Only a decoder goes on with a text.")
+    begin = GENERATION_BEGIN.format(
+        file=file, digest=ascii(sha256), seed=sampling.seed, temperature=sampling.temperature, top_k=sampling.top_k,
+        top_p=sampling.top_p, count=len(generated), characters=literals(characters),
+        block=longest_context(config),
+        prompt=ascii("".join(characters[one] for one in ids)),
+        shown=ascii("".join(characters[one] for one in generated)),
+    )  # fmt: skip
+    return begin + model_code(config) + GENERATION_END

@@ -55,18 +55,18 @@ def extract(task: Task, members: Iterable[str], names: Iterable[str]) -> Extract
         members: its methods. They become functions without `self`; its constants become names in capitals.
         names: functions and constants of the task's module, or of what all tasks share.
     """
-    copying, own = _Copying(task), type(task).__module__
+    copying, of_task = _Copying(task), type(task).__module__
     for name in members:
         copying.member(name)
     for name in names:
-        copying.name(name, own if name in _module(own).definitions else Task.__module__)
-    return Extract(frozenset(copying.imports), _joined([copying.found[place] for place in sorted(copying.found)]))
+        copying.name(name, of_task if name in _module(of_task).definitions else Task.__module__)
+    return Extract(frozenset(copying.imports), _joined([copying.copied[place] for place in sorted(copying.copied)]))
 
 
 @dataclass(slots=True)
 class _Copying:
     task: Task
-    found: dict[tuple[bool, str, int], str] = field(default_factory=dict)
+    copied: dict[tuple[bool, str, int], str] = field(default_factory=dict)
     """Text by place: what all tasks share comes first, then the task's own module, each in its order"""
     imports: set[str] = field(default_factory=set)
     members: set[str] = field(default_factory=set)
@@ -98,12 +98,12 @@ class _Copying:
     def _copy(self, line: int, text: str, module: str) -> None:
         """Copy a definition, and all that it uses."""
         place = (module == type(self.task).__module__, module, line)
-        if place in self.found:
+        if place in self.copied:
             return
-        self.found[place] = ""  # it may use itself
+        self.copied[place] = ""  # it may use itself
         text = re.sub(rf"\b{type(self.task).__name__}\.(\w+)", self._named, text)
-        self.found[place] = text.replace(f"({WITHOUT})", "").replace("  # fmt: skip", "")
-        for name in _used(ast.parse(self.found[place])) - self.members:
+        self.copied[place] = text.replace(f"({WITHOUT})", "").replace("  # fmt: skip", "")
+        for name in _used(ast.parse(self.copied[place])) - self.members:
             if name == "cache":
                 self.imports.add("from functools import cache")
             else:
@@ -146,7 +146,7 @@ def _definitions(body: Sequence[ast.stmt], lines: Sequence[str]) -> Iterator[tup
         first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
         text = textwrap.dedent("\n".join(lines[first - 1 : last.end_lineno]))
         inner = dict(_definitions(node.body, lines)) if isinstance(node, ast.ClassDef) else {}
-        for name in _made(node):
+        for name in _defined(node):
             yield name, _Definition(first, text, inner)
 
 
@@ -154,7 +154,7 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _made(node: ast.stmt) -> list[str]:
+def _defined(node: ast.stmt) -> list[str]:
     """Return the names that a statement defines."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
@@ -173,8 +173,8 @@ def _used(tree: ast.AST) -> set[str]:
 
 def _joined(texts: Sequence[str]) -> str:
     """Join definitions: two blank lines around functions and classes."""
-    found = ""
+    code = ""
     for before, text in zip(["", *texts[:-1]], texts, strict=True):
         apart = re.match(r"(@|def |class )", text) or re.match(r"(@|def |class )", before)
-        found += ("\n\n\n" if apart else "\n") * bool(before) + text
-    return found
+        code += ("\n\n\n" if apart else "\n") * bool(before) + text
+    return code

@@ -10,7 +10,7 @@ import streamlit as st
 
 from attnviz.bert.ablation import MEASURES, Effects, HeadMeasures, cosine, sentence_embedding, spearman
 from attnviz.bert.search import built_in as reference
-from attnviz.export.code.bert.without import BY_MEAN, LINES, script_of
+from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
 from attnviz.formatting import number
 from attnviz.links.values import Head
 from attnviz.tokens import NoTokensError
@@ -127,7 +127,7 @@ def show() -> None:
         "A large weight need not matter: what a head adds to the output is its weights times its values, through W_O, "
         "and later layers may add it again or undo it."
     )
-    in_torch(BY_MEAN if ablation.by == "mean" else LINES)
+    in_torch(BY_MEAN_LINES if ablation.by == "mean" else WITHOUT_LINES)
 
 
 def _show_grid(ablation: Ablation) -> None:
@@ -336,7 +336,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def script() -> str:
     """Return the script of the view."""
-    return script_of(state.get("text"), off_in(built_in()), by_mean=state.get("off_by") == "mean")
+    return without_script(state.get("text"), off_in(built_in()), by_mean=state.get("off_by") == "mean")
 
 
 VIEWS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.bert.encoding import SENTENCE_TOKENS
-from attnviz.export.code.bert.classifier import classifier_script
+from attnviz.export.code.bert.uses import classifier_script
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.classifier.training import TrainedClassifier, seed_results, trained_classifier

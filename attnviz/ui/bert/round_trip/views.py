@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from attnviz.bert.table import search
-from attnviz.export.code.bert.back import Settings, back_script, in_lines
+from attnviz.export.code.bert.embeddings import RoundTrip, round_trip_lines, round_trip_script
 from attnviz.formatting import nonzero
 from attnviz.links.bert import MAX_PIECE
 from attnviz.tokens import NoTokensError, Tokens
@@ -69,7 +69,7 @@ def show() -> None:
     show_html(_there_and_back(setup))
     state.choice("back_view", st.segmented_control, "A closer look", required=True, label_visibility="collapsed")
     VIEWS[state.get("back_view")](setup)
-    in_torch(in_lines(Settings(setup.is_random, setup.is_unit, setup.seed, setup.scale)))
+    in_torch(round_trip_lines(RoundTrip(setup.is_random, setup.is_unit, setup.seed, setup.scale)))
 
 
 def _settings() -> None:
@@ -371,8 +371,8 @@ def script() -> str:
     place = chosen_place(setup.tokens)
     token = token_of(setup, place)
     kind: Literal["MaskedLM", "CausalLM"] = "CausalLM" if "decoder" in setup.model.description.layers else "MaskedLM"
-    return back_script(
-        Settings(setup.is_random, setup.is_unit, setup.seed, setup.scale, None if setup.bias is None else kind),
+    return round_trip_script(
+        RoundTrip(setup.is_random, setup.is_unit, setup.seed, setup.scale, None if setup.bias is None else kind),
         model=setup.model.name.strip(), text=setup.tokens.text, ids=setup.tokens.ids, limit=setup.model.max_tokens,
         place=place, token=setup.tokens.ids[place] if token is None else token, shown=setup.round_trip().likeliest,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import streamlit as st
 import torch
 
 from attnviz.bert.search import TokenSimilarity
-from attnviz.export.code.bert.search import search_script
+from attnviz.export.code.bert.uses import search_script
 from attnviz.formatting import number
 from attnviz.links.bert import MAX_HITS, MAX_QUERY
 from attnviz.ui import state

@@ -14,7 +14,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.search import Plane, TokenSimilarity, token_similarity
-from attnviz.export.code.bert.search import search_script
+from attnviz.export.code.bert.uses import search_script
 from attnviz.figures.search import LONGEST, MANY, NUMBERED, SHORTEST, plane_map, token_heatmap
 from attnviz.figures.style import DARK, LIGHT
 from attnviz.pretrained import load

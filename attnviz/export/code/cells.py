@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -180,14 +180,14 @@ def script(parts: Iterable[Cell]) -> str:
 
 def notebook(parts: Iterable[Cell]) -> str:
     """Return cells as a Jupyter notebook, format 4.5."""
-    written: list[dict[str, Any]] = []
+    as_json: list[dict[str, Any]] = []
     for number, cell in enumerate(parts):
         fields: dict[str, Any] = {"cell_type": cell.kind, "id": f"cell-{number}", "metadata": {}}
         fields["source"] = cell.text.splitlines(keepends=True)
-        written.append(fields | ({"execution_count": None, "outputs": []} if cell.kind == "code" else {}))
+        as_json.append(fields | ({"execution_count": None, "outputs": []} if cell.kind == "code" else {}))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
-    return json.dumps({"cells": written, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    return json.dumps({"cells": as_json, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)
 
 
 def literals(values: Iterable[object]) -> str:
@@ -221,3 +221,35 @@ def literal(number: float) -> str:
     """Return a number with seven digits as a literal of Python; −∞ is written -INF."""
     text = f"{number:.7g}".replace("inf", "INF")
     return text if any(sign in text for sign in ".eI") else f"{text}.0"
+
+
+FIRST_NUMBERS = 4
+"""How many numbers of the first row of each matrix the code compares one by one"""
+COMPARE_PLACES = """\
+# What the page showed: the first numbers of each matrix's first row, and the sum of all its finite magnitudes
+INF = math.inf
+SHOWN = {{
+{shown}
+}}
+for place, matrices in SHOWN.items():
+    for name, (first, total) in matrices.items():
+        matrix = COMPUTED[place][name]
+        torch.testing.assert_close(matrix[0, :{count}], torch.tensor(first), rtol={tolerance}, atol={tolerance})
+        finite = matrix[matrix.isfinite()].double().abs().sum().item()
+        assert math.isclose(finite, total, rel_tol={tolerance}, abs_tol={tolerance}), (place, name, finite, total)
+print(f"All {{sum(map(len, SHOWN.values()))}} matrices are those that the page showed.")\
+"""
+
+
+def compare_places(matrices: Mapping[str, Mapping[str, Tensor]]) -> Cell:
+    """Return code that compares these matrices, (rows, columns), by place in the model and name."""
+    shown = "\n".join(f'    "{place}": {{\n{_first_numbers(named)}\n    }},' for place, named in matrices.items())
+    return Cell("code", COMPARE_PLACES.format(count=FIRST_NUMBERS, tolerance=TOLERANCE, shown=shown))
+
+
+def _first_numbers(matrices: Mapping[str, Tensor]) -> str:
+    """Return the entries of one place: the numbers with which each matrix begins, and its magnitude."""
+    return "\n".join(
+        f'        "{name}": ([{", ".join(map(literal, matrix[0, :FIRST_NUMBERS].tolist()))}], {magnitude(matrix):.9g}),'
+        for name, matrix in matrices.items()
+    )
