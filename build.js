@@ -15,17 +15,17 @@ const DIST = path.join(HERE, "attnviz/components/dist");
 
 /** The components of the app, by the names in attnviz/components/built.py: one script each, which share others. */
 const COMPONENTS = {
-  compare: "compare/compare.js",
-  explorer: "page/explorer.js",
-  export_view: "export/view.js",
-  generation: "generation/generation.js",
-  ladder: "ladder/ladder.js",
-  lecture: "page/lecture.js",
-  share: "page/share.js",
-  tour: "tour/tour.js",
-  training: "training/training.js",
-  transformer: "page/transformer.js",
-  walk: "page/walk.js",
+  compare: "compare/compare.ts",
+  explorer: "page/explorer.ts",
+  export_view: "export/view.ts",
+  generation: "generation/generation.ts",
+  ladder: "ladder/ladder.ts",
+  lecture: "page/lecture.ts",
+  share: "page/share.ts",
+  tour: "tour/tour.ts",
+  training: "training/training.ts",
+  transformer: "page/transformer.ts",
+  walk: "page/walk.ts",
 };
 const PAGES = ["compare", "heads", "mistake", "picture", "training", "walk"];
 const WIDGETS = ["heads", "walk"];
@@ -46,9 +46,9 @@ else await write();
 
 /** @returns {Promise<[string, string][]>} the path of each script in the folder, and its text */
 async function scripts() {
-  const ofPages = PAGES.map((name) => bundled(`pages/${name}`, `embed/${name}.js`, "iife"));
-  const widgets = WIDGETS.map((name) => bundled(`notebook/${name}`, `notebook/${name}.js`));
-  const others = await Promise.all([bundled("main/main", "main.js"), ...ofPages, ...widgets]);
+  const ofPages = PAGES.map((name) => bundled(`pages/${name}`, `embed/${name}.ts`, "iife"));
+  const widgets = WIDGETS.map((name) => bundled(`notebook/${name}`, `notebook/${name}.ts`));
+  const others = await Promise.all([bundled("main/main", "main.ts"), ...ofPages, ...widgets]);
   return [...app.map(({ fileName, code }) => [`app/${fileName}`, code]), ...others.flat()];
 }
 
@@ -66,10 +66,16 @@ async function bundled(name, entry, format = "esm") {
   return made.map(({ fileName, code }) => [fileName, code]);
 }
 
-async function output(input, options) {
-  const build = await rolldown({ input, cwd: HERE, preserveEntrySignatures: "allow-extension", logLevel: "warn" });
+async function output(input, format) {
+  const options = {
+    cwd: HERE,
+    tsconfig: "tsconfig.json",
+    preserveEntrySignatures: "allow-extension",
+    logLevel: "warn",
+  };
+  const build = await rolldown({ input, ...options });
   const named = { entryFileNames: "[name].js", chunkFileNames: "[name].js" };
-  const made = await build.generate({ minify: true, comments: { legal: false }, ...named, ...options });
+  const made = await build.generate({ minify: true, comments: { legal: false }, ...named, ...format });
   await build.close();
   return made.output;
 }
@@ -79,7 +85,7 @@ async function output(input, options) {
  * and which scripts each component's script needs besides itself.
  */
 async function about() {
-  const names = (await readdir(SOURCES, { recursive: true })).filter((name) => name.endsWith(".js"));
+  const names = (await readdir(SOURCES, { recursive: true })).filter((name) => name.endsWith(".ts"));
   const sources = names.map((name) => path.join(SOURCES, name));
   const digest = createHash("sha256");
   const listed = [...sources, path.join(HERE, "build.js")].map((file) => [relative(file), file]).sort();

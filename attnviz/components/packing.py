@@ -1,6 +1,6 @@
 """The binary format of payloads for browser components: a JSON header, then the raw arrays.
 
-Streamlit sends `bytes` unchanged, and `frontend/core/packing.js` reads them as typed arrays without copying. The
+Streamlit sends `bytes` unchanged, and `frontend/core/packing.ts` reads them as typed arrays without copying. The
 layout: a little-endian u32 with the header's length; the header, padded with spaces so that the arrays start at a
 multiple of 4; then the arrays without gaps, in the order of the header's `arrays`.
 """

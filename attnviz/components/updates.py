@@ -1,7 +1,7 @@
 """Updates from browser components: the values that a user has changed, numbered, and acknowledged by the server.
 
 Each update has a number. What the server sends to a component says which update it has received last, so the browser
-(`frontend/core/pending_updates.js`) knows which of its changes the server's values include, however late they arrive.
+(`frontend/core/pending_updates.ts`) knows which of its changes the server's values include, however late they arrive.
 """
 
 from __future__ import annotations

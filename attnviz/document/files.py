@@ -1,4 +1,4 @@
-"""A document as one safetensors file, and back. `frontend/core/document.js` reads the same format.
+"""A document as one safetensors file, and back. `frontend/core/document.ts` reads the same format.
 
 The header is JSON under the key "attnviz" of the file's `__metadata__`, so any safetensors reader can read the arrays.
 https://github.com/safetensors/safetensors#format

@@ -1,4 +1,4 @@
-"""The header of a document as JSON, and back. `frontend/core/document.js` reads the same format."""
+"""The header of a document as JSON, and back. `frontend/core/document.ts` reads the same format."""
 
 from __future__ import annotations
 

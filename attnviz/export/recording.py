@@ -1,4 +1,4 @@
-"""A picture as a browser's pen records it (`frontend/pen/recording.js`), read from JSON that may come from anywhere."""
+"""A picture as a browser's pen records it (`frontend/pen/recording.ts`), read from JSON that may come from anywhere."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def compose(
 ) -> Spec:
     """Build a figure specification for plotly.js. Notebooks validate and show it with `go.Figure(spec)`.
 
-    The app's pages make the same figure in the browser, in components/frontend/chart/figure.js.
+    The app's pages make the same figure in the browser, in components/frontend/chart/figure.ts.
 
     Args:
         layout: the panels and their places.

@@ -6,7 +6,7 @@
     header, arrays = every.payload(view)
     file = every.file(header["files"]["shared"])  # and so for each name in `files`, when the browser requests it
 
-`frontend/heads/explorer.js` shows them. Importing this imports no torch, which `all_heads` needs.
+`frontend/heads/explorer.ts` shows them. Importing this imports no torch, which `all_heads` needs.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _check(target: Target, page: str, labels: tuple[str, ...] | None) -> None:
 
 
 def html(text: AnnotatedText) -> str:
-    """Return a text as HTML: all of it escaped, its marked words as `frontend/marks/text.js` makes them."""
+    """Return a text as HTML: all of it escaped, its marked words as `frontend/marks/text.ts` makes them."""
     return "".join(escape(piece) if target is None else _button(piece, target) for piece, target in text.pieces())
 
 

@@ -187,7 +187,7 @@ class Head(NamedTuple):
 def head_of(plan: Plan, view: View, watch: str) -> Head | None:
     """Return the head that is meant by `watch`, or by "" the one that shows the task's last pattern most at the end.
 
-    As `Training.place` in frontend/training/training.js.
+    As `Training.place` in frontend/training/training.ts.
     """
     model, task = plan.model, TASKS.get(plan.subject)
     if not has_attention(model):

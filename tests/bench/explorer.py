@@ -1,6 +1,6 @@
 """The Heads page: how it is opened and worked, and how its picture is asked whether it is painted.
 
-Its component lives in a shadow root and notes there what it has painted (frontend/heads/explorer.js): `painted` counts
+Its component lives in a shadow root and notes there what it has painted (frontend/heads/explorer.ts): `painted` counts
 the pictures, and the pane of lines says whether the last of its strokes is drawn.
 """
 

@@ -38,7 +38,7 @@ from tests.browser.server import Server, free_port, launch, start
 THINK = 2.0
 """Seconds between one's changes, on average"""
 REST = 1.0
-"""Seconds after which a browser fetches the neighbouring layers: see frontend/walk/loading.js"""
+"""Seconds after which a browser fetches the neighbouring layers: see frontend/walk/loading.ts"""
 NEW_TEXTS = 0.2
 """The share of changes that are a text which nobody has typed before"""
 TOKENS = 16

@@ -32,7 +32,7 @@ def served() -> Iterator[str]:
 
 @pytest.fixture
 def run(page: Page, served: str) -> Run:
-    """Run a function's body with one packaged module: `run("core/format.js", "return m.number(given)", 0.5)`."""
+    """Run a function's body with one packaged module: `run("core/format.ts", "return m.number(given)", 0.5)`."""
     return partial(imported, page, served)
 
 

@@ -18,7 +18,7 @@ from attnviz.document import Document
 Array = npt.NDArray[Any]
 
 MOMENTS = """async ({ shares, most }) => {
-  const { stripOf } = await import("/frontend/motion/strip.js");
+  const { stripOf } = await import("/frontend/motion/strip.ts");
   const { motion, stage: { board } } = walk.drawing;
   const { timeline, shown } = motion;
   if (!timeline) return null;

@@ -1,9 +1,17 @@
-"""The modules of the browser side as they are written, for tests of single modules and of pages made of them."""
+"""The modules of the browser side as they are written, for tests of single modules and of pages made of them.
+
+Types are taken out by the Node.js that Playwright brings; nothing else changes.
+"""
 
 from __future__ import annotations
 
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import playwright
 from playwright.sync_api import Page
 from playwright.sync_api import Route as PlaywrightRoute
 from starlette.requests import Request
@@ -14,18 +22,31 @@ from attnviz.components.styles import SOURCES
 
 PREFIX = "/frontend"
 """Where the servers of tests offer them"""
-TYPES = {".js": "text/javascript", ".css": "text/css"}
+TYPES = {".ts": "text/javascript", ".css": "text/css"}
+NODE = Path(playwright.__file__).parent / "driver" / "node"
+STRIP = """
+const { stripTypeScriptTypes } = require("node:module");
+const { readFileSync } = require("node:fs");
+const files = process.argv.slice(1);
+process.stdout.write(JSON.stringify(files.map((file) => stripTypeScriptTypes(readFileSync(file, "utf8")))));
+"""
+
+
+@cache
+def scripts() -> dict[Path, bytes]:
+    """Return all modules without their types."""
+    files = [file for file in sorted(SOURCES.rglob("*.ts")) if not file.name.endswith(".d.ts")]
+    command = [str(NODE), "--no-warnings", "-e", STRIP, "--", *map(str, files)]
+    texts: list[str] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return {file: text.encode() for file, text in zip(files, texts, strict=True)}
 
 
 def source(path: str) -> tuple[str, bytes] | None:
     """Return the type and the content of a file by its path in `frontend/`; None if there is none."""
     file = SOURCES / path
-    return (TYPES[file.suffix], file.read_bytes()) if file.suffix in TYPES and file.is_file() else None
-
-
-async def _serve(request: Request) -> Response:
-    file = source(request.path_params["path"])
-    return PlainTextResponse("", 404) if file is None else Response(file[1], media_type=file[0])
+    if file.suffix == ".css" and file.is_file():
+        return TYPES[".css"], file.read_bytes()
+    return (TYPES[".ts"], scripts()[file]) if file in scripts() else None
 
 
 def offer_sources(page: Page) -> None:
@@ -37,6 +58,11 @@ def offer_sources(page: Page) -> None:
         route.fulfill(status=200 if file else 404, content_type=kind, body=body)
 
     page.route(f"**{PREFIX}/**", answer)
+
+
+async def _serve(request: Request) -> Response:
+    file = source(request.path_params["path"])
+    return PlainTextResponse("", 404) if file is None else Response(file[1], media_type=file[0])
 
 
 ROUTE = Route(PREFIX + "/{path:path}", _serve)

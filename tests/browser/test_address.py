@@ -27,9 +27,9 @@ OPENING: dict[str, Any] = {**LINK, "keys": ["source", *LINK["keys"]], "bare": "s
 def test_a_page_may_have_another_key_for_the_step(run: Run) -> None:
     link = {**LINK, "keys": ["text", "way", "q"], "names": {"step": "way"}}
     argument = {"query": "?text=a", "values": {"step": "softmax", "q": 2}, "link": link}
-    written = run("page/address.js", "return m.withValues(given.query, given.values, given.link)", argument)
+    written = run("page/address.ts", "return m.withValues(given.query, given.values, given.link)", argument)
     assert written == "text=a&way=softmax&q=2"
-    read = run("page/address.js", "return m.valuesIn(given.query, given.link)", {"query": written, "link": link})
+    read = run("page/address.ts", "return m.valuesIn(given.query, given.link)", {"query": written, "link": link})
     assert read == {"step": "softmax", "q": 2}
 
 
@@ -45,11 +45,11 @@ def test_an_address_is_written_as_python_writes_it(run: Run, values: dict[str, o
     text = "Zoë's ~*(test)!_-. “100 %” & a=b + c;/?#\n\u4f60\U0001f600"
     given = urlencode({"mask": "causal", "embed": "true", "text": text})
     argument = {"query": given, "values": values, "link": LINK}
-    written = run("page/address.js", "return m.withValues(`?${given.query}`, given.values, given.link)", argument)
+    written = run("page/address.ts", "return m.withValues(`?${given.query}`, given.values, given.link)", argument)
     assert written == urlencode({"embed": "true", "text": text, **link})
-    read = run("page/address.js", "return m.valuesIn(given.query, given.link)", {"query": written, "link": LINK})
+    read = run("page/address.ts", "return m.valuesIn(given.query, given.link)", {"query": written, "link": LINK})
     assert read == {**LINK["defaults"], **{name: value for name, value in values.items() if name != "layer"}}
-    bare = run("page/address.js", "return m.withoutValues(given.query, given.link)", {"query": written, "link": LINK})
+    bare = run("page/address.ts", "return m.withoutValues(given.query, given.link)", {"query": written, "link": LINK})
     assert bare == urlencode({"embed": "true", "text": text, "mask": "causal"})
 
 
@@ -68,8 +68,8 @@ def test_an_address_that_says_nothing_stands_for_a_view(
     run: Run, query: str, values: dict[str, object], link: str
 ) -> None:
     argument = {"query": query, "values": values, "link": OPENING}
-    assert run("page/address.js", "return m.withValues(given.query, given.values, given.link)", argument) == link
-    read = run("page/address.js", "return m.valuesIn(given.query, given.link)", argument)
+    assert run("page/address.ts", "return m.withValues(given.query, given.values, given.link)", argument) == link
+    read = run("page/address.ts", "return m.valuesIn(given.query, given.link)", argument)
     assert read["q"] == (3 if "q=3" in query or query in ("", "embed=true") else None)
 
 
@@ -77,7 +77,7 @@ def test_an_address_without_keys_has_the_defaults(run: Run) -> None:
     """Going back to it takes back what was changed since, also on a page whose bare address opens no other view."""
     for query in ("", "?text=a"):
         argument = {"query": query, "link": LINK}
-        assert run("page/address.js", "return m.valuesIn(given.query, given.link)", argument) == LINK["defaults"]
+        assert run("page/address.ts", "return m.valuesIn(given.query, given.link)", argument) == LINK["defaults"]
 
 
 def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, served: str) -> None:
@@ -97,7 +97,7 @@ def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, ser
       m.afterWaiting(() => sent.push("third"));
       return [atOnce, next, sent];
     """
-    at_once, following, sent = imported(page, served, "core/waiting.js", body)
+    at_once, following, sent = imported(page, served, "core/waiting.ts", body)
     assert at_once == ["what waited"]
     assert following == ["what waited", "first", "second"]
     assert sent == [*following, "third"]
@@ -125,7 +125,7 @@ def test_a_click_elsewhere_comes_after_what_waits(page: Page, served: str) -> No
       outside.click();
       return [atOnce, sent, location.hash];
     """
-    at_once, sent, anchor = imported(page, served, "core/waiting.js", body)
+    at_once, sent, anchor = imported(page, served, "core/waiting.ts", body)
     assert at_once == [["inside", False]]
     assert sent == [["inside", False], "what waited", ["outside", True], ["outside", False]]
     assert anchor == "#there"

@@ -226,7 +226,7 @@ def test_on_a_phone_a_tap_opens_the_arithmetic(app_url: str, new_context: Contex
 def stills(run: Run, way: str, q: int | None = Q, text: str = TEXT) -> list[dict[str, Any]]:
     file = write(document_of_layer(walk_to_attention(WordTokenizer().tokenize(text), ToyConfig())))
     given = {"file": b64encode(file).decode(), "step": way, "head": 0, "example": {"q": q, "k": None}}
-    found: list[dict[str, Any]] = run("motion/timeline.js", STILLS, given)
+    found: list[dict[str, Any]] = run("motion/timeline.ts", STILLS, given)
     return found
 
 

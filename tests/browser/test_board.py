@@ -43,7 +43,7 @@ def test_operands_line_up_with_their_product_and_nothing_leaves_the_picture(
     page: Page, served: str, rows: int, inner: int, cols: int, width: int, height: int
 ) -> None:
     given = {"picture": product(rows, inner, cols), "width": width, "height": height}
-    places = {place["name"]: place for place in imported(page, served, "board/layout.js", PLACE, given)}
+    places = {place["name"]: place for place in imported(page, served, "board/layout.ts", PLACE, given)}
     left, right, result = places["query"], places["key_t"], places["scores"]
     assert (left["y"], left["height"]) == pytest.approx((result["y"], result["height"]))
     assert (right["x"], right["width"]) == pytest.approx((result["x"], result["width"]))
@@ -61,7 +61,7 @@ def test_operands_line_up_with_their_product_and_nothing_leaves_the_picture(
 
 def test_cells_have_one_size_where_there_is_room(page: Page, served: str) -> None:
     given = {"picture": product(6, 8, 6), "width": 900, "height": 600}
-    places = {place["name"]: place for place in imported(page, served, "board/layout.js", PLACE, given)}
+    places = {place["name"]: place for place in imported(page, served, "board/layout.ts", PLACE, given)}
     sizes = {(round(p["width"] / n, 6), round(p["height"] / m, 6)) for p, (m, n) in (
         (places["query"], (6, 8)), (places["key_t"], (8, 6)), (places["scores"], (6, 6)),
     )}  # fmt: skip
@@ -72,14 +72,14 @@ def test_eleven_tokens_fill_a_hall_s_screen(page: Page, served: str) -> None:
     panels = [{"name": "embeddings", "title": "X", "shape": [11, 32], "rows": "query", "cols": "feature", "bar": True}]
     picture = {"panels": panels, "grid": [[0]], "widths": [1], "heights": [1], "labels": {"query": ["word"] * 11}}
     given = {"picture": picture, "width": 1150, "height": 800}
-    (place,) = imported(page, served, "board/layout.js", PLACE, given)
+    (place,) = imported(page, served, "board/layout.ts", PLACE, given)
     assert 740 < place["y"] + place["height"] < 800
 
 
 def test_a_long_label_shortens_in_the_middle_to_its_room(page: Page, served: str) -> None:
     body = "return given.map(([text, room]) => m.shorten(text, room, (t) => 10 * Array.from(t).length))"
     shortened = imported(
-        page, served, "board/layout.js", body, [["short", 50], ["abcdefghij", 60], ["🙂🙃🙂🙃", 30], ["x", 1]]
+        page, served, "board/layout.ts", body, [["short", 50], ["abcdefghij", 60], ["🙂🙃🙂🙃", 30], ["x", 1]]
     )
     assert shortened == ["short", "abc…ij", "🙂…🙃", "…"]
 
@@ -99,7 +99,7 @@ def test_a_formula_breaks_then_shrinks_then_goes(
     page: Page, served: str, room: int, expected: list[str] | None
 ) -> None:
     body = "return m.fitFormula('A · X = Y', given, (text) => text.length * 0.5, { size: 20, least: 14 })"
-    made = imported(page, served, "board/layout.js", body, room)
+    made = imported(page, served, "board/layout.ts", body, room)
     assert (made and made["lines"]) == expected
     if made:
         assert made["size"] == min(20, room / (0.5 * max(map(len, made["lines"]))))
@@ -142,7 +142,7 @@ def test_the_formula_in_the_corner_lies_over_nothing(page: Page, served: str, wi
     picture["panels"][0]["rows"] = "key"  # an axis of tokens, with a title of its own
     picture["labels"] = {"query": [word] * 6, "key": [word] * 8}
     picture["between"] = "weights · X = Y"
-    texts = imported(page, served, "board/board.js", WRITTEN, {"picture": picture, "width": width})
+    texts = imported(page, served, "board/board.ts", WRITTEN, {"picture": picture, "width": width})
     formula = [right for text, _, right in texts if text in ("weights · X = Y", "weights · X", "= Y")]
     title = min(left for text, left, _ in texts if text == "key (to)" and left > 0.2 * width)
     if word == "it":
@@ -181,7 +181,7 @@ def test_a_name_takes_the_place_of_the_labels_that_it_would_touch_whole(
     other = "columns" if side == "rows" else "rows"
     labels = [(side, place) for place in range(0, 300, 10)] + [(other, place) for place in range(0, 300, 10)]
     given = {"labels": labels, "side": side, "at": at, "turned": turned}
-    covers = imported(page, served, "board/overlay_names.js", NAMED, given)
+    covers = imported(page, served, "board/overlay_names.ts", NAMED, given)
     found = sorted(cover[1 if side == "rows" else 0] for cover in covers)
     high = (12.5 + 0.8 * 12) / 2 * line
     assert found == [place for place in range(0, 300, 10) if abs(place - at) < high]
@@ -194,7 +194,7 @@ def test_thinned_labels_say_which_they_are(page: Page, served: str) -> None:
       const few = given.slice(0, 10);
       return [m.labelText(given, 8, 1), m.labelText(given, 8, 4), m.labelText(few, 8, 4), m.ticks(0, 40, 3, 11)];
     """
-    alone, thinned, few, shown = imported(page, served, "board/layout.js", body, many)
+    alone, thinned, few, shown = imported(page, served, "board/layout.ts", body, many)
     assert (alone, thinned, few) == ("w8", "8 w8", "w8")
     assert shown == {"shown": list(range(0, 40, 4)), "every": 4}
 
@@ -210,7 +210,7 @@ def test_pooling_keeps_the_largest_of_each_block_and_its_sign(page: Page, served
       return { shape, pooled: [...pooled].map((x) => Number.isNaN(x) ? null : x) };
     """
     listed = [None if np.isnan(x) else float(x) for x in matrix.ravel()]
-    found = imported(page, served, "board/image.js", body, {"data": listed})
+    found = imported(page, served, "board/image.ts", body, {"data": listed})
     assert found["shape"] == [10, 7]
     blocks = matrix.reshape(10, 5, 7, 10).transpose(0, 2, 1, 3).reshape(10, 7, 50)
     for row, line in enumerate(blocks):
@@ -239,7 +239,7 @@ def test_numbers_are_written_while_they_fit(
     page: Page, served: str, panel: dict[str, Any], cell: list[int], way: tuple[int, bool] | None
 ) -> None:
     body = "return m.numbering(given.panel, { width: given.cell[0], height: given.cell[1] })"
-    found = imported(page, served, "board/numbers.js", body, {"panel": panel, "cell": cell})
+    found = imported(page, served, "board/numbers.ts", body, {"panel": panel, "cell": cell})
     assert (found and (found["decimals"], found["bare"])) == way
 
 
@@ -266,7 +266,7 @@ MORPH = """
 
 
 def test_the_morph_is_a_function_of_t_from_the_one_picture_to_the_other(page: Page, served: str) -> None:
-    start, middle, end = imported(page, served, "board/morph.js", MORPH, [0, 0.5, 1])
+    start, middle, end = imported(page, served, "board/morph.ts", MORPH, [0, 0.5, 1])
     assert [(pair["from"], pair["to"]) for pair in start] == [
         ("masked", "masked"), ("masked", "weights"), (None, "row_sum"), ("scaled", None),
     ]  # fmt: skip
@@ -295,7 +295,7 @@ def test_an_axis_zooms_about_a_cell_and_never_leaves_its_matrix(page: Page, serv
       views.zoom('key', 100, 10, 1e9); note();
       return { seen, zoomed: views.zoomed, other: views.of('query', 7) };
     """
-    found = imported(page, served, "board/view.js", body)
+    found = imported(page, served, "board/view.ts", body)
     assert found["seen"] == [[15, 65], [50, 100], [3, 53], pytest.approx([10 - 4 * 7 / 50, 14 - 4 * 7 / 50]), [0, 100]]
     assert not found["zoomed"]
     assert found["other"] == [0, 7]
@@ -312,4 +312,4 @@ def test_the_name_under_the_columns_is_brief_where_the_next_matrix_is_near(
     page: Page, served: str, kind: str, room: int, written: str | None
 ) -> None:
     body = "return m.axisTitle(given.kind, given.room, (text) => 7 * text.length) ?? null;"
-    assert imported(page, served, "board/labels.js", body, {"kind": kind, "room": room}) == written
+    assert imported(page, served, "board/labels.ts", body, {"kind": kind, "room": room}) == written

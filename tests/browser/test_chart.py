@@ -43,7 +43,7 @@ PINS = (Pin(), Pin(0, 0), Pin(2, None), Pin(None, 3), Pin(39, 12))
 PALETTES = {"light": LIGHT, "dark": DARK}
 LOOKS = [*(("light", pin) for pin in PINS), ("dark", Pin(2, None))]
 FIGURES = """
-  const { unpack } = await import("FILES/core/packing.js");
+  const { unpack } = await import("FILES/core/packing.ts");
   return given.map(({ sent, looks }) => {
     const { header, arrays } = unpack(Uint8Array.from(atob(sent), (character) => character.charCodeAt(0)));
     const panels = header.panels.map((panel, i) => ({ ...panel, ...arrays[i] }));
@@ -62,7 +62,7 @@ def composed_in_browser(run: Run, cases: list[Case]) -> list[list[Any]]:
     """Return [data, layout] of each case in each look."""
     looks = [{"theme": theme, "pin": {"q": pin.q, "k": pin.k}} for theme, pin in LOOKS]
     sent = [b64encode(pack(*board_picture(*case))).decode() for case in cases]
-    made: list[list[Any]] = run("chart/figure.js", FIGURES, [{"sent": one, "looks": looks} for one in sent])
+    made: list[list[Any]] = run("chart/figure.ts", FIGURES, [{"sent": one, "looks": looks} for one in sent])
     return made
 
 
@@ -172,7 +172,7 @@ def test_numbers_with_fixed_decimals_are_pythons(run: Run) -> None:
     values = [*(drawn.normal(size=300) * 10.0 ** drawn.integers(-4, 7, 300)), *(np.arange(-60, 60) / 8), 2.675, 1.005]
     values += [float(np.float32(value)) for value in values]
     body = "return given.map((x) => [m.fixed(x), m.fixed(x, 3), m.fixed(x, 0)])"
-    written = run("core/format.js", body, values)
+    written = run("core/format.ts", body, values)
     assert written == [[number(value), number(value, 3), number(value, 0)] for value in values]
 
 
@@ -228,7 +228,7 @@ def test_numbers_fit_their_cells_in_every_size_of_the_window(page: Page, app_url
 
 
 CHART = f"""async (path) => {{
-  const {{ Chart }} = await import("{FILES}/chart/chart.js");
+  const {{ Chart }} = await import("{FILES}/chart/chart.ts");
   const host = document.createElement("div");
   host.style.cssText = "width: 700px; height: 500px; container-type: size";
   document.body.replaceChildren(host);

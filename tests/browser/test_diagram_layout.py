@@ -18,7 +18,7 @@ def page(plain_page: Page) -> Page:
 
 
 LAID_OUT = """
-  const { allParts, stacksOf } = await import("/frontend/diagram/parts.js");
+  const { allParts, stacksOf } = await import("/frontend/diagram/parts.ts");
   const stacks = stacksOf(given.model);
   const parts = allParts(stacks);
   const chosen = parts.find(({ layer, steps }) => layer === given.layer && steps.some(([name]) => name === given.step));
@@ -37,7 +37,7 @@ ALL_LAID_OUT = f"""
   return layouts;
 """
 """One after another in the same page"""
-LAYOUT = "diagram/layout.js"
+LAYOUT = "diagram/layout.ts"
 WIDE = 100_000
 
 

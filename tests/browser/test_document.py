@@ -48,7 +48,7 @@ def array(sent: dict[str, Any]) -> npt.NDArray[Any]:
 
 def derived(run: Run, given: Document) -> dict[str, Tensor]:
     """Return the matrices that the browser computes from a document."""
-    found = run("walk/matrices.js", DERIVE, b64encode(write(given)).decode())
+    found = run("walk/matrices.ts", DERIVE, b64encode(write(given)).decode())
     steps = {name: torch.tensor(array(sent)) for name, sent in found.items()}
     hidden = mask_of(given, torch.float32).isneginf()
     assert torch.equal(steps["masked"].isnan(), hidden)  # hidden cells, and no others
@@ -216,7 +216,7 @@ def test_the_browser_reads_what_python_writes(run: Run, name: str, shift: int) -
       const sent = Object.entries(arrays).map(([array, matrix]) => [array, base64(matrix)]);
       return {{ header, same: header.key === header.query, arrays: Object.fromEntries(sent) }};
     """
-    seen = run("core/document.js", body, b64encode(write(given)).decode())
+    seen = run("core/document.ts", body, b64encode(write(given)).decode())
     header, ours = seen["header"], given.header
     assert seen["same"] == (ours.key == ours.query)
     assert header == as_json(ours)
@@ -235,13 +235,13 @@ READ_ALL = f"""
 
 def test_the_browser_refuses_what_python_refuses_in_the_same_words(run: Run) -> None:
     files = of_both()
-    refusals = run("core/document.js", READ_ALL, [b64encode(data).decode() for data, _ in files.values()])
+    refusals = run("core/document.ts", READ_ALL, [b64encode(data).decode() for data, _ in files.values()])
     assert dict(zip(files, refusals, strict=True)) == {name: ["DocumentError", why] for name, (_, why) in files.items()}
 
 
 def test_markup_that_a_page_may_not_insert_is_refused(run: Run) -> None:
     files = unsafe()
-    refusals = run("core/document.js", READ_ALL, [b64encode(data).decode() for data in files.values()])
+    refusals = run("core/document.ts", READ_ALL, [b64encode(data).decode() for data in files.values()])
     assert dict(zip(files, refusals, strict=True)) == {key: ["DocumentError", NOT_MATHML] for key in files}
 
 
@@ -252,5 +252,5 @@ def test_damaged_files_are_refused_or_read(run: Run) -> None:
         data = bytearray(good)
         data[drawn.integers(len(data))] ^= 1 << int(drawn.integers(8))
         files.append(bytes(data))
-    refusals = run("core/document.js", READ_ALL, [b64encode(data).decode() for data in files])
+    refusals = run("core/document.ts", READ_ALL, [b64encode(data).decode() for data in files])
     assert {refusal[0] for refusal in refusals if refusal} == {"DocumentError"}

@@ -18,7 +18,7 @@ def page(plain_page: Page) -> Page:
     return plain_page
 
 
-# ---- grid/pool.js, paint.js
+# ---- grid/pool.ts, paint.js
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (7, 48), (49, 5), (100, 131)])
@@ -31,7 +31,7 @@ def test_thumbnails_are_pooled_as_python_pools_them(run: Run, rows: int, cols: i
       const hidden = m.poolHidden({ rows, cols, causal: true, hidden: null }, height, width);
       return [[...data], height, width, [...hidden]];
     """
-    data, height, width, hidden = run("grid/pool.js", body, {"codes": codes, "rows": rows, "cols": cols})
+    data, height, width, hidden = run("grid/pool.ts", body, {"codes": codes, "rows": rows, "cols": cols})
     ours = thumbnails(weights)
     assert (height, width) == ours.shape[1:]
     assert np.abs(np.array(data) - ours.ravel()).max() <= 1  # rounded twice here
@@ -52,7 +52,7 @@ def test_every_thumbnail_has_a_place_of_its_own(run: Run, layers: int, heads: in
       return [layout, boxes, hit, m.placeAt(layout, -5, 40), m.placeAt(layout, layout.width + 5, 40)];
     """
     given = {"layers": layers, "heads": heads, "width": width, "most": 360, "ranked": ranked}
-    layout, boxes, hit, before, beyond = run("grid/paint.js", body, given)
+    layout, boxes, hit, before, beyond = run("grid/paint.ts", body, given)
     assert len(boxes) == layers * heads
     assert hit == [[n, n] for n in range(layers * heads)]
     assert (before, beyond) == (None, None)
@@ -62,7 +62,7 @@ def test_every_thumbnail_has_a_place_of_its_own(run: Run, layers: int, heads: in
     assert max(box["y"] + box["side"] for box in boxes) <= layout["height"]
 
 
-# ---- heads/choice.js, scene.js, pictures.js
+# ---- heads/choice.ts, scene.js, pictures.js
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_only_heads_that_there_are_can_be_chosen(run: Run, current: list[int], c
       const view = m.checked({ layer, head, chosen: given.chosen }, { layers: [0, 1], heads: 3, rollout: true });
       return [[view.layer, view.head], view.chosen];
     """
-    assert run("heads/choice.js", body, {"current": current, "chosen": chosen}) == left
+    assert run("heads/choice.ts", body, {"current": current, "chosen": chosen}) == left
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_a_head_is_taken_away(run: Run, current: list[int], taken: list[int], le
       const view = m.toggled({ layer, head, chosen: [[0, 1], [1, 1], [2, 1]] }, given.taken);
       return [[view.layer, view.head], view.chosen];
     """
-    assert run("heads/choice.js", body, {"current": current, "taken": taken}) == left
+    assert run("heads/choice.ts", body, {"current": current, "taken": taken}) == left
 
 
 def test_the_only_head_is_not_taken_away(run: Run) -> None:
     body = "return m.toggled({ layer: 1, head: 2, chosen: [[1, 2]] }, [1, 2])"
-    assert run("heads/choice.js", body) == {"layer": 1, "head": 2, "chosen": [[1, 2]]}
+    assert run("heads/choice.ts", body) == {"layer": 1, "head": 2, "chosen": [[1, 2]]}
 
 
 def test_no_more_heads_are_chosen_than_can_be_distinguished(run: Run) -> None:
@@ -113,13 +113,13 @@ def test_no_more_heads_are_chosen_than_can_be_distinguished(run: Run) -> None:
       for (let head = 1; head < 40; head += 1) view = m.added(view, [0, head]);
       return [view.chosen.length, m.MOST, view.head];
     """
-    assert run("heads/choice.js", body) == [24, 24, 23]
+    assert run("heads/choice.ts", body) == [24, 24, 23]
 
 
 @pytest.mark.parametrize(("count", "width", "height"), [(1, 300, 300), (2, 700, 400), (6, 760, 520), (24, 500, 500)])
 def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run, count: int, width: int, height: int) -> None:
     columns, fit, side = run(
-        "heads/pictures.js",
+        "heads/pictures.ts",
         "const t = m.tiling(...given); return [t.columns, t.fit, t.side]",
         [count, width, height],
     )
@@ -127,7 +127,7 @@ def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run, count: int, width:
     assert fit == 1 or side >= 110
 
 
-# ---- heads/files.js
+# ---- heads/files.ts
 
 
 FILES = """
@@ -143,7 +143,7 @@ def test_every_head_is_found_in_its_file(run: Run) -> None:
       const heads = [[0, 0], [0, 3], [1, 0], [1, 3], [1, -1]];
       return heads.map((head) => Object.values(m.fileOf({ layers: [0, 1], heads: 4, files }, head)));
     """
-    assert run("heads/files.js", body) == [["a", 0, 3], ["b", 0, 2], ["b", 1, 2], ["c", 2, 3], ["q", 0, 1]]
+    assert run("heads/files.ts", body) == [["a", 0, 3], ["b", 0, 2], ["b", 1, 2], ["c", 2, 3], ["q", 0, 1]]
 
 
 def test_fetching_ahead_starts_nearby_and_is_bounded(run: Run) -> None:
@@ -155,7 +155,7 @@ def test_fetching_ahead_starts_nearby_and_is_bounded(run: Run) -> None:
         ahead([0, 0], 6.5e6), ahead([0, -1], 0)];
     """
     # 256 tokens: 131,072 bytes a head. Those one key away come first, and they alone where much has come.
-    assert run("heads/files.js", body) == [
+    assert run("heads/files.ts", body) == [
         "2.2 1.3 0.2 1.1 1.0 1.2 2.0 2.1 2.3 0.0 0.1 0.3",
         "1.3 0.2 1.1 1.0 2.0 2.1 2.3 0.1 0.3",
         "2.2 1.3 0.2 1.1",
@@ -164,7 +164,7 @@ def test_fetching_ahead_starts_nearby_and_is_bounded(run: Run) -> None:
     ]
 
 
-# ---- core/arrays.js
+# ---- core/arrays.ts
 
 
 def test_the_browser_keeps_what_was_used_last_and_fetches_each_once(run: Run) -> None:
@@ -187,10 +187,10 @@ def test_the_browser_keeps_what_was_used_last_and_fetches_each_once(run: Run) ->
       return [once, requests, [0, 1, 2, 3, 33].map((n) => Boolean(m.keptArrays(String(n))))];
     """
     # 2 MiB each, 64 MiB in all: 32 stay, and the first is looked at again and again.
-    assert run("core/arrays.js", body) == [1, 34, [True, False, False, True, True]]
+    assert run("core/arrays.ts", body) == [1, 34, [True, False, False, True, True]]
 
 
-# ---- heads/store.js
+# ---- heads/store.ts
 
 
 def test_each_head_has_its_own_norms_and_measures(run: Run) -> None:
@@ -210,12 +210,12 @@ def test_each_head_has_its_own_norms_and_measures(run: Run) -> None:
       return heads.map((head) => [[...store.keyNorms(head)], [...store.measuresOf(head)]]);
     """
     given = {"norms": norms.ravel().tolist(), "measures": measures.ravel().tolist()}
-    found = run("heads/store.js", body, given)
+    found = run("heads/store.ts", body, given)
     heads = [(0, 0), (0, 2), (1, 0), (1, 2)]
     assert found == [[norms[head].tolist(), measures[head].tolist()] for head in heads]
 
 
-# ---- heads/scene.js
+# ---- heads/scene.ts
 
 
 def test_heads_are_ranked_by_a_measure_and_those_without_it_come_last(run: Run) -> None:
@@ -228,4 +228,4 @@ def test_heads_are_ranked_by_a_measure_and_those_without_it_come_last(run: Run) 
       return [[...m.ranked(store, "entropy")], m.ranked(store, "unknown")];
     """
     order = sorted(range(6), key=lambda n: (values[n] is None, -(values[n] or 0.0)))  # equal ones stay in order
-    assert run("heads/scene.js", body, values) == [order, None]
+    assert run("heads/scene.ts", body, values) == [order, None]

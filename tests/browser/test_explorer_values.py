@@ -44,7 +44,7 @@ def filtered(run: Run, weights: np.ndarray, groups: tuple[list[int], list[int]],
     norms = more.pop("norms", None)
     filters = {"special": "keep", "between": "all", **more}
     given = {"codes": np.rint(weights * 65535).astype(int).ravel().tolist(), "frame": frame, "filters": filters}
-    shown: dict[str, Any] = run("heads/values.js", FILTER, {**given, "norms": norms})
+    shown: dict[str, Any] = run("heads/values.ts", FILTER, {**given, "norms": norms})
     shown["at"] = np.array([np.nan if x is None else x for x in shown["at"]]).reshape(rows, cols)
     return shown
 
@@ -167,7 +167,7 @@ def test_every_measure_of_weights_is_one_of_norms_too(run: Run, keys: Tokens) ->
     norms = rows * np.linspace(0.01, 7, count)[:, None]  # rows are divided by their sums
     body = "return given.measures.map((one) => m.normMeasure(one, Float32Array.from(given.norms), given.count))"
     sent = [{"name": one.name, "keys": one.keys} for one in measures]
-    of_norms = run("heads/norm_measures.js", body, {"measures": sent, "norms": norms.ravel().tolist(), "count": count})
+    of_norms = run("heads/norm_measures.ts", body, {"measures": sent, "norms": norms.ravel().tolist(), "count": count})
     for one, by_python, by_browser in zip(measures, of_weights, of_norms, strict=True):
         assert by_python == pytest.approx(expected[one.name], rel=1e-5), one.name
         assert by_browser == pytest.approx(expected[one.name], rel=1e-5), one.name
@@ -183,10 +183,10 @@ def test_a_sheet_is_faint_where_half_of_its_rows_have_no_weight_to_be_seen(run: 
     shown = [None if causal and k > q else float(weights[q, k]) for q in range(rows) for k in range(rows)]
     body = "return m.isFaint(Float32Array.from(given.shown, (x) => x ?? NaN), given.rows, given.rows);"
     wanted = bool(np.mean(weights.max(-1) > 0.1) < 0.5)
-    assert run("heads/values.js", body, {"shown": shown, "rows": rows}) == wanted
+    assert run("heads/values.ts", body, {"shown": shown, "rows": rows}) == wanted
     hidden = [None] * (rows * rows) + shown  # rows that a filter has emptied count for nothing
     body = body.replace("given.rows, given.rows", "2 * given.rows, given.rows")
-    assert run("heads/values.js", body, {"shown": hidden, "rows": rows}) == wanted
+    assert run("heads/values.ts", body, {"shown": hidden, "rows": rows}) == wanted
 
 
 @pytest.mark.parametrize(
@@ -207,13 +207,13 @@ def test_a_long_text_says_where_its_colours_of_weights_end(
         "view": {"show": "heatmap", "mean": False, "chosen": [[0, 1]]},
         "shown": shown, "frame": {"rows": 3, "cols": cols}, "drawn": {"shown": 0, "total": 0}, "fit": 1,
     }  # fmt: skip
-    assert run("heads/reading.js", "return m.drawnText(given);", given) == said
+    assert run("heads/reading.ts", "return m.drawnText(given);", given) == said
 
 
 def test_the_grid_says_how_many_heads_stand_out(run: Run) -> None:
     body = "return m.gridSentence({ ...given, faded: given.faded && Uint8Array.from(given.faded) });"
     made = [
-        run("heads/words.js", body, given)
+        run("heads/words.ts", body, given)
         for given in (
             {"measure": None, "faded": None, "label": ""},
             {"measure": {"title": "entropy"}, "faded": [0, 1, 1, 0, 1], "label": "<b>bold"},
@@ -225,10 +225,10 @@ def test_the_grid_says_how_many_heads_stand_out(run: Run) -> None:
 
 
 def test_a_head_that_looks_everywhere_says_by_which_rule(run: Run) -> None:
-    rule = run("heads/words.js", "return m.labelRule(given)", BROAD_HEAD)
+    rule = run("heads/words.ts", "return m.labelRule(given)", BROAD_HEAD)
     assert f"at least {MIN_BROAD_ENTROPY * 100:.0f} %" in rule
-    assert run("heads/words.js", "return m.labelText(given)", BROAD_HEAD) == shown_label(BROAD_HEAD)
-    assert run("heads/words.js", "return m.labelRule(given)", "diagonal") == ""
+    assert run("heads/words.ts", "return m.labelText(given)", BROAD_HEAD) == shown_label(BROAD_HEAD)
+    assert run("heads/words.ts", "return m.labelRule(given)", "diagonal") == ""
 
 
 def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
@@ -238,7 +238,7 @@ def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
       const shown = m.mean([head([0.2, 0.8, 1], [1e-5]), head([0.4, null, 0], [3e-5])]);
       return [[...shown.at].map((x) => (Number.isNaN(x) ? null : x)), [...shown.errors], shown.high, shown.seen];
     """
-    at, errors, high, seen = run("heads/values.js", body)
+    at, errors, high, seen = run("heads/values.ts", body)
     assert (at[1], errors, seen) == (None, [3e-5], 2)
     assert [at[0], at[2], high] == pytest.approx([0.3, 0.5, 0.5])
 
@@ -247,18 +247,18 @@ def test_only_certain_digits_are_shown(run: Run) -> None:
     """A digit is certain where the error is at most half of its unit: 1 to 4 of them are written."""
     errors = [0.0, 7.7e-6, 4.9e-5, 5.1e-5, 2e-4, 4.9e-4, 5.1e-4, 6e-4, 4.9e-3, 5.1e-3, 9e-3, 0.04, 0.06, 3.0]
     certain = [max([1, *(d for d in (1, 2, 3, 4) if error <= 0.5 * 10**-d)]) for error in errors]
-    assert run("heads/values.js", "return given.map(m.certainDigits)", errors) == certain
+    assert run("heads/values.ts", "return given.map(m.certainDigits)", errors) == certain
 
 
 def test_the_strongest_come_first_and_ties_in_order(run: Run) -> None:
     body = "return m.strongestOf(Float32Array.from([0.25, NaN, 0.5, 0.25, 0.5, 0]), 3)"
-    assert run("heads/values.js", body) == [[2, 0.5], [4, 0.5], [0, 0.25]]
-    assert run("heads/values.js", "return m.strongestOf(Float32Array.from([NaN]), 3)") == []
+    assert run("heads/values.ts", body) == [[2, 0.5], [4, 0.5], [0, 0.25]]
+    assert run("heads/values.ts", "return m.strongestOf(Float32Array.from([NaN]), 3)") == []
 
 
 def test_weights_are_written_as_exactly_as_they_are_known(run: Run) -> None:
     shown = run(
-        "core/format.js",
+        "core/format.ts",
         "return [m.weightText(0.12345), m.weightText(1e-5), m.weightText(0), m.weightText(0.126, 2)]",
     )
     assert shown == ["0.1235", "< 0.0001", "0.0000", "≈ 0.13"]

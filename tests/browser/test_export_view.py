@@ -300,9 +300,9 @@ def test_only_a_server_offers_pdf(run: Run) -> None:
       fields.setWords({ title: "", caption: "", server: given.server }, "light");
       asked().find(({ value }) => value === given.chosen)?.click();
       return [asked().map(({ value }) => value), fields.download.textContent];"""
-    with_server = run("export/fields.js", fields, {"server": PATHS, "chosen": "pdf"})
+    with_server = run("export/fields.ts", fields, {"server": PATHS, "chosen": "pdf"})
     assert with_server == [["svg", "png", "pdf", "gif"], "Download PDF"]
-    assert run("export/fields.js", fields, {"server": None, "chosen": "pdf"}) == [["svg", "png", "gif"], "Download SVG"]
+    assert run("export/fields.ts", fields, {"server": None, "chosen": "pdf"}) == [["svg", "png", "gif"], "Download SVG"]
 
 
 def test_without_a_server_an_svg_names_its_font_and_holds_none(run: Run) -> None:
@@ -311,7 +311,7 @@ def test_without_a_server_an_svg_names_its_font_and_holds_none(run: Run) -> None
     sheet = {"marks": [text], "width": 20, "height": 10, "paper": None, "title": "t", "caption": ""}
     make = """const how = { scale: 1, server: null, family: "sans-serif" };
       return (await m.makeFile(given, "svg", how)).text();"""
-    svg = run("export/files.js", make, sheet)
+    svg = run("export/files.ts", make, sheet)
     assert Drawn(svg.encode()).texts == ["a"]
     assert "Source Sans" in svg
     assert "@font-face" not in svg

@@ -37,7 +37,7 @@ FILES = """
 @pytest.fixture
 def files(run: Run, page: Page) -> Page:
     """A page with `files`, what was `asked` for, and `answer(name, value or error)`; its clock stands."""
-    run("core/files.js", FILES, {"calm": 0})
+    run("core/files.ts", FILES, {"calm": 0})
     stop(page)
     return page
 
@@ -164,7 +164,7 @@ def test_a_view_that_is_gone_hears_of_nothing(files: Page) -> None:
 
 
 def test_who_passes_through_asks_for_the_last_only(run: Run, page: Page) -> None:
-    run("core/files.js", FILES, {"calm": 200})
+    run("core/files.ts", FILES, {"calm": 200})
     stop(page)
     for name in "abc":
         page.evaluate("(name) => files.want([name])", name)
@@ -175,12 +175,12 @@ def test_who_passes_through_asks_for_the_last_only(run: Run, page: Page) -> None
     assert asked(page) == ["c"]
 
 
-# ---- core/pending_updates.js
+# ---- core/pending_updates.ts
 
 
 def test_an_answer_that_is_lost_does_not_end_the_asking(run: Run, page: Page) -> None:
     """Each time that nobody answers, the next one who asks sends a message of their own."""
-    run("core/pending_updates.js", "window.m = m; window.sent = []; window.done = 0;")
+    run("core/pending_updates.ts", "window.m = m; window.sent = []; window.done = 0;")
     stop(page)
     page.evaluate("() => { window.updates = new m.PendingUpdates((message) => sent.push(message.values), {}) }")
     for count in (1, 2, 3):
@@ -194,7 +194,7 @@ def test_an_answer_that_is_lost_does_not_end_the_asking(run: Run, page: Page) ->
     assert page.evaluate("[sent.length, done]") == [4, 7]
 
 
-# ---- page/answers.js
+# ---- page/answers.ts
 
 
 def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page: Page) -> None:
@@ -212,7 +212,7 @@ def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page:
       window.answer = () => socket.dispatchEvent(new Event("message"));
       window.type = (text) => (document.querySelector("textarea").value = text);
     """
-    run("page/answers.js", body)
+    run("page/answers.ts", body)
     stop(page)
     page.evaluate("ask(0x1a)")  # asks for no run
     pass_time(page, 60_000)
@@ -238,7 +238,7 @@ def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page:
     assert page.evaluate("states") == []
 
 
-# ---- core/arrays.js, latest.js
+# ---- core/arrays.ts, latest.js
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_why_a_file_has_not_come(
       const error = await m.fetchArrays("a", {{ request, offerAgain }}).catch((why) => why);
       return [asked, offered, error.message, error instanceof Refused];
     """
-    assert run("core/arrays.js", body, statuses) == [asked_for, offered, message, is_final]
+    assert run("core/arrays.ts", body, statuses) == [asked_for, offered, message, is_final]
 
 
 def test_of_two_files_the_one_that_is_looked_at_last_is_shown(run: Run) -> None:
@@ -286,10 +286,10 @@ def test_of_two_files_the_one_that_is_looked_at_last_is_shown(run: Run) -> None:
       seen.push(latest.of("two").a.data[0], latest.of("one").a.data[0], latest.of(""));
       return seen;
     """
-    assert run("core/latest.js", body) == [None, None, 2, 1, None]
+    assert run("core/latest.ts", body) == [None, None, 2, 1, None]
 
 
-# ---- training/moments.js
+# ---- training/moments.ts
 
 
 def test_snapshots_lost_in_an_outage_come_when_the_server_is_back(run: Run, page: Page) -> None:
@@ -317,7 +317,7 @@ def test_snapshots_lost_in_an_outage_come_when_the_server_is_back(run: Run, page
       window.settle = () => new Promise((done) => later(done, 30));
       window.known = () => [...moments.known].map(([step, { probability }]) => [step, probability[0]]);
     """
-    run("training/moments.js", body)
+    run("training/moments.ts", body)
     stop(page)
     page.evaluate("isAway = true, moments.want('run', [0, 10, 20, 30, 40], 30), settle()")
     files = ["run~s.30", "run~s.0.10", "run~s.20.40"]
@@ -338,7 +338,7 @@ def test_snapshots_lost_in_an_outage_come_when_the_server_is_back(run: Run, page
     assert page.evaluate("asked") == [], "a page that was left asks for nothing"
 
 
-# ---- compare/compare.js
+# ---- compare/compare.ts
 
 
 def test_a_comparison_that_never_came_is_asked_for_until_it_comes(run: Run, page: Page) -> None:
@@ -350,7 +350,7 @@ def test_a_comparison_that_never_came_is_asked_for_until_it_comes(run: Run, page
       window.shown = () => [sent.length, compare.header, compare.section.hasAttribute("data-coming")];
       window.compare = compare;
     """
-    run("compare/compare.js", body)
+    run("compare/compare.ts", body)
     stop(page)
     page.evaluate("compare.take({ header: { trace: 'another', acknowledged: 0 }, arrays: {} })")
     assert page.evaluate("shown()") == [1, None, True]
@@ -369,4 +369,4 @@ def test_a_click_on_the_strip_pins_the_largest_change_also_where_it_is_a_decreas
       return [0, 1, 2].map((i) => m.default.prototype.mostChanged.call({ header, matrices }, i));
     """
     nan = float("nan")
-    assert run("compare/compare.js", body, [0.1, -0.5, 0.4, 0, 0.1, 0.2, 0.3, -0.2, nan, -0.1, 0, 0]) == [1, 2, 1]
+    assert run("compare/compare.ts", body, [0.1, -0.5, 0.4, 0, 0.1, 0.2, 0.3, -0.2, nan, -0.1, 0, 0]) == [1, 2, 1]

@@ -25,7 +25,7 @@ def test_the_browser_unpacks_what_python_packs(page: Page, served: str, shift: i
       return [header.tokens, [...arrays.bytes.data], arrays.floats.shape,
               [...new Uint32Array(new Float32Array(arrays.floats.data).buffer)]];
     """
-    tokens, small, shape, bits = imported(page, served, "core/packing.js", body, {"bytes": list(sent), "shift": shift})
+    tokens, small, shape, bits = imported(page, served, "core/packing.ts", body, {"bytes": list(sent), "shift": shift})
     assert tokens == ["🙂", HOSTILE]
     assert small == [250, 251, 252]
     assert shape == [2, 2]
@@ -53,7 +53,7 @@ def test_a_change_counts_until_the_server_acknowledges_it(page: Page, served: st
       await new Promise((done) => setTimeout(done, 30));
       return [sent.map(({ values }) => values), seen, late, sent[1].number > number];
     """
-    sent, seen, new, later = imported(page, served, "core/pending_updates.js", PENDING + body)
+    sent, seen, new, later = imported(page, served, "core/pending_updates.ts", PENDING + body)
     assert sent == [{"step": "masked"}, {"head": 7}]  # the last of several in a row
     assert seen == [["masked", 5], ["scores", 5], ["weights", 6]]
     assert new == [True, False]
@@ -62,7 +62,7 @@ def test_a_change_counts_until_the_server_acknowledges_it(page: Page, served: st
 
 def test_an_update_without_acknowledgement_is_sent_again_a_few_times(page: Page, served: str) -> None:
     page.clock.install()
-    imported(page, served, "core/pending_updates.js", PENDING)
+    imported(page, served, "core/pending_updates.ts", PENDING)
     page.evaluate("updates.set({ step: 'scaled' })")
     page.clock.run_for(10)
     page.evaluate("updates.set({ head: 3 })")  # replaces the update that the server has not read yet, so it holds both
@@ -89,7 +89,7 @@ def test_an_update_without_acknowledgement_is_sent_again_a_few_times(page: Page,
 
 def test_updates_without_end_wait_until_they_are_asked_for(page: Page, served: str) -> None:
     page.clock.install()
-    imported(page, served, "core/pending_updates.js", PENDING)
+    imported(page, served, "core/pending_updates.ts", PENDING)
     page.evaluate("updates.set({ step: 'scaled' }, Infinity); updates.set({ head: 3 }, Infinity)")
     page.clock.run_for(60_000)
     assert page.evaluate("sent.length") == 0
@@ -124,7 +124,7 @@ def test_what_one_press_leads_to_is_one_entry_of_the_history(page: Page, served:
       push("/next?late"); note();
       return seen;
     """
-    assert imported(page, served, "page/history.js", body) == [
+    assert imported(page, served, "page/history.ts", body) == [
         [1, "/loaded"], [2, "/next?next"], [3, "/last?text"], [3, "/next?late"]
     ]  # fmt: skip
 
@@ -137,7 +137,7 @@ def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     body = (
         "return [...given.map((x) => m.number(x)), m.number(-0), m.number(-Infinity), m.operand(-0.2), m.subscript(12)]"
     )
-    written = imported(page, served, "core/format.js", body, list(shown))
+    written = imported(page, served, "core/format.ts", body, list(shown))
     assert written == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
 
 
@@ -145,18 +145,18 @@ def test_numbers_read_the_same_in_the_browser_and_in_python(page: Page, served: 
     numbers = [sign * x for x in (4e-5, 5e-5, 0.00123456, 0.125, 0.0625, 2.5, 1.005, 999_999.0) for sign in (1, -1)]
     numbers += [10.0**power / 3 for power in range(-30, 6)]
     given = [(x, digits) for x in numbers for digits in (2, 3, 4)]
-    written = imported(page, served, "core/format.js", "return given.map(([x, digits]) => m.number(x, digits))", given)
+    written = imported(page, served, "core/format.ts", "return given.map(([x, digits]) => m.number(x, digits))", given)
     assert written == [nonzero(x, digits) for x, digits in given]
 
 
 def test_a_tiny_weight_reads_the_same_in_lines_tooltips_and_trainings(run: Run) -> None:
     """Where all digits are known it is written out; of 16 bits, or among thousands, it is less than the last one."""
-    assert run("core/format.js", "return [m.number(4e-5), m.weightText(4e-5)]") == ["4.00e−5", "< 0.0001"]
-    assert run("lines/sentences.js", "return [4e-5, 0, 0.00005, 0.5, 12.3456, 123.456].map(m.digits)") == [
+    assert run("core/format.ts", "return [m.number(4e-5), m.weightText(4e-5)]") == ["4.00e−5", "< 0.0001"]
+    assert run("lines/sentences.ts", "return [4e-5, 0, 0.00005, 0.5, 12.3456, 123.456].map(m.digits)") == [
         "< 0.0001", "0.0000", "0.0001", "0.5000", "12.346", "123.46"
     ]  # fmt: skip
     kind = {"query": ["a"], "key": ["b"]}
-    assert "< 0.0001" in run("training/words.js", "return m.cellText(given, 0, 0, 4e-5)", kind)
+    assert "< 0.0001" in run("training/words.ts", "return m.cellText(given, 0, 0, 4e-5)", kind)
 
 
 def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None:
@@ -170,7 +170,7 @@ def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None
     """
     keys = torch.tensor([1, 1.01, 1.02], dtype=torch.float32).double()
     for factor in (900.0, -900.0, 70.0):
-        *weights, shift = imported(page, served, "inspector/arithmetic.js", body, factor)
+        *weights, shift = imported(page, served, "inspector/arithmetic.ts", body, factor)
         assert weights == pytest.approx(torch.softmax(keys * factor, 0).tolist(), abs=1e-12)
         assert (shift != 0) == (abs(factor) > 100)
 
@@ -190,7 +190,7 @@ def test_values_may_be_wider_or_narrower_than_keys(page: Page, served: str, size
     """
     scores = torch.from_numpy(0.5 * query @ key.T).masked_fill(torch.ones(4, 6).triu(1).bool(), float("-inf"))
     weights = torch.softmax(scores, -1).numpy()
-    found = imported(page, served, "inspector/arithmetic.js", body, given)
+    found = imported(page, served, "inspector/arithmetic.ts", body, given)
     assert np.array([row for row, _ in found]) == pytest.approx(weights, abs=1e-6)
     assert np.array([output for _, output in found]) == pytest.approx(weights @ value, abs=1e-6)
 
@@ -208,14 +208,14 @@ def test_each_product_has_a_bar_of_its_sign_and_share(page: Page, served: str) -
         [Number.parseFloat(bar.style.width), bar.classList.contains("negative")]);
     """
     products = np.array(left) * np.array(right)
-    bars = imported(page, served, "inspector/terms.js", body, {"left": left, "right": right})
+    bars = imported(page, served, "inspector/terms.ts", body, {"left": left, "right": right})
     assert [width for width, _ in bars] == pytest.approx(50 * np.abs(products) / np.abs(products).max())
     assert [negative for _, negative in bars] == (products < 0).tolist()
 
 
 def test_the_browser_has_the_figures_colours(page: Page, served: str) -> None:
     body = "return [m.INK, m.TEXT_INK, m.SCALES]"
-    ink, text_ink, scales = imported(page, served, "core/colours.js", body)
+    ink, text_ink, scales = imported(page, served, "core/colours.ts", body)
     for theme, palette in (("light", LIGHT), ("dark", DARK)):
         roles = ("query", "key", "value", "attention")
         assert {role: ink[theme][role] for role in roles} == {role: getattr(palette.ink, role) for role in roles}
@@ -231,7 +231,7 @@ def test_cells_get_the_colour_of_their_number(page: Page, served: str) -> None:
       m.colourCells(pixels, [-1, 0, 1, NaN, -9, 9], 6, { low: -1, high: 1, colours: m.SCALES.light.signed });
       return [...new Uint8Array(pixels.buffer)];
     """
-    seen = np.array(imported(page, served, "core/colours.js", body)).reshape(6, 4)
+    seen = np.array(imported(page, served, "core/colours.ts", body)).reshape(6, 4)
     brown, purple = [0xB3, 0x58, 0x06, 255], [0x5E, 0x3C, 0x99, 255]
     assert seen[[0, 4]].tolist() == [brown, brown]
     assert seen[[2, 5]].tolist() == [purple, purple]
@@ -243,20 +243,20 @@ def test_colours_are_rounded_to_the_nearest(page: Page, served: str) -> None:
     """A share of the way from black to white is that share of 255, at most half a step of a channel away."""
     shares = np.linspace(0, 1, 997)
     body = "return given.map((share) => m.blend(['#000000', '#ffffff'], share))"
-    blended = np.array(imported(page, served, "core/colours.js", body, shares.tolist()))
+    blended = np.array(imported(page, served, "core/colours.ts", body, shares.tolist()))
     assert np.abs(blended - 255 * shares[:, None]).max() <= 0.5 + 1e-9
     body = """
       const pixels = new Uint32Array(given.length);
       m.colourCells(pixels, given, given.length, { low: 0, high: 1, colours: ["#000000", "#ffffff"] });
       return [...new Uint8Array(pixels.buffer)];
     """
-    cells = np.array(imported(page, served, "core/colours.js", body, shares.tolist())).reshape(-1, 4)
+    cells = np.array(imported(page, served, "core/colours.ts", body, shares.tolist())).reshape(-1, 4)
     half_a_level = 255 / 511 / 2  # cells have 512 colours
     assert np.abs(cells[:, :3] - 255 * shares[:, None]).max() <= 0.5 + half_a_level + 1e-9
 
 
 def test_heads_shown_together_have_colours_of_their_own(page: Page, served: str) -> None:
-    colours = imported(page, served, "core/colours.js", "return m.headColours(24, 'light')")
+    colours = imported(page, served, "core/colours.ts", "return m.headColours(24, 'light')")
     assert len(set(colours)) == 24
 
 
@@ -281,7 +281,7 @@ def test_a_component_lives_until_its_last_call_ends(page: Page, served: str) -> 
       await made();
       return [seen, sent];
     """
-    seen, sent = imported(page, served, "core/mounting.js", body)
+    seen, sent = imported(page, served, "core/mounting.ts", body)
     assert seen == [
         ["a", 1, True], ["a", 1, False], ["b", 1, True], ["a", 2, True], "b ends", "a ends", ["a", 2, True],
     ]  # fmt: skip
@@ -316,7 +316,7 @@ def test_while_a_component_is_loaded_only_the_last_call_counts(page: Page, serve
       await made();
       return seen;
     """
-    assert imported(page, served, "core/mounting.js", body) == [
+    assert imported(page, served, "core/mounting.ts", body) == [
         ["a", 2, True], "gone ends", "no network", ["broken", 2, True],
     ]  # fmt: skip
 
@@ -340,14 +340,14 @@ def test_a_draw_is_told_with_the_numbers_of_torch(page: Page, served: str) -> No
     ]  # fmt: skip
     total = float((scaled[:kept] - scaled[0]).exp().sum())
     draw = {"rows": rows, "own": rows[2], "kept": kept, "total": total, "number": 0.95, "context": 4}
-    said = imported(page, served, "generation/words.js", WORDS, {"draw": draw, "header": SAMPLED})
+    said = imported(page, served, "generation/words.ts", WORDS, {"draw": draw, "header": SAMPLED})
     low, high = float(shares[:2].sum()), float(shares[:3].sum())
     assert said["drawn"] == f"The number 0.9500 falls into {low:.4f} to {high:.4f}: “⏎”, of 3 that are left."
     assert said["rows"][1] == f"“a”: 1.5000 / 0.5 = 3.0000;  exp(3.0000 − 4.0000) / {total:.4f} = {shares[1]:.4f}"
     assert said["rows"][3] == "“d”: cut by top-p, so its probability is 0."
     assert said["rows"][4] == "“b”: cut by top-k, so its probability is 0."
     greedy = {"draw": {**draw, "number": None, "own": rows[0], "kept": 1}, "header": {**SAMPLED, "temperature": 0}}
-    said = imported(page, served, "generation/words.js", WORDS, greedy)
+    said = imported(page, served, "generation/words.ts", WORDS, greedy)
     assert said["drawn"] == "Greedy: “c” is the likeliest, so nothing is drawn."
     assert said["rows"][0] == "“c”: the likeliest, so greedy choice takes it."
     assert said["rows"][1] == "“a”: not the likeliest, so greedy choice never takes it."
@@ -361,10 +361,10 @@ def test_each_draw_has_its_own_weights_and_head(page: Page, served: str) -> None
       const [ids, weights] = [packed(Uint16Array.of(7, 8), [2]), packed(Uint16Array.from(given), [30])];
       const arrays = { ids, context, weights };
       const draws = new m.Draws(arrays, { layers: 2, heads: 3 });
-      const { headName } = await import("/frontend/generation/words.js");
+      const { headName } = await import("/frontend/generation/words.ts");
       return [[...draws.weights(0)], [...draws.weights(1)], [0, 2, 3, 5].map((n) => headName(n, 3))];
     """
-    first, second, names = imported(page, served, "generation/draws.js", body, weights.tolist())
+    first, second, names = imported(page, served, "generation/draws.ts", body, weights.tolist())
     np.testing.assert_allclose(first, weights[:12] / 65535, rtol=1e-6)
     np.testing.assert_allclose(second, weights[12:] / 65535, rtol=1e-6)
     assert names == ["layer 0, head 0", "layer 0, head 2", "layer 1, head 0", "layer 1, head 2"]
@@ -390,7 +390,7 @@ def test_each_draw_has_its_own_weights_and_head(page: Page, served: str) -> None
 )
 def test_what_a_training_does_is_told_in_a_line(page: Page, served: str, run: dict[str, object], said: str) -> None:
     given = {"message": "", "step": 0, "steps": 2000, "speed": None, "left": None, **run}
-    assert imported(page, served, "training/words.js", "return m.stateText(given)", given) == said
+    assert imported(page, served, "training/words.ts", "return m.stateText(given)", given) == said
 
 
 def test_a_cell_of_a_comparison_says_what_a_side_lacks(page: Page, served: str) -> None:
@@ -407,7 +407,7 @@ def test_a_cell_of_a_comparison_says_what_a_side_lacks(page: Page, served: str) 
 
     def said(i: int, j: int, **numbers: float | None) -> list[str]:
         given = [header, {"i": i, "j": j}, {"a": None, "b": None, "difference": None, "divergence": None, **numbers}]
-        found: list[str] = imported(page, served, "compare/line.js", body, given)
+        found: list[str] = imported(page, served, "compare/line.ts", body, given)
         return found
 
     assert said(0, 1, a=0.125, b=-0.5, difference=0.625, divergence=0.25) == [
@@ -444,7 +444,7 @@ def test_what_is_derived_of_long_texts_is_forgotten_from_the_oldest_head_on(run:
       const again = m.matricesOf(all[0].document, 0).get("weights").data;
       return [bytes, again.every((x, n) => x === all[0].weights[n])];
     """
-    found, is_same = run("walk/matrices.js", body)
+    found, is_same = run("walk/matrices.ts", body)
     each = 512 * 512 * (8 + 4 * 4)
     kept = 80 * 2**20 // each
     assert found == [0] * (24 - kept) + [each] * kept
@@ -474,7 +474,7 @@ def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, c
       const rows = (name, each) => Array.from(matrices.get(name).data.subarray(300 * each, 302 * each), (x) => x || 0);
       return [missing, before, turns > 1, after, rows("weights", tokens), rows("head_outputs", width)];
     """
-    missing, before, others_run, after, weights, output = run("walk/matrices.js", body, causal)
+    missing, before, others_run, after, weights, output = run("walk/matrices.ts", body, causal)
     assert missing == [["computed/0"]] * 4 + [[]]
     assert before
     assert others_run, "the page goes on meanwhile"

@@ -31,7 +31,7 @@ def test_a_share_a_count_and_a_time_have_their_digits(run: Run) -> None:
         [0, 41, 999_998, 999_999].map(m.nextSeed),
       ];
     """
-    assert run("generation/words.js", body) == [
+    assert run("generation/words.ts", body) == [
         ["0.0 %", "9.94 %", "10.0 %", "50.0 %"],  # 9.95 % would be rounded to a digit more than 10.0 %
         ["999,999", "1.00 million", "2.50 million", "1.00 billion"],
         ["12 ms", "999 ms", "1.00 s"],
@@ -61,7 +61,7 @@ def test_the_text_shows_breaks_and_takes_the_colours_of_probabilities_or_of_a_he
       shown.show(header, { ids: [1], probability: () => 0.75 });
       return { texts: shown.all.map((one) => one.textContent), looks, chosen, titles, all: text(shown.room) };
     """
-    found = run("generation/text.js", GIVEN + body)
+    found = run("generation/text.ts", GIVEN + body)
     plain, playing, head, first = found["looks"]
     assert plain == [[0], [0], [0.25], [1], [0.5, "chosen"]]
     assert playing == [[0], [0], [0.25], [1, "chosen"], [0.5, "later"]]
@@ -91,7 +91,7 @@ def test_two_seeds_part_where_their_numbers_fall_on_other_characters(run: Run) -
         look([0, 1, 2], { temperature: 0 }), look([0, 1, 2], { top_k: 1 }),
       ];
     """
-    coming, third, second, first, chance, greedy, only = run("generation/seeds.js", GIVEN + body)
+    coming, third, second, first, chance, greedy, only = run("generation/seeds.ts", GIVEN + body)
     both = "both have the same probabilities, but the number"
     ends = "From there on each is predicted from another text."
     assert coming == ["The text of the next seed is being generated …", None]
@@ -122,7 +122,7 @@ def test_the_true_other_half_is_compared_as_far_as_it_was_generated(run: Run) ->
       };
       return [look([1, 2, 2, 4], [1, 1, 2], null), look([1, 2, 2, 4], [1, 1, 2], read), look([0, 1], [0, 1, 1], read)];
     """
-    alone, told, short = run("generation/half.js", GIVEN + body)
+    alone, told, short = run("generation/half.ts", GIVEN + body)
     assert alone[0].startswith("2 of 3 characters stand at the same place in both: 66.7 %.")
     assert alone[1] == "\u00a0"
     assert alone[2] == [["match", "own", "match"]] * 2
@@ -158,7 +158,7 @@ def test_what_the_cache_saves_is_counted_up_to_the_chosen_character(run: Run) ->
       ];
       return [first, ...rest];
     """
-    coming, with_, without, last, other, differs, none = run("generation/cache.js", GIVEN + body)
+    coming, with_, without, last, other, differs, none = run("generation/cache.ts", GIVEN + body)
     assert coming[:2] == ["The same text is being generated without the cache …", None]
     assert other[0] == "The same text is being generated with the cache …"
     assert with_[0] == without[0] == "With and without: the same text, character by character."
@@ -202,7 +202,7 @@ def test_a_cell_of_the_attention_says_its_head_and_how_far_back_it_looks(run: Ru
       panel.update({ ...header, model: { ...model, heads: 0 } }, new Float32Array(0), [0], null, "light");
       return { said, hint, frame, chosen, label, labels, none: [panel.room.hidden, panel.reading.textContent] };
     """
-    found = run("generation/attention.js", GIVEN + body)
+    found = run("generation/attention.ts", GIVEN + body)
     assert found["said"] == [
         "layer 1, head 1 looks at “⏎”, 2 before the last: 0.5312",  # 17 / 32, rounded to even
         "layer 0, head 0 looks at “␣”, the last: 0.0938",
@@ -247,7 +247,7 @@ def test_the_table_of_a_draw_ends_with_the_drawn_character_and_its_line_has_each
       };
     """
     for own, last in ((12, "13"), (11, "12"), (0, "12")):
-        found = run("generation/draw.js", GIVEN + DRAW + body, {"kept": 14, "own": own, "number": 0.75})
+        found = run("generation/draw.ts", GIVEN + DRAW + body, {"kept": 14, "own": own, "number": 0.75})
         assert found["rows"][-1][0] == last
         assert len(found["rows"]) == 1 + 12 + (own == 12)
     assert found["rows"][0] == ["", "", "logit", "logit / 0.5", "exp", "softmax", "sum", ""]
@@ -258,7 +258,7 @@ def test_the_table_of_a_draw_ends_with_the_drawn_character_and_its_line_has_each
     assert found["parts"][3][0] == ""  # its part of the line is too narrow for its name
     assert (found["mark"], found["back"]) == ("75%", True)
     assert found["other"].startswith("“b”: (−0.5000) / 0.5")
-    greedy = run("generation/draw.js", GIVEN + DRAW + body, {"kept": 2, "own": 1, "number": None})
+    greedy = run("generation/draw.ts", GIVEN + DRAW + body, {"kept": 2, "own": 1, "number": None})
     assert greedy["rows"][3] == ["3", "c", "−1.000", "−2.000", "–", "0.0000", "–", "top-p"]
     assert greedy["marks"][:3] == [[False, False], [True, False], [False, True]]
     assert (len(greedy["parts"]), greedy["mark"]) == (2, None)
@@ -280,7 +280,7 @@ def test_each_draw_is_read_from_its_own_part_of_the_arrays(run: Run) -> None:
         at: [0, 1].map((n) => draws.at(n)), share: draws.probability(1), lens: draws.lens(1), none: bare.lens(0),
       };
     """
-    found = run("generation/draws.js", GIVEN + body)
+    found = run("generation/draws.ts", GIVEN + body)
     first, second = found["at"]
     assert second["rows"][2] == {"id": 5, "rank": 2, "logit": 15, "scaled": 25, "probability": 35, "sum": 45}
     assert second["own"] == {"id": 8, "rank": 61, "logit": 54, "scaled": 55, "probability": 56, "sum": 57}
@@ -309,7 +309,7 @@ def test_the_lens_names_each_state_and_marks_the_drawn_character(run: Run) -> No
       const names = rows.map((row) => row.firstChild.textContent);
       return { names, own, said, back, none: [panel.room.hidden, panel.note.textContent] };
     """
-    found = run("generation/lens.js", GIVEN + body)
+    found = run("generation/lens.ts", GIVEN + body)
     assert found["names"] == ["embeddings", "after block 0", "after block 1"]
     assert found["own"] == [[False, True], [False, True], [True, False]]
     assert (found["said"], found["back"]) == ("after block 1: “⏎” 25.0 %", True)
@@ -368,7 +368,7 @@ def test_what_is_chosen_of_a_text_stays_inside_of_it(run: Run) -> None:
       for (const key of ["ArrowLeft", "PageUp", "ArrowRight", "Escape"]) press(key);
       return { context, went, n, heads, walked, seeds, end: [chosen().drawn, chosen().watch] };
     """
-    found: dict[str, Any] = run("generation/generation.js", GIVEN + GENERATION + body)
+    found: dict[str, Any] = run("generation/generation.ts", GIVEN + GENERATION + body)
     assert found["context"] == [0, 1]  # the last two before the third character, from which it was predicted
     assert found["went"] == [0, 1, None, None, 0, None]  # the last one is the newest, however long the text becomes
     assert found["n"] == [2, 1, 2]
@@ -408,7 +408,7 @@ def test_a_panel_compares_with_what_there_is_and_a_text_that_fails_leaves_nothin
       states.push(state());
       return { all, again, states };
     """
-    found = run("generation/generation.js", GIVEN + GENERATION + body)
+    found = run("generation/generation.ts", GIVEN + GENERATION + body)
     assert found["all"] == {
         "draw": [["", ["draw"], True], ["", ["draw"], False]],
         "seeds": [["d~again", ["seeds"], True], ["d~again", ["seeds"], False]],

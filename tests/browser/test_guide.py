@@ -133,7 +133,7 @@ def test_the_card_of_a_stop_is_in_the_window_and_covers_nothing_where_there_is_r
         const at = m.placed(target, card, room);
         return [at.x, at.y, m.overlap({ ...at, ...card }, target)];
     })"""
-    for (target, _, room), (x, y, covered) in zip(cases, run("tour/placing.js", code, cases), strict=True):
+    for (target, _, room), (x, y, covered) in zip(cases, run("tour/placing.ts", code, cases), strict=True):
         assert 0 <= x <= room["width"] - card["width"]
         assert 0 <= y <= room["height"] - card["height"]
         above, below = target["y"], room["height"] - target["y"] - target["height"]

@@ -133,7 +133,7 @@ def test_what_is_subtracted_before_the_softmax_is_written(run: Run, largest: flo
       line.append(...m.weights(cell));
       return [line.textContent, line.querySelector("sup").textContent];
     """
-    text, exponent = run("inspector/chain.js", body, {"row": row.tolist(), "k": k})
+    text, exponent = run("inspector/chain.ts", body, {"row": row.tolist(), "k": k})
     shift = largest if abs(largest) > 80 else 0.0
     own = f"{float(row[k]):.4f}"
     written = f"({own} − {f'{shift:.4f}' if shift > 0 else f'({shift:.4f})'})" if shift else own

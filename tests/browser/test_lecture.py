@@ -292,7 +292,7 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
 
 def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, served: str) -> None:
     body = """
-      const { numbering } = await import("./board/numbers.js".replace("./", given.base));
+      const { numbering } = await import("./board/numbers.ts".replace("./", given.base));
       const type = m.typeFor(given.least);
       const made = [];
       for (let width = 4; width < 90; width += 1) {
@@ -304,7 +304,7 @@ def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, serv
       return [made, type, m.typeFor(0)];
     """
     given = {"least": 18, "base": "/frontend/"}
-    made, type_, plain = imported(page, served, "core/type.js", body, given)
+    made, type_, plain = imported(page, served, "core/type.ts", body, given)
     assert {size >= 18 for _, size in made if size is not None} == {True}
     assert any(size is None for _, size in made)
     assert (type_["label"], type_["fine"], type_["unit"]) == (18, 18, 1.5)
@@ -314,4 +314,4 @@ def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, serv
 def test_a_press_is_named_whatever_caps_lock_says(page: Page, served: str) -> None:
     pressed = [["h", False], ["H", True], ["H", False], ["?", True], ["PageDown", False], ["ä", False]]
     body = "return given.map(([key, shiftKey]) => m.pressed({ key, shiftKey }))"
-    assert imported(page, served, "core/keys.js", body, pressed) == ["h", "Shift+h", "h", "?", "PageDown", "ä"]
+    assert imported(page, served, "core/keys.ts", body, pressed) == ["h", "Shift+h", "h", "?", "PageDown", "ä"]

@@ -29,7 +29,7 @@ LAYOUT = "const layout = m.arrange({ heads: 3, ...given.room }); layout.scroll(g
 
 def arranged(run: Run, room: dict[str, Any], body: str, offset: float = 0) -> Any:
     """Return what `body` says of the layout of a room, scrolled by a share of its way."""
-    return run("lines/layout.js", f"{LAYOUT} {body}", {"room": room, "offset": offset})
+    return run("lines/layout.ts", f"{LAYOUT} {body}", {"room": room, "offset": offset})
 
 
 @pytest.mark.parametrize("offset", [0, 0.3, 1])
@@ -103,8 +103,8 @@ def test_lines_of_several_heads_begin_evenly_around_a_token(run: Run, heads: int
 
 
 DRAWN = """
-  const strokes = await import(given.base + "lines/strokes.js");
-  const { Bundle } = await import(given.base + "lines/choice.js");
+  const strokes = await import(given.base + "lines/strokes.ts");
+  const { Bundle } = await import(given.base + "lines/choice.ts");
   const layout = m.arrange({ heads: 1, ...given.room });
   layout.scroll(given.offset * layout.travel);
   const lines = new Bundle(1, 1, { low: 0, high: 1 });
@@ -137,7 +137,7 @@ def test_a_line_that_leaves_the_window_is_part_of_the_whole_line(
 ) -> None:
     base = "/frontend/"
     given = {"room": room, "q": q, "k": k, "offset": offset, "base": base}
-    drawn, whole, window = run("lines/layout.js", DRAWN, given)
+    drawn, whole, window = run("lines/layout.ts", DRAWN, given)
     path = bezier(whole, np.linspace(0, 1, 20_001))
     part = bezier(drawn, np.linspace(0, 1, 51))
     distance = np.sqrt(((part[:, None] - path[None]) ** 2).sum(-1)).min(1)

@@ -31,10 +31,10 @@ Q, K = 10, 2
 STILLS = f"""
   {BYTES}
   const {{ read }} = await import("{CORE}/document.js");
-  const {{ pictureOf }} = await import("{CORE}/../walk/pictures.js");
+  const {{ pictureOf }} = await import("{CORE}/../walk/pictures.ts");
   const document = read(bytes(given.file));
   const picture = pictureOf(document, given.step, given.head);
-  const {{ factorsOf }} = await import("{CORE}/../walk/choices.js");
+  const {{ factorsOf }} = await import("{CORE}/../walk/choices.ts");
   const timeline = m.timelineOf({{
     step: given.step, picture, ...factorsOf(document.header), example: given.example
   }});
@@ -74,7 +74,7 @@ def stills(run: Run, file: bytes) -> Stills:
 
     def get(step: str, of: bytes = file, head: int = HEAD, q: int | None = Q, k: int | None = K) -> Any:
         given = {"file": b64encode(of).decode(), "step": step, "head": head, "example": {"q": q, "k": k}}
-        return run("motion/timeline.js", STILLS, given)
+        return run("motion/timeline.ts", STILLS, given)
 
     return get
 
@@ -255,7 +255,7 @@ def test_without_motion_the_slider_goes_from_still_to_still(new_context: Context
 
 
 GIF = """async () => {
-  const { gifOf } = await import("/frontend/export/animation.js");
+  const { gifOf } = await import("/frontend/export/animation.ts");
   const { motion } = walk.drawing;
   const animation = motion.animation({ theme: "light", title: "Scores" });
   const said = [];

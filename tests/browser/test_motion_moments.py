@@ -50,7 +50,7 @@ def beats(run: Run) -> Beats:
 
     def get(step: str, panels: dict[str, Any], q: int | None = None, k: int | None = None, **given: Any) -> Any:
         made = {name: one if isinstance(one, dict) else {"numbers": one} for name, one in panels.items()}
-        return run("motion/timeline.js", PLAYED, {"step": step, "panels": made, "example": {"q": q, "k": k}, **given})
+        return run("motion/timeline.ts", PLAYED, {"step": step, "panels": made, "example": {"q": q, "k": k}, **given})
 
     return get
 
@@ -207,7 +207,7 @@ def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> N
         shown: [0.1, 0.0999, 0.01, 0.00999, 0, -0.25].map(m.shown), factor: [m.factor(-0.25), m.factor(0.25)],
       };
     """
-    assert run("motion/words.js", body) == {
+    assert run("motion/words.ts", body) == {
         "byRows": [False, True, True, True], "rows": [700, 700, 700, 500],
         "eight": [900] * 8, "nine": [900] * 4 + [600] * 5, "forty": pytest.approx(4 * 900 + 3000),
         "shown": ["0.10", "0.100", "0.010", "0.0100", "0.00", "−0.25"], "factor": ["(−0.25)", "0.25"],
@@ -236,7 +236,7 @@ def test_the_bar_answers_keys_of_its_own_and_says_what_a_press_does(run: Run) ->
       }
       return { acts, speeds, seeks, own, paces, looks, read };
     """
-    found = run("motion/player.js", body)
+    found = run("motion/player.ts", body)
     assert found["acts"] == ["play", "play", "cell_on", "cell_back"]
     assert found["own"] == [False] * 4 + [True] * 4  # what it does not know, it leaves to the slider and the browser
     assert found["paces"] == [["2×", 2], ["4×", 4], ["0.5×", 0.5], ["1×", 1]]
@@ -282,7 +282,7 @@ def test_the_cell_that_is_pinned_is_computed_slowly_until_it_is_shown(run: Run) 
       motion.setPin({ q: 1, k: 2 });
       return { examples, kept, painted, after: motion.shown.example };
     """
-    found = run("motion/motion.js", MOTION + body)
+    found = run("motion/motion.ts", MOTION + body)
     assert [(one["q"], one["k"]) for one in found["examples"]] == [(None, None), (1, 0), (1, 1), (2, None)]
     assert (found["kept"], found["after"]) == ({"q": 0, "k": 0}, {"q": 1, "k": 2})
     assert found["painted"] == 1
@@ -318,14 +318,14 @@ def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run
       motion.destroy();
       return { seen, steps, unknown, rest: [motion.t, motion.isPlaying, board.motion] };
     """
-    found = run("motion/motion.js", MOTION + body)
+    found = run("motion/motion.ts", MOTION + body)
     assert found["seen"] == [True, True, True]
     assert found["steps"] == [0, 50, 100, 100, 0, 20]  # ms of the step, of which at most 100 pass in one frame
     assert (found["unknown"], found["rest"]) == (False, [1, False, None])
 
 
 WORK = """
-  const { complete } = await import("/_stcore/bidi-components/attnviz.main/board/panel.js");
+  const { complete } = await import("/_stcore/bidi-components/attnviz.main/board/panel.ts");
   const context = document.createElement("canvas").getContext("2d");
   let texts = [];
   context.fillText = (text, x, y) => texts.push({ text, y });
@@ -348,13 +348,13 @@ def test_the_last_lines_of_a_long_sum_are_written_with_their_sum(run: Run) -> No
       return [isThere, [...lines.values()]];
     """
     # 24 px of the title and 60 of the corner: five lines of 11 px type, of which one says that some are left out.
-    is_there, lines = run("motion/work.js", WORK + body, {"terms": [1, 2, 3, 4, 5, 6, 7], "height": 60})
+    is_there, lines = run("motion/work.ts", WORK + body, {"terms": [1, 2, 3, 4, 5, 6, 7], "height": 60})
     assert is_there
     assert lines == [
         ["⋮", "⋮"], *([["1.00", "×", f"{x}.00", "=", f"{x}.00"] for x in (5, 6, 7)]), ["sum", "=", "28.00"]
     ]  # fmt: skip
     is_there, lines = run(
-        "motion/work.js", WORK + body, {"terms": [1, 2], "height": 60, "labels": ["x" * 16, "y" * 17]}
+        "motion/work.ts", WORK + body, {"terms": [1, 2], "height": 60, "labels": ["x" * 16, "y" * 17]}
     )
     assert [line[2] for line in lines[:2]] == ["x" * 16, "y" * 15 + "…"]
     assert lines[2] == ["sum", "=", "3.00"]
@@ -379,7 +379,7 @@ def test_an_exponential_is_written_as_long_as_its_cell_is_wide(run: Run) -> None
     narrow = {9.94: "9.9", 9.97: "10", 0.994: ".99", 0.996: "1.0", 0.25: ".25"}
     given = [[value, 60] for value in long] + [[value, 14] for value in narrow]
     written = [[text] for text in (*long.values(), *narrow.values())]
-    assert run("motion/paint.js", WORK + body, given) == written
+    assert run("motion/paint.ts", WORK + body, given) == written
 
 
 def test_the_words_of_a_file_have_its_themes_colours(page: Page) -> None:

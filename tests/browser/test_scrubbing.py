@@ -40,7 +40,7 @@ def test_a_tick_moves_the_markers_and_writes_the_numbers_but_draws_no_curve(run:
         return [[...root.querySelectorAll("li b")].map((number) => number.textContent), x(), drawn() > 0];
       });
     """
-    ticks = run("training/charts.js", WATCH + body)
+    ticks = run("training/charts.ts", WATCH + body)
     assert [(numbers, drawn) for numbers, _, drawn in ticks] == [
         (["50.0 %", "2.500", "2.000"], False),
         (["10.0 %", "3.000", "3.000"], False),
@@ -65,7 +65,7 @@ def test_a_tick_moves_the_marker_of_the_losses_of_all_models(run: Run) -> None:
         return [x(), drawn() > 0];
       });
     """
-    (middle, first), (low, second), (high, other) = run("ladder/chart.js", WATCH + body)
+    (middle, first), (low, second), (high, other) = run("ladder/chart.ts", WATCH + body)
     assert [first, second, other] == [False, False, True]
     assert low < middle < high
 
@@ -98,7 +98,7 @@ def test_of_a_text_only_the_characters_that_change_are_written(run: Run) -> None
         return [calls, looks().slice(501, 506)];
       });
     """
-    views = run("generation/text.js", WATCH + body)
+    views = run("generation/text.ts", WATCH + body)
     assert [looks for _, looks in views] == [
         ["drawn:0.9000", "drawn chosen:0.0000", "drawn:0.1000", "drawn:0.2000", "drawn:0.3000"],
         ["drawn:0.9000", "drawn:0.0000", "drawn chosen:0.1000", "drawn:0.2000", "drawn:0.3000"],

@@ -28,7 +28,7 @@ def test_an_answer_begins_where_the_question_ends_and_nothing_of_another_stays(r
         look({ read: [] }, null),
       ];
     """
-    all_right, later, empty, nothing, unknown, unread = run("training/answer.js", body)
+    all_right, later, empty, nothing, unknown, unread = run("training/answer.ts", body)
     none, last = ["", None, ""], ["a", "after 3 “s”: “a” with 25.0 %", "0.25"]
     assert all_right["items"] == [none, none, ["c", "after 2 “r”: “c” with 50.0 %", "0.5"], last]
     assert later["items"] == [none, none, none, last]
@@ -74,7 +74,7 @@ def test_the_charts_name_each_curve_and_its_number_at_the_shown_step(run: Run) -
         alt: charts.lossChart.drawn.alt,
       };
     """
-    found = run("training/charts.js", CHARTS + body)
+    found = run("training/charts.ts", CHARTS + body)
     shares, losses = found["lines"]
     assert shares == [
         ["first, other", "pattern early", True],
@@ -131,7 +131,7 @@ def test_a_curve_leaves_out_what_is_no_number_and_is_chosen_with_a_pressed_butto
       const named = [...curves.labels.children].map((one) => one.textContent);
       return { chosen, paths, marker, apart: ends.slice(1).map((y, n) => Math.round(10 * (y - ends[n])) / 10), named };
     """
-    found = run("training/curves.js", body)
+    found = run("training/curves.ts", body)
     assert found["chosen"] == [10, 0]  # of 400 px between the edges, 46 and 12 px
     # The axis is 100 px high and ends at 1: a larger number stands at its end.
     assert found["paths"] == ["M46,112L446,12", "M246,62h0.01"]
@@ -156,7 +156,7 @@ def test_the_numbers_of_a_curve_at_a_step_are_those_of_numpy(run: Run) -> None:
     scores = [[0.25, 0.5, 0.5], [0.75, 0.5, 0.25]]
     highs = [(2000, 6), (20, 5), (7, 4), (1, 4), (0, 4)]
     given = {"steps": steps, "at": at, "scores": scores, "highs": highs}
-    found = run("training/numbers.js", body, given)
+    found = run("training/numbers.ts", body, given)
     last = (np.searchsorted(steps, at, side="right") - 1).tolist()
     assert found["last"] == last
     flat = np.ravel(scores)
@@ -165,7 +165,7 @@ def test_the_numbers_of_a_curve_at_a_step_are_those_of_numpy(run: Run) -> None:
     assert [one["score"] for one in found["best"]] == np.max(scores, axis=1).tolist()
     assert (found["none"], found["beyond"], found["empty"]) == (None, None, 0)
     # A model that has diverged: no score, or those of the heads that have one.
-    diverged = run("training/numbers.js", body, {**given, "scores": [[None, 0.25, 0.5], [None, None, None]]})
+    diverged = run("training/numbers.ts", body, {**given, "scores": [[None, 0.25, 0.5], [None, None, None]]})
     assert diverged["best"] == [{"head": 2, "score": 0.5}, None]
     assert found["near"] == [steps[int(np.abs(np.array(steps) - one).argmin())] for one in at]
     assert found["ticks"] == [
@@ -191,7 +191,7 @@ def test_what_a_training_may_do_is_on_its_buttons(run: Run) -> None:
       for (const one of [again, pacing.one, control, pacing.slow, pacing.slow]) one.click();
       return { asked, looks, state: transport.state.textContent, why: control.title };
     """
-    found = run("training/transport.js", body)
+    found = run("training/transport.ts", body)
     assert found["looks"] == [
         ["▶ Train", True, True, False, False, False],
         ["▶ Train again", True, False, False, False, False],
@@ -242,7 +242,7 @@ def test_snapshots_are_played_from_the_first_one_in_nine_seconds_at_most(run: Ru
       scrubber.toggle();
       return { playing, paces, names, moved, ends, one: [look(), scrubber.slider.disabled] };
     """
-    found = run("training/transport.js", body)
+    found = run("training/transport.ts", body)
     after = [[0], [0, 1], [0, 1, None], [0, 1, None]]  # None is the newest
     said = ["after 0 steps", "after 1 step", "after 5 steps", "after 5 steps"]
     assert found["playing"] == [[*one] for one in zip(after, said, [True, True, True, False], strict=True)]
@@ -302,7 +302,7 @@ def test_the_head_that_is_shown_is_the_chosen_one_or_that_of_the_last_pattern(ru
       }
       return { places, walked };
     """
-    found = run("training/training.js", TRAINING + body)
+    found = run("training/training.ts", TRAINING + body)
     best = "cross.1.1"  # the fifth of six heads, at the last evaluation
     assert found["places"] == [best, "cross.1.2", best, best, "encoder.0.1", best]
     cross = [f"cross.{layer}.{head}" for layer in (0, 1) for head in (0, 1, 2)]
@@ -325,7 +325,7 @@ def test_a_command_shows_the_newest_training_and_a_snapshot_stays_where_none_beg
       training.command("train");
       return { commands, gone, page: training.updates.values.command };
     """
-    found = run("training/training.js", TRAINING + body)
+    found = run("training/training.ts", TRAINING + body)
     begins = [[None, "", name] for name in ("train", "control", "continue", "step")]
     assert found["commands"] == [*begins, [10, "a", "stop"], [10, "a", "open heads"]]
     assert found["gone"] == [10, None, None, None]  # the newest has no number: it stays the newest
@@ -356,7 +356,7 @@ def test_keys_go_through_snapshots_but_in_a_lesson_through_its_scenes(run: Run) 
       key("Enter");
       return { seen, covers, pin: training.updates.values.pin, commands };
     """
-    found = run("training/training.js", TRAINING + body)
+    found = run("training/training.ts", TRAINING + body)
     assert found["seen"] == [10, 0, 10, 10, 10]
     assert found["covers"] == [True, False, False, True]
     assert found["pin"] == {"q": None, "k": None}
@@ -394,7 +394,7 @@ def test_the_newest_training_says_what_can_be_done(run: Run) -> None:
         };
       });
     """
-    found = run("training/training.js", TRAINING + body, [[state, own] for state, own, *_ in STATES])
+    found = run("training/training.ts", TRAINING + body, [[state, own] for state, own, *_ in STATES])
     for (state, _, *expected), one in zip(STATES, found, strict=True):
         assert one["is"] == expected
         assert one["pressed"] == [["true", "false"], ["false", "true"]]
@@ -435,7 +435,7 @@ def test_a_head_of_the_second_kind_has_its_own_accuracy_and_a_covered_row_is_now
       const waiting = look({ without: null })[1];
       return { plain, names, whole, read, covered, left, beside, waiting };
     """
-    found = run("training/training.js", TRAINING + body)
+    found = run("training/training.ts", TRAINING + body)
     title, without, hint = found["plain"]
     assert title == "Attention of decoder to encoder, layer 1, head 2, after 10 steps"  # not of the step 20
     assert without == "Accuracy 90.0 %; without decoder to encoder, layer 1, head 2 80.0 %."
@@ -472,13 +472,13 @@ def test_the_model_of_a_snapshot_is_opened_where_a_page_can_show_it(run: Run) ->
       for (const one of [...opener.buttons, opener.writer]) one.click();
       return { asked, looks, writes: !opener.writer.hidden };
     """
-    found = run("training/opener.js", body, True)
+    found = run("training/opener.ts", body, True)
     ready, hidden = [False, True, False, ""], [True, True, False, ""]
     running, without = [False, False, False, ""], [False, True, True, "It is too wide."]
     assert found["looks"] == [ready, running, *([hidden] * 4), without, ready]
     pages = ("step_by_step", "heads", "compare", "transformer", "generate")
     assert found["asked"] == [f"open {page}" for page in pages]
-    assert (found["writes"], run("training/opener.js", body, False)["writes"]) == (True, False)
+    assert (found["writes"], run("training/opener.ts", body, False)["writes"]) == (True, False)
 
 
 def test_a_head_and_a_step_have_their_names(run: Run) -> None:
@@ -490,7 +490,7 @@ def test_a_head_and_a_step_have_their_names(run: Run) -> None:
         m.placeKey(place), m.cellText({ query: ["a", "b"], key: ["c", "d"] }, 1, 0, NaN),
       ];
     """
-    assert run("training/words.js", body) == [
+    assert run("training/words.ts", body) == [
         "Attention of layer 1, head 2 after 1 step",
         "Attention of decoder to encoder, layer 1, head 2 after 2,000 steps",
         ", after 1 step", "", "", {"kind": "cross", "layer": 1, "head": 2}, None, "cross.1.2",
@@ -505,4 +505,4 @@ def test_the_nearest_snapshot_that_is_here_stands_in_for_one_that_is_not(run: Ru
       for (const step of [0, 10, 40]) moments.known.set(step, { step });
       return [none, [0, 4, 6, 24, 26, 90].map((step) => moments.at(step).step)];
     """
-    assert run("training/moments.js", body) == [None, [0, 0, 10, 10, 40, 40]]
+    assert run("training/moments.ts", body) == [None, [0, 0, 10, 10, 40, 40]]

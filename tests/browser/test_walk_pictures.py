@@ -97,7 +97,7 @@ def test_every_picture_is_pythons(run: Run, name: str, every: dict[str, tuple[Wa
     ]
     steps = {"scores", "scaled", "masked", "weights", "head_outputs", "concat"}
     assert {view[0] for view in views} >= (set(WAYS) if walk.averages else steps)
-    found = run("walk/pictures.js", PICTURES, {"file": b64encode(write(document)).decode(), "views": views})
+    found = run("walk/pictures.ts", PICTURES, {"file": b64encode(write(document)).decode(), "views": views})
     for (step, head, stretch), seen in zip(views, found, strict=True):
         layout = lay_out(replace(walk, head=head), step, stretch=STRETCH[stretch])
         header, arrays = board_picture(layout, walk.labels)
@@ -186,7 +186,7 @@ def test_what_is_not_in_the_file_is_named(run: Run) -> None:
       return views.map(([step, head]) => m.pictureOf(document, step, head)?.needs ?? null);
     """
     own = ["query/1", "key/1"]
-    found = run("walk/pictures.js", body, b64encode(write(document)).decode())
+    found = run("walk/pictures.ts", body, b64encode(write(document)).decode())
     assert [None if names is None else sorted(names) for names in found] == [
         None, sorted(own), sorted(own), sorted([*own, "value/1"]),
         sorted([*own, "value/1", "embeddings", "W_query/1", "W_key/1", "W_value/1"]), sorted([*own, "value/1"]),

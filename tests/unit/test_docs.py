@@ -51,7 +51,7 @@ def test_every_option_and_every_format_of_the_command_is_named() -> None:
 def test_the_architecture_says_what_each_folder_holds_and_the_files_that_it_names_exist() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     table = page.partition("## Folders")[2].partition("\n## ")[0]
-    named = set(re.findall(r"`(?:attnviz/)?([a-z_]+/[\w/]*\.(?:py|js))`", page))
+    named = set(re.findall(r"`(?:attnviz/)?([a-z_]+/[\w/]*\.(?:py|js|ts))`", page))
     places = (ROOT / "attnviz", ROOT / "attnviz" / "components" / "frontend", ROOT)
     places += (ROOT / "attnviz" / "components",)
     assert len(named) > 20

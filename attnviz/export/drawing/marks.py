@@ -45,7 +45,7 @@ THEMES = {
         LIGHT, paper="#FFFFFF", quiet="#6B6B78", link="#0072B2", rule="#DCDCE4", frame="#B5B5BD",
         boxed="#F1EDF8", highlight="#E3DAF3", hatch=("#D4D4DC", "#AFAFBB"),
     ),
-    # Paper as in components/frontend/export/theme.js, hatching as on the board.
+    # Paper as in components/frontend/export/theme.ts, hatching as on the board.
     "dark": Theme(
         DARK, paper="#14141B", quiet="#9A9AA8", link="#6CBDF0", rule="#3A3A46", frame="#55555F",
         boxed="#2E2740", highlight="#4A3D6B", hatch=("#3A3A46", "#55555F"),

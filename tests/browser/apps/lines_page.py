@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
-LINES = "/frontend/lines/lines.js"
-CHOICE = "/frontend/lines/choice.js"
+LINES = "/frontend/lines/lines.ts"
+CHOICE = "/frontend/lines/choice.ts"
 COLOURS = ("#5E3C99", "#B35806", "#009E73", "#0072B2")
 
 SET_UP = """async ([url, given, size]) => {

@@ -39,9 +39,9 @@ PAGE = """<!doctype html>
   <body>
     <main class="attnviz-standalone"></main>
     <script type="module">
-      import { read } from "/frontend/core/document.js";
-      import { Diagram } from "/frontend/diagram/diagram.js";
-      import { Walk } from "/frontend/walk/walk.js";
+      import { read } from "/frontend/core/document.ts";
+      import { Diagram } from "/frontend/diagram/diagram.ts";
+      import { Walk } from "/frontend/walk/walk.ts";
 
       const link = new URL(location).searchParams;
       const bytes = async (path) => {

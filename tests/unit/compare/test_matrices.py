@@ -230,7 +230,7 @@ def test_labels_mark_what_changed_and_what_is_missing() -> None:
 
 
 def decode(coded: np.ndarray, covers: list[float]) -> np.ndarray:
-    """Do what frontend/compare/compare.js does."""
+    """Do what frontend/compare/compare.ts does."""
     low, high = covers
     matrices = coded.astype(np.float64)
     return np.where(coded == 65535, np.nan, low + matrices * ((high - low) / 65534))

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def digest_of_sources() -> str:
     """Return the digest that build.js writes: of its own text and that of all scripts in `frontend/`."""
-    files = {file.relative_to(ROOT).as_posix(): file for file in (*SOURCES.rglob("*.js"), ROOT / "build.js")}
+    files = {file.relative_to(ROOT).as_posix(): file for file in (*SOURCES.rglob("*.ts"), ROOT / "build.js")}
     digest = hashlib.sha256()
     for name, file in sorted(files.items()):
         text = file.read_bytes()

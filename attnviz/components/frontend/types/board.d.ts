@@ -89,7 +89,7 @@ interface Panel extends Coloured {
   legible?: number;
   ink?: string;
 }
-/** A panel with what is worked out once from its numbers (board/panel.js). */
+/** A panel with what is worked out once from its numbers (board/panel.ts). */
 interface CompletePanel extends Panel {
   z: Float32Array[];
   gaps: boolean;
@@ -151,7 +151,7 @@ interface CellCount {
 interface CellPixels extends Size {
   pixels: Uint32Array;
 }
-/** Sizes of type in px; see core/type.js. */
+/** Sizes of type in px; see core/type.ts. */
 interface TypeSizes {
   least: number;
   unit: number;

@@ -88,7 +88,7 @@ interface Lit {
 
 /** Draws a picture of matrices that others may follow: a board, or a Plotly graph. */
 interface HTMLElement {
-  attnviz?: import("../board/board.js").Board;
+  attnviz?: import("../board/board.ts").Board;
   attnvizPicture?: PagePicture;
   /** the arithmetic of the pinned cell, "" where none is */
   attnvizPinned?: () => string;

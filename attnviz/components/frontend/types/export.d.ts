@@ -67,7 +67,7 @@ interface SheetLooks {
 interface PagePicture {
   name: string;
   readonly ready: boolean;
-  paint(pen: import("../pen/pen.js").Pen, looks: { theme: Theme }): void;
+  paint(pen: import("../pen/pen.ts").Pen, looks: { theme: Theme }): void;
   prepare?(theme: Theme): Promise<void>;
   /** the tokens of the text that it shows */
   tokens?(): string[];

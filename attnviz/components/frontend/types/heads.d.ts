@@ -11,7 +11,7 @@ interface Scale {
   low: number;
   high: number;
 }
-/** Which weights are drawn as lines: see lines/choice.js. */
+/** Which weights are drawn as lines: see lines/choice.ts. */
 interface LineRules extends Scale {
   threshold: number;
   strongest: number;
@@ -101,7 +101,9 @@ interface ExplorerHeader {
   /** of each layer's heads, what is said of them in place of their labels */
   said?: string[][][];
 }
-/** What all heads share: their shape, what is masked, and each token's group (0 special, 1 first sentence, 2 second). */
+/**
+ * What all heads share: their shape, what is masked, and each token's group (0 special, 1 first sentence, 2 second).
+ */
 interface HeadFrame extends CellCount {
   causal: boolean;
   hidden: Numbers | null;
@@ -111,7 +113,7 @@ interface Filters {
   special: string;
   between: string;
 }
-/** A head's numbers as they are shown; see heads/values.js. */
+/** A head's numbers as they are shown; see heads/values.ts. */
 interface ShownValues {
   at: Float32Array;
   errors: Float64Array;

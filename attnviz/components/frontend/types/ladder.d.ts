@@ -44,7 +44,9 @@ interface LadderText {
   first: number[];
   /** the ids of the table of pairs, in order */
   shown: number[];
-  /** in the training part: pairs of a consonant and what follows, those with a vowel, characters, vowels; null if none */
+  /**
+   * in the training part: pairs of a consonant and what follows, those with a vowel, characters, vowels; null if none
+   */
   vowels: { followed: number; by_vowel: number; characters: number; vowels: number } | null;
   /** the counted table's loss over the validation part, in nats a character */
   floor: number;

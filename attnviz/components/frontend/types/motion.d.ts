@@ -53,7 +53,9 @@ interface Term {
   product: number;
   label?: string;
 }
-/** A row of the left matrix that stands upright in the empty corner: the matrix whose rows it stands beside, its name. */
+/**
+ * A row of the left matrix that stands upright in the empty corner: the matrix whose rows it stands beside, its name.
+ */
 interface Upright {
   beside: string;
   name: string;

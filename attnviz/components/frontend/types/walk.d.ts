@@ -1,8 +1,8 @@
 // The walk of a document, and the page that it stands in.
 
-type WalkDocument = import("../core/document.js").WalkDocument;
+type WalkDocument = import("../core/document.ts").WalkDocument;
 /** Leads through all documents of a walk. */
-type Guide = import("../diagram/diagram.js").Diagram;
+type Guide = import("../diagram/diagram.ts").Diagram;
 /** What shapes the view, by the keys of a link. */
 interface WalkValues extends Pair {
   step: string;
@@ -43,8 +43,10 @@ interface Home {
   plotly?(): Promise<Plotly>;
   /** What the layer is called where there is no choice of one. */
   onlyLayer?: string;
-  /** Where keys are pressed that are meant for the walk: the document where the page is the walk's, else its element; null
-   *  where the page calls `act` itself. */
+  /**
+   * Where keys are pressed that are meant for the walk: the document where the page is the walk's, else its element;
+   * null where the page calls `act` itself.
+   */
   keyboard?: EventTarget | null;
 }
 /** attnviz/components/walk.py describes it. */

@@ -1,0 +1,57 @@
+// Where the colours of weights end when they are darkened: by the user, or in a long text by themselves, because there
+// nearly all weights are small. attnviz/figures/colour_limit.py does the same.
+
+/** Keys from which on the colours end there by themselves. */
+export const MANY = 40;
+
+/**
+ * Whether the colours of weights are darkened: "0" in a long text, "1" always, "off" never.
+ * @param stretch as links have it
+ */
+export const darkens = (stretch: string, columns: number) => (stretch === "0" ? columns >= MANY : stretch === "1");
+
+/** What a switch that darkens them, or no longer does, makes of it. */
+export function turned(stretch: string, columns: number) {
+  const wanted = !darkens(stretch, columns);
+  if (wanted === darkens("0", columns)) return "0";
+  return wanted ? "1" : "off";
+}
+
+const SHARE = 0.9; // of the rows of a long text have no weight above it
+
+const known: WeakMap<Float32Array, Float32Array> = new WeakMap();
+
+/** The largest number of each row that has any that is not hidden (NaN). */
+function largestOfRows(data: Float32Array, columns: number) {
+  const found = known.get(data);
+  if (found) return found;
+  const made = new Float32Array(data.length / (columns || 1));
+  let rows = 0;
+  for (let first = 0; first < data.length; first += columns) {
+    let most = -1;
+    for (let n = first; n < first + columns; n += 1) if (data[n] > most) most = data[n];
+    if (most >= 0) made[rows++] = most;
+  }
+  const largest = made.slice(0, rows);
+  known.set(data, largest);
+  return largest;
+}
+
+/**
+ * Where the colours of these matrices end together: at the largest weight; with MANY keys at that above which one row
+ * in ten has a weight, so that a few rows do not make all others faint. 1 where there is no weight, and where it would
+ * be written as 1.
+ * @param matrices each (rows, columns), NaN in hidden cells
+ */
+export function darkEnd(matrices: Float32Array[], columns: number) {
+  const largest = matrices.flatMap((data) => [...largestOfRows(data, columns)]).sort((a, b) => a - b);
+  const share = columns >= MANY ? SHARE : 1;
+  const end = largest[Math.floor(share * (largest.length - 1))];
+  return end && endText(end) !== "1" ? end : 1;
+}
+
+/** An end of colours as it is written. Between two numbers, such as 0.125, it is the even one, as in Python. */
+export function endText(end: number) {
+  const [, even, exponent] = /^(\d\.[02468])50*(e.*)$/.exec(end.toExponential(60)) ?? [];
+  return String(Number(even ? even + exponent : end.toPrecision(2)));
+}

@@ -1,0 +1,192 @@
+// Reads a document: all that is shown of the heads of a layer, in one safetensors file. docs/document.md describes the
+// format; attnviz/document writes it, and checks there that names, shapes and numbers agree.
+
+import { DocumentError, readSafetensors, refuse } from "./safetensors.ts";
+import type { Stored } from "./safetensors.ts";
+
+export { DocumentError };
+
+/** The tokens of the rows (queries) or of the columns (keys). */
+export interface Axis {
+  text: string;
+  pair: string | null;
+  labels: string[];
+  /** a negative one stands for none */
+  ids: number[];
+  /** the characters of the text that each token stands for */
+  covers: string[];
+  /** where these are; "" for a token that the tokenizer added */
+  places: string[];
+  /** 1 for tokens of the second text */
+  segments: number[];
+  /** whether a token replaces characters that are not in the vocabulary */
+  unknown: boolean[];
+}
+/** One text of all heads, or one for each in the order of `heads`. */
+export type OfHeads = string | string[];
+/** The same of texts whose words may name parts of the picture. */
+export type SaidOfHeads = SaidText | SaidText[];
+/**
+ * One matrix of a picture. `limit` ends its colours: a number, the largest finite magnitude in these matrices
+ * together, or null for the one in this matrix; 1 where that is 0. If `stretched` is not "", it is the title when
+ * colours are darkened, with {} in place of the number at which they end (core/dark_end.ts).
+ */
+export interface PanelSpec {
+  name: string;
+  title: OfHeads;
+  rows: string;
+  cols: string;
+  role: "query" | "key" | "value" | "attention" | null;
+  made_from: { name: string; pace: Pace } | null;
+  limit: number | string[] | null;
+  scale: "signed" | "weights";
+  stretched: string;
+  bar: boolean;
+  numbered: boolean;
+  /** labels of columns that are not tokens, by their number */
+  ticks: Record<string, string>;
+  /** of concatenated heads: the columns of one */
+  part_width: number | null;
+}
+/** The names of two matrices, and of a vector that is added. */
+export type ProductSpec = { left: string; right: string; bias: string | null };
+/**
+ * How a matrix is made of others in a way that is no product: attnviz/steps/picture.py describes it. What its kind
+ * does not use is null.
+ */
+export interface OperationSpec {
+  kind: "sum" | "norm" | "activation" | "softmax";
+  /** the names of the matrices that it is made of: one, or the summands */
+  of: string[];
+  /** the name of a norm's weight, a vector */
+  weight: string | null;
+  bias: string | null;
+  /** what a norm adds to the variance */
+  eps: number | null;
+  /** what a norm takes mean and variance of */
+  over: "token" | "all" | null;
+  /** the activation */
+  name: "relu" | "gelu" | "gelu_tanh" | null;
+}
+/** The matrices of a step and their places: `grid` has the panels' numbers, and null for an empty place. */
+export interface PictureSpec {
+  panels: PanelSpec[];
+  grid: (number | null)[][];
+  widths: number[];
+  heights: number[];
+  /** by the name of the result */
+  products: Record<string, ProductSpec>;
+  /** how other panels are made, by their names */
+  operations: Record<string, OperationSpec>;
+  between: string;
+}
+/** What is said of a step, and its picture. */
+export interface StepText {
+  name: string;
+  title: string;
+  /** MathML that is safe to insert as markup; all else is text */
+  formula: OfHeads;
+  notice: SaidOfHeads;
+  fact: SaidOfHeads;
+  advice: SaidOfHeads;
+  code: OfHeads;
+  /** why the step can't show all that it needs */
+  missing: string;
+  is_by_cell: boolean;
+  can_be_covered: boolean;
+  can_be_stretched: boolean;
+  picture: PictureSpec | null;
+}
+/** An array that is not in the file. */
+export type Reference = { digest: string; dtype: string; shape: number[] };
+export interface Header {
+  model: string;
+  attention: "encoder" | "decoder" | "cross";
+  layer: number;
+  /** those of the document, in ascending order */
+  heads: number[];
+  heads_in_layer: number;
+  query: Axis;
+  /** the same object as `query` where the tokens are the same */
+  key: Axis;
+  scale: number;
+  scale_label: string;
+  mask: "none" | "causal" | "window" | "padding" | "cross" | "other";
+  /** what is filled into hidden cells; null is −∞ */
+  mask_value: number | null;
+  /** the matrix that it is filled into: after the scaling, or before it */
+  mask_fills: "scaled" | "scores";
+  steps: StepText[];
+  /** by the name of the array */
+  references: Record<string, Reference>;
+  /**
+   * heads step by step; the ways from an average over the past to one head; heads step by step, and the steps around
+   * them in a transformer
+   */
+  kind: "walk" | "averages" | "block";
+  /** where the attention is in the model, if the kind is block; else "" */
+  place: string;
+  version: 5;
+}
+export type WalkDocument = { header: Header; arrays: Record<string, Stored> };
+
+const KEY = "attnviz";
+const VERSION = 5;
+
+const MAX_FORMULA = 20_000; // characters; a longer one may exhaust the stack of regular expressions
+const ELEMENTS = "math|mrow|mi|mn|mo|mtext|mspace|msub|msup|munderover|mfrac|mstyle|msqrt";
+const ATTRIBUTES = "class|mathvariant|width|displaystyle|stretchy";
+/** Elements and attributes of MathML that can't run or load anything, so that a formula may be inserted as markup. */
+const FORMULA = new RegExp(
+  `^<math display="block">(?:</?(?:${ELEMENTS})(?: (?:${ATTRIBUTES})="[A-Za-z0-9.]*")*>` +
+    "|[^<>&]|&(?:lt|gt|amp|quot|#x27);)*</math>$",
+);
+
+/**
+ * Reads a document.
+ * @throws {DocumentError} where this is no document of this version; the message says why in one sentence
+ */
+export function read(file: Uint8Array): WalkDocument {
+  const { metadata, arrays } = readSafetensors(file);
+  if (!Object.hasOwn(metadata, KEY)) refuse("This safetensors file is not a document of attnviz.");
+  const header = parsed(metadata[KEY]);
+  header.key ??= header.query; // the same tokens as the queries'
+  checkFormulas(header);
+  return { header, arrays };
+}
+
+/**
+ * Adds an array that is not in the file to a document that refers to it.
+ * @throws {DocumentError} where it is not as the document says
+ */
+export function addArray({ header, arrays }: WalkDocument, name: string, { data, shape }: Packed) {
+  const { dtype, shape: wanted } = header.references[name];
+  const length = wanted.reduce((product, side) => product * side, 1);
+  if (shape.join() !== wanted.join() || data.length !== length) refuse(`Array ${name} is not ${wanted.join(" × ")}.`);
+  if ((dtype === "F32") !== data instanceof Float32Array) refuse(`Array ${name} is not ${dtype}.`);
+  Object.assign(arrays, { [name]: { data, shape, dtype } });
+}
+
+function parsed(text: string): Header {
+  let header;
+  try {
+    header = JSON.parse(text);
+  } catch {
+    return refuse("The document's header is not JSON.");
+  }
+  if (header?.version !== VERSION) {
+    refuse(`The document's version is not ${VERSION}, the only one that this reader knows.`);
+  }
+  return header;
+}
+
+function checkFormulas({ steps }: Header) {
+  if (!Array.isArray(steps)) refuse("header.steps is not a list.");
+  for (const [index, step] of steps.entries()) {
+    for (const formula of [step?.formula].flat()) {
+      if (typeof formula !== "string" || formula.length > MAX_FORMULA || !FORMULA.test(formula)) {
+        refuse(`header.steps[${index}].formula is not MathML as attnviz writes it.`);
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// A page with all heads of a text of its own.
+
+import { unpack } from "../core/packing.ts";
+import { Explorer } from "../heads/explorer.ts";
+import { keysOf, viewOf } from "./heads_link.ts";
+import { followLecture } from "./lecture.ts";
+import { chosen, write } from "./link.ts";
+import { numbers, root, settings, withFont } from "./page.ts";
+import { Scene } from "./scene.ts";
+
+async function start() {
+  await withFont();
+  const { header, arrays }: Payload<ExplorerHeader> = unpack(numbers());
+  const explorer = new Explorer(root, async (name) => new Response(arrays[name].data as BufferSource));
+  explorer.setTriggerValue = (_, message) => {
+    const { number, values } = message as Message;
+    write(keysOf(values));
+    explorer.acknowledge(number);
+  };
+  const show = () => {
+    const view = viewOf(chosen(), settings.view, header);
+    explorer.show({ header: { ...header, view }, arrays: { measures: arrays.measures } });
+  };
+  new Scene();
+  followLecture(show);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.show(null));
+}
+
+start();

@@ -1,0 +1,34 @@
+// A page with a walk of its own.
+
+import { read } from "../core/document.ts";
+import { Refused } from "../core/files.ts";
+import { Walk } from "../walk/walk.ts";
+import { followLecture } from "./lecture.ts";
+import { isLecture, values, write } from "./link.ts";
+import { numbers, root, settings, withFont } from "./page.ts";
+import { Scene } from "./scene.ts";
+
+async function start() {
+  await withFont();
+  const reveal = () => walk.choose({ predict: false });
+  const walk = new Walk(root, {
+    keyboard: document,
+    array: () => Promise.reject(new Refused(settings.missing)),
+    changed: (changed) => {
+      write(changed);
+      ask();
+    },
+    revealed: reveal,
+  });
+  const scene = new Scene({ reveal, step: () => walk.store.values.step, choose: (step) => walk.choose({ step }) });
+  const ask = () => scene.ask(walk.store.values.predict);
+  walk.show(values(), read(numbers()));
+  walk.checkLink(values());
+  followLecture(() => {
+    walk.setLecture(isLecture());
+    walk.show(values());
+    ask();
+  });
+}
+
+start();

@@ -1,0 +1,217 @@
+// Exports a Plotly chart of heatmaps. Its cells are drawn from their numbers, as on the board, in the colours of either
+// theme; its texts and lines are read from the SVG of plotly.js.
+
+import { canvasOf, cellPixels } from "../board/image.ts";
+import { blend, HATCH, inkOn, SCALES } from "../core/colours.ts";
+import { theme as themeOf } from "../core/dom.ts";
+import { inTheme, PAPER, paintPins } from "./theme.ts";
+import { cellAt, readPanels } from "../board/panels.ts";
+import { colourOf } from "../pen/measure.ts";
+import type { Pen } from "../pen/pen.ts";
+
+export type ChartScale = { low: number; high: number; scale: "signed" | "weights"; gap: number; barred: boolean };
+/** a heatmap of the chart, with its colours */
+export type ChartPanel = DrawnPanel & ChartScale;
+
+const LEFT_OUT = ".draglayer, .hoverlayer, .cbbg, .cbfills, defs, .bglayer";
+const BAR_STEPS = 64;
+
+export function chartPicture(chart: { graph: HTMLElement }): PagePicture {
+  return {
+    name: "chart",
+    get ready() {
+      return readPanels(chart.graph).length > 0;
+    },
+    paint(pen, { theme }) {
+      const { graph } = chart;
+      const from = themeOf(graph);
+      const font = graph._fullLayout?.font.family ?? "sans-serif";
+      const traces = graph._fullData ?? [];
+      const panels = readPanels(graph).map((panel, n) => ({ ...panel, ...scaleOf(traces[n]) }));
+      for (const panel of panels) paintCells(pen, panel, theme);
+      paintBars(pen, graph, panels, theme);
+      const shapes: NodeListOf<SVGGraphicsElement> = graph.querySelectorAll(
+        ".main-svg path, .main-svg rect, .main-svg text",
+      );
+      for (const drawn of shapes) {
+        if (drawn.closest(LEFT_OUT)) continue;
+        pen.save();
+        const { a, b, c, d, e, f } = drawn.getCTM() ?? new DOMMatrix();
+        pen.transform(a, b, c, d, e, f);
+        if (drawn instanceof SVGTextElement) paintText(pen, drawn, { from, theme, font, panels });
+        else paintShape(pen, drawn, { from, theme });
+        pen.restore();
+      }
+      paintPins(pen, graph, { from, theme, font });
+    },
+  };
+}
+
+const scaleOf = ({ zmin, zmax, xgap = 0, showscale = false }: PlotlyTrace): ChartScale => ({
+  low: zmin,
+  high: zmax,
+  scale: zmin < 0 ? "signed" : "weights",
+  gap: xgap,
+  barred: showscale,
+});
+
+function paintCells(pen: Pen, panel: ChartPanel, theme: Theme) {
+  const { x, y, z, width, height } = panel;
+  const data = Float32Array.from(z.flatMap((row) => Array.from(row)));
+  const [left, right] = [-0.5, width - 0.5].map((at) => x._offset + x.l2p(at));
+  const [top, bottom] = [-0.5, height - 0.5].map((at) => y._offset + y.l2p(at));
+  pen.save();
+  pen.beginPath();
+  pen.rect(x._offset, y._offset, x._length, y._length);
+  pen.clip();
+  if (data.some(Number.isNaN)) {
+    const [ground, line] = HATCH[theme];
+    pen.fillStyle = { hatch: { ground, line, lineWidth: 1.4 } };
+    pen.fillRect(left, top, right - left, bottom - top);
+  }
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(
+    canvasOf(cellPixels({ ...panel, data, shape: [height, width] }, theme)),
+    0,
+    0,
+    width,
+    height,
+    left,
+    top,
+    right - left,
+    bottom - top,
+  );
+  if (panel.gap && pen.paper) {
+    pen.fillStyle = PAPER[theme];
+    for (let j = 1; j < width; j += 1) {
+      pen.fillRect(x._offset + x.l2p(j - 0.5) - panel.gap / 2, top, panel.gap, bottom - top);
+    }
+    for (let i = 1; i < height; i += 1) {
+      pen.fillRect(left, y._offset + y.l2p(i - 0.5) - panel.gap / 2, right - left, panel.gap);
+    }
+  }
+  pen.restore();
+}
+
+/** Colour bars, where plotly.js has drawn some: its own are gradients. */
+function paintBars(pen: Pen, graph: HTMLElement, panels: ChartPanel[], theme: Theme) {
+  const bars = panels.filter(({ barred }) => barred);
+  const drawn: NodeListOf<SVGGraphicsElement> = graph.querySelectorAll(".cbfills");
+  drawn.forEach((fills, n) => {
+    const { x, y, width, height } = fills.getBBox();
+    const { e, f } = fills.getCTM() ?? new DOMMatrix();
+    const step = height / BAR_STEPS;
+    for (let s = 0; s < BAR_STEPS; s += 1) {
+      pen.fillStyle = `rgb(${blend(SCALES[theme][bars[n]?.scale ?? "weights"], 1 - s / (BAR_STEPS - 1)).join()})`;
+      pen.fillRect(x + e, y + f + s * step, width, step + 0.5);
+    }
+  });
+}
+
+/** Each piece of a text where plotly.js has put its first letter. */
+function paintText(
+  pen: Pen,
+  text: SVGTextElement,
+  { from, theme, font, panels }: { from: Theme; theme: Theme; font: string; panels: ChartPanel[] },
+) {
+  const pieces = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+  let at = 0;
+  for (let piece = pieces.nextNode(); piece; piece = pieces.nextNode()) {
+    const words = piece.textContent ?? "";
+    if (at >= text.getNumberOfChars()) return;
+    const { x, y } = startOf(text, at, words.length);
+    at += words.length;
+    const parent = piece.parentElement ?? text;
+    const style = getComputedStyle(parent);
+    const opacity = seen(parent);
+    if (!words.trim() || !opacity) continue;
+    const weight = Number(style.fontWeight) >= 600 ? "600 " : "";
+    Object.assign(pen, {
+      font: `${weight}${style.fontSize} ${font}`,
+      textAlign: "left",
+      textBaseline: "alphabetic",
+      globalAlpha: opacity,
+    });
+    pen.fillStyle =
+      (text.closest(".heatmap-label") && inkOnCell(panels, text, theme)) ||
+      inTheme(colourOf(style.fill).hex, from, theme);
+    pen.fillText(words, x, y);
+  }
+}
+
+/** The left end of some letters; what runs from right to left has its first letter at the right. */
+function startOf(text: SVGTextElement, from: number, count: number) {
+  const start = text.getStartPositionOfChar(from);
+  const letters = Array.from(
+    { length: Math.min(count, text.getNumberOfChars() - from) },
+    (_, n) => text.getExtentOfChar(from + n).x,
+  );
+  return { x: Math.min(start.x, ...letters), y: start.y };
+}
+
+/** The ink that is read best on the cell that a number stands in. */
+function inkOnCell(panels: ChartPanel[], number: SVGTextElement, theme: Theme) {
+  const box = number.getBBox();
+  const { e, f } = number.getCTM() ?? new DOMMatrix();
+  const [x, y] = [box.x + box.width / 2 + e, box.y + box.height / 2 + f];
+  const at = cellAt(panels, x, y);
+  const panel = panels.find(({ name }) => name === at?.panel);
+  if (!at || !panel) return null;
+  const { z, low, high, scale } = panel;
+  return inkOn(blend(SCALES[theme][scale], (z[at.i][at.j] - low) / (high - low || 1)));
+}
+
+function paintShape(pen: Pen, drawn: SVGGraphicsElement, { from, theme }: { from: Theme; theme: Theme }) {
+  const style = getComputedStyle(drawn);
+  const opacity = seen(drawn);
+  const width = Number.parseFloat(style.strokeWidth);
+  const [fill, stroke] = [style.fill, style.stroke].map((colour) => (colour === "none" ? null : colourOf(colour)));
+  const inks = {
+    fill: fill ? fill.alpha * Number(style.fillOpacity) * opacity : 0,
+    stroke: stroke && width ? stroke.alpha * Number(style.strokeOpacity) * opacity : 0,
+  };
+  if (!inks.fill && !inks.stroke) return;
+  pen.beginPath();
+  if (drawn.tagName === "path") tracePath(pen, drawn.getAttribute("d") ?? "");
+  else if (drawn instanceof SVGRectElement) {
+    const { x, y, width: wide, height: high } = drawn;
+    pen.rect(x.baseVal.value, y.baseVal.value, wide.baseVal.value, high.baseVal.value);
+  }
+  if (fill && inks.fill) {
+    Object.assign(pen, { fillStyle: inTheme(fill.hex, from, theme), globalAlpha: inks.fill });
+    pen.fill();
+  }
+  if (!stroke || !inks.stroke) return;
+  Object.assign(pen, { strokeStyle: inTheme(stroke.hex, from, theme), lineWidth: width, globalAlpha: inks.stroke });
+  pen.setLineDash(style.strokeDasharray === "none" ? [] : style.strokeDasharray.split(/[\s,]+/).map(Number.parseFloat));
+  pen.stroke();
+}
+
+/** How opaque an element is with all that it lies in; 0 where it is hidden. */
+function seen(element: Element) {
+  let opacity = 1;
+  let at: Element | null = element;
+  for (; at && !at.classList.contains("js-plotly-plot"); at = at.parentElement) {
+    const style = getComputedStyle(at);
+    if (style.display === "none" || style.visibility === "hidden") return 0;
+    opacity *= Number(style.opacity);
+  }
+  return opacity;
+}
+
+/** Follows the straight lines of a path; plotly.js draws nothing else here. */
+function tracePath(pen: Pen, d: string) {
+  let [x, y] = [0, 0];
+  for (const [, command, rest] of d.matchAll(/([MLHVZmlhvz])([^A-Za-z]*)/g)) {
+    const numbers = (rest.match(/-?[\d.]+(?:e-?\d+)?/g) ?? []).map(Number);
+    const relative = command >= "a";
+    const [dx, dy] = relative ? [x, y] : [0, 0];
+    const name = command.toUpperCase();
+    if (name === "Z") pen.closePath();
+    else if (name === "H") [x] = [dx + numbers[0]];
+    else if (name === "V") [y] = [dy + numbers[0]];
+    else [x, y] = [dx + numbers[0], dy + numbers[1]];
+    if (name === "M") pen.moveTo(x, y);
+    else if (name !== "Z") pen.lineTo(x, y);
+  }
+}

@@ -1,0 +1,190 @@
+// The fields of the export dialog. Choices are kept while the page is open.
+
+import { element, span } from "../core/dom.ts";
+
+const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF", gif: "GIF" };
+const SCALES = { 1: "1×", 2: "2×", 3: "3×", 4: "4×" };
+const SHAPES = { drawn: "As drawn", wide: "16:9" };
+const GROUNDS = { paper: "Paper", none: "Transparent" };
+const THEMES = { light: "Light", dark: "Dark" };
+
+const kept: {
+  format: keyof typeof FORMATS;
+  scale: string;
+  shape: string;
+  ground: string;
+  theme: Theme | null;
+  written: boolean;
+  chips: boolean;
+  pinned: boolean;
+} = {
+  format: "svg",
+  scale: "2",
+  shape: "drawn",
+  ground: "paper",
+  theme: null,
+  written: true,
+  chips: false,
+  pinned: true,
+};
+
+export class Fields {
+  onChange;
+  pictures: HTMLFieldSetElement;
+  boxes: HTMLInputElement[];
+  format: HTMLFieldSetElement;
+  scale: HTMLFieldSetElement;
+  shape: HTMLFieldSetElement;
+  ground: HTMLFieldSetElement;
+  theme: HTMLFieldSetElement;
+  moves: HTMLParagraphElement;
+  written: HTMLLabelElement;
+  chips: HTMLLabelElement;
+  pinned: HTMLLabelElement;
+  title: HTMLInputElement;
+  caption: HTMLTextAreaElement;
+  words: HTMLDivElement;
+  download: HTMLButtonElement;
+  copy: HTMLButtonElement;
+  element: HTMLFormElement;
+
+  /** `said` is where the page says what came of it. */
+  constructor({
+    said,
+    onChange,
+    onDownload,
+    onCopy,
+  }: {
+    said: HTMLElement;
+    onChange: () => void;
+    onDownload: () => void;
+    onCopy: () => void;
+  }) {
+    this.onChange = onChange;
+    this.pictures = element("fieldset", { class: "pictures", hidden: true });
+    this.boxes = [];
+    this.format = this.choice("Format", "format", FORMATS);
+    this.scale = this.choice("Size", "scale", SCALES);
+    this.shape = this.choice("Shape", "shape", SHAPES);
+    this.ground = this.choice("Background", "ground", GROUNDS);
+    this.theme = this.choice("Colours", "theme", THEMES);
+    this.moves = element(
+      "p",
+      { class: "moves", hidden: true },
+      "How this step is computed, in motion, as a 16:9 slide.",
+    );
+    this.written = this.box("written", " Title and caption");
+    this.chips = this.box("chips", " Tokens above");
+    this.pinned = this.box("pinned", " Arithmetic of the pinned cell");
+    this.title = element("input", { type: "text", "aria-label": "Title", maxLength: 200 });
+    this.caption = element("textarea", { rows: 3, "aria-label": "Caption", maxLength: 2000 });
+    this.words = element("div", { class: "words" }, this.title, this.caption);
+    this.download = element("button", { type: "button", class: "download" });
+    this.copy = element("button", { type: "button", class: "copy" }, "Copy picture");
+    for (const field of [this.title, this.caption]) field.addEventListener("input", () => this.onChange());
+    this.download.addEventListener("click", onDownload);
+    this.copy.addEventListener("click", onCopy);
+    this.element = element(
+      "form",
+      {},
+      this.pictures,
+      this.format,
+      this.scale,
+      this.shape,
+      this.ground,
+      this.theme,
+      this.moves,
+      element("div", { class: "buttons" }, this.download, this.copy),
+      said,
+      this.written,
+      this.chips,
+      this.pinned,
+      this.words,
+    );
+    this.element.addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  /** A row of radio buttons. */
+  choice(title: string, name: keyof typeof kept, options: Record<string, string>) {
+    const row = element("fieldset", { class: "choice" }, element("legend", {}, title));
+    for (const [value, text] of Object.entries(options)) {
+      const input = element("input", { type: "radio", name, value, checked: String(kept[name]) === value });
+      input.addEventListener("change", () => this.keep(name, value));
+      row.append(element("label", {}, input, span("", text)));
+    }
+    return row;
+  }
+
+  /** A switch. */
+  box(name: "written" | "chips" | "pinned", title: string) {
+    const input = element("input", { type: "checkbox", checked: kept[name] });
+    input.addEventListener("change", () => this.keep(name, input.checked));
+    return element("label", { class: "switch" }, input, title);
+  }
+
+  keep(name: keyof typeof kept, value: string | boolean) {
+    Object.assign(kept, { [name]: value });
+    this.settle();
+    this.onChange();
+  }
+
+  settle() {
+    this.words.hidden = !kept.written;
+    this.scale.hidden = kept.format !== "png"; // the others have no pixels, or those of a slide
+    this.ground.hidden = this.shape.hidden = kept.format === "gif";
+    this.moves.hidden = kept.format !== "gif";
+    this.download.textContent = `Download ${FORMATS[kept.format]}`;
+    const radios: NodeListOf<HTMLInputElement> = this.element.querySelectorAll("input[type=radio]");
+    const choices: Record<string, unknown> = kept;
+    for (const input of radios) {
+      input.checked = String(choices[input.name]) === input.value;
+    }
+  }
+
+  /** The words and the colours to begin with; what the user chose before stays. Only a server writes PDF. */
+  setWords({ title, caption, server }: { title: string; caption: string; server: ExportPaths | null }, theme: Theme) {
+    kept.theme ??= theme;
+    if (!server) this.format.querySelector("[value=pdf]")?.closest("label")?.remove();
+    [this.title.value, this.caption.value] = [title, caption];
+    this.settle();
+  }
+
+  /** Offers these pictures, all of them chosen; and tokens and the pinned cell, where there are any. */
+  setPictures(names: string[], { tokens, pinned }: { tokens: boolean; pinned: boolean }) {
+    [this.chips.hidden, this.pinned.hidden] = [!tokens, !pinned];
+    this.boxes = names.map(() => element("input", { type: "checkbox", checked: true }));
+    this.pictures.hidden = names.length < 2;
+    const labels = names.map((name, n) => element("label", {}, this.boxes[n], ` ${name}`));
+    this.pictures.replaceChildren(element("legend", {}, "Pictures"), ...labels);
+    for (const box of this.boxes) box.addEventListener("change", () => this.onChange());
+  }
+
+  /** A step that can be played can be had in motion too. */
+  offerMotion(isThere: boolean) {
+    const label = this.format.querySelector("[value=gif]")?.closest("label");
+    if (label) label.hidden = !isThere;
+    if (isThere || kept.format !== "gif") return;
+    kept.format = "svg";
+    this.settle();
+  }
+
+  get values() {
+    return {
+      chosen: this.boxes.map(({ checked }) => checked),
+      format: kept.format,
+      scale: Number(kept.scale),
+      paper: kept.ground === "paper",
+      theme: kept.theme ?? "light",
+      wide: kept.shape === "wide",
+      written: kept.written,
+      chips: kept.chips,
+      pinned: kept.pinned,
+      title: this.title.value.trim(),
+      caption: this.caption.value.trim(),
+    };
+  }
+
+  enable(ready: boolean) {
+    this.download.disabled = this.copy.disabled = !ready;
+  }
+}

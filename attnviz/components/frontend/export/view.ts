@@ -1,0 +1,203 @@
+// The export dialog: the choice of pictures, format and theme, and a preview of the file.
+
+import { element, span, theme } from "../core/dom.ts";
+import { gifOf } from "./animation.ts";
+import { Fields } from "./fields.ts";
+import { makeFile, pngOf } from "./files.ts";
+import { findPictures, findPinned } from "./find.ts";
+import { ExportServer } from "./server.ts";
+import { compose } from "./sheet.ts";
+import { unpack } from "../core/packing.ts";
+import { toCanvas } from "../pen/canvas.ts";
+
+const PREVIEW = { width: 320, height: 140 }; // px at most
+const CALM = 150; // ms: while somebody types a title, the preview waits
+const WATCH = 700; // ms between two looks at the page: what it shows may change while this is open
+
+class ExportView {
+  base: string;
+  setTriggerValue: SetTriggerValue;
+  found: FoundPicture[] | null;
+  words: ExportHeader | null;
+  server: ExportServer | null;
+  address: string;
+  drawing: number;
+  waiting: number | undefined;
+  said: HTMLParagraphElement;
+  fields: Fields;
+  preview: HTMLDivElement;
+  heading: HTMLHeadingElement;
+  none: HTMLParagraphElement;
+  section: HTMLElement;
+  watch: number;
+
+  /** @param base the address at which the server's paths begin */
+  constructor(root: HTMLElement, base = "") {
+    this.base = base;
+    this.setTriggerValue = () => {};
+    this.found = null;
+    this.words = null;
+    this.server = null;
+    this.address = "";
+    this.drawing = 0;
+    this.waiting = undefined;
+    this.said = element("p", { class: "said", role: "status" });
+    this.fields = new Fields({
+      said: this.said,
+      onChange: () => this.later(),
+      onDownload: () => this.act("download"),
+      onCopy: () => this.act("copy"),
+    });
+    this.preview = element("div", { class: "preview", role: "img" });
+    this.heading = element("h2");
+    this.none = element("p", { class: "none", hidden: true });
+    this.section = element("section", {
+      class: "export-view",
+      "aria-label": "Export this view",
+      style: "visibility: hidden",
+    });
+    this.section.append(this.heading, this.none, this.preview, this.fields.element);
+    // The page's own keys (steps, heads) must not act while a title is typed.
+    this.section.addEventListener("keydown", (event) => event.key !== "Escape" && event.stopPropagation());
+    root.append(this.section);
+    this.watch = setInterval(() => this.look(), WATCH);
+  }
+
+  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
+    this.setTriggerValue = setTriggerValue;
+    if (isNew) {
+      this.found = null;
+      const { header }: Payload<ExportHeader> = unpack(data);
+      this.words = header;
+      this.server = header.server && new ExportServer(header.server, this.base);
+      this.heading.textContent = header.heading;
+      this.heading.hidden = !header.heading;
+      this.fields.setWords(header, theme(this.section));
+    }
+    this.look();
+  }
+
+  /**
+   * Looks which pictures there are; others than before are offered anew. Of another view, the words are asked for anew.
+   */
+  look() {
+    if (this.address && this.address !== location.href) this.setTriggerValue("moved", location.href);
+    this.address = location.href;
+    const found = findPictures();
+    const before = this.found;
+    if (found.length === before?.length && found.every(({ element: own }, n) => own === before[n].element)) return;
+    this.found = found;
+    this.none.textContent = this.words?.none ?? "";
+    this.none.hidden = found.length > 0;
+    this.fields.element.hidden = this.preview.hidden = found.length === 0;
+    this.fields.setPictures(
+      found.map(({ name }) => name),
+      { tokens: found.some(({ picture }) => picture.tokens?.().length), pinned: Boolean(findPinned()) },
+    );
+    this.fields.offerMotion(found.some(({ element: own }) => own.dataset.plays !== undefined));
+    this.show();
+  }
+
+  later() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.show(), CALM);
+  }
+
+  get family() {
+    return getComputedStyle(this.section).fontFamily || "sans-serif";
+  }
+
+  async sheet() {
+    const { chosen, pinned, ...looks } = this.fields.values;
+    const some = (this.found ?? []).filter((_, n) => chosen[n]);
+    return some.length ? compose(some, { ...looks, pinned: pinned ? findPinned() : "", family: this.family }) : null;
+  }
+
+  async show() {
+    this.drawing += 1;
+    const { drawing } = this;
+    const sheet = await this.sheet().catch((why) => this.say(why.message));
+    if (drawing !== this.drawing) return;
+    this.fields.enable(Boolean(sheet));
+    this.preview.hidden = !sheet;
+    if (!sheet) return;
+    const { width, height } = sheet;
+    const fit = Math.min(PREVIEW.width / width, PREVIEW.height / height, 1);
+    const canvas = toCanvas(sheet, { scale: fit * (window.devicePixelRatio || 1), family: this.family });
+    Object.assign(canvas.style, { width: `${width * fit}px`, height: `${height * fit}px` });
+    this.preview.dataset.paper = String(Boolean(sheet.paper));
+    this.preview.setAttribute("aria-label", `Preview of ${sheet.title}, ${width} by ${height} pixels`);
+    this.preview.replaceChildren(canvas, span("size", `${width} × ${height} px`));
+    this.section.dataset.ready = String(drawing);
+  }
+
+  async act(what: "copy" | "download") {
+    this.fields.enable(false);
+    this.say(what === "copy" ? "Copying …" : "Making the file …");
+    try {
+      this.say(what === "copy" ? await this.copy() : await this.download());
+    } catch (why) {
+      this.say((why instanceof Error && why.message) || "That did not work.");
+    }
+    this.fields.enable(true);
+  }
+
+  async download() {
+    const { format, scale } = this.fields.values;
+    const sheet = await this.sheet();
+    if (!sheet || !this.words) return "There is no picture to download.";
+    const { server, family } = this;
+    const blob = format === "gif" ? await this.gif() : await makeFile(sheet, format, { scale, server, family });
+    const link = element("a", { href: URL.createObjectURL(blob), download: `${this.words.name}.${format}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    return `${link.download}: ${Math.max(1, Math.round(blob.size / 1024))} kB.`;
+  }
+
+  /** The step that is played, in motion. */
+  async gif() {
+    const { theme: colours, title, written } = this.fields.values;
+    const looks = { theme: colours, title: written ? title : "" };
+    const animation = (this.found ?? []).map(({ picture }) => picture.animation?.(looks)).find(Boolean);
+    if (!animation) throw new Error("There is no motion to download.");
+    try {
+      return await gifOf(animation, (share) => this.say(`Making the file … ${Math.round(100 * share)} %`));
+    } finally {
+      animation.destroy();
+    }
+  }
+
+  /** The clipboard takes a promise, so that the click still counts when the picture is ready. */
+  async copy() {
+    if (!navigator.clipboard?.write || !window.ClipboardItem) {
+      return "This browser copies pictures only over https or on this machine. Download the PNG instead.";
+    }
+    const { scale } = this.fields.values;
+    const picture = this.sheet().then((sheet) => {
+      if (!sheet) throw new Error("There is no picture to copy.");
+      return pngOf(sheet, { scale, family: this.family });
+    });
+    try {
+      await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
+    } catch (why) {
+      if (why instanceof Error && why.name === "NotAllowedError") {
+        return "The browser did not allow it. Download the PNG instead.";
+      }
+      throw why;
+    }
+    return `Copied as a picture, ${scale}×.`;
+  }
+
+  say(text: string) {
+    this.said.textContent = text;
+    return null;
+  }
+
+  destroy() {
+    clearTimeout(this.waiting);
+    clearInterval(this.watch);
+    this.section.remove();
+  }
+}
+
+export default ExportView;

@@ -1,0 +1,158 @@
+// Generate: a text that a model has written, character by character, and the numbers of every draw. All of them come
+// at once, so that the browser goes through the characters by itself.
+
+import { fromServer } from "../core/arrays.ts";
+import { setTheme } from "../core/colours.ts";
+import { element, screenReaderOnly, theme } from "../core/dom.ts";
+import { Latest } from "../core/latest.ts";
+import { fit } from "../training/lesson.ts";
+import { Part } from "../training/part.ts";
+import { placeKey, placeOf } from "../training/words.ts";
+import { Draws } from "./draws.ts";
+import { View } from "./view.ts";
+import { drawnSentence, nextSeed } from "./words.ts";
+
+const SETTLE = 300; // ms: keys and the slider run through many characters, the link needs only the last
+/** what a panel compares with, by the name of its part */
+const COMPARED: Partial<Record<GenerationPanel, string>> = { seeds: "again", cache: "cache", half: "half" };
+
+class Generation extends Part<GenerationHeader, GenerationValues> {
+  draws: Draws | null;
+  digest: string;
+  drawn: Latest;
+  other: Latest;
+  announcement: HTMLParagraphElement;
+  view: View;
+
+  constructor(root: HTMLElement, server: string) {
+    super(root, element("section", { class: "generation", "aria-label": "Generated text" }), {
+      ...{ drawn: null, watch: "", panel: "draw" as GenerationPanel, seed: 0 },
+    });
+    this.draws = null;
+    this.digest = ""; // of the draws that are here
+    const source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
+    this.drawn = new Latest(source, () => this.draw());
+    this.other = new Latest(source, () => this.draw()); // what the shown panel compares with
+    this.announcement = screenReaderOnly({ role: "status" });
+    this.view = new View(this.section, {
+      go: (n) => this.go(n),
+      watch: (head) => this.change({ watch: head === null ? "" : this.nameOf(head) }),
+      show: (panel) => this.change({ panel }),
+      again: () => this.again(),
+      redraw: () => this.draw(),
+    });
+    this.section.append(this.announcement);
+  }
+
+  /** Takes the draws of the text that is chosen, if they are here. */
+  takeDraws() {
+    const { digest, model } = this.header as GenerationHeader;
+    const arrays = this.drawn.of(digest);
+    if (arrays && digest !== this.digest) {
+      this.draws = new Draws(arrays, model);
+      this.digest = digest;
+    }
+    if (this.drawn.failed) {
+      this.draws = null;
+      this.digest = "";
+    }
+  }
+
+  /** What the shown panel compares with; null if it has not come yet, or there is nothing. */
+  compared() {
+    const part = COMPARED[this.updates.values.panel];
+    const isNone =
+      !part ||
+      !this.draws ||
+      (part === "cache" && !this.header?.model.has_cache) ||
+      (part === "half" && !this.header?.truth);
+    return this.other.of(isNone ? "" : `${this.digest}~${part}`);
+  }
+
+  /** The chosen draw. */
+  get n() {
+    const last = (this.draws?.length ?? 1) - 1;
+    return Math.min(this.updates.values.drawn ?? last, last);
+  }
+
+  /** The chosen head, as its number among all; null if there is none. */
+  get head() {
+    const { layers = 0, heads = 0 } = this.header?.model ?? {};
+    const place = placeOf(this.updates.values.watch);
+    const isThere = place && place.layer < layers && place.head < heads;
+    return isThere ? place.layer * heads + place.head : null;
+  }
+
+  nameOf(head: number) {
+    const { heads } = (this.header as GenerationHeader).model;
+    return placeKey({ kind: "decoder", layer: Math.floor(head / heads), head: head % heads });
+  }
+
+  // ---- what the user does
+
+  /** @param n null is the last */
+  go(n: number | null) {
+    const last = (this.draws?.length ?? 1) - 1;
+    this.change({ drawn: n === null || n >= last ? null : Math.max(0, n) }, SETTLE);
+  }
+
+  again() {
+    const { seed } = this.updates.values;
+    this.view.scrubber.pause();
+    this.change({ seed: nextSeed(seed) });
+  }
+
+  nextHead(by: number) {
+    const { layers = 0, heads = 0 } = this.header?.model ?? {};
+    const count = layers * heads;
+    if (!count) return;
+    const at = this.head === null ? (by > 0 ? 0 : count - 1) : Math.min(Math.max(this.head + by, 0), count - 1);
+    this.change({ watch: this.nameOf(at) });
+  }
+
+  acts() {
+    return {
+      ArrowRight: () => this.view.scrubber.move(1),
+      ArrowLeft: () => this.view.scrubber.move(-1),
+      PageDown: () => this.view.scrubber.move(1),
+      PageUp: () => this.view.scrubber.move(-1),
+      k: () => this.view.scrubber.play.click(),
+      h: () => this.nextHead(1),
+      "Shift+h": () => this.nextHead(-1),
+      Escape: () => this.change({ watch: "" }),
+    };
+  }
+
+  // ---- what is shown
+
+  draw() {
+    const { header } = this;
+    if (!header) return;
+    this.takeDraws();
+    const { draws, n } = this;
+    fit(this.section, header.in_lesson);
+    const shade = theme(this.section);
+    setTheme(this.section, shade);
+    const isHere = draws !== null && this.digest === header.digest;
+    this.section.dataset.state = this.drawn.failed ? "failed" : isHere ? "ready" : "waiting";
+    this.section.dataset.n = String(n);
+    // Until the new text is here, the one before stays with what was said of it, and fades.
+    this.view.setComing(draws !== null && !isHere);
+    if (draws && !isHere) return;
+    const other = this.compared();
+    this.view.update({
+      ...{ header, draws, n, head: this.head, other, failed: this.drawn.failed || this.other.failed, theme: shade },
+      values: this.updates.values,
+    });
+    if (draws && !this.view.scrubber.playing) this.announcement.textContent = drawnSentence(draws.at(n), header);
+  }
+
+  destroy() {
+    super.destroy();
+    this.drawn.destroy();
+    this.other.destroy();
+    this.view.destroy();
+  }
+}
+
+export default Generation;

@@ -1,0 +1,51 @@
+// Reduces matrices to thumbnails by the maximum of each block; an average would hide single peaks.
+
+export const SIDE = 48; // cells along a thumbnail's longer side
+
+/** Where each of `size` blocks of a side of `length` cells begins, and at last its end. */
+export function blocks(length: number, size: number) {
+  return Int32Array.from({ length: size + 1 }, (_, block) => Math.floor((block * length) / size));
+}
+
+/** Pools 16-bit weights, (heads, rows, cols), to bytes: {data, height, width}, 255 for a weight of 1. */
+export function poolWeights(codes: Uint16Array, heads: number, rows: number, cols: number) {
+  const [height, width] = [Math.min(rows, SIDE), Math.min(cols, SIDE)];
+  const [down, across] = [blocks(rows, height), blocks(cols, width)];
+  const data = new Uint8Array(heads * height * width);
+  for (let n = 0; n < heads; n += 1) {
+    for (let y = 0; y < height; y += 1) {
+      for (let x = 0; x < width; x += 1) {
+        let most = 0;
+        for (let i = n * rows + down[y]; i < n * rows + down[y + 1]; i += 1) {
+          for (let at = i * cols + across[x]; at < i * cols + across[x + 1]; at += 1) {
+            if (codes[at] > most) most = codes[at];
+          }
+        }
+        data[(n * height + y) * width + x] = Math.round(most / 257);
+      }
+    }
+  }
+  return { data, height, width };
+}
+
+/** One byte a block: 1 where every cell of it is hidden. Null where nothing is hidden. */
+export function poolHidden(
+  { rows, cols, causal, hidden }: CellCount & { causal: boolean; hidden: Numbers | null },
+  height: number,
+  width: number,
+) {
+  if (!causal && !hidden) return null;
+  const [down, across] = [blocks(rows, height), blocks(cols, width)];
+  const pooled = new Uint8Array(height * width);
+  const isHidden = (i: number, j: number) => (causal && j > i) || hidden?.[i * cols + j] === 1;
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      let all = 1;
+      for (let i = down[y]; all && i < down[y + 1]; i += 1) {
+        for (let j = across[x]; all && j < across[x + 1]; j += 1) if (!isHidden(i, j)) all = 0;
+      }
+      pooled[y * width + x] = all;
+    }
+  }
+  return pooled;
+}

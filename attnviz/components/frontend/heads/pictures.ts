@@ -1,0 +1,240 @@
+// The chosen heads as lines and as heatmaps, side by side: the same numbers, with linked highlighting. While a head's
+// weights are loading, its blurred thumbnail and a note are shown.
+
+import { Board } from "../board/board.ts";
+import { cellPixels, canvasOf } from "../board/image.ts";
+import { element } from "../core/dom.ts";
+import { Lines } from "../lines/lines.ts";
+
+const LEAST = 110; // px: smaller heatmaps are left out
+const LABELS = { width: 118, height: 110 }; // px that a board's labels and titles take beside its matrices
+const BAR = { width: 32, from: 300 }; // px that its colour bar takes, where the pane is at least so wide
+const TITLE = 50; // px above each matrix and between two
+
+/** a token or a cell; of a cell also in which head's heatmap */
+export type Pointed = Pair & { head?: string };
+/** what is shown */
+export interface Given {
+  heads: ShownHead[];
+  rows: number;
+  cols: number;
+  labels: { query: string[]; key: string[] };
+  view: HeadsView;
+  /** of the colours */
+  high: number;
+  /** that is drawn as a line */
+  least: number;
+  /** lines of each query, 0 for all */
+  strongest: number;
+  theme: Theme;
+}
+
+export class Pictures {
+  lineRoom: HTMLDivElement;
+  boardRoom: HTMLDivElement;
+  waiting: HTMLDivElement;
+  element: HTMLDivElement;
+  lines: Lines;
+  board: Board;
+  sizes: ResizeObserver;
+  light: { hovered: Pair & { head?: string }; pinned: Pair };
+  given: Given | null;
+  lineHeads: LineHead[];
+  panels: Panel[];
+  arrangement: string;
+  fit: number;
+
+  /** `onPin` is a click on a cell or a token, `onMove` an arrow key. */
+  constructor(
+    root: HTMLElement,
+    {
+      onPoint,
+      onPin,
+      onMove,
+    }: { onPoint: (at: Pointed | null) => void; onPin: (at: Pair) => void; onMove: (at: Pair) => void },
+  ) {
+    this.lineRoom = element("div", { class: "pane lines" });
+    this.boardRoom = element("div", { class: "pane heatmap" });
+    this.waiting = element("div", { class: "waiting", hidden: true });
+    this.element = element("div", { class: "pictures" }, this.lineRoom, this.boardRoom, this.waiting);
+    root.append(this.element);
+    this.lines = new Lines(this.lineRoom, { onPoint, onPin });
+    this.board = new Board(this.boardRoom, {
+      onPoint: (at) => onPoint(at && { q: at.i, k: at.j, head: at.panel }),
+      onClick: ({ i, j }) => onPin({ q: i, k: j }),
+      onMove: ({ query, key }) => onMove({ q: query, k: key }),
+    });
+    this.sizes = new ResizeObserver(() => this.arrange());
+    this.sizes.observe(this.boardRoom);
+    this.light = { hovered: NOTHING, pinned: NOTHING };
+    this.given = null;
+    this.lineHeads = [];
+    this.panels = [];
+    this.arrangement = ""; // how the heatmaps stand
+    this.fit = 0; // how many are shown
+  }
+
+  update(given: Given) {
+    this.given = given;
+    this.waiting.hidden = true;
+    this.element.dataset.show = given.view.show;
+    this.element.dataset.direction = given.view.direction;
+    this.element.dataset.heads = given.heads.length > 1 ? "several" : "one";
+    this.board.setTheme(given.theme);
+    if (given.view.show !== "lines") this.showBoard(given);
+    this.drawLines();
+    this.drawLight();
+  }
+
+  // ---- lines
+
+  drawLines() {
+    if (!this.given || this.given.view.show === "heatmap") return;
+    const { heads, rows, cols, labels, view, high, least, strongest, theme } = this.given;
+    this.lineHeads = sameHeads(this.lineHeads, heads, rows, cols);
+    this.lines.update({
+      queryLabels: labels.query,
+      keyLabels: labels.key,
+      heads: this.lineHeads,
+      low: 0,
+      high,
+      direction: view.direction,
+      threshold: least,
+      strongest,
+      hovered: this.light.hovered,
+      pinned: this.light.pinned,
+      theme,
+    });
+  }
+
+  /** How many weights are drawn as lines: {shown, total}. */
+  get drawn() {
+    return this.lines.drawn;
+  }
+
+  // ---- heatmaps
+
+  showBoard({ heads, rows, cols, high }: Given) {
+    this.panels = heads.map((head) => panelOf(head, { rows, cols, high }));
+    this.arrangement = "";
+    this.arrange();
+  }
+
+  /** Lays out as many heatmaps as are readable. */
+  arrange() {
+    if (!this.given || !this.panels.length || this.given.view.show === "lines") return;
+    const { clientWidth, clientHeight } = this.boardRoom;
+    if (!clientWidth) return;
+    const { columns, fit } = tiling(this.panels.length, clientWidth, clientHeight);
+    const barred = clientWidth >= BAR.from || fit === 1; // else the numbers above each matrix must do
+    const rightmost = barred ? Math.floor(fit / columns) * columns - 1 : null; // the last one there
+    const arrangement = `${columns} ${fit} ${barred}`;
+    if (this.arrangement === arrangement) return;
+    this.arrangement = arrangement;
+    this.fit = fit;
+    const panels = this.panels.slice(0, fit).map((panel, n) => ({ ...panel, bar: n === rightmost }));
+    const grid = [];
+    for (let n = 0; n < fit; n += columns) {
+      grid.push(Array.from({ length: columns }, (_, c) => (n + c < fit ? n + c : null)));
+    }
+    this.board.show({ panels, grid, labels: this.given.labels });
+    this.drawLight();
+  }
+
+  // ---- light
+
+  setLight(light: Pictures["light"]) {
+    this.light = light;
+    this.drawLines();
+    this.drawLight();
+  }
+
+  drawLight() {
+    const { hovered, pinned } = this.light;
+    const any = hovered.q !== null || hovered.k !== null;
+    const panel = hovered.head ?? this.panels[0]?.name ?? "";
+    this.board.light({
+      hovered: any ? { panel, rows: "query", cols: "key", i: hovered.q, j: hovered.k } : null,
+      pinned: { query: pinned.q, key: pinned.k },
+    });
+  }
+
+  // ---- not here yet
+
+  /**
+   * Shows a thumbnail in place of the numbers: `overview` {data, height, width}, its head's place `n`, and a note.
+   */
+  wait({ overview, n, note, theme }: { overview: Overview | null; n: number; note: (Node | string)[]; theme: Theme }) {
+    const thumbnail = overview ? [blurred(overview, n, theme)] : [];
+    this.waiting.replaceChildren(...thumbnail, element("p", { class: "note" }, ...note));
+    this.waiting.hidden = false;
+  }
+
+  destroy() {
+    this.sizes.disconnect();
+    this.lines.destroy();
+    this.board.destroy();
+    this.element.remove();
+  }
+}
+
+const NOTHING: Pair = { q: null, k: null };
+
+/** A head as a matrix of the board. */
+function panelOf({ name, colour, at }: ShownHead, { rows, cols, high }: CellCount & { high: number }): Panel {
+  return {
+    name,
+    title: name,
+    role: "attention",
+    ink: colour,
+    data: at,
+    shape: [rows, cols],
+    rows: "query",
+    cols: "key",
+    low: 0,
+    high,
+    scale: "weights",
+    numbered: true,
+  };
+}
+
+/** The lines' own form of the heads; the same list as before where the numbers are the same. */
+function sameHeads(before: LineHead[], heads: ShownHead[], rows: number, cols: number): LineHead[] {
+  const unchanged =
+    before.length === heads.length &&
+    heads.every(
+      ({ name, colour, at }, n) => before[n].at === at && before[n].name === name && before[n].colour === colour,
+    );
+  return unchanged ? before : heads.map(({ name, colour, at }) => ({ name, colour, rows, cols, at }));
+}
+
+/** How many heatmaps stay readable in a room, and in how many columns they are largest. */
+export function tiling(count: number, width: number, height: number) {
+  const beside = LABELS.width + (width >= BAR.from ? BAR.width : 0);
+  for (let fit = count; fit >= 1; fit -= 1) {
+    let best = { columns: 1, fit, side: -Infinity };
+    for (let columns = 1; columns <= fit; columns += 1) {
+      const rows = Math.ceil(fit / columns);
+      const side = Math.min((width - beside) / columns - 18, (height - LABELS.height + TITLE) / rows - TITLE);
+      if (side > best.side) best = { columns, fit, side };
+    }
+    if (best.side >= LEAST || fit === 1) return best;
+  }
+  return { columns: 1, fit: 0, side: 0 };
+}
+
+function blurred({ data, height, width }: Overview, n: number, theme: Theme) {
+  const panel: Coloured = {
+    data: Float32Array.from(data.subarray(n * height * width, (n + 1) * height * width), (byte) =>
+      Math.sqrt(byte / 255),
+    ),
+    shape: [height, width],
+    low: 0,
+    high: 1,
+    scale: "weights",
+  };
+  const canvas = canvasOf(cellPixels(panel, theme));
+  canvas.className = "blurred";
+  canvas.setAttribute("aria-hidden", "true");
+  return canvas;
+}

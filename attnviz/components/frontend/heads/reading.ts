@@ -1,0 +1,177 @@
+// The texts about the hovered head, cell or token.
+
+import { endText } from "../core/dark_end.ts";
+import { element, result, span } from "../core/dom.ts";
+import { normMeasure } from "./norm_measures.ts";
+import { certainDigits, filtered, strongestOf } from "./values.ts";
+import { tokenNode, valueLine } from "./tooltip.ts";
+import { drawnSentence, headName, hiddenSentence, labelRule, labelText, meanNote, rolloutNote } from "./words.ts";
+import { fixed, weightText } from "../core/format.ts";
+import { marked } from "../marks/text.ts";
+import type { Store } from "./store.ts";
+
+/** how many weights are lines, of how many */
+export type Drawn = { shown: number; total: number };
+export type About = { heads: ShownHead[]; frame: HeadFrame; labels: { query: string[]; key: string[] } };
+
+const BEST = 3; // tokens that a token's tooltip lists
+
+/** A head's measures as [{title, text, value}]. */
+export function measuresOf(store: Store, head: HeadId) {
+  if (head[1] < 0) return [];
+  const values = store.measuresOf(head);
+  return store.header.measures.map(({ title, unit }, n) => ({
+    title,
+    value: values[n],
+    text: measureText(values[n], unit),
+  }));
+}
+
+export const labelsOf = ({ header }: Store, head: HeadId) =>
+  head[1] < 0 ? [] : (ofHead(header, header.labels, head) ?? []);
+
+/** @param all of each layer's heads */
+const ofHead = <T>({ layers }: ExplorerHeader, all: T[][] | undefined, [layer, head]: HeadId) =>
+  all?.[layers.indexOf(layer)]?.[head];
+
+/** What is said of a head beside its measures: what the page says, or its labels. */
+function saidOf(store: Store, head: HeadId) {
+  return ofHead(store.header, store.header.said, head) ?? labelsOf(store, head).map(labelText);
+}
+
+/** A label with its rule. */
+export function labelNode(label: string) {
+  const rule = labelRule(label);
+  return element("span", { class: "label", ...(rule && { title: rule }) }, labelText(label));
+}
+
+/** All about a head in one line, for those who do not see the grid. */
+export function headSentence(store: Store, head: HeadId) {
+  const [layer, own] = head;
+  const about = measuresOf(store, head).map(({ title, text }) => `${title} ${text}`);
+  return [`layer ${layer} head ${own}`, ...saidOf(store, head), ...about].join("; ");
+}
+
+/** A head of the grid: its name, its labels and its measures. */
+export function headReading(store: Store, head: HeadId) {
+  const labels = saidOf(store, head).map((label) => span("label", label));
+  const rows = measuresOf(store, head).map(({ title, text, value }) => {
+    const shown = result(value, text);
+    return element("div", { class: "value-line" }, span("name", title), shown);
+  });
+  return [
+    element("div", { class: "title" }, headName(head)),
+    ...(labels.length ? [element("div", { class: "labels" }, ...labels)] : []),
+    ...rows,
+  ];
+}
+
+/** The current head's measures, to stand under the grid: of its weights, or of its norms. */
+export function measureList(store: Store, head: HeadId, ofNorms: boolean) {
+  const norms = ofNorms ? normsOf(store, head) : null;
+  const { measures, cols } = store.header;
+  const texts = norms
+    ? measures.map((one) => ({ title: one.title, text: measureText(normMeasure(one, norms, cols), one.unit) }))
+    : measuresOf(store, head);
+  const about = norms ? [element("div", { class: "about" }, "of norms, each row divided by its sum")] : [];
+  return [
+    ...about,
+    ...texts.map(({ title, text }) => element("div", {}, element("dt", {}, title), element("dd", {}, text))),
+  ];
+}
+
+/** All norms of a head, whatever is hidden; null until its weights have come. */
+function normsOf(store: Store, head: HeadId) {
+  const [codes, lengths] = [store.codes(head), store.keyNorms(head)];
+  return codes && lengths && filtered(codes, store.frame, { special: "keep", between: "all" }, lengths).at;
+}
+
+const measureText = (value: number, unit: string) =>
+  Number.isNaN(value) ? "–" : `${fixed(value, 3)}${unit ? ` ${unit}` : ""}`;
+
+/** A token's name, which names its row or its column in the pictures. */
+export const namedToken: typeof tokenNode = (kind, label, index) =>
+  marked(tokenNode(kind, label, index), kind === "query" ? { row: index } : { column: index });
+
+/** A head's name, which names it in the grid. */
+export const headNode = (name: string, [layer, head]: HeadId) => marked(span("name", name), { layer, head });
+
+/** A cell: both tokens, and its number in each head that is shown. @param token makes a token's name */
+export function cellReading(
+  { heads, frame, labels }: About,
+  { q, k }: { q: number; k: number },
+  token: typeof tokenNode = tokenNode,
+) {
+  const n = q * frame.cols + k;
+  const missing = (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
+  return [
+    element("div", { class: "title" }, token("query", labels.query[q], q), " → ", token("key", labels.key[k], k)),
+    ...heads.map(({ name, colour, at, errors }) =>
+      valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing }),
+    ),
+  ];
+}
+
+/** A token: where it looks most, or who looks at it most. @param token makes a token's name */
+export function tokenReading({ heads, frame, labels }: About, { q, k }: Pair, token: typeof tokenNode = tokenNode) {
+  const [kind, index] = q === null ? (["key", k ?? 0] as const) : (["query", q] as const);
+  const other = kind === "query" ? "key" : "query";
+  const said = kind === "query" ? "looks most at" : "is looked at most by";
+  const title = element("div", { class: "title" }, token(kind, labels[kind][index], index), ` ${said}`);
+  const lines = heads.flatMap(({ name, colour, at, errors }) =>
+    strongestOf(along(at, frame, kind, index), BEST).map(([place, value]) => {
+      const digits = certainDigits(errors[kind === "query" ? index : place]);
+      return element(
+        "div",
+        { class: "value-line" },
+        element("i", { class: "swatch", style: `background:${colour}`, title: name }),
+        token(other, labels[other][place], place),
+        result(value, weightText(value, digits)),
+      );
+    }),
+  );
+  return [title, ...(lines.length ? lines : [span("none", "nothing shown here")])];
+}
+
+/** One row or one column of a matrix. */
+function along(at: Float32Array, { rows, cols }: CellCount, kind: "query" | "key", index: number) {
+  if (kind === "query") return at.subarray(index * cols, (index + 1) * cols);
+  return Float32Array.from({ length: rows }, (_, i) => at[i * cols + index]);
+}
+
+/** What is drawn and what is not: `shown` is the scene, `drawn` and `fit` what the pictures could take. */
+export function drawnText({
+  view,
+  shown,
+  frame,
+  drawn,
+  fit,
+}: {
+  view: HeadsView;
+  shown: ShownScene;
+  frame: HeadFrame;
+  drawn: Drawn;
+  fit: number;
+}) {
+  const { heads, least, strongest } = shown;
+  const said = [meanNote(view), rolloutNote(view.chosen)];
+  if (heads.length) {
+    if (view.show !== "heatmap") said.unshift(drawnSentence(drawn, { least, strongest, heads: heads.length }));
+    const isDarker = shown.isDarkened && shown.high === shown.dark;
+    if (shown.isLong && isDarker) said.push(`Colours end at ${endText(shown.high)}, not 1.`);
+    said.push(hiddenSentence({ ...heads[0], cells: frame.rows * frame.cols }));
+    if (view.show !== "lines" && fit < heads.length) {
+      said.push(`Heatmaps of the first ${fit} of ${heads.length} heads: more do not fit.`);
+    }
+  }
+  return said.filter(Boolean).join(" ");
+}
+
+/** Why a head's numbers are not there: on their way, or in vain, with a button to ask again. */
+export function waitingNote(head: HeadId, onAgain: (() => void) | null): (Node | string)[] {
+  const what = `The exact weights of ${headName(head)}`;
+  if (!onAgain) return [`${what} are on their way.`];
+  const again = element("button", { type: "button" }, "Ask again");
+  again.addEventListener("click", onAgain);
+  return [`${what} have not come. `, again];
+}

@@ -1,0 +1,137 @@
+// A head's weights after the viewer's filters, as shown by lines, heatmap and tooltip.
+//
+// A weight is received as an integer from 0 to 65535, rint(weight × 65535), so its error is at most half a step.
+
+const STEP = 1 / 65535;
+const HALF = 7.7e-6; // half a step, 7.63e-6, and what is lost where the product was worked out in single precision
+
+/** A row of which less than this remains cannot be renormalised: what is left is of the size of the steps. */
+export const LEAST = 1e-3;
+
+/** Weights that are hardly told from 0 where colours go to 1. */
+export const FAINT_BELOW = 0.1;
+
+const SIDES: Record<string, number> = { a: 1, b: 2 };
+
+/**
+ * The rows and columns that a filter lets through, one byte each.
+ * `groups` holds {query, key}: one number a token, 0 special, 1 first sentence, 2 second sentence.
+ */
+export function letThrough({ query, key }: { query: number[]; key: number[] }, { special, between }: Filters) {
+  const [from, to] = between === "all" ? [null, null] : [SIDES[between[0]], SIDES[between[1]]];
+  const passes = (groups: number[], side: number | null) =>
+    Uint8Array.from(groups, (group) =>
+      (side === null || group === side) && (special === "keep" || group !== 0) ? 1 : 0,
+    );
+  return { queries: passes(query, from), keys: passes(key, to) };
+}
+
+/**
+ * One head as it is shown: {at, errors, high, seen, short}.
+ *
+ * `codes` are its weights as they arrived (rows × cols); `frame` is {rows, cols, causal, hidden, groups}; `norms` are
+ * the lengths ‖f(x)‖ of its keys, or null. `at` holds NaN where a cell is hidden; `errors` say how far each row's
+ * numbers may be from the model's own; `seen` cells are not hidden; `short` rows were too small to be renormalised.
+ */
+export function filtered(
+  codes: Uint16Array,
+  frame: HeadFrame,
+  filters: Filters,
+  norms: Float32Array | null = null,
+): ShownValues {
+  const { rows, cols, causal, hidden } = frame;
+  const { queries, keys } = letThrough(frame.groups, filters);
+  const at = new Float32Array(rows * cols).fill(NaN);
+  const errors = new Float64Array(rows);
+  const shown = { at, errors, high: 0, seen: 0, short: 0 };
+  const longest = norms ? norms.reduce((a, b) => Math.max(a, b), 0) : 1;
+  for (let i = 0; i < rows; i += 1) {
+    if (!queries[i]) continue;
+    const first = i * cols;
+    const end = first + (causal ? Math.min(i + 1, cols) : cols);
+    const { rest, error } = filters.special === "renormalise" ? remainder(codes, frame, i) : { rest: 1, error: HALF };
+    if (rest < LEAST) {
+      shown.short += 1;
+      continue;
+    }
+    const factor = STEP / rest;
+    errors[i] = error * longest;
+    for (let n = first; n < end; n += 1) {
+      if (!keys[n - first] || hidden?.[n]) continue;
+      const value = codes[n] * factor * (norms ? norms[n - first] : 1);
+      at[n] = value;
+      if (value > shown.high) shown.high = value;
+      shown.seen += 1;
+    }
+  }
+  return shown;
+}
+
+/**
+ * What a row has left without its special keys, and how far a weight divided by it may be off. A softmax's row sums to
+ * 1, so the rest is 1 less the few special weights: better known than the sum of the many others.
+ */
+function remainder(codes: Uint16Array, { cols, groups }: HeadFrame, i: number) {
+  let [whole, special, specials] = [0, 0, 0];
+  for (let j = 0; j < cols; j += 1) {
+    const code = codes[i * cols + j];
+    whole += code;
+    if (groups.key[j] !== 0) continue;
+    special += code;
+    specials += 1;
+  }
+  const sum = Math.abs(whole * STEP - 1) <= cols * HALF ? 1 : whole * STEP;
+  const rest = sum - special * STEP;
+  return { rest, error: (HALF * (1 + specials)) / rest };
+}
+
+/** The mean of several heads as they are shown; a cell that is hidden in one of them is hidden. */
+export function mean(heads: ShownValues[]): ShownValues {
+  const [first] = heads;
+  const shown = { at: new Float32Array(first.at.length), errors: first.errors.slice(), high: 0, seen: 0, short: 0 };
+  for (let n = 0; n < shown.at.length; n += 1) {
+    let sum = 0;
+    for (const { at } of heads) sum += at[n];
+    const value = sum / heads.length;
+    shown.at[n] = value;
+    if (Number.isNaN(value)) continue;
+    shown.seen += 1;
+    if (value > shown.high) shown.high = value;
+  }
+  for (const { errors, short } of heads) {
+    shown.short = Math.max(shown.short, short);
+    errors.forEach((error, i) => (shown.errors[i] = Math.max(shown.errors[i], error)));
+  }
+  return shown;
+}
+
+/**
+ * Whether weights coloured from 0 to 1 look like an empty sheet: half of the rows that have any hold none above
+ * FAINT_BELOW. The same as `faint` in attnviz/steps/weighing.py.
+ */
+export function isFaint(at: Float32Array, rows: number, cols: number) {
+  const largest = [];
+  for (let i = 0; i < rows; i += 1) {
+    let most = -1;
+    for (let n = i * cols; n < (i + 1) * cols; n += 1) if (at[n] > most) most = at[n];
+    if (most >= 0) largest.push(most);
+  }
+  return 2 * largest.filter((most) => most > FAINT_BELOW).length < largest.length;
+}
+
+/** How many digits after the point of a number are certain, at most 4. */
+export function certainDigits(error: number) {
+  return Math.max(1, Math.min(4, Math.floor(-Math.log10(2 * error) + 1e-9)));
+}
+
+/** The `n` largest numbers of a list that are not NaN, [[place, value], ...], largest first. */
+export function strongestOf(values: Float32Array | Float64Array, n: number) {
+  const found: [place: number, value: number][] = [];
+  values.forEach((value, place) => {
+    if (Number.isNaN(value) || (found.length === n && value <= found[n - 1][1])) return;
+    const before = found.findIndex(([, other]) => value > other);
+    found.splice(before === -1 ? found.length : before, 0, [place, value]);
+    if (found.length > n) found.pop();
+  });
+  return found;
+}

@@ -1,0 +1,144 @@
+// The page's sentences: names of heads, the effect of each filter, and how much of the weights is drawn.
+
+import { endText } from "../core/dark_end.ts";
+import { ROLLOUT } from "./choice.ts";
+import { number } from "../core/format.ts";
+import { FAINT_BELOW, LEAST } from "./values.ts";
+import { CAP } from "../lines/choice.ts";
+
+export const headName = ([layer, head]: HeadId) =>
+  head === ROLLOUT ? `rollout up to layer ${layer}` : `layer ${layer} · head ${head}`;
+
+/** The label that is shown by other words than links have. Its rule is in measures/summary.py. */
+const BROAD = "broad";
+const BROAD_RULE = "The entropy of its rows is at least 85 % of that of uniform attention.";
+
+/** A label as it is shown. @param label as a link has it */
+export const labelText = (label: string) => (label === BROAD ? "looks everywhere" : label);
+
+/** The rule of a label, where its words do not say it. */
+export const labelRule = (label: string) => (label === BROAD ? BROAD_RULE : "");
+
+const count = (n: number) => n.toLocaleString("en");
+
+export const SPECIAL = {
+  keep: "keep",
+  hide: "hide",
+  renormalise: "hide and renormalise",
+};
+
+export const BETWEEN = {
+  all: "all tokens",
+  aa: "A → A",
+  ab: "A → B",
+  ba: "B → A",
+  bb: "B → B",
+};
+
+const SPECIAL_NOTES: Record<string, string> = {
+  hide: "Weights from and to special tokens are left out. The others stay as they are, so rows no longer sum to 1.",
+  renormalise:
+    "Special tokens are left out, and each row is divided by what remains, so that it sums to 1 again. " +
+    "These are no longer the model’s own weights.",
+};
+
+const SENTENCES: Record<string, string> = { a: "the first sentence (A)", b: "the second (B)" };
+
+/** What the setting for special tokens does; nothing where it does nothing. */
+export function specialNote({ special }: { special: string }) {
+  return SPECIAL_NOTES[special] ?? "";
+}
+
+export function betweenNote({ between }: { between: string }) {
+  if (between === "all") return "";
+  const [from, to] = [SENTENCES[between[0]], SENTENCES[between[1]]];
+  const where = from === to ? `within ${from}` : `from ${from} to ${to}`;
+  return `Only weights ${where}, as they are. Special tokens belong to neither sentence.`;
+}
+
+export function valuesNote({ values }: { values: string }) {
+  if (values !== "norms") return "";
+  return (
+    "Each weight times the length of the vector that it multiplies: ‖α·f(x)‖ (Kobayashi et al., 2020). " +
+    "Rows do not sum to 1."
+  );
+}
+
+/**
+ * What stands out in the grid: the order of a measure, and the heads with a label, where `faded` marks the others.
+ * @param given `without` is the name of the current head if it does not carry the label.
+ */
+export function gridSentence({
+  measure,
+  faded,
+  label,
+  without = "",
+}: {
+  measure: { title: string } | null | undefined;
+  faded: Uint8Array | null;
+  label: string;
+  without?: string;
+}) {
+  const said = measure ? `Ranked by ${measure.title}, largest first. ` : "";
+  if (!faded) return said;
+  const rest = faded.reduce((sum, one) => sum + one, 0);
+  const other = without ? `Shown is ${without}, which is not one of them. ` : "";
+  return `${said}${faded.length - rest} of ${faded.length} heads: ${labelText(label)}. ${other}`;
+}
+
+/** Why the sheet is nearly empty. */
+/** What darkening does. @param end of the colours then */
+export const darkenText = (end: number) => `Darken: colours end at ${endText(end)}, not 1`;
+
+export const FAINT = `Most rows have no weight above ${FAINT_BELOW}, and the colours go to 1: so they are faint.`;
+
+/** What is put together into one picture. */
+export function meanNote({ mean, chosen }: { mean: boolean; chosen: HeadId[] }) {
+  return mean && chosen.length > 1 ? `Every number is the mean of the ${chosen.length} chosen heads’.` : "";
+}
+
+export function rolloutNote(chosen: HeadId[]) {
+  const rolled = chosen.find(([, head]) => head === ROLLOUT);
+  if (!rolled) return "";
+  const layers = rolled[0] === 0 ? "layer 0" : `layers 0 to ${rolled[0]} multiplied`;
+  const included = "heads averaged, the residual path included";
+  return `Attention rollout (Abnar and Zuidema, 2020): ${layers}, ${included}. Rows sum to 1.`;
+}
+
+/** "132 of 4,096 weights are drawn as lines: those ≥ 0.05." */
+export function drawnSentence(
+  { shown, total }: { shown: number; total: number },
+  { least, strongest, heads }: { least: number; strongest: number; heads: number },
+) {
+  if (!total) return "Nothing is left to draw.";
+  const what = heads > 1 ? `weights of ${heads} heads` : "weights";
+  if (shown === total) {
+    return total === 1 ? "The one weight is drawn as a line." : `All ${count(total)} ${what} are drawn as lines.`;
+  }
+  const limits = [
+    shown === CAP && `the ${count(CAP)} largest, for more can’t be told apart`,
+    strongest > 0 && `the ${strongest} strongest of each query`,
+    least > 0 ? `those ≥ ${limitText(least)}` : "those above 0",
+  ];
+  return `${count(shown)} of ${count(total)} ${what} are drawn as lines: ${limits.filter(Boolean).join(", ")}.`;
+}
+
+/** A threshold as it is written. */
+export const limitText = (least: number) => number(least, least > 0 && least < 0.01 ? 4 : 2);
+
+/** What is missing in the heatmap, and why. */
+export function hiddenSentence({ cells, seen, short }: { cells: number; seen: number; short: number }) {
+  const said = [];
+  if (seen < cells) said.push(`${count(cells - seen)} of ${count(cells)} cells are masked or hidden (hatched).`);
+  if (short) {
+    const rows = `${count(short)} ${short === 1 ? "row is" : "rows are"}`;
+    said.push(`${rows} hidden because less than ${LEAST} of the weight is left to divide by.`);
+  }
+  return said.join(" ");
+}
+
+/** A token's text; what can't be seen is named. */
+export function tokenText(label: string) {
+  if (label === "") return "(empty)";
+  return label.trim() === "" ? "(blank)" : label;
+}

@@ -1,0 +1,292 @@
+// The inspector: follows the pointer and the keys on a picture of matrices, lights the row and the column, pins a cell,
+// and writes its arithmetic beside the picture.
+
+import { samePin, NOTHING } from "../core/pin.ts";
+import { perFrame, typedInto } from "../core/dom.ts";
+import { Overlay } from "../board/overlay.ts";
+import { findPanel } from "../board/panels.ts";
+import { namedIn } from "../marks/named.ts";
+import { moved, Picture } from "../board/picture.ts";
+import { Sheet } from "./sheet.ts";
+import { HINT, View } from "./view.ts";
+import type { Attention } from "./arithmetic.ts";
+import type { HeadMatrices } from "../walk/matrices.ts";
+import type { Matrix } from "../core/attention.ts";
+
+const COVERED = "Covered."; // the line above says what to do
+
+/** What the inspector writes about: a head, at a step. */
+export interface Inspected {
+  matrices: HeadMatrices;
+  attention: Attention;
+  labels: Labels;
+  step: string;
+  /** the names of all, in order */
+  steps: string[];
+  /** the matrices whose cells a chain explains */
+  byCell: string[];
+  /** whether the step comes after attention, so that its cells have no key */
+  isLater: boolean;
+  /** the means of the loop, to compare another way's with */
+  loop: Matrix | null;
+}
+
+export class Inspector {
+  onPin;
+  onLit;
+  /** what a word names, in place of the pointer */
+  named: Target | null;
+  pin: Pair;
+  hovered: Cell | null;
+  clicked: Cell | null;
+  asked: boolean;
+  step: string;
+  isLater: boolean;
+  attention: Attention | null;
+  byCell: string[];
+  theme: Theme;
+  overlay: Overlay;
+  draw: FrameTask;
+  view: View;
+  sheet: Sheet;
+  picture: Picture;
+
+  /**
+   * `onPin(pin)` is called when the user pins another cell, `onLit(lit)` whenever what is lit may be another. `find()`
+   * gives the picture. `isCramped()` says whether there is no room beside it.
+   */
+  constructor(
+    root: Element | ShadowRoot,
+    {
+      onPin,
+      find,
+      isCramped = () => false,
+      onLit = () => {},
+    }: {
+      onPin: (pin: Pair) => void;
+      find: () => HTMLElement | null;
+      isCramped?: () => boolean;
+      onLit?: (lit: LitNow) => void;
+    },
+  ) {
+    this.onPin = onPin;
+    this.onLit = onLit;
+    this.named = null;
+    this.pin = NOTHING;
+    this.hovered = null;
+    this.clicked = null;
+    this.asked = false; // whether a cell was clicked, and not closed since
+    this.step = "";
+    this.isLater = false;
+    this.attention = null;
+    this.byCell = [];
+    this.theme = "light";
+    this.overlay = new Overlay();
+    this.draw = perFrame(() => this.drawNow());
+    this.view = new View(root, {
+      onPin: (pin) => this.setPin(pin),
+      onUnpin: () => this.unpin(),
+    });
+    this.sheet = new Sheet(this.view.section, {
+      isWanted: isCramped,
+      onClose: () => this.close(),
+      onLeave: () => this.putAway(),
+    });
+    this.view.section.attnvizPinned = () => (this.attention ? this.view.said(this.attention, this.pin) : "");
+    this.picture = new Picture({
+      find,
+      onPoint: (at) => this.point(at),
+      onClick: (at) => this.click(at),
+      onKey: (event) => this.arrow(event),
+      onDrawn: this.draw,
+    });
+  }
+
+  show(inspected: Inspected, pin: Pair) {
+    this.attention = inspected.attention;
+    if (inspected.step !== this.step && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
+    this.step = inspected.step;
+    this.isLater = inspected.isLater;
+    this.byCell = inspected.byCell;
+    this.pin = pin;
+    this.view.setInspected(inspected);
+    this.picture.follow(); // it may have been hidden
+    this.draw();
+  }
+
+  setTheme(shade: Theme) {
+    this.theme = shade;
+    this.view.section.dataset.theme = shade;
+    this.draw();
+  }
+
+  /** What the user pins. */
+  setPin(pin: Pair) {
+    if (!this.attention || samePin(pin, this.pin)) return;
+    this.pin = pin;
+    this.view.announce(this.attention, pin, this.covers(pin));
+    this.draw();
+    this.onPin(pin);
+  }
+
+  covers({ q, k }: Pair) {
+    const covered = this.picture.panels().find((one) => one.covered)?.covered;
+    return q !== null && k !== null && Boolean(covered?.(q, k));
+  }
+
+  /** Lights what a word names, or no longer. */
+  name(target: Target | null) {
+    this.named = target;
+    this.draw();
+  }
+
+  /**
+   * Pins the row, the column or the cell that a word names, of one that is covered its row; unpins what is pinned.
+   */
+  pinNamed({ row, column }: Target) {
+    const pin = { q: row, k: this.covers({ q: row, k: column }) ? null : column };
+    this.hovered = null;
+    if (samePin(pin, this.pin)) this.unpin();
+    else this.setPin(pin);
+  }
+
+  unpin() {
+    this.asked = false;
+    this.setPin(NOTHING);
+  }
+
+  /** Closes the sheet: nothing is followed any more. */
+  close() {
+    this.hovered = null;
+    this.unpin();
+    this.draw();
+  }
+
+  /** Closes the sheet; what is pinned stays. */
+  putAway() {
+    this.asked = false;
+    this.draw();
+  }
+
+  point(at: Cell | null) {
+    if (at?.panel === this.hovered?.panel && at?.i === this.hovered?.i && at?.j === this.hovered?.j) return;
+    this.hovered = at;
+    if (!at) this.clicked = null;
+    this.draw();
+  }
+
+  click(at: Cell) {
+    if (this.picture.graph?.attnviz?.uncover(at)) return; // a guess is revealed, not pinned
+    const pin = { ...this.pin };
+    if (at.cols === "query") pin.q = at.j;
+    if (at.cols === "key") pin.k = at.j;
+    if (at.rows === "query") pin.q = at.i;
+    if (at.rows === "key") pin.k = at.i;
+    if (at.rows !== "query" && at.rows !== "key" && at.cols !== "query" && at.cols !== "key") return;
+    const whole = [at.rows, at.cols].includes("query") && [at.rows, at.cols].includes("key");
+    // In a panel with one token axis another cell of the pinned row is no request to unpin it.
+    const again = samePin(pin, this.pin) && (whole || sameCell(at, this.clicked));
+    this.clicked = at;
+    this.asked = !again;
+    if (again && !this.picture.pointer) this.hovered = null;
+    this.setPin(again ? NOTHING : pin);
+    this.draw();
+  }
+
+  /** Arrow keys on the board move the pin. */
+  arrow(event: KeyboardEvent) {
+    const to = moved(event, { query: this.pin.q, key: this.pin.k }, this.view.labels);
+    if (!to) return;
+    this.hovered = null;
+    this.setPin({ q: to.query, k: to.key });
+  }
+
+  /**
+   * Escape lets go of the pin, unless it is pressed in a field elsewhere. Where nothing is pinned, it is for others.
+   */
+  escape(event: KeyboardEvent) {
+    const typing = typedInto(event);
+    const elsewhere = typing && !this.view.section.contains(typing);
+    if (event.key !== "Escape" || event.defaultPrevented || elsewhere || samePin(this.pin, NOTHING)) return;
+    this.unpin();
+    event.preventDefault();
+  }
+
+  drawNow() {
+    const { attention } = this;
+    if (!attention) return;
+    const { graph } = this.picture;
+    const pinned = { query: this.pin.q, key: this.pin.k };
+    graph?.attnviz?.hold(pinned);
+    const panels = this.picture.panels();
+    const products = this.picture.products();
+    const panel = this.hovered && findPanel(panels, this.hovered);
+    const at = panel && this.hovered;
+    this.overlay.draw({
+      graph,
+      panels,
+      products,
+      labels: this.view.labels,
+      hovered: at,
+      pinned: samePin(this.pin, NOTHING) ? null : { kinds: pinned, operands: {}, at: null },
+      named: this.named && namedIn(this.named, panels),
+      theme: this.theme,
+    });
+    this.onLit({ panels, hovered: at, pinned });
+    // After the light over the picture, which reads the picture's size.
+    this.showCell(attention, { at, panel, panels, products });
+    const opens = this.asked && (at !== null || !samePin(this.pin, NOTHING));
+    if (opens === this.sheet.isOpen) return;
+    this.sheet.set(opens);
+    this.sheet.uncover(graph, this.picture.pressedAt);
+  }
+
+  showCell(
+    attention: Attention,
+    {
+      at,
+      panel,
+      panels,
+      products,
+    }: { at: Cell | null; panel: DrawnPanel | null; panels: DrawnPanel[]; products: Products },
+  ) {
+    const { view, pin } = this;
+    view.setPin(pin);
+    const covered = panels.find((one) => one.covered);
+    const [row, column] = at ? [at.i, at.j] : [pin.q, pin.k];
+    const guessed = row !== null && column !== null && covered?.covered?.(row, column);
+    if (guessed && (!at || at.panel === covered?.name)) {
+      view.showHint(pin, COVERED);
+      return;
+    }
+    if (!at || !panel) {
+      const { q, k } = pin;
+      if (this.isLater) view.showHint(pin, HINT);
+      else if (q !== null && k !== null && attention.has(q, k)) view.showChain(attention, q, k, "pinned");
+      else if (q !== null && isCovered(covered, q, attention.keys)) view.showHint(pin, COVERED);
+      else view.showRow(attention, pin);
+      return;
+    }
+    const [q, k] = at.rows === "query" ? [at.i, at.j] : [at.j, at.i];
+    const whole = [at.rows, at.cols].sort().join() === "key,query";
+    const chained = whole && attention.has(q, k) && this.byCell.includes(panel.name);
+    const isPin = samePin({ q, k }, pin);
+    if (chained) view.showChain(attention, q, k, isPin ? "pinned" : "pointer");
+    else view.showProduct({ at, panel, panels, products });
+  }
+
+  destroy() {
+    this.draw.cancel();
+    this.picture.destroy();
+    this.overlay.remove();
+    this.sheet.set(false);
+    this.view.section.remove();
+  }
+}
+
+/** Whether any cell of a row is covered: its largest weights would give the answer away. */
+function isCovered(panel: DrawnPanel | undefined, row: number, columns: number) {
+  return Array.from({ length: columns }, (_, column) => column).some((column) => panel?.covered?.(row, column));
+}
+
+const sameCell = (a: Cell, b: Cell | null) => b !== null && a.panel === b.panel && a.i === b.i && a.j === b.j;

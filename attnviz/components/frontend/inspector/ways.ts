@@ -1,0 +1,73 @@
+// The arithmetic of a document at a step: of a head, or of one of the ways from an average to attention.
+
+import { labelsOf } from "../walk/pictures.ts";
+import { Attention } from "./arithmetic.ts";
+import type { Inspected } from "./inspector.ts";
+import type { HeadMatrices } from "../walk/matrices.ts";
+
+const ALL = ["scores", "scaled", "masked", "weights", "head_outputs"];
+
+/**
+ * By the name of the step: the lines of a cell's chain, the one that it is about, and the matrices of such cells.
+ */
+const WAYS: Record<string, { lines: string[]; current: string; byCell: string[] }> = {
+  loop: { lines: ["head_outputs"], current: "head_outputs", byCell: [] },
+  matrix: { lines: ["weights", "head_outputs"], current: "weights", byCell: ["triangle"] },
+  softmax: {
+    lines: ["scores", "masked", "weights", "head_outputs"],
+    current: "weights",
+    byCell: ["masked_zeros", "softmax_weights"],
+  },
+  data: { lines: ALL, current: "scores", byCell: ["masked", "weights"] },
+};
+
+export type OfWay = { way?: string | null };
+
+/** The lines of a cell's chain. */
+export const linesOf = ({ way }: OfWay) => (way ? WAYS[way].lines : ALL);
+
+/**
+ * The line that a step is about, and the lines that come after it; all of a way are there already.
+ * @param steps the names of all, in order
+ */
+export function marksOf({ way }: OfWay, step: string, steps: string[]) {
+  if (way) return { current: WAYS[way].current, later: [] };
+  return { current: step, later: ALL.filter((name) => steps.indexOf(name) > steps.indexOf(step)) };
+}
+
+/** The letter of what is averaged, and its colour: values, or X itself. */
+export const averagedOf = ({ way }: OfWay) => (way ? ["x", "plain"] : ["v", "value"]);
+
+/** Whether weights differ, so that a row has largest ones. */
+export const hasOwnWeights = ({ way }: OfWay) => !way || way === "data";
+
+/**
+ * What the inspector writes about: a head's arithmetic at a step.
+ * @param before of which the arithmetic is kept where it is the same
+ */
+export function inspected(matrices: HeadMatrices, step: string, before: Inspected | null): Inspected {
+  const { header } = matrices.document;
+  const way = header.kind === "averages" && Object.hasOwn(WAYS, step) ? step : null;
+  const isSame = before?.matrices === matrices && before.attention.header.way === way;
+  const steps = header.steps.map(({ name }) => name);
+  const byCell = header.steps.filter(({ is_by_cell: is }) => is).map(({ name }) => name);
+  return {
+    matrices,
+    attention: isSame ? before.attention : attentionOf(matrices, way),
+    labels: labelsOf(matrices.document, step),
+    step,
+    steps,
+    byCell: way ? WAYS[way].byCell : byCell,
+    isLater: header.kind === "block" && steps.indexOf(step) > steps.indexOf("output"),
+    loop: (way && way !== "loop" && matrices.get("by_loop")) || null,
+  };
+}
+
+function attentionOf(matrices: HeadMatrices, way: string | null): Attention {
+  const { scale, scale_label: label, mask: kind, mask_value, mask_fills } = matrices.document.header;
+  const mask = kind === "none" || kind === "causal" || kind === "window" ? kind : "array";
+  const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask"] : ["value"]; // without them scores are 0
+  const arrays = Object.fromEntries(names.map((name) => [name, matrices.held(name)]));
+  const filled = { mask_value, mask_fills };
+  return new Attention({ scale, scale_label: label, mask, ...filled, way }, arrays as Arrays);
+}

@@ -1,0 +1,83 @@
+// The held-out losses of all rungs over one another, each with its name, above the floor of the counted bigram.
+
+import { element, isAsBefore } from "../core/dom.ts";
+import { fixed } from "../core/format.ts";
+import { leastType } from "../core/type.ts";
+import { Curves } from "../training/curves.ts";
+
+const ABOVE = 1.5; // where the axis ends, as a multiple of the loss of a model that knows nothing: some diverge
+
+export class Chart {
+  room: HTMLDivElement;
+  faint: HTMLParagraphElement;
+  curves: Curves;
+  /** what the curves were last drawn from */
+  drawn: unknown[];
+
+  constructor(root: HTMLElement, onStep: (step: number) => void) {
+    this.room = element("div", { class: "chart-room" });
+    const title = element("h2", {}, "Loss on text that they were not trained on, in nats a character");
+    this.faint = element("p", { class: "faint", hidden: true });
+    root.append(element("section", { class: "curve", "aria-label": "Losses" }, title, this.faint, this.room));
+    this.curves = new Curves(this.room, "losses", onStep);
+    this.drawn = [];
+  }
+
+  /** Draws the curves where they are other ones, and marks the step. */
+  update(given: LadderGiven) {
+    const drawn = [leastType(), given.header, given.row, ...given.rows];
+    if (isAsBefore(drawn, this.drawn)) this.curves.mark(given.step);
+    else this.draw(given);
+    this.drawn = drawn;
+  }
+
+  draw({ header, rows, row, step }: LadderGiven) {
+    const trained = rows.filter(({ rung }) => rung.run.id !== "0");
+    const high = Math.max(100, ...trained.map(({ rung }) => rung.run.steps));
+    const { floor, labels } = header.text;
+    const lines: CurveLine[] = trained.map((one) => ({
+      ...one.curves.held_out,
+      name: one.rung.title,
+      label: one.rung.title,
+      look: `rung${rows.indexOf(one)}${one === row ? " chosen" : ""}`,
+      isOther: false,
+    }));
+    const counted = "counted bigram";
+    const floorLine = {
+      steps: Float32Array.of(0, high),
+      values: Float32Array.of(floor, floor),
+      name: `${counted}: ${fixed(floor, 3)}`,
+    };
+    lines.push({ ...floorLine, label: `${counted} ${fixed(floor, 2)}`, look: "floor", isOther: false });
+    for (const [n, { steps, values }] of row.curves.earlier.entries()) {
+      const count = steps.filter((at) => at <= high).length;
+      const curve = { steps: steps.slice(0, count), values: values.slice(0, count) };
+      const name = `${row.rung.title} before: ${row.rung.earlier[n]}`;
+      lines.unshift({ ...curve, name, look: `rung${rows.indexOf(row)} chosen`, isOther: true });
+    }
+    this.tellEarlier(row);
+    if (row.rung.run.id !== "0") {
+      lines.unshift({ ...row.curves.loss, name: `${row.rung.title}, training`, look: "loss", isOther: false });
+    }
+    const ends = trained.map(({ rung, curves }) => `${rung.title} ${fixed(curves.held_out.values.at(-1) ?? NaN, 2)}`);
+    const alt = `Over ${high} steps: ${[...ends, floorLine.name].join("; ")}`;
+    const largest = Math.max(...lines.flatMap(({ values }) => [...values].filter(Number.isFinite)));
+    const ceiling = Math.min(largest * 1.05, ABOVE * Math.log(labels.length));
+    this.curves.update({ lines, high, ceiling, unit: (y) => fixed(y, 1), alt }, step);
+  }
+
+  /** What the faint curves are. */
+  tellEarlier({ rung, curves }: LadderRow) {
+    const each = curves.earlier.map(({ steps, values }, n) => {
+      const [loss, last] = [fixed(values.at(-1) ?? NaN, 2), (steps.at(-1) ?? 0).toLocaleString("en-US")];
+      return `${rung.earlier[n]} (${loss} after ${last} steps)`;
+    });
+    const text = each.length ? `Faint: “${rung.title}” trained before, ${each.join("; ")}` : "";
+    this.faint.hidden = !text;
+    if (this.faint.textContent !== text) this.faint.textContent = text;
+  }
+
+  destroy() {
+    this.curves.destroy();
+  }
+}

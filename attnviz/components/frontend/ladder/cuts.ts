@@ -1,0 +1,111 @@
+// How the text is cut into the sequences to train on: the choice, the first sequences with their ids, and the counts.
+
+import { element, span } from "../core/dom.ts";
+
+const CUTS: Record<string, string> = {
+  blocks: "Blocks at random places",
+  chunks: "Chunks with an end token",
+  plain: "A plain cut",
+};
+
+export class Cuts {
+  key: string;
+  choice: HTMLDivElement;
+  shown: HTMLDivElement;
+  element: HTMLElement;
+
+  constructor(on: { cut: (name: string) => void }) {
+    this.key = "";
+    this.choice = element("div", { class: "runs tabs", role: "group", "aria-label": "How the text is cut" });
+    for (const [name, title] of Object.entries(CUTS)) {
+      const button = element("button", { type: "button", dataset: { cut: name } }, title);
+      button.addEventListener("click", () => on.cut(name));
+      this.choice.append(button);
+    }
+    this.shown = element("div", { class: "cut" });
+    this.element = element(
+      "section",
+      {},
+      element("h2", {}, "The text is cut to be trained on"),
+      this.choice,
+      this.shown,
+    );
+  }
+
+  update({ header: { text }, row: { rung }, values }: LadderGiven) {
+    for (const button of this.choice.children) {
+      button.setAttribute("aria-pressed", String(button instanceof HTMLElement && button.dataset.cut === values.cut));
+    }
+    const { cut } = text;
+    const isHere = cut !== null && cut.name === values.cut;
+    const key = isHere ? `${text.pairs} ${rung.name} ${JSON.stringify(rung.next)} ${cut.name} ${cut.lines?.most}` : "";
+    if (key === this.key && key) return;
+    this.key = key;
+    if (!isHere) this.shown.replaceChildren(paragraph("It is being cut …"));
+    else this.shown.replaceChildren(...(cut.lines ? ofLines(text, cut.lines, rung) : ofBlocks(text, rung)));
+  }
+}
+
+function ofBlocks(text: LadderText, { title, next, drawn }: LadderRung) {
+  const { block, batch, seed } = next;
+  return [
+    paragraph(
+      `“${title}” is trained on blocks of ${block} characters: each step draws ${batch} of them, which begin at any ` +
+        `of ${whole(text.train - block)} places of the training part, also within a word, and go over line ends. ` +
+        `With seed ${seed}, the first ones of the first step:`,
+    ),
+    ...drawn.map((one) => sequence(text, one)),
+    ...(drawn.length ? [shifted(drawn[0])] : []),
+    paragraph(`A step reads x and y of shape (${batch}, ${block}), int64. Nothing is left out.`),
+  ];
+}
+
+function ofLines(text: LadderText, lines: LadderLines, { next }: LadderRung) {
+  const { most, least, overlap, count, short, sequences, lengths, ends, repeated, dropped, validation, shown } = lines;
+  const isPlain = text.cut?.name === "plain";
+  const how = isPlain
+    ? `Each line is cut after every ${most} characters, and the rest is kept, however short. No sequence goes over a ` +
+      "line end, and no token says where a line ends: a model that is trained so never ends a line."
+    : `Each line is a document, cut by itself into at least ${least} and at most ${most} characters. Each sequence ` +
+      `repeats the last ${overlap} of the one before it (grey), or more if it would be too short. The line end ⏎ is ` +
+      "the token that ends a document: it is predicted like any other.";
+  const ending = isPlain ? "" : `, of which ${whole(ends)} end with ⏎`;
+  const left = isPlain
+    ? `${whole(dropped)} characters are in none: line ends, and a last one by itself, which has none to predict.`
+    : `${whole(short)} lines are shorter than ${least}: they are left out, as empty ones are, ${whole(dropped)} ` +
+      `characters in all. ${whole(repeated)} characters are in two sequences.`;
+  return [
+    paragraph(how),
+    ...shown.map((one) => sequence(text, one)),
+    ...(shown.length ? [shifted(shown[0])] : []),
+    paragraph(
+      `${whole(count)} lines to train on make ${whole(sequences)} sequences of ${lengths[0]} to ${lengths[1]} ` +
+        `tokens${ending}. ${left} The validation part has ${whole(validation)} sequences; the loss is theirs.`,
+    ),
+    paragraph(
+      `Each step draws ${next.batch} of them. In a batch, shorter rows are filled up to the longest one; what is ` +
+        "filled has the target −100, which counts nothing. A file too large for memory is cut in the same way, line " +
+        "by line: attnviz.training.text.chunks.FileChunks is an IterableDataset of torch.",
+    ),
+  ];
+}
+
+/** One sequence: each token above its id, what repeats the one before it in grey. */
+function sequence(text: LadderText, { start, ids, repeated }: LadderSequence) {
+  const tokens = ids.map((id, at) =>
+    element("li", { class: at < repeated ? "repeated" : "" }, span("token", text.labels[id]), span("id", String(id))),
+  );
+  const said = `characters ${whole(start)} to ${whole(start + ids.length - 1)}, ${ids.length} tokens`;
+  return element("ol", { class: "ids", "aria-label": said, title: said }, ...tokens);
+}
+
+/** The shifted pair of a sequence. */
+function shifted({ ids }: LadderSequence) {
+  const line = (name: string, part: number[]) =>
+    element("p", { class: "shifted" }, `${name} = [${part.join(", ")}]  (${part.length},)`);
+  return element("div", {}, line("x = tokens[:-1]", ids.slice(0, -1)), line("y = tokens[1:]", ids.slice(1)));
+}
+
+const paragraph = (text: string) => element("p", {}, text);
+
+const whole = (n: number) => n.toLocaleString("en-US");

@@ -1,0 +1,188 @@
+// One loss written out: the logits of one position, their softmax, −log of the right character's probability, the mean.
+
+import { Board } from "../board/board.ts";
+import { element, result, setText } from "../core/dom.ts";
+import { fixed, number } from "../core/format.ts";
+import { Latest } from "../core/latest.ts";
+import type { Source } from "../core/arrays.ts";
+
+const CALM = 200; // ms: keys run through many snapshots
+
+export type One = { probability: number; loss: number; top: number; sum: number; logit: number };
+
+export class Loss {
+  about: HTMLParagraphElement;
+  body: HTMLTableSectionElement;
+  steps: HTMLDivElement;
+  reading: HTMLParagraphElement;
+  parts: HTMLDivElement;
+  latest: Latest;
+  on;
+  given: LadderGiven | null;
+  hovered: Pair;
+  key: string;
+  board: Board;
+
+  constructor(root: HTMLElement, source: Source, on: { pin: (at: Pair) => void; redraw: () => void }) {
+    this.about = element("p", { class: "about" });
+    this.body = element("tbody");
+    const headings = ["t", "x: what it has read", "y: what follows", "p(y)", "−log p(y)"];
+    const head = element("tr", {}, ...headings.map((text) => element("th", { scope: "col" }, text)));
+    this.steps = element("div", { class: "arithmetic" });
+    const left = element("div", { class: "written-out" });
+    left.append(element("table", {}, element("thead", {}, head), this.body), this.steps);
+    const right = element("div", { class: "flattened" });
+    const large = element("div", { class: "large" });
+    this.reading = element("p", { class: "reading" });
+    right.append(large, this.reading);
+    this.parts = element("div", { class: "loss-parts" }, left, right);
+    root.append(this.about, this.parts);
+    this.latest = new Latest(source, on.redraw, CALM);
+    this.on = on;
+    this.given = null;
+    this.hovered = { q: null, k: null };
+    this.key = "";
+    this.board = new Board(large, {
+      onPoint: (at) => {
+        this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
+        this.light();
+      },
+      onClick: ({ i, j }) => on.pin({ q: i, k: j }),
+      onMove: ({ query, key }) => on.pin({ q: query, k: key }),
+    });
+  }
+
+  update(given: LadderGiven) {
+    this.given = given;
+    const { row, step, theme, header } = given;
+    const arrays = this.latest.of(`${row.rung.run.digest}~l.${step}`);
+    this.board.setTheme(theme);
+    this.parts.style.visibility = arrays ? "" : "hidden"; // nothing of another snapshot or model stays
+    if (!arrays) {
+      setText(this.about, this.latest.failed || "The logits are being computed …");
+      return;
+    }
+    const [B, T, V] = arrays.logits.shape;
+    this.about.textContent =
+      `“${row.rung.title}” after ${step.toLocaleString("en-US")} steps, on ${B} blocks of text that it was not ` +
+      `trained on. Each position has ${V} logits, one for each character: (B, T, C) = (${B}, ${T}, ${V}). ` +
+      `torch wants one row for each prediction, so logits.view(B·T, C) is (${B * T}, ${V}) ` +
+      `and y.view(B·T) is (${B * T}).`;
+    const key = `${this.latest.address} ${theme}`;
+    if (key !== this.key) {
+      this.key = key;
+      this.showBoard(arrays, header.text);
+    }
+    this.light();
+  }
+
+  showBoard({ logits }: Arrays, text: LadderText) {
+    const [B, T, V] = logits.shape;
+    const data = logits.data as Float32Array;
+    const most = data.reduce((largest, x) => Math.max(largest, Math.abs(x)), 0);
+    const rows = Array.from({ length: B * T }, (_, n) => {
+      const block = text.blocks[Math.floor(n / T)];
+      return `${text.labels[block[n % T]]}→${text.labels[block[(n % T) + 1]]}`;
+    });
+    const panel: Panel = {
+      ...{ name: "logits", title: "logits.view(B·T, C)", role: null, rows: "query", cols: "key", data },
+      axes: ["this → next character", "character that may follow"],
+      ...{ shape: [B * T, V], low: -most, high: most, scale: "signed", numbered: true, bar: true },
+    };
+    const labels = { query: rows, key: text.labels };
+    this.board.show({ panels: [panel], grid: [[0]], labels, alt: `Logits, ${B * T} by ${V}` });
+  }
+
+  /** The row that is written out: the one that is pointed at or pinned, or the last of the first block. */
+  get row() {
+    const rows = this.latest.arrays ? this.latest.arrays.logits.shape[0] * this.latest.arrays.logits.shape[1] : 0;
+    const at = this.hovered.q ?? this.given?.values.pin.q ?? null;
+    return at !== null && at < rows ? at : (this.latest.arrays?.logits.shape[1] ?? 1) - 1;
+  }
+
+  light() {
+    const pin = this.given?.values.pin ?? { q: null, k: null };
+    const { q, k } = this.hovered;
+    const hovered = { panel: "logits", rows: "query", cols: "key", i: q, j: k };
+    this.board.light({ hovered: q === null && k === null ? null : hovered, pinned: { query: pin.q, key: pin.k } });
+    if (this.latest.arrays && this.given) this.write(this.latest.arrays, this.given.header.text);
+  }
+
+  write({ logits, loss }: Arrays, text: LadderText) {
+    const [B, T, V] = logits.shape;
+    const at = this.row;
+    const data = logits.data as Float32Array;
+    const b = Math.floor(at / T);
+    const all = Array.from({ length: B * T }, (_, n) => oneLoss(data, n, V, targetOf(text, n, T)));
+    const block = all.slice(b * T, b * T + T);
+    this.body.replaceChildren(
+      ...block.map(({ probability, loss: each }, t) => {
+        const read = text.blocks[b].slice(0, t + 1).map((id) => text.labels[id]);
+        const row = element("tr", { class: b * T + t === at ? "chosen" : "" });
+        row.addEventListener("click", () => this.on.pin({ q: b * T + t, k: this.given?.values.pin.k ?? null }));
+        const cells = [String(t), read.join(""), text.labels[text.blocks[b][t + 1]]];
+        row.append(...cells.map((cell) => element("td", {}, cell)));
+        row.append(element("td", { class: "number" }, number(probability)));
+        row.append(element("td", { class: "number" }, number(each)));
+        return row;
+      }),
+    );
+    const chosen = all[at];
+    const name = text.labels[targetOf(text, at, T)];
+    const ofBlock = mean(block);
+    const terms = block.map(({ loss: each }) => fixed(each, 2)).join(" + ");
+    this.steps.replaceChildren(
+      line(`The logit of “${name}” is ${number(chosen.logit)}, the largest is ${number(chosen.top)}.`),
+      line(
+        `softmax: exp(${number(chosen.logit)} − ${number(chosen.top)}) / Σ = ` +
+          `${number(Math.exp(chosen.logit - chosen.top))} / ${number(chosen.sum)} = `,
+        result(chosen.probability, number(chosen.probability)),
+      ),
+      line(`−log ${number(chosen.probability)} = `, result(chosen.loss, number(chosen.loss), { class: "result one" })),
+      line(`Mean of block ${b}: (${terms}) / ${T} = `, result(ofBlock, number(ofBlock))),
+      line(
+        `Mean of all ${B * T}: `,
+        result(mean(all), number(mean(all))),
+        "; torch's F.cross_entropy: ",
+        result(loss.data[0], number(loss.data[0]), { class: "result torch" }),
+      ),
+      line(`If all ${V} characters were equally likely: log ${V} = ${number(Math.log(V))}.`),
+    );
+    this.read(logits, text);
+  }
+
+  read({ data, shape }: Packed, text: LadderText) {
+    const { q, k } = this.hovered.q === null ? (this.given?.values.pin ?? this.hovered) : this.hovered;
+    const [B, T, V] = shape;
+    if (q === null || k === null || q >= B * T || k >= V) {
+      this.reading.textContent = "Point at a logit; a click pins it, and its row is written out.";
+      return;
+    }
+    const value = data[q * V + k];
+    const place = `logits[${Math.floor(q / T)}, ${q % T}, ${k}]`;
+    this.reading.replaceChildren(
+      `Row ${q}, column ${k} “${text.labels[k]}”: ${place} = `,
+      result(value, number(value)),
+    );
+  }
+
+  destroy() {
+    this.latest.destroy();
+    this.board.destroy();
+  }
+}
+
+/** The loss of one row of logits. */
+export function oneLoss(logits: Float32Array, row: number, V: number, target: number): One {
+  const own = logits.subarray(row * V, (row + 1) * V);
+  const top = own.reduce((most, x) => Math.max(most, x), -Infinity);
+  const sum = own.reduce((all, x) => all + Math.exp(x - top), 0);
+  const logit = own[target];
+  return { logit, top, sum, probability: Math.exp(logit - top) / sum, loss: Math.log(sum) - (logit - top) };
+}
+
+const mean = (each: One[]) => each.reduce((sum, { loss }) => sum + loss, 0) / each.length;
+
+const targetOf = ({ blocks }: LadderText, row: number, T: number) => blocks[Math.floor(row / T)][(row % T) + 1];
+
+const line = (...parts: (Node | string)[]) => element("p", {}, ...parts);

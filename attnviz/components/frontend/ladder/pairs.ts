@@ -1,0 +1,163 @@
+// The table of pairs: how often each character follows each, as probabilities, with the arithmetic of a cell; beside it
+// the table that the trained bigram has learned.
+
+import { Board } from "../board/board.ts";
+import { element, result } from "../core/dom.ts";
+import { fixed, number } from "../core/format.ts";
+import { Latest } from "../core/latest.ts";
+import type { Source } from "../core/arrays.ts";
+
+const CALM = 200; // ms: keys run through many snapshots
+
+const NARROW = "(max-width: 640px)"; // as in ladder.css: the tables stand one below the other
+
+/** Says what a table of pairs knows of vowels. */
+function vowelsSentence(counted: LadderText["vowels"]): string {
+  if (!counted) return "";
+  const { followed, by_vowel, characters, vowels } = counted;
+  const [after, anywhere] = [by_vowel / followed, vowels / characters];
+  const [pairs, all, whole] = [by_vowel, followed, characters].map((n) => n.toLocaleString("en-US"));
+  return (
+    `After a consonant a vowel (a, e, i, o, u) follows ${pairs} times of ${all}: ${fixed(100 * after, 1)} %. Of all ` +
+    `${whole} characters ${fixed(100 * anywhere, 1)} % are vowels, so a vowel is ${fixed(after / anywhere, 2)} times ` +
+    "as frequent after a consonant as anywhere."
+  );
+}
+
+export class Pairs {
+  about: HTMLParagraphElement;
+  reading: HTMLParagraphElement;
+  large: HTMLDivElement;
+  vowels: HTMLParagraphElement;
+  counts: Latest;
+  learned: Latest;
+  hovered: Pair;
+  given: LadderGiven | null;
+  key: string;
+  board: Board;
+
+  constructor(root: HTMLElement, source: Source, on: { pin: (at: Pair) => void; redraw: () => void }) {
+    this.about = element("p", { class: "about" });
+    this.reading = element("p", { class: "reading" });
+    this.large = element("div", { class: "large" });
+    this.vowels = element("p", { class: "reading vowels" });
+    root.append(this.about, this.large, this.vowels, this.reading);
+    this.counts = new Latest(source, on.redraw, CALM);
+    this.learned = new Latest(source, on.redraw, CALM);
+    this.hovered = { q: null, k: null };
+    this.given = null;
+    this.key = "";
+    this.board = new Board(this.large, {
+      onPoint: (at) => {
+        this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
+        this.light();
+      },
+      onClick: ({ i, j }) => on.pin({ q: i, k: j }),
+      onMove: ({ query, key }) => on.pin({ q: query, k: key }),
+    });
+  }
+
+  update(given: LadderGiven) {
+    this.given = given;
+    const { text } = given.header;
+    const counts = this.counts.of(text.pairs);
+    const bigram = given.rows.find(({ rung }) => rung.name === "bigram")?.rung;
+    const isTrained = bigram && bigram.run.id !== "0" && bigram.run.snapshots.length > 0;
+    const at = bigram && (given.row.rung === bigram ? given.step : bigram.run.snapshots.at(-1));
+    const learned = this.learned.of(isTrained ? `${bigram.run.digest}~b.${at}` : "");
+    const count = text.labels.length;
+    const which =
+      text.shown.length === count
+        ? `All ${count} characters`
+        : `The ${text.shown.length} most frequent of ${count} characters`;
+    const hint = isTrained ? "" : " Train the bigram to see the table that it learns beside it.";
+    const failed = [this.counts.failed || this.learned.failed].filter(Boolean).map((why) => ` ${why}`);
+    this.large.style.visibility = counts ? "" : "hidden"; // nothing of another text stays
+    this.about.textContent =
+      `Row: a character. Column: the character after it. ${which}, counted in the ` +
+      `${text.train.toLocaleString("en-US")} characters to train on. Nothing is trained here: each count ` +
+      `divided by the sum of its row is the best that a table of pairs can be.${hint}${failed}`;
+    this.vowels.textContent = vowelsSentence(text.vowels);
+    this.board.setTheme(given.theme);
+    if (counts) this.show(counts, learned, isTrained ? (at ?? 0) : null, given.theme);
+    this.light();
+  }
+
+  show(counts: Arrays, learned: Arrays | null, at: number | null, theme: Theme) {
+    const isNarrow = matchMedia(NARROW).matches;
+    const key = `${this.counts.address} ${learned ? this.learned.address : ""} ${theme} ${isNarrow}`;
+    if (!this.given || key === this.key) return;
+    this.key = key;
+    const { text } = this.given.header;
+    const labels = text.shown.map((id) => text.labels[id]);
+    const side = labels.length;
+    const data = new Float32Array(side * side);
+    for (let i = 0; i < side; i += 1) {
+      for (let j = 0; j < side; j += 1) {
+        data[i * side + j] = (counts.counts.data[i * side + j] + 1) / (counts.totals.data[i] + text.labels.length);
+      }
+    }
+    const panel: (name: string, title: string, data: Float32Array) => Panel = (name, title, numbers) => ({
+      ...{
+        name,
+        title,
+        role: "attention",
+        rows: "query",
+        cols: "key",
+        axes: ["this character", "next character"],
+        data: numbers,
+        shape: [side, side],
+      },
+      ...{ low: 0, high: 1, scale: "weights", numbered: true, bar: name === "counted" },
+    });
+    const panels = [panel("counted", "counted: probability of what follows", data)];
+    const after = at?.toLocaleString("en-US");
+    if (learned) {
+      const numbers = learned.probabilities.data as Float32Array;
+      panels.push(panel("learned", `learned after ${after} steps: softmax of its row`, numbers));
+    }
+    const alt = `Table of pairs, ${side} by ${side}`;
+    const order = panels.map((_, n) => n);
+    this.large.classList.toggle("two", isNarrow && panels.length > 1);
+    const grid = isNarrow ? order.map((n) => [n]) : [order];
+    this.board.show({ panels, grid, labels: { query: labels, key: labels }, alt });
+  }
+
+  light() {
+    const pin = this.given?.values.pin ?? { q: null, k: null };
+    const { q, k } = this.hovered;
+    const hovered = { panel: "counted", rows: "query", cols: "key", i: q, j: k };
+    this.board.light({ hovered: q === null && k === null ? null : hovered, pinned: { query: pin.q, key: pin.k } });
+    this.read(q !== null && k !== null ? this.hovered : pin);
+  }
+
+  /** Writes the arithmetic of a cell. */
+  read({ q, k }: Pair) {
+    const text = this.given?.header.text;
+    const counts = this.counts.arrays;
+    const side = text?.shown.length ?? 0;
+    if (!text || !counts || q === null || k === null || q >= side || k >= side) {
+      this.reading.textContent = "Point at a cell to read its count and its probability; a click pins it.";
+      return;
+    }
+    const [count, total] = [counts.counts.data[q * side + k], counts.totals.data[q]];
+    const whole = total + text.labels.length;
+    const p = (count + 1) / whole;
+    const [one, next] = [q, k].map((n) => text.labels[text.shown[n]]);
+    const learned = this.learned.arrays?.probabilities.data[q * side + k];
+    this.reading.replaceChildren(
+      `“${next}” follows “${one}” ${count.toLocaleString("en-US")} times of ${total.toLocaleString("en-US")}: ` +
+        `(${count} + 1) / (${total} + ${text.labels.length}) = `,
+      result(p, number(p)),
+      `, −log ${number(p)} = ${number(-Math.log(p))} nats. The 1 in each of ${text.labels.length} cells keeps ` +
+        "pairs that never occurred possible.",
+      learned === undefined ? "" : ` The trained bigram says ${number(learned)}.`,
+    );
+  }
+
+  destroy() {
+    this.counts.destroy();
+    this.learned.destroy();
+    this.board.destroy();
+  }
+}

@@ -1,0 +1,50 @@
+// The one entry point of all components: a payload's header names the component, whose script is then loaded.
+
+import { element } from "./core/dom.ts";
+import { mounting } from "./core/mounting.ts";
+import { unpack } from "./core/packing.ts";
+
+const SERVER = import.meta.url.split("/_stcore/")[0];
+
+/** What a header says of the component's own files. */
+interface Loaded {
+  component: string;
+  /** The folder of its scripts and style sheets */
+  modules: string;
+  needed: string[];
+  page_styles: string;
+}
+
+async function make(data: Uint8Array, parentElement: HTMLElement) {
+  const { component, modules, needed, page_styles: pageStyles } = unpack<Loaded>(data).header;
+  const address = `${SERVER}${modules}${component}`;
+  parentElement.replaceChildren();
+  const root = isolated(parentElement);
+  root.append(sheet(`${address}.css`));
+  if (pageStyles) parentElement.append(sheet(`${SERVER}${modules}${pageStyles}.css`));
+  try {
+    for (const name of needed) preload(`${SERVER}${modules}${name}`);
+    const { default: Made } = await import(`${address}.js`);
+    return new Made(root, SERVER) as Component;
+  } catch (error) {
+    parentElement.replaceChildren(element("p", { role: "alert" }, "This part did not arrive. Reload the page."));
+    throw error;
+  }
+}
+
+const sheet = (href: string) => element("link", { rel: "stylesheet", href });
+
+/** Fetches a script that another one is about to import. */
+function preload(href: string) {
+  if (document.head.querySelector(`link[href="${href}"]`) !== null) return;
+  document.head.append(element("link", { rel: "modulepreload", href }));
+}
+
+/** A shadow root in an element. */
+function isolated(parent: HTMLElement) {
+  const host = element("div", { class: "attnviz-isolated" });
+  parent.append(host);
+  return host.attachShadow({ mode: "open" }) as HTMLElement & ShadowRoot;
+}
+
+export default mounting(make);

@@ -1,0 +1,163 @@
+// The marked words of texts about a picture: pointing at one, or moving the focus there, lights what it names; a click
+// pins it. The other way round, words light up that name what is lit in the picture.
+
+import { perFrame } from "../core/dom.ts";
+import { DARK, headOf, isChosen, isShown, litBy } from "./named.ts";
+import { MARKED, targetOf } from "./text.ts";
+
+export class Marks {
+  onPress;
+  onHead;
+  inside;
+  onName;
+  onPin;
+  /** under the pointer, or with the focus of the keyboard */
+  pointed: HTMLElement | null;
+  /** clicked, of what can't be pinned */
+  held: HTMLElement | null;
+  lit: LitNow;
+  ends: AbortController;
+  light: FrameTask;
+  watcher: MutationObserver;
+
+  /**
+   * `onName(target | null)` is called with what is to be lit, `onPin(target)` with a row, column or cell that is
+   * clicked, `onHead([layer, head])` with one of the heads of all layers; other parts stay lit until the next click or
+   * Escape.
+   * @param inside where the texts stand, but not in shadow roots inside of these; the last holds the others
+   * @param does `onPress` after each click
+   */
+  constructor(
+    inside: (Document | HTMLElement)[],
+    {
+      onName,
+      onPin,
+      onHead,
+      onPress = () => {},
+    }: {
+      onName: (target: Target | null) => void;
+      onPin: (target: Target) => void;
+      onHead?: (head: HeadId) => void;
+      onPress?: (target: Target) => void;
+    },
+  ) {
+    this.onPress = onPress;
+    this.onHead = onHead;
+    this.inside = inside;
+    this.onName = onName;
+    this.onPin = onPin;
+    this.pointed = null;
+    this.held = null;
+    this.lit = DARK;
+    this.ends = new AbortController();
+    for (const place of inside) this.follow(place);
+    this.listen(inside.at(-1) as Document | HTMLElement);
+    this.light = perFrame(() => this.lightNow());
+    // A sentence of the page may come later than the picture, or be put anew.
+    this.watcher = new MutationObserver(this.light);
+    if (inside.includes(document)) this.watcher.observe(document.body, { childList: true, subtree: true });
+  }
+
+  /**
+   * Follows the pointer and the focus in a place. What moves inside of a shadow root is not heard of outside of it.
+   */
+  follow(place: Document | HTMLElement) {
+    this.on(place, "pointerover", (word, { pointerType }) => pointerType !== "touch" && this.point(word));
+    this.on(place, "pointerout", (_, { relatedTarget }) => relatedTarget || this.point(null));
+    this.on(place, "focusin", (word) => word?.matches(":focus-visible") && this.point(word));
+    this.on(place, "focusout", (word) => word === this.pointed && this.point(null));
+  }
+
+  listen(place: Document | HTMLElement) {
+    this.on(place, "click", (word) => word && this.click(word));
+    this.on(place, "keydown", (word, event) => this.key(word, event));
+  }
+
+  on(place: Document | HTMLElement, name: string, work: (word: HTMLElement | null, event: any) => void) {
+    place.addEventListener(name, (event) => work(this.wordOf(event), event), { signal: this.ends.signal });
+  }
+
+  /** The marked word that an event is about. */
+  wordOf(event: Event) {
+    const [target] = event.composedPath();
+    const word = target instanceof Element ? target.closest(MARKED) : null;
+    return word instanceof HTMLElement && this.inside.some((place) => place.contains(word)) ? word : null;
+  }
+
+  point(word: HTMLElement | null) {
+    if (word === this.pointed) return;
+    this.pointed = word;
+    this.name();
+  }
+
+  name() {
+    const word = this.pointed ?? this.held;
+    this.onName(word && targetOf(word));
+  }
+
+  click(word: HTMLElement) {
+    if (word.ariaDisabled === "true") return;
+    const target = targetOf(word);
+    const isPlace = (target.row !== null || target.column !== null) && !target.part;
+    const head = headOf(target);
+    this.held = isPlace || head || this.held === word ? null : word;
+    if (isPlace) this.onPin(target);
+    if (head) this.onHead?.(head);
+    if (this.held !== word) this.pointed = null; // what is let go of goes dark at once
+    this.name();
+    this.light();
+    this.onPress(target);
+  }
+
+  key(word: HTMLElement | null, event: KeyboardEvent) {
+    const isPress = word && (event.key === "Enter" || event.key === " ");
+    const isEnd = this.held && event.key === "Escape" && !event.defaultPrevented;
+    if (!isPress && !isEnd) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (isPress) this.click(word);
+    else this.drop();
+  }
+
+  /** Names nothing any more. */
+  drop() {
+    this.held = null;
+    this.pointed = null;
+    this.name();
+    this.light();
+  }
+
+  /** What is lit in the picture now. */
+  show(lit: LitNow) {
+    this.lit = lit;
+    if ([this.pointed, this.held].some((word) => word && !word.isConnected)) this.drop(); // its sentence is gone
+    this.light();
+  }
+
+  lightNow() {
+    const { query, key } = this.lit.pinned;
+    for (const place of this.inside) {
+      for (const word of place.querySelectorAll(MARKED)) {
+        if (!(word instanceof HTMLElement)) continue;
+        const target = targetOf(word);
+        const { row, column, part } = target;
+        const isPlace = !part && (row !== null || column !== null) && row === query && column === key;
+        const isPinned = isPlace || isChosen(target, this.lit);
+        const isThere = headOf(target) ? Boolean(this.onHead) : isShown(target, this.lit.panels);
+        const isMeant = isThere && (word === this.pointed || word === this.held);
+        const lit = isMeant ? "pointer" : litBy(target, this.lit);
+        word.setAttribute("aria-disabled", String(!isThere)); // a later step of the scene has it
+        word.tabIndex = isThere ? 0 : -1;
+        if (lit) word.dataset.lit = lit;
+        else delete word.dataset.lit;
+        word.setAttribute("aria-pressed", String(isPinned || word === this.held));
+      }
+    }
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.watcher.disconnect();
+    this.light.cancel();
+  }
+}

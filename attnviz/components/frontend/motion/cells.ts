@@ -1,0 +1,119 @@
+// Steps that compute each cell from the cell in the same place: scaled scores, the mask, token + position.
+
+import { number } from "../core/format.ts";
+import { blankCells, cell, firstOf, rowOf } from "./order.ts";
+import { at, columnName, eased, factor, isByRows, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
+
+const FIRST = 1500; // ms
+const NEXT = { slow: 520, few: 16, rest: 2500 };
+const LANDED = 0.7; // of a beat: then the cell is there
+
+/** `say(q, k)` is the arithmetic of a cell. */
+export type ByCell = { sources: Panel[]; result: Panel; say: (i: number, j: number) => Said[] };
+
+/** Scaled, and masked. */
+export function cellsBeats({ step, picture, scale, hidden, example }: Played): Beat[] {
+  const result = panelOf(step, picture);
+  const source = panelOf(step === "scaled" ? "scores" : "scaled", picture);
+  if (!result || !source) return [];
+  const say = step === "scaled" ? scaling(source, result, scale) : masking(source, result, hidden);
+  return byCell({ sources: [source], result, say }, picture.labels, example);
+}
+
+/** Token + position. */
+export function embeddingsBeats({ picture, example }: Played): Beat[] {
+  const [token, position, result] = ["token_embeddings", "positions", "embeddings"].map((one) => panelOf(one, picture));
+  if (!token || !position || !result) return [];
+  const say: ByCell["say"] = (i, j) => [
+    [`${factor(at(token, i, j))} + ${factor(at(position, i, j))} = ${shown(at(result, i, j))}`],
+  ];
+  return byCell({ sources: [token, position], result, say }, picture.labels, { q: example.q, k: null });
+}
+
+function scaling(source: Panel, result: Panel, scale: number): ByCell["say"] {
+  const by = String(Number(scale.toPrecision(4)));
+  return (i, j) => [[`${factor(at(source, i, j))} × ${by} = `], [shown(at(result, i, j)), "attention"]];
+}
+
+function masking(source: Panel, result: Panel, hidden: number): ByCell["say"] {
+  return (i, j) => {
+    const [before, after] = [at(source, i, j), at(result, i, j)];
+    if (Number.isNaN(after)) return [[`${shown(before)} is hidden: `], [number(hidden, 1), "attention"]];
+    if (before === after) return [[`${shown(before)} stays: the query may look there`]];
+    return [[`${factor(before)} + ${factor(after - before)} = `], [shown(after), "attention"]];
+  };
+}
+
+export function byCell(parts: ByCell, labels: Labels, { q, k }: Pair): Beat[] {
+  const { result } = parts;
+  const [rows, columns] = result.shape;
+  if (!rows || !columns) return [];
+  const [row, column] = [Math.min(q ?? 0, rows - 1), Math.min(k ?? 0, columns - 1)];
+  const [down, across] = [firstOf(rows, row), firstOf(columns, column)];
+  const first = across.map((j, n) => ({
+    ms: n ? paceOf(n, columns, NEXT) : FIRST,
+    frame: (share: number) => {
+      const isThere = share >= LANDED;
+      return {
+        ...computed(parts, labels, row, j),
+        flights: isThere ? [] : flights(parts, row, j, eased(within(share, [0.1, LANDED]))),
+        blank: { [result.name]: blankCells(result.shape, [], row, across.slice(0, isThere ? n + 1 : n)) },
+      };
+    },
+  }));
+  return [...first, ...down.slice(1).flatMap((i, n) => rowBeats(parts, labels, down.slice(0, n + 1), i))];
+}
+
+/** One cell, and those that it is computed from. */
+function computed({ sources, result, say }: ByCell, labels: Labels, i: number, j: number) {
+  const lit: LitCells[] = [...sources, result].flatMap(({ name, shape, role }) => [
+    { panel: name, box: rowOf(i, shape[1]), ink: result.rows === "query" ? "query" : (role ?? "text") },
+    { panel: name, box: cell(i, j), ink: "attention", strong: true },
+  ]);
+  const says: Said[] = [
+    [rowName(labels, result.rows, i), "query"],
+    [" · "],
+    [columnName(labels, result.cols, j), result.cols === "key" ? "key" : "text"],
+    [": "],
+    ...say(i, j),
+  ];
+  return { lit, says };
+}
+
+function flights({ sources, result }: ByCell, i: number, j: number, along: number): Flight[] {
+  return sources.map((source) => ({
+    from: { panel: source.name, box: cell(i, j) },
+    to: { panel: result.name, box: cell(i, j) },
+    along,
+    value: at(source, i, j),
+    coloured: source.name,
+  }));
+}
+
+/** A row of the others: cell by cell, or of a large matrix at once. */
+function rowBeats(parts: ByCell, labels: Labels, done: number[], i: number): Beat[] {
+  const { name, shape } = parts.result;
+  const ms = rowMs(shape[0]);
+  const blank = (count: number) => ({
+    [name]: blankCells(
+      shape,
+      done,
+      i,
+      Array.from({ length: count }, (_, j) => j),
+    ),
+  });
+  const says: Said[] = [["all other cells the same way"]];
+  const lit = [...parts.sources, parts.result].map((panel) => ({
+    panel: panel.name,
+    box: rowOf(i, shape[1]),
+    ink: "query",
+  })) as LitCells[];
+  if (isByRows(shape)) return [{ ms, frame: (share) => ({ lit, says, blank: blank(Math.round(share * shape[1])) }) }];
+  return Array.from({ length: shape[1] }, (_, j) => ({
+    ms: ms / shape[1],
+    frame: (share: number) => ({
+      ...(share === 1 ? computed(parts, labels, i, j) : { lit, says }),
+      blank: blank(j + 1),
+    }),
+  }));
+}

@@ -1,0 +1,187 @@
+// Plays the step that a board shows, in the bar under it. At rest the board shows the whole picture; nothing runs.
+
+import { perFrame } from "../core/dom.ts";
+import { NOTHING as NO_PIN, samePin } from "../core/pin.ts";
+import { animationOf } from "./animation.ts";
+import { motionAt } from "./moment.ts";
+import { Player } from "./player.ts";
+import { timelineOf } from "./timeline.ts";
+import type { Board } from "../board/board.ts";
+
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+const LONGEST = 100; // ms that one frame may move on: a page that was hidden goes on where it was
+const NEAR = 1e-9;
+const HINT = "Play this step: see how it is computed";
+
+export type Shown = { header: StageHeader; example: Pair };
+
+export class Motion {
+  board;
+  t: number;
+  isPlaying: boolean;
+  last: number;
+  /** what is on the board; null where it is not played */
+  shown: Shown | null;
+  made: { of: Shown; timeline: Timeline | null } | null;
+  player: Player;
+  tick: FrameTask;
+
+  constructor(root: HTMLElement, board: Board) {
+    this.board = board;
+    this.t = 1;
+    this.isPlaying = false;
+    this.last = 0; // ms
+    this.shown = null;
+    this.made = null;
+    this.player = new Player(root, {
+      onAct: (name) => this.act(name),
+      onSeek: (t) => this.seek(STILL.matches ? this.nearest(t) : t),
+      onSpeed: () => {},
+    });
+    this.tick = perFrame(() => this.advance());
+    if (board.element.attnvizPicture) board.element.attnvizPicture.animation = (looks) => this.animation(looks);
+  }
+
+  /**
+   * Follows what the board shows. Another step begins at its end, the whole picture.
+   * @param header null where it can't be played
+   */
+  follow(header: StageHeader | null, pin: Pair = NO_PIN) {
+    if (header?.step !== this.shown?.header.step) this.rest();
+    this.shown = header && { header, example: exampleOf(header, pin) };
+    this.player.root.hidden = !this.timeline;
+    this.board.element.toggleAttribute("data-plays", Boolean(this.timeline));
+    if (this.t < 1) this.paint();
+    else this.say();
+  }
+
+  setPin(pin: Pair) {
+    if (!this.shown || this.t < 1) return; // the example stays while it is shown
+    const example = exampleOf(this.shown.header, pin);
+    if (!samePin(example, this.shown.example)) this.shown = { ...this.shown, example };
+  }
+
+  /** Made when it is first needed. */
+  get timeline() {
+    const { shown } = this;
+    if (!shown) return null;
+    if (this.made?.of !== shown) {
+      const { header, example } = shown;
+      this.made = {
+        of: shown,
+        timeline: timelineOf({
+          ...{ step: header.step, picture: header, example },
+          ...{ scale: header.scale ?? 1, hidden: header.hidden ?? -Infinity },
+        }),
+      };
+    }
+    return this.made.timeline;
+  }
+
+  /** The whole picture; nothing plays. */
+  rest() {
+    this.isPlaying = false;
+    this.tick.cancel();
+    this.t = 1;
+    this.board.motion = null;
+  }
+
+  /** Does what a button or a key asks for; says whether there is something to play. */
+  act(name: string) {
+    if (!this.timeline || !ACTS[name]) return false;
+    ACTS[name](this);
+    return true;
+  }
+
+  toggle() {
+    if (STILL.matches) {
+      this.go(1);
+      return;
+    }
+    this.isPlaying = !this.isPlaying;
+    this.last = 0;
+    if (this.isPlaying && this.t >= 1) this.t = 0;
+    if (this.isPlaying) this.tick();
+    this.paint();
+  }
+
+  /** To the next still, or back to the one before; after the last it begins again. */
+  go(by: 1 | -1) {
+    const { stills = [] } = this.timeline ?? {};
+    const { t } = this;
+    const next = by > 0 ? stills.find((one) => one > t + NEAR) : stills.findLast((one) => one < t - NEAR);
+    this.seek(next ?? (by > 0 ? 0 : t));
+  }
+
+  /** The still that is nearest to a moment. */
+  nearest(t: number) {
+    const { stills = [] } = this.timeline ?? {};
+    return stills.reduce((best, one) => (Math.abs(one - t) < Math.abs(best - t) ? one : best), 1);
+  }
+
+  seek(t: number) {
+    this.isPlaying = false;
+    this.t = t;
+    this.paint();
+  }
+
+  advance() {
+    const { timeline } = this;
+    if (!this.isPlaying || !timeline) return;
+    const now = performance.now();
+    const passed = this.last ? Math.min(LONGEST, now - this.last) : 0;
+    this.last = now;
+    this.t = Math.min(1, this.t + (passed * this.player.speed) / timeline.ms);
+    this.isPlaying = this.t < 1;
+    if (this.isPlaying) this.tick();
+    this.paint();
+  }
+
+  /** Paints this moment; the end is the picture itself. */
+  paint() {
+    const { board, timeline, shown } = this;
+    const frame = this.t < 1 && timeline && shown ? timeline.at(this.t) : null;
+    const wasMoving = board.motion !== null;
+    board.motion = frame && shown && motionAt(frame, shown.header);
+    board.element.toggleAttribute("data-moving", Boolean(frame));
+    // The inspector need not look at each frame, for no matrix moves.
+    if (!board.changing) board.drawNow({ isQuiet: wasMoving && Boolean(frame) });
+    this.say(frame);
+  }
+
+  say(frame: Frame | null = null) {
+    this.player.show({ t: this.t, isPlaying: this.isPlaying, says: frame?.says ?? [[HINT]] });
+  }
+
+  /** The motion as pictures, for a file; null where there is none. */
+  animation(looks: { theme: Theme; title: string }) {
+    const { shown, timeline, board } = this;
+    if (!shown || !timeline) return null;
+    return animationOf(board.element, { header: shown.header, timeline, ...looks });
+  }
+
+  destroy() {
+    this.rest();
+    this.player.root.remove();
+  }
+}
+
+const ACTS: Record<string, (motion: Motion) => void> = {
+  play: (motion) => motion.toggle(),
+  cell_on: (motion) => motion.go(1),
+  cell_back: (motion) => motion.go(-1),
+};
+
+/** The cell that is computed slowly: the one that is pinned, of a pinned row the largest, else the first. */
+function exampleOf({ panels, step }: StageHeader, { q, k }: Pair): Pair {
+  const result = panels.find(({ name }) => name === step);
+  if (q === null || k !== null || result?.cols !== "key") return { q, k };
+  const [rows, columns] = result.shape;
+  if (q >= rows) return { q, k };
+  let largest = -1;
+  for (let j = 0; j < columns; j += 1) {
+    const value = result.data[q * columns + j];
+    if (!Number.isNaN(value) && (largest < 0 || value > result.data[q * columns + largest])) largest = j;
+  }
+  return { q, k: largest < 0 ? null : largest };
+}

@@ -1,0 +1,77 @@
+// Steps that are sums, norms, activations or a softmax, perhaps of a product in the same picture: each result is
+// computed in its turn.
+
+import { geluByTanh, momentsOf, normalShare } from "../inspector/arithmetic.ts";
+import { byCell } from "./cells.ts";
+import { whole } from "./order.ts";
+import { productBeats } from "./products.ts";
+import { softmaxBeats } from "./softmax.ts";
+import { at, factor, panelOf, shown } from "./words.ts";
+
+export function operationBeats(played: Played): Beat[] {
+  const { picture } = played;
+  const made = Object.entries(picture.products ?? {});
+  const results = picture.panels.filter(({ name }) => made.some(([result]) => result === name));
+  return results.flatMap((result, n) => {
+    const [, own] = made.find(([name]) => name === result.name) as [string, ProductOf | OperationOf];
+    const later = Object.fromEntries(results.slice(n + 1).map(({ name, shape }) => [name, [whole(shape)]]));
+    return beatsOf(result, own, played).map(({ ms, frame }) => ({
+      ms,
+      frame: (share: number) => {
+        const now = frame(share);
+        return { ...now, blank: { ...now.blank, ...later } };
+      },
+    }));
+  });
+}
+
+function beatsOf(result: Panel, made: ProductOf | OperationOf, played: Played): Beat[] {
+  const { picture, example } = played;
+  if ("left" in made) return productBeats({ ...played, picture: { ...picture, products: { [result.name]: made } } });
+  if (made.kind === "softmax") return softmaxBeats(played);
+  const sources = made.of.flatMap((name) => panelOf(name, picture) ?? []);
+  if (sources.length < made.of.length) return [];
+  const say = { sum: added, norm: normed, activation: activated }[made.kind](sources, result, made);
+  return byCell({ sources, result, say }, picture.labels, { q: example.q, k: null });
+}
+
+export type Say = (sources: Panel[], result: Panel, made: OperationOf) => (i: number, j: number) => Said[];
+
+const added: Say = (sources, result) => (i, j) => [
+  [sources.map((source) => factor(at(source, i, j))).join(" + ")],
+  [" = "],
+  [shown(at(result, i, j)), "attention"],
+];
+
+/** what each activation does with a number */
+const ACTIVATED: Record<string, (x: number) => string> = {
+  relu: (x) => `max(0, ${shown(x)})`,
+  gelu: (x) => `${factor(x)} × Φ = ${factor(x)} × ${shown(normalShare(x))}`,
+  gelu_tanh: (x) => `½ × ${factor(x)} × (1 + tanh …) = ½ × ${factor(x)} × (1 + ${factor(geluByTanh(x).tanh)})`,
+};
+
+const activated: Say =
+  ([source], result, { name }) =>
+  (i, j) => {
+    const x = at(source, i, j);
+    return [[`${ACTIVATED[name ?? "relu"](x)} = `], [shown(at(result, i, j)), "attention"]];
+  };
+
+const normed: Say = ([source], result, { weight, bias, eps, over }) => {
+  const [rows, columns] = source.shape;
+  const parts = over === "token" ? Array.from({ length: rows }, (_, i) => rowIn(source, i)) : [source.data];
+  const moments = parts.map(momentsOf);
+  return (i, j) => {
+    const { mean, variance } = moments[over === "token" ? i : 0];
+    const whose = over === "token" ? "the row" : `all ${rows * columns} numbers`;
+    const spread = Math.sqrt(variance + (eps ?? 0));
+    const scaled = `(${shown(at(source, i, j))} − ${factor(mean)}) ÷ ${shown(spread)}`;
+    const rest = `${weight ? ` × ${factor(weight[j])}` : ""}${bias ? ` + ${factor(bias[j])}` : ""}`;
+    return [
+      [`mean of ${whose} ${shown(mean)}, standard deviation ${shown(spread)}: ${scaled}${rest} = `],
+      [shown(at(result, i, j)), "attention"],
+    ];
+  };
+};
+
+const rowIn = ({ data, shape: [, columns] }: Panel, i: number) => data.subarray(i * columns, (i + 1) * columns);

@@ -1,0 +1,229 @@
+// The keyboard shortcuts of every page: one listener on the window for keys that no element has handled, the list of
+// shortcuts as a dialog, and in lecture mode two small buttons, for the list and to leave. As it is on every page, it
+// also keeps the visitor's own lesson across reloads, manages the browser's history, and closes the side bar's drawer.
+
+import { element, setText, span, theme } from "../core/dom.ts";
+import { Hall } from "../core/hall.ts";
+import { isShortcut, pressed } from "../core/keys.ts";
+import { Answers } from "./answers.ts";
+import { followDrawer } from "./drawer.ts";
+import { oneEntryEach } from "./history.ts";
+import { unpack } from "../core/packing.ts";
+import { afterWaiting } from "../core/waiting.ts";
+import { allPaths, themeKey } from "./theme_choice.ts";
+import type { State } from "./answers.ts";
+
+const SCROLLS: Record<string, string> = { PageDown: "scroll_on", PageUp: "scroll_back" };
+const LESSON = "attnviz-lesson"; // where the browser keeps it
+const OLD = "attnviz-old"; // of the page while its fields say more than the server has answered
+const TOOLS = "attnviz-tools"; // of the page while lecture mode shows Share and Export
+const LATE: Record<State, string> = {
+  answered: "",
+  late: "The server has not answered yet.",
+  old: "The server has not answered yet. What is shown is from before the last change.",
+};
+const PICTURES = [".st-key-explorer", ".st-key-compare_picture"];
+
+class Keyboard {
+  setTriggerValue: SetTriggerValue;
+  lecture: boolean;
+  /** what each key sends */
+  sends: Record<string, string>;
+  says: HTMLDivElement;
+  dialog: HTMLDialogElement;
+  corner: HTMLDivElement;
+  question: HTMLDialogElement;
+  late: HTMLParagraphElement;
+  section: HTMLElement;
+  hall: Hall;
+  ends: AbortController;
+  answers: Answers;
+
+  constructor(root: HTMLElement) {
+    oneEntryEach();
+    this.setTriggerValue = () => {};
+    this.lecture = false;
+    this.sends = {};
+    this.says = element("div", { class: "lines" });
+    const done = element("button", { type: "button", class: "close" }, "Close");
+    this.dialog = element(
+      "dialog",
+      { "aria-labelledby": "keys-title" },
+      element("h2", { id: "keys-title" }, "Keys"),
+      this.says,
+      done,
+    );
+    done.addEventListener("click", () => this.dialog.close());
+    // Keys pressed in the dialog do not reach what is behind it.
+    this.dialog.addEventListener("keydown", (event) => this.inDialog(event));
+    this.corner = element(
+      "div",
+      { class: "corner", hidden: true },
+      this.button("?", "The keys (?)", "help"),
+      this.button("✕", "Leave lecture mode (L)", "lecture"),
+    );
+    this.question = this.leaving();
+    this.late = element("p", { class: "late", role: "status" });
+    const parts = [this.corner, this.dialog, this.question, this.late];
+    this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, ...parts);
+    root.append(this.section);
+    this.hall = new Hall(this.section);
+    this.ends = new AbortController();
+    window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+    followDrawer(this.ends.signal);
+    this.answers = new Answers((state) => this.sayLate(state));
+  }
+
+  /** Says that the server does not answer; the style sheet of all pages fades what is old. */
+  sayLate(state: State) {
+    setText(this.late, LATE[state]);
+    document.documentElement.classList.toggle(OLD, state === "old");
+  }
+
+  /** Asks before Esc, which many press for other reasons, ends the lecture. */
+  leaving() {
+    const leave = element("button", { type: "button", class: "close", autofocus: true }, "Leave");
+    const stay = element("button", { type: "button", class: "close" }, "Stay");
+    const title = element("h2", { id: "leaving-title" }, "Leave lecture mode?");
+    const question = element("dialog", { class: "leaving", "aria-labelledby": title.id }, title, leave, " ", stay);
+    stay.addEventListener("click", () => question.close());
+    leave.addEventListener("click", () => {
+      question.close();
+      this.act("lecture");
+    });
+    question.addEventListener("keydown", (event) => event.stopPropagation());
+    return question;
+  }
+
+  button(text: string, title: string, act: string) {
+    const made = element("button", { type: "button", title, "aria-label": title }, text);
+    made.addEventListener("click", () => this.act(act));
+    return made;
+  }
+
+  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
+    this.setTriggerValue = setTriggerValue;
+    this.section.dataset.theme = theme(this.section);
+    if (isNew) this.take(unpack(data).header as KeyboardHeader);
+  }
+
+  take({ lines, lecture, lesson }: KeyboardHeader) {
+    if (typeof lesson === "string") keep(lesson);
+    // Null asks, whether there is one or not.
+    else if (lesson === null || kept()) this.setTriggerValue("lesson", kept());
+    this.lecture = lecture;
+    this.corner.hidden = !lecture;
+    this.hall.set(lecture);
+    if (!lecture) document.documentElement.classList.remove(TOOLS);
+    this.sends = Object.assign({}, ...lines.map((line) => line.sends));
+    this.says.replaceChildren(
+      ...lines.map(({ shown, says }) =>
+        element("p", {}, span("keys", ...shown.map((key) => element("kbd", {}, key))), span("does", says)),
+      ),
+    );
+  }
+
+  key(event: KeyboardEvent) {
+    const name = pressed(event);
+    const act = name === "Escape" && this.leaves() ? "leaving" : (this.sends[name] ?? this.scrolls(name));
+    if (!act || !isShortcut(event)) return;
+    event.preventDefault();
+    if (!event.repeat) this.act(act);
+  }
+
+  /** Esc lets go of what is pinned first; the link says whether anything is. */
+  leaves() {
+    const link = new URL(location.href).searchParams;
+    return this.lecture && !link.has("q") && !link.has("k");
+  }
+
+  /** In lecture mode a clicker that has nothing to step through shows what lies below. */
+  scrolls(name: string) {
+    return this.lecture ? SCROLLS[name] : undefined;
+  }
+
+  inDialog(event: KeyboardEvent) {
+    event.stopPropagation();
+    if (event.key === "?") this.dialog.close();
+  }
+
+  act(name: string) {
+    const acts: Record<string, () => void> = {
+      help: () => this.dialog.showModal(),
+      leaving: () => this.question.showModal(),
+      ...this.hall.acts,
+      pin,
+      theme: () => this.otherTheme(),
+      tools: () => void document.documentElement.classList.toggle(TOOLS),
+      scroll_on: () => scroll(1),
+      scroll_back: () => scroll(-1),
+    };
+    /** a button of the page that does it: then the page runs as for a click, no more */
+    const button: HTMLElement | null = document.querySelector(`.st-key-${name} :is(.stButton button, .stPageLink a)`);
+    if (doneHere(name)) return;
+    if (acts[name]) acts[name]();
+    else if (button) afterWaiting(() => button.click());
+    else afterWaiting(() => this.setTriggerValue("act", name));
+  }
+
+  /** Streamlit reads its theme when it starts, so the page is loaded again; the link holds the view. */
+  otherTheme() {
+    const other = theme(this.section) === "dark" ? "Light" : "Dark";
+    try {
+      for (const path of allPaths()) localStorage.setItem(themeKey(path), JSON.stringify(other));
+    } catch {
+      return; // storage is forbidden or full: Streamlit would start with the same theme
+    }
+    location.reload();
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.answers.destroy();
+    this.sayLate("answered");
+    this.hall.destroy();
+    this.section.remove();
+  }
+}
+
+/** Whether a component of the page, such as the walk, has done it. */
+const doneHere = (name: string) =>
+  !window.dispatchEvent(new CustomEvent("attnviz-act", { detail: name, cancelable: true }));
+
+/** Keeps one's own lesson for as long as the tab is open; an empty text forgets it. */
+function keep(lesson: string) {
+  try {
+    sessionStorage.removeItem(LESSON);
+    if (lesson) sessionStorage.setItem(LESSON, lesson);
+  } catch {
+    // Forbidden or full: then nothing is kept.
+  }
+}
+
+function kept() {
+  try {
+    return sessionStorage.getItem(LESSON) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Brings the arrow keys to the picture, and pins its first cell where none is. */
+function pin() {
+  const inside = PICTURES.flatMap((css) => [...document.querySelectorAll(css)]).flatMap((host) => {
+    const root = host.querySelector(".attnviz-isolated")?.shadowRoot ?? host;
+    const pictures: NodeListOf<HTMLElement> = root.querySelectorAll(".attnviz-board, .attnviz-lines");
+    return [...pictures];
+  });
+  const picture = inside.find((one) => one.checkVisibility());
+  picture?.focus();
+  const key = picture?.matches(".attnviz-lines") ? "ArrowDown" : "Enter";
+  picture?.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+}
+
+/** Scrolls the page by most of a screen. */
+function scroll(by: number) {
+  document.querySelector("[data-testid=stMain]")?.scrollBy({ top: by * 0.85 * window.innerHeight });
+}
+
+export default Keyboard;

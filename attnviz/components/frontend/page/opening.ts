@@ -1,0 +1,96 @@
+// What a newcomer reads above the picture: what this is, and three ways to begin. It goes away once one is used or
+// anything is changed, and comes back by the button "?".
+
+import { clickOn, element } from "../core/dom.ts";
+import type { Walk } from "../walk/walk.ts";
+
+const SAYS = "shows what attention computes in a real BERT, down to the last number.";
+const NAVIGATION = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
+const FIELD = ".st-key-text textarea";
+
+export class Opening {
+  section: HTMLElement;
+  help: HTMLButtonElement;
+
+  /** `tour` starts the guided tour. @param walk below it */
+  constructor(walk: Walk, { server, tour }: { server: string; tour: () => void }) {
+    const lesson = element("a", { href: `${server}/lessons`, class: "door" }, "Start a lesson");
+    lesson.addEventListener("click", (event) => this.visit(event, lesson));
+    this.section = element(
+      "section",
+      { class: "opening", "aria-label": "What this is", hidden: true },
+      element("p", {}, element("b", {}, "attnviz"), ` ${SAYS}`),
+      element(
+        "div",
+        { class: "doors" },
+        door("Walk through it", () => {
+          this.show(false);
+          tour();
+        }),
+        door("Your own sentence", () => this.write()),
+        lesson,
+      ),
+      button("✕", "Close", "close", () => this.show(false)),
+    );
+    this.help = button("?", "What this is, and how to begin", "arrow help", () =>
+      this.show(Boolean(this.section.hidden)),
+    );
+    walk.element.before(this.section);
+    walk.stepper.drawings.root.after(this.help);
+    this.show(false);
+  }
+
+  show(isShown: boolean) {
+    this.section.hidden = !isShown;
+    this.help.setAttribute("aria-expanded", String(isShown));
+  }
+
+  /** Puts the cursor into the text field, which may be behind the button of a closed side bar. */
+  write() {
+    this.show(false);
+    const isThere = () => {
+      const field = document.querySelector(FIELD);
+      return field instanceof HTMLTextAreaElement && field.checkVisibility() && inSight(field) ? field : null;
+    };
+    if (!isThere()) clickOn("[data-testid=stExpandSidebarButton]");
+    const deadline = performance.now() + 3000;
+    const tryAgain = () => {
+      const field = isThere();
+      if (!field && performance.now() < deadline) requestAnimationFrame(tryAgain);
+      field?.focus();
+      field?.select();
+    };
+    tryAgain();
+  }
+
+  /** Opens a page without loading the app anew, where the navigation has a link to it. */
+  visit(event: MouseEvent, link: HTMLAnchorElement) {
+    this.show(false);
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const links: NodeListOf<HTMLAnchorElement> = document.querySelectorAll(NAVIGATION);
+    const same = [...links].find(({ href }) => new URL(href).pathname === new URL(link.href).pathname);
+    if (!same) return;
+    event.preventDefault();
+    same.click();
+  }
+}
+
+/** Whether an element is in the window. */
+function inSight(one: HTMLElement) {
+  const { left, right } = one.getBoundingClientRect();
+  return left >= 0 && right <= window.innerWidth;
+}
+
+function door(label: string, act: () => void) {
+  return button(label, "", "door", act);
+}
+
+function button(text: string, says: string, kind: string, act: () => void) {
+  const made = element(
+    "button",
+    { type: "button", class: kind, ...(says && { title: says, "aria-label": says }) },
+    text,
+  );
+  made.addEventListener("click", act);
+  return made;
+}

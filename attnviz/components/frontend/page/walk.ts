@@ -1,0 +1,176 @@
+// The walk as a component of the page Step by step: its documents come from the server. What is chosen goes into the
+// address at once; it is sent to the server before anything else.
+
+import { fetchArrays, fetchFile, fromServer } from "../core/arrays.ts";
+import { read } from "../core/document.ts";
+import { unpack } from "../core/packing.ts";
+import { PendingUpdates } from "../core/pending_updates.ts";
+import { beforeOthers } from "../core/waiting.ts";
+import { Walk } from "../walk/walk.ts";
+import { isBare, valuesIn, withoutValues, withValues } from "./address.ts";
+import { Opening } from "./opening.ts";
+import { loadPlotly } from "./plotly.ts";
+
+const ACT = "attnviz-act"; // the event of the page's shortcuts
+const TEXT = ".st-key-text textarea"; // the server shows it in the same part of the page as the walk
+const BURST = 120; // ms: of steps that follow each other quickly, the history has the last
+
+class WalkComponent {
+  server: string;
+  setTriggerValue: SetTriggerValue;
+  /** the digest of each layer's document; null for one without attention */
+  documents: (string | null)[];
+  link: LinkKeys;
+  isOpening: boolean;
+  isLink: boolean;
+  asks: boolean;
+  writing: number | undefined;
+  /** the rest of the addresses that were written here, which the server may not know */
+  rest: string | null;
+  updates: PendingUpdates<Partial<WalkValues>>;
+  source;
+  home: Home;
+  walk: Walk;
+  /** null on a page whose bare address opens no view of its own */
+  opening: Opening | null;
+  ends: AbortController;
+
+  constructor(root: ShadowRoot, server: string) {
+    this.server = server;
+    this.setTriggerValue = () => {};
+    this.documents = [];
+    this.link = { keys: [], names: {}, defaults: {}, bare: "", plain: "" };
+    this.isOpening = false; // whether the server's view is the one that the app opens on
+    this.isLink = false; // whether the view is the one of a link that was just opened
+    this.asks = false; // whether a lesson asks for the row that is covered
+    this.writing = undefined;
+    this.rest = null;
+    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {} as Partial<WalkValues>);
+    this.source = {
+      request: fromServer(server),
+      offerAgain: () => this.updates.ask(),
+    };
+    this.home = {
+      keyboard: null, // the page's shortcuts come as events
+      load: async (layer) => read(await fetchFile(this.documents[layer] ?? "", this.source)),
+      place: (layer) => fetchPlace(server, this.documents[layer] ?? ""),
+      array: async ({ digest }) => (await fetchArrays(digest, this.source)).array,
+      changed: (values) => this.changed(values),
+      revealed: () => this.answered(),
+    };
+    this.walk = new Walk(root, this.home);
+    this.opening = null;
+    this.ends = new AbortController();
+    const { signal } = this.ends;
+    window.addEventListener(ACT, (event) => this.asked(event as CustomEvent<string>), { signal });
+    document.addEventListener("keydown", (event) => this.walk.inspector.escape(event), { signal });
+    const { updates } = this;
+    beforeOthers(
+      () => updates.flush(),
+      root,
+      signal,
+      TEXT,
+      () => updates.arrives(),
+    );
+    window.addEventListener("popstate", () => this.went(), { signal });
+  }
+
+  /** A lesson's question ends when the row is revealed: the page is notified at once. */
+  answered() {
+    if (!this.asks) return;
+    this.walk.choose({ predict: false });
+    clearTimeout(this.writing);
+    this.write();
+    this.updates.flush();
+  }
+
+  /** What the user has chosen. */
+  changed(values: Partial<WalkValues>) {
+    this.opening?.show(false);
+    this.updates.set(values, Infinity);
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.write(), BURST);
+  }
+
+  /** Makes what a newcomer reads, on a page whose bare address opens a view of its own. */
+  greet() {
+    const tour = () => this.setTriggerValue("tour", Date.now());
+    this.opening ??= new Opening(this.walk, { server: this.server, tour });
+  }
+
+  /** Writes what is chosen into the address. */
+  write() {
+    const { search, pathname, hash } = window.location;
+    const query = withValues(search, this.updates.values, this.link);
+    this.rest = withoutValues(search, this.link);
+    if (query !== search.slice(1)) window.history.pushState({}, "", `${pathname}${query && `?${query}`}${hash}`);
+  }
+
+  /** Back or forward: what was chosen since counts no more. The server answers, if it knows the addresses. */
+  went() {
+    clearTimeout(this.writing);
+    this.updates.drop();
+    const { search } = window.location;
+    if (withoutValues(search, this.link) !== this.rest) return;
+    const values = valuesIn(search, this.link) as Partial<WalkValues>;
+    if (!this.documents[values.layer ?? 0]) return;
+    this.updates.receive(values);
+    this.walk.show(values);
+    this.opening?.show(isBare(search, this.link));
+  }
+
+  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
+    this.setTriggerValue = setTriggerValue;
+    if (isNew) this.take(unpack(data).header as WalkHeader);
+    this.walk.setTheme();
+  }
+
+  take(header: WalkHeader) {
+    const { documents, values, acknowledged, layers, only_layer: onlyLayer, drawings, lecture, link, plotly } = header;
+    Object.assign(this, { link, asks: header.asks });
+    const isOther = header.opening !== this.isOpening || documents.join() !== this.documents.join();
+    if (link.bare) this.greet();
+    if (isOther) this.opening?.show(header.opening);
+    this.isOpening = header.opening;
+    this.isLink = header.linked;
+    this.rest = null;
+    this.updates.receive(values, acknowledged);
+    this.updates.answer();
+    this.updates.flush(); // or this answer's address, which is older, would stay
+    Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.server + plotly) });
+    this.walk.setLecture(lecture);
+    if (documents.join() !== this.documents.join()) {
+      this.documents = documents;
+      this.walk.await(this.updates.values);
+    }
+    this.show();
+  }
+
+  /** Shows what is chosen of the text that is there. */
+  show() {
+    const { values } = this.updates;
+    this.walk.show(values);
+    if (this.isLink) this.walk.checkLink(values);
+    this.isLink = false;
+  }
+
+  /** Handles a shortcut of the page here if possible, without a request to the server. */
+  asked(event: CustomEvent<string>) {
+    if (this.walk.act(event.detail)) event.preventDefault();
+  }
+
+  destroy() {
+    this.ends.abort();
+    clearTimeout(this.writing);
+    this.updates.destroy();
+    this.walk.destroy();
+  }
+}
+
+/** What the making of a document waits for. */
+async function fetchPlace(server: string, digest: string) {
+  const answer = await fetch(`${server}/attnviz/queue/${digest}`);
+  return answer.ok ? answer.text() : "";
+}
+
+export default WalkComponent;

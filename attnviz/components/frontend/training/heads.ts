@@ -1,0 +1,196 @@
+// The attention of a training's heads at a snapshot: small heatmaps of all, and the chosen one large.
+
+import { Board } from "../board/board.ts";
+import { INK } from "../core/colours.ts";
+import { element } from "../core/dom.ts";
+import { Grid } from "../grid/grid.ts";
+import { poolHidden, poolWeights } from "../grid/pool.ts";
+import { kindName, percent, placeName } from "./words.ts";
+
+const FULL = 65535; // the level of a weight of 1
+const SIDE = { one: 96, several: 56 }; // px: the largest small heatmap, of one kind of attention or of several
+
+export interface Given {
+  kinds: TrainingKind[];
+  moment: TrainingMoment;
+  /** of the head that is shown large */
+  place: HeadPlace;
+  alt: string;
+  pin: Pair;
+  /** a row that is to be guessed */
+  covered?: number | null;
+  theme: Theme;
+  /** the accuracy without each head, in the order of all heads; the last is with all */
+  without: number[] | null;
+}
+
+export interface Does {
+  onWatch: (place: HeadPlace) => void;
+  onPoint: (at: Pair) => void;
+  onPin: (at: Pair) => void;
+  onReveal?: () => void;
+}
+
+export class Heads {
+  small: HTMLElement;
+  onWatch;
+  grids: { kind: string; grid: Grid; room: HTMLElement }[];
+  made: { kinds: TrainingKind[] | null; key: string; board: string };
+  weights: Float32Array<ArrayBuffer>;
+  kind: TrainingKind | null;
+  hovered: Pair;
+  covered: number | null;
+  board: Board;
+
+  constructor(
+    { small, large }: { small: HTMLElement; large: HTMLElement },
+    { onWatch, onPoint, onPin, onReveal }: Does,
+  ) {
+    this.small = small;
+    this.onWatch = onWatch;
+    this.grids = [];
+    this.made = { kinds: null, key: "", board: "" };
+    this.weights = new Float32Array(0);
+    this.kind = null;
+    this.hovered = { q: null, k: null };
+    this.covered = null;
+    this.board = new Board(large, {
+      onPoint: (at) => {
+        this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
+        onPoint(this.hovered);
+      },
+      onClick: ({ i, j }) => onPin({ q: i, k: j }),
+      onMove: ({ query, key }) => onPin({ q: query, k: key }),
+    });
+    this.board.uncover = ({ i }) => {
+      if (i !== this.covered) return false;
+      onReveal?.();
+      return true;
+    };
+  }
+
+  update(given: Given) {
+    const { kinds, moment, place, theme, alt, covered = null } = given;
+    const kind = kinds.find((one) => one.kind === place.kind);
+    const codes = moment.weights[place.kind];
+    if (!kind || !codes) return;
+    this.kind = kind;
+    this.board.setTheme(theme);
+    this.weights = weightsOf(kind, codes, place.layer * kind.heads + place.head);
+    const panel: Panel = {
+      ...{ name: "weights", title: "weights", role: "attention", rows: "query", cols: "key" },
+      ...{ data: this.weights, shape: [kind.rows, kind.cols], low: 0, high: 1, scale: "weights" },
+      ...{ numbered: true, bar: true },
+    };
+    const labels = { query: kind.query, key: kind.key };
+    this.cover(covered);
+    this.board.show({ panels: [panel], grid: [[0]], labels, alt });
+    this.light(given.pin);
+    this.drawGrids(given);
+  }
+
+  cover(row: number | null) {
+    if (row === this.covered) return;
+    this.covered = row;
+    this.board.cover(row === null ? null : () => (i) => i === row);
+  }
+
+  light(pin: Pair) {
+    const { q, k } = this.hovered;
+    const hovered = { panel: "weights", rows: "query", cols: "key", i: q, j: k };
+    this.board.light({
+      hovered: q === null && k === null ? null : hovered,
+      pinned: { query: pin.q, key: pin.k },
+    });
+  }
+
+  /** The weight of a cell; NaN where it is hidden. */
+  weightAt(i: number, j: number) {
+    return this.weights[i * (this.kind?.cols ?? 0) + j];
+  }
+
+  drawGrids({ kinds, moment, place, theme, without, covered = null }: Given) {
+    const key = kinds.map(({ kind }) => kind).join();
+    if (this.made.key !== key) {
+      for (const { grid, room } of this.grids.splice(0)) {
+        grid.destroy();
+        room.remove();
+      }
+      this.grids = kinds.map(({ kind }) => this.makeGrid(kind, kinds.length > 1));
+      this.made.key = key;
+    }
+    const mostSide = kinds.length > 1 ? SIDE.several : SIDE.one;
+    let before = 0;
+    for (const [n, kind] of kinds.entries()) {
+      const { layers, heads, rows, cols } = kind;
+      const codes = withoutRow(moment.weights[kind.kind], kind, covered);
+      const pooled = poolWeights(codes, layers * heads, rows, cols);
+      const hidden = poolHidden({ ...kind, hidden: null }, pooled.height, pooled.width);
+      const first = before;
+      const current: HeadId = place.kind === kind.kind ? [place.layer, place.head] : [-1, -1];
+      this.grids[n].grid.update({
+        ...{
+          layers: Array.from({ length: layers }, (_, layer) => layer),
+          heads,
+          overview: { ...pooled, hidden },
+          order: null,
+          faded: null,
+          theme,
+          mostSide,
+        },
+        most: layers * (mostSide + 4) + 40,
+        chosen: place.kind === kind.kind ? [{ head: current, colour: INK[theme].attention }] : [],
+        current,
+        describe: ([layer, head]) =>
+          describe({ kind: kind.kind, layer, head }, kinds.length > 1, without?.[first + layer * heads + head]),
+      });
+      before += layers * heads;
+    }
+  }
+
+  makeGrid(kind: string, several: boolean) {
+    const room = element("div", { class: "kind" });
+    const place = element("div", { class: "grid-room" });
+    if (several) room.append(element("h3", {}, kindName(kind)));
+    room.append(place);
+    this.small.append(room);
+    const grid = new Grid(place, {
+      onChoose: ([layer, head]) => this.onWatch({ kind, layer, head }),
+      onHover: () => {},
+    });
+    return { kind, grid, room };
+  }
+
+  destroy() {
+    for (const { grid } of this.grids) grid.destroy();
+    this.board.destroy();
+  }
+}
+
+/** One head's weights as numbers, NaN where the causal mask hides a cell. */
+export function weightsOf({ rows, cols, causal }: TrainingKind, codes: Uint16Array, head: number) {
+  const weights = new Float32Array(rows * cols);
+  for (let i = 0; i < rows; i += 1) {
+    for (let j = 0; j < cols; j += 1) {
+      const at = i * cols + j;
+      weights[at] = causal && j > i ? NaN : codes[head * rows * cols + at] / FULL;
+    }
+  }
+  return weights;
+}
+
+/** The weights of all heads with one row empty, as it is covered; null covers none. */
+function withoutRow(codes: Uint16Array, { layers, heads, rows, cols }: TrainingKind, row: number | null) {
+  if (row === null || row >= rows) return codes;
+  const left = codes.slice();
+  for (let head = 0; head < layers * heads; head += 1) {
+    const first = (head * rows + row) * cols;
+    left.fill(0, first, first + cols);
+  }
+  return left;
+}
+
+function describe(place: HeadPlace, several: boolean, without: number | undefined) {
+  const name = placeName(place, several);
+  return without === undefined ? name : `${name}: accuracy without it ${percent(without)}`;
+}

@@ -1,0 +1,42 @@
+// What opens the shown snapshot's model on the other pages, once there is one.
+
+import { element, span } from "../core/dom.ts";
+
+const PAGES = [
+  ["step_by_step", "Step by step"],
+  ["heads", "Heads"],
+  ["compare", "Compare"],
+  ["transformer", "Transformer"],
+];
+const WHAT = "Open this model, as it is after this step, on ";
+
+export class Opener {
+  buttons: HTMLButtonElement[];
+  writer: HTMLButtonElement;
+  reason: HTMLSpanElement;
+  element: HTMLDivElement;
+
+  /** @param writes whether the model can write a text, on the part Generate */
+  constructor(root: HTMLElement, onCommand: (command: string) => void, writes = false) {
+    this.buttons = PAGES.map(([page, title], n) => {
+      const about = { type: "button", class: `open ${page}`, title: `${WHAT}${title}` };
+      const made = element("button", about, n ? title : `Open on ${title}`);
+      made.addEventListener("click", () => onCommand(`open ${page}`));
+      return made;
+    });
+    const title = "Let this model, as it is after this step, go on with the text: part Generate";
+    this.writer = element("button", { type: "button", class: "open generate", title, hidden: !writes }, "Generate");
+    this.writer.addEventListener("click", () => onCommand("open generate"));
+    this.reason = span("reason");
+    this.element = element("div", { class: "opener", hidden: true }, ...this.buttons, this.writer, this.reason);
+    root.append(this.element);
+  }
+
+  /** @param isPage whether there are no other pages */
+  update({ state, snapshots, cannot_open: reason }: TrainingRun, isPage: boolean) {
+    this.element.hidden = isPage || state === "new" || state === "queued" || !snapshots.length;
+    this.element.classList.toggle("ready", state !== "running");
+    for (const one of this.buttons) one.hidden = reason !== "";
+    this.reason.textContent = reason;
+  }
+}

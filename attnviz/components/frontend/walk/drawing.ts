@@ -1,0 +1,104 @@
+// The picture of a step as it is chosen to be drawn: on the stage, or as a chart to zoom and to download.
+
+import { Chart } from "../chart/chart.ts";
+import { element } from "../core/dom.ts";
+import { NOTHING } from "../core/pin.ts";
+import { Motion } from "../motion/motion.ts";
+import { Stage } from "./stage.ts";
+
+export class Drawing {
+  root: HTMLElement;
+  home: Home;
+  /** what can be played */
+  played: { header: StageHeader | null; pin: Pair };
+  stage: Stage;
+  motion: Motion;
+  /** null until one is chosen */
+  chart: Chart | null;
+  /** where the chart stands */
+  place: HTMLElement | null;
+  isChart: boolean;
+
+  /** @param does as of Stage */
+  constructor(
+    root: HTMLElement,
+    home: Home,
+    { onCovered, onFocus }: { onCovered: (row: number | null) => void; onFocus: (name: string | null) => void },
+  ) {
+    this.root = root;
+    this.home = home;
+    this.played = { header: null, pin: NOTHING };
+    this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onCovered, onFocus });
+    this.motion = new Motion(root, this.stage.board);
+    this.chart = null;
+    this.place = null;
+    this.isChart = false;
+  }
+
+  /** @param header a picture with the shares of its columns and rows */
+  take(header: StageHeader, { drawing, theme, pin }: { drawing: string; theme: Theme; pin: Pair }) {
+    this.isChart = this.draws(drawing) === "chart";
+    if (this.isChart) this.makeChart().show(header as any, { theme, pin });
+    else this.stage.take(header);
+    this.stage.board.element.hidden = this.isChart;
+    if (this.place) this.place.hidden = !this.isChart;
+    // What is covered must not be computed before one's eyes.
+    this.played = { header: this.isChart || header.predict ? null : header, pin };
+    this.follow();
+  }
+
+  /** What a picture is drawn as where this is chosen. */
+  draws(drawing: string) {
+    return drawing === "chart" && this.home.plotly ? "chart" : "stage";
+  }
+
+  /** The bar that plays the step, which needs all its matrices. */
+  follow() {
+    const { header, pin } = this.played;
+    this.motion.follow(this.stage.focus.name === null ? header : null, pin);
+  }
+
+  makeChart() {
+    this.place ??= outside(this.root);
+    this.chart ??= new Chart(this.place, () => this.home.plotly?.() ?? Promise.reject());
+    return this.chart;
+  }
+
+  setPin(pin: Pair) {
+    const { chart } = this;
+    this.played.pin = pin;
+    this.motion.setPin(pin);
+    if (this.isChart && chart?.picture) chart.show(chart.picture, { ...chart.looks, pin });
+  }
+
+  setTheme(theme: Theme) {
+    this.stage.board.setTheme(theme);
+    if (this.isChart) this.chart?.setTheme(theme);
+  }
+
+  /** What the pointer is followed on. */
+  get shown() {
+    const { graph } = this.chart ?? {};
+    if (this.isChart) return graph?.matches(".js-plotly-plot") ? graph : null;
+    return this.stage.board.element;
+  }
+
+  destroy() {
+    this.motion.destroy();
+    this.stage.destroy();
+    this.chart?.destroy();
+    this.place?.remove();
+  }
+}
+
+/** An element in this one, but outside of its shadow root: plotly.js writes its styles into the page. */
+function outside(inside: HTMLElement) {
+  const root = inside.getRootNode();
+  const place = element("div", { class: "attnviz-chart-place" });
+  if (root instanceof ShadowRoot) {
+    inside.append(element("slot", { name: "chart" }));
+    place.slot = "chart";
+    root.host.append(place);
+  } else inside.append(place);
+  return place;
+}

@@ -1,0 +1,138 @@
+// Gets what a walk does not have: documents of its layers, arrays that a document only refers to, and matrices of long
+// texts, which are computed a few rows at a time. What the user may look at next is fetched ahead where it is small.
+
+import { addArray } from "../core/document.ts";
+import { Files, Refused } from "../core/files.ts";
+import { compute, COMPUTED } from "./matrices.ts";
+
+const KEPT = 6; // documents
+const AT_ONCE = 4; // files
+const REST = 1000; // ms: who goes on sooner may want another text
+const SMALL = 2 ** 20; // bytes that may be fetched ahead
+const NOWHERE = "it is not part of this document";
+
+/** a document, or an array of one */
+export type Part = WalkDocument | Packed;
+
+/** The name of a document among the files of a text. */
+export const documentName = (layer: number) => `document ${layer}`;
+
+/** The name of an array that a document refers to. */
+export const arrayName = (layer: number, name: string) => `array ${layer} ${name}`;
+
+export class Loading {
+  home: Home;
+  onChange;
+  timer: number | undefined;
+  /** by layer, the last that was looked at at the end */
+  documents: Map<number, WalkDocument>;
+  files: Files<Part>;
+
+  /** @param onChange something has come, or has not */
+  constructor(home: Home, onChange: () => void) {
+    this.home = home;
+    this.onChange = onChange;
+    this.timer = undefined;
+    this.documents = new Map();
+    this.files = this.fetching();
+  }
+
+  fetching(): Files<Part> {
+    const does = {
+      onCome: (_: string, part: Part) => this.take(part),
+      onFail: this.onChange,
+    };
+    return new Files((file) => this.get(file), does, { atOnce: AT_ONCE });
+  }
+
+  /**
+   * Forgets all of another text or model, also what is on its way.
+   * @param document to begin with, if one is there
+   */
+  begin(document: WalkDocument | null = null) {
+    this.files.destroy();
+    clearTimeout(this.timer);
+    this.documents.clear();
+    if (document) this.documents.set(document.header.layer, document);
+    this.files = this.fetching();
+  }
+
+  /** The document of a layer, if it is here. */
+  layer(layer: number) {
+    const found = this.documents.get(layer) ?? null;
+    if (found) this.keep(found);
+    return found;
+  }
+
+  keep(document: WalkDocument) {
+    const { layer } = document.header;
+    this.documents.delete(layer);
+    this.documents.set(layer, document);
+    for (const old of [...this.documents.keys()].slice(0, -KEPT)) this.documents.delete(old);
+  }
+
+  async get(file: string): Promise<Part> {
+    const { layer, name } = partsOf(file);
+    if (!name) {
+      if (!this.home.load) throw new Refused(NOWHERE);
+      return this.home.load(layer);
+    }
+    const document = this.documents.get(layer);
+    if (document && name.startsWith(COMPUTED)) return compute(document, Number(name.slice(COMPUTED.length)));
+    if (!document || !this.home.array) throw new Refused(NOWHERE);
+    const array = await this.home.array(document.header.references[name]);
+    if (!(name in document.arrays)) addArray(document, name, array);
+    return array;
+  }
+
+  take(part: Part) {
+    if ("header" in part) this.keep(part);
+    this.onChange();
+  }
+
+  /** Does `ahead` when the page is at rest. */
+  later(document: WalkDocument, head: number) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ahead(document, head), REST);
+  }
+
+  /**
+   * Fetches what is next to a head of a document, where it is small: its arrays in the neighbouring heads, and the
+   * neighbouring layers. What does not come is fetched when it is looked at.
+   */
+  ahead({ header, arrays }: WalkDocument, head: number) {
+    const { heads, layer, references } = header;
+    const at = heads.indexOf(head);
+    const files = [];
+    for (const other of [heads[at + 1], heads[at - 1]]) {
+      const names = ["query", "key", "value"]
+        .map((name) => `${name}/${other}`)
+        .filter((name) => name in references && !(name in arrays));
+      if (sizeOf(names.map((name) => references[name].shape)) <= SMALL) {
+        files.push(...names.map((name) => arrayName(layer, name)));
+      }
+    }
+    if (sizeOf(Object.values(arrays).map(({ shape }) => shape)) <= SMALL) {
+      const { layers = [] } = this.home;
+      const here = layers.indexOf(layer);
+      const beside = here < 0 ? [] : [layers[here + 1], layers[here - 1]];
+      const missing = beside.filter((other) => other !== undefined && !this.documents.has(other));
+      files.push(...missing.map(documentName));
+    }
+    this.files.fetchAhead(files);
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+    this.files.destroy();
+  }
+}
+
+function partsOf(file: string) {
+  const [, layer, name = ""] = file.split(" ");
+  return { layer: Number(layer), name };
+}
+
+/** Bytes of float32 arrays. */
+const sizeOf = (shapes: number[][]) =>
+  4 * shapes.reduce((sum, shape) => sum + shape.reduce((all, side) => all * side, 1), 0);

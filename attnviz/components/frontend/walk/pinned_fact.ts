@@ -1,0 +1,205 @@
+// What a step's numbers say of the row or the cell that is pinned. The document has a sentence about the numbers of the
+// whole step; where that names a row, a pin must not stand beside a sentence about another one.
+
+import { fixed, number } from "../core/format.ts";
+import type { HeadMatrices } from "./matrices.ts";
+import type { StepText } from "../core/document.ts";
+
+/** what words name */
+export type Words = Partial<Target> & { words: string };
+export interface Pinned {
+  matrices: HeadMatrices;
+  step: StepText;
+  /** the row */
+  q: number;
+  k: number | null;
+}
+/** of a sentence */
+export type Parts = (string | Words)[];
+
+/** by the name of the step */
+const OF_ROW: Record<string, (pinned: Pinned) => Parts> = {
+  scaled: scaledSaid,
+  weights: weightsSaid,
+  attention_residual: sumSaid,
+  feed_forward_residual: sumSaid,
+  input_norm: normSaid,
+  attention_norm: normSaid,
+  feed_forward_norm: normSaid,
+  block_output: normSaid,
+  transform_norm: normSaid,
+  final_norm: normSaid,
+  feed_forward_hidden: hiddenSaid,
+  feed_forward_output: lengthSaid,
+  transform_hidden: lengthSaid,
+  logits: logitsSaid,
+  probabilities: probabilitiesSaid,
+  matrix: gapSaid,
+  softmax: gapSaid,
+  data: gapSaid,
+};
+
+/** The sentence about what is pinned; null where nothing is, or where the step's own sentence names no row. */
+export function pinnedFact(matrices: HeadMatrices, step: StepText, { q, k }: Pair): SaidText | null {
+  if (q === null && k !== null && step.name === "weights") return said(columnSaid(matrices, k));
+  if (q === null || !Object.hasOwn(OF_ROW, step.name)) return null;
+  return said(OF_ROW[step.name]({ matrices, step, q, k }));
+}
+
+function weightsSaid({ matrices, q, k }: Pinned): Parts {
+  const weights = rowOf(matrices, "weights", q);
+  if (!weights) return [];
+  if (weights.every(Number.isNaN)) {
+    return ["In ", row(matrices, q), ", every key is hidden: its exponentials sum to 0. It gets no weights."];
+  }
+  const most = largest(weights);
+  const puts = (at: number) => ({
+    words: share(weights[at] || 0),
+    row: q,
+    column: at,
+    matrix: "weights",
+  });
+  const begin = ["Here ", row(matrices, q), ", puts ", puts(k ?? most), " on ", column(matrices, k ?? most)];
+  const isHidden = k !== null && Number.isNaN(weights[k]);
+  const why = isHidden ? [", which is hidden from it"] : [];
+  const rest = k === null || k === most ? [] : ["; most, ", puts(most), ", on ", column(matrices, most)];
+  return [...begin, ...why, ...rest, "."];
+}
+
+function columnSaid(matrices: HeadMatrices, k: number): Parts {
+  const weights = matrices.get("weights");
+  if (!weights) return [];
+  const { data, shape } = weights;
+  const q = largest(Array.from({ length: shape[0] }, (_, n) => data[n * shape[1] + k]));
+  const weight = data[q * shape[1] + k] || 0;
+  const words = { words: share(weight), row: q, column: k, matrix: "weights" };
+  return ["Here ", column(matrices, k), ", gets most from ", row(matrices, q), ": ", words, "."];
+}
+
+function scaledSaid({ matrices, q, k }: Pinned): Parts {
+  const [scores, scaled] = [rowOf(matrices, "scores", q), rowOf(matrices, "scaled", q)];
+  const { scale } = matrices.document.header;
+  if (!scores || !scaled || scale === 1) return [];
+  const at = k ?? largest(scores.map(Math.abs));
+  const written = (matrix: string, numbers: number[]) => ({
+    ...{ words: fixed(numbers[at]), row: q, column: at, matrix },
+  });
+  const what = k === null ? [", the largest magnitude"] : [", ", column(matrices, k), ","];
+  const change = [" goes from ", written("scores", scores), " to ", written("scaled", scaled)];
+  return ["In ", row(matrices, q), ...what, ...change, ` (× ${fixed(scale, 4)}).`];
+}
+
+function sumSaid({ matrices, step, q }: Pinned): Parts {
+  const [stream, added] = (step.picture?.operations[step.name]?.of ?? []).map((name) => rowOf(matrices, name, q));
+  if (!stream || !added) return [];
+  const percent = fixed((100 * length(added)) / Math.max(length(stream), 1e-12), 0);
+  return ["Here what is added to ", row(matrices, q), `, is ${percent} % as long as the row itself.`];
+}
+
+function normSaid({ matrices, step, q }: Pinned): Parts {
+  const numbers = rowOf(matrices, step.picture?.panels[0].name ?? "", q);
+  if (!numbers) return [];
+  const mean = average(numbers);
+  const variance = average(numbers.map((x) => (x - mean) ** 2));
+  return ["Before, the variance of ", row(matrices, q), `, is ${fixed(variance)}, and its mean ${fixed(mean)}.`];
+}
+
+function hiddenSaid({ matrices, q }: Pinned): Parts {
+  const numbers = rowOf(matrices, "feed_forward_hidden", q);
+  if (!numbers) return [];
+  const neuron = largest(numbers);
+  const fires = fixed((100 * numbers.filter((x) => x > 0).length) / numbers.length, 0);
+  const most = `Neuron ${neuron} fires most, with ${fixed(numbers[neuron])}.`;
+  return [`Here ${fires} % of the cells of `, row(matrices, q), `, are above 0. ${most}`];
+}
+
+function lengthSaid({ matrices, step, q }: Pinned): Parts {
+  const numbers = rowOf(matrices, step.name, q);
+  return numbers ? ["Here ", row(matrices, q), `, has a length of ${fixed(length(numbers))}.`] : [];
+}
+
+function logitsSaid({ matrices, step, q }: Pinned): Parts {
+  const numbers = rowOf(matrices, "logits", q);
+  if (!numbers) return [];
+  const entry = largest(numbers);
+  const what = `, is ${fixed(numbers[entry])}, for “${entryName(step, "logits", entry)}”.`;
+  return ["Here the largest logit of ", row(matrices, q), what];
+}
+
+function probabilitiesSaid({ matrices, step, q }: Pinned): Parts {
+  const all = rowOf(matrices, "probabilities", q);
+  const entries = matrices.get("logits")?.shape[1];
+  if (!all || !entries) return [];
+  const own = all.slice(0, entries); // the last column may be all other entries together
+  const entry = largest(own);
+  const [where, what] = matrices.document.header.attention === "encoder" ? ["at", "token"] : ["after", "next token"];
+  const name = entryName(step, "probabilities", entry);
+  return [`Here, ${where} `, row(matrices, q), `, the most likely ${what} is “${name}”, with ${share(own[entry])}.`];
+}
+
+function gapSaid({ matrices, step, q }: Pinned): Parts {
+  const [own, loop] = [`by_${step.name}`, "by_loop"].map((name) => rowOf(matrices, name, q));
+  if (!own || !loop) return [];
+  const gaps = own.map((x, n) => Math.abs(x - loop[n]));
+  const feature = largest(gaps);
+  const gap = gaps[feature];
+  if (gap === 0) return ["In ", row(matrices, q), ", nothing differs from the loop."];
+  return ["In ", row(matrices, q), `, the largest difference to the loop is ${number(gap, 2)}, in feature ${feature}.`];
+}
+
+// ---- words and numbers
+
+/** A row by number and token. */
+const row = ({ document }: HeadMatrices, q: number): Words => ({
+  words: `row ${q}, “${document.header.query.labels[q]}”`,
+  row: q,
+});
+
+const column = ({ document }: HeadMatrices, k: number): Words => ({
+  words: `column ${k}, “${document.header.key.labels[k]}”`,
+  column: k,
+});
+
+/** The row of a matrix; undefined if it is not here. */
+function rowOf(matrices: HeadMatrices, name: string, q: number) {
+  const matrix = matrices.get(name);
+  return matrix && Array.from(matrix.data.subarray(q * matrix.shape[1], (q + 1) * matrix.shape[1]));
+}
+
+/** The place of the largest number, the first of equal ones. */
+const largest = (numbers: number[]) =>
+  numbers.reduce(
+    (best, x, n) => (x > numbers[best] || (Number.isNaN(numbers[best]) && !Number.isNaN(x)) ? n : best),
+    0,
+  );
+
+const average = (numbers: number[]) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+
+const length = (numbers: number[]) => Math.hypot(...numbers);
+
+/** What a column of a matrix stands for. */
+const entryName = (step: StepText, name: string, entry: number) =>
+  step.picture?.panels.find((panel) => panel.name === name)?.ticks[entry] ?? "";
+
+/** "97 %"; a small share has decimals. */
+function share(weight: number) {
+  const percent = 100 * weight;
+  if (percent >= 1 || percent === 0) return `${fixed(percent, 0)} %`;
+  return percent < 0.01 ? "less than 0.01 %" : `${fixed(percent, 2)} %`;
+}
+
+function said(parts: Parts): SaidText {
+  const marks: Exclude<SaidText, string>["marks"] = [];
+  let [text, at] = ["", 0];
+  for (const part of parts) {
+    const words = typeof part === "string" ? part : part.words;
+    const count = Array.from(words).length;
+    if (typeof part !== "string") {
+      const { row: q = null, column: k = null, matrix = "" } = part;
+      marks.push({ from: at, to: at + count, row: q, column: k, matrix, part: "", layer: null, head: null });
+    }
+    text += words;
+    at += count;
+  }
+  return { text, marks };
+}

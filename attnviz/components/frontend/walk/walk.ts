@@ -1,0 +1,408 @@
+// The walk of a document in one element: steps, formula, picture, what to notice, arithmetic, code. What the user does
+// is painted at once; the page that it stands in (Home in types/walk.d.ts) is notified afterwards.
+
+import { Coming } from "./coming.ts";
+import { factorsOf, firstGuess, guessLine, noFocus, offered, written } from "./choices.ts";
+import { setTheme } from "../core/colours.ts";
+import { element, theme } from "../core/dom.ts";
+import { failureText, Refused } from "../core/files.ts";
+import { NOTHING, samePin } from "../core/pin.ts";
+import { Inspector } from "../inspector/inspector.ts";
+import { inspected } from "../inspector/ways.ts";
+import { Drawing } from "./drawing.ts";
+import { actOf } from "./keys.ts";
+import { LargestGap } from "../inspector/largest_gap.ts";
+import { arrayName, documentName, Loading } from "./loading.ts";
+import { ofHead, pictureOf } from "./pictures.ts";
+import { pinnedFact } from "./pinned_fact.ts";
+import { Stepper } from "./stepper.ts";
+import { Store } from "./store.ts";
+import { Formula, Listing, marksOf, Notice } from "./text.ts";
+import { TokenList } from "./token_list.ts";
+import type { Inspected } from "../inspector/inspector.ts";
+
+const ONE_COLUMN = 760; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
+export interface Lacking {
+  files: string[];
+  /** is said of them where they do not come */
+  what: string;
+  /** whether the picture on the screen is not of what is chosen */
+  isPicture: boolean;
+}
+const NOTHING_LACKING: Lacking = { files: [], what: "", isPicture: false };
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+export class Walk {
+  home: Home;
+  store: Store;
+  loading: Loading;
+  /** what has to come before all of the view can be painted */
+  lacking: Lacking;
+  lecture: boolean;
+  guide: Guide | null;
+  inspected: Inspected | null;
+  formula: Formula;
+  notice: Notice;
+  listing: Listing;
+  tokens: TokenList;
+  note: HTMLParagraphElement;
+  top: HTMLDivElement;
+  picture: HTMLDivElement;
+  guess: HTMLParagraphElement;
+  /** a link that was opened, until its document is here */
+  link: Partial<WalkValues> | null;
+  unfit: string;
+  covered;
+  beside: HTMLDivElement;
+  element: HTMLDivElement;
+  coming: Coming;
+  stepper: Stepper;
+  drawing: Drawing;
+  inspector: Inspector;
+  gap: LargestGap;
+  marks;
+  theme: Theme;
+  ends: AbortController;
+
+  constructor(root: Element | ShadowRoot, home: Home) {
+    this.home = home;
+    this.store = new Store();
+    this.store.listener = (changed) => this.draw(changed);
+    this.loading = new Loading(home, () => this.load());
+    this.lacking = NOTHING_LACKING;
+    this.lecture = false;
+    this.guide = null;
+    this.inspected = null;
+    this.formula = new Formula();
+    this.notice = new Notice();
+    this.listing = new Listing();
+    this.tokens = new TokenList();
+    this.note = element("p", { class: "note", role: "status" });
+    this.top = element("div", { class: "top" });
+    this.picture = element("div", { class: "picture" });
+    this.guess = element("p", { class: "guess", role: "status", hidden: true });
+    this.link = null;
+    this.unfit = ""; // what is said of a link that asks for a matrix in vain
+    this.covered = null as number | null;
+    this.beside = element("div", { class: "beside" }, this.notice.root);
+    const parts = [this.top, this.formula.root, this.guess, this.picture, this.tokens.root, this.note, this.beside];
+    this.element = element("div", { class: "walk", style: "visibility: hidden" });
+    this.element.append(element("div", { class: "body" }, ...parts));
+    root.append(this.element);
+    this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
+    this.stepper = new Stepper(this.top, (values) => this.choose(values));
+    this.drawing = new Drawing(this.picture, home, {
+      onCovered: (row) => this.cover(row),
+      onFocus: (name) => this.choose({ focus: name ?? "" }),
+    });
+    this.inspector = new Inspector(this.beside, {
+      onPin: ({ q, k }) => this.lacking.isPicture || this.choose({ q, k }),
+      find: () => (this.picture.hidden ? null : this.drawing.shown),
+      isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
+      onLit: (lit) => this.marks.show({ ...lit, chosen: [this.store.values.layer, this.store.values.head] }),
+    });
+    this.gap = new LargestGap(this.notice.root, this.inspector);
+    this.marks = marksOf(this);
+    this.beside.append(this.listing.root);
+    this.theme = theme(this.element);
+    this.setTheme();
+    this.ends = new AbortController();
+    this.listen(this.ends.signal);
+  }
+
+  /** Puts what leads through all documents above the steps. */
+  lead(guide: Guide) {
+    this.guide = guide;
+    this.top.prepend(guide.root);
+  }
+
+  listen(signal: AbortSignal) {
+    const { keyboard = this.element } = this.home;
+    keyboard?.addEventListener("keydown", (event) => this.key(event as KeyboardEvent), { signal });
+    DARK.addEventListener("change", () => this.setTheme(), { signal });
+  }
+
+  // ---- messages from the page, and to it
+
+  /**
+   * Shows what the page says: a link, another program. The page is not notified.
+   * @param document of another text or model; else that of the layer is loaded where it is not there
+   */
+  show(values: Partial<WalkValues>, document?: WalkDocument) {
+    if (document) this.loading.begin(document);
+    this.store.set(document ? { ...values, layer: document.header.layer } : values, document);
+    this.load();
+  }
+
+  /** Shows another text or model once a document of it has come. */
+  await(values: Partial<WalkValues>) {
+    this.loading.begin();
+    this.store.isAwaited = true;
+    this.store.set(values);
+    this.load();
+  }
+
+  /** Says, once its document is here, what a link asks for in vain. */
+  checkLink(link: Partial<WalkValues>) {
+    this.link = link;
+    this.sayLink();
+  }
+
+  /** Says that the step does not show the matrix that a link asks for. */
+  sayLink() {
+    const { values, step } = this.store;
+    if (!step || !this.link) return;
+    const { focus = "" } = this.link;
+    this.link = null;
+    if (values.focus === focus) return;
+    this.unfit = noFocus(focus, step.title);
+    this.sayGuess();
+    this.report({ focus: "" });
+  }
+
+  /** What the user changes. */
+  choose(values: Partial<WalkValues>) {
+    this.unfit = "";
+    this.report(this.store.set(values));
+    this.load();
+  }
+
+  report(changed: Partial<WalkValues>) {
+    if (Object.keys(changed).length) this.home.changed?.(changed);
+  }
+
+  /** Larger type, and no controls that an audience does not need. */
+  setLecture(lecture: boolean) {
+    this.lecture = lecture;
+    this.element.toggleAttribute("data-lecture", lecture);
+    this.offer();
+  }
+
+  /** Reads the theme from the page, which may have changed it. */
+  setTheme() {
+    this.theme = theme(this.element);
+    setTheme(this.element, this.theme);
+    this.drawing.setTheme(this.theme);
+    this.inspector.setTheme(this.theme);
+    this.offer();
+  }
+
+  // ---- painting
+
+  draw(changed: Set<string>) {
+    const { current: document, values } = this.store;
+    this.offer();
+    if (!document) return;
+    if ([...changed].every((name) => name === "q" || name === "k")) {
+      this.drawing.setPin({ q: values.q, k: values.k });
+      this.sayNotice();
+      this.inspect(document);
+      return;
+    }
+    const picture = pictureOf(document, values.step, values.head, values);
+    if (picture && "needs" in picture) this.lack(document, picture.needs, "This step can't be shown", true);
+    else this.paint(document, picture);
+  }
+
+  /** Shows what there is to choose from, and what is chosen. */
+  offer() {
+    const { guide } = this;
+    const { document, values } = this.store;
+    guide?.show(values);
+    if (!document) return;
+    const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
+    const isShown = !this.lecture && this.element.dataset.state !== "failed";
+    const pictures = thumbnails && isShown ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
+    const covered = this.guessed === null ? null : { row: this.guessed, rows: document.header.query.labels.length };
+    const own = offered(document, values, this);
+    this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered }, pictures, this.theme);
+    this.stepper.select(written(values));
+  }
+
+  paint(document: WalkDocument, picture: (BoardPicture & { alt: string }) | null) {
+    const { header } = document;
+    const { values, step } = this.store;
+    if (!step) return;
+    const own = header.heads.indexOf(values.head);
+    const isTokens = step === header.steps[0] && !picture;
+    this.picture.hidden = !picture;
+    this.tokens.root.hidden = !isTokens;
+    this.inspector.view.section.hidden = !picture;
+    this.lacking = NOTHING_LACKING;
+    this.formula.show(ofHead(step.formula, own));
+    this.sayNotice();
+    this.gap.show(this.store.matrices, step.picture);
+    this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
+    if (isTokens) this.tokens.show(header.query, header.key);
+    this.sayGuess();
+    if (!picture) {
+      this.drawing.motion.follow(null);
+      return;
+    }
+    const { predict, layer, head, focus } = values;
+    const place = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head };
+    const about = { ...place, ...factorsOf(header) };
+    const looks = { drawing: values.drawing, theme: this.theme, pin: { q: values.q, k: values.k } };
+    this.element.toggleAttribute("data-focus", focus !== "" && this.drawing.draws(values.drawing) === "stage");
+    this.drawing.take({ ...picture, ...about, predict, focus, guess: firstGuess(header), result: step.name }, looks);
+    this.inspect(document);
+    this.loading.later(document, head);
+  }
+
+  /** Says what to notice: of the numbers, what they say of the row that is pinned, if any is. */
+  sayNotice() {
+    const { matrices, step, values } = this.store;
+    if (!matrices || !step) return;
+    const own = matrices.document.header.heads.indexOf(values.head);
+    // A fact might give away what is covered.
+    const isSilent = values.predict && step.can_be_covered;
+    const fact = pinnedFact(matrices, step, values) ?? ofHead(step.fact, own);
+    const advice = values.stretch === "1" ? "" : ofHead(step.advice, own);
+    this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
+  }
+
+  /** @param row that is covered now */
+  cover(row: number | null) {
+    this.covered = row;
+    this.sayGuess();
+    this.offer(); // the thumbnails cover it too
+  }
+
+  /** The row that a class guesses now, or null. */
+  get guessed() {
+    const { step, values } = this.store;
+    return values.predict && step?.can_be_covered && values.drawing === "stage" ? this.covered : null;
+  }
+
+  /** Says which row is covered and what to do, and what of a link is not there. */
+  sayGuess() {
+    const { current: document } = this.store;
+    const label = this.guessed === null ? undefined : document?.header.query.labels[this.guessed];
+    const said = [this.unfit, label === undefined ? "" : guessLine(this.covered ?? 0, label)].filter(Boolean);
+    this.guess.hidden = !said.length;
+    this.guess.textContent = said.join(" ");
+  }
+
+  inspect(document: WalkDocument) {
+    const { matrices, values, step } = this.store;
+    if (!matrices || !step?.picture) return;
+    // In a long text a picture may be there before all that its arithmetic needs.
+    const missing = ["weights", "head_outputs"].flatMap((name) => matrices.missing(name));
+    if (missing.length) {
+      this.lack(document, missing, "A cell can't be followed", false);
+      return;
+    }
+    this.lacking = NOTHING_LACKING;
+    this.inspected = inspected(matrices, step.name, this.inspected);
+    this.inspector.show(this.inspected, { q: values.q, k: values.k });
+  }
+
+  // ---- what is not there yet
+
+  /** Takes note of arrays that have to come first. @param isPicture as there */
+  lack({ header }: WalkDocument, names: string[], what: string, isPicture: boolean) {
+    this.lacking = { files: names.map((name) => arrayName(header.layer, name)), what, isPicture };
+  }
+
+  /** Shows what has come, and asks for what the view lacks. */
+  load() {
+    const { store, loading } = this;
+    const { isAwaited } = store;
+    const { layer } = store.values;
+    const document = store.current ? null : loading.layer(layer);
+    if (document) {
+      const changed = store.set({}, document);
+      if (!isAwaited) this.report(changed);
+      this.sayLink();
+    } else if (this.lacking.files.length && store.current) this.draw(new Set(["document"]));
+    if (!store.current && (store.document || store.isAwaited)) {
+      const what = store.isAwaited ? "This text can't be shown" : `Layer ${layer} can't be shown`;
+      this.lacking = { files: [documentName(layer)], what, isPicture: true };
+    }
+    loading.files.want(this.lacking.files);
+    this.sayLacking(store.current ? undefined : layer);
+  }
+
+  /**
+   * Says what is on its way or has not come. What is shown of another text, layer or step fades or goes.
+   * @param layer whose document it is, if it is one
+   */
+  sayLacking(layer: number | undefined) {
+    const { files, what, isPicture } = this.lacking;
+    const { failure } = this.loading.files;
+    const state = !files.length ? "shown" : failure ? "failed" : "coming";
+    const before = this.element.dataset.state;
+    this.element.dataset.state = isPicture ? state : "shown";
+    if (before !== this.element.dataset.state) this.offer(); // thumbnails are of the picture's layer
+    if (state === "coming") this.coming.begin(layer, files.join());
+    else this.coming.end();
+    if (failure) this.fail(what, failure);
+    else if (state === "shown") this.note.textContent = this.store.step?.missing ?? "";
+  }
+
+  fail(what: string, error: Error) {
+    const again = element("button", { type: "button" }, "Try again");
+    again.addEventListener("click", () => this.loading.files.again());
+    this.note.replaceChildren(`${what}: ${failureText(error)}`, ...(error instanceof Refused ? [] : [" ", again]));
+  }
+
+  // ---- keys
+
+  key(event: KeyboardEvent) {
+    if (event.key === "Escape") {
+      this.inspector.escape(event); // also from its own fields
+      return;
+    }
+    const act = actOf(event);
+    if (!act || (!event.repeat && !this.act(act))) return;
+    event.preventDefault();
+  }
+
+  /** Does what a key asks for; says whether it was something to do. */
+  act(name: string) {
+    const { values } = this.store;
+    const acts: Record<string, () => boolean> = {
+      pin: () => this.pin(),
+      unpin: () => {
+        const any = !samePin(values, NOTHING);
+        this.inspector.unpin();
+        return any;
+      },
+      listing: () => {
+        this.listing.root.open = !this.listing.root.open;
+        return true;
+      },
+      reveal_row: () => this.reveal("row"),
+      reveal_all: () => this.reveal("all"),
+    };
+    const plays = () => !this.lacking.isPicture && this.drawing.motion.act(name);
+    return acts[name] ? acts[name]() : plays() || this.stepper.act(name);
+  }
+
+  /** Brings the arrow keys to the picture, and pins its first cell where none is. */
+  pin() {
+    if (this.picture.hidden || this.lacking.isPicture) return false;
+    this.drawing.shown?.focus();
+    if (samePin(this.store.values, NOTHING)) this.inspector.setPin({ q: 0, k: 0 });
+    return true;
+  }
+
+  reveal(what: "row" | "all") {
+    if (!this.store.values.predict || !this.store.step?.can_be_covered) return false;
+    this.drawing.stage.reveal(what);
+    this.home.revealed?.();
+    return true;
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.coming.end();
+    this.loading.destroy();
+    this.marks.destroy();
+    this.inspector.destroy();
+    this.formula.destroy();
+    this.drawing.destroy();
+    this.stepper.destroy();
+    this.element.remove();
+  }
+}
