@@ -1,6 +1,6 @@
 """The widgets of a walk and of all heads, and the pictures that a saved notebook keeps for readers that run no widgets.
 
-Their browser sides are frontend/notebook/walk.ts and heads.js.
+Their browser sides are frontend/notebook/walk.ts and heads.ts.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def page(plain_page: Page) -> Page:
 
 DERIVE = f"""
   {BYTES} {BASE64}
-  const {{ read }} = await import("{CORE}/document.js");
+  const {{ read }} = await import("{CORE}/document.ts");
   const matrices = m.matricesOf(read(bytes(given)), 0);
   const names = ["scores", "scaled", "masked", "weights", "head_outputs"];
   return Object.fromEntries(names.map((name) => [name, base64(matrices.get(name))]));

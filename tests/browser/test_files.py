@@ -256,7 +256,7 @@ def test_why_a_file_has_not_come(
     run: Run, statuses: list[int], asked_for: int, offered: int, message: str, is_final: bool
 ) -> None:
     body = f"""
-      const {{ Refused }} = await import("{CORE}/files.js");
+      const {{ Refused }} = await import("{CORE}/files.ts");
       let [asked, offered] = [0, 0];
       const request = async () => {{
         const status = given[asked++];

@@ -125,7 +125,7 @@ def test_what_is_subtracted_before_the_softmax_is_written(run: Run, largest: flo
     """Above 80 the row's largest is subtracted, and then the exponent is written with it."""
     row = torch.tensor([largest - 1.5, largest, largest - 0.25], dtype=torch.double)
     body = f"""
-      const {{ softmax }} = await import("{CORE}/attention.js");
+      const {{ softmax }} = await import("{CORE}/attention.ts");
       const row = softmax(Float64Array.from(given.row));
       const masked = given.row[given.k];
       const cell = {{ ...row, masked, exponential: Math.exp(masked - row.shift), weight: row.weights[given.k] }};

@@ -30,7 +30,7 @@ Q, K = 10, 2
 
 STILLS = f"""
   {BYTES}
-  const {{ read }} = await import("{CORE}/document.js");
+  const {{ read }} = await import("{CORE}/document.ts");
   const {{ pictureOf }} = await import("{CORE}/../walk/pictures.ts");
   const document = read(bytes(given.file));
   const picture = pictureOf(document, given.step, given.head);

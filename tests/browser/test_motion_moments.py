@@ -325,7 +325,7 @@ def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run
 
 
 WORK = """
-  const { complete } = await import("/_stcore/bidi-components/attnviz.main/board/panel.ts");
+  const { complete } = await import("/frontend/board/panel.ts");
   const context = document.createElement("canvas").getContext("2d");
   let texts = [];
   context.fillText = (text, x, y) => texts.push({ text, y });

@@ -53,7 +53,8 @@ CHARTS = """
   const task = { patterns: [{ title: "first" }, { title: "second" }], baseline: 0.25 };
   const run = (id, title, steps, step) => ({ id, title, steps, step });
   const charts = new m.Charts(document.body, () => {});
-  const legends = () => charts.legends.map(({ key }) => [...key.children].map((one) => one.textContent.trim()));
+  const legends = () => [charts.shares, charts.losses].map(({ legend }) =>
+    [...legend.children].map((one) => one.textContent.trim()));
 """
 
 

@@ -29,7 +29,7 @@ from tests.unit.families import save
 
 PICTURES = f"""
   {BYTES} {BASE64}
-  const {{ read }} = await import("{CORE}/document.js");
+  const {{ read }} = await import("{CORE}/document.ts");
   const document = read(bytes(given.file));
   return given.views.map(([step, head, stretch]) => {{
     const {{ panels, ...picture }} = m.pictureOf(document, step, head, {{ stretch }});
@@ -180,7 +180,7 @@ def test_what_is_not_in_the_file_is_named(run: Run) -> None:
     document = document_of_layer(toy(heads=2), refer_to=lambda name, _: None if name.endswith("/0") else name[:1])
     body = f"""
       {BYTES}
-      const {{ read }} = await import("{CORE}/document.js");
+      const {{ read }} = await import("{CORE}/document.ts");
       const document = read(bytes(given));
       const views = [["scores", 0], ["scores", 1], ["weights", 1], ["head_outputs", 1], ["qkv", 1], ["concat", 0]];
       return views.map(([step, head]) => m.pictureOf(document, step, head)?.needs ?? null);

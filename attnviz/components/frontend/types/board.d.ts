@@ -173,7 +173,7 @@ interface Hatch {
   lineWidth: number;
 }
 type HatchTile = HTMLCanvasElement & { hatch: Hatch };
-/** The methods of a canvas that painters use: a canvas's own context has them, and the recording pen (pen.js). */
+/** The methods of a canvas that painters use: a canvas's own context has them, and the recording pen (pen.ts). */
 interface Canvas2D {
   fillStyle: string | object;
   strokeStyle: string | object;

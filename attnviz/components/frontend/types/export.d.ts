@@ -41,7 +41,7 @@ interface ImageMark extends Box {
   alpha: number;
   clip: Clip | null;
 }
-/** What the recording pen (pen.js) writes down, in the picture's own pixels. */
+/** What the recording pen (pen.ts) writes down, in the picture's own pixels. */
 type Mark = ShapeMark | TextMark | ImageMark;
 interface Sheet extends Size {
   marks: Mark[];
