@@ -12,7 +12,6 @@ import torch
 from safetensors.numpy import load as read
 from transformers import AutoModel
 
-from attnviz import heads
 from attnviz.heads import all_heads
 from attnviz.heads.all_heads import AllHeads
 from attnviz.links.link import read_link
