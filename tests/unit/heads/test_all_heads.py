@@ -116,14 +116,14 @@ def test_a_link_says_what_is_chosen() -> None:
         {"layer": "2", "head": "1", "chosen": "2.1_0.r", "q": "3", "threshold": "0.25", "mean": "1"}
     )
     assert notes == []
-    assert heads(found.__getitem__) == {
+    assert view(found.__getitem__) == {
         "layer": 2, "head": 1, "chosen": [(2, 1), (0, -1)], "q": 3, "k": None, "threshold": 0.25, "strongest": 0,
         "show": "both", "direction": "vertical", "special": "keep", "between": "all", "values": "weights", "sort": "",
         "label": "", "mean": True, "stretch": "0",
     }  # fmt: skip
-    assert heads({**found, "rollout": True}.__getitem__)["chosen"] == [(2, -1), (2, 1), (0, -1)]
-    assert heads({**found, "rollout": True}.__getitem__)["head"] == -1
+    assert view({**found, "rollout": True}.__getitem__)["chosen"] == [(2, -1), (2, 1), (0, -1)]
+    assert view({**found, "rollout": True}.__getitem__)["head"] == -1
     full = tuple((0, head) for head in range(24))
-    assert heads({**found, "chosen": full}.__getitem__)["chosen"] == [(2, 1), *full[:23]]
-    assert heads({**found, "chosen": full[::-1], "layer": 0}.__getitem__)["chosen"] == list(full[::-1])
-    assert heads({**found, "chosen": ()}.__getitem__)["chosen"] == [(2, 1)]
+    assert view({**found, "chosen": full}.__getitem__)["chosen"] == [(2, 1), *full[:23]]
+    assert view({**found, "chosen": full[::-1], "layer": 0}.__getitem__)["chosen"] == list(full[::-1])
+    assert view({**found, "chosen": ()}.__getitem__)["chosen"] == [(2, 1)]
