@@ -12,7 +12,7 @@ import torch
 from safetensors.numpy import load as read
 from transformers import AutoModel
 
-from attnviz.heads import all_heads
+from attnviz.heads import all_heads, view
 from attnviz.heads.all_heads import AllHeads
 from attnviz.links.link import read_link
 from attnviz.pretrained import load
