@@ -23,7 +23,7 @@ def explorer(
     - `header`: `trace` (an id: equal ids have equal numbers), `model`, `kind`, `layers`, `heads`, `rows`, `cols`,
       `causal`, `query_labels`, `key_labels`, `query_groups`, `key_groups` (a number per token: 0 special, 1 first
       sentence, 2 second), `files` (the digests under which the browser requests arrays: see
-      `heads.files.list_files`), `view` (the settings in the link), `acknowledged` (`updates.acknowledged(key)`),
+      `heads.all_heads.list_files`), `view` (the settings in the link), `acknowledged` (`updates.acknowledged(key)`),
       `measures` (name, title, unit, low and high of each, and the `keys` whose weights it sums, if it does), `labels`
       (L lists of H lists of strings), `rollout` and `norms` (whether there are any);
     - `arrays`: `measures` float32 (L, H, M).

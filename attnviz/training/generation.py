@@ -260,7 +260,7 @@ def _lens(model: nn.Module, drawn: Sequence[Drawn]) -> Arrays:
 
 
 def multiplications(sizes: ModelSizes | None, drawn: Drawn) -> int:
-    """Return the multiplications of a draw's forward pass (`measures.transformer.cost`); 0 if it is no transformer."""
+    """Return the multiplications of a draw's forward pass (`measures.cost`); 0 if it is no transformer."""
     if sizes is None:
         return 0
     return sum(part.multiplications for part in cost(sizes, drawn.context, new=drawn.computed))

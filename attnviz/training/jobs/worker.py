@@ -1,4 +1,4 @@
-"""The training process: it reads commands from stdin and writes what happens to stdout (`messages`).
+"""The training process: it reads commands from stdin and writes what happens to stdout (`process`).
 
     python -m attnviz.training.jobs.worker
 
