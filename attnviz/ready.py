@@ -24,6 +24,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from attnviz import files
+from attnviz.components import built
 from attnviz.hosts import is_local
 
 if TYPE_CHECKING:
@@ -218,9 +219,9 @@ def _browser_files() -> Check:
     files = {
         "Streamlit's page": resources.files("streamlit") / "static" / "index.html",
         "plotly.js": resources.files("plotly") / "package_data" / "plotly.min.js",
-        "our components": resources.files("attnviz") / "components" / "dist" / "app" / "walk.js",
     }
     missing = [name for name, file in files.items() if not file.is_file()]
+    missing += [f"our components' {name}" for name in built.missing()]
     static = resources.files("streamlit") / "static" / "static" / "media"
     fonts = [file.name for file in static.iterdir() if file.name.endswith(".woff2")] if static.is_dir() else []
     if missing or not fonts:

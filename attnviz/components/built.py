@@ -93,6 +93,14 @@ def needed_by(kind: str) -> list[str]:
     return list(about()["needed"][kind])
 
 
+def missing() -> list[str]:
+    """Return the names of the scripts in `dist/` without which components can't be shown, and that are not there."""
+    names = ["built.json", "main/main.js"]
+    if (DIST / names[0]).is_file():
+        names += [f"app/{file}" for kind in KINDS for file in (f"{kind}.js", *needed_by(kind))]
+    return [name for name in dict.fromkeys(names) if not (DIST / name).is_file()]
+
+
 @cache
 def about() -> Mapping[str, Any]:
     """Return `built.json`: `sources`, the digest of what the scripts were made of, and `needed` by each component."""

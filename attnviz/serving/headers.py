@@ -16,6 +16,9 @@ from attnviz.serving.index import index_of_page
 REPLICA_COOKIE = "attnviz_replica"
 """The cookie with the name of the replica that holds a browser's session; the load balancer routes by it."""
 
+MAIN_SCRIPT = "/_stcore/bidi-components/attnviz."
+"""The script that loads the others. Its address is the same in every version, and Streamlit lets proxies keep it."""
+
 FEATURES = "camera=(), microphone=(), geolocation=(), payment=(), usb=()"
 
 
@@ -46,6 +49,8 @@ class SafeHeaders:
                 if message["type"] == "http.response.start":
                     for name, value in self.headers.items():
                         headers[name] = value
+                    if MAIN_SCRIPT in scope["path"]:
+                        headers["Cache-Control"] = "no-cache"
                 if cookie and (scope["type"] == "websocket" or "text/html" in headers.get("content-type", "")):
                     headers.append("set-cookie", cookie)
             await send(message)

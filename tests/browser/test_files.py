@@ -209,7 +209,9 @@ def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page:
       window.socket = new WebSocket();
       window.answers = new m.Answers((state) => states.push(state));
       window.ask = (first = 0x5a) => socket.send(Uint8Array.of(first));
-      window.answer = () => socket.dispatchEvent(new Event("message"));
+      const message = (...bytes) => new MessageEvent("message", { data: Uint8Array.from(bytes).buffer });
+      window.answer = () => socket.dispatchEvent(message(0x0a, 2, 0x22, 0, 0x22, 0));  // field 1, then field 4
+      window.goesOn = () => socket.dispatchEvent(message(0x2a, 3, 0x22, 0, 1, 0x30, 0x84, 1));  // fields 5 and 6
       window.type = (text) => (document.querySelector("textarea").value = text);
     """
     run("page/answers.ts", body)
@@ -223,16 +225,21 @@ def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page:
     assert page.evaluate("states") == []
     page.evaluate("ask()")
     pass_time(page, 600)
-    page.evaluate("ask()")  # the first one waits since then
+    page.evaluate("ask(), goesOn()")  # the first one waits since then; what an earlier run shows is no answer
     pass_time(page, 410)
     assert page.evaluate("states.splice(0)") == ["late"]
     page.evaluate("type('two'), ask()")
     assert page.evaluate("states.splice(0)") == ["old"]
     page.evaluate("answer()")
     assert page.evaluate("states.splice(0)") == ["answered"]
-    page.evaluate("type('three'), ask()")
+    page.evaluate("document.body.append(document.createElement('input')), ask()")
     pass_time(page, 1010)
-    assert page.evaluate("states.splice(0)") == ["old"]
+    assert page.evaluate("states.splice(0)") == ["late"], "a new field is no change"
+    page.evaluate("answer(), ask(), type('three'), answer()")
+    assert page.evaluate("states.splice(0)") == ["answered"]
+    page.evaluate("ask()")
+    pass_time(page, 1010)
+    assert page.evaluate("states.splice(0)") == ["old"], "the answer is to what was sent before 'three' was typed"
     page.evaluate("answers.destroy(), answer()")
     pass_time(page, 60_000)
     assert page.evaluate("states") == []

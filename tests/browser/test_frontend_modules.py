@@ -468,7 +468,7 @@ def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, c
       let [turns, isDone] = [0, false];
       const count = () => { turns += 1; if (!isDone) setTimeout(count); };
       setTimeout(count);
-      await m.compute(document, 0);
+      await m.compute(document, 0, () => true);
       isDone = true;
       const after = ["scores", "weights", "head_outputs", "concat"].flatMap((name) => matrices.missing(name));
       const rows = (name, each) => Array.from(matrices.get(name).data.subarray(300 * each, 302 * each), (x) => x || 0);
@@ -486,3 +486,56 @@ def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, c
     np.testing.assert_allclose(np.array(output).reshape(2, 64), expected[300:302], atol=1e-6)
     shares = torch.nn.functional.scaled_dot_product_attention(query, key, torch.eye(520).double(), attn_mask=mask)
     np.testing.assert_allclose(np.array(weights).reshape(2, 520), shares[300:302], atol=1e-6)
+
+
+def test_heads_with_masks_of_their_own_are_joined_only_once_all_masks_are_here(run: Run) -> None:
+    body = """
+      const matrix = (rows, seed) => ({
+        data: Float32Array.from({ length: 3 * rows }, (_, n) => Math.sin(n * seed)), shape: [rows, 3],
+      });
+      const arrays = {};
+      for (const head of [0, 1]) {
+        for (const [n, name] of ["query", "key", "value"].entries()) {
+          arrays[`${name}/${head}`] = matrix(4, 0.3 + n + head);
+        }
+      }
+      const references = { "mask/0": {}, "mask/1": {} };
+      const header = { layer: 0, references, mask: "other", mask_value: null, scale: 0.5, heads: [0, 1],
+        heads_in_layer: 2 };
+      const document = { header, arrays };
+      const matrices = m.matricesOf(document, 0);
+      const missing = [matrices.missing("concat"), matrices.get("concat") ?? null];
+      for (const head of [0, 1]) {
+        const data = Float32Array.from({ length: 16 }, (_, n) => ((n + head) % 3 ? 0 : -Infinity));
+        arrays[`mask/${head}`] = { data, shape: [4, 4] };
+      }
+      return [...missing, matrices.missing("concat"), Array.from(matrices.get("concat").data)];
+    """
+    before, none, after, joined = run("walk/matrices.ts", body)
+    assert before == ["mask/0", "mask/1"]
+    assert none is None
+    assert after == []
+    n = torch.arange(12, dtype=torch.float64)
+    outputs = []
+    for head in (0, 1):
+        query, key, value = ((n * (0.3 + at + head)).sin().float().double().reshape(4, 3) for at in range(3))
+        mask = torch.tensor([bool((cell + head) % 3) for cell in range(16)]).reshape(4, 4)
+        outputs.append(torch.nn.functional.scaled_dot_product_attention(query, key, value, mask, scale=0.5))
+    np.testing.assert_allclose(np.array(joined).reshape(4, 6), torch.cat(outputs, 1), atol=1e-6)
+
+
+def test_work_on_a_long_text_ends_when_nobody_looks_at_it(run: Run) -> None:
+    body = """
+      const [tokens, width] = [520, 64];
+      const array = (seed) => ({
+        data: Float32Array.from({ length: tokens * width }, (_, n) => Math.sin(n * seed)), shape: [tokens, width],
+      });
+      const arrays = { "query/0": array(1.1), "key/0": array(0.7), "value/0": array(0.3) };
+      const header = { layer: 0, references: {}, mask: "none", mask_value: null, scale: 0.125, heads: [0],
+        heads_in_layer: 1 };
+      let asked = 0;
+      const isWanted = () => (asked += 1) < 2;
+      const why = await m.compute({ header, arrays }, 0, isWanted).then(() => null, (error) => error.message);
+      return [asked, why];
+    """
+    assert run("walk/matrices.ts", body) == [2, "nobody looks at it any more"]

@@ -217,3 +217,6 @@ def test_the_drawing_is_chosen_by_keys_as_radio_buttons_are(page: Page, trace: T
         page.locator("[aria-label=Step] [role=radio][aria-checked=true]").focus()
         page.keyboard.press("ArrowRight")
         expect(page.locator("[aria-label=Step] [role=radio][aria-checked=true]")).to_have_text("Scaled")
+        page.get_by_role("radio", name="Animated", exact=True).click()
+        page.keyboard.press("ArrowRight")  # after a click as well: a clicker sends it
+        expect(page.locator("[aria-label=Step] [role=radio][aria-checked=true]")).to_have_text("Masked")

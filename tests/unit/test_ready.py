@@ -88,3 +88,11 @@ def test_a_built_in_model_that_is_not_there_ends_its_checks_with_what_to_do(monk
     model = next(check for check in found if check.name == "Built-in model")
     assert (model.state, "pip install" in model.advice) == ("fail", True)
     assert "Forward pass" not in {check.name for check in found}
+
+
+@pytest.mark.parametrize("name", ["built.json", "main/main.js", "app/base.js", "app/share.js"])
+def test_a_script_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    is_file = Path.is_file
+    monkeypatch.setattr(Path, "is_file", lambda path: not path.as_posix().endswith(f"dist/{name}") and is_file(path))
+    found = ready._browser_files()
+    assert (found.state, found.found) == ("fail", f"missing: our components' {name}")

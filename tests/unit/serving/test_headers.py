@@ -11,8 +11,8 @@ from attnviz.serving.headers import REPLICA_COOKIE, SafeHeaders, content_policy,
 from tests.threads import run_in_thread
 
 
-async def cookies(scope: dict[str, Any], media: bytes = b"text/html; charset=utf-8") -> list[str]:
-    """Return the cookies that are set with the answer to a request, which is of this media type."""
+async def headers_of(scope: dict[str, Any], media: bytes = b"text/html; charset=utf-8") -> list[tuple[bytes, bytes]]:
+    """Return the headers of the answer to a request, which is of this media type."""
     sent: list[Any] = []
 
     async def page(scope: Any, _receive: Any, send: Any) -> None:
@@ -28,7 +28,13 @@ async def cookies(scope: dict[str, Any], media: bytes = b"text/html; charset=utf
         return {}
 
     await SafeHeaders(page, replica="a1")(scope, receive, send)
-    return [value.decode() for name, value in sent[0]["headers"] if name == b"set-cookie"]
+    headers: list[tuple[bytes, bytes]] = sent[0]["headers"]
+    return headers
+
+
+async def cookies(scope: dict[str, Any], media: bytes = b"text/html; charset=utf-8") -> list[str]:
+    """Return the cookies that are set with the answer to a request."""
+    return [value.decode() for name, value in await headers_of(scope, media) if name == b"set-cookie"]
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,17 @@ def test_the_cookie_is_for_tls_alone_where_the_page_came_by_tls(kind: str, schem
     assert bool(cookie["secure"]) is secure
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
+
+
+@pytest.mark.parametrize(
+    ("path", "cache"),
+    [("/_stcore/bidi-components/attnviz.main/main.js", [b"no-cache"]), ("/static/app.js", []),
+     ("/some/where/_stcore/bidi-components/attnviz.main/main.js", [b"no-cache"])],
+)  # fmt: skip
+def test_no_proxy_keeps_the_script_that_loads_the_others(path: str, cache: list[bytes]) -> None:
+    scope = {"type": "http", "scheme": "http", "path": path, "headers": []}
+    headers = run_in_thread(headers_of(scope, b"text/javascript"))
+    assert [value for name, value in headers if name == b"cache-control"] == cache
 
 
 def test_only_pages_and_websockets_set_the_cookie() -> None:

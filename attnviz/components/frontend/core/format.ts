@@ -6,8 +6,8 @@ const HUGE = 1e6;
 const FIGURES = 2; // after the point, of a number near 0: as many as Python's `scientific` has
 
 /**
- * A number that is known to all its digits, as attnviz/formatting.py's `nonzero` writes it: 3.2100, −0.2000, 1.23e−7,
- * −∞.
+ * A number that is known to all its digits: 3.2100, −0.2000, 1.23e−7, −∞. Up to a million and but for 0 as
+ * attnviz/formatting.py's `nonzero` writes it.
  */
 export function number(x: number, digits = 4) {
   if (Number.isNaN(x)) return "NaN";

@@ -3,7 +3,7 @@
 
 import { fromServer } from "../core/arrays.ts";
 import { setTheme } from "../core/colours.ts";
-import { element, screenReaderOnly, theme } from "../core/dom.ts";
+import { element, screenReaderOnly, setText, theme } from "../core/dom.ts";
 import { Latest } from "../core/latest.ts";
 import { fit } from "../training/lesson.ts";
 import { Part } from "../training/part.ts";
@@ -144,7 +144,7 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
       ...{ header, draws, n, head: this.head, other, failed: this.drawn.failed || this.other.failed, theme: shade },
       values: this.updates.values,
     });
-    if (draws && !this.view.scrubber.playing) this.announcement.textContent = drawnSentence(draws.at(n), header);
+    if (draws && !this.view.scrubber.playing) setText(this.announcement, drawnSentence(draws.at(n), header));
   }
 
   destroy() {

@@ -48,8 +48,7 @@ export class Text {
   }
 
   /**
-   * Marks the chosen character, colours the text, and hides what is drawn later.
-   * @param look weights of the context
+   * Marks the chosen character, colours the text by the weights of the context, and hides what is drawn later.
    */
   mark(n: number, { weights, hidesLater }: { weights: Float32Array | null; hidesLater: boolean }) {
     const { draws, given } = this;

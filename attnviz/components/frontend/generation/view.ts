@@ -114,7 +114,7 @@ export class View {
       this.rooms[name].hidden = name !== panel || !draws;
     }
     this.notice.hidden = !failed;
-    this.notice.textContent = failed;
+    setText(this.notice, failed);
     this.again.disabled = header.temperature === 0;
     if (draws) this.showDraw(given, draws, panel);
     else this.text.room.textContent = failed ? "" : GENERATED;

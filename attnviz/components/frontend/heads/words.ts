@@ -86,10 +86,10 @@ export function gridSentence({
   return `${said}${faded.length - rest} of ${faded.length} heads: ${labelText(label)}. ${other}`;
 }
 
-/** Why the sheet is nearly empty. */
 /** What darkening does. @param end of the colours then */
 export const darkenText = (end: number) => `Darken: colours end at ${endText(end)}, not 1`;
 
+/** Why the sheet is nearly empty. */
 export const FAINT = `Most rows have no weight above ${FAINT_BELOW}, and the colours go to 1: so they are faint.`;
 
 /** What is put together into one picture. */

@@ -104,6 +104,7 @@ export class Inspector {
 
   show(inspected: Inspected, pin: Pair) {
     this.attention = inspected.attention;
+    this.view.section.style.visibility = "";
     if (inspected.step !== this.step && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
     this.step = inspected.step;
     this.isLater = inspected.isLater;
@@ -112,6 +113,12 @@ export class Inspector {
     this.view.setInspected(inspected);
     this.picture.follow(); // it may have been hidden
     this.draw();
+  }
+
+  /** Shows no arithmetic until `show`: that of another head would stand beside this one's picture. */
+  wait() {
+    this.attention = null;
+    this.view.section.style.visibility = "hidden";
   }
 
   setTheme(shade: Theme) {

@@ -2,7 +2,7 @@
 
 import { Board } from "../board/board.ts";
 import { element, result, setText } from "../core/dom.ts";
-import { fixed, number } from "../core/format.ts";
+import { fixed, number, operand } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
 import type { Source } from "../core/arrays.ts";
 
@@ -134,7 +134,7 @@ export class Loss {
     this.steps.replaceChildren(
       line(`The logit of “${name}” is ${number(chosen.logit)}, the largest is ${number(chosen.top)}.`),
       line(
-        `softmax: exp(${number(chosen.logit)} − ${number(chosen.top)}) / Σ = ` +
+        `softmax: exp(${number(chosen.logit)} − ${operand(chosen.top, 4)}) / Σ = ` +
           `${number(Math.exp(chosen.logit - chosen.top))} / ${number(chosen.sum)} = `,
         result(chosen.probability, number(chosen.probability)),
       ),

@@ -4,6 +4,7 @@
 const SLOW = 1000; // ms
 const STREAM = "/_stcore/stream";
 const RERUN = 0x5a; // the first byte of a message that asks for a run: BackMsg.rerun_script, field 11
+const NEW_SESSION = 4; // the field of a ForwardMsg that says: a run has begun, with all that was sent before it
 const FIELDS = "input, textarea, [data-testid=stSelectbox], [data-testid=stButtonGroup] button";
 
 /** `old`: late, and fields say something that the server has not read */
@@ -20,7 +21,11 @@ function hear() {
   const { send } = WebSocket.prototype;
   WebSocket.prototype.send = function (data) {
     if (this.url.includes(STREAM)) {
-      if (!known.has(this)) this.addEventListener("message", () => watching.forEach((one) => one.answered()));
+      if (!known.has(this)) {
+        this.addEventListener("message", ({ data: answer }) => {
+          if (beginsRun(answer)) watching.forEach((one) => one.answered());
+        });
+      }
       known.add(this);
       if (data instanceof Uint8Array && data[0] === RERUN) watching.forEach((one) => one.sent());
     }
@@ -31,20 +36,24 @@ function hear() {
 export class Answers {
   onChange;
   state: State;
-  known: string;
+  /** what the fields said when the last message was sent that the server has answered */
+  known: Fields;
+  /** what they said when the last one was sent */
+  asked: Fields;
   /** from the first message without an answer */
   timer: number | undefined;
 
   constructor(onChange: (state: State) => void) {
     this.onChange = onChange;
     this.state = "answered";
-    this.known = fields(); // when the server answered last
+    this.known = this.asked = fields();
     this.timer = undefined;
     watching.add(this);
     hear();
   }
 
   sent() {
+    this.asked = fields();
     if (this.state !== "answered") this.set(stateNow(this.known));
     else this.timer ??= window.setTimeout(() => this.set(stateNow(this.known)), SLOW);
   }
@@ -52,7 +61,7 @@ export class Answers {
   answered() {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.known = fields();
+    this.known = this.asked;
     this.set("answered");
   }
 
@@ -68,15 +77,46 @@ export class Answers {
   }
 }
 
-const stateNow = (known: string): State => (fields() === known ? "late" : "old");
+type Fields = Map<Element, string>;
+
+const stateNow = (known: Fields): State => (isOther(known, fields()) ? "old" : "late");
+
+/** Whether a field that was there before says something else now. */
+const isOther = (before: Fields, now: Fields) =>
+  [...now].some(([field, said]) => before.has(field) && before.get(field) !== said);
 
 /** What the page's own fields say, of Streamlit's: those of components are in shadow roots. */
-function fields() {
-  return [...document.querySelectorAll(FIELDS)]
-    .map((one) =>
-      one instanceof HTMLInputElement || one instanceof HTMLTextAreaElement
-        ? `${one.value} ${"checked" in one && one.checked}`
-        : `${one.textContent} ${one.getAttribute("aria-checked")}`,
-    )
-    .join("\n");
+function fields(): Fields {
+  const all = [...document.querySelectorAll(FIELDS)];
+  return new Map(all.map((field) => [field, wordsOf(field)]));
+}
+
+function wordsOf(field: Element) {
+  if (field instanceof HTMLInputElement) return `${field.value} ${field.checked}`;
+  if (field instanceof HTMLTextAreaElement) return field.value;
+  return `${field.textContent} ${field.getAttribute("aria-checked")}`;
+}
+
+/** Whether a message of the server says that a run has begun: its field is looked for among the outermost ones. */
+function beginsRun(message: unknown) {
+  if (!(message instanceof ArrayBuffer)) return false;
+  const bytes = new Uint8Array(message);
+  let at = 0;
+  const number = () => {
+    let value = 0;
+    for (let factor = 1; at < bytes.length; factor *= 128) {
+      const byte = bytes[at];
+      at += 1;
+      value += (byte % 128) * factor;
+      if (byte < 128) break;
+    }
+    return value;
+  };
+  while (at < bytes.length) {
+    const tag = number();
+    const value = number();
+    if (tag >> 3 === NEW_SESSION) return true;
+    if (tag % 8 === 2) at += value;
+  }
+  return false;
 }

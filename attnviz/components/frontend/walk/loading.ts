@@ -78,7 +78,10 @@ export class Loading {
       return this.home.load(layer);
     }
     const document = this.documents.get(layer);
-    if (document && name.startsWith(COMPUTED)) return compute(document, Number(name.slice(COMPUTED.length)));
+    if (document && name.startsWith(COMPUTED)) {
+      const { files } = this;
+      return compute(document, Number(name.slice(COMPUTED.length)), () => files.wanted.includes(file));
+    }
     if (!document || !this.home.array) throw new Refused(NOWHERE);
     const array = await this.home.array(document.header.references[name]);
     if (!(name in document.arrays)) addArray(document, name, array);

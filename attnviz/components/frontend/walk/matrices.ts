@@ -3,6 +3,7 @@
 // weights those that are 0: a mask with a finite number may leave hidden keys a weight.
 
 import { dot, hiddenValue, maskTerm, softmax, weighted } from "../core/attention.ts";
+import { Refused } from "../core/files.ts";
 import type { WalkDocument } from "../core/document.ts";
 import type { Matrix } from "../core/attention.ts";
 
@@ -97,11 +98,11 @@ export class HeadMatrices {
     if (own in header.references) return [own];
     if (this.known(name) in header.references) return [this.known(name)];
     if (name === "concat") {
-      const arrays = header.heads.flatMap((head) => matrixNames(this.document, head, HEAD));
+      const arrays = header.heads.flatMap((head) => matrixNames(this.document, head, [...HEAD, ...maskNames(header)]));
       const others = header.heads.map((head) => new HeadMatrices(this.document, head));
       return arrays.length ? arrays : others.flatMap((one) => one.uncomputed("head_outputs"));
     }
-    const masks = Object.hasOwn(INPUTS, name) && name !== "key_t" && header.mask !== "causal" ? ["mask"] : [];
+    const masks = Object.hasOwn(INPUTS, name) && name !== "key_t" ? maskNames(header) : [];
     const arrays = matrixNames(this.document, this.head, [...(INPUTS[name] ?? []), ...masks]);
     return arrays.length ? arrays : this.uncomputed(name);
   }
@@ -121,9 +122,10 @@ export class HeadMatrices {
 
   /**
    * Computes all that follows from query, key, mask and, where they are here, the values: a few rows at a time.
+   * @param isWanted asked between the rows: where it says no, the work ends
    * @returns the weights
    */
-  async compute(): Promise<Matrix> {
+  async compute(isWanted: () => boolean): Promise<Matrix> {
     const [scores, scaled, masked, weights] = [this.byCell(), this.byCell(), this.byCell(), this.byCell()];
     const value = this.held("value") as Matrix | undefined;
     const output = value ? this.emptyOutput() : null;
@@ -141,6 +143,7 @@ export class HeadMatrices {
       if (value && output) output.data.set(weighted(shares, value.data, value.shape[1]), q * value.shape[1]);
       if (performance.now() < until) continue;
       await new Promise((next) => setTimeout(next));
+      if (!isWanted()) throw new Refused("nobody looks at it any more");
       until = performance.now() + SLICE;
     }
     for (const [name, made] of Object.entries({ scores, scaled, masked, weights })) this.derived.set(name, made);
@@ -282,6 +285,9 @@ function weightOf(x: number, isHidden: boolean) {
   return weight === 0 && isHidden ? NaN : weight;
 }
 
+/** The mask of a document as its arrays name it: none where it follows from the positions. */
+const maskNames = ({ mask }: WalkDocument["header"]) => (mask === "causal" ? [] : ["mask"]);
+
 /** Of these arrays of a head, those that a document refers to but does not hold. */
 function matrixNames({ arrays, header }: WalkDocument, head: number, names: string[]) {
   return names
@@ -310,10 +316,10 @@ export function headOutputs(matrices: HeadMatrices): Matrix {
  * Computes the matrices of a head of a long text in slices, for what `missing` names by `COMPUTED`. Of a head that is
  * not shown only the output is kept.
  */
-export function compute(document: WalkDocument, head: number) {
+export function compute(document: WalkDocument, head: number, isWanted: () => boolean) {
   const shown = known.get(document)?.find((one) => one.head === head);
-  if (!shown) return new HeadMatrices(document, head).compute();
-  return shown.compute().finally(() => forget(shown));
+  if (!shown) return new HeadMatrices(document, head).compute(isWanted);
+  return shown.compute(isWanted).finally(() => forget(shown));
 }
 
 /** The outputs of all heads side by side. */

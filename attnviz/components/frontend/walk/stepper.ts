@@ -193,6 +193,8 @@ class Row {
   key(event: KeyboardEvent) {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!by || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+    // After a click the arrow keys go on through the steps.
+    if (!(event.target instanceof Element) || !event.target.matches(":focus-visible")) return;
     const buttons = buttonsOf(this.root);
     const at = buttons.findIndex((one) => one.getAttribute("aria-checked") === "true");
     event.preventDefault();

@@ -83,7 +83,7 @@ export class Walk {
     this.guess = element("p", { class: "guess", role: "status", hidden: true });
     this.link = null;
     this.unfit = ""; // what is said of a link that asks for a matrix in vain
-    this.covered = null as number | null;
+    this.covered = null as number | null; // the row that is covered
     this.beside = element("div", { class: "beside" }, this.notice.root);
     const parts = [this.top, this.formula.root, this.guess, this.picture, this.tokens.root, this.note, this.beside];
     this.element = element("div", { class: "walk", style: "visibility: hidden" });
@@ -290,6 +290,7 @@ export class Walk {
     const missing = ["weights", "head_outputs"].flatMap((name) => matrices.missing(name));
     if (missing.length) {
       this.lack(document, missing, "A cell can't be followed", false);
+      this.inspector.wait();
       return;
     }
     this.lacking = NOTHING_LACKING;
