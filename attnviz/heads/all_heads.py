@@ -139,7 +139,7 @@ def explorer_payload(
         trace: the trace of the text.
         kind: the kind of attention.
         survey: the survey of all heads.
-        files: where the browser requests arrays, from `files.list_files`.
+        files: where the browser requests arrays, from `list_files`.
         view: the view's values.
         acknowledged: the number of the last update that `view` includes.
     """

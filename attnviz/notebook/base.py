@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from operator import index
 from reprlib import repr as shortened
 from traceback import format_exception_only
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from anywidget import AnyWidget
 from traitlets import HasTraits, TraitError, TraitType
@@ -26,13 +26,6 @@ class NotebookError(OneSentenceError, ValueError):
 
 class ChoiceError(OneSentenceError, TraitError):
     """A trait does not take a value. The message is one sentence with what it takes, and what it still is."""
-
-
-class Owner(Protocol):
-    """A widget that says what there is to choose from."""
-
-    choices: Mapping[str, Sequence[Any]]
-    """By the names of the traits"""
 
 
 class Index(TraitType[Any, Any]):

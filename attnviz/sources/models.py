@@ -72,7 +72,7 @@ FALLBACK = "induction"
 
 
 def _is_pretrained(name: str) -> bool:
-    """Whether another source offers a model of this name, so that a view with it names none of these."""
+    """Whether the source "pretrained" offers a model of this name; then the view names no trained one."""
     return name.strip() in ("", "minilm", *settings().models)
 
 
@@ -104,7 +104,7 @@ TRAINED = Source(
 
 
 def source_of(name: str) -> Source:
-    """Return the source of a model with a name: this one, or that of pretrained models."""
+    """Return the source of a model by its name: `TRAINED` for a model that was trained here, else `PRETRAINED`."""
     return TRAINED if trained.is_name(name) else PRETRAINED
 
 
@@ -130,8 +130,6 @@ def open_by_name(name: str) -> Model:
 
 @cache
 def _load(name: str) -> Model:
-    from attnviz.sources.models import open_by_name
-
     return open_by_name(name)
 
 

@@ -240,8 +240,6 @@ def plan_of(name: str) -> tuple[Plan, str | None]:
     if name not in NAMES:
         raise ValueError(f"there is no recording {name!r}: {', '.join(NAMES)}")
     if name.startswith(STAGE):
-        from attnviz.training.text.corpus import built_in
-
         text = built_in()
         stage = next(one for one in SERIES if f"{STAGE}{one.name}" == name)
         return stage.plan(len(set(text))), text

@@ -1,4 +1,7 @@
-"""The models that ship with the app, those that visitors bring: by name, and how each opens; no torch is imported."""
+"""The models that ship with the app and those that visitors bring: their names, and the view with which each opens.
+
+Importing this imports no torch.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +129,7 @@ def card(name: str) -> tuple[Card, Plan]:
 
 
 OPENING_KEYS = ("text", "pair", "kind", "layer", "head", "block")
-"""The keys of a link of which a view has none that opens in this way"""
+"""A link with any of these keys does not open a model's own example."""
 
 
 def opening(name: str) -> dict[str, Any]:

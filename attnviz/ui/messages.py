@@ -1,4 +1,4 @@
-"""What Streamlit's messages show: escaped text, spinners during a wait, a warning.
+"""Escaped text for Streamlit, spinners during a wait, and the warning about too many requests.
 
 A spinner takes no space in the layout, so nothing moves when it appears and disappears. It costs a thread and two
 messages, so it appears only if there is a wait.

@@ -18,7 +18,7 @@ def page(plain_page: Page) -> Page:
     return plain_page
 
 
-# ---- grid/pool.ts, paint.js
+# ---- grid/pool.ts, paint.ts
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (7, 48), (49, 5), (100, 131)])
@@ -62,7 +62,7 @@ def test_every_thumbnail_has_a_place_of_its_own(run: Run, layers: int, heads: in
     assert max(box["y"] + box["side"] for box in boxes) <= layout["height"]
 
 
-# ---- heads/choice.ts, scene.js, pictures.js
+# ---- heads/choice.ts, scene.ts, pictures.ts
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page:
     assert page.evaluate("states") == []
 
 
-# ---- core/arrays.ts, latest.js
+# ---- core/arrays.ts, latest.ts
 
 
 @pytest.mark.parametrize(

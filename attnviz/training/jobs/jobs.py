@@ -20,7 +20,8 @@ from attnviz.training.jobs.view import Evaluation, Snapshot, Status, View
 from attnviz.training.plan import Data, Limits, Plan
 
 SNAPSHOT_BYTES, SNAPSHOTS = 24 * 2**20, 400
-"""The most of a job; when there are more, every second one is dropped, but not the first and the last"""
+"""The most bytes, and the most snapshots, that a job keeps; beyond that every second one is dropped, but not the first
+and the last"""
 
 _numbers = count(1)
 

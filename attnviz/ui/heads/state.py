@@ -185,7 +185,7 @@ def corpora_of(here: Shown) -> dict[str, Path]:
 
 
 def over_corpus(files: Mapping[str, Path]) -> bool:
-    """Return whether a corpus is chosen, before `choose`. If there is none, this text is shown, with a note."""
+    """Return whether a corpus is chosen, before `choose_corpus`. If there is none, this text is shown, with a note."""
     state.sync_widget("over")
     if not files and state.get("over") == "corpus":
         state.note("There are no corpus statistics for this model, so this text is shown.")
@@ -194,7 +194,7 @@ def over_corpus(files: Mapping[str, Path]) -> bool:
 
 
 def corpus_file(files: Mapping[str, Path], *, is_over: bool) -> Path | None:
-    """Return the file of the chosen corpus, before `choose`; None if there is none. The first is "" in links.
+    """Return the file of the chosen corpus, before `choose_corpus`; None if there is none. The first is "" in links.
 
     Args:
         files: of `corpora_of`.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 from attnviz.formatting import nonzero, number
@@ -176,6 +175,8 @@ def show_lens(here: ShownPart) -> None:
         for of_part in zip(lens.tokens, lens.probabilities, strict=True)
     ]
     ranks = [str(number + 1) for number in range(lens.tokens.shape[1])]
+    import pandas as pd
+
     st.table(pd.DataFrame(shown, index=list(lens.parts), columns=ranks))
     st.markdown(f"The probability of “{plain(likeliest)}”:")
     series = {"probability": lens.of_last.tolist()}

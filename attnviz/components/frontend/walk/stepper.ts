@@ -165,10 +165,17 @@ export class Stepper {
 class Row {
   choose;
   root: HTMLDivElement;
+  /** whether a pointer has brought the focus here: then the arrow keys, which clickers send, are the walk's */
+  isPointed: boolean;
 
   constructor(label: string, choose: (name: string) => void) {
     this.choose = choose;
     this.root = element("div", { class: "row", role: "radiogroup", "aria-label": label });
+    this.isPointed = false;
+    this.root.addEventListener("pointerdown", () => (this.isPointed = true));
+    this.root.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!this.root.contains(relatedTarget as Node | null)) this.isPointed = false;
+    });
   }
 
   offer(options: Option[]) {
@@ -193,8 +200,7 @@ class Row {
   key(event: KeyboardEvent) {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!by || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
-    // After a click the arrow keys go on through the steps.
-    if (!(event.target instanceof Element) || !event.target.matches(":focus-visible")) return;
+    if (this.isPointed) return;
     const buttons = buttonsOf(this.root);
     const at = buttons.findIndex((one) => one.getAttribute("aria-checked") === "true");
     event.preventDefault();
