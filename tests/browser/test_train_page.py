@@ -64,6 +64,7 @@ def test_a_head_forms_and_its_snapshots_are_torchs(page: Page, app_url: str, exp
     trained(page)
     last = page.locator(".training .legend b")
     assert float(last.nth(0).inner_text().removesuffix(" %")) > 20
+    expect(page.locator(".training .without .result")).to_be_visible(timeout=MINUTE)  # the last snapshot's has come
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", sent.append))
     page.on("request", lambda request: sent.append(request.url))
