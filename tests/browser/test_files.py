@@ -211,7 +211,8 @@ def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page:
       window.ask = (first = 0x5a) => socket.send(Uint8Array.of(first));
       const message = (...bytes) => new MessageEvent("message", { data: Uint8Array.from(bytes).buffer });
       window.answer = () => socket.dispatchEvent(message(0x0a, 2, 0x22, 0, 0x22, 0));  // field 1, then field 4
-      window.goesOn = () => socket.dispatchEvent(message(0x2a, 3, 0x22, 0, 1, 0x30, 0x84, 1));  // fields 5 and 6
+      window.goesOn = () => socket.dispatchEvent(message(0x2a, 3, 0x22, 0, 1, 0x38, 0x84, 1));  // fields 5 and 7
+      window.ends = () => socket.dispatchEvent(message(0x30, 0));  // field 6
       window.type = (text) => (document.querySelector("textarea").value = text);
     """
     run("page/answers.ts", body)
@@ -240,6 +241,16 @@ def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page:
     page.evaluate("ask()")
     pass_time(page, 1010)
     assert page.evaluate("states.splice(0)") == ["old"], "the answer is to what was sent before 'three' was typed"
+    page.evaluate("answer(), states.splice(0), type('written by the server'), ends()")
+    pass_time(page, 210)
+    page.evaluate("ask()")
+    pass_time(page, 1010)
+    assert page.evaluate("states.splice(0)") == ["late"], "no change of the user"
+    page.evaluate("answer(), states.splice(0), document.querySelector('textarea').focus(), type('being typed'), ends()")
+    pass_time(page, 210)
+    page.evaluate("ask()")
+    pass_time(page, 1010)
+    assert page.evaluate("states.splice(0)") == ["old"], "what is typed when a run ends is not known"
     page.evaluate("answers.destroy(), answer()")
     pass_time(page, 60_000)
     assert page.evaluate("states") == []

@@ -64,6 +64,20 @@ def test_clicking_the_pinned_cell_again_or_the_button_unpins(see: See) -> None:
     inspector.pinned(None, None, changes=4)
 
 
+def test_while_a_head_is_computed_no_arithmetic_stands_beside_it_and_a_pin_can_be_left(see: See) -> None:
+    inspector = see(step="scores")
+    inspector.click("scores", 4, 4)
+    inspector.pinned(4, 4, changes=1)
+    seen = "getComputedStyle(walk.inspector.view.section).visibility"
+    assert inspector.page.evaluate(seen) == "visible"
+    inspector.page.evaluate("walk.inspector.wait()")
+    assert inspector.page.evaluate(seen) == "hidden"
+    inspector.page.keyboard.press("Escape")
+    inspector.page.evaluate("walk.inspect(walk.store.current)")
+    inspector.pinned(None, None, changes=2)
+    assert inspector.page.evaluate(seen) == "visible"
+
+
 def test_an_axis_of_one_kind_pins_its_own_half(see: See) -> None:
     inspector = see(step="scores")
     inspector.click("query", 7, 3)

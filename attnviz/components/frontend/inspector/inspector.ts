@@ -43,6 +43,8 @@ export class Inspector {
   step: string;
   isLater: boolean;
   attention: Attention | null;
+  /** whether the arithmetic of what is shown has still to come */
+  isWaiting: boolean;
   byCell: string[];
   theme: Theme;
   overlay: Overlay;
@@ -79,6 +81,7 @@ export class Inspector {
     this.step = "";
     this.isLater = false;
     this.attention = null;
+    this.isWaiting = false;
     this.byCell = [];
     this.theme = "light";
     this.overlay = new Overlay();
@@ -92,7 +95,8 @@ export class Inspector {
       onClose: () => this.close(),
       onLeave: () => this.putAway(),
     });
-    this.view.section.attnvizPinned = () => (this.attention ? this.view.said(this.attention, this.pin) : "");
+    this.view.section.attnvizPinned = () =>
+      this.attention && !this.isWaiting ? this.view.said(this.attention, this.pin) : "";
     this.picture = new Picture({
       find,
       onPoint: (at) => this.point(at),
@@ -104,6 +108,7 @@ export class Inspector {
 
   show(inspected: Inspected, pin: Pair) {
     this.attention = inspected.attention;
+    this.isWaiting = false;
     this.view.section.style.visibility = "";
     if (inspected.step !== this.step && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
     this.step = inspected.step;
@@ -115,10 +120,10 @@ export class Inspector {
     this.draw();
   }
 
-  /** Shows no arithmetic until `show`: that of another head would stand beside this one's picture. */
+  /** Hides the arithmetic until `show`: that of another head would stand beside this one's picture. Pins go on. */
   wait() {
-    this.attention = null;
-    this.view.section.style.visibility = "hidden";
+    this.isWaiting = true;
+    this.view.section.style.setProperty("visibility", "hidden", "important"); // the style sheet's own is important
   }
 
   setTheme(shade: Theme) {
@@ -131,7 +136,7 @@ export class Inspector {
   setPin(pin: Pair) {
     if (!this.attention || samePin(pin, this.pin)) return;
     this.pin = pin;
-    this.view.announce(this.attention, pin, this.covers(pin));
+    if (!this.isWaiting) this.view.announce(this.attention, pin, this.covers(pin));
     this.draw();
     this.onPin(pin);
   }

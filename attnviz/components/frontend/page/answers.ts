@@ -4,7 +4,8 @@
 const SLOW = 1000; // ms
 const STREAM = "/_stcore/stream";
 const RERUN = 0x5a; // the first byte of a message that asks for a run: BackMsg.rerun_script, field 11
-const NEW_SESSION = 4; // the field of a ForwardMsg that says: a run has begun, with all that was sent before it
+const [BEGINS, ENDS] = [4, 6]; // the fields of a ForwardMsg that say: a run has begun (new_session), or has ended
+const SHOWN = 200; // ms until the fields have what a run that has ended writes into them
 const FIELDS = "input, textarea, [data-testid=stSelectbox], [data-testid=stButtonGroup] button";
 
 /** `old`: late, and fields say something that the server has not read */
@@ -23,7 +24,9 @@ function hear() {
     if (this.url.includes(STREAM)) {
       if (!known.has(this)) {
         this.addEventListener("message", ({ data: answer }) => {
-          if (beginsRun(answer)) watching.forEach((one) => one.answered());
+          const field = runFieldOf(answer);
+          if (field === BEGINS) watching.forEach((one) => one.answered());
+          if (field === ENDS) watching.forEach((one) => one.ended());
         });
       }
       known.add(this);
@@ -36,24 +39,31 @@ function hear() {
 export class Answers {
   onChange;
   state: State;
-  /** what the fields said when the last message was sent that the server has answered */
+  /** what the fields said when the last message was sent before a run began, or after that run */
   known: Fields;
   /** what they said when the last one was sent */
   asked: Fields;
   /** from the first message without an answer */
   timer: number | undefined;
+  /** whether a message waits for an answer */
+  isSent: boolean;
+  /** from the end of a run */
+  settling: number | undefined;
 
   constructor(onChange: (state: State) => void) {
     this.onChange = onChange;
     this.state = "answered";
     this.known = this.asked = fields();
     this.timer = undefined;
+    this.isSent = false;
+    this.settling = undefined;
     watching.add(this);
     hear();
   }
 
   sent() {
     this.asked = fields();
+    this.isSent = true;
     if (this.state !== "answered") this.set(stateNow(this.known));
     else this.timer ??= window.setTimeout(() => this.set(stateNow(this.known)), SLOW);
   }
@@ -61,8 +71,22 @@ export class Answers {
   answered() {
     clearTimeout(this.timer);
     this.timer = undefined;
+    this.isSent = false;
     this.known = this.asked;
     this.set("answered");
+  }
+
+  /** Takes note of what the run has written into the fields. What somebody types meanwhile is not sent yet. */
+  ended() {
+    clearTimeout(this.settling);
+    this.settling = window.setTimeout(() => {
+      if (this.isSent) return;
+      const now = fields();
+      const typed = document.activeElement;
+      const before = typed && this.known.get(typed);
+      if (typed && before !== undefined && before !== null) now.set(typed, before);
+      this.known = this.asked = now;
+    }, SHOWN);
   }
 
   set(state: State) {
@@ -73,6 +97,7 @@ export class Answers {
 
   destroy() {
     clearTimeout(this.timer);
+    clearTimeout(this.settling);
     watching.delete(this);
   }
 }
@@ -97,9 +122,9 @@ function wordsOf(field: Element) {
   return `${field.textContent} ${field.getAttribute("aria-checked")}`;
 }
 
-/** Whether a message of the server says that a run has begun: its field is looked for among the outermost ones. */
-function beginsRun(message: unknown) {
-  if (!(message instanceof ArrayBuffer)) return false;
+/** Which of the two fields a message of the server has among its outermost ones; null if neither. */
+function runFieldOf(message: unknown) {
+  if (!(message instanceof ArrayBuffer)) return null;
   const bytes = new Uint8Array(message);
   let at = 0;
   const number = () => {
@@ -115,8 +140,8 @@ function beginsRun(message: unknown) {
   while (at < bytes.length) {
     const tag = number();
     const value = number();
-    if (tag >> 3 === NEW_SESSION) return true;
+    if (tag >> 3 === BEGINS || tag >> 3 === ENDS) return tag >> 3;
     if (tag % 8 === 2) at += value;
   }
-  return false;
+  return null;
 }

@@ -172,7 +172,9 @@ class Row {
     this.choose = choose;
     this.root = element("div", { class: "row", role: "radiogroup", "aria-label": label });
     this.isPointed = false;
-    this.root.addEventListener("pointerdown", () => (this.isPointed = true));
+    this.root.addEventListener("click", ({ detail }) => {
+      this.isPointed = detail > 0 && this.root.contains(focused(this.root)); // 0 is a click by Space or Enter
+    });
     this.root.addEventListener("focusout", ({ relatedTarget }) => {
       if (!this.root.contains(relatedTarget as Node | null)) this.isPointed = false;
     });
