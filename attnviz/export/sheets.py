@@ -1,4 +1,4 @@
-"""The sheets of a head: what each step says and shows, how a sheet is drawn, and the file formats that hold sheets.
+"""The sheets of a head: their content, how they are drawn, and the file formats that hold them.
 
 A sheet is the content of one step: its picture, formula, notice, code and link. A drawn sheet has 1280 x 720 pixels:
 title, formula, picture, notice and link.
@@ -75,7 +75,7 @@ class Sheet:
 
 
 def sheets(walk: Walk, steps: Iterable[str] | None = None, theme: Theme = LIGHT_THEME) -> tuple[Sheet, ...]:
-    """Return a sheet for each of these steps, or of all, that has a picture, in the order of the computation.
+    """Return a sheet for each of these steps (by default, all) that has a picture, in order of computation.
 
     Raises:
         KeyError: a step is unknown.
@@ -191,7 +191,7 @@ def _head(sheet: Sheet) -> list[Mark]:
 
 
 def about(sheet: Sheet) -> tuple[Text, Text]:
-    """Return the lines beside the title: the head, and the text on which it is shown."""
+    """Return the lines beside the title: the name of the head, and the text."""
     right, room = WIDTH - MARGIN, WIDTH - 2 * MARGIN - 420
     name = shorten(safe(sheet.walk.name), room, 18)
     text = shorten(f"“{safe(sheet.walk.query_tokens.text).strip()}”", room, 16)

@@ -109,8 +109,8 @@ def _widths(bold: bool) -> dict[int, float]:
     place = {axis: piecewiseLinearMap(at, font["avar"].segments[axis]) for axis, at in place.items()}
     change = VarStoreInstancer(widths.VarStore, axes, place)
     entry = widths.AdvWidthMap.mapping if widths.AdvWidthMap else font.getReverseGlyphMap()
-    least, em = font["hmtx"].metrics, font["head"].unitsPerEm
-    return {code: otRound(least[glyph][0] + change[entry[glyph]]) / em for code, glyph in font.getBestCmap().items()}
+    defaults, em = font["hmtx"].metrics, font["head"].unitsPerEm
+    return {code: otRound(defaults[glyph][0] + change[entry[glyph]]) / em for code, glyph in font.getBestCmap().items()}
 
 
 def _reduce(font: Any, codes: list[int]) -> None:

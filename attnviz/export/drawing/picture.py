@@ -169,17 +169,18 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
     slots = _slots(layout)
     columns = [[slot for slot in slots if slot.column == c] for c in range(len(layout.widths))]
     rows = [[slot for slot in slots if slot.row == r] for r in range(len(layout.heights))]
-    before = [_gutter(own, first=c == 0, labels=labels) for c, own in enumerate(columns)]
+    before = [_gutter(group, first=c == 0, labels=labels) for c, group in enumerate(columns)]
     after = [
-        (BAR if any(slot.panel.bar for slot in own) else 0) + (GAP if c < len(columns) - 1 else 0)
-        for c, own in enumerate(columns)
+        (BAR if any(slot.panel.bar for slot in group) else 0) + (GAP if c < len(columns) - 1 else 0)
+        for c, group in enumerate(columns)
     ]
-    across = [max([1, *(slot.panel.values.shape[1] for slot in own)]) for own in columns]
-    down = [max([1, *(slot.panel.values.shape[0] for slot in own)]) for own in rows]
-    numbered = [[any(slot.panel.has_numbers for slot in own) for own in side] for side in (columns, rows)]
+    across = [max([1, *(slot.panel.values.shape[1] for slot in group)]) for group in columns]
+    down = [max([1, *(slot.panel.values.shape[0] for slot in group)]) for group in rows]
+    numbered = [[any(slot.panel.has_numbers for slot in group) for group in side] for side in (columns, rows)]
     widths = _share(width - sum(before) - sum(after), across, layout.widths, 0, numbered[0])
     below = [
-        max([0.0, *(_footer(slot, widths[slot.column] / across[slot.column], labels) for slot in own)]) for own in rows
+        max([0.0, *(_footer(slot, widths[slot.column] / across[slot.column], labels) for slot in group)])
+        for group in rows
     ]
     free = height - len(rows) * TITLE - sum(below) - GAP / 2 * (len(rows) - 1)
     heights = _share(free, down, layout.heights, 1, numbered[1])
@@ -234,18 +235,20 @@ def _share(
         rest = [place for place, has_numbers in enumerate(numbered) if not has_numbers]
         rest_counts, rest_weights = [counts[i] for i in rest], [weights[i] for i in rest]
         others = iter(_share(space - size * first, rest_counts, rest_weights, side, [False] * len(rest)))
-        return [size * count if own else next(others) for count, own in zip(counts, numbered, strict=True)]
+        return [
+            size * count if has_numbers else next(others) for count, has_numbers in zip(counts, numbered, strict=True)
+        ]
     if even >= MIN_EVEN_CELL[side]:
         return [count * even for count in counts]
     shares = [weight / sum(weights) for weight in weights]
     return [min(space * share, count * LARGEST_CELL[side]) for share, count in zip(shares, counts, strict=True)]
 
 
-def _gutter(own: Sequence[_Slot], *, first: bool, labels: Labels) -> float:
+def _gutter(slots: Sequence[_Slot], *, first: bool, labels: Labels) -> float:
     """Return the space left of a column of panels, for row labels and the axis title."""
     needed = [
         (longest(labels[slot.panel.rows]) + 10 if slot.panel.rows in labels else INDEX_GUTTER) + AXIS_ROOM
-        for slot in own
+        for slot in slots
         if slot.row_labels
     ]
     return max([4.0 if first else 0.0, *needed])
@@ -312,8 +315,8 @@ def draw_layout(
     # Centre a small picture in its box.
     across, down = max(0.0, (width - used[0]) / 2), max(0.0, (height - used[1]) / 2)
     marks: list[Mark] = []
-    for one in placed:
-        moved = replace(one, x=one.x + x + across, y=one.y + y + down)
+    for panel in placed:
+        moved = replace(panel, x=panel.x + x + across, y=panel.y + y + down)
         marks += _draw(moved, labels, theme)
     return marks
 
