@@ -268,17 +268,17 @@ def longest(tokens: Sequence[str]) -> float:
     return min(MAX_LABEL_WIDTH, max([12.0, *widths]))
 
 
-def label_text(tokens: Sequence[str], i: int, every: int) -> str:
+def label_text(tokens: Sequence[str], i: int, step: int) -> str:
     """Return the axis label of a token; it includes the position if only every n-th of many tokens has a label."""
-    return f"{i} {tokens[i]}" if every > 1 and len(tokens) > NUMBERED_LABELS else tokens[i]
+    return f"{i} {tokens[i]}" if step > 1 and len(tokens) > NUMBERED_LABELS else tokens[i]
 
 
 def ticks(count: int, cell: float, needed: float) -> tuple[range, int]:
     """Return the labelled positions of an axis and their step: 1 if labels have `needed` pixels, else 2, 4, …"""
-    every = 1
-    while cell * every < needed and every < 4096:
-        every *= 2
-    return range(0, count, every), every
+    step = 1
+    while cell * step < needed and step < 4096:
+        step *= 2
+    return range(0, count, step), step
 
 
 def shorten(text: str, max_width: float, size: float, *, bold: bool = False) -> str:
@@ -399,10 +399,10 @@ def _title(at: Placed, palette: Palette) -> list[Mark]:
 def _row_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
     tokens, high = labels.get(at.panel.rows), at.cell[1]
     size = max(11.0, min(LABEL, high * 1.05))
-    shown, every = ticks(at.panel.values.shape[0], high, 13 if tokens else 17)
+    shown, step = ticks(at.panel.values.shape[0], high, 13 if tokens else 17)
     marks: list[Mark] = []
     for i in shown:
-        text = shorten(label_text(tokens, i, every), MAX_LABEL_WIDTH, size) if tokens else str(i)
+        text = shorten(label_text(tokens, i, step), MAX_LABEL_WIDTH, size) if tokens else str(i)
         middle = at.y + (i + 0.5) * high
         marks.append(Text(at.x - 8, middle + size * 0.33, text, size, palette.text, anchor="end"))
     title = AXIS_TITLE.get(at.panel.rows, "")
@@ -416,10 +416,10 @@ def _row_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
 def _column_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
     tokens, wide, bottom = labels.get(at.panel.cols), at.cell[0], at.y + at.height
     turned = tokens is not None and longest(tokens) > wide - 4
-    shown, every = ticks(at.panel.values.shape[1], wide, 18 if tokens else 30)
-    size = LABEL if every == 1 or not tokens else THINNED
+    shown, step = ticks(at.panel.values.shape[1], wide, 18 if tokens else 30)
+    size = LABEL if step == 1 or not tokens else THINNED
     texts = at.panel.col_ticks or {
-        j: shorten(label_text(tokens, j, every), MAX_LABEL_WIDTH, size) if tokens else str(j) for j in shown
+        j: shorten(label_text(tokens, j, step), MAX_LABEL_WIDTH, size) if tokens else str(j) for j in shown
     }
     marks: list[Mark] = []
     deepest = 18.0
@@ -444,8 +444,8 @@ def _thinned(texts: dict[int, str], wide: float) -> dict[int, str]:
     if len(places) < 2:
         return texts
     widest = max(fonts.width(text, LABEL) for text in texts.values()) + 8
-    every = max(1, math.ceil(widest / max((places[1] - places[0]) * wide, 0.01)))
-    return {j: texts[j] for j in places[::every]}
+    step = max(1, math.ceil(widest / max((places[1] - places[0]) * wide, 0.01)))
+    return {j: texts[j] for j in places[::step]}
 
 
 def _bar(at: Placed, palette: Palette) -> list[Mark]:

@@ -45,11 +45,11 @@ def build_site(lesson: Lesson, resources: Resources) -> Iterator[tuple[str, byte
         FontError: see `drawing.fonts.ttf`.
     """
     kinds: dict[Kind, None] = {}
-    said = [lesson.title, lesson.summary]
+    texts = [lesson.title, lesson.summary]
     for number, scene in enumerate(lesson.scenes, 1):
         shown = _show(scene, number, resources)
         kinds[shown.kind] = None
-        said += [scene.title, scene.said, scene.asked, shown.said]
+        texts += [scene.title, scene.said, scene.asked, shown.said]
         yield (
             file_of(number),
             write_part(f"{scene.title} · {lesson.title}", _heading(lesson, number) + shown.body, shown.kind, ASSETS),
@@ -57,10 +57,10 @@ def build_site(lesson: Lesson, resources: Resources) -> Iterator[tuple[str, byte
         yield from shown.files.items()
     for kind in dict.fromkeys((*kinds, "picture")):
         code = page_script(kind)
-        said.append(code)
+        texts.append(code)
         yield f"{ASSETS}/{kind}.js", code.encode()
         yield f"{ASSETS}/{kind}.css", styles(f"embed/{kind}.css").encode()
-    yield f"{ASSETS}/fonts.css", font_faces(said).encode()
+    yield f"{ASSETS}/fonts.css", font_faces(texts).encode()
     yield "index.html", write_part(lesson.title, _index(lesson), "picture", ASSETS)
 
 
@@ -98,17 +98,17 @@ def _draw(scene: Scene, view: View, number: int, resources: Resources) -> _Shown
 
 def _mistake(view: View, number: int, resources: Resources) -> _Shown:
     """Return a scene of a mistake beside the right way, with light and dark pictures."""
-    text, found = TEXTS[view["mistake"]], mistake.found_in(view, _trace("transformer", view, resources))
+    text, effects = TEXTS[view["mistake"]], mistake.found_in(view, _trace("transformer", view, resources))
     files: dict[str, bytes] = {}
 
     def picture(side: str) -> str:
         alt, paths = "", {theme: f"{ASSETS}/scene-{number:02d}-{side}-{theme}.svg" for theme in THEMES}
         for name, theme in THEMES.items():
-            files[paths[name]], alt = mistake.draw(found, side, theme, brief=True)
+            files[paths[name]], alt = mistake.draw(effects, side, theme, brief=True)
         return _themed(paths, f'<img src="{paths["light"]}" alt="{escape(alt)}">')
 
-    body = mistake.body(text, found, picture, answer=view["answer"], brief=True)
-    return _Shown("mistake", body, mistake.words(text, found), files)
+    body = mistake.body(text, effects, picture, answer=view["answer"], brief=True)
+    return _Shown("mistake", body, mistake.words(text, effects), files)
 
 
 def _trace(page: str, view: View, resources: Resources) -> Trace:
