@@ -134,7 +134,7 @@ def _by_link(link: str) -> tuple[str, str]:
     except ValueError:
         raise LessonError("The link can't be read.") from None
     path = "/" + parts.path.rstrip("/").rpartition("/")[2] if parts.scheme else parts.path
-    page = next((name for name, own in PATHS.items() if own == path), None)
+    page = next((name for name, page_path in PATHS.items() if page_path == path), None)
     if page is None or parts.scheme not in ("", "http", "https") or (not parts.scheme and parts.netloc):
         raise LessonError(f"“{link[:60]}” does not lead to one of the pages {', '.join(PATHS.values())}.")
     if len(dict(pairs)) < len(pairs):
