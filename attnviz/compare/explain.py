@@ -1,4 +1,4 @@
-"""The texts about a comparison: sentences derived from its numbers, and the formulas of its figures."""
+"""Texts about a comparison: sentences derived from its numbers, and the formulas of its figures."""
 
 from __future__ import annotations
 
