@@ -1,4 +1,4 @@
-"""`python -m attnviz corpus`: what every head of a model does, over files of sentences."""
+"""`python -m attnviz corpus`: computes statistics of every head of a model over files of sentences."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser = subparsers.add_parser("site", help="write a lesson as a static site", description=ABOUT)
     parser.add_argument("lesson", help="a lesson file (YAML), or one that comes with attnviz: attention, heads, why, "
                                        "transformer, mistakes, forming, ladder, explanation, bert, "
-                                       "gallery")  # fmt: skip
+                                       "claims, gallery")  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="output folder, created if missing")
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
     parser.add_argument("--quiet", action="store_true", help="no summary")

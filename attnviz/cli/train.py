@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from attnviz.training.tasks.task import Result
 
 SETTINGS = ("steps", "seed", "learning_rate")
-"""The settings of a training that can be given"""
+"""The settings of a training that are options"""
 
 ABOUT = """Train one of the models that ship with the app, and write it as one safetensors file with its card. Ctrl-C
 stops after the step and leaves a checkpoint, from which --resume goes on as if nothing had happened."""

@@ -193,7 +193,7 @@ class _Reader:
         data = b64decode(raw["png"], validate=True)
         try:
             image = Image.open(BytesIO(data), formats=("PNG",))
-            self.count("pixels", image.width * image.height)  # as its header says, before it is decompressed
+            self.count("pixels", image.width * image.height)  # the size in its header, before decompression
             return Pixels(image.convert("RGBA"), box)
         except RecordingError:
             raise

@@ -119,7 +119,7 @@ def first_step(page: str, values: Mapping[str, str]) -> str:
 
 
 def covers(page: str, values: Mapping[str, str]) -> bool:
-    """Whether a link covers what a question can ask for: a row, or what is right beside a mistake."""
+    """Whether a link covers what a question can ask for: a row, or the right way beside a mistake."""
     if "check" in values or "recompute" in values:  # in a lecture they replace the walk
         return page == "transformer" and values.get("check") == "mistake" and values.get("answer") == "0"
     return page in COVERED and values.get("predict") == "1" and "q" in values

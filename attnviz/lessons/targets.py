@@ -34,7 +34,7 @@ PICTURES: Mapping[str, _Names] = {
     "transformer": _Names(("row", "column", "matrix", "part", "head"), AXES),
     "compare": _Names(("row", "column", "matrix", "part"), ("a", "b", "difference")),
 }
-"""The pages whose pictures light up for a word"""
+"""The pages whose pictures highlight the part that a word names"""
 
 
 @lru_cache(256)

@@ -51,7 +51,7 @@ class Heads(ShortRepr):
 
         Raises:
             LookupError: there is no such array.
-            ValueError: this is no digest of a document.
+            ValueError: this is not a digest from a document.
         """
         layer, name, *of = digest.split("-")
         if int(layer) not in self.layers:

@@ -1,4 +1,4 @@
-"""Trains a model by a plan and writes it to a file; also makes such a file from a snapshot of a visitor's training."""
+"""Trains a model as a plan says and writes it to a file; also makes such a file from a snapshot of a training."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def _where(found: Found) -> str:
 
 
 def written(value: Value) -> str:
-    """Write a value of the table: three decimals, or a power of ten where they would be 0 or too many."""
+    """Format a value of the table: with three decimals, or with a power of ten if it is very small or large."""
     if isinstance(value, str):
         return value
     if isinstance(value, int):
