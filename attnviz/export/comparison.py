@@ -168,8 +168,8 @@ def title(side: Side, other: Side, keys: Alignment) -> str:
         new = [changed or of_other == GAP for changed, of_other in zip(keys.changed, other.columns, strict=True)]
         labels = side.own_labels()["key"]
         parts = [" ".join(label for label, is_new in zip(labels, new, strict=True) if label and is_new)]
-    whole = " · ".join([side.choice.name, *filter(None, parts)])
-    return whole if len(whole) <= LONGEST_TITLE else f"{whole[: LONGEST_TITLE - 1]}…"
+    full_title = " · ".join([side.choice.name, *filter(None, parts)])
+    return full_title if len(full_title) <= LONGEST_TITLE else f"{full_title[: LONGEST_TITLE - 1]}…"
 
 
 def _dark_end(compared: Comparison) -> float:

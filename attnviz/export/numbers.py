@@ -173,8 +173,8 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
     if tokens is not None:
         return [f"[{i}] {token}" for i, token in enumerate(tokens)]
     if kind == "entry" and walk.block is not None:
-        known = [f"[{i}] {token}" for i, token in enumerate(walk.block.vocabulary)]
-        return [*known, "all others"][: array.shape[axis]]
+        labels = [f"[{i}] {token}" for i, token in enumerate(walk.block.vocabulary)]
+        return [*labels, "all others"][: array.shape[axis]]
     return [kind] if kind in ("bias", "weight") else [f"{kind} {i}" for i in range(array.shape[axis])]
 
 

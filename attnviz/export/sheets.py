@@ -80,28 +80,28 @@ def sheets(walk: Walk, steps: Iterable[str] | None = None, theme: Theme = LIGHT_
     Raises:
         KeyError: a step is unknown.
     """
-    known = steps_of(walk)
-    requested = set(known if steps is None else steps)
-    unknown = requested - set(known)
+    all_steps = steps_of(walk)
+    requested = set(all_steps if steps is None else steps)
+    unknown = requested - set(all_steps)
     if unknown:
         raise KeyError(min(unknown))
-    chosen = [step for step in known.values() if step.name in requested]
+    chosen = [step for step in all_steps.values() if step.name in requested]
     layouts = [(step, lay_out(walk, step.name) if step.matrices else None) for step in chosen]
     shown = [(step, layout) for step, layout in layouts if layout is None or layout.grid]
     return tuple(_sheet(walk, step, layout, (i, len(shown)), theme) for i, (step, layout) in enumerate(shown, 1))
 
 
 def _sheet(walk: Walk, step: Step[Any], layout: Layout | None, place: tuple[int, int], theme: Theme) -> Sheet:
-    of = walk if step.matrices else walk.query_tokens
-    fact = step.fact(of) or unavailable(step, walk)
+    subject = walk if step.matrices else walk.query_tokens
+    fact = step.fact(subject) or unavailable(step, walk)
     return Sheet(
         step.name,
         step.title_of(walk.kind, walk.layer_index),
         walk,
-        step.formula(of),
-        step.notice(of),
+        step.formula(subject),
+        step.notice(subject),
         fact,
-        step.code(of),
+        step.code(subject),
         layout,
         place,
         theme,

@@ -86,7 +86,7 @@ def caption(page: str, get: Get) -> str:
     if page == "tokens":
         return " ".join(_quoted(text) for text in (get("text"), get("pair")) if text.strip())
     if page == "compare":
-        sides = [f"{name}: {_shown(of, SOURCES[of('source')])}" for name, of in (("A", get), ("B", of_b(get)))]
+        sides = [f"{name}: {_shown(side, SOURCES[side('source')])}" for name, side in (("A", get), ("B", of_b(get)))]
         return " ".join([*sides, AXES])
     shown = PAGES[page]
     if page == "heads" and get("over") == "corpus":

@@ -110,5 +110,5 @@ def gallery_lesson() -> Lesson:
 
 
 def _example(raw: dict[str, Any]) -> Example:
-    whole: dict[str, Any] = {name: int(raw[name]) for name in ("layer", "head", "q", "k") if name in raw}
-    return Example(**(raw | whole))
+    numbers: dict[str, Any] = {name: int(raw[name]) for name in ("layer", "head", "q", "k") if name in raw}
+    return Example(**(raw | numbers))

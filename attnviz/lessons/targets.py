@@ -68,8 +68,8 @@ def _labels(page: str, query: str) -> tuple[str, ...] | None:
     if page == "compare" and any(name in link for name in ("b_text", "b_model", "b_source")):
         return None
     if (PAGES[page].source or view["source"]) == PRETRAINED.key:
-        known = view["model"] == "minilm"
-        return wordpiece().tokenize(view["text"], view["pair"].strip() or None).labels if known else None
+        is_built_in = view["model"] == "minilm"
+        return wordpiece().tokenize(view["text"], view["pair"].strip() or None).labels if is_built_in else None
     if (PAGES[page].source or view["source"]) == TRAINED.key:
         return None
     if view["tokenizer"] == "char":
@@ -116,6 +116,6 @@ def html(text: AnnotatedText) -> str:
 
 
 def _button(text: str, target: Target) -> str:
-    known = {name: value for name, value in asdict(target).items() if value not in (None, "")}
-    data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in known.items())
+    fields = {name: value for name, value in asdict(target).items() if value not in (None, "")}
+    data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in fields.items())
     return f'<span class="marked" role="button" tabindex="0" aria-pressed="false"{data}>{escape(text)}</span>'

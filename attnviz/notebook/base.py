@@ -68,10 +68,10 @@ def _span(choices: Sequence[int]) -> str:
     return f"only {', '.join(map(str, others))} or {last}"
 
 
-def _refuse(trait: TraitType[Any, Any], obj: HasTraits, value: object, wanted: str) -> NoReturn:
+def _refuse(trait: TraitType[Any, Any], obj: HasTraits, value: object, allowed: str) -> NoReturn:
     current = obj._trait_values
     kept = f"; it stays {current[trait.name]}" if trait.name in current else ""
-    raise ChoiceError(f"{trait.name} takes {wanted}, not {shortened(value)}{kept}.")
+    raise ChoiceError(f"{trait.name} takes {allowed}, not {shortened(value)}{kept}.")
 
 
 class BaseWidget(AnyWidget):

@@ -53,11 +53,11 @@ class Heads(ShortRepr):
             LookupError: there is no such array.
             ValueError: this is not a digest from a document.
         """
-        layer, name, *of = digest.split("-")
+        layer, name, *head_part = digest.split("-")
         if int(layer) not in self.layers:
             raise LookupError(digest)
-        head = int(of[0]) if of else 0
-        return array_of(self.walk(int(layer), head), "/".join([name, *of])).tobytes()
+        head = int(head_part[0]) if head_part else 0
+        return array_of(self.walk(int(layer), head), "/".join([name, *head_part])).tobytes()
 
 
 def heads_of(what: Trace | Walk, kind: Kind | None = None) -> tuple[Heads, dict[str, Any]]:
@@ -97,6 +97,6 @@ def _named(walk: Walk) -> Walk:
 
 def _refer_to(layer: int, head: int, name: str, nbytes: int) -> str | None:
     """Return the digest of an array that is not sent at once; `Heads.array` reads it."""
-    kind, _, of = name.partition("/")
-    is_sent = of == str(head) or (kind not in PROJECTIONS and nbytes <= OWN_BYTES)
+    kind, _, head_number = name.partition("/")
+    is_sent = head_number == str(head) or (kind not in PROJECTIONS and nbytes <= OWN_BYTES)
     return None if is_sent else f"{layer}-{name.replace('/', '-')}"

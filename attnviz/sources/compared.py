@@ -102,8 +102,8 @@ def choices(get: Get, resources: Resources) -> tuple[Choice, Choice]:
         attnviz.pretrained.ModelError: a model can't be loaded.
     """
     a, b = (
-        choice(name, asked, SOURCES[asked("source")].open(asked, resources))
-        for name, asked in (("A", get), ("B", of_b(get)))
+        choice(name, side, SOURCES[side("source")].open(side, resources))
+        for name, side in (("A", get), ("B", of_b(get)))
     )
     return a, b
 

@@ -152,11 +152,11 @@ def of_model(
     for name, numbers in existing.items():
         indices[name] = requested = get(name) if name == "head" or source.has_layers else numbers[0]
         if requested not in numbers:
-            what = f"{name.capitalize()} {requested}{of_pane}"
+            subject = f"{name.capitalize()} {requested}{of_pane}"
             if numbers == tuple(range(len(numbers))):
-                notes.append((name, f"{what} does not exist: the choices go from 0 to {numbers[-1]}."))
+                notes.append((name, f"{subject} does not exist: the choices go from 0 to {numbers[-1]}."))
             else:
-                notes.append((name, f"{what} has no attention: the model has it in {layers_in_words(numbers)}."))
+                notes.append((name, f"{subject} has no attention: the model has it in {layers_in_words(numbers)}."))
             below = [number for number in numbers if number < requested]
             indices[name] = below[-1] if below and beyond == "last" else numbers[0]
     pair = (get("pair").strip() or None) if "pair" in source.keys else None
@@ -181,7 +181,7 @@ TRANSFORMER_SOURCES: dict[str, Source] = {
         open=open_transformer,
         help="a whole transformer with weights drawn from a seed. It has learned nothing, and its settings are yours.",
     ),
-    **{one.key: replace(one, keys=("pair", "model", "head")) for one in (PRETRAINED, TRAINED)},
+    **{source.key: replace(source, keys=("pair", "model", "head")) for source in (PRETRAINED, TRAINED)},
 }
 """By their names in links, in the order in which the page offers them"""
 

@@ -149,16 +149,16 @@ _HIGHEST: Mapping[str, int] = {"accuracy": 1, "score": 1, "after": MOST_STEPS}
 
 def _fields(kind: type[Any], value: Any) -> dict[str, Any]:
     """Check the plain values of a dataclass: all are there, known and of the right type."""
-    known = {declared.name: str(declared.type) for declared in fields(kind)}
-    if not isinstance(value, dict) or not set(known) - LATER <= set(value) <= set(known):
-        raise ValueError(f"{kind.__name__} has {', '.join(known)}")
+    field_types = {declared.name: str(declared.type) for declared in fields(kind)}
+    if not isinstance(value, dict) or not set(field_types) - LATER <= set(value) <= set(field_types):
+        raise ValueError(f"{kind.__name__} has {', '.join(field_types)}")
     for name, content in value.items():
-        types = _KINDS.get(known[name])
+        types = _KINDS.get(field_types[name])
         if types is None:
             continue
         is_right = isinstance(content, types) and not isinstance(content, bool)
         if not is_right or (isinstance(content, str) and (len(content) > LONGEST or content != repair(content))):
-            raise ValueError(f"{name} is not of type {known[name]}, is too long, or can't be encoded in UTF-8")
+            raise ValueError(f"{name} is not of type {field_types[name]}, is too long, or can't be encoded in UTF-8")
         if isinstance(content, int | float) and not 0 <= content <= _HIGHEST.get(name, sys.float_info.max):
             raise ValueError(f"{name} is {content}, which it can't be")
     return value

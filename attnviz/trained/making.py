@@ -82,21 +82,21 @@ class Making:
         trainer = Trainer(build(given.plan.model, settings.seed), given.subject.batch, settings)
         return cls(name, given, trainer, checkpoint, every or max(1, settings.steps // 10))
 
-    def resume(self, found: Checkpoint) -> None:
+    def resume(self, saved: Checkpoint) -> None:
         """Continue from a checkpoint.
 
         Raises:
             CheckpointError: it is of another model, plan or text, or damaged.
         """
-        if (found.name, found.plan, found.corpus) != (self.name, self.given.plan, self.given.digest):
+        if (saved.name, saved.plan, saved.corpus) != (self.name, self.given.plan, self.given.digest):
             raise CheckpointError(
-                f"this checkpoint is of another training: of {found.name}, or on another text or other files"
+                f"this checkpoint is of another training: of {saved.name}, or on another text or other files"
             )
         try:
-            self.trainer.resume(found.state)
+            self.trainer.resume(saved.state)
         except (RuntimeError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError("this checkpoint is damaged") from error
-        self.losses.extend(found.losses)
+        self.losses.extend(saved.losses)
 
     def run(
         self,
@@ -144,23 +144,27 @@ class Making:
         return finished(self.trainer.model, self.given, Card(self.name, 0.0, 0.0, loss, command=command))
 
 
-def finished(model: nn.Module, given: Subjects, said: Card, *, whole: bool = True) -> tuple[bytes, Card]:
+def finished(
+    model: nn.Module, training_data: Subjects, partial_card: Card, *, whole: bool = True
+) -> tuple[bytes, Card]:
     """Return a model's file and its card, whose numbers are measured with the weights as the file rounds them.
 
     Args:
         model: the trained model.
-        given: its training data.
-        said: a card with what is not computed here: name, training loss, command, steps.
+        training_data: what it learned from.
+        partial_card: a card with what is not computed here: name, training loss, command, steps.
         whole: for a text, whether loss and accuracy are those of the whole validation part, or of some of its blocks.
 
     Raises:
         attnviz.pretrained.ModelError: it can't be saved; see `attnviz.trained.files.write`.
     """
-    plan, labels = given.plan, given.subject.labels
+    plan, labels = training_data.plan, training_data.subject.labels
     today = datetime.now(UTC).date().isoformat()
-    said = replace(said, corpus=given.corpus, files=given.about, date=today, torch=torch.__version__)
-    outputs = given.subject.outputs if isinstance(given.subject, TaggedSentences) else ()
-    card = _measured(read(write(model, plan, labels, said, outputs)), given.subject, whole=whole)
+    partial_card = replace(
+        partial_card, corpus=training_data.corpus, files=training_data.about, date=today, torch=torch.__version__
+    )
+    outputs = training_data.subject.outputs if isinstance(training_data.subject, TaggedSentences) else ()
+    card = _measured(read(write(model, plan, labels, partial_card, outputs)), training_data.subject, whole=whole)
     return write(model, plan, labels, card, outputs), card
 
 
@@ -180,14 +184,14 @@ def measured(saved: Saved, text: Path | None, files: tuple[Path, Path] | None = 
         raise ModelError(
             "--train-file and --test-file name the files of a model that learned from these, and no other."
         )
-    given = given_of(saved.plan, text, files)
+    training_data = given_of(saved.plan, text, files)
     card = saved.card
     expected = card.corpus and card.corpus.sha256, card.files and card.files.sha256
-    digests = given.corpus and given.corpus.sha256, given.about and given.about.sha256
+    digests = training_data.corpus and training_data.corpus.sha256, training_data.about and training_data.about.sha256
     if expected != digests:
         names = "--text names its own" if files is None else "--train-file and --test-file name its own"
         raise ModelError(f"The model was trained on {'another text' if files is None else 'other files'}: {names}.")
-    card = replace(_measured(saved, given.subject), files=given.about)
+    card = replace(_measured(saved, training_data.subject), files=training_data.about)
     return write(saved.module, saved.plan, saved.labels, card, saved.task.outputs if saved.task else ()), card
 
 
@@ -292,11 +296,11 @@ def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, data
     """
     subject = subject_of(plan, data)
     recent = losses[max(0, snapshot.step - RECENT) : snapshot.step]
-    said = Card(
+    partial_card = Card(
         _name(plan, subject, snapshot.step), 0.0, 0.0, float(recent.mean()) if len(recent) else 0.0, after=snapshot.step
     )
-    given = Subjects(plan, subject, _corpus(data))
-    file, card = finished(model_of(plan.model, snapshot.weights), given, said, whole=False)
+    training_data = Subjects(plan, subject, _corpus(data))
+    file, card = finished(model_of(plan.model, snapshot.weights), training_data, partial_card, whole=False)
     return ModelFile(file, plan, card)
 
 

@@ -104,7 +104,7 @@ class TrainedModel(ShortRepr):
             ModelError: the model has no attention.
         """
         config = self._config()
-        whole = config.residual
+        has_residual = config.residual
         lacks = {"norm": config.norm, "feed_forward": config.feed_forward != 0}
         kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross")
         if config.architecture != "both":
@@ -115,10 +115,10 @@ class TrainedModel(ShortRepr):
             layers=dict.fromkeys(kinds, (config.layers, config.heads)),
             width=config.width,
             head_size=config.width // config.heads,
-            norm_first=True if whole else None,
-            lacks=frozenset(name for name, there in lacks.items() if not there),
-            final_norm=config.norm and whole,
-            shows_logits=whole,
+            norm_first=True if has_residual else None,
+            lacks=frozenset(name for name, exists in lacks.items() if not exists),
+            final_norm=config.norm and has_residual,
+            shows_logits=has_residual,
             feed_forward=config.feed_forward_width,
             vocabulary=len(self.labels),
             outputs=len(self.outputs) if len(self.outputs) <= ALL else None,
@@ -128,7 +128,7 @@ class TrainedModel(ShortRepr):
                 "output": len(self.outputs) * (config.width + 1),
             },
             sizes=sizes_of(_token_model(self.module).blocks),
-            unavailable={} if whole else {"attention_residual": NO_RESIDUAL},
+            unavailable={} if has_residual else {"attention_residual": NO_RESIDUAL},
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:

@@ -210,7 +210,7 @@ def _array(arrays: Arrays, name: str, kind: type[np.generic], shape: tuple[int |
         array is not None
         and array.dtype == kind
         and array.ndim == len(shape)
-        and all(wanted in (None, actual) for wanted, actual in zip(shape, array.shape, strict=True))
+        and all(expected in (None, actual) for expected, actual in zip(shape, array.shape, strict=True))
     )
     if array is None or not fits or not np.isfinite(array).all():
         raise ValueError(f"{name} is missing, not finite or of another shape")

@@ -163,8 +163,8 @@ def _of_mask(layer: LayerTrace) -> dict[str, str]:
     if mask.is_infinite:
         filled, added = "scaled.masked_fill(~mask, -math.inf)", "mask"
     else:
-        of, scale = ("scores", " * scale") if mask.fills == "scores" else ("scaled", "")
-        filled = f"{of}.masked_fill(~mask, {mask.value:g}){scale}"
+        operand, scale = ("scores", " * scale") if mask.fills == "scores" else ("scaled", "")
+        filled = f"{operand}.masked_fill(~mask, {mask.value:g}){scale}"
         added = f"torch.zeros(mask.shape).masked_fill(~mask, {mask.value:g}{scale})"
     return {"named": power_of_ten(mask.hidden_value(layer.scale)), "filled": filled, "added": added, "rows": rows}
 

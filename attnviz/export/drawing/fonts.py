@@ -90,8 +90,8 @@ def replace_missing(text: str) -> str:
 
 def width(text: str, size: float, bold: bool = False) -> float:
     """Return the width of a line of text, in the unit of `size`. A character that the font lacks counts as 1 em."""
-    known = _widths(bold)
-    return sum(known.get(ord(character), 1.0) for character in text) * size
+    widths = _widths(bold)
+    return sum(widths.get(ord(character), 1.0) for character in text) * size
 
 
 @cache

@@ -385,10 +385,10 @@ def _title(at: Placed, palette: Palette) -> list[Mark]:
     panel = at.panel
     rows, cols = panel.values.shape
     size = f"{rows} × {cols}"
-    seen = panel.values[np.isfinite(panel.values)]
-    whole = f"{size} · {number(float(seen.min()))} … {number(float(seen.max()))}" if seen.size else size
+    finite = panel.values[np.isfinite(panel.values)]
+    size_and_range = f"{size} · {number(float(finite.min()))} … {number(float(finite.max()))}" if finite.size else size
     name = shorten(panel.title, at.title_width, NAME, bold=True)
-    about = whole if fonts.width(whole, SHAPE) <= at.title_width else size
+    about = size_and_range if fonts.width(size_and_range, SHAPE) <= at.title_width else size
     ink = palette.role(panel.name) or palette.text
     return [
         Text(at.x, at.y - 28, name, NAME, ink, bold=True),

@@ -57,9 +57,9 @@ def tex(text: str) -> str:
 
 
 def _written(character: str) -> str:
-    known = _ASCII.get(character) or _SIGNS.get(character)
-    if known:
-        return known
+    command = _ASCII.get(character) or _SIGNS.get(character)
+    if command:
+        return command
     if character.isascii():
         return character
     parts = unicodedata.normalize("NFD", character)

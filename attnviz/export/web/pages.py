@@ -273,8 +273,8 @@ def _averages_page(view: View, resources: Resources) -> Page:
 
 def _leave_out(head: int, name: str, _: object) -> str | None:
     """Leave out the projections of other heads, which are far larger than everything else in the page."""
-    kind, _, of = name.partition("/")
-    return "elsewhere" if kind in PROJECTIONS and of != str(head) else None
+    kind, _, head_number = name.partition("/")
+    return "elsewhere" if kind in PROJECTIONS and head_number != str(head) else None
 
 
 def _compared(view: View, resources: Resources) -> Iterable[Shown]:

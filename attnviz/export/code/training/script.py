@@ -229,7 +229,9 @@ def _of_task(plan: Plan) -> _Part:
         raise NoTrainingCodeError("There is a script for transformers that learn a task, and for texts.")
     # Some tasks draw only sequences that are not held out.
     draw = "draw" if type(task).batch is type(task).draw else "batch"
-    extract = source.extract(task, [draw, "held_out"], ["IGNORED", *(one.score.__name__ for one in task.patterns)])
+    extract = source.extract(
+        task, [draw, "held_out"], ["IGNORED", *(pattern.score.__name__ for pattern in task.patterns)]
+    )
     reads = "{0}.ids, {0}.source" if config.architecture == "both" else "{0}.ids"
     begin = TASK_BEGIN.format(vocabulary=config.vocabulary, block=config.block_size)
     end = TASK_END.format(reads=reads.format("held"), accuracy=ACCURACY[task.whole])
