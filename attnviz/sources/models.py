@@ -52,7 +52,7 @@ def open_pretrained(get: Get, resources: Resources) -> Model:
     """
     model = resources.load(get("model"))
     if not model.description.is_checked:
-        with suppress(NoTokensError):  # a page says so where the picture would be
+        with suppress(NoTokensError):  # a page reports it in place of the picture
             resources.trace(model, get("text"), get("pair").strip() or None)
     return model
 

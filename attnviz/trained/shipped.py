@@ -144,7 +144,7 @@ def opening(name: str) -> dict[str, Any]:
     try:
         model = load(name)
         numbers = model.description.numbers
-    except ModelError:  # the page says so
+    except ModelError:  # the page reports it
         return {}
     attentions = [(place.kind, place.layer) for place in places(numbers)]
     _, kind, layer, head = (heads(model) or (("", *attentions[0], 0),))[-1]

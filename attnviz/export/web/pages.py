@@ -310,7 +310,7 @@ def _compare_page(view: View, resources: Resources) -> Page:
 
 
 def _precision(ranges: Iterable[list[float] | None]) -> str:
-    """Return how exact encoded matrices are, as a sentence; "" if they are float32."""
+    """Return the precision of encoded matrices, as a sentence; "" if they are float32."""
     errors = [(levels[1] - levels[0]) / 131068 for levels in ranges if levels]
     return f"The numbers are rounded to 16 bits: an error of at most {max(errors):.1e}." if errors else ""
 
