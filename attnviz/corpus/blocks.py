@@ -158,7 +158,7 @@ def read_block(reader: Reader, block: Block) -> Read:
 
 
 def _decoded(data: bytes | None) -> tuple[str, str]:
-    """Return a line's text and the reason to skip it, or "" if it is read; `data` is None for a line that is too long."""
+    """Return a line's text and the reason to skip it, "" if there is none; `data` is None if the line is too long."""
     if data is None:
         return "", TOO_LONG
     try:

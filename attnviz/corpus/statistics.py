@@ -257,7 +257,7 @@ def finished(
 
 
 def _quantiles(counts: npt.NDArray[np.int64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the quantiles of histograms, (L, H, bins), as (L, H, Q); linear within a bin; NaN if a histogram is empty."""
+    """Return the quantiles of histograms, (L, H, bins), as (L, H, Q); linear within a bin; NaN without values."""
     quantiles = np.full((*counts.shape[:2], len(QUANTILES)), np.nan)
     for at in np.ndindex(counts.shape[:2]):
         below = np.concatenate([[0], np.cumsum(counts[at])])
