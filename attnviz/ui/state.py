@@ -409,7 +409,7 @@ def end(names: Iterable[str] | None = None) -> None:
     if links != [new]:  # if another link is pending, this one must follow it
         current = st.query_params.to_dict()
         others = {name: value for name, value in current.items() if name not in KEYS}
-        # If the link is the same, keep the order of its keys: another order would add an entry to the browser's history.
+        # For the same link, keep the order of its keys: another order would add an entry to the browser's history.
         st.query_params.from_dict(current if query == new else {**others, **new})
         links = [*links, new][-_MAX_PENDING:]
     _kept().links = links

@@ -41,7 +41,7 @@ _AT = "lesson_at"
 
 
 def show_own() -> None:
-    """Show the visitor's own lesson: upload, download, and its scenes, which can be opened, changed, moved and removed."""
+    """Show the visitor's own lesson: upload, download, and scenes that can be opened, changed, moved and removed."""
     if settings().uploads:
         st.file_uploader(
             "Open a lesson file (YAML, up to 100 kB)",

@@ -135,7 +135,7 @@ def _put_own(name: str, key: str, default: int) -> None:
 
 
 def _take_own(name: str, key: str, default: int) -> None:
-    """Apply a widget's number, if a link could contain it: clients may send any value. The default is stored as None."""
+    """Apply a widget's number if a link could contain it: clients may send any value. The default is stored as None."""
     chosen = st.session_state[key]
     state.apply_from_browser({name: None if chosen == default else chosen}, [name])
 
