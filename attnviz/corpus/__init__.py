@@ -20,4 +20,4 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 LABELLED = ("previous", "next", "same", "first", "cls", "sep", "punctuation")
 """The measures that have a label of the same name"""
 LABELS = (*LABELLED, "diagonal", "broad")
-"""As `attnviz.measures.summary.holding` names them"""
+"""The names of labels in `attnviz.measures.summary.holding`"""

@@ -50,12 +50,12 @@ class Block(NamedTuple):
     start: int
     """Offset in the file, in bytes"""
     size: int
-    """In bytes"""
+    """The length in bytes"""
     first_line: int
-    """From 1"""
+    """The number of the first line, from 1"""
     lines: int
     quoted: bool
-    """As in `Source`"""
+    """The file's `Source.quoted`"""
 
 
 @dataclass(slots=True)

@@ -93,10 +93,10 @@ def corpora(
     return files
 
 
-def _is_same(one: str, other: str) -> bool:
+def _is_same(name: str, other: str) -> bool:
     """Whether two names refer to the same model: a folder can have several names."""
     folder = os.path.expanduser(other)  # noqa: PTH111 — these three functions of os.path don't raise for any name
-    return one == other or (os.path.isdir(one) and os.path.isdir(folder) and os.path.samefile(one, folder))  # noqa: PTH112, PTH121
+    return name == other or (os.path.isdir(name) and os.path.isdir(folder) and os.path.samefile(name, folder))  # noqa: PTH112, PTH121
 
 
 def statistics(path: Path) -> tuple[CorpusStatistics, CorpusCard]:

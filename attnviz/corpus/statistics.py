@@ -70,7 +70,7 @@ class Place(NamedTuple):
     file: int
     """The number of the file"""
     line: int
-    """From 1"""
+    """The line number, from 1"""
 
 
 @dataclass(slots=True, eq=False)

@@ -48,7 +48,7 @@ class TableError(ValueError):
     """A file has no statistics of a corpus. The message is one sentence."""
 
 
-def write(path: Path, found: CorpusStatistics, card: CorpusCard) -> None:
+def write(path: Path, corpus: CorpusStatistics, card: CorpusCard) -> None:
     """Write statistics atomically: on an error, the file stays as it was.
 
     Raises:
@@ -56,13 +56,13 @@ def write(path: Path, found: CorpusStatistics, card: CorpusCard) -> None:
     """
     import io
 
-    layers, heads = found.shape
+    layers, heads = corpus.shape
     header = {
-        "format": FORMAT, "layers": layers, "heads": heads, "sentences": found.sentences, "tokens": found.tokens,
-        "measures": found.measures, "uniform": dict(zip(found.measures, _plain(found.uniform), strict=True)),
-        "labels": found.labels, "offsets": found.offsets, "parts": found.parts, "numbers": found.numbers,
+        "format": FORMAT, "layers": layers, "heads": heads, "sentences": corpus.sentences, "tokens": corpus.tokens,
+        "measures": corpus.measures, "uniform": dict(zip(corpus.measures, _plain(corpus.uniform), strict=True)),
+        "labels": corpus.labels, "offsets": corpus.offsets, "parts": corpus.parts, "numbers": corpus.numbers,
     }  # fmt: skip
-    table = pa.concat_tables([pa.Table.from_pylist(list(_rows(found)), SCHEMA), _pairs(found)])
+    table = pa.concat_tables([pa.Table.from_pylist(list(_rows(corpus)), SCHEMA), _pairs(corpus)])
     table = (
         table.unify_dictionaries()
         .combine_chunks()
@@ -95,44 +95,48 @@ def read(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
         raise TableError(f"{path.name} has no statistics of a corpus, or it is damaged.") from error
 
 
-def _rows(found: CorpusStatistics) -> Iterator[dict[str, Any]]:
-    for layer, head in np.ndindex(found.shape):
-        at = {"layer": found.numbers[layer], "head": head}
-        for number, name in enumerate(found.measures):
+def _rows(corpus: CorpusStatistics) -> Iterator[dict[str, Any]]:
+    for layer, head in np.ndindex(corpus.shape):
+        at = {"layer": corpus.numbers[layer], "head": head}
+        for number, name in enumerate(corpus.measures):
             mean, std, *quantiles = _plain(
-                [found.mean[layer, head, number], found.std[layer, head, number], *found.quantiles[layer, head, number]]
+                [
+                    corpus.mean[layer, head, number],
+                    corpus.std[layer, head, number],
+                    *corpus.quantiles[layer, head, number],
+                ]
             )
             yield {
                 "kind": "measure", **at, "measure": name, "mean": mean, "std": std,
-                "count": int(found.count[layer, head, number]),
+                "count": int(corpus.count[layer, head, number]),
                 **dict(zip(COLUMNS, quantiles, strict=True)),
-                "histogram": found.histograms[layer, head, number].tolist(),
-                "strongest": _examples(found.strongest, (layer, head, number)),
+                "histogram": corpus.histograms[layer, head, number].tolist(),
+                "strongest": _examples(corpus.strongest, (layer, head, number)),
             }  # fmt: skip
-        shares = zip(found.labels, found.label_share[:, layer, head], strict=True)
-        offsets = zip(found.offsets, found.offset_mean[layer, head], found.offset_count, strict=True)
+        shares = zip(corpus.labels, corpus.label_share[:, layer, head], strict=True)
+        offsets = zip(corpus.offsets, corpus.offset_mean[layer, head], corpus.offset_count, strict=True)
         for kind, name, mean, count in (
-            *(("label", name, share, found.sentences) for name, share in shares),
+            *(("label", name, share, corpus.sentences) for name, share in shares),
             *(("offset", f"{offset:+d}", mean, count) for offset, mean, count in offsets),
-            *(("part", f"{query} to {key}", found.part_mean[layer, head, row, column], found.part_count[row])
-              for row, query in enumerate(found.parts) for column, key in enumerate(found.parts)),
+            *(("part", f"{query} to {key}", corpus.part_mean[layer, head, row, column], corpus.part_count[row])
+              for row, query in enumerate(corpus.parts) for column, key in enumerate(corpus.parts)),
         ):  # fmt: skip
             yield {"kind": kind, **at, "measure": name, "mean": _plain([mean])[0], "count": int(count)}
 
 
-def _pairs(found: CorpusStatistics) -> pa.Table:
+def _pairs(corpus: CorpusStatistics) -> pa.Table:
     """Return the rows of the divergence. They are built column by column, since there are (L · H)² of them."""
-    heads = found.shape[1]
-    count = len(found.divergence)
-    one, other = np.divmod(np.arange(count**2), count)
-    names = pa.array(["{}.{}".format(*found.head(number)) for number in range(count)])
+    heads = corpus.shape[1]
+    count = len(corpus.divergence)
+    head, other = np.divmod(np.arange(count**2), count)
+    names = pa.array(["{}.{}".format(*corpus.head(number)) for number in range(count)])
     columns = {
         "kind": pa.array(["pair"] * count**2).dictionary_encode().cast(SCHEMA.field("kind").type),
-        "layer": np.array(found.numbers, np.int16)[one // heads],
-        "head": (one % heads).astype(np.int16),
+        "layer": np.array(corpus.numbers, np.int16)[head // heads],
+        "head": (head % heads).astype(np.int16),
         "measure": pa.DictionaryArray.from_arrays(other.astype(np.int32), names).cast(SCHEMA.field("measure").type),
-        "mean": pa.array(found.divergence.ravel(), from_pandas=True),  # NaN becomes null
-        "count": np.full(count**2, found.pair_count),
+        "mean": pa.array(corpus.divergence.ravel(), from_pandas=True),  # NaN becomes null
+        "count": np.full(count**2, corpus.pair_count),
     }
     rest = {name: pa.nulls(count**2, SCHEMA.field(name).type) for name in SCHEMA.names if name not in columns}
     return pa.table({name: (columns | rest)[name] for name in SCHEMA.names}, schema=SCHEMA)

@@ -54,7 +54,9 @@ def open_model(model: Any, tokenizer: Any) -> PretrainedModel:
     from attnviz.pretrained.transformers_model import TransformersModel
 
     if not isinstance(model, PreTrainedModel):
-        raise ModelError(f"A {type(model).__name__} is no model of transformers; pass the PreTrainedModel inside it.")
+        raise ModelError(
+            f"A {type(model).__name__} is not a model of transformers; pass the PreTrainedModel inside it."
+        )
     name = shown(model.name_or_path or type(model).__name__)
     if getattr(model.config, "quantization_config", None) is not None:
         raise ModelError(f"{name} is quantised, so its weights can't be copied in float32; load it unquantised.")

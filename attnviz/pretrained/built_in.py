@@ -80,7 +80,7 @@ def compiled(bert: Bert) -> Callable[[Tensor, Tensor], Pass]:
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """The published digest of all-MiniLM-L6-v2's model.safetensors."""
 EPS = 1e-12
-"""As in the model's config.json"""
+"""The norms' eps, from the model's config.json"""
 
 RENAMED = (
     (r"^embeddings\.(word|position)_embeddings", r"embeddings.\1"),

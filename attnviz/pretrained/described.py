@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnviz.trace.trace import Trace
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY = 384, 12, 6, 1536, 30522
-"""As in the model's config.json"""
+"""From the model's config.json"""
 
 
 def describe(parameters: dict[str, int] | None = None, sizes: ModelSizes | None = None) -> Description:

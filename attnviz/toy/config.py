@@ -39,9 +39,9 @@ class ToyConfig:
     std_q: float | None = None
     """The standard deviation of the linear weights W_query; None: 1/√C"""
     std_k: float | None = None
-    """The same of W_key"""
+    """The same for W_key"""
     std_v: float | None = None
-    """The same of W_value"""
+    """The same for W_value"""
     embedding: Embedding = "normal"
     """How token embeddings are drawn"""
     positions: Positions = "sinusoidal"

@@ -123,20 +123,20 @@ def generate(
     a cache. The tokens are the same either way.
 
     Args:
-        model: from ids to logits; of a transformer, a decoder alone.
-        ids: what it begins with; at least one token.
+        model: from ids to logits; a transformer must be a decoder alone.
+        ids: the context; at least one token.
         count: the number of tokens to generate.
-        sampling: how each is chosen.
+        sampling: how each token is chosen.
         cached: whether keys and values of earlier tokens are kept (a key-value cache).
-        truth: tokens with which the text goes on in place of those that are drawn (teacher forcing).
+        truth: tokens that are appended in place of the drawn ones (teacher forcing).
 
     Raises:
-        ValueError: there is no token to begin with, or the model is no decoder.
+        ValueError: `ids` is empty, or the model is a transformer but not a decoder alone.
     """
     if not ids:
         raise ValueError("there is no token to begin with")
     if isinstance(model, TokenModel) and model.config.architecture != "decoder":
-        raise ValueError("only a decoder goes on with a text")
+        raise ValueError("only a decoder can continue a text")
     generator = torch.Generator().manual_seed(sampling.seed)
     size = int(getattr(model, "block_size", 1))
     context, read = list(ids)[-size:], 0
@@ -263,7 +263,7 @@ def _lens(model: nn.Module, drawn: Sequence[Drawn]) -> Arrays:
 
 
 def multiplications(sizes: ModelSizes | None, drawn: Drawn) -> int:
-    """Return the multiplications of a draw's forward pass (`measures.cost`); 0 if it is no transformer."""
+    """Return the number of multiplications in a draw's forward pass (`measures.cost`); 0 if not a transformer."""
     if sizes is None:
         return 0
     return sum(part.multiplications for part in cost(sizes, drawn.context, new=drawn.computed))

@@ -149,9 +149,9 @@ class Checkpoint:
     corpus: str
     """The sha256 of the text; empty for a task"""
     state: dict[str, Any]
-    """As `Trainer.state` returns it"""
+    """The result of `Trainer.state`"""
     losses: tuple[float, ...]
-    """Of the last steps, in nats"""
+    """The losses of the last steps, in nats"""
 
     def write(self, path: Path) -> None:
         """Write it to a file atomically: on an error, the file stays as it was.

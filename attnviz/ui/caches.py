@@ -53,7 +53,7 @@ _loaded: WeakValueDictionary[str, PretrainedModel] = WeakValueDictionary()
 
 
 def named(name: str) -> Model:
-    """Return a shared model, either trained in this project or pretrained; raises as `model` does."""
+    """Return a shared model, either trained with attnviz or pretrained; raises as `model` does."""
     if not trained.is_name(name):
         return model(name)
     limit_threads()

@@ -200,7 +200,7 @@ def is_training() -> bool:
 
 
 def show_card(model: object, page: str) -> None:
-    """For a model trained in this project, show what it learned, which heads do it, and texts to try."""
+    """For a model trained with attnviz, show what it learned, which heads do it, and texts to try."""
     from attnviz.trained.model import TrainedModel, about, examples, heads
 
     if not isinstance(model, TrainedModel):

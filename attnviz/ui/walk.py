@@ -139,7 +139,7 @@ class Shipped:
     """A document that ships with the app, so that it is available before its model is loaded."""
 
     has: Callable[[Mapping[str, Any], int], bool]
-    """Whether it is the document of a view's layer"""
+    """Returns whether this is the document of a layer of a view"""
     document: Callable[[str], Document]
     """Returns the document; takes the digest under which it is offered"""
 

@@ -127,7 +127,7 @@ class TokenModel(nn.Module):
         """Return the last hidden state, (B, T, C) or (T, C); arguments and errors are those of `logits`."""
         blocks = self.blocks
         if past is not None and self.config.architecture != "decoder":
-            raise ValueError("only a decoder alone goes on from what it has read before")
+            raise ValueError("only a decoder alone can continue from a past")
         if isinstance(blocks, Seq2Seq):
             if source is None:
                 raise ValueError("the encoder of this model needs a source to read")

@@ -124,7 +124,7 @@ class Job:
 
     def _evaluation(self, event: Message) -> None:
         evaluation = Evaluation.of(event.header["step"], event.header)
-        earlier = [each for each in self._view.evaluations if each.step < evaluation.step]
+        earlier = [previous for previous in self._view.evaluations if previous.step < evaluation.step]
         self._change(evaluations=(*earlier, evaluation))
 
     def _snapshot(self, event: Message) -> None:

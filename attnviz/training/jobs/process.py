@@ -79,7 +79,7 @@ class Message:
 
 
 ROOT = Path(__file__).resolve().parents[3]
-"""The folder that holds the package"""
+"""The folder that contains the package"""
 MOST_UNSENT = 200
 STUCK = 10.0
 """Seconds. A process counts as stuck if writing one command takes longer and more than `MOST_UNSENT` commands wait.

@@ -87,7 +87,7 @@ class View(ShortRepr):
     losses: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     """(step,): the loss of each step on its own batch, before the step, in nats"""
     learning_rate: float = 0.0
-    """Of the last step"""
+    """The learning rate of the last step"""
     evaluations: tuple[Evaluation, ...] = ()
     """In order of their steps; when a training is done, its last evaluation is on all held-out sequences"""
     snapshots: tuple[Snapshot, ...] = ()

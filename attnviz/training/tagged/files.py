@@ -203,7 +203,7 @@ class TaggedFiles(ShortRepr):
 
     @cached_property
     def baseline(self) -> Baseline:
-        """How many words are right without a model."""
+        """The result of the baseline, which needs no model."""
         return baseline(self)
 
     def to_bytes(self) -> bytes:

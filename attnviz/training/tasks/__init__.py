@@ -12,4 +12,4 @@ TASKS: dict[str, Task] = {
         Induction(), Reverse(), Sort(), Recall(), Counting(), Depth(), Addition(), Modular(), Numbers(), Tagging(),
     ]
 }  # fmt: skip
-"""In the order in which the page offers them"""
+"""The tasks, in the order in which the page offers them"""

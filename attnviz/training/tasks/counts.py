@@ -78,7 +78,7 @@ DEPTH_LENGTH = 16
 """T"""
 DEEPEST = 8
 OPEN, CLOSE = 0, 1
-"""Their ids"""
+"""The ids of the brackets"""
 OTHER = "x"
 """Any other character"""
 

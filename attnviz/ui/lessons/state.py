@@ -51,7 +51,7 @@ class Here:
 
     lesson: Lesson
     number: int
-    """From 1"""
+    """The number of the scene, from 1"""
 
     @property
     def scene(self) -> Scene:

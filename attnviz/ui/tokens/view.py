@@ -23,7 +23,7 @@ NOTICE = {
     "bert": "Words among the 30,522 pieces stay whole, others are split: ## continues the piece before. "
     "[CLS] and [SEP] are added, and lower-casing comes first.",
 }
-"""What to notice, for each value of the link's `tokenizer`."""
+"""The notice for each value of the link key `tokenizer`."""
 
 
 def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:

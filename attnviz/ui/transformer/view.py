@@ -50,7 +50,7 @@ PURPOSES = {
     "decoder": "A decoder alone writes: each token looks back only, to predict the next one (GPT).",
     "both": "Both translate: an encoder reads one text, a decoder writes another and looks at the first (the paper).",
 }
-"""What each architecture is for"""
+"""The purpose of each architecture"""
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
