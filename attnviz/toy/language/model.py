@@ -263,7 +263,7 @@ class BigramModel(nn.Module):
         return model
 
     def logits(self, ids: Tensor) -> Tensor:
-        """Return the logits of what follows each token: (B, T) -> (B, T, V), (T,) -> (T, V).
+        """Return the logits of the token after each token: (B, T) -> (B, T, V), (T,) -> (T, V).
 
         Raises:
             IndexError: an id is not in the vocabulary.

@@ -100,7 +100,7 @@ class Job:
         """Record an event from its process.
 
         Raises:
-            ValueError, KeyError, TypeError: the event is not one that a process sends.
+            ValueError, KeyError, TypeError: the event is invalid.
         """
         handlers: dict[str, Callable[[Message], None]] = {
             "progress": self._progress, "evaluation": self._evaluation, "snapshot": self._snapshot,

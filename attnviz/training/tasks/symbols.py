@@ -265,7 +265,7 @@ SIGN = ">"
 
 
 def _next(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight on the unsorted digits that equal the one to be written next, (H,)."""
+    """Return the mean weight on the unsorted digits that equal the next digit to write, (H,)."""
     unsorted = torch.arange(batch.ids.shape[1]) < MOST_DIGITS
     cells = (batch.ids[:, None, :] == batch.targets[:, :, None]) & unsorted
     return mean_weight(weights, cells)
