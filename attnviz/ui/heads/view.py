@@ -158,9 +158,7 @@ def show_heads(here: Shown) -> None:
             _say_what_labels_are(here, file, survey)
         _way_to_steps(here)
     if file is not None and is_over_corpus:
-        from attnviz.ui.heads.corpus import (
-            show_corpus,
-        )  # imported late: reading statistics takes a second the first time
+        from attnviz.ui.heads.corpus import show_corpus  # reading statistics takes a second the first time
 
         show_corpus(file, survey)
         return
