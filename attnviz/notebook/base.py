@@ -102,14 +102,14 @@ class BaseWidget(AnyWidget):
         """Draw what is shown, as PNG."""
         raise NotImplementedError
 
-    def _file(self, asked: Mapping[str, Any]) -> bytes:
-        """Return what the browser asks for; raises LookupError, ValueError or the like if there is no such thing."""
+    def _file(self, name: str) -> bytes:
+        """Return a file that the browser asks for; raises LookupError, ValueError or the like if there is none."""
         raise NotImplementedError
 
     def _answer(self, _: object, asked: Mapping[str, Any], __: object) -> None:
         number = asked.get("number")
         try:
-            data = self._file(asked)
+            data = self._file(asked["file"])
         except (LookupError, ValueError, TypeError, AttributeError) as error:
             self.send({"number": number, "error": str(error).rstrip(".")})
         else:

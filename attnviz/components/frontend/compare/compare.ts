@@ -4,7 +4,6 @@ import { Board } from "../board/board.ts";
 import { parts, rowParts } from "./line.ts";
 import { element, screenReaderOnly, span, theme } from "../core/dom.ts";
 import { setTheme } from "../core/colours.ts";
-import { unpack } from "../core/packing.ts";
 import { Marks } from "../marks/marks.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
@@ -21,7 +20,7 @@ const HINT = "Point at a cell to read both numbers and their difference; a click
 
 class Compare {
   painted: number;
-  setTriggerValue: SetTriggerValue;
+  host: Host;
   header: CompareHeader | null;
   matrices: Record<string, Float32Array>;
   panels: Panel[];
@@ -43,19 +42,16 @@ class Compare {
   named: Target | null;
   marks: Marks;
 
-  constructor(root: HTMLElement) {
+  constructor(root: HTMLElement, host: Host) {
     this.painted = 0;
-    this.setTriggerValue = () => {};
+    this.host = host;
     this.header = null;
     this.matrices = {};
     this.panels = [];
     this.wanting = 0; // the timer, until the picture is asked for again
     this.way = null;
     this.fresh = false;
-    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
-      pin: NOTHING,
-      focus: "",
-    });
+    this.updates = new PendingUpdates(host, { pin: NOTHING, focus: "" });
     this.hovered = null;
     this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
     this.frame = element("div", { class: "frame" });
@@ -87,9 +83,8 @@ class Compare {
     });
   }
 
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
-    this.setTriggerValue = setTriggerValue;
-    if (isNew) this.take(unpack(data));
+  update(payload: Payload<CompareHeader> | null) {
+    if (payload) this.take(payload);
     const shade = theme(this.section);
     setTheme(this.section, shade);
     this.board.setTheme(shade);
@@ -134,7 +129,7 @@ class Compare {
     Object.assign(this, { header: null, panels: [] });
     this.section.setAttribute("data-coming", "");
     this.line.replaceChildren(span("quiet", COMING));
-    this.setTriggerValue("want", true);
+    this.host.say("want", true);
     clearTimeout(this.wanting);
     this.wanting = setTimeout(() => this.want(), AGAIN);
   }

@@ -8,7 +8,6 @@ import { isShortcut, pressed } from "../core/keys.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
 import { oneEntryEach } from "./history.ts";
-import { unpack } from "../core/packing.ts";
 import { afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
 import type { State } from "./answers.ts";
@@ -25,7 +24,7 @@ const LATE: Record<State, string> = {
 const PICTURES = [".st-key-explorer", ".st-key-compare_picture"];
 
 class Keyboard {
-  setTriggerValue: SetTriggerValue;
+  host: Host;
   lecture: boolean;
   /** what each key sends */
   sends: Record<string, string>;
@@ -39,9 +38,9 @@ class Keyboard {
   ends: AbortController;
   answers: Answers;
 
-  constructor(root: HTMLElement) {
+  constructor(root: HTMLElement, host: Host) {
     oneEntryEach();
-    this.setTriggerValue = () => {};
+    this.host = host;
     this.lecture = false;
     this.sends = {};
     this.says = element("div", { class: "lines" });
@@ -101,16 +100,15 @@ class Keyboard {
     return made;
   }
 
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
-    this.setTriggerValue = setTriggerValue;
+  update(payload: Payload<KeyboardHeader> | null) {
     this.section.dataset.theme = theme(this.section);
-    if (isNew) this.take(unpack(data).header as KeyboardHeader);
+    if (payload) this.take(payload.header);
   }
 
   take({ lines, lecture, lesson }: KeyboardHeader) {
     if (typeof lesson === "string") keep(lesson);
     // Null asks, whether there is one or not.
-    else if (lesson === null || kept()) this.setTriggerValue("lesson", kept());
+    else if (lesson === null || kept()) this.host.say("lesson", kept());
     this.lecture = lecture;
     this.corner.hidden = !lecture;
     this.hall.set(lecture);
@@ -163,7 +161,7 @@ class Keyboard {
     if (doneHere(name)) return;
     if (acts[name]) acts[name]();
     else if (button) afterWaiting(() => button.click());
-    else afterWaiting(() => this.setTriggerValue("act", name));
+    else this.host.say("act", name);
   }
 
   /** Streamlit reads its theme when it starts, so the page is loaded again; the link holds the view. */
