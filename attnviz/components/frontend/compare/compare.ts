@@ -8,6 +8,7 @@ import { Marks } from "../marks/marks.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { Focus } from "../board/focus.ts";
+import { BLOCK, scrolled } from "../core/streamlit.ts";
 
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
 const NARROW = 640; // px: from here on the matrices stand side by side
@@ -75,7 +76,7 @@ class Compare {
     });
     this.sizes.observe(this.section);
     // What stands above may come and go, or wrap.
-    for (const around of document.querySelectorAll("[data-testid=stMainBlockContainer]")) this.sizes.observe(around);
+    for (const around of document.querySelectorAll(BLOCK)) this.sizes.observe(around);
     this.named = null;
     this.marks = new Marks([document], {
       onName: (target) => this.name(target),
@@ -145,8 +146,7 @@ class Compare {
   fit() {
     const { style } = this.section;
     const below = getComputedStyle(this.section).getPropertyValue("--compare-below");
-    const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
-    const above = this.section.getBoundingClientRect().top + scrolled;
+    const above = this.section.getBoundingClientRect().top + scrolled();
     if (below) style.setProperty("--compare-height", `calc(100vh - ${above}px - ${below})`);
     else style.removeProperty("--compare-height");
   }

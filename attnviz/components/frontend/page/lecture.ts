@@ -10,6 +10,7 @@ import { followDrawer } from "./drawer.ts";
 import { oneEntryEach } from "./history.ts";
 import { afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
+import { buttonOf, keyed, MAIN } from "../core/streamlit.ts";
 import type { State } from "./answers.ts";
 
 const SCROLLS: Record<string, string> = { PageDown: "scroll_on", PageUp: "scroll_back" };
@@ -21,7 +22,7 @@ const LATE: Record<State, string> = {
   late: "The server has not answered yet.",
   old: "The server has not answered yet. What is shown is from before the last change.",
 };
-const PICTURES = [".st-key-explorer", ".st-key-compare_picture"];
+const PICTURES = ["explorer", "compare_picture"].map(keyed);
 
 class Keyboard {
   host: Host;
@@ -157,7 +158,7 @@ class Keyboard {
       scroll_back: () => scroll(-1),
     };
     /** a button of the page that does it: then the page runs as for a click, no more */
-    const button: HTMLElement | null = document.querySelector(`.st-key-${name} :is(.stButton button, .stPageLink a)`);
+    const button: HTMLElement | null = document.querySelector(buttonOf(name));
     if (doneHere(name)) return;
     if (acts[name]) acts[name]();
     else if (button) afterWaiting(() => button.click());
@@ -221,7 +222,7 @@ function pin() {
 
 /** Scrolls the page by most of a screen. */
 function scroll(by: number) {
-  document.querySelector("[data-testid=stMain]")?.scrollBy({ top: by * 0.85 * window.innerHeight });
+  document.querySelector(MAIN)?.scrollBy({ top: by * 0.85 * window.innerHeight });
 }
 
 export default Keyboard;

@@ -7,9 +7,9 @@ import { Walk } from "../walk/walk.ts";
 import { isBare, valuesIn, withoutValues, withValues } from "./address.ts";
 import { Opening } from "./opening.ts";
 import { loadPlotly } from "./plotly.ts";
+import { TEXT_FIELD } from "../core/streamlit.ts";
 
 const ACT = "attnviz-act"; // the event of the page's shortcuts
-const TEXT = ".st-key-text textarea"; // the server shows it in the same part of the page as the walk
 const BURST = 120; // ms: of steps that follow each other quickly, the history has the last
 
 class WalkComponent {
@@ -58,7 +58,7 @@ class WalkComponent {
       () => updates.flush(),
       root,
       signal,
-      TEXT,
+      TEXT_FIELD, // the server shows it in the same part of the page as the walk
       () => updates.arrives(),
     );
     window.addEventListener("popstate", () => this.went(), { signal });
