@@ -1,4 +1,4 @@
-"""What a widget shows: all heads of one kind of attention of a trace, or of a single layer, as documents."""
+"""The heads that a widget shows, as documents: those of one kind of attention of a trace, or of a single layer."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from attnviz.trace.model import Kind
 
 OWN_BYTES = 2**20
-"""The largest array of another head than the first that is sent before it is looked at"""
+"""Larger arrays of a head other than the first are sent only when a user selects the head"""
 PROJECTIONS = ("W_query", "W_key", "W_value", "U_query", "U_key", "U_value")
-"""The arrays of a head that grow with the width of the model, and are together most of a layer"""
+"""The arrays of a head that grow with the width of the model; together they are most of a layer's data"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +34,7 @@ class Heads(ShortRepr):
     walk: Callable[[int, int], Walk]
     """Returns the head of a layer"""
     layers: tuple[int, ...]
-    """Their own numbers in the model"""
+    """The layers' own numbers in the model"""
     count: int
     """Heads in each layer"""
     id: str = field(default_factory=lambda: uuid4().hex)
@@ -55,25 +55,25 @@ class Heads(ShortRepr):
 
         Raises:
             LookupError: there is no such array.
-            ValueError: this is no digest of a document.
+            ValueError: this is not a digest from a document.
         """
-        owner, layer, name, *of = digest.split("-")
+        owner, layer, name, *head_part = digest.split("-")
         if owner != self.id or int(layer) not in self.layers:
             raise LookupError(digest)
-        head = int(of[0]) if of else 0
-        return save({"array": array_of(self.walk(int(layer), head), "/".join([name, *of]))})
+        head = int(head_part[0]) if head_part else 0
+        return save({"array": array_of(self.walk(int(layer), head), "/".join([name, *head_part]))})
 
     def _refer_to(self, layer: int, head: int, name: str, nbytes: int) -> str | None:
         """Return the digest of an array that is not sent at once; `array` reads it."""
-        kind, _, of = name.partition("/")
-        is_sent = of == str(head) or (kind not in PROJECTIONS and nbytes <= OWN_BYTES)
+        kind, _, head_number = name.partition("/")
+        is_sent = head_number == str(head) or (kind not in PROJECTIONS and nbytes <= OWN_BYTES)
         return None if is_sent else f"{self.id}-{layer}-{name.replace('/', '-')}"
 
 
 def heads_of(what: Trace | Walk, kind: Kind | None = None) -> tuple[Heads, dict[str, Any]]:
-    """Return the heads of a trace, of its first kind of attention or another, or those of a head's layer.
+    """Return the heads of a trace with this kind of attention (by default, its first), or those of a head's layer.
 
-    Also returns what is to be shown first, by the names of the widget's traits.
+    Also returns the first values of the widget's traits, by name.
 
     Raises:
         IndexError: the trace has no such kind of attention.
