@@ -102,14 +102,14 @@ class BaseWidget(AnyWidget):
         """Draw the current view as PNG."""
         raise NotImplementedError
 
-    def _file(self, request: Mapping[str, Any]) -> bytes:
-        """Return the file that the browser requests; raises LookupError, ValueError or the like if there is none."""
+    def _file(self, name: str) -> bytes:
+        """Return a file that the browser asks for; raises LookupError, ValueError or the like if there is none."""
         raise NotImplementedError
 
     def _answer(self, _: object, request: Mapping[str, Any], __: object) -> None:
         number = request.get("number")
         try:
-            data = self._file(request)
+            data = self._file(request["file"])
         except (LookupError, ValueError, TypeError, AttributeError) as error:
             self.send({"number": number, "error": str(error).rstrip(".")})
         else:

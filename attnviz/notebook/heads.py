@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
+from safetensors.numpy import save
 
 from attnviz.document import array_of, document_of_layer, write
 from attnviz.measures.layers import weights_by_chunk
@@ -35,6 +37,8 @@ class Heads(ShortRepr):
     """The layers' own numbers in the model"""
     count: int
     """Heads in each layer"""
+    id: str = field(default_factory=lambda: uuid4().hex)
+    """In the names of its arrays: a browser keeps those of all widgets of a page together"""
 
     def document(self, layer: int, head: int) -> bytes:
         """Return the document of a layer as a file, with all that a head needs.
@@ -44,20 +48,26 @@ class Heads(ShortRepr):
         """
         walk = self.walk(layer, head)
         small = np.concatenate([thumbnails(weights.numpy()) for _, weights in weights_by_chunk(walk.layer)])
-        return write(document_of_layer(walk, thumbnails=small, refer_to=partial(_refer_to, layer, head)))
+        return write(document_of_layer(walk, thumbnails=small, refer_to=partial(self._refer_to, layer, head)))
 
     def array(self, digest: str) -> bytes:
-        """Return an array that a document refers to: its cells row by row.
+        """Return the safetensors file with an array that a document refers to, named `array`.
 
         Raises:
             LookupError: there is no such array.
             ValueError: this is not a digest from a document.
         """
-        layer, name, *head_part = digest.split("-")
-        if int(layer) not in self.layers:
+        owner, layer, name, *head_part = digest.split("-")
+        if owner != self.id or int(layer) not in self.layers:
             raise LookupError(digest)
         head = int(head_part[0]) if head_part else 0
-        return array_of(self.walk(int(layer), head), "/".join([name, *head_part])).tobytes()
+        return save({"array": array_of(self.walk(int(layer), head), "/".join([name, *head_part]))})
+
+    def _refer_to(self, layer: int, head: int, name: str, nbytes: int) -> str | None:
+        """Return the digest of an array that is not sent at once; `array` reads it."""
+        kind, _, head_number = name.partition("/")
+        is_sent = head_number == str(head) or (kind not in PROJECTIONS and nbytes <= OWN_BYTES)
+        return None if is_sent else f"{self.id}-{layer}-{name.replace('/', '-')}"
 
 
 def heads_of(what: Trace | Walk, kind: Kind | None = None) -> tuple[Heads, dict[str, Any]]:
@@ -93,10 +103,3 @@ def _named(walk: Walk) -> Walk:
     """Return a head with a name for the title of its picture, if it has none."""
     name = f"{walk.model} · layer {walk.layer_index} · head {walk.head}".removeprefix(" · ")
     return walk if walk.name else replace(walk, name=name)
-
-
-def _refer_to(layer: int, head: int, name: str, nbytes: int) -> str | None:
-    """Return the digest of an array that is not sent at once; `Heads.array` reads it."""
-    kind, _, head_number = name.partition("/")
-    is_sent = head_number == str(head) or (kind not in PROJECTIONS and nbytes <= OWN_BYTES)
-    return None if is_sent else f"{layer}-{name.replace('/', '-')}"

@@ -5,7 +5,7 @@ Their browser sides are frontend/notebook/walk.ts and heads.ts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,6 +77,8 @@ def _thumbnails(overview: npt.NDArray[np.uint8], side: float) -> Iterator[Matrix
 
 
 FIRST_STEP = "weights"
+DOCUMENT = "document-"
+"""In the name of a document's file, before the layer's number"""
 
 
 class WalkWidget(BaseWidget):
@@ -118,13 +120,11 @@ class WalkWidget(BaseWidget):
     def _picture(self) -> bytes:
         return draw_step(self.walk, self.step)
 
-    def _file(self, request: Mapping[str, Any]) -> bytes:
+    def _file(self, name: str) -> bytes:
         """Return the document of a layer, or an array that one refers to."""
-        return (
-            self._heads.document(request["layer"], self.head)
-            if "layer" in request
-            else self._heads.array(request["array"])
-        )
+        if name.startswith(DOCUMENT):
+            return self._heads.document(int(name.removeprefix(DOCUMENT)), self.head)
+        return self._heads.array(name)
 
 
 class HeadsWidget(BaseWidget):
@@ -170,6 +170,6 @@ class HeadsWidget(BaseWidget):
         model, survey = self._all_heads.trace.model, self._all_heads.survey
         return draw_heads(survey.overview, survey.numbers, f"All heads of {model}" if model else "All heads")
 
-    def _file(self, request: Mapping[str, Any]) -> bytes:
+    def _file(self, name: str) -> bytes:
         """Return a file with weights by its name."""
-        return self._all_heads.file(request["file"])
+        return self._all_heads.file(name)
