@@ -256,7 +256,7 @@ class Moment:
         ]
 
 
-def moments(page: Page, shares: tuple[float, ...] = (0.02, 0.4, 0.72, 1), most: int = 10) -> list[Moment]:
+def moments(page: Page, shares: tuple[float, ...] = (0.02, 0.4, 0.72, 1), most: int = 6) -> list[Moment]:
     """Play the step that is shown through, and return what is seen; nothing where it is not played."""
     found = page.evaluate(MOMENTS, {"shares": list(shares), "most": most})
     return [Moment(one) for one in found or []]

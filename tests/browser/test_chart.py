@@ -110,9 +110,8 @@ def every_step(walk: Walk) -> Iterator[Case]:
 
 CONFIGS = {
     "default": ToyConfig(),
-    "causal, no scale": ToyConfig(causal=True, scale="off", heads=3),
     "8 heads of 16": ToyConfig(scale="0.125", heads=8, head_size=16, positions="none"),
-    "no projection": ToyConfig(projection=False, positions="random", causal=True),
+    "causal, no projection": ToyConfig(projection=False, positions="random", causal=True, scale="off", heads=3),
     "identity": ToyConfig(qkv="identity"),
     "position mixing": ToyConfig(qkv="positions", causal=True),
 }

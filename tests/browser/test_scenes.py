@@ -51,8 +51,9 @@ def test_nothing_of_a_scene_is_cut_or_has_to_be_scrolled(page: Page, app_url: st
     page.goto(f"{app_url}{PATHS[first.page]}?{first.query}&lesson={name}&scene=1&lecture=1")
     for number, scene in enumerate(lesson.scenes, 1):
         expect(page.locator(".lesson-says b")).to_have_text(scene.title)
-        # Other steps of a scene have the same controls, and on a projector more room than on a laptop.
-        fits(page, f"{number}: {scene.title}", (PROJECTOR, LAPTOP))
+        # A projector has more room than a laptop: it is enough to look at both ends of a lesson there.
+        is_end = number in (1, len(lesson.scenes))
+        fits(page, f"{number}: {scene.title}", (PROJECTOR, LAPTOP) if is_end else (LAPTOP,))
         if scene.question:
             page.keyboard.press("ArrowRight")
             expect(page.locator(".lesson-says")).to_contain_text(scene.said[:40])

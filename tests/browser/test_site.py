@@ -22,12 +22,16 @@ from tests.browser.settle import frames
 Contexts = Callable[..., BrowserContext]
 WALK = ".walk .attnviz-board"
 HEADS = ".explorer .attnviz-board"
-LESSONS = {**shipped(), "gallery": gallery_lesson()}
+LESSONS = {
+    **{name: shipped()[name] for name in ("attention", "bert", "forming", "heads", "mistakes", "transformer")},
+    "gallery": gallery_lesson(),
+}
+"""Together they have scenes of each kind of page that a site has"""
 
 
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build all lessons that come with attnviz."""
+    """Build the sites of `LESSONS`."""
     folder = tmp_path_factory.mktemp("sites")
     for name in LESSONS:
         assert main(["site", name, "--out", str(folder / name), "--quiet"]) == 0
