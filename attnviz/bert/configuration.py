@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.measures.cost import BERT_BASE as SIZES
 from attnviz.measures.cost import parameters
+from attnviz.trace.sizes import feed_forward_widths
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
@@ -30,8 +31,8 @@ class Configuration:
     """V, vocab_size"""
     width: int
     """C, hidden_size"""
-    feed_forward: int | None
-    """F, intermediate_size; None if it is not known"""
+    feed_forward: tuple[int, ...]
+    """F, intermediate_size: each width that a feed-forward has, ascending; empty if it is not known"""
     positions: int | None
     """max_position_embeddings; None if the model has no table of positions"""
     heads: int
@@ -41,7 +42,9 @@ class Configuration:
     heads_and_sizes: str
     """H × D of all layers, in words"""
     layers: int
-    """L, num_hidden_layers"""
+    """L, num_hidden_layers; of an encoder and a decoder together"""
+    with_attention: int
+    """Those of the layers that have attention"""
     most_tokens: int
     """The longest text, special tokens included"""
     parameters: Mapping[str, int]
@@ -63,8 +66,8 @@ def _base() -> Configuration:
         "feed-forward": counted["feed-forward"], "norms": counted["norms"] - norm, "pooler": counted["pooler"],
     }  # fmt: skip
     return Configuration(
-        "bert-base-uncased", vocabulary, width, SIZES.feed_forward, positions, 12, width // 12, f"12 × {width // 12}",
-        SIZES.encoder, positions, counts,
+        "bert-base-uncased", vocabulary, width, (SIZES.feed_forward,), positions, 12, width // 12,
+        f"12 × {width // 12}", SIZES.encoder, SIZES.encoder, positions, counts,
     )  # fmt: skip
 
 
@@ -87,10 +90,14 @@ def configuration_of(model: PretrainedModel) -> Configuration:
         "norms": counted.pop("norms", 0), "language head": counted.pop("head", 0),
         "pooler" if other == pooler else "other": other,
     }  # fmt: skip
-    stacks = {kind: layers for kind, (layers, _) in described.layers.items() if kind != "cross"}
+    stacks = [kind for kind in described.layers if kind != "cross"]
+    widths = feed_forward_widths(described.sizes, described.width) if described.sizes else ()
+    stated = () if described.feed_forward is None else (described.feed_forward,)
     return Configuration(
-        name=model.name, vocabulary=len(table.weight), width=described.width, feed_forward=described.feed_forward,
+        name=model.name, vocabulary=len(table.weight), width=described.width,
+        feed_forward=tuple(sorted({*(widths or stated)})),
         positions=table.positions, heads=next(iter(described.layers.values()))[1], head_size=described.head_size,
-        heads_and_sizes=described.heads_and_sizes, layers=sum(stacks.values()), most_tokens=model.max_tokens,
+        heads_and_sizes=described.heads_and_sizes, layers=sum(described.depths[kind] for kind in stacks),
+        with_attention=sum(described.layers[kind][0] for kind in stacks), most_tokens=model.max_tokens,
         parameters={part: counts[part] for part in PARTS if counts.get(part)},
     )  # fmt: skip

@@ -91,8 +91,7 @@ def _of_transformers(model: PretrainedModel) -> EmbeddingTable:
 
     if not isinstance(model, TransformersModel):
         raise TypeError(f"{model.name} is a {type(model).__name__}")
-    body, tokenizer = model.body, model.tokenizer
-    weight = body.get_input_embeddings().weight.detach()
+    weight, tokenizer = model.embeddings, model.tokenizer
     spelled = {token: piece for piece, token in tokenizer.get_vocab().items()}
     pieces = tuple(spelled.get(token, f"id {token}") for token in range(len(weight)))
     labels = tuple(label_of(piece, byte_level=model.is_byte_level) for piece in pieces)
@@ -100,7 +99,7 @@ def _of_transformers(model: PretrainedModel) -> EmbeddingTable:
     def decode(ids: Sequence[int]) -> str:
         return str(tokenizer.decode([token for token in ids if token in spelled], skip_special_tokens=True))
 
-    return EmbeddingTable(weight, pieces, labels, decode, _positions(body))
+    return EmbeddingTable(weight, pieces, labels, decode, _positions(model.body))
 
 
 def _positions(body: nn.Module) -> int | None:

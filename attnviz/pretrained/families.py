@@ -31,8 +31,11 @@ FUSED = "c_attn"
 OUTPUTS = ("out_lin", "out_proj", "o_proj", "c_proj", "dense", "o")
 PARTS = ("embeddings", "attention", "feed_forward", "norms", "head", "other")
 """The parts by which parameters are counted, in order"""
-FEED_FORWARD = re.compile(r"(^|\.)(mlp|ffn|ffn_output|fc1|fc2|intermediate|output|DenseReluDense)(\.|$)")
-"""Paths of feed-forward modules outside attention: GPT-2, Llama; DistilBERT; ALBERT; BART, OPT; BERT; T5."""
+FEED_FORWARD = re.compile(
+    r"(^|\.)(mlp|ffn|ffn_output|fc1|fc2|intermediate|output|DenseReluDense|feed_forward|block_sparse_moe)(\.|$)"
+)
+"""Paths of feed-forward modules outside attention: GPT-2, Llama; DistilBERT; ALBERT; BART, OPT; BERT; T5; Jamba, LFM2;
+GraniteMoe."""
 
 
 def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dict[str, Projection] | None:
@@ -102,6 +105,18 @@ def layer_numbers(modules: Sequence[ModuleNames]) -> tuple[int, ...]:
     numbers = [next((int(part) for part in names.attention.split(".") if part.isdecimal()), -1) for names in modules]
     ascend = all(b > a for a, b in pairwise((-1, *numbers)))
     return tuple(numbers) if ascend else tuple(range(len(numbers)))
+
+
+def count_layers(model: nn.Module, modules: Sequence[ModuleNames]) -> int:
+    """Return how many layers the stack with these attention modules, which are of one kind, has in the model.
+
+    Layers without attention count too: it is the length of the model's outermost list of layers. ALBERT's layers share
+    their modules, so there are at least as many layers as attentions.
+    """
+    first = modules[0].attention.split(".")
+    number = next((place for place, part in enumerate(first) if part.isdecimal()), None)
+    stack = None if number is None else model.get_submodule(".".join(first[:number]))
+    return max(len(modules), len(stack) if isinstance(stack, nn.ModuleList) else 0)
 
 
 def _projection_names(module: nn.Module) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ from attnviz.pretrained.attention_interface import (
     is_checked,
 )
 from attnviz.pretrained.families import (
+    FEED_FORWARD,
+    count_layers,
     count_parameters,
     find_after_attention,
     find_final_norm,
@@ -43,7 +45,7 @@ from attnviz.pretrained.unfit import (
     TEXT_MODEL,
     check_configuration,
     check_kind,
-    rows_of_embeddings,
+    embeddings_of,
     without_calls,
 )
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
@@ -51,7 +53,7 @@ from attnviz.trace.block import Norm
 from attnviz.trace.layer import Projection
 from attnviz.trace.model import Description, Kind, Need
 from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm
-from attnviz.trace.sizes import ModelSizes
+from attnviz.trace.sizes import ModelSizes, feed_forward_widths
 from attnviz.trace.vocabulary import Vocabulary
 
 MAX_TOKENS = 1024
@@ -90,11 +92,15 @@ class TransformersModel(PretrainedModel):
         self._tokenizer_lock = Lock()
         check_configuration(self._whole.config)
         check_kind(self._whole)
-        rows = rows_of_embeddings((self._model, self._whole))
-        if rows is None:
+        embeddings = embeddings_of((self._model, self._whole))
+        if embeddings is None:
             raise UnfitError(MORE_THAN_TEXT, TEXT_MODEL)
-        if len(tokenizer) > rows:
-            raise UnfitError(f"has embeddings for {rows:,} token ids, and its tokenizer has {len(tokenizer):,}")
+        self.embeddings = embeddings
+        """(V, C): the token embeddings, only to be read"""
+        if len(tokenizer) > len(embeddings):
+            raise UnfitError(
+                f"has embeddings for {len(embeddings):,} token ids, and its tokenizer has {len(tokenizer):,}"
+            )
         self.is_encoder_decoder = bool(self._model.config.is_encoder_decoder)
         self.takes_segments = (
             "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
@@ -396,6 +402,7 @@ class TransformersModel(PretrainedModel):
             sizes[kind] = (*sizes.get(kind, ()), call.query.shape[-1])
             if call.query.shape[0] != heads[kind]:
                 raise UnfitError("has different numbers of heads in its layers")
+        matrix_products = self._sizes(calls)
         return Description(
             name=self.name,
             layers={kind: (kinds.count(kind), heads[kind]) for kind in heads},
@@ -405,13 +412,14 @@ class TransformersModel(PretrainedModel):
             final_norm=bool(self.final_norms),
             shows_logits=self.vocabulary is not None,
             head_transform=self.vocabulary is not None and self.vocabulary.transform is not None,
-            feed_forward=self._feed_forward_width(calls),
+            feed_forward=self._feed_forward_width(calls, matrix_products, width),
             vocabulary=len(self._tokenizer),
             parameters=count_parameters(self._whole, self._model, chain(*self._names.values())),
-            sizes=self._sizes(calls),
+            sizes=matrix_products,
             unavailable=self._unavailable(),
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
+            depths={kind: count_layers(self._model, names) for kind, names in self._names.items()},
             is_checked=checked,
         )
 
@@ -435,14 +443,28 @@ class TransformersModel(PretrainedModel):
             return None
         return steps[0].feed_forward_norm is not None
 
-    def _feed_forward_width(self, calls: Sequence[Call]) -> int | None:
-        """Return F as measured in the first block, or else as stated in the configuration; None if unknown."""
+    def _feed_forward_width(self, calls: Sequence[Call], sizes: ModelSizes | None, width: int) -> int | None:
+        """Return F as the first block computes it, or as its maps have it, or as the configuration states it.
+
+        What the configuration states counts only if a matrix of a feed-forward has that side, or twice that: a gate
+        and a layer in one. If all feed-forwards of a Qwen3-Next are experts, it has no use for it. None if F is not
+        known.
+        """
         kind = self.blocks[0].kind
         steps = self._blocks_of(calls)[kind][0].steps()
         if steps is not None and steps.feed_forward_hidden is not None:
             return steps.feed_forward_hidden.shape[-1]
+        by_maps = () if sizes is None else feed_forward_widths(sizes, width)
+        if by_maps:
+            return by_maps[0]
+        sides = {
+            side
+            for name, parameter in self._model.named_parameters()
+            if FEED_FORWARD.search(name.rpartition(".")[0]) and parameter.ndim > 1
+            for side in parameter.shape
+        }
         stated = (getattr(self._model.config, name, None) for name in FEED_FORWARD_WIDTHS)
-        return next((width for width in stated if isinstance(width, int)), None)
+        return next((states for states in stated if isinstance(states, int) and sides & {states, 2 * states}), None)
 
     def _unavailable(self) -> dict[str, str]:
         """Return the quantities that the model or at least one block does not provide, with the reasons."""

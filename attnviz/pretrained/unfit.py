@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import EncoderDecoderConfig
 from transformers.initialization import no_init_weights
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -71,14 +71,18 @@ def in_its_place(config: Any) -> str:
     return "open bert-base-uncased, which encodes a text too"
 
 
-def rows_of_embeddings(models: Iterable[nn.Module]) -> int | None:
-    """Return the number of rows of the first token embedding found in these models; None if there is none."""
+def embeddings_of(models: Iterable[nn.Module]) -> Tensor | None:
+    """Return the token embeddings, (V, C), of the first of these models that has some; None if none has.
+
+    Of BART's decoder alone, the model with the language head knows them, and the one inside it does not.
+    """
     for model in models:
         try:
             weight = model.get_input_embeddings().weight  # type: ignore[operator]
         except (AttributeError, NotImplementedError):
             continue
-        return int(weight.shape[0])
+        if isinstance(weight, Tensor):
+            return weight.detach()
     return None
 
 
@@ -102,6 +106,8 @@ SLACK, SPARE = 4, 2**24
 """A model may have SLACK times the numbers in its file (shared weights) plus SPARE (poolers, position tables)."""
 
 _COUNT = re.compile(r"layer|group|block|expert|stage|depth|inner_group", re.IGNORECASE)
+_NO_COUNT = re.compile(r"(size|dim)(_|$)|multiple_of$", re.IGNORECASE)
+"""Of what counts something, but is a size: Gemma 4's vocab_size_per_layer_input, LFM2's block_multiple_of"""
 _SIZE = re.compile(r"size|dim|width|hidden|embd|channel|labels|(^|_)(d|n|num|vocab)_|_(heads?|ffn)$", re.IGNORECASE)
 _LENGTH = re.compile(r"position|length|window|context|ctx|seq|token", re.IGNORECASE)
 _NO_SIZE = re.compile(r"theta|base|freq|param|total|seed|(^|_)ids?$", re.IGNORECASE)
@@ -181,7 +187,7 @@ def _limit(name: str, weights: int) -> float:
         return math.inf
     if _LENGTH.search(name):
         return MAX_NUMBER
-    if _COUNT.search(name) and not name.endswith(("size", "dim")):
+    if _COUNT.search(name) and not _NO_COUNT.search(name):
         return weights
     return MAX_SIZE if _SIZE.search(name) else MAX_NUMBER
 

@@ -126,6 +126,8 @@ class Description(ShortRepr):
     layers"""
     head_sizes: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
     """D of each layer in `numbers`; if empty, `head_size` for all"""
+    depths: dict[Kind, int] = field(default_factory=dict)
+    """Number of layers, with attention or without, by kind of attention; if empty, that in `layers`"""
     is_checked: bool = True
     """Whether tests compare its numbers with those of another implementation. If not, each trace is compared with the
     model's own attention, and fails with `attnviz.pretrained.ModelError` if the two differ"""
@@ -135,6 +137,7 @@ class Description(ShortRepr):
         object.__setattr__(self, "numbers", numbered(counts, self.numbers))
         sizes = {kind: self.head_sizes.get(kind, (self.head_size,) * count) for kind, count in counts.items()}
         object.__setattr__(self, "head_sizes", sizes)
+        object.__setattr__(self, "depths", {**counts, **self.depths})
 
     def _summary(self) -> Iterator[str]:
         sizes = by_kind({kind: either(of_kind) for kind, of_kind in self.head_sizes.items()})
@@ -151,8 +154,8 @@ class Description(ShortRepr):
 
 
 def either(numbers: Sequence[int]) -> str:
-    """Write the distinct numbers in ascending order: "8", "8 or 512", "4, 8 or 16"."""
-    *first, last = map(str, sorted(set(numbers)))
+    """Write the distinct numbers in ascending order: "8", "8 or 512", "4, 8 or 1,536"."""
+    *first, last = (f"{number:,}" for number in sorted(set(numbers)))
     return f"{', '.join(first)} or {last}" if first else last
 
 

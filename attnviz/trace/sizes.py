@@ -49,6 +49,19 @@ class ModelSizes:
     """The map to the logits, if it is counted"""
 
 
+def feed_forward_widths(sizes: ModelSizes, width: int) -> tuple[int, ...]:
+    """Return F of each feed-forward, in order of computation: what its map back to C numbers takes.
+
+    Feed-forwards without such a map are left out.
+
+    Args:
+        sizes: the sizes of the model.
+        width: C.
+    """
+    back = (next((size.inputs for size in maps[1:] if size.outputs == width), None) for maps in sizes.feed_forwards)
+    return tuple(found for found in back if found is not None)
+
+
 def weights(maps: Iterable[MapSize]) -> int:
     """Return the multiplications of these maps for one token."""
     return sum(size.weights for size in maps)

@@ -14,7 +14,7 @@ import transformers as tf
 from streamlit.testing.v1 import AppTest
 
 from tests.app.pages import messages, open_page
-from tests.unit.families import FAMILIES, save
+from tests.unit.families import BART, FAMILIES, HYBRIDS, save, save_model
 
 
 def opened(**query: str) -> AppTest:
@@ -71,6 +71,36 @@ def test_another_model_is_shown_too(family: str, tmp_path: Path) -> None:
         assert found["max_position_embeddings"][0] == "–"
         assert "no table of positions" in found["max_position_embeddings"][2]
         assert "D = 6" in found["num_attention_heads"][2]
+
+
+@pytest.mark.parametrize("part", ["configuration", "back"])
+@pytest.mark.parametrize("name", ["MBart", "Pegasus", "Whisper"])
+def test_a_decoder_without_its_encoder_is_shown(name: str, part: str, tmp_path: Path) -> None:
+    """Only the model with the language head says where its token embeddings are."""
+    config = getattr(tf, f"{name}Config")(**BART, pad_token_id=0, eos_token_id=2)
+    model = getattr(tf, f"{name}ForCausalLM")(config)
+    at = open_page("bert", bert_part=part, model=str(save_model(model, tmp_path, name)))
+    assert messages(at) == ""
+    if part == "configuration":
+        assert sizes(at)["vocab_size"][0] == f"{config.vocab_size:,}"
+        assert sizes(at)["num_hidden_layers"][0] == str(config.decoder_layers)
+
+
+@pytest.mark.parametrize("name", HYBRIDS)
+def test_layers_without_attention_count_as_layers(name: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = HYBRIDS[name]()
+    found = sizes(opened(model=str(save_model(model, tmp_path, name))))
+    assert found["num_hidden_layers"][0] == str(len(model.layers)) == str(model.config.num_hidden_layers)
+    assert "2 of them have attention" in found["num_hidden_layers"][2]
+
+
+def test_feed_forwards_of_two_widths_are_both_named(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = tf.BartModel(tf.BartConfig(**{**BART, "decoder_ffn_dim": 80}))
+    number, _, meaning = sizes(opened(model=str(save_model(model, tmp_path, "bart"))))["intermediate_size"]
+    assert number == "48 or 80"
+    assert "holds for some" in meaning
 
 
 @pytest.mark.parametrize("name", ["/no/such/<b>folder", "../../x", "induction", ""])

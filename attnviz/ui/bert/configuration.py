@@ -13,6 +13,7 @@ from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configur
 from attnviz.export.code.bert.embeddings import configuration_script
 from attnviz.figures.plots import bars
 from attnviz.pretrained.names import shown
+from attnviz.trace.model import either
 from attnviz.ui import state
 from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
 from attnviz.ui.bert.parts import Part, in_torch
@@ -62,7 +63,7 @@ def sizes(config: Configuration, base: Configuration) -> Iterator[Size]:
         ("Intermediate size", "F", "intermediate_size", _feed_forward(config)),
         ("Positions", "", "max_position_embeddings", _positions(config)),
         ("Heads × their width", "H × D", "num_attention_heads", _heads(config)),
-        ("Layers", "L", "num_hidden_layers", _layers()),
+        ("Layers", "L", "num_hidden_layers", _layers(config)),
     ):
         yield Size(title, symbol, field, _number(config, field), _number(base, field), meaning)
 
@@ -70,8 +71,10 @@ def sizes(config: Configuration, base: Configuration) -> Iterator[Size]:
 def _number(config: Configuration, field: str) -> str:
     if field == "num_attention_heads":
         return config.heads_and_sizes
+    if field == "intermediate_size":
+        return either(config.feed_forward) if config.feed_forward else UNKNOWN
     numbers = {
-        "vocab_size": config.vocabulary, "hidden_size": config.width, "intermediate_size": config.feed_forward,
+        "vocab_size": config.vocabulary, "hidden_size": config.width,
         "max_position_embeddings": config.positions, "num_hidden_layers": config.layers,
     }  # fmt: skip
     return UNKNOWN if numbers[field] is None else f"{numbers[field]:,}"
@@ -89,9 +92,11 @@ def _width() -> str:
 
 
 def _feed_forward(config: Configuration) -> str:
-    if config.feed_forward is None:
+    if not config.feed_forward:
         return "How wide the feed-forward of this model is between its two maps is not known here."
-    times = config.feed_forward / config.width
+    if len(config.feed_forward) > 1:
+        return "Layers differ: each number holds for some of them. A feed-forward widens each token, then returns to C."
+    times = config.feed_forward[0] / config.width
     factor = f": F\u00a0=\u00a0{times:g}\u00a0·\u00a0C" if times == int(times) else ""
     is_largest = config.parameters.get("feed-forward", 0) > config.parameters.get("attention", 0)
     follows = ", and so most of a layer's parameters are its own" if is_largest else ""
@@ -114,7 +119,12 @@ def _heads(config: Configuration) -> str:
     return f"Each head works with D = {config.head_size} numbers; in BERT, D = C / H."
 
 
-def _layers() -> str:
+def _layers(config: Configuration) -> str:
+    if config.with_attention < config.layers:
+        return (
+            f"How many layers are applied, one after another; {config.with_attention} of them have attention. The time "
+            "of a forward pass grows with L."
+        )
     return (
         "How many times attention and feed-forward are applied, one after another: the time of a forward pass grows "
         "with L."

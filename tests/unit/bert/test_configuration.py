@@ -40,11 +40,11 @@ def theirs(config: tf.BertConfig, *, pooler: bool) -> dict[str, int]:
 def agrees(own: Configuration, config: tf.BertConfig) -> None:
     assert own.vocabulary == config.vocab_size
     assert own.width == config.hidden_size
-    assert own.feed_forward == config.intermediate_size
+    assert own.feed_forward == (config.intermediate_size,)
     assert own.positions == own.most_tokens == config.max_position_embeddings
     assert own.heads == config.num_attention_heads
     assert own.head_size == config.hidden_size // config.num_attention_heads
-    assert own.layers == config.num_hidden_layers
+    assert own.layers == own.with_attention == config.num_hidden_layers
 
 
 def test_bert_base_is_what_transformers_builds_without_any_setting() -> None:

