@@ -218,6 +218,9 @@ def test_lines_are_as_full_as_they_can_be() -> None:
     (line,) = wrap("aa bb cc dd", room, 20, 1)
     fitting = ["aa bb cc dd"[:end].rstrip() for end in range(11) if fonts.width("aa bb cc dd"[:end] + "…", 20) <= room]
     assert line == fitting[-1] + "…"
+    room = fonts.width("aa bb WW", 20)
+    (line,) = wrap("aa bb iiiiiiiiiiiii", room, 20, 1)
+    assert line.startswith("aa bb i") and fonts.width(line, 20) <= room < fonts.width(f"{line}i", 20)
     word = "abcdefghij" * 4
     lines = wrap(word, 60, 20, 99)
     assert "".join(lines) == word
@@ -349,6 +352,8 @@ def test_a_long_text_is_shortened_in_the_middle_and_no_more_than_needed() -> Non
         assert text.startswith(begin) and text.endswith(end) and 0 <= len(begin) - len(end) <= 1
         longer = text[: len(begin) + 1] + "…" + text[len(text) - len(end) :]
         assert fonts.width(shown, 20) <= room < fonts.width(longer, 20) + 12
+    exact = shorten(text, 120, 20)
+    assert shorten(text, fonts.width(exact, 20), 20) == exact
     assert shorten(text, 5, 20) == "…"
     bold = shorten(text, fonts.width(text, 20), 20, bold=True)
     assert "…" in bold and fonts.width(bold, 20, bold=True) <= fonts.width(text, 20)
