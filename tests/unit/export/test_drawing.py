@@ -453,3 +453,19 @@ def test_without_streamlits_font_a_sentence_says_what_to_do(monkeypatch: pytest.
         monkeypatch.setattr(fonts, "find_spec", lambda _, spec=spec: spec)
         with pytest.raises(fonts.FontError, match="install the versions in requirements"):
             fonts.variable_font()
+
+
+@pytest.mark.parametrize("sizes", [((4, 8), (4, 60)), ((12, 16), (12, 40)), ((3, 3), (3, 3)), ((16, 90), (16, 16))])
+@pytest.mark.parametrize("wide", [500, 900, 1300])
+def test_matrices_with_and_without_numbers_stay_in_their_box_and_apart(sizes: Any, wide: float) -> None:
+    panels: list[Panel | None] = [
+        one(np.ones(size), cols=cols) for size, cols in zip(sizes, ("key", "dim"), strict=True)
+    ]
+    for grid in ([panels], [[panel] for panel in panels]):
+        boxes = [
+            (m.x, m.y, m.x + m.width, m.y + m.height) for m in drawn(*grid, labels={}, wide=wide, high=400).matrices
+        ]
+        for left, top, right, bottom in boxes:
+            assert 10 <= left < right <= 10 + wide + 1e-6 and 20 <= top < bottom <= 420 + 1e-6
+        first, second = boxes
+        assert first[2] < second[0] or first[3] < second[1]
