@@ -469,3 +469,16 @@ def test_matrices_with_and_without_numbers_stay_in_their_box_and_apart(sizes: An
             assert 10 <= left < right <= 10 + wide + 1e-6 and 20 <= top < bottom <= 420 + 1e-6
         first, second = boxes
         assert first[2] < second[0] or first[3] < second[1]
+
+
+def test_the_labels_of_a_matrix_do_not_lie_over_the_one_before_it() -> None:
+    words = {"query": ["qa", "international"], "key": ["ka", "heterogeneous", "kc"]}
+    panels: list[Panel | None] = [one(np.ones((2, 4)), cols="dim"), one(np.ones((3, 5)), rows="key", cols="model")]
+    drawing = drawn(panels, labels=words, wide=700)
+    first, second = drawing.matrices
+    for text in drawing.texts:
+        if text.text in words["key"]:
+            left = text.x - fonts.width(text.text, text.size)
+            assert first.x + first.width + 20 < left < text.x < second.x
+        if text.text in words["query"]:
+            assert 10 + 20 < text.x - fonts.width(text.text, text.size) < text.x < first.x

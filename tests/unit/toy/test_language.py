@@ -266,6 +266,9 @@ def test_settings_at_their_limits_are_taken() -> None:
         with pytest.raises(ValueError, match=r"must be at least 1|none to predict"):
             make()
     assert GRUModel(7, width=5, layers=3).gru.num_layers == 3
+    assert BigramModel(1).logits(torch.tensor([0])).shape == (1, 1)
+    usual = CharGPT(9).config
+    assert (usual.block_size, usual.layers, usual.heads, usual.width, usual.dropout) == (64, 4, 4, 128, 0)
 
 
 def test_pairs_are_counted_by_row_and_column() -> None:
