@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 from itertools import product
 from typing import Any
 
@@ -368,3 +369,22 @@ def test_of_a_target_with_tokens_of_the_source_each_is_one_token() -> None:
     for at, row in enumerate((1, 3, 0, 3)):
         own = trace.vocabulary.projection.weight[:, row] * 32**0.5
         torch.testing.assert_close(trace.decoder_embedding_parts["token"][at], own)
+
+
+def test_a_seeds_weights_are_those_of_earlier_versions() -> None:
+    """With which links show the same numbers as when they were made."""
+    trace = run(TransformerConfig("both", positions="random", seed=5))
+    steps = trace.block(1, "decoder").attention
+    found = {
+        "token": trace.embedding_parts["token"], "position": trace.embedding_parts["position"],
+        "query": (steps.projections or {})["query"].weight, "bias": (steps.projections or {})["value"].bias,
+    }  # fmt: skip
+    digests = {
+        name: sha256(one.detach().contiguous().numpy().tobytes()).hexdigest()[:16] for name, one in found.items()
+    }
+    assert digests == {
+        "token": "abf64f28d2f96cd5",
+        "position": "45727ac87fcdcfcc",
+        "query": "d547d0eb5de351ee",
+        "bias": "95376c68e41e87f0",
+    }

@@ -178,6 +178,8 @@ def test_what_the_header_says_is_checked() -> None:
         ({"plan": {**of, "subject": "induction"}}, "can't read"),
         ({"plan": {**of, "training": {"learning_rate": float("nan")}}}, "can't be"),
         ({"plan": {**of, "model": {"kind": "transformer"}}}, "can't be"),
+        ({"plan": {**of, "model": {"kind": []}}}, "can't be"),
+        ({"plan": {**of, "cut": []}}, "can't be"),
         ({"plan": {**of, "model": {**of["model"], "heads": 3}}}, "can't be"),
         ({"plan": {**of, "model": {**of["model"], "architecture": "encoder"}}}, "can't read"),
         ({"plan": {**of, "model": {**of["model"], "activation": "swish"}}}, "can't be"),
