@@ -259,3 +259,17 @@ def test_a_class_is_ready_only_if_every_check_passes(
         assert main(["ready"]) == code
         assert capsys.readouterr().out.startswith(said)
     assert ports == [8501, 8501]
+
+
+def test_a_classifier_that_can_not_be_made_is_said_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = tmp_path / "there.safetensors"
+    there.write_text("mine")
+    for arguments, code, said in (
+        (("--out", str(there)), 1, "already exists; --force overwrites it"),
+        (("--out", str(tmp_path / "new"), "--steps", "0"), 2, "steps is 0"),
+    ):
+        assert main(["classify", "classifier", "--quiet", *arguments]) == code
+        assert said in capsys.readouterr().err
+    assert there.read_text() == "mine"
