@@ -93,9 +93,10 @@ def config_to_json(config: AnyConfig) -> dict[str, Any]:
 
 def config_from_json(value: Any) -> AnyConfig:
     """Return a model's shape from plain values; raises as `Plan.from_json` does."""
-    if not isinstance(value, dict) or value.get("kind") not in CONFIGS:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind not in CONFIGS:
         raise ValueError(f"a model has a kind: {', '.join(CONFIGS)}")
-    config: AnyConfig = _of(CONFIGS[value["kind"]], {name: field for name, field in value.items() if name != "kind"})
+    config: AnyConfig = _of(CONFIGS[kind], {name: field for name, field in value.items() if name != "kind"})
     return config
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from attnviz.export.code.bert.uses import CLASSIFIER
-from attnviz.export.csv_files import PROTECTED, plain, protected, rows_csv, table_csv
+from attnviz.export.csv_files import DRAW_COLUMNS, PROTECTED, draws_csv, plain, protected, rows_csv, table_csv
 from attnviz.export.numbers import table
+from attnviz.training.generation import Drawn
 
 HOSTILE = ["=1+1", "x;=cmd", " +2 and", "a\t-3x", '"@x', "one\n=two", "'=x", "''=x", "a,＝1", "-x;-y"]
 
@@ -58,3 +61,27 @@ def test_the_classifiers_script_restores_the_texts() -> None:
         row = {"text": protected(text)}
         exec(line, {"re": re, "row": row})
         assert row["text"] == text
+
+
+def test_the_rows_of_a_draw_are_its_likeliest_tokens_and_the_one_that_was_drawn() -> None:
+    """200 tokens of which 128 are listed; the 150th is drawn. Beside it a greedy choice, for which nothing is drawn."""
+    logits = torch.linspace(3, -3, 200)
+    scaled = logits / 0.5
+    order, softmax = torch.arange(200), torch.softmax(scaled, -1)
+    draw = Drawn(**{**dict.fromkeys(Drawn.__dataclass_fields__), "logits": logits, "scaled": scaled, "order": order,
+                    "probabilities": 2 * softmax, "number": 0.75, "id": 149})  # fmt: skip
+    greedy = replace(draw, id=0, number=None, scaled=logits)
+    text = draws_csv([draw, greedy], [chr(0x100 + at) for at in range(200)], begin=7).decode("utf-8-sig")
+    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert header == list(DRAW_COLUMNS)
+    first, second = rows[:129], rows[129:]
+    assert len(second) == 128
+    assert {(row[0], row[1]) for row in first} == {("1", "7")} and {(row[0], row[1]) for row in second} == {("2", "8")}
+    assert [row[2] for row in first] == [str(rank) for rank in (*range(1, 129), 150)]
+    assert [row[3] for row in first[:2]] == [f"[0] {chr(0x100)}", f"[1] {chr(0x101)}"]
+    assert [row[9] for row in first] == ["0"] * 128 + ["1"] and [row[9] for row in second] == ["1", *["0"] * 127]
+    assert {row[8] for row in first} == {"0.75"} and {row[8] for row in second} == {""}
+    for at, row in ((0, first[0]), (127, first[127]), (149, first[128])):
+        numbers = logits[at], scaled[at], softmax[at], 2 * softmax[at]
+        assert [float(one) for one in row[4:8]] == pytest.approx([float(one) for one in numbers], rel=1e-6)
+    assert float(second[1][6]) == pytest.approx(float(logits.softmax(-1)[1]), rel=1e-6)

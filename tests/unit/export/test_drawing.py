@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import io
+import itertools
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from fontTools.ttLib import TTFont
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageFont
 from plotly.colors import sample_colorscale
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.lines import safe_font_size, wrap
-from attnviz.export.drawing.marks import LIGHT_THEME, THEMES, Box, Gradient, Line, Matrix
-from attnviz.export.drawing.picture import channels, colour_cells, hexadecimal, ink_on, is_raster, png, ticks
+from attnviz.export.drawing.lines import safe, safe_font_size, safe_lines, set_formula, wrap
+from attnviz.export.drawing.marks import LIGHT_THEME, THEMES, Box, Drawing, Gradient, Line, Matrix, Table, Text
+from attnviz.export.drawing.picture import (
+    Placed,
+    _numbers,
+    channels,
+    colour_cells,
+    draw_layout,
+    hexadecimal,
+    image,
+    ink_on,
+    is_raster,
+    label_text,
+    png,
+    shorten,
+    ticks,
+)
 from attnviz.export.files.tikz import picture
 from attnviz.export.sheets import draw_sheet, draw_tokens, sheets
-from attnviz.figures.panels import Panel
+from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.style import AXIS_TITLE, Colours
+from attnviz.formulas import tree
 from attnviz.tokens import CharVocab
 from tests.toy import tokens_of
 from tests.unit.export.test_walk import causal_toy, luminance, read, toy, weights_of_torch
@@ -174,3 +194,291 @@ def test_in_a_large_picture_of_tikz_the_largest_of_the_cells_that_share_a_pixel_
     pixels = np.frombuffer(bytes.fromhex(digits.replace("\n", "")), np.uint8).reshape(100, 30, 3)
     assert [tuple(place) for place in np.argwhere((pixels != 255).all(-1))] == [(217 // 3, 40 // 3)]
     assert tuple(pixels[72, 13]) == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("a\nb\tc\rd", "a b c d"), ("\0", "U+0000"), ("\x1f", "U+001F"), (" ", " "), ("~", "~"), ("\x7f", "U+007F"),
+     ("\x9f", "U+009F"), ("é", "é"), ("\ud7fb", "\ud7fb"), ("\ud800", "U+D800"), ("\udfff", "U+DFFF"),
+     ("\ue000", "\ue000"), ("\ufffd", "\ufffd"), ("\ufffe", "U+FFFE"), ("\U0001fffd", "\U0001fffd"),
+     ("\U0001ffff", "U+1FFFF")],
+)  # fmt: skip
+def test_what_xml_can_not_hold_is_spelled_out_and_nothing_else(text: str, written: str) -> None:
+    """The characters that XML 1.0 allows (section 2.2), without those that it discourages."""
+    assert safe(text) == written
+    assert safe_lines(f"{text}\nb") == "\n".join([*(safe(line) for line in text.split("\n")), "b"])
+
+
+def test_lines_are_as_full_as_they_can_be() -> None:
+    room = fonts.width("aa bb", 20)
+    assert wrap("aa bb cc", room, 20, 2) == ["aa bb", "cc"]
+    assert wrap("aa bb cc", room - 0.01, 20, 2) == ["aa", "bb cc"]
+    assert wrap("aa bb", room, 20, 1) == ["aa bb"]
+    assert wrap("", room, 20, 1) == []
+    (line,) = wrap("aa bb cc dd", room, 20, 1)
+    fitting = ["aa bb cc dd"[:end].rstrip() for end in range(11) if fonts.width("aa bb cc dd"[:end] + "…", 20) <= room]
+    assert line == fitting[-1] + "…"
+    room = fonts.width("aa bb WW", 20)
+    (line,) = wrap("aa bb iiiiiiiiiiiii", room, 20, 1)
+    assert line.startswith("aa bb i") and fonts.width(line, 20) <= room < fonts.width(f"{line}i", 20)
+    word = "abcdefghij" * 4
+    lines = wrap(word, 60, 20, 99)
+    assert "".join(lines) == word
+    for line, after in itertools.pairwise(lines):
+        assert fonts.width(line, 20) <= 60 < fonts.width(line + after[0], 20)
+
+
+def test_a_subscript_is_small_and_low_a_power_small_and_high_and_each_follows_the_last() -> None:
+    formula = tree.Product((tree.Indexed(tree.Symbol("W", "query"), tree.Symbol("O")),
+                            tree.Power(tree.Symbol("d"), tree.Symbol("2"))))  # fmt: skip
+    marks = set_formula(formula, x=30, y=90, size=20, theme=LIGHT_THEME, room=500)
+    first, low, base, high = texts = [mark for mark in marks if isinstance(mark, Text)]
+    assert [mark.text for mark in texts] == ["W", "O", "d", "2"]
+    assert (first.x, first.y, first.size, first.colour) == (30, 90, 20, LIGHT_THEME.palette.text_ink.query)
+    assert low.y > first.y == base.y > high.y and low.size == high.size < 20
+    assert {low.colour, base.colour, high.colour} == {LIGHT_THEME.text}
+    for before, after in ((first, low), (base, high)):
+        assert after.x == pytest.approx(before.x + fonts.width(before.text, before.size))
+    (wide,) = set_formula(tree.Symbol("m" * 99), x=0, y=0, size=20, theme=LIGHT_THEME, room=300)
+    assert isinstance(wide, Text)
+    assert 270 < fonts.width(wide.text, wide.size) <= 300
+
+
+def test_the_boxed_term_of_a_formula_is_inside_its_box_and_the_others_are_not() -> None:
+    formula = tree.Sum((tree.Symbol("a"), tree.Box(tree.Symbol("bcd")), tree.Symbol("e")))
+    box, *texts = set_formula(formula, x=30, y=90, size=20, theme=LIGHT_THEME, room=500)
+    assert isinstance(box, Box)
+    assert box.y < 90 - 0.7 * 20 and box.y + box.height > 90 + 0.2 * 20  # a letter's height and depth
+    spans = {}
+    for text in texts:
+        assert isinstance(text, Text)
+        spans[text.text] = text.x, text.x + fonts.width(text.text, text.size)
+    assert spans["bcd"][0] - box.x == pytest.approx(6)
+    assert box.x + box.width - spans["bcd"][1] == pytest.approx(6)
+    for name, (left, right) in spans.items():
+        assert name == "bcd" or right <= box.x + 1e-6 or left >= box.x + box.width - 1e-6, name
+
+
+@pytest.mark.parametrize(
+    ("limit", "scale", "value", "shade"),
+    [(4.0, "signed", 4.0, "#5E3C99"), (4.0, "signed", -4.0, "#B35806"), (4.0, "signed", 2.0, "#B2ABD2"),
+     (0.5, "weights", 0.5, "#5E3C99"), (None, "signed", 0.0, "#FFFFFF"), (None, "weights", 0.0, "#FFFFFF"),
+     (4.0, "signed", 9.0, "#5E3C99")],
+)  # fmt: skip
+def test_a_limit_is_the_end_of_the_colours(limit: float | None, scale: Any, value: float, shade: str) -> None:
+    panel = Panel("any", "", np.array([[value, 0]], np.float32), "query", "key", limit, scale)
+    assert hexadecimal(colour_cells(panel, LIGHT_THEME.palette)[0, 0]) == shade
+
+
+def blank(rows: int, cols: int, width: float, height: float) -> Matrix:
+    return Matrix("any", 50, 70, width, height, np.zeros((rows, cols), np.float32), np.zeros((rows, cols, 3), np.uint8))
+
+
+def test_large_cells_have_a_pixel_between_them_and_small_ones_overlap() -> None:
+    large, small = blank(2, 4, 36, 30), blank(2, 4, 35.9, 30)
+    assert large.cell == (9, 15)
+    x, y, wide, high = large.box(1, 2)
+    assert (x, y, wide, high) == (68.5, 85.5, 8, 14)
+    assert large.box(1, 3)[0] - (x + wide) == 1
+    x, y, wide, high = small.box(1, 2)
+    assert (x, y) == pytest.approx((50 + 2 * 35.9 / 4, 85))
+    assert 0 < x + wide - small.box(1, 3)[0] < 1 and 0 < y + high - 100 < 1
+    assert replace(large, size=10).number_at(1, 2) == pytest.approx((72.5, 92.5 + 3.4))
+
+
+def test_matrices_of_more_than_1024_cells_are_pictures_of_two_pixels_for_each_of_the_drawing() -> None:
+    assert not is_raster(blank(32, 32, 320, 320))
+    assert is_raster(blank(25, 41, 320, 320))
+    assert image(blank(2, 5, 50, 30)).size == (100, 60)
+    assert image(blank(2, 5, 51, 31)).size == (105, 62)  # whole pixels
+    assert image(blank(1300, 3, 90, 5000)).size == (180, 1300)
+    assert image(blank(3000, 2, 90, 100)).size == (90 * 2, 3000)
+
+
+def drawn(*rows: list[Panel | None], labels: dict[str, list[str]], wide: float = 900, high: float = 500) -> Drawing:
+    layout = Layout(rows, [1.0] * len(rows[0]), [1.0] * len(rows))
+    marks = draw_layout(layout, labels, x=10, y=20, width=wide, height=high, theme=LIGHT_THEME)
+    return Drawing(wide, high, tuple(marks))
+
+
+def one(values: Any, *, rows: str = "query", cols: str = "key", scale: Any = "signed", **more: Any) -> Panel:
+    return Panel("any", "any", np.array(values, np.float32), rows, cols, None, scale, **more)
+
+
+def test_matrices_that_share_an_axis_have_its_labels_once() -> None:
+    labels = {"query": ["qa", "qb"], "key": ["ka", "kb", "kc"]}
+    cells, other = one(np.ones((2, 3))), one(np.ones((3, 2)), rows="key", cols="query")
+    for rows, counts in (
+        (([cells, cells],), (1, 2)),  # beside each other
+        (([cells], [cells]), (2, 1)),  # below each other
+        (([cells, None, cells], [None, other, cells]), (3, 3)),
+    ):
+        drawing = drawn(*rows, labels=labels)
+        assert len(drawing.matrices) == sum(one is not None for row in rows for one in row)
+        assert [sum(text.text == word for text in drawing.texts) for word in ("qa", "kb")] == [*counts], rows
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "cell", "shown"),
+    [(0.25, "weights", (60, 40), "0.25"), (0.25, "weights", (18, 20), ".25"), (0.25, "weights", (12, 12), None),
+     (-0.25, "signed", (60, 40), "−0.25"), (-0.25, "signed", (22, 20), "−.25"), (0.99, "signed", (22, 20), ".99"),
+     (9.99, "signed", (60, 40), "9.99"), (9.996, "signed", (60, 40), "10.0"), (-12.34, "signed", (60, 40), "−12.3"),
+     (1.26, "signed", (22, 20), "1.3"), (0.0, "signed", (60, 40), "0.00"), (123.4, "signed", (70, 40), "123.4"),
+     (0.25, "weights", (60, 13), None), (1.0, "weights", (26, 20), "1.00")],
+)  # fmt: skip
+def test_a_cell_shows_as_many_decimals_as_fit(
+    value: float, scale: Any, cell: tuple[float, float], shown: str | None
+) -> None:
+    at = Placed(one([[value, np.nan]], scale=scale), 0, 0, 2 * cell[0], cell[1], False, False, 99)
+    numbers, size = _numbers(at.panel, at.cell)
+    assert numbers == (() if shown is None else ((shown, ""),))
+    assert shown is None or (9 <= size < cell[1] and fonts.width(shown, size) < cell[0])
+    assert _numbers(replace(at.panel, numbered=False), at.cell) == ((), 0.0)
+
+
+def test_labels_that_are_thinned_have_their_number_where_there_are_many() -> None:
+    few, many = [f"w{i}" for i in range(24)], [f"w{i}" for i in range(25)]
+    assert label_text(few, 4, 2) == label_text(many, 4, 1) == "w4"
+    assert label_text(many, 4, 2) == "4 w4"
+    assert ticks(3, 0.001, 24)[1] == 4096
+
+
+def test_a_long_text_is_shortened_in_the_middle_and_no_more_than_needed() -> None:
+    text = "internationalisation"
+    assert shorten(text, fonts.width(text, 20), 20) == text
+    for room in (50, 90, 120, 150):
+        shown = shorten(text, room, 20)
+        begin, _, end = shown.partition("…")
+        assert text.startswith(begin) and text.endswith(end) and 0 <= len(begin) - len(end) <= 1
+        longer = text[: len(begin) + 1] + "…" + text[len(text) - len(end) :]
+        assert fonts.width(shown, 20) <= room < fonts.width(longer, 20) + 12
+    exact = shorten(text, 120, 20)
+    assert shorten(text, fonts.width(exact, 20), 20) == exact
+    assert shorten(text, 5, 20) == "…"
+    bold = shorten(text, fonts.width(text, 20), 20, bold=True)
+    assert "…" in bold and fonts.width(bold, 20, bold=True) <= fonts.width(text, 20)
+    endless = shorten("a" * 500 + "z", 100, 20)
+    assert endless.startswith("aa") and endless.endswith("z") and fonts.width(endless, 20) <= 100
+
+
+def test_labels_of_columns_are_turned_where_they_are_wider_than_their_cells() -> None:
+    for words, turned in ((["a", "b", "c"], False), (["international"] * 3, True)):
+        drawing = drawn([one(np.ones((2, 3)))], labels={"query": ["qa", "qb"], "key": words}, wide=300)
+        (matrix,) = drawing.matrices
+        below = [text for text in drawing.texts if text.text == words[0]]
+        assert {(text.anchor, text.turn) for text in below} == {("end", 55.0) if turned else ("middle", 0.0)}
+        last = [text for text in drawing.texts if text.y > matrix.y + matrix.height][-1]
+        assert last.text == AXIS_TITLE["key"], "the axis's name is below its labels"
+        deepest = max(text.y + np.sin(np.radians(text.turn)) * fonts.width(text.text, text.size) for text in below)
+        assert last.y - 0.7 * last.size >= deepest - 3
+
+
+def test_names_of_columns_are_left_out_where_they_would_overlap() -> None:
+    names = {4 * head: f"head {head}" for head in range(9)}
+    panel = one(np.ones((2, 36)), rows="query", cols="concat", col_ticks=names)
+    for wide in (200, 600, 1100):
+        drawing = drawn([panel], labels={"query": ["qa", "qb"]}, wide=wide)
+        (matrix,) = drawing.matrices
+        shown = [text for text in drawing.texts if text.text.startswith("head ")]
+        assert shown[0].text == "head 0"
+        heads = [int(text.text.split()[1]) for text in shown]
+        assert [text.x for text in shown] == pytest.approx([matrix.x + (4 * h + 0.5) * matrix.cell[0] for h in heads])
+        apart = [after.x - before.x for before, after in itertools.pairwise(shown)]
+        assert all(gap >= fonts.width("head 0", 18) for gap in apart)
+        assert wide != 1100 or len(shown) == 9
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "numbers"),
+    [([[0.05, -0.02]], "signed", ["0.050", "0", "−0.050"]), ([[0.1, 0]], "signed", ["0.10", "0", "−0.10"]),
+     ([[9.99, 0]], "signed", ["9.99", "0", "−9.99"]), ([[9.996, 0]], "signed", ["10.0", "0", "−10.0"]),
+     ([[0.8, 0.2]], "weights", ["0.80", "0.40", "0"]), ([[0, 0]], "signed", ["1.00", "0", "−1.00"])],
+)  # fmt: skip
+def test_the_numbers_of_a_colour_bar_are_its_ends_and_its_middle(values: Any, scale: Any, numbers: list[str]) -> None:
+    drawing = drawn([one(values, scale=scale, bar=True)], labels={})
+    (matrix,) = drawing.matrices
+    (bar,) = [mark for mark in drawing.flat if isinstance(mark, Gradient)]
+    assert bar.x > matrix.x + matrix.width
+    assert bar.y + bar.height == pytest.approx(matrix.y + matrix.height)
+    beside = [text for text in drawing.texts if text.x > bar.x]
+    assert [text.text for text in beside] == numbers
+    middles = [text.y - 0.33 * text.size for text in beside]
+    assert middles == pytest.approx([bar.y, bar.y + bar.height / 2, bar.y + bar.height], abs=10)
+
+
+def test_the_range_above_a_matrix_leaves_out_hidden_cells_and_then_itself() -> None:
+    def about(values: Any, wide: float = 900) -> str:
+        return drawn([one(values)], labels={}, wide=wide).texts[1].text
+
+    assert about([[-1.5, np.nan], [0.25, -np.inf]]) == "2 × 2 · −1.50 … 0.25"
+    assert about([[np.nan, np.nan, -np.inf]]) == "1 × 3"
+    assert about(np.arange(40).reshape(10, 4), wide=130) == "10 × 4"
+
+
+def test_the_cells_of_a_table_of_text_are_in_their_columns_and_rows() -> None:
+    table = Table(10, 20, (50, 70), 30, (("#", "token"), ("0", "cat"), ("1", "dog")), 16)
+    drawing = Drawing(200, 200, (table,))
+    assert [(text.text, text.x, text.bold) for text in drawing.texts] == [
+        ("#", 16, True), ("token", 66, True), ("0", 16, False), ("cat", 66, False), ("1", 16, False),
+        ("dog", 66, False),
+    ]  # fmt: skip
+    assert [text.y - 0.33 * 16 for text in drawing.texts[::2]] == pytest.approx([35, 65, 95])
+    lines = [mark for mark in drawing.flat if isinstance(mark, Line)]
+    assert [(line.x1, line.x2, line.y1, line.y2) for line in lines] == [(10, 130, y, y) for y in (50, 80, 110)]
+    assert lines[0].colour != lines[1].colour == lines[2].colour
+    assert drawing.letters == ("0cat1dog", "#token")
+    assert replace(drawing, marks=(replace(blank(1, 1, 9, 9), numbers=(("7",),)),)).letters == ("7", "")
+
+
+@pytest.mark.parametrize("bold", [False, True])
+def test_the_widths_of_letters_are_those_of_the_font_that_is_embedded(bold: bool) -> None:
+    """As FreeType measures it, without kerning."""
+    font = ImageFont.truetype(io.BytesIO(fonts.ttf(bold)), 1000, layout_engine=ImageFont.Layout.BASIC)
+    for letter in "aWi−…é×√ᵀ0 ":
+        assert fonts.width(letter, 1000, bold) == pytest.approx(font.getlength(letter), abs=1), letter
+    assert fonts.width("a你", 10, bold) == pytest.approx(fonts.width("a", 10, bold) + 10)
+    read_ = TTFont(io.BytesIO(fonts.subset("abca你", bold)))
+    assert set(read_.getBestCmap()) == set(map(ord, "abc"))
+    assert TTFont(io.BytesIO(fonts.ttf(bold)))["name"].getDebugName(6).endswith("Semibold" if bold else "Regular")
+
+
+def test_what_the_font_lacks_is_named_once_and_in_order() -> None:
+    assert fonts.missing("你a好你") == "你好"
+    assert fonts.replace_missing("a你b") == "a\ufffdb"
+    assert "a" in fonts.characters() and "你" not in fonts.characters()
+
+
+def test_without_streamlits_font_a_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    for spec in (None, SimpleNamespace(submodule_search_locations=None)):
+        monkeypatch.setattr(fonts, "find_spec", lambda _, spec=spec: spec)
+        with pytest.raises(fonts.FontError, match="install the versions in requirements"):
+            fonts.variable_font()
+
+
+@pytest.mark.parametrize("sizes", [((4, 8), (4, 60)), ((12, 16), (12, 40)), ((3, 3), (3, 3)), ((16, 90), (16, 16))])
+@pytest.mark.parametrize("wide", [500, 900, 1300])
+def test_matrices_with_and_without_numbers_stay_in_their_box_and_apart(sizes: Any, wide: float) -> None:
+    panels: list[Panel | None] = [
+        one(np.ones(size), cols=cols) for size, cols in zip(sizes, ("key", "dim"), strict=True)
+    ]
+    for grid in ([panels], [[panel] for panel in panels]):
+        boxes = [
+            (m.x, m.y, m.x + m.width, m.y + m.height) for m in drawn(*grid, labels={}, wide=wide, high=400).matrices
+        ]
+        for left, top, right, bottom in boxes:
+            assert 10 <= left < right <= 10 + wide + 1e-6 and 20 <= top < bottom <= 420 + 1e-6
+        first, second = boxes
+        assert first[2] < second[0] or first[3] < second[1]
+
+
+def test_the_labels_of_a_matrix_do_not_lie_over_the_one_before_it() -> None:
+    words = {"query": ["qa", "international"], "key": ["ka", "heterogeneous", "kc"]}
+    panels: list[Panel | None] = [one(np.ones((2, 4)), cols="dim"), one(np.ones((3, 5)), rows="key", cols="model")]
+    drawing = drawn(panels, labels=words, wide=700)
+    first, second = drawing.matrices
+    for text in drawing.texts:
+        if text.text in words["key"]:
+            left = text.x - fonts.width(text.text, text.size)
+            assert first.x + first.width + 20 < left < text.x < second.x
+        if text.text in words["query"]:
+            assert 10 + 20 < text.x - fonts.width(text.text, text.size) < text.x < first.x

@@ -98,3 +98,9 @@ def test_sheets_are_numbered_and_linked_and_a_step_that_is_unknown_is_refused() 
         "https://x.example/?step=weights&text=a+%26&k="
     )
     assert link_to("", "weights") == ""
+
+
+def test_without_layers_the_one_that_is_shown_is_exported() -> None:
+    view, _ = read_link({"text": "a b", "source": "pretrained", "layer": "2"})
+    assert [job.stem for job in Exporter().jobs([view], [], [1])] == ["minilm-layer2-head1"]
+    assert [job.stem for job in Exporter().jobs([view], [4, 3], [1])] == [f"minilm-layer{one}-head1" for one in (4, 3)]

@@ -7,8 +7,10 @@ import io
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import util
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,15 +23,17 @@ from traitlets import TraitError
 import attnviz
 from attnviz.components.packing import unpack
 from attnviz.document import read
+from attnviz.export.drawing.marks import Drawing
 from attnviz.notebook import NotebookError, bundle
-from attnviz.notebook.base import BaseWidget, ChoiceError
-from attnviz.notebook.heads import PROJECTIONS, heads_of
-from attnviz.notebook.widgets import GAP, LARGEST, LEFT, TOP
+from attnviz.notebook.base import BaseWidget, ChoiceError, _span
+from attnviz.notebook.heads import PROJECTIONS, _refer_to, heads_of
+from attnviz.notebook.widgets import GAP, LARGEST, LEFT, TOP, draw_heads
 from attnviz.steps import STEPS
 from attnviz.tokens import CharVocab
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.trace import Trace
+from tests.unit.families import save
 
 TEXT = "The animal didn't cross the street."
 SIDE = LARGEST
@@ -236,3 +240,135 @@ def test_the_examples_of_the_docs_run() -> None:
     widget = names["widget"]
     assert repr(widget) == "WalkWidget(step weights, layer 3, head 5, q 13, k 0)"
     assert [widget.walk.query_labels[widget.q], widget.walk.key_labels[widget.k]] == ["tired", "[CLS]"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [((3,), "only 3"), ((0, 1), "a whole number from 0 to 1"), ((2, 5), "only 2 or 5"), ((1, 2, 5), "only 1, 2 or 5"),
+     ((2, 3, 4), "a whole number from 2 to 4")],
+)  # fmt: skip
+def test_what_there_is_to_choose_from_is_said_in_words(choices: tuple[int, ...], said: str) -> None:
+    assert _span(choices) == said
+
+
+def test_a_pin_may_be_none_and_a_head_may_not(trace: Trace) -> None:
+    widget = attnviz.show(trace, layer=3)
+    with pytest.raises(ChoiceError, match=r"^q takes a whole number from 0 to 10 or None, not 11; it stays None\.$"):
+        widget.q = 11
+    with pytest.raises(ChoiceError, match=r"^head takes a whole number from 0 to 11, not None; it stays 0\.$"):
+        widget.head = None
+    with pytest.raises(ChoiceError, match=r"^step takes one of tokens, .*, not 'softmax'\.$"):
+        attnviz.show(trace, step="softmax")
+    widget.q, widget.k = 10, 0
+
+
+def test_a_model_and_a_second_text_are_taken(tmp_path: Path) -> None:
+    folder = str(save("bart", tmp_path))
+    widget = attnviz.show("the cat sat", "a dog", model=folder, kind="cross", layer=1)
+    walk = widget.walk
+    assert (walk.query_tokens.text, walk.key_tokens.text, walk.kind) == ("a dog", "the cat sat", "cross")
+    assert (widget.choices["q"], widget.choices["k"]) == (range(len(walk.query_tokens)), range(len(walk.key_tokens)))
+    heads = attnviz.show_heads("the cat sat", "a dog", model=folder, kind="cross")
+    assert heads.choices["head"] == range(heads.choices["head"].stop), "there is no rollout of a cross-attention"
+    assert (heads.choices["q"], heads.choices["k"]) == (widget.choices["q"], widget.choices["k"])
+    assert heads.walk.kind == "cross"
+    first = attnviz.show_heads("the cat sat", "a dog", model=folder)
+    assert (first.walk.kind, first.choices["head"].start) == ("encoder", -1)
+    toy = Toy(ToyConfig(), CharVocab.from_text("abc").tokenize)
+    assert attnviz.show("abc", model=toy).walk.model == "toy, seed 0"
+
+
+def test_the_rollout_is_no_head(trace: Trace) -> None:
+    widget = attnviz.show_heads(trace, head=-1)
+    with pytest.raises(IndexError):
+        _ = widget.walk
+
+
+@pytest.mark.parametrize(
+    ("name", "nbytes", "digest"),
+    [("W_query/5", 10, None), ("W_query/6", 10, "3-W_query-6"), ("U_value/6", 10, "3-U_value-6"),
+     ("query/6", 2**20, None), ("query/6", 2**20 + 1, "3-query-6"), ("query/5", 2**30, None), ("output", 2**20, None),
+     ("output", 2**20 + 1, "3-output")],
+)  # fmt: skip
+def test_small_arrays_and_those_of_the_first_head_are_sent_at_once(name: str, nbytes: int, digest: str | None) -> None:
+    assert _refer_to(3, 5, name, nbytes) == digest
+
+
+def test_an_array_is_that_of_its_layer_and_its_head(trace: Trace) -> None:
+    heads, _ = heads_of(trace)
+    for layer, head in ((2, 7), (5, 11), (0, 0)):
+        found = np.frombuffer(heads.array(f"{layer}-query-{head}"), np.float32)
+        np.testing.assert_array_equal(found, trace.layer(layer).query[head].flatten())
+    output = trace.layer(4).output()
+    assert output is not None
+    np.testing.assert_allclose(np.frombuffer(heads.array("4-output"), np.float32), output.flatten(), atol=1e-6)
+    own, first = heads_of(trace.walk(2, 4))
+    assert (own.layers, own.count, first) == ((2,), 12, {"layer": 2, "head": 4})
+    assert read(own.document(2, 9)).header.layer == 2
+    with pytest.raises(LookupError):
+        own.array("3-query-0")
+
+
+def drawings(monkeypatch: pytest.MonkeyPatch) -> list[Drawing]:
+    """Return what is drawn from now on."""
+    made: list[Drawing] = []
+    monkeypatch.setattr("attnviz.notebook.widgets.write_png", lambda drawing: made.append(drawing) or b"png")
+    return made
+
+
+def test_the_picture_of_a_step_says_which_of_all_it_is_and_of_which_head(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = drawings(monkeypatch)
+    for step in ("tokens", "weights"):
+        attnviz.show(trace, layer=3, head=5, step=step)._picture()
+    texts = [[text.text for text in one.texts] for one in made]
+    assert [any("minilm · layer 3 · head 5" in text for text in one) for one in texts] == [True, True]
+    for one, place in zip(texts, ("1", str([*STEPS].index("weights") + 1)), strict=True):
+        assert any(re.search(rf"\b{place} ?(/|of) ?{len(STEPS)}\b", text) for text in one), one
+    named = trace.walk(1, 2)
+    assert heads_of(named)[0].walk(1, 3).name == "minilm · layer 1 · head 3"
+    assert heads_of(replace(named, name="mine"))[0].walk(1, 3).name == "mine"
+    assert heads_of(replace(named, model=""))[0].walk(1, 3).name == "layer 1 · head 3"
+
+
+def test_the_thumbnails_of_many_heads_are_in_rows_of_layers_and_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = drawings(monkeypatch)
+    for heads in (2, 40):
+        overview = np.zeros((3, heads, 4, 4), np.uint8)
+        overview[2, 1, 3, 0] = 255
+        assert draw_heads(overview, (1, 4, 7), "All heads of x") == b"png"
+        drawing, names = made[-1], [f"{layer}.{head}" for layer in range(3) for head in range(heads)]
+        assert [matrix.name for matrix in drawing.matrices] == names
+        boxes = {matrix.name: matrix for matrix in drawing.matrices}
+        assert all(m.width == m.height for m in boxes.values())
+        assert boxes["2.1"].values[3, 0] == 1 and boxes["2.1"].values.sum() == 1
+        assert tuple(boxes["2.1"].colours[3, 0]) == (0x5E, 0x3C, 0x99)
+        right = max(m.x + m.width for m in boxes.values())
+        assert right <= drawing.width and max(m.y + m.height for m in boxes.values()) < drawing.height
+        assert boxes["0.1"].x >= boxes["0.0"].x + boxes["0.0"].width
+        assert boxes["1.0"].y >= boxes["0.0"].y + boxes["0.0"].height
+        texts = {text.text: text for text in drawing.texts}
+        assert drawing.title == "All heads of x" and "All heads of x" in texts
+        for row, layer in enumerate((1, 4, 7)):
+            box = boxes[f"{row}.0"]
+            assert box.y < texts[f"layer {layer}"].y < box.y + box.height or box.height < 30
+            assert texts[f"layer {layer}"].x < box.x
+        for head in range(heads):
+            box = boxes[f"0.{head}"]
+            assert texts[str(head)].x == pytest.approx(box.x + box.width / 2) and texts[str(head)].y < box.y
+
+
+def test_a_trace_in_a_notebook_is_shown_and_what_can_not_be_is_left_to_its_repr(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    found = bundle(trace.walk(3, 5))
+    assert found is not None
+    assert found[0]["text/plain"] == repr(trace.walk(3, 5)) and "image/png" in found[0]
+    refusing = Toy(ToyConfig(scale="1e40"), CharVocab.from_text("abc").tokenize).trace("abc")
+    assert bundle(refusing) is None
+    for terminal in (SimpleNamespace(), None):
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda terminal=terminal: terminal))
+        assert bundle(trace) is None

@@ -6,10 +6,23 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from torch import nn
 
-from attnviz.pretrained.names import hub_cache, is_on_this_machine
+from attnviz.pretrained.names import (
+    ModelError,
+    UnfitError,
+    attempt,
+    check_tokenizer,
+    hub_cache,
+    is_on_this_machine,
+    shown,
+)
+from attnviz.pretrained.unfit import check_kind, in_its_place, joined, rows_of_embeddings
+from attnviz.tokens import NoTokensError
 
 VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME")
 
@@ -38,3 +51,85 @@ def test_a_cached_model_counts_with_its_weights_only(tmp_path: Path, monkeypatch
     assert is_on_this_machine("minilm")
     assert is_on_this_machine(str(tmp_path))
     assert not is_on_this_machine(str(tmp_path / "none"))
+
+
+def test_a_long_name_loses_its_beginning() -> None:
+    assert shown("a" * 80) == "a" * 80
+    assert shown("b" + "a" * 80) == "…" + "a" * 79
+    assert shown("a\ud800").encode()
+    assert shown("x/" + "y" * 90 + "/end").endswith("/end")
+
+
+@pytest.mark.parametrize("is_fast", [True, False, None])
+def test_a_tokenizer_without_offsets_is_refused(is_fast: bool | None) -> None:
+    tokenizer = SimpleNamespace() if is_fast is None else SimpleNamespace(is_fast=is_fast)
+    if is_fast:
+        check_tokenizer(tokenizer, "some/model")
+        return
+    with pytest.raises(ModelError, match=r"^some/model has no tokenizer that says where .*; choose another model\.$"):
+        check_tokenizer(tokenizer, "some/model")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (UnfitError("reads sound, not a text alone", "open another"), "m reads sound, not a text alone; open another."),
+        (UnfitError("reads sound"), "m reads sound; choose another model."),
+        (ValueError("set trust_remote_code=True"),
+         "m needs its own code to run, which is never done here; choose another model."),
+        (RuntimeError("it has custom code"),
+         "m needs its own code to run, which is never done here; choose another model."),
+        (RuntimeError("pass ignore_mismatched_sizes"),
+         "The weights of m have other shapes than its configuration says; choose another model."),
+        (KeyError("x"), "The weights of m can't be read; choose another model."),
+    ],
+)  # fmt: skip
+def test_each_error_of_a_library_is_one_sentence(error: Exception, said: str) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(ModelError) as found:
+        attempt(fail, "m", "weights")
+    assert str(found.value) == said
+    assert attempt(lambda: 3, "m", "weights") == 3
+    for own in (ModelError("as it is"), NoTokensError()):
+        with pytest.raises(type(own)) as passed:
+            attempt(lambda own=own: (_ for _ in ()).throw(own), "m", "weights")  # type: ignore[misc]
+        assert passed.value is own
+
+
+def test_words_are_joined_as_in_a_sentence() -> None:
+    assert [joined(one) for one in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("reads", "said"),
+    [("image", "reads pictures, not a text alone"), (("image", "text", "audio"), "reads pictures and sound, not"),
+     (("smell",), "reads other input than tokens, not"),
+     (("video", "time", "image"), "videos, series of measurements and pictures")],
+)  # fmt: skip
+def test_what_a_model_reads_in_place_of_a_text_is_named(reads: Any, said: str) -> None:
+    with pytest.raises(UnfitError, match=said):
+        check_kind(SimpleNamespace(main_input_name="pixel_values", input_modalities=reads))
+    check_kind(SimpleNamespace(main_input_name="input_ids", input_modalities=reads))
+
+
+def test_a_model_of_the_same_kind_is_offered_in_its_place() -> None:
+    for decoder, kind, said in ((True, "t5", "t5-small"), (False, "gpt2", "gpt2"), (False, "bert", "gpt2"),
+                                (False, "dpr", "bert-base-uncased")):  # fmt: skip
+        config = SimpleNamespace(is_encoder_decoder=decoder, model_type=kind)
+        assert in_its_place(config).startswith(f"open {said},")  # BERT can continue a text in transformers too
+
+
+def test_embeddings_are_those_of_the_first_model_that_has_them() -> None:
+    def of(rows: int | None, error: type[Exception] = AttributeError) -> Any:
+        def get() -> nn.Module:
+            if rows is None:
+                raise error
+            return nn.Embedding(rows, 2)
+
+        return SimpleNamespace(get_input_embeddings=get)
+
+    assert rows_of_embeddings([of(None), of(7), of(9)]) == 7
+    assert rows_of_embeddings([of(None, NotImplementedError), of(9)]) == 9
+    assert rows_of_embeddings([of(None)]) is None

@@ -40,6 +40,14 @@ def folder(tmp_path: Path) -> Path:
         ("num_experts", WEIGHTS),
         ("max_position_embeddings", 2**24),
         ("something_else", 2**24),
+        ("n_experts", WEIGHTS),
+        ("encoder_layers", WEIGHTS),
+        ("expert_dim", 2**20),
+        ("d_model", 2**20),
+        ("num_labels", 2**20),
+        ("vocab_size", 2**20),
+        ("n_ctx", 2**24),
+        ("sliding_window_size", 2**24),
     ],
 )
 def test_a_number_may_be_as_large_as_in_any_model_and_no_larger(folder: Path, name: str, most: int) -> None:
@@ -53,7 +61,9 @@ def test_a_number_may_be_as_large_as_in_any_model_and_no_larger(folder: Path, na
 
 
 def test_numbers_that_are_no_sizes_have_no_limit(folder: Path) -> None:
-    (folder / "config.json").write_text(json.dumps({"rope_theta": 10**30, "pad_token_id": 10**30, "seed": 10**30}))
+    (folder / "config.json").write_text(
+        json.dumps({"rope_theta": 10**30, "pad_token_id": 10**30, "seed": 10**30, "eos_ids": 10**30})
+    )
     check_numbers(folder)
 
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from attnviz import trained
 from attnviz.cli import main
 from attnviz.links.link import KEYS, read_link
 from attnviz.pretrained import ModelError, load
-from attnviz.sources import PRETRAINED, SOURCES, Get, Names, Resources, Source
-from attnviz.sources.models import Direct
-from attnviz.sources.shown import Shown, of_model, shown
-from attnviz.tokens import WordTokenizer
+from attnviz.settings import settings
+from attnviz.sources import PRETRAINED, SOURCES, TRAINED, Get, Names, Resources, Source
+from attnviz.sources.models import EVERY_MODEL, Direct, open_by_name, source_of
+from attnviz.sources.shown import Shown, ShownPart, of_model, shown, shown_part
+from attnviz.sources.toy import averages_of
+from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 from tests.app.compare import notice, picture
@@ -235,3 +240,127 @@ def test_a_source_that_is_not_registered_is_refused() -> None:
     view, notes = read_link({"source": "tiny"})
     assert view["source"] == "toy"
     assert "is not one of toy, pretrained" in notes[0]
+
+
+def part(**link: str) -> ShownPart:
+    view, _ = read_link(link)
+    return shown_part(view.__getitem__, Direct())
+
+
+BOTH = {"source": "toy", "architecture": "both", "depth": "3", "decoder_depth": "2", "text": "the cat sat"}
+
+
+def test_an_attention_of_a_whole_model_is_counted_in_order_of_computation() -> None:
+    here = part(**BOTH, block="6", head="1", pair="a dog", seed="4")
+    assert here.name == "toy transformer, seed 4 · decoder block 1, attention to the encoder · head 1"
+    assert (here.kind, here.numbers, here.layers, here.heads, here.notes) == (
+        "cross",
+        tuple(range(7)),
+        here.numbers,
+        2,
+        (),
+    )
+    assert (here.choices["block"], here.choices["head"]) == (6, 1)
+    assert [tokens.pieces for tokens in here.axes()] == [("a", "dog"), ("the", "cat", "sat")]
+    assert here.longest() == 3
+    walk = here.walk(Direct())
+    assert (walk.name, walk.head, walk.kind) == (here.name, 1, "cross")
+    assert walk.layer.attentions().shape == (2, 2, 3)
+    last = here.at(2, 0)
+    assert (last.kind, last.layer, last.head) == ("encoder", 2, 0)
+    assert [tokens.pieces for tokens in last.axes()] == [("the", "cat", "sat")] * 2
+    own = here.at(5, 1)
+    assert (own.kind, [tokens.pieces for tokens in own.axes()], own.longest()) == ("decoder", [("a", "dog")] * 2, 2)
+    for block, head, missing in (
+        (7, 0, "attention 7 does not exist: attentions go from 0 to 6"), (-1, 0, "attention -1"),
+        (0, 2, "head 2 does not exist: heads go from 0 to 1"), (0, -1, "head -1"),
+    ):  # fmt: skip
+        with pytest.raises(IndexError, match=missing):
+            here.at(block, head)
+
+
+def test_an_attention_or_a_head_that_a_whole_model_lacks_is_replaced_by_the_first() -> None:
+    here = part(**BOTH, block="7", head="2")
+    assert (here.layer, here.head, here.kind) == (0, 0, "encoder")
+    assert here.notes == (
+        ("block", "Attention 7 does not exist: the choices go from 0 to 6."),
+        ("head", "Head 2 does not exist: the choices go from 0 to 1."),
+    )
+    assert part(**BOTH, block="6", head="1").notes == ()
+    assert part(**BOTH, pair="  ").pair is None
+    real = part(source="pretrained", text="the cat", block="5", head="11")
+    assert (real.notes, real.name) == ((), "minilm · encoder block 5 · head 11")
+    assert set(real.choices) == {"model", "head", "block"}
+
+
+def test_without_a_token_in_either_text_there_are_no_axes() -> None:
+    for block in ("0", "6"):
+        with pytest.raises(NoTokensError):
+            part(**{**BOTH, "text": " "}, pair="a dog", block=block).axes()
+    here = replace(part(**BOTH, block="6"), pair=" ")
+    with pytest.raises(NoTokensError):
+        here.axes()
+
+
+def test_of_a_cross_attention_the_longer_text_counts() -> None:
+    long = part(**BOTH, block="6", pair="a b c d e f")
+    assert (long.longest(), part(**BOTH, block="6", pair="a").longest()) == (6, 3)
+
+
+@pytest.mark.parametrize(
+    ("hub", "folders", "help_"),
+    [
+        ("1", "1", "minilm needs no network. Or type a name on the Hugging Face hub, or a folder on this machine."),
+        ("1", "0", "minilm needs no network. Or type a name on the Hugging Face hub."),
+        ("0", "1", "minilm needs no network. Or type a folder on this machine."),
+        ("0", "0", "minilm needs no network."),
+    ],
+)  # fmt: skip
+def test_the_help_offers_what_the_server_allows(
+    hub: str, folders: str, help_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed = replace(settings(), hub=hub == "1", folders=folders == "1")
+    monkeypatch.setattr("attnviz.sources.models.settings", lambda: allowed)
+    names = PRETRAINED.names
+    assert names is not None
+    assert names.help() == help_
+    assert names.takes_others() is ("1" in (hub, folders))
+
+
+def test_a_name_opens_the_model_of_its_own_source() -> None:
+    names = TRAINED.names
+    assert names is not None
+    assert [names.own(one) for one in ("", " ", "minilm", " bert-base-uncased ", "reverse", "trained-00")] == [
+        *["induction"] * 4, "reverse", "trained-00",
+    ]  # fmt: skip
+    assert (source_of("reverse"), source_of("minilm"), source_of("")) == (TRAINED, PRETRAINED, PRETRAINED)
+    assert [open_by_name(one).name for one in ("reverse", "minilm")] == ["reverse", "minilm"]
+    assert EVERY_MODEL.names is not None
+    assert [*EVERY_MODEL.names.offered()] == ["minilm", "bert-base-uncased", *trained.names()]
+    assert (EVERY_MODEL.names.takes_trained, names.takes_others()) == (True, False)
+    view, _ = read_link({"model": "reverse", "seed": "7"})
+    assert TRAINED.about(view.__getitem__) == "Model: reverse, trained here."
+    assert PRETRAINED.about(view.__getitem__) == "Model: reverse."
+    assert [SOURCES["toy"].caution(view.__getitem__), SOURCES["toy"].about(view.__getitem__)] == [
+        "The toy's weights are drawn from seed 7 and have learned nothing.",
+        "Toy weights of seed 7, which have learned nothing.",
+    ]
+    with pytest.raises(ModelError, match="no trained model"):
+        shown({**view, "source": "trained", "model": "nonsense"}.__getitem__, Direct())
+
+
+def test_what_a_source_is_follows_from_its_keys() -> None:
+    is_ = {name: (one.has_layers, one.has_names, one.has_own_scale) for name, one in SOURCES.items()}
+    assert is_ == {"toy": (False, False, False), "pretrained": (True, True, True), "trained": (True, True, True)}
+
+
+def test_the_views_tokenizer_reads_at_most_what_the_model_takes() -> None:
+    for name, pieces in (("word", ("Don't", "stop")), ("bert", ("[CLS]", "don", "'", "t", "stop", "[SEP]"))):
+        assert seen(text="Don't stop", tokenizer=name).tokens().pieces == pieces
+    assert seen(text="ab", tokenizer="char", charset="text").tokens().pieces == ("a", "b")
+    assert len(seen(text="a " * 600).tokens()) == 512
+    assert len(part(source="toy", text="a " * 600).tokens()) == 128
+    view, _ = read_link({"text": "a " * 100, "positions": "lab", "seed": "3", "heads": "5"})
+    walk = averages_of(view.__getitem__, Direct())
+    own = Toy(ToyConfig(positions="lab", seed=3), WordTokenizer().tokenize).trace("a " * 64)
+    assert torch.equal(walk.layer.query[0], own.layer(0).query[0])

@@ -15,11 +15,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from attnviz.attention import attend
+from attnviz.links.link import read_link
 from attnviz.tokens import NoTokensError, WordTokenizer
-from attnviz.toy.averages import average_past
+from attnviz.toy.averages import average_past, walk_to_attention
 from attnviz.toy.block import SeededAttention, Toy, ToyBlock
 from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, MaskValue, Positions, ToyConfig
 from attnviz.toy.embeddings import embed_positions, embed_tokens
+from attnviz.toy.weights import SeededWeights
 from tests.toy import run_block
 
 IDS = (5, 9, 5, 1, 77)
@@ -461,3 +463,102 @@ def test_the_parameters_are_those_of_torchs_attention(bias: bool) -> None:
     output = sum(one.numel() for one in theirs.out_proj.parameters())
     counted = toy.description.parameters
     assert counted == {"projections": sum(one.numel() for one in theirs.parameters()) - output, "output": output}
+
+
+def test_a_links_settings_are_the_toys() -> None:
+    link = {
+        "heads": "3", "head_size": "12", "qkv": "linear", "std_q": "0.5", "std_k": "0.25", "std_v": "2",
+        "embedding": "uniform", "positions": "lab", "scale": "sqrt_c", "padding": "1", "mask_value": "-1e10_before",
+        "projection": "0", "seed": "7", "mask": "causal", "model_width": "24", "projection_bias": "1",
+    }  # fmt: skip
+    view, notes = read_link({"text": "a b c", **link})
+    assert not notes
+    config = ToyConfig(24, 3, 12, "linear", 0.5, 0.25, 2.0, "uniform", "lab", "sqrt_c", True, 1, "-1e10_before", False,
+                       True, 7)  # fmt: skip
+    assert ToyConfig.of(view.__getitem__) == config
+    usual, _ = read_link({"text": "a b c"})
+    assert ToyConfig.of(usual.__getitem__) == ToyConfig()
+    assert (config.kind, ToyConfig().kind) == ("decoder", "encoder")
+
+
+def test_all_that_is_in_range_is_taken() -> None:
+    for width, heads, size, padding, std in ((8, 1, 2, 0, 0.0), (512, 8, 64, 512, 10.0)):
+        config = ToyConfig(width=width, heads=heads, head_size=size, padding=padding, std_q=std, std_k=std, std_v=std)
+        assert run_block((3, 1), config).layer(0).query.shape == (heads, 2, size)
+    for low in ({"heads": 0}, {"padding": -1}, {"head_size": 65}):
+        with pytest.raises(ValueError, match="the toy has"):
+            ToyConfig(**low)
+    assert run_block(range(MAX_TOKENS), ToyConfig(heads=1, head_size=2)).layer(0).attentions().shape[1] == MAX_TOKENS
+    with pytest.raises(ValueError, match="513 tokens: the toy takes at most 512"):
+        run_block(range(MAX_TOKENS + 1), ToyConfig())
+
+
+@pytest.mark.parametrize(("qkv", "heads", "size"), [("linear", 3, 12), ("identity", 1, 16), ("positions", 3, 16)])
+@pytest.mark.parametrize("scale", ["sqrt_d", "sqrt_c"])
+def test_other_projections_have_heads_as_wide_as_the_model(qkv: Any, heads: int, size: int, scale: str) -> None:
+    config = ToyConfig(heads=3, head_size=12, qkv=qkv, scale=scale)
+    layer, is_ = run_block(IDS, config).layer(0), Toy(config, WordTokenizer().tokenize).description
+    assert layer.query.shape == (heads, 5, size)
+    assert layer.scale == pytest.approx((size if scale == "sqrt_d" else 16) ** -0.5)
+    assert (is_.layers, is_.head_size) == ({"encoder": (1, heads)}, size)
+    assert is_.parameters["output"] == heads * size * 16
+    assert ("projections" in is_.parameters) == (qkv == "linear")
+    without = Toy(replace(config, projection=False, causal=True), WordTokenizer().tokenize).description
+    assert ("output" in without.parameters, list(without.layers)) == (False, ["decoder"])
+
+
+def test_biases_have_the_variance_1_over_the_width_and_mixing_weights_1_over_16() -> None:
+    layer = run_block(IDS, ToyConfig(width=400, heads=8, head_size=64, bias=True)).layer(0)
+    assert layer.projections is not None and layer.output_projection is not None
+    biases = [layer.projections[name].bias for name in ("query", "key", "value")] + [layer.output_projection.bias]
+    for bias in biases:
+        assert bias is not None
+        assert float(bias.std()) == pytest.approx(400**-0.5, rel=0.15)
+    assert not torch.equal(biases[0], biases[1])  # type: ignore[arg-type]
+    mixing = run_block(range(200), ToyConfig(qkv="positions")).layer(0).projections
+    assert mixing is not None and mixing["value"].weight is not None
+    assert float(mixing["value"].weight.std()) == pytest.approx(0.25, rel=0.02)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_mask_of_the_toy_is_named_by_what_hides_cells(causal: bool) -> None:
+    kinds = [run_block(IDS, ToyConfig(causal=causal, padding=padding)).layer(0).mask.kind for padding in (0, 1)]
+    assert kinds == (["causal", "other"] if causal else ["none", "padding"])
+
+
+def test_the_averages_take_64_tokens_and_the_attention_beside_them_has_x_as_values() -> None:
+    tokens = WordTokenizer().tokenize("a b c " * 21 + "d")
+    walk = walk_to_attention(tokens, ToyConfig(heads=3, seed=2))
+    layer = walk.layer
+    own = run_block(tokens.ids, ToyConfig(heads=3, seed=2)).layer(0)
+    expected = F.scaled_dot_product_attention(own.query[0], own.key[0], own.query_input, is_causal=True)
+    torch.testing.assert_close(layer.head(0).head_outputs, expected)
+    means = own.query_input.cumsum(0) / torch.arange(1, 65)[:, None]  # type: ignore[union-attr]
+    assert walk.averages is not None
+    torch.testing.assert_close(torch.as_tensor(walk.averages["by_loop"]), means)
+    assert walk.name == "toy, seed 2 · from averages to attention"
+    with pytest.raises(ValueError, match="65 tokens: the loop takes at most 64"):
+        walk_to_attention(WordTokenizer().tokenize("a " * 65), ToyConfig())
+
+
+def test_seeded_modules_have_the_weights_of_torchs_own_seed() -> None:
+    def make() -> list[torch.Tensor]:
+        made = nn.Linear(5, 3), nn.Embedding(4, 2), nn.MultiheadAttention(8, 2), nn.GRU(3, 2)
+        return [parameter for module in made for parameter in module.parameters()]
+
+    torch.manual_seed(9)
+    expected = make()
+    torch.manual_seed(1)
+    with SeededWeights(9):
+        found = make()
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+def test_the_trace_of_a_toy_is_kept_by_its_tokens_and_settings() -> None:
+    first, same, other, words = (
+        Toy(ToyConfig(seed=seed), tokenize).trace_key(text)
+        for seed, text, tokenize in ((0, "a b", WordTokenizer().tokenize), (0, "a b", WordTokenizer().tokenize),
+                                     (1, "a b", WordTokenizer().tokenize), (0, "a c", WordTokenizer().tokenize))
+    )  # fmt: skip
+    assert first == same
+    assert len({first, other, words}) == 3

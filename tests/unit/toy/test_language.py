@@ -10,8 +10,15 @@ from torch import nn
 from torch.nn import functional
 
 from attnviz.toy import BigramModel, CharGPT, GRUModel
-from attnviz.toy.language.config import TokenConfig
-from attnviz.toy.language.model import ReducedStack, TokenModel
+from attnviz.toy.language.config import (
+    BigramConfig,
+    GRUConfig,
+    LinearConfig,
+    TokenConfig,
+    has_attention,
+    longest_context,
+)
+from attnviz.toy.language.model import ReducedStack, TokenModel, count_pairs
 
 IDS = torch.tensor([[3, 1, 4, 1, 5, 0], [2, 6, 5, 3, 5, 1]])
 
@@ -172,3 +179,99 @@ def test_wrong_input_is_refused() -> None:
         with pytest.raises(ValueError, match=message):
             TokenConfig(**{"vocabulary": 7, "block_size": 6, "heads": 2, **settings})  # type: ignore[arg-type]
     assert math.isfinite(model.logits(IDS).sum().item())
+
+
+@pytest.mark.parametrize("norm", [True, False])
+def test_the_steps_of_a_reduced_block_add_up_to_its_output(norm: bool) -> None:
+    for hidden in (0, 12):
+        stack = ReducedStack(TokenConfig(7, 6, layers=1, heads=2, width=8, norm=norm, feed_forward=hidden))
+        for parameter in stack.parameters():
+            nn.init.normal_(parameter, std=0.3)
+        (first,), x = stack.layers, torch.randn(6, 8)
+        seen = x if not norm else functional.layer_norm(x, (8,), first.attention_norm.weight, first.attention_norm.bias)
+        output = first.attention(seen)
+        steps, weights = first.after(x, output), first.weights()
+        assert steps.is_reduced
+        assert torch.equal(steps.attention_residual, x + output)
+        assert (steps.attention_norm is None) == (not norm)
+        assert norm is False or torch.allclose(steps.attention_norm, seen, atol=1e-6)
+        assert torch.allclose(steps.block_output, first(x), atol=1e-6)
+        assert set(weights.norms) == (
+            set() if not norm else {"attention_norm", *(["feed_forward_norm"] if hidden else [])}
+        )
+        assert (weights.first is None) == (weights.second is None) == (hidden == 0)
+        if hidden == 0:
+            assert steps.feed_forward_hidden is steps.feed_forward_norm is None
+            continue
+        forward, stream = first.feed_forward, steps.attention_residual
+        normed = stream if not norm else first.feed_forward_norm(stream)
+        expected = forward.second(functional.gelu(forward.first(normed)))
+        assert torch.allclose(steps.feed_forward_output, expected, atol=1e-6)
+        assert torch.allclose(steps.feed_forward_residual, stream + expected, atol=1e-6)
+        assert (steps.feed_forward_norm is None) == (not norm)
+    with pytest.raises(ValueError, match="adds nothing to its stream"):
+        reduced(residual=False).blocks.layers[0].after(IDS, IDS)  # type: ignore[union-attr, operator]
+
+
+@pytest.mark.parametrize("settings", [{}, {"feed_forward": 0}])
+def test_a_text_that_is_read_in_parts_has_the_logits_of_the_whole(settings: dict[str, object]) -> None:
+    model = reduced(**settings)
+    past = model.new_past()
+    parts = [model.logits(IDS[:, begin:end], past=past) for begin, end in ((0, 2), (2, 3), (3, 6))]
+    assert torch.allclose(torch.cat(parts, dim=1), model.logits(IDS), atol=1e-6)
+    with pytest.raises(ValueError, match="7 tokens are more than the block size, 6"):
+        model.logits(IDS[:, :1], past=past)
+    with pytest.raises(ValueError, match="only a decoder alone"):
+        reduced(architecture="encoder").logits(IDS, past=[])
+
+
+def test_an_encoder_sees_later_tokens_and_a_decoder_alone_does_not() -> None:
+    changed = IDS.clone()
+    changed[:, 5] = 6 - changed[:, 5]
+    for architecture, sees in (("encoder", True), ("decoder", False)):
+        for settings in ({}, {"norm": False}):
+            model = reduced(architecture=architecture, **settings)
+            assert torch.equal(model.logits(IDS)[:, 0], model.logits(changed)[:, 0]) is not sees
+
+
+def test_dropout_and_outputs_are_those_of_the_settings() -> None:
+    model = reduced(dropout=0.5, outputs=3, feed_forward=20, bias=False, norm=False)
+    assert model.logits(IDS).shape == (2, 6, 3)
+    (first, _) = model.blocks.layers  # type: ignore[union-attr]
+    assert first.feed_forward.first.weight.shape == (20, 8) and first.feed_forward.first.bias is None
+    assert first.attention.query.bias is None
+    dropped = first.train().after(torch.zeros(200, 8), torch.ones(200, 8)).attention_residual
+    assert set(dropped.unique().tolist()) == {0.0, 2.0}
+    whole = reduced(dropout=0.25, bias=False)
+    assert {one.p for one in whole.modules() if isinstance(one, nn.Dropout)} == {0.25}
+    assert whole.blocks.norm.bias is None
+
+
+def test_settings_at_their_limits_are_taken() -> None:
+    least = TokenConfig(1, 1, layers=0, heads=1, width=1)
+    assert (least.feed_forward_width, least.logit_count, least.is_complete) == (4, 1, True)
+    assert not has_attention(least) and has_attention(TokenConfig(1, 1, layers=1))
+    assert not TokenConfig(1, 1, feed_forward=0).is_complete
+    assert (TokenConfig(7, 6, feed_forward=5).feed_forward_width, TokenConfig(7, 6, outputs=2).logit_count) == (5, 2)
+    assert TokenModel(least).logits(torch.tensor([0])).shape == (1, 1)
+    for wrong in ({"block_size": 0}, {"heads": 0}, {"width": 0}, {"feed_forward": -1}, {"dropout": -0.1},
+                  {"architecture": "both", "layers": 0}, {"architecture": "both", "norm": False}):  # fmt: skip
+        with pytest.raises(ValueError, match=r"must be|negative|at least"):
+            TokenConfig(**{"vocabulary": 7, "block_size": 6, **wrong})  # type: ignore[arg-type]
+    assert [longest_context(one) for one in (BigramConfig(9), GRUConfig(9, 5), TokenConfig(9, 6))] == [1, 5, 6]
+    assert (LinearConfig(1, 1).features, GRUModel(1, width=1, block_size=1).block_size) == (1, 1)
+    for make in (lambda: LinearConfig(0, 1), lambda: LinearConfig(1, 0), lambda: GRUModel(0),
+                 lambda: GRUModel(1, width=0), lambda: GRUModel(1, layers=0), lambda: GRUModel(1, block_size=0),
+                 lambda: BigramModel(0)):  # fmt: skip
+        with pytest.raises(ValueError, match=r"must be at least 1|none to predict"):
+            make()
+    assert GRUModel(7, width=5, layers=3).gru.num_layers == 3
+    assert BigramModel(1).logits(torch.tensor([0])).shape == (1, 1)
+    usual = CharGPT(9).config
+    assert (usual.block_size, usual.layers, usual.heads, usual.width, usual.dropout) == (64, 4, 4, 128, 0)
+
+
+def test_pairs_are_counted_by_row_and_column() -> None:
+    assert count_pairs(torch.tensor([0, 2, 2, 1, 2]), 3).tolist() == [[0, 0, 1], [0, 0, 1], [0, 1, 1]]
+    assert count_pairs(torch.tensor([], dtype=torch.long), 2).tolist() == [[0, 0], [0, 0]]
+    assert count_pairs(torch.tensor([2]), 3).sum() == 0

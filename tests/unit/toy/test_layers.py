@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from attnviz.attention import causal_mask, padding_mask
 from attnviz.toy import Decoder, DecoderLayer, Encoder, EncoderLayer, FeedForward, MultiHeadAttention, Seq2Seq
+from attnviz.toy.layers import Past
 from attnviz.trace.recorder import recording
 
 B, T, S, C, H, F = 3, 5, 7, 24, 4, 40
@@ -183,6 +184,8 @@ def test_everything_has_defaults() -> None:
     [
         (lambda: MultiHeadAttention(512, 6), "a width of 512 .* 6 heads"),
         (lambda: Encoder(30, heads=4), "a width of 30 .* 4 heads"),
+        (lambda: MultiHeadAttention(8, 0), "a width of 8 .* 0 heads"),
+        (lambda: MultiHeadAttention(0, 2), "a width of 0 .* 2 heads"),
         (lambda: Encoder(layers=0), "0 layers"),
         (lambda: EncoderLayer(activation="swish"), "'swish': relu, gelu"),
         (lambda: EncoderLayer(32)(torch.zeros(4, 31)), r"\(4, 31\) .* \(T, 32\)"),
@@ -199,6 +202,15 @@ def test_everything_has_defaults() -> None:
             lambda: EncoderLayer.from_torch(nn.TransformerEncoderLayer(8, 2, activation=torch.tanh)),
             "neither ReLU nor GELU",
         ),
+        (
+            lambda: EncoderLayer.from_torch(nn.TransformerEncoderLayer(8, 2, activation=nn.GELU(approximate="tanh"))),
+            "neither ReLU nor GELU",
+        ),
+        (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)), "a key of its own"),
+        (
+            lambda: Seq2Seq.from_torch(nn.Transformer(8, 2, batch_first=True, custom_decoder=nn.Identity())),
+            "Identity .* torch's own",
+        ),
         (lambda: Seq2Seq.from_torch(nn.Transformer(8, 2, custom_encoder=nn.Identity())), "Identity .* torch's own"),
     ],
 )
@@ -214,6 +226,24 @@ def test_dropout_draws_zeros_in_training_alone() -> None:
     assert set(dropped.unique().tolist()) == {0.0, 2.0}  # what stays is scaled by 1 / (1 − p)
     assert abs(float((dropped == 0).float().mean()) - 0.5) < 0.05
     assert torch.equal(layer.eval().after(x, output).attention_residual, output)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_dropout_is_in_each_sublayer(norm_first: bool) -> None:
+    """The three sums of a decoder's layer; its input is 0, so that a dropped output leaves what was there before."""
+    layer = DecoderLayer(C, H, F, dropout=0.5, norm_first=norm_first)
+    steps = layer.steps(torch.zeros(50, C), torch.randn(S, C))
+    whole = layer.eval().steps(torch.zeros(50, C), torch.randn(S, C))
+    cross_input = steps.attention_residual if norm_first else steps.attention_norm
+    forward_input = steps.cross_attention_residual if norm_first else steps.cross_attention_norm
+    sums = (
+        (steps.attention_residual, torch.zeros(50, C)), (steps.cross_attention_residual, cross_input),
+        (steps.feed_forward_residual, forward_input),
+    )  # fmt: skip
+    for total, before in sums:
+        assert abs(float((total == before).float().mean()) - 0.5) < 0.1
+    for total in (whole.attention_residual, whole.feed_forward_residual):
+        assert bool((total != 0).all())
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -241,3 +271,62 @@ def test_a_recording_holds_the_inputs_of_each_attention() -> None:
     assert torch.equal(cross.key_input, encoded[0])
     assert cross.block_input is not None
     assert torch.equal(model.decoder.layers[0].cross_attention_norm(cross.block_input), cross.query_input)
+
+
+@pytest.mark.parametrize("final_norm", [True, False])
+def test_a_text_that_is_read_in_parts_has_torchs_numbers_of_the_whole(final_norm: bool) -> None:
+    layer = torchs(nn.TransformerEncoderLayer, norm_first=True)
+    theirs = drawn(nn.TransformerEncoder(layer, 2, nn.LayerNorm(C) if final_norm else None, enable_nested_tensor=False))
+    ours = Encoder.from_torch(theirs, causal=True)
+    x, past = torch.randn(B, S, C), [Past(), Past()]
+    parts = []
+    for begin, end in ((0, 1), (1, 4), (4, 7)):
+        assert [len(one) for one in past] == [begin, begin]
+        parts.append(ours(x[:, begin:end], past=past))
+    torch.testing.assert_close(torch.cat(parts, dim=1), theirs(x, mask=~causal_mask(S)), **NEAR)
+
+
+@pytest.mark.parametrize(
+    ("choice", "last"),
+    [({}, False), ({"norm_first": True}, True), ({"final_norm": True}, True),
+     ({"norm_first": True, "final_norm": False}, False)],
+)  # fmt: skip
+def test_a_norm_ends_a_pre_norm_stack_unless_it_is_said_otherwise(choice: dict[str, Any], last: bool) -> None:
+    model = Seq2Seq(C, heads=H, layers=1, decoder_layers=2, bias=False, eps=0.125, **choice)
+    assert (len(model.encoder.layers), len(model.decoder.layers)) == (1, 2)
+    norms = [one for one in model.modules() if isinstance(one, nn.LayerNorm)]
+    assert len(norms) == 2 + 2 * 3 + (2 if last else 0)
+    assert {(one.bias is None, one.eps) for one in norms} == {(True, 0.125)}
+    assert [type(one.norm) for one in (model.encoder, model.decoder)] == [nn.LayerNorm if last else nn.Identity] * 2
+    assert len(Seq2Seq(C, heads=H, layers=3).decoder.layers) == 3
+
+
+def test_each_layer_gives_its_weights_as_torch_would_apply_them() -> None:
+    theirs = torchs(nn.TransformerDecoderLayer, activation="gelu")
+    ours = DecoderLayer.from_torch(theirs)
+    x, found = torch.randn(T, C), ours.weights()
+    assert found.first is not None and found.second is not None
+    torch.testing.assert_close(found.first.apply(x), theirs.linear1(x), **NEAR)
+    hidden = torch.randn(T, F)
+    torch.testing.assert_close(found.second.apply(hidden), theirs.linear2(hidden), **NEAR)
+    assert found.activation == "gelu"
+    norms = {"attention_norm": theirs.norm1, "cross_attention_norm": theirs.norm2, "feed_forward_norm": theirs.norm3}
+    assert found.norms.keys() == norms.keys()
+    for name, norm in norms.items():
+        torch.testing.assert_close(found.norms[name].apply(x), norm(x), **NEAR)
+    for attention, module in (
+        (ours.attention, theirs.self_attn), (ours.cross_attention, theirs.multihead_attn),
+    ):  # fmt: skip
+        maps, weights = attention.projections(), module.in_proj_weight.chunk(3)
+        for name, weight, bias in zip(("query", "key", "value"), weights, module.in_proj_bias.chunk(3), strict=True):
+            projected = nn.functional.linear(x, weight, bias)  # (T, C), a head's columns beside the next one's
+            torch.testing.assert_close(maps[name].apply(x).transpose(0, 1).flatten(1), projected, **NEAR)
+        torch.testing.assert_close(attention.output_projection().apply(x), module.out_proj(x), **NEAR)
+
+
+@pytest.mark.parametrize(
+    ("given", "ours"), [(nn.ReLU(), "relu"), (nn.GELU(), "gelu"), (nn.functional.gelu, "gelu"), ("relu", "relu")]
+)
+def test_torchs_activations_are_known_as_functions_and_as_modules(given: Any, ours: str) -> None:
+    layer = EncoderLayer.from_torch(nn.TransformerEncoderLayer(8, 2, 24, activation=given))
+    assert (layer.feed_forward.activation, layer.feed_forward.first.out_features) == (ours, 24)

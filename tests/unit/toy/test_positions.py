@@ -57,3 +57,5 @@ def test_negative_sizes_are_refused() -> None:
     for make in (sinusoidal_positions, lab_positions):
         with pytest.raises(ValueError, match=r"-1 positions of width 4"):
             make(-1, 4)
+        with pytest.raises(ValueError, match=r"4 positions of width -1"):
+            make(4, -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 from itertools import product
 from typing import Any
 
@@ -12,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from attnviz.links.link import read_link
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy import lab_positions, sinusoidal_positions
 from attnviz.toy.config import EXAMPLE_TARGET, MAX_FEED_FORWARD, MAX_LAYERS, MAX_WIDTH, TransformerConfig, fitting_heads
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.toy.transformer import ToyTransformer, Transformer, draw_stack, trace_transformer
+from attnviz.toy.transformer import ToyTransformer, Transformer, draw_stack, sizes_of, trace_transformer
+from attnviz.trace.sizes import AttentionSize, MapSize
 from attnviz.trace.trace import Trace
 from tests.toy import tokens_of
 from tests.unit.toy.transformers import copy_decoder, copy_encoder, torchs_stack
@@ -312,3 +315,76 @@ def test_what_can_not_be_is_refused() -> None:
             TransformerConfig(**fields)  # type: ignore[arg-type]
     assert [fitting_heads(heads, 32) for heads in range(1, 9)] == [1, 2, 2, 4, 4, 4, 4, 8]
     assert fitting_heads(6, 48) == 6
+
+
+def test_the_parameters_of_each_part_are_torchs() -> None:
+    config = TransformerConfig("both", 2, heads=4, width=24, norm="pre", decoder_depth=3, feed_forward=40)
+    theirs = torchs_stack(config, draw_stack(config))
+    counts = {"attention": 0, "feed_forward": 0, "norms": 0}
+    for name, parameter in theirs.named_parameters():
+        part = "attention" if "attn" in name else "feed_forward" if "linear" in name else "norms"
+        counts[part] += parameter.numel()
+    is_ = ToyTransformer(config, WordTokenizer().tokenize).description
+    assert is_.parameters == counts
+    assert (is_.width, is_.head_size, is_.norm_first, is_.final_norm, is_.shows_logits) == (24, 6, True, True, True)
+    post = ToyTransformer(replace(config, architecture="encoder", norm="post"), WordTokenizer().tokenize).description
+    assert (post.norm_first, post.final_norm, post.shows_logits) == (False, False, False)
+
+
+def test_the_sizes_of_matrix_products_are_those_of_the_weights() -> None:
+    config = TransformerConfig("both", 1, heads=4, width=24, decoder_depth=2, feed_forward=40)
+    sizes = ToyTransformer(config, WordTokenizer().tokenize).description.sizes
+    square = MapSize(24, 24)
+    assert sizes is not None
+    assert sizes.attentions == (AttentionSize(4, 6, 6, (square,) * 3, (square,)),) * 5
+    assert sizes.feed_forwards == ((MapSize(24, 40), MapSize(40, 24)),) * 3
+    assert sizes.logits == ()
+    model = Transformer(config, (1, 2, 3))
+    assert sizes_of(model.stack, head=nn.Linear(24, 7)).logits == (MapSize(24, 7),)
+
+
+def test_a_links_settings_are_the_transformers() -> None:
+    link = {"architecture": "both", "depth": "3", "heads": "5", "width": "24", "activation": "gelu", "norm": "pre",
+            "positions": "random", "bias": "0", "seed": "7", "decoder_depth": "4", "feed_forward": "40"}  # fmt: skip
+    view, notes = read_link(link)
+    assert not notes
+    config = TransformerConfig("both", 3, 4, 24, "gelu", "pre", "random", False, 7, 4, 40)
+    assert TransformerConfig.of(view.__getitem__) == config
+    assert TransformerConfig(depth=MAX_LAYERS, decoder_depth=MAX_LAYERS, heads=8, width=MAX_WIDTH).hidden_width == 512
+    assert TransformerConfig(heads=1, width=8, depth=1).layers == {"encoder": (1, 1)}
+
+
+def test_the_final_norms_are_named_by_the_stack_that_they_end() -> None:
+    for architecture, names in (("encoder", ["encoder"]), ("decoder", ["decoder"]), ("both", ["encoder", "decoder"])):
+        for norm in ("pre", "post"):
+            trace = run(TransformerConfig(architecture, norm=norm))  # type: ignore[arg-type]
+            assert list(trace.final_norms) == (names if norm == "pre" else [])
+
+
+def test_of_a_target_with_tokens_of_the_source_each_is_one_token() -> None:
+    source, target = tokens_of((3, 1, 4), "cad"), tokens_of((1, 9, 3, 9), "axcx")
+    trace = run(TransformerConfig("both", positions="none"), source, target)
+    assert trace.vocabulary is not None
+    assert [trace.vocabulary.label(row) for row in range(trace.vocabulary.size)] == list("cadx")
+    for at, row in enumerate((1, 3, 0, 3)):
+        own = trace.vocabulary.projection.weight[:, row] * 32**0.5
+        torch.testing.assert_close(trace.decoder_embedding_parts["token"][at], own)
+
+
+def test_a_seeds_weights_are_those_of_earlier_versions() -> None:
+    """With which links show the same numbers as when they were made."""
+    trace = run(TransformerConfig("both", positions="random", seed=5))
+    steps = trace.block(1, "decoder").attention
+    found = {
+        "token": trace.embedding_parts["token"], "position": trace.embedding_parts["position"],
+        "query": (steps.projections or {})["query"].weight, "bias": (steps.projections or {})["value"].bias,
+    }  # fmt: skip
+    digests = {
+        name: sha256(one.detach().contiguous().numpy().tobytes()).hexdigest()[:16] for name, one in found.items()
+    }
+    assert digests == {
+        "token": "abf64f28d2f96cd5",
+        "position": "45727ac87fcdcfcc",
+        "query": "d547d0eb5de351ee",
+        "bias": "95376c68e41e87f0",
+    }

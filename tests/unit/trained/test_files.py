@@ -17,8 +17,8 @@ from torch import Tensor
 
 from attnviz.pretrained import ModelError
 from attnviz.toy.language.config import BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
-from attnviz.trained.card import Card, Corpus, FoundHead, as_file
-from attnviz.trained.files import LARGEST, read, write
+from attnviz.trained.card import AboutFiles, Card, Corpus, FoundHead, as_file
+from attnviz.trained.files import LARGEST, _fewest_numbers, check_plan, read, write
 from attnviz.training.plan import Plan, build
 from attnviz.training.settings import VECTORS, TrainingSettings
 from attnviz.training.tasks import TASKS
@@ -178,6 +178,8 @@ def test_what_the_header_says_is_checked() -> None:
         ({"plan": {**of, "subject": "induction"}}, "can't read"),
         ({"plan": {**of, "training": {"learning_rate": float("nan")}}}, "can't be"),
         ({"plan": {**of, "model": {"kind": "transformer"}}}, "can't be"),
+        ({"plan": {**of, "model": {"kind": []}}}, "can't be"),
+        ({"plan": {**of, "cut": []}}, "can't be"),
         ({"plan": {**of, "model": {**of["model"], "heads": 3}}}, "can't be"),
         ({"plan": {**of, "model": {**of["model"], "architecture": "encoder"}}}, "can't read"),
         ({"plan": {**of, "model": {**of["model"], "activation": "swish"}}}, "can't be"),
@@ -206,3 +208,92 @@ def refused(data: bytes, reason: str = r"\.$") -> None:
     assert "\n" not in message
     assert message.encode()
     assert len(message) < 300
+
+
+def test_the_largest_shapes_are_read_and_one_more_is_refused() -> None:
+    shapes: list[tuple[ModelConfig, ModelConfig]] = [
+        (GRUConfig(8192, 8, width=1), GRUConfig(8193, 8, width=1)),
+        (GRUConfig(7, 1024, width=1), GRUConfig(7, 1025, width=1)),
+        (TokenConfig(7, 1024, layers=64, heads=1, width=1), TokenConfig(7, 8, layers=65, heads=1, width=1)),
+    ]
+    for largest, beyond in shapes:
+        labels = tuple(chr(0x4E00 + number) for number in range(largest.vocabulary))
+        card = replace(CARD, heads={})
+        assert read(write(build(largest, 0), plan(largest), labels, card)).plan == plan(largest)
+        refused(packed({}, plan(beyond)), "up to 8,192 tokens, 1,024 positions and 64 layers; this file says")
+    with pytest.raises(ModelError, match=r"would have 8\.\d MB; it can have 8 MB"):
+        write(build(BigramConfig(2080), 0), plan(BigramConfig(2080)), LABELS, CARD)
+    refused(b"\xff" * LARGEST, "not a safetensors file")  # not of its size
+
+
+@pytest.mark.parametrize("config", [*CONFIGS, GRUConfig(50, 8, width=40, layers=3), TokenConfig(50, 30, width=40)])
+def test_a_file_that_holds_its_model_is_never_said_to_be_too_small_for_it(config: ModelConfig) -> None:
+    there = sum(one.numel() for one in build(config, 0).parameters())
+    assert 0.5 * there < _fewest_numbers(config) <= there
+
+
+def test_a_plan_whose_model_reads_something_else_than_its_subject_is_refused() -> None:
+    text, task = CONFIGS[0], TASKS["induction"].model
+    assert isinstance(text, TokenConfig)
+    check_plan(plan(text))
+    check_plan(plan(task, "induction"))
+    check_plan(plan(replace(task, width=8, heads=2, layers=1), "induction"))
+    both = replace(task, architecture="both", feed_forward=None, norm=True, residual=True)
+    wrong = [
+        plan(replace(text, outputs=7)), plan(replace(text, padding=0)), plan(replace(text, architecture="encoder")),
+        plan(replace(task, block_size=task.block_size + 1), "induction"), plan(replace(task, outputs=2), "induction"),
+        plan(replace(task, padding=0), "induction"), plan(both, "induction"),
+    ]  # fmt: skip
+    for one in wrong:
+        with pytest.raises(ModelError, match="can't read what"):
+            check_plan(one)
+    with pytest.raises(ModelError, match="not known here"):
+        check_plan(plan(CONFIGS[3], "tagged"))
+
+
+def test_a_task_s_file_has_the_task_s_own_vocabulary() -> None:
+    task = TASKS["induction"]
+    of, state = Plan("induction", task.model, task.training), build(task.model, 0).state_dict()
+    card = replace(CARD, heads={}).to_json()
+    assert read(packed(state, of, labels=list(task.labels), card=card)).task is task
+    refused(packed(state, of, labels=list(task.labels[::-1]), card=card), "can't read what “induction” gives it")
+
+
+def test_a_card_s_numbers_and_texts_are_taken_up_to_their_limits() -> None:
+    files = AboutFiles("a", "f", 1, 2, 0, 0, 1, 3, 4, "a b")
+    card = replace(CARD, accuracy=1.0, loss=0.0, name="x" * 2000, after=100_000, files=files)
+    assert Card.from_json(json.loads(json.dumps(card.to_json()))) == card
+    said = card.to_json()
+    head = said["heads"]["match"]
+    changes: list[dict[str, Any]] = [
+        {"accuracy": 1.001}, {"accuracy": -0.001}, {"loss": -0.001}, {"name": "x" * 2001}, {"name": 3},
+        {"after": 100_001}, {"loss": True}, {"loss": None}, {"loss": "1"}, {"more": 1}, {"heads": {3: head}},
+        {"corpus": {**said["corpus"], "characters": 1.5}}, {"corpus": {**said["corpus"], "characters": -1}},
+        {"corpus": {"name": "a"}}, {"files": {**said["files"], "words": True}}, {"files": {}},
+        {"heads": {"match": {**head, "score": 1.1}}}, {"heads": {"match": {**head, "layer": -1}}},
+    ]  # fmt: skip
+    for change in changes:
+        with pytest.raises(ValueError, match=r" has | is | are "):
+            Card.from_json({**said, **change})
+    assert Card.from_json({**said, "accuracy": 1, "loss": 2}).loss == 2  # JSON's whole numbers are numbers too
+    for name in ("loss", "heads", "corpus"):
+        with pytest.raises(ValueError, match="Card has"):
+            Card.from_json({key: one for key, one in said.items() if key != name})
+    older = {key: one for key, one in said.items() if key not in ("after", "files")}
+    assert (Card.from_json(older).after, Card.from_json(older).files) == (None, None)
+    assert not {"after", "files"} & set(CARD.to_json())
+
+
+def test_a_head_that_the_model_lacks_is_refused_and_its_last_is_not() -> None:
+    state = build(CONFIGS[0], 0).state_dict()
+    for kind, layer, head, there in (
+        ("decoder", 1, 1, True), ("decoder", 2, 0, False), ("decoder", 0, 2, False), ("encoder", 0, 0, False),
+    ):  # fmt: skip
+        card = replace(CARD, heads={"match": FoundHead(kind, layer, head, 1.0)})
+        data = packed(state, plan(), card=card.to_json())
+        if there:
+            assert read(data).card == card
+        else:
+            refused(data, "names a head that the model does not have")
+    gru = CONFIGS[3]
+    refused(packed(build(gru, 0).state_dict(), plan(gru)), "names a head that the model does not have")

@@ -15,9 +15,9 @@ from attnviz.steps import names_at, steps_of
 from attnviz.tokens import NoTokensError
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.toy.language.model import NO_RESIDUAL
-from attnviz.trained.card import Card
+from attnviz.trained.card import Card, Corpus, FoundHead
 from attnviz.trained.files import Saved
-from attnviz.trained.model import NO_ATTENTION, TrainedModel
+from attnviz.trained.model import NO_ATTENTION, TrainedModel, about, examples, heads
 from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
@@ -204,3 +204,76 @@ def test_the_right_answer_is_known_and_the_models_that_ship_write_it(task: str, 
     assert TASKS[task].solution(text) == right
     if task in trained.names() and TASKS[task].writes:
         assert TASKS[task].answer(trained.load(task), text) == right or text == "007"  # it has seen no leading zeros
+
+
+def test_what_is_said_of_a_model_of_a_text_and_of_a_task() -> None:
+    card = Card("mine", 1.234, 0.98765, 0.5, Corpus("Emma", 12345, "ff"))
+    settings = TrainingSettings(steps=2000)
+
+    def said(plan: Plan, card: Card) -> str:
+        module = build(plan.model, 0).eval()
+        task = TASKS.get(plan.subject)
+        return about(TrainedModel("mine", Saved(plan, LABELS if task is None else task.labels, card, module, task), ""))
+
+    text = Plan("text", GPT, settings)
+    assert said(text, card) == (
+        "Trained on Emma, 12,345 characters, to predict the next character: 2,000 steps. On the part that it was not "
+        "trained on, its loss is 1.23 nats a character."
+    )
+    assert said(text, replace(card, corpus=None, after=1)).startswith(
+        "Trained on a text, to predict the next character: 1 step."
+    )
+    for name in ("induction", "sort"):
+        task = TASKS[name]
+        end = "" if task.title.endswith(("?", "!", ".")) else "."
+        found = said(Plan(name, task.model, settings), replace(card, after=300))
+        assert found == f"{task.title}{end} After 300 steps 98.8 % of what it was not trained on is right."
+
+
+def test_the_heads_that_do_a_task_are_named_in_its_order() -> None:
+    task = TASKS["induction"]
+    assert len(task.patterns) > 1
+    found = {one.name: FoundHead("decoder", at, 1 - at, 0.456 + at / 10) for at, one in enumerate(task.patterns)}
+    plan = Plan("induction", task.model, task.training)
+    saved = Saved(plan, task.labels, Card("mine", 0.0, 0.0, 0.0, heads=found), build(task.model, 0).eval(), task)
+    assert heads(TrainedModel("mine", saved, "")) == tuple(
+        (f"Layer {at}, head {1 - at}: {one.title} ({0.46 + at / 10:.2f})", "decoder", at, 1 - at)
+        for at, one in enumerate(task.patterns)
+    )
+    last = task.patterns[-1].name
+    few = replace(saved, card=replace(saved.card, heads={last: found[last]}))
+    assert [one[2] for one in heads(TrainedModel("mine", few, ""))] == [len(task.patterns) - 1]
+    assert heads(model(GPT)) == ()
+    assert examples(model(GPT))[0].startswith("To be") and examples(TrainedModel("mine", saved, "")) == task.examples
+
+
+@pytest.mark.parametrize("config", [GPT, *REDUCED])
+def test_the_description_says_what_a_model_has_and_lacks(config: TokenConfig) -> None:
+    is_, module = model(config).description, build(config, 0)
+    assert (is_.width, is_.head_size, is_.vocabulary, is_.outputs) == (8, 4, 10, 10)
+    assert is_.norm_first is (True if config.residual else None)
+    assert is_.lacks == {
+        *([] if config.norm else ["norm"]), *(["feed_forward"] if config.feed_forward == 0 else [])
+    }  # fmt: skip
+    assert (is_.final_norm, is_.shows_logits) == (config.norm and config.residual, config.residual)
+    assert is_.feed_forward == (0 if config.feed_forward == 0 else 32)
+    counts = dict.fromkeys(("embeddings", "attention", "feed_forward", "norms", "output"), 0)
+    for name, one in module.named_parameters():
+        first = name.partition(".")[0]
+        part = {"token": "embeddings", "position": "embeddings", "head": "output"}.get(first)
+        part = part or ("norms" if "norm" in name else "attention" if "attention" in name else "feed_forward")
+        counts[part] += one.numel()
+    assert is_.parameters == counts
+
+
+def test_of_a_task_with_answers_of_its_own_the_outputs_are_these() -> None:
+    ours = trained.load("tagging")
+    assert ours.outputs == TASKS["tagging"].outputs != ours.labels
+    assert ours.logits(torch.tensor([[1, 2]])).shape == (1, 2, len(ours.outputs))
+    assert model(GPT).outputs == LABELS
+    with pytest.raises(ValueError, match="no encoder to read a source"):
+        model(BigramConfig(10)).logits(IDS, IDS)
+    both = trained.load("numbers")
+    ids, source = torch.tensor([[1, 2]]), torch.tensor([[3, 4, 5]])
+    assert torch.equal(both.logits(ids, source), both.module(ids, source))
+    assert (model(GRUConfig(10, 5, width=4)).block_size, model(BigramConfig(10)).block_size) == (5, 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,6 +14,7 @@ from attnviz.pretrained import ModelError
 from attnviz.toy.language.model import TokenModel
 from attnviz.trained import shipped
 from attnviz.trained.card import as_file
+from attnviz.trained.files import read, write
 from attnviz.training.evaluation import evaluate, scores_of, weights_of
 from attnviz.training.settings import TEXT
 from attnviz.training.tasks import TASKS
@@ -129,3 +132,53 @@ def test_a_reversed_text_is_what_the_model_says() -> None:
     assert trace.logits is not None
     labels = trained.load("reverse").labels
     assert "".join(labels[one] for one in trace.logits.argmax(-1).tolist()).strip("·") == "desserts"
+
+
+def visitors_file(number: int) -> bytes:
+    """Return a model's file with another name in its card."""
+    saved = read((shipped.FOLDER / "induction.safetensors").read_bytes())
+    card = replace(saved.card, name=f"model  {number}\n" + "x" * 80)
+    return write(saved.module, saved.plan, saved.labels, card)
+
+
+def test_the_file_that_was_not_used_for_longest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [visitors_file(number) for number in range(3)]
+    monkeypatch.setattr(shipped, "_kept", OrderedDict())
+    monkeypatch.setattr(shipped, "_sizes", {})
+    monkeypatch.setattr(shipped, "KEPT_BYTES", len(files[0]) + max(map(len, files)))
+    first, second = (shipped.keep(one).name for one in files[:2])
+    assert shipped.is_kept(first) and shipped.is_kept(second)
+    trained.load(f" {first} ")
+    third = shipped.keep(files[2]).name
+    assert [shipped.is_kept(name) for name in (first, second, third)] == [True, False, True]
+    shipped.keep(files[0])
+    shipped.keep(files[1])
+    assert [shipped.is_kept(name) for name in (first, second, third)] == [True, True, False]
+
+
+def test_a_visitor_s_model_is_called_by_its_card_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipped, "_kept", OrderedDict())
+    monkeypatch.setattr(shipped, "_sizes", {})
+    name = shipped.keep(visitors_file(7)).name
+    said, _, mark = shipped.title(name).partition(" · ")
+    assert said == ("model 7 " + "x" * 80)[:60]
+    assert mark == name.removeprefix("trained-")[:4]
+    assert shipped.title("induction") == "induction"
+    assert shipped.title("trained-000000000000") == "trained-000000000000"
+    for given, is_one in (("induction", True), (" induction ", True), (name, True), ("minilm", False), ("", False)):
+        assert trained.is_name(given) is is_one
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_model_opens_with_its_first_example_and_the_head_of_its_last_pattern(name: str) -> None:
+    model, view = trained.load(name), shipped.opening(name)
+    task = TASKS.get(name)
+    place = model.trace(view["text"]).places[view["block"]]
+    assert (place.kind, place.layer) == (view["kind"], view["layer"])
+    if task is None:
+        assert (view["layer"], view["head"], view["text"]) == (0, 0, "To be, or not to be: ")
+        return
+    named = model.card.heads[task.patterns[-1].name]
+    assert view["text"] == task.examples[0]
+    assert (view["kind"], view["layer"], view["head"]) == (named.kind, named.layer, named.head)
+    assert shipped.opening("nonsense") == {}
