@@ -152,7 +152,7 @@ def test_the_chart_draws_each_trained_model_above_the_floor_and_names_what_is_fa
     body = """
       const chart = new m.Chart(root, () => {});
       const trained = (name, steps, curve, own, more) => row(rung(name, own, { id: "1", steps }), curve, more);
-      const earlier = [series([0, 50, 300], [4, 3, 2]), series([0, 1], [4, 2.5])];
+      const earlier = [series([0, 50, 200, 300], [4, 3, 3, 2]), series([0, 1], [4, 2.5])];
       const rows = [
         row(rung("new")), trained("one", 80, [[0, 80], [4, 2.5]], {}),
         trained("two", 200, [[0, 200], [9, 1.756]], { earlier: ["width 4", "seed 1"] },
@@ -182,7 +182,7 @@ def test_the_chart_draws_each_trained_model_above_the_floor_and_names_what_is_fa
         ["two", "rung2 chosen", False, "two"],
         floor,
     ]
-    assert two["cut"] == [[0, 1], [0, 50]]  # what lies beyond the axis is left out
+    assert two["cut"] == [[0, 1], [0, 50, 200]]  # what lies beyond the axis is left out
     assert (two["high"], alone) == (200, 100)
     assert two["ceiling"] == pytest.approx(1.5 * float(torch.tensor(5.0).log()))  # not the 9 of a loss that diverges
     assert two["alt"] == "Over 200 steps: one 2.50; two 1.76; counted bigram: 1.235"
