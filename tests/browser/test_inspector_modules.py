@@ -291,6 +291,21 @@ def test_the_vectors_of_a_key_and_of_the_row_stand_side_by_side(run: Run) -> Non
     ]  # fmt: skip
 
 
+def test_a_row_names_its_three_largest_weights_the_first_of_equal_ones_first(run: Run) -> None:
+    body = """
+      const summary = new m.RowSummary();
+      const show = (...weights) => {
+        summary.show(Float64Array.from(weights), (k) => document.createTextNode(`key ${k} `));
+        return [...summary.root.children].map(said);
+      };
+      return [show(0.1, 0.25, 0.3, 0.05, 0.3), show(0, 1, 0), show(0, 0)];
+    """
+    first, one, none = run("inspector/row_summary.ts", PARTS + body)
+    assert first == ["looks most at", "key 2 0.3000", "key 4 0.3000", "key 1 0.2500", "Σ of all 51.0000"]
+    assert one == ["looks most at", "key 1 1.0000", "Σ of all 31.0000"]
+    assert none == []
+
+
 INSPECTED = """
   const labels = { query: ["the", "cat", "sat"], key: ["a", "b", "c"] };
   const STEPS = ["qkv", "scores", "scaled", "masked", "weights", "head_outputs", "output", "norm"];

@@ -59,7 +59,7 @@ def test_a_row_says_how_a_model_stands_and_what_to_expect(run: Run) -> None:
         ),
         row(rung("running", { expected }, { id: "4", state: "running", step: 600, speed: 1234.5 }), learned),
         row(rung("waits", {}, { id: "5", state: "queued" })),
-        row(rung("follows", { will_follow: true }, { id: "2", state: "done", step: 9, speed: 3 })),
+        row(rung("follows", { will_follow: true }, { id: "2", state: "done", step: 9, speed: 12.4 })),
         row(rung("recorded", { cut: "plain" }, { id: "1", state: "recorded", step: 2000, speed: 5 })),
         row(rung("stopped", {}, { id: "6", state: "stopped", step: 1, speed: 5 })),
         row(rung("unstarted", {}, { id: "6", state: "stopped", step: 0, speed: 5 })),
@@ -84,7 +84,7 @@ def test_a_row_says_how_a_model_stands_and_what_to_expect(run: Run) -> None:
         ["↻", "done", "1,234", "10.0", "1.75", "1.50 at 2,000", "–"],
         ["●", "running", "1,234", "1,235", "1.75", "2.20 at 500", "–"],
         ["↻", "waits", "1,234", "next", "–", "–", "–"],
-        ["↻", "follows", "1,234", "3.0", "–", "–", "–"],
+        ["↻", "follows", "1,234", "12", "–", "–", "–"],
         ["▶", "recorded", "1,234", "recorded", "–", "–", "–"],
         ["↻", "stopped", "1,234", "stopped", "–", "–", "–"],
         ["↻", "unstarted", "1,234", "–", "–", "–", "–"],
@@ -132,13 +132,19 @@ def test_the_newest_training_has_the_main_button_and_the_line(
       for (const one of [top.main, top.pacing.one, top.tabs.children[1]]) one.click();
       top.pacing.slow.click();
       const { main, notice, pacing } = top;
-      return {
-        is: [main.textContent, main.dataset.command, top.state.textContent, notice.hidden ? null : notice.textContent],
-        step: pacing.one.title, pressed, calls, stops: main.classList.contains("stop"), tabs: words(top.tabs.children),
-      };
+      const { textContent, dataset } = main;
+      const is = [textContent, dataset.command, top.state.textContent, notice.hidden ? null : notice.textContent];
+      const found = { is, step: pacing.one.title, pressed, stops: main.classList.contains("stop") };
+      const second = row(rung("second", {}, { id: "2", state: "running" }));
+      const wrong = [{ id: "1", state: "failed", message: "No room." }, { id: "1", state: "done" }].map((ran) => {
+        top.update(state([row(rung("first", {}, ran)), second], { failed: "Gone." }), "loss");
+        return notice.textContent;
+      });
+      return { ...found, wrong, calls, tabs: words(top.tabs.children) };
     """
     found = run("ladder/top.ts", GIVEN + body, own)
     assert found["is"] == [button, command, said, wrong]
+    assert found["wrong"] == ["first: No room.", "Gone."]
     assert found["step"] == "Make one step of training: first"
     assert found["tabs"] == ["The ladder", "Table of pairs", "One loss", "The text as data"]
     assert found["pressed"] == ["One loss"]
@@ -572,7 +578,17 @@ def test_a_command_of_the_ladder_looks_at_what_it_trains_and_a_snapshot_is_the_n
         const said = none.hidden ? null : none.textContent;
         return [said, title.textContent, shown.hidden, scrubber.element.hidden, ...rooms()];
       };
-      return { commands, gone, acts: acted, bare: [
+      const shown = [true, false].map((predict) => {
+        const seen = [];
+        Object.assign(ladder.view.heads, { update: (one) => seen.push(one) });
+        ladder.view.read = () => {};
+        ladder.view.showHeads(state([row(rung("gpt", {}, { id: "1", ...heads }))], {
+          moment: { step: 10 }, step: 40, place: { kind: "decoder", layer: 1, head: 2 },
+          values: { ...values, predict, pin: { q: 1, k: 0 } },
+        }));
+        return [seen[0].covered, seen[0].alt, ladder.view.title.textContent];
+      });
+      return { commands, gone, shown, acts: acted, bare: [
         bare("bigram"), bare("gru"), ...["ladder", "loss", "data", "x"].map((view) => bare("gpt", {}, view)),
       ] };
     """
@@ -587,6 +603,8 @@ def test_a_command_of_the_ladder_looks_at_what_it_trains_and_a_snapshot_is_the_n
         ["gpt", "decoder.0.1", None, True, "ladder"], ["gpt", "decoder.0.1", 1, True, "ladder"],
         ["gpt", "decoder.0.1", 1, False, "ladder"],
     ]  # fmt: skip
+    picture = "Attention of layer 1, head 2"
+    assert found["shown"] == [[row, f"{picture} after 10 steps", f"{picture}, after 10 steps"] for row in (1, None)]
     assert found["bare"][:2] == [
         ["“bigram” has no heads: it sees the last character alone.", "No attention", True, True, "ladder"],
         ["“gru” has no heads: it keeps one state.", "No attention", True, True, "ladder"],
