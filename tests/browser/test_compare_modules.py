@@ -57,9 +57,13 @@ def test_a_click_a_word_and_keys_pin_a_cell_and_its_numbers_are_read(run: Run) -
       const led = compare.hovered;
       compare.key(new KeyboardEvent("keydown", { key: "Escape" }));
       const left = [...pin(), compare.line.attnvizPinned()];
-      take({ trace: "two", q: 2, k: 0 });
-      compare.draw();
-      return { hint, clicks, named, lines, said, led, left, outside: line() };
+      const outside = [[2, 0], [0, 3]].map(([q, k]) => {
+        take({ trace: `${q}`, q, k });
+        compare.draw();
+        return line();
+      });
+      compare.setPin({ q: 1, k: 0 }, 0);
+      return { hint, clicks, named, lines, said, led, left, outside, column: name(null, 2) };
     """
     found = run("compare/compare.ts", COMPARE + body)
     hint = ["Point at a cell to read both numbers and their difference; a click or a tap pins it."]
@@ -79,7 +83,8 @@ def test_a_click_a_word_and_keys_pin_a_cell_and_its_numbers_are_read(run: Run) -
     assert found["said"] == " · ".join(pinned)
     assert found["led"] is None  # the keys lead, not a resting pointer
     assert found["left"] == [None, None, ""]
-    assert found["outside"] == hint
+    assert found["outside"] == [hint, hint]
+    assert found["column"] == [1, 2]  # a word that names a column keeps the pinned row
 
 
 def test_matrices_stand_side_by_side_where_there_is_room(run: Run) -> None:
@@ -141,7 +146,7 @@ def test_a_picture_that_never_came_is_asked_for_until_it_comes(run: Run) -> None
 
 def test_numbers_that_were_sent_in_16_bits_are_as_near_as_the_line_says(run: Run) -> None:
     sent = np.random.default_rng(0).uniform(-0.75, 0.5, (400, 400)).astype(np.float32)
-    sent[0, 2] = np.nan
+    sent[0, :3] = -0.75, 0.5, np.nan
     levels, span = encode(sent)
     assert span is not None
     body = """
