@@ -274,10 +274,13 @@ def test_a_closed_block_opens_at_the_part_and_the_step_that_are_chosen(run: Run)
       ];
       show(2, "scores");
       const marked = marks();
+      const blocks = [...diagram.buttons.values()].filter((one) => one.dataset.kind === "block");
+      const closed = blocks.map((one) => one.ariaLabel);
       const passed = [...diagram.lines.querySelectorAll("path.passed")].length;
       const all = [...diagram.lines.querySelectorAll(":scope > path")].length;
       diagram.open("gone");
-      return { opened, marked, passed: passed > 0 && passed < all, times: chosen.length, below: diagram.below.hidden,
+      return { opened, marked, closed, passed: passed > 0 && passed < all, times: chosen.length,
+        below: diagram.below.hidden,
         hint: diagram.words.querySelectorAll(".hint").length, title: diagram.buttons.get("2 qkv").title };
     """
     given = {"model": model("encoder", 3), "width": 1000}
@@ -294,8 +297,10 @@ def test_a_closed_block_opens_at_the_part_and_the_step_that_are_chosen(run: Run)
     assert found["times"] == 5
     assert found["title"] == "encoder block 2, attention: 4 heads of width 8, weights 9 × 9 each"
     assert found["below"]
-    phone = run("diagram/diagram.ts", DIAGRAM + body, {**given, "width": 599})
-    assert (phone["below"], phone["hint"]) == (False, 0)
+    assert found["closed"] == ["encoder block 0, closed", "encoder block 1, closed"]
+    for width in (599, 600):
+        phone = run("diagram/diagram.ts", DIAGRAM + body, {**given, "width": width})
+        assert (phone["below"], phone["hint"]) == (width == 600, 0)
 
 
 def test_arrow_keys_go_along_a_stack_and_across_to_the_other(run: Run) -> None:
@@ -310,6 +315,7 @@ def test_arrow_keys_go_along_a_stack_and_across_to_the_other(run: Run) -> None:
       };
       focus(diagram.boxes[0].id);
       const keys = [["ArrowLeft"], ["ArrowRight"], ["ArrowRight", { ctrlKey: true }], ["End"], ["ArrowRight"],
+        ["ArrowLeft"],
         ["Home"], ["x"]];
       const along = keys.map((one) => key(...one));
       const center = ({ x, width }) => x + width / 2;
@@ -325,6 +331,7 @@ def test_arrow_keys_go_along_a_stack_and_across_to_the_other(run: Run) -> None:
     first, second = "encoder, embeddings + positions (sinusoidal)", "encoder block 0, attention"
     assert found["along"] == [
         [first, True], [second, True], [second, False], ["decoder, softmax", True], ["decoder, softmax", True],
+          ["decoder, logits", True],
         [first, True], [first, False],
     ]  # fmt: skip
     assert found["down"] == found["nearest"]
