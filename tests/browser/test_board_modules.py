@@ -31,7 +31,7 @@ def test_a_point_is_of_the_cell_that_is_drawn_there(run: Run) -> None:
         ...own })?.name ?? null;
       return {
         at: [at(100, 50), at(139, 109), at(109.9, 69.9), at(110.1, 70.1), at(99, 60), at(141, 60), at(120, 111),
-          at(11, 51), at(29, 109)],
+          at(11, 51), at(29, 109), at(140, 60), at(120, 110)],
         zoom: [zoom(0, 0), zoom(99, 99)], find: [find({}), find({ i: 3 }), find({ j: 4 }), find({ cols: "dim" }),
           find({ panel: "x" })],
         boxes: [m.rowBox(scores, 1), m.columnBox(scores, 3), m.columnBox(scores, 3, 1), m.cellBox(scores, 2, 0),
@@ -42,7 +42,7 @@ def test_a_point_is_of_the_cell_that_is_drawn_there(run: Run) -> None:
     found = run("board/panels.ts", PANELS + body)
     assert found["at"] == [
         ["scores", 0, 0], ["scores", 2, 3], ["scores", 0, 0], ["scores", 1, 1], None, None, None, ["query", 0, 0],
-          ["query", 2, 1],
+        ["query", 2, 1], None, None,
     ]  # fmt: skip
     assert found["zoom"] == [[5, 10], [14, 19]]
     assert found["find"] == ["scores", None, None, None, None]
@@ -194,7 +194,7 @@ def test_what_is_known_of_a_matrix_is_looked_at_once(run: Run) -> None:
     """
     assert run("board/panel.ts", body) == [
         [[2, 2], False, [-3, 2], 3, True, "T, 2 rows by 2 columns"], [[2, 2], True, [1, 2], 2, True,
-          "T, 2 rows by 2 columns"],
+        "T, 2 rows by 2 columns"],
         [[1, 1], True, None, 0, True, "T, 2 rows by 1 columns"],
     ]  # fmt: skip
 
@@ -226,7 +226,7 @@ def test_a_part_of_a_matrix_is_outlined_where_it_ends(run: Run) -> None:
     edges = {f"M{one}" for one in upper[1][1].split("M")[1:]}
     assert edges == {
         "M110 50H140", "M110 70H120", "M120 90H130", "M130 110H140", "M110 50V70", "M120 70V90", "M130 90V110",
-          "M140 50V110",
+        "M140 50V110",
     }  # fmt: skip
     assert nothing == away == []
     assert cut[0][1] == "M0 0H100V100H0Z"
@@ -412,7 +412,7 @@ def test_a_lecture_has_a_clock_and_a_black_screen(run: Run) -> None:
     found = run("core/hall.ts", body)
     assert found["looks"] == [
         [True, "0:00", True], [False, "0:00", True], [False, "1:05", True], [False, "1:05", False], [False, "1:05",
-          True],
+        True],
         [True, "1:05", True], [True, "0:00", True], [False, "0:00", True],
     ]  # fmt: skip
     assert found["woken"] == [True, False]  # the key that wakes does nothing else
@@ -495,9 +495,9 @@ def test_names_and_numbers_are_written_as_the_figures_write_them(run: Run) -> No
     """
     assert run("core/format.ts", body) == [
         "query[3, dim 5]", "keyᵀ[dim 1, 2]", "W_O[column 0, feature 1]", "feed_forward_hidden[2, neuron 9]",
-          "X[4, feature 0]",
+        "X[4, feature 0]",
         "Y[1, head 1]", "∞", "NaN", "1000000.0000", "1.0000e6", "−2.5e7", "0.00", "0.12", "0.38", "0.00", "2", "4",
-          "0.0001",
+        "0.0001",
         "< 0.0001", "≈ 0.1", "< 0.1", "-₁₀",
     ]  # fmt: skip
 

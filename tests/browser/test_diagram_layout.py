@@ -331,7 +331,7 @@ def test_arrow_keys_go_along_a_stack_and_across_to_the_other(run: Run) -> None:
     first, second = "encoder, embeddings + positions (sinusoidal)", "encoder block 0, attention"
     assert found["along"] == [
         [first, True], [second, True], [second, False], ["decoder, softmax", True], ["decoder, softmax", True],
-          ["decoder, logits", True],
+        ["decoder, logits", True],
         [first, True], [first, False],
     ]  # fmt: skip
     assert found["down"] == found["nearest"]

@@ -133,7 +133,7 @@ def test_what_is_drawn_adapts_to_a_long_text_unless_the_viewer_says_otherwise(ru
     rules = [[one["isLong"], one["isDarkened"], one["least"], one["strongest"]] for one in found[:6]]
     assert rules == [
         [False, False, 0.05, 0], [True, True, 0, 3], [True, True, 0.1, 0], [True, True, 0.05, 5], [False, True, 0.05,
-          0],
+        0],
         [True, False, 0, 3],
     ]  # fmt: skip
     half = pytest.approx(0.5, abs=1e-5)
@@ -224,7 +224,7 @@ def test_a_head_a_cell_and_a_token_are_read(run: Run) -> None:
     assert found["tokens"] == [
         ["the0 looks most at", "a00.5000", "(blank)10.1250", "(blank)10.5000", "a00.2500", "c20.2500"],
         ["(empty)1 looks most at", "(blank)11.0000", "c2< 0.0001", "a00.0000", "c2≈ 0.70", "(blank)1≈ 0.20",
-          "a0≈ 0.10"],
+        "a0≈ 0.10"],
         ["a0 is looked at most by", "the00.5000", "(empty)10.0000", "the00.2500", "(empty)1≈ 0.10"],
         ["c2 is looked at most by", "(empty)1< 0.0001"], ["the0 looks most at", "nothing shown here"],
     ]  # fmt: skip
@@ -312,7 +312,7 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
     assert [one["hidden"] for one in looks] == [
         ["mean"], ["direction", "threshold", "strongest", "mean"], ["stretch", "mean"],
         ["between", "values", "rollout", "mean"], ["between", "mean"], ["mean"], ["stretch", "mean"], [], ["mean"],
-          ["mean"],
+        ["mean"],
     ]  # fmt: skip
     assert [one["notes"] for one in looks] == [
         [], [], ["values"], [], [], ["values"], [], [], ["special", "stretch"], [],
@@ -326,7 +326,7 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
     assert found["more"] == ["all", *each[:3], "4 of each query", *each[3:]]
     assert found["made"] == [
         {"threshold": 0.04}, {"threshold": 0.0056}, {"strongest": 3}, {"special": "hide"}, {"mean": True},
-          {"stretch": "1"},
+        {"stretch": "1"},
         {"rollout": True},
     ]  # fmt: skip
     assert found["adapted"] == {"strongest": 5, "threshold": 0}
@@ -379,9 +379,9 @@ def test_keys_go_through_the_grid_and_stop_at_its_ends(run: Run) -> None:
     found = run("grid/grid.ts", GRID + body)
     assert found["keys"] == [
         ["4.2", "4.2", "only", True], ["4.3", "4.3", "only", True], ["4.0", "4.0", "only", True], ["2.1", "2.1",
-          "only", True],
+        "only", True],
         ["2.1", "2.1", "only", True], ["8.2", "8.2", "only", True], ["8.2", "8.2", "only", True], ["4.0", "4.0",
-          "only", True],
+        "only", True],
         ["4.3", "4.3", "only", True], ["4.1", "4.1", "add", True], ["4.1", True], ["4.2", "4.2", "toggle", True],
         ["4.2", "4.2", "only", True], ["4.2", False],
     ]  # fmt: skip

@@ -460,7 +460,7 @@ def test_clicks_keys_and_escape_change_the_pin(run: Run) -> None:
     ]  # fmt: skip
     assert found["keys"] == [
         [None, None, False], [0, 0, True], [0, 0, True], [1, 0, True], [1, 1, True], [1, 2, True], [1, 2, True], [1,
-          1, True],
+        1, True],
     ]  # fmt: skip
     assert found["escapes"] == [[1, 1, False], [None, None, True], [None, None, False]]
     assert found["named"] == [[2, 0], [None, None], [1, None]]
@@ -493,7 +493,7 @@ def test_what_is_written_is_the_cell_pointed_at_or_else_the_pin(run: Run) -> Non
     assert found["looks"] == [
         ["hint", "", None, hint], ["chain", pin, "pinned", None], ["row", 'row 1 "cat" (query)', "pinned", choose],
         ["chain", pin, "pinned", None], ["chain", 'row 2 "sat" (query) → column 1 "b" (key)', "under the pointer",
-          None],
+        None],
         ["product", 'other[2, 1] query 2 "sat" → key 1 "b"', "under the pointer", None],
         ["product", 'query[2, dim 1] query 2 "sat"', "under the pointer", None],
         ["hint", "", None, hint], ["hint", "", None, hint],

@@ -296,5 +296,5 @@ def test_what_is_pinned_is_where_the_arrow_keys_begin(run: Run) -> None:
     wrong = "values are not {}, a query a row and a key a column"
     assert found["errors"] == [
         f"first: 12 {wrong.format('3 × 3')}", f"first: 12 {wrong.format('3 × 4')}",
-          f"first: 11 {wrong.format('3 × 4')}",
+        f"first: 11 {wrong.format('3 × 4')}",
     ]  # fmt: skip

@@ -455,7 +455,7 @@ def test_steps_heads_and_layers_go_on_to_their_ends(run: Run) -> None:
     found = run("walk/stepper.ts", STEPPER + body)
     assert found["acts"] == [
         [True, {"step": "c", "layer": 1}], [True, {"step": "a"}], [True, {"head": 8}], [True, {"head": 3}], [True],
-          [True],
+        [True],
         [True, {"layer": 4}], [True, {"layer": 0}], [True], [True, {"drawing": "chart"}], [True, {"drawing": "stage"}],
         [True, {"predict": True}], [True], [False],
     ]  # fmt: skip
