@@ -183,3 +183,156 @@ def test_a_part_says_the_sizes_of_its_own_block(run: Run) -> None:
     ]  # fmt: skip
     widths = [one["widths"] for one in parts if one["kind"] == "widen"]
     assert widths == [[32, 128], [32, 48], [32, 32]]
+
+
+def test_parts_of_one_token_one_head_and_both_kinds_of_attention_say_their_sizes(run: Run) -> None:
+    given = model("both", 1, tokens=1)
+    given["tokens"]["encoder"] = ["a", "b", "c"]
+    given["positions"] = None
+    given["attentions"][0] |= {"heads": 1}
+    given["attentions"][2] |= {"feed_forward": None, "heads": 1}
+    given["attentions"][0]["steps"].insert(0, ["tokens", "Tokens"])
+    given["attentions"][2]["steps"].append(["gate", "The Gate"])
+    parts = laid_out(run, given, layer=0, width=WIDE)["parts"]
+    said = {f"{part['place']}, {part['name']}": (part["says"], part["lines"]) for part in parts}
+    assert said["encoder, tokens"] == ("3 tokens", ["Tokens"])
+    assert said["encoder, embeddings"] == ("3 tokens → 3 × 32", ["Embed"])
+    assert said["decoder, embeddings"] == ("1 token → 1 × 32", ["Embed"])
+    assert said["encoder block 0, attention"] == ("1 head of width 8, weights 3 × 3 each", ["Self-", "attention"])
+    assert said["decoder block 0, masked attention"] == (
+        "4 heads of width 8, weights 1 × 1 each", ["Masked", "attention"]
+    )  # fmt: skip
+    assert said["decoder block 0, attention to the encoder"] == (
+        "1 head of width 8, weights 1 × 3 each", ["Cross-", "attention"]
+    )  # fmt: skip
+    assert said["decoder block 0, feed-forward, hidden units"] == ("1 row", [""])
+    assert said["encoder block 0, feed-forward, output"] == ("3 × 128 → 3 × 32, W₂ 128 × 32", ["128 → 32"])
+    assert said["decoder block 0, the gate"] == ("1 × 32 → 1 × 32", ["The Gate"])
+    assert said["decoder, logits"] == ("1 × 32 → 1 × 7", ["Logits"])
+    assert said["decoder, softmax"] == ("1 × 7 → 1 × 7", ["Softmax"])
+    multi = laid_out(run, model("encoder", 1), width=WIDE)["parts"]
+    assert next(part["lines"] for part in multi if part["kind"] == "attention") == ["Multi-head", "attention"]
+
+
+DIAGRAM = """
+  const chosen = [];
+  const diagram = new m.Diagram((at) => chosen.push([at.layer, at.step]));
+  document.body.append(diagram.root);
+  Object.assign(diagram.root.style, { width: `${given.width ?? 4000}px`, font: "12px sans-serif" });
+  diagram.take(given.model);
+  const show = (layer, step) => (diagram.show({ layer, step }), diagram.part);
+"""
+
+
+def test_what_comes_before_and_after_is_of_the_whole_model(run: Run) -> None:
+    body = """
+      const offered = { steps: [["x", "X"]], previous: null, next: null, heads: [0, 1], layerLabel: "layer 0",
+        place: "lecture" };
+      const offer = (layer, step, own = {}) => {
+        const { steps, previous, next, heads, layerLabel, place, isLed } =
+          diagram.offer({ ...offered, ...own }, { layer, step, head: 1 });
+        return [steps.length, previous && [previous.layer, previous.step], next && [next.layer, next.step],
+          heads.length,
+          layerLabel, place, isLed];
+      };
+      const ends = diagram.route;
+      return {
+        looks: [offer(0, "embeddings"), offer(1, "qkv"), offer(1, "weights"), offer(1, "probabilities", { place: "" })],
+        ends: [ends[0], ends.at(-1)], none: diagram.offer(offered, { layer: 9, step: "x", head: 0 }) === offered,
+        same: [show(1, "weights").id, show(1, "gone").id, show(1, "block_output").id],
+      };
+    """
+    found = run("diagram/diagram.ts", DIAGRAM + body, {"model": model("decoder", 2)})
+    assert found["looks"] == [
+        [1, None, [0, "qkv"], 0, "decoder", "decoder", True],
+        [8, [0, "block_output"], [1, "scores"], 2, "decoder block 1", "decoder block 1 · head 1", True],
+        [8, [1, "masked"], [1, "head_outputs"], 2, "decoder block 1", "decoder block 1 · head 1", True],
+        [1, [1, "logits"], None, 0, "decoder", "", True],
+    ]
+    assert found["ends"] == [{"layer": 0, "step": "embeddings"}, {"layer": 1, "step": "probabilities"}]
+    assert found["none"]
+    assert found["same"] == ["1 qkv", "1 qkv", "1 block_output"]
+
+
+def test_a_closed_block_opens_at_the_part_and_the_step_that_are_chosen(run: Run) -> None:
+    body = """
+      const open = (layer, step, label) => {
+        show(layer, step);
+        const box = diagram.boxes.find((one) => one.label === label);
+        diagram.open(box.id);
+        return chosen.at(-1);
+      };
+      const marks = () => {
+        const all = [...diagram.buttons.values()];
+        return [all.filter((one) => one.ariaCurrent === "step").map((one) => one.ariaLabel),
+          all.filter((one) => !one.tabIndex).length];
+      };
+      const opened = [
+        open(0, "weights", "encoder block 2"), open(0, "attention_norm", "encoder block 2"),
+        open(0, "embeddings", "encoder block 2"), open(2, "feed_forward_hidden", "encoder block 0"),
+        open(2, "qkv", "encoder block 2, norm after feed-forward"),
+      ];
+      show(2, "scores");
+      const marked = marks();
+      const blocks = [...diagram.buttons.values()].filter((one) => one.dataset.kind === "block");
+      const closed = blocks.map((one) => one.ariaLabel);
+      const passed = [...diagram.lines.querySelectorAll("path.passed")].length;
+      const all = [...diagram.lines.querySelectorAll(":scope > path")].length;
+      diagram.open("gone");
+      return { opened, marked, closed, passed: passed > 0 && passed < all, times: chosen.length,
+        below: diagram.below.hidden,
+        hint: diagram.words.querySelectorAll(".hint").length, title: diagram.buttons.get("2 qkv").title };
+    """
+    given = {"model": model("encoder", 3), "width": 1000}
+    found = run("diagram/diagram.ts", DIAGRAM + body, given)
+    assert found["opened"] == [
+        [2, "weights"],
+        [2, "attention_norm"],
+        [2, "qkv"],
+        [0, "feed_forward_hidden"],
+        [2, "block_output"],
+    ]
+    assert found["marked"] == [["encoder block 2, attention"], 1]
+    assert found["passed"]
+    assert found["times"] == 5
+    assert found["title"] == "encoder block 2, attention: 4 heads of width 8, weights 9 × 9 each"
+    assert found["below"]
+    assert found["closed"] == ["encoder block 0, closed", "encoder block 1, closed"]
+    for width in (599, 600):
+        phone = run("diagram/diagram.ts", DIAGRAM + body, {**given, "width": width})
+        assert (phone["below"], phone["hint"]) == (width == 600, 0)
+
+
+def test_arrow_keys_go_along_a_stack_and_across_to_the_other(run: Run) -> None:
+    body = """
+      show(given.layer, "qkv");
+      const focus = (id) => diagram.buttons.get(id).focus();
+      const key = (name, own = {}) => {
+        const event = new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true, ...own });
+        document.activeElement.dispatchEvent(event);
+        return [diagram.boxes.find(({ id }) => diagram.buttons.get(id) === document.activeElement).label,
+          event.defaultPrevented];
+      };
+      focus(diagram.boxes[0].id);
+      const keys = [["ArrowLeft"], ["ArrowRight"], ["ArrowRight", { ctrlKey: true }], ["End"], ["ArrowRight"],
+        ["ArrowLeft"],
+        ["Home"], ["x"]];
+      const along = keys.map((one) => key(...one));
+      const center = ({ x, width }) => x + width / 2;
+      const own = diagram.boxes.find(({ id }) => id === `${given.layer} qkv`);
+      focus(own.id);
+      const [down] = key("ArrowDown");
+      const nearest = diagram.boxes.filter(({ label }) => label.startsWith("decoder"))
+        .map((one) => [Math.abs(center(one) - center(own)), one.label]).sort((a, b) => a[0] - b[0])[0][1];
+      const [up] = key("ArrowUp");
+      return { along, down, nearest, up: up.split(" ")[0] };
+    """
+    found = run("diagram/diagram.ts", DIAGRAM + body, {"model": model("both", 1), "layer": 0})
+    first, second = "encoder, embeddings + positions (sinusoidal)", "encoder block 0, attention"
+    assert found["along"] == [
+        [first, True], [second, True], [second, False], ["decoder, softmax", True], ["decoder, softmax", True],
+        ["decoder, logits", True],
+        [first, True], [first, False],
+    ]  # fmt: skip
+    assert found["down"] == found["nearest"]
+    assert found["up"] == "encoder"

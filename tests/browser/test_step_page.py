@@ -269,6 +269,24 @@ def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url:
         settled(page)
         assert page.url == f"{app_url}{there}"
         expect(page.locator(".st-key-text textarea")).to_have_value("one two")
+    # Back to a bare address: what was changed on that page comes back with its entry, and goes with the one before.
+    page.goto(f"{app_url}/averages")
+    settled(page)
+    page.get_by_role("radio", name="A softmax").click()
+    page.wait_for_url(re.compile("way=softmax"))
+    changed = page.url
+    page.get_by_test_id("stTopNav").get_by_role("link", name="Heads").click()
+    page.wait_for_url(re.compile("/heads"))
+    settled(page)
+    page.go_back()
+    settled(page)
+    assert page.url == changed
+    assert matrix(page, "softmax_weights").shape == matrix(page, "masked_zeros").shape == (11, 11)
+    page.go_back()
+    page.wait_for_url(f"{app_url}/averages")
+    settled(page)
+    assert matrix(page, "by_loop").shape == (11, 16)
+    expect(page.get_by_role("radio", name="A softmax")).not_to_be_checked()
 
 
 def test_hostile_text_is_text(page: Page, app_url: str) -> None:

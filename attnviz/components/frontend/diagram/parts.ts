@@ -118,9 +118,9 @@ function sizesOf(
       .slice(start, end)
       .map(([from, to], n) => `W${maps?.length === 2 ? subscript(start + n + 1) : ""} ${from} × ${to}`)
       .join(", ");
-  if (kind === "tokens") return { widths: [0, 0], says: rows === 1 ? "1 token" : `${rows} tokens` };
-  if (kind === "embeddings") return { widths: [0, c], says: `${rows} tokens → ${rows} × ${c}` };
-  if ((kind === "widen" || kind === "narrow") && !f) return { widths: [c, c], says: `${rows} rows` };
+  if (kind === "tokens") return { widths: [0, 0], says: counted(rows, "token") };
+  if (kind === "embeddings") return { widths: [0, c], says: `${counted(rows, "token")} → ${rows} × ${c}` };
+  if ((kind === "widen" || kind === "narrow") && !f) return { widths: [c, c], says: counted(rows, "row") };
   const last = (maps?.length ?? 1) - 1;
   if (kind === "widen" && f) {
     return { widths: [c, f], says: changed(c, f, named(0, last)), lines: [`${c} → ${f}`] };
@@ -132,13 +132,14 @@ function sizesOf(
   if (kind === "logits") return { widths: [c, v], says: changed(c, v) };
   if (kind === "softmax") return { widths: [v, v], says: changed(v, v) };
   if (kind === "attention") {
-    const many = heads === 1 ? "1 head" : `${heads} heads`;
     const short = { encoder: heads === 1 ? "Self-" : "Multi-head", decoder: "Masked", cross: "Cross-" }[attention];
     return {
       widths: [c, c],
-      says: `${many} of width ${d}, weights ${rows} × ${keys} each`,
+      says: `${counted(heads, "head")} of width ${d}, weights ${rows} × ${keys} each`,
       lines: [short, "attention"],
     };
   }
   return { widths: [c, c], says: changed(c, c) };
 }
+
+const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`;

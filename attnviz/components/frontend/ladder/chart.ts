@@ -4,6 +4,7 @@ import { element, isAsBefore } from "../core/dom.ts";
 import { fixed } from "../core/format.ts";
 import { leastType } from "../core/type.ts";
 import { Curves } from "../training/curves.ts";
+import { afterSteps } from "../training/words.ts";
 
 const ABOVE = 1.5; // where the axis ends, as a multiple of the loss of a model that knows nothing: some diverge
 
@@ -69,8 +70,7 @@ export class Chart {
   /** What the faint curves are. */
   tellEarlier({ rung, curves }: LadderRow) {
     const each = curves.earlier.map(({ steps, values }, n) => {
-      const [loss, last] = [fixed(values.at(-1) ?? NaN, 2), (steps.at(-1) ?? 0).toLocaleString("en-US")];
-      return `${rung.earlier[n]} (${loss} after ${last} steps)`;
+      return `${rung.earlier[n]} (${fixed(values.at(-1) ?? NaN, 2)} ${afterSteps(steps.at(-1) ?? 0)})`;
     });
     const text = each.length ? `Faint: “${rung.title}” trained before, ${each.join("; ")}` : "";
     this.faint.hidden = !text;

@@ -4,6 +4,7 @@ import { Board } from "../board/board.ts";
 import { element, result, setText } from "../core/dom.ts";
 import { fixed, number, operand } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
+import { afterSteps } from "../training/words.ts";
 import type { Source } from "../core/arrays.ts";
 
 const CALM = 200; // ms: keys run through many snapshots
@@ -64,7 +65,7 @@ export class Loss {
     }
     const [B, T, V] = arrays.logits.shape;
     this.about.textContent =
-      `“${row.rung.title}” after ${step.toLocaleString("en-US")} steps, on ${B} blocks of text that it was not ` +
+      `“${row.rung.title}” ${afterSteps(step)}, on ${B} blocks of text that it was not ` +
       `trained on. Each position has ${V} logits, one for each character: (B, T, C) = (${B}, ${T}, ${V}). ` +
       `torch wants one row for each prediction, so logits.view(B·T, C) is (${B * T}, ${V}) ` +
       `and y.view(B·T) is (${B * T}).`;

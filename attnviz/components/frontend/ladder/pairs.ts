@@ -5,6 +5,7 @@ import { Board } from "../board/board.ts";
 import { element, result } from "../core/dom.ts";
 import { fixed, number } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
+import { afterSteps } from "../training/words.ts";
 import type { Source } from "../core/arrays.ts";
 
 const CALM = 200; // ms: keys run through many snapshots
@@ -111,10 +112,9 @@ export class Pairs {
       ...{ low: 0, high: 1, scale: "weights", numbered: true, bar: name === "counted" },
     });
     const panels = [panel("counted", "counted: probability of what follows", data)];
-    const after = at?.toLocaleString("en-US");
     if (learned) {
       const numbers = learned.probabilities.data as Float32Array;
-      panels.push(panel("learned", `learned after ${after} steps: softmax of its row`, numbers));
+      panels.push(panel("learned", `learned ${afterSteps(at ?? 0)}: softmax of its row`, numbers));
     }
     const alt = `Table of pairs, ${side} by ${side}`;
     const order = panels.map((_, n) => n);

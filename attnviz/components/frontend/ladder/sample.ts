@@ -4,6 +4,7 @@ import { fetchArrays } from "../core/arrays.ts";
 import { element } from "../core/dom.ts";
 import { failureText, Files } from "../core/files.ts";
 import { sentence } from "../core/latest.ts";
+import { afterSteps } from "../training/words.ts";
 import type { Source } from "../core/arrays.ts";
 
 const IN_LESSON = { rows: 5, width: 44 }; // of characters: a scene has no room for more
@@ -40,7 +41,7 @@ export class Sample {
     const { samples, run } = row.rung;
     const at = samples.filter((one) => one <= step && this.known.has(addressOf(run, one))).at(-1);
     const found = at === undefined ? undefined : this.known.get(addressOf(run, at));
-    const after = at === undefined ? "" : `, after ${at.toLocaleString("en-US")} ${at === 1 ? "step" : "steps"}`;
+    const after = at === undefined ? "" : `, ${afterSteps(at)}`;
     this.title.textContent = `What “${row.rung.title}” writes${after}`;
     const shown = header.in_lesson && found ? beginning(found) : found;
     const { failure, waits } = this.files;

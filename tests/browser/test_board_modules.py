@@ -1,0 +1,525 @@
+"""The modules of boards, and those that all views share, one at a time: places, zoom, focus, keys, by cases by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.modules import Run
+
+PANELS = """
+  const { axisOf } = await import("/frontend/board/panels.ts");
+  const panel = (name, rows, cols, [height, width], [x, y], own = {}) => ({
+    name, rows, cols, height, width, z: [], x: axisOf(x, width * 10, [0, width]), y: axisOf(y, height * 20, [0,
+      height]), ...own,
+  });
+  const scores = panel("scores", "query", "key", [3, 4], [100, 50]);
+  const query = panel("query", "query", "dim", [3, 2], [10, 50]);
+  const zoomed = { ...panel("weights", "query", "key", [30, 40], [0, 0]), x: axisOf(0, 100, [10, 20]), y: axisOf(0,
+    100, [5, 15]) };
+"""
+
+
+def test_a_point_is_of_the_cell_that_is_drawn_there(run: Run) -> None:
+    body = """
+      const all = [scores, query];
+      const at = (...point) => { const found = m.cellAt(all, ...point); return found && [found.panel, found.i,
+        found.j]; };
+      const zoom = (...point) => { const { i, j } = m.cellAt([zoomed], ...point); return [i, j]; };
+      const find = (own) => m.findPanel(all, { panel: "scores", rows: "query", cols: "key", i: 2, j: 3,
+        ...own })?.name ?? null;
+      return {
+        at: [at(100, 50), at(139, 109), at(109.9, 69.9), at(110.1, 70.1), at(99, 60), at(141, 60), at(120, 111),
+          at(11, 51), at(29, 109), at(140, 60), at(120, 110)],
+        zoom: [zoom(0, 0), zoom(99, 99)], find: [find({}), find({ i: 3 }), find({ j: 4 }), find({ cols: "dim" }),
+          find({ panel: "x" })],
+        boxes: [m.rowBox(scores, 1), m.columnBox(scores, 3), m.columnBox(scores, 3, 1), m.cellBox(scores, 2, 0),
+          m.cellBox(zoomed, 5, 10),
+          m.cellBox(zoomed, 4, 10), m.cellBox(zoomed, 15, 10), m.rowBox(zoomed, 14)],
+      };
+    """
+    found = run("board/panels.ts", PANELS + body)
+    assert found["at"] == [
+        ["scores", 0, 0], ["scores", 2, 3], ["scores", 0, 0], ["scores", 1, 1], None, None, None, ["query", 0, 0],
+        ["query", 2, 1], None, None,
+    ]  # fmt: skip
+    assert found["zoom"] == [[5, 10], [14, 19]]
+    assert found["find"] == ["scores", None, None, None, None]
+
+    def box(x: float, y: float, width: float, height: float) -> Any:
+        return pytest.approx({"x": x, "y": y, "width": width, "height": height})
+
+    assert found["boxes"] == [
+        box(100, 70, 40, 20), box(130, 50, 10, 60), box(130, 50, 10, 40), box(100, 90, 10, 20), box(0, 0, 10, 10),
+          None, None,
+        box(0, 90, 100, 10),
+    ]  # fmt: skip
+
+
+def test_what_shares_an_axis_lights_up_and_operands_by_their_own_side(run: Run) -> None:
+    body = """
+      const [left, right] = [panel("embeddings", "query", "model", [3, 5], [0, 0]), panel("W", "model", "dim", [5,
+        2], [0, 0])];
+      const square = panel("square", "dim", "dim", [2, 2], [0, 0]);
+      const column = panel("embeddings_k", "key", "model", [4, 5], [0, 0]);
+      const products = { query: { left: "embeddings", right: "W" }, norm: { kind: "norm", of: ["x"] } };
+      const look = (at, panels) => {
+        const meant = m.lit(at, products);
+        return panels.map((one) => { const { row, column, own, last } = m.litIn(one, meant); return [row, column,
+          own, last]; });
+      };
+      const cell = (panel, rows, cols, i, j) => ({ panel, rows, cols, i, j });
+      return [
+        look(cell("scores", "query", "key", 1, 3), [scores, query]), look(cell("query", "query", "dim", 2, 1),
+          [query, left, right, scores]),
+        look(cell("square", "dim", "dim", 0, 1), [square, query]), look(cell("norm", "query", "dim", 1, 0), [query]),
+        look(cell("by_loop", "query", "model", 2, 4), [column]), look(cell("scores", "query", "key", 7, 3), [scores]),
+        look({ panel: "scores", rows: "query", cols: "key", i: null, j: 2 }, [scores]),
+      ];
+    """
+    found = run("board/panels.ts", PANELS + body)
+    assert found[0] == [[1, 3, True, 2], [1, None, False, 2]]
+    assert found[1] == [[2, 1, True, 2], [2, None, False, 2], [None, 1, False, 4], [2, None, False, 2]]
+    assert found[2] == [[0, 1, True, 1], [None, 0, False, 2]]
+    assert found[3] == [[1, 0, False, 2]]
+    assert found[4] == [[None, 4, False, 2]]  # what the loop adds up: down to its own row
+    assert found[5] == [[None, 3, True, 2]]
+    assert found[6] == [[None, 2, True, 2]]
+
+
+KEYS: list[tuple[str, list[int | None], list[int] | None]] = [
+    ("ArrowUp", [1, 2], [0, 2]), ("ArrowUp", [0, 2], [0, 2]), ("ArrowDown", [1, 2], [2, 2]), ("ArrowDown", [2, 2],
+      [2, 2]),
+    ("ArrowLeft", [1, 2], [1, 1]), ("ArrowRight", [1, 2], [1, 3]), ("ArrowRight", [1, 3], [1, 3]), ("ArrowRight", [1,
+      None], [1, 1]),
+    ("ArrowDown", [None, 2], [1, 2]), ("Enter", [None, None], [0, 0]), ("Enter", [1, 2], None), ("ArrowUp", [None,
+      None], None),
+    ("x", [1, 2], None),
+]  # fmt: skip
+
+
+def test_arrow_keys_move_a_pin_and_stop_at_the_ends(run: Run) -> None:
+    body = """
+      const labels = { query: ["a", "b", "c"], key: ["d", "e", "f", "g"] };
+      const press = (key, pin, own = {}, target = document.body) => {
+        const event = new KeyboardEvent("keydown", { key, cancelable: true, bubbles: true, ...own });
+        let to = null;
+        target.addEventListener("keydown", (one) => (to = m.moved(one, { query: pin[0], key: pin[1] }, labels)),
+          { once: true });
+        target.dispatchEvent(event);
+        return [to && [to.query, to.key], event.defaultPrevented];
+      };
+      const button = document.createElement("button");
+      document.body.append(button);
+      return [given.map(([key, pin]) => press(key, pin)),
+        [press("ArrowUp", [1, 1], { ctrlKey: true }), press("ArrowUp", [1, 1], { altKey: true }), press("Enter",
+          [null, null], {}, button)]];
+    """
+    moves, none = run("board/picture.ts", body, [[key, pin] for key, pin, _ in KEYS])
+    assert moves == [[to, to is not None] for *_, to in KEYS]
+    assert none == [[None, False]] * 3
+
+
+def test_a_narrow_picture_is_stacked_with_its_result_above(run: Run) -> None:
+    body = """
+      const panel = (name, rows, cols, bar = false) => ({ name, shape: [rows, cols], bar });
+      const look = (panels, grid) => {
+        const { grid: made, widths, heights, panels: shown, apart, tall } = m.stacked({ panels, grid });
+        return [made, widths ?? null, heights ?? null, shown.some(({ bar }) => bar), apart ?? false, tall];
+      };
+      const three = (rows) => [panel("query", rows, 8), panel("key_t", 4, rows), panel("scores", rows, rows, true)];
+      return [
+        look(three(5), [[0, 1, 2]]), look(three(6), [[0, null, 2]]), look([panel("weights", 7, 7, true),
+          panel("row_sum", 7, 1)], [[0, 1]]),
+        look([panel("a", 5, 2), panel("b", 5, 3, true)], [[0, 1]]), look([panel("b", 5, 3), panel("c", 5, 3)], [[0,
+          1]]),
+        look(three(5), [[0], [2]]), look(three(5), [[0], [1], [2]]), look(three(5), [[2]]),
+      ];
+    """
+    found = run("board/stack.ts", body)
+    assert found[0] == [[[2], [0], [1]], [1], [1, 1, 1], False, True, False]  # 5 + 5 + 4 rows
+    assert found[1] == [[[2], [0]], [1], [1, 1], False, True, False]
+    assert found[2] == [[[0, 1]], [1, 0.1], [1], False, True, False]
+    assert found[3][0] == [[1], [0]]
+    assert found[4][0] == [[0], [1]]
+    assert found[5] == [[[0], [2]], None, None, True, False, False]
+    assert found[6][5] is True
+    assert found[7][0] == [[2]]
+    taller = run("board/stack.ts", body.replace("three(5), [[0, 1, 2]]", "three(6), [[0, 1, 2]]"))
+    assert taller[0][5] is True
+
+
+def test_a_step_s_matrix_turns_into_one_of_its_shape_only(run: Run) -> None:
+    body = """
+      const place = (name, shape, from) => ({ panel: { name, shape, made_from: from && { name: from } } });
+      const look = (before, after) => m.pairs(before, after).map(({ from, to }) => [from?.panel.name ?? null,
+        to?.panel.name ?? null]);
+      return [
+        look([place("a", [2, 3])], [place("a", [2, 3])]), look([place("a", [2, 3])], [place("a", [2, 4])]),
+        look([place("a", [2, 3])], [place("b", [2, 3], "a"), place("a", [2, 3])]), look([place("a", [3, 2])],
+          [place("b", [2, 3], "a")]),
+      ];
+    """
+    assert run("board/morph.ts", body) == [
+        [["a", "a"]], [[None, "a"], ["a", None]], [["a", "b"], ["a", "a"]], [[None, "b"], ["a", None]],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (0.004, 2, "0.00"),
+        (-0.004, 2, "0.00"),
+        (-0.006, 2, "−0.01"),
+        (1.25, 1, "1.3"),
+        (-3, 1, "−3.0"),
+        (12.346, 2, "12.35"),
+    ],
+)
+def test_a_number_in_a_cell_has_a_true_minus_and_no_negative_zero(
+    run: Run, value: float, decimals: int, text: str
+) -> None:
+    assert run("board/numbers.ts", "return m.plainNumber(...given)", [value, decimals]) == text
+
+
+def test_what_is_known_of_a_matrix_is_looked_at_once(run: Run) -> None:
+    body = """
+      const look = (...data) => {
+        const panel = { data: Float32Array.from(data), shape: [2, data.length / 2], title: "T" };
+        const { z, gaps, seen, largest } = m.complete(panel);
+        return [z.map((row) => row.length), gaps, seen, largest, m.complete(panel).z === z, m.describe(panel)];
+      };
+      return [look(-3, 1, 2, 0), look(NaN, 1, 2, NaN), look(NaN, NaN)];
+    """
+    assert run("board/panel.ts", body) == [
+        [[2, 2], False, [-3, 2], 3, True, "T, 2 rows by 2 columns"], [[2, 2], True, [1, 2], 2, True,
+        "T, 2 rows by 2 columns"],
+        [[1, 1], True, None, 0, True, "T, 2 rows by 1 columns"],
+    ]  # fmt: skip
+
+
+REGION = """
+  const regions = new m.Regions(document.createElementNS("http://www.w3.org/2000/svg", "svg"));
+  const draw = (region) => {
+    regions.begin();
+    regions.draw({ panel: scores, rows: [0, 2], columns: [0, 3], ...region }, "red");
+    regions.end();
+    return regions.paths.filter((one) => one.dataset.state === "hovered").map((one) => [one.dataset.shape,
+      one.getAttribute("d")]);
+  };
+"""
+
+
+def test_a_part_of_a_matrix_is_outlined_where_it_ends(run: Run) -> None:
+    body = """
+      return [
+        draw({ columns: [1, 2] }), draw({ isInside: (i, j) => j > i }), draw({ isInside: () => false }),
+        draw({ panel: zoomed, rows: [0, 29], columns: [0, 39] }), draw({ panel: zoomed, rows: [0, 3], columns: [0,
+          39] }),
+      ];
+    """
+    whole, upper, nothing, cut, away = run("board/overlay_regions.ts", PANELS + REGION + body)
+    box = "M110 50H130V110H110Z"  # columns 1 and 2, of 10 px each, from 100 px on
+    assert whole == [["region", box], ["region-edge", box]]
+    assert upper[0] == ["region", "M110 50H140V70H110ZM120 70H140V90H120ZM130 90H140V110H130Z"]
+    edges = {f"M{one}" for one in upper[1][1].split("M")[1:]}
+    assert edges == {
+        "M110 50H140", "M110 70H120", "M120 90H130", "M130 110H140", "M110 50V70", "M120 70V90", "M130 90V110",
+        "M140 50V110",
+    }  # fmt: skip
+    assert nothing == away == []
+    assert cut[0][1] == "M0 0H100V100H0Z"
+
+
+def test_one_matrix_takes_the_picture_and_gives_it_back(run: Run) -> None:
+    body = """
+      const { Board } = await import("/frontend/board/board.ts");
+      const root = document.createElement("div");
+      Object.assign(root.style, { width: "600px", height: "300px" });
+      document.body.append(root);
+      const board = new Board(root, {});
+      const chosen = [];
+      const focus = new m.Focus(board, (name) => chosen.push(name));
+      const panel = (name) => ({ name, title: `the ${name}` });
+      const picture = { panels: [panel("a"), panel("b")], grid: [[0, 1]], widths: [1, 2], heights: [1], between: "=",
+        labels: {} };
+      const whole = focus.of(picture) === picture;
+      focus.name = "b";
+      const { panels, away, grid, widths, between } = focus.of(picture);
+      const alone = [panels.map(({ name, bar }) => [name, bar]), away.map(({ name }) => name), grid, widths, between];
+      focus.name = "gone";
+      const gone = focus.of(picture) === picture;
+      const places = (...names) => names.map((name) => ({ panel: { ...panel(name), shape: [40, 3] }, x: 50, y: 80,
+        width: 9, height: 9 }));
+      const buttons = (name, ...names) => {
+        focus.name = name;
+        Object.defineProperty(board, "places", { value: places(...names), configurable: true });
+        Object.defineProperty(board, "changing", { value: false, configurable: true });
+        focus.placeButtons();
+        return [...focus.buttons.children].map((one) => [one.title, one.textContent, one.hasAttribute("data-needed")]);
+      };
+      const shown = [buttons(null, "a", "b"), buttons(null, "a"), buttons("a", "a")];
+      focus.buttons.children[0].click();
+      buttons(null, "a", "b");
+      focus.buttons.children[1].click();
+      const key = (name, query = null) => {
+        board.lights.pinned = { query, key: null };
+        focus.key(new KeyboardEvent("keydown", { key: name, cancelable: true }));
+      };
+      key("Escape");
+      focus.name = "a";
+      key("Escape", 1); key("x"); key("Escape");
+      return { whole, alone, gone, shown, chosen };
+    """
+    found = run("board/focus.ts", body)
+    assert found["whole"] and found["gone"]
+    assert found["alone"] == [[["b", True]], ["a"], [[0]], [1], None]
+    assert found["shown"] == [
+        [["Focus on the a", "⤢", False], ["Focus on the b", "⤢", False]], [], [["Show all matrices", "✕", True]],
+    ]  # fmt: skip
+    assert found["chosen"] == [None, "b", None]
+
+
+def test_axes_scroll_only_where_they_are_zoomed(run: Run) -> None:
+    body = """
+      const views = new m.AxisViews();
+      const seen = [views.scroll("key", 100, 5), views.zoom("", 100, 5, 0.5), views.zoomed, views.zoom("dim", 4, 1,
+        0.5), views.zoomed];
+      views.zoom("key", 100, 50, 0.2);
+      seen.push(views.of("key", 100), views.of("key", 99), views.span("key", 100), views.scroll("key", 100, -3),
+        views.of("key", 100));
+      views.reveal("key", 100, 37); seen.push(views.of("key", 100));
+      views.reveal("key", 100, 36); seen.push(views.of("key", 100));
+      views.reveal("key", 100, 56); seen.push(views.of("key", 100));
+      seen.push(views.scroll("key", 100, 900), views.scroll("key", 100, 1), views.scroll("", 100, 1));
+      views.reset();
+      return [...seen.map((one) => one ?? null), views.zoomed];
+    """
+    assert run("board/view.ts", body) == [
+        False, None, False, None, False, [40, 60], [0, 99], 20, True, [37, 57], [37, 57], [36, 56], [37, 57], True,
+          False, False, False,
+    ]  # fmt: skip
+
+
+# ---- what all views share
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "end"),
+    [
+        ([[0.2, 0.5], [0.4, 0.62]], 2, 0.62),
+        ([[0.2, 0.999], [0.1, 0.2]], 2, 1),  # it would be written as 1
+        ([[None, None]], 2, 1),
+        ([[None, 0.25], [None, None]], 2, 0.25),
+        ([[0.01 * n] + [0.0] * 39 for n in range(1, 11)], 40, 0.09),  # of ten rows, one has a weight above it
+        ([[0.01 * n] + [0.0] * 38 for n in range(1, 11)], 39, 0.1),
+    ],
+)  # fmt: skip
+def test_darkened_colours_end_where_nine_rows_of_ten_do(run: Run, rows: list[Any], columns: int, end: float) -> None:
+    body = "return m.darkEnd([Float32Array.from(given[0].flat(), (x) => x ?? NaN)], given[1])"
+    assert run("core/dark_end.ts", body, [rows, columns]) == pytest.approx(end, abs=1e-6)
+
+
+def test_a_switch_darkens_by_itself_in_a_long_text(run: Run) -> None:
+    body = """
+      return [39, 40].map((columns) => ["0", "1", "off"].map((stretch) => [m.darkens(stretch, columns),
+        m.turned(stretch, columns)])).concat(
+        [[0.125, 0.115, 0.1349, 0.0625, 0.00012, 0.5, 1].map(m.endText)]);
+    """
+    short, long, texts = run("core/dark_end.ts", body)
+    assert short == [[False, "1"], [True, "0"], [False, "1"]]
+    assert long == [[True, "off"], [True, "off"], [False, "0"]]
+    # Python's rule: of two that are equally near, the even one.
+    assert texts == [f"{x:.2g}" for x in (0.125, 0.115, 0.1349, 0.0625, 0.00012, 0.5, 1)]
+
+
+def test_keys_are_shortcuts_unless_somebody_types_or_answers_them(run: Run) -> None:
+    body = """
+      const press = (own = {}, target = document.body, before = () => {}) => {
+        let is = null;
+        target.addEventListener("keydown", before, { once: true });
+        document.addEventListener("keydown", (event) => (is = m.isShortcut(event)), { once: true });
+        target.dispatchEvent(new KeyboardEvent("keydown", { key: "h", bubbles: true, cancelable: true,
+          composed: true, ...own }));
+        return is;
+      };
+      const inside = (html) => {
+        const box = document.createElement("div");
+        box.innerHTML = html;
+        document.body.append(box);
+        const found = press({}, box.querySelector("[data-at]") ?? box.firstElementChild);
+        box.remove();
+        return found;
+      };
+      const names = [["h", false], ["H", true], ["H", false], ["?", true], ["PageDown", true], ["ß", true], ["1", true]]
+        .map(([key, shiftKey]) => m.pressed({ key, shiftKey }));
+      return {
+        names, plain: press(), held: ["ctrlKey", "altKey", "metaKey",
+          "isComposing"].map((name) => press({ [name]: true })), shift: press({ shiftKey: true }),
+        answered: press({}, document.body, (event) => event.preventDefault()),
+        typed: ["<input>", "<textarea></textarea>", "<select></select>", "<div contenteditable></div>",
+          "<div role=slider></div>",
+          "<div role=listbox><p data-at></p></div>", "<dialog open><button data-at></button></dialog>"].map(inside),
+        free: ["<input type=checkbox>", "<input type=radio>", "<button></button>", "<p></p>"].map(inside),
+        modal: inside("<div role=dialog aria-modal=true></div><p data-at></p>"),
+      };
+    """
+    found = run("core/keys.ts", body)
+    assert found["names"] == ["h", "Shift+h", "h", "?", "PageDown", "Shift+ß", "1"]
+    assert (found["plain"], found["shift"], found["answered"], found["modal"]) == (True, True, False, False)
+    assert found["held"] == [False] * 4
+    assert found["typed"] == [False] * 7
+    assert found["free"] == [True] * 4
+
+
+def test_a_lecture_has_a_clock_and_a_black_screen(run: Run) -> None:
+    body = """
+      let now = 1_000_000;
+      Date.now = () => now;
+      sessionStorage.clear();
+      const hall = new m.Hall(document.body);
+      const look = () => [hall.timer.hidden, hall.timer.textContent, hall.black.hidden];
+      hall.set(true);
+      const looks = [look()];
+      hall.acts.timer();
+      looks.push(look());
+      now += 65_900;
+      hall.set(true);  // another page of the same lecture
+      looks.push(look());
+      hall.acts.black();
+      looks.push(look());
+      const key = () => {
+        const event = new KeyboardEvent("keydown", { key: "h", bubbles: true, cancelable: true });
+        document.body.dispatchEvent(event);
+        return event.defaultPrevented;
+      };
+      const woken = [key(), key()];
+      hall.acts.black();
+      hall.black.click();
+      looks.push(look());
+      hall.acts.timer();
+      looks.push(look());
+      hall.acts.timer(); hall.acts.black();
+      hall.set(false);
+      looks.push(look());
+      hall.set(true);
+      hall.acts.timer();
+      looks.push(look());
+      hall.destroy();
+      return { looks, woken, times: [0, 59, 60, 3661].map(m.minutes) };
+    """
+    found = run("core/hall.ts", body)
+    assert found["looks"] == [
+        [True, "0:00", True], [False, "0:00", True], [False, "1:05", True], [False, "1:05", False], [False, "1:05",
+        True],
+        [True, "1:05", True], [True, "0:00", True], [False, "0:00", True],
+    ]  # fmt: skip
+    assert found["woken"] == [True, False]  # the key that wakes does nothing else
+    assert found["times"] == ["0:00", "0:59", "1:00", "61:01"]
+
+
+def test_type_grows_with_the_least_that_may_be_on_the_screen(run: Run) -> None:
+    body = """
+      const least = [m.leastType()];
+      document.documentElement.style.cssText = "--least-type: 1.5; font-size: 20px";
+      least.push(m.leastType());
+      let measured = 0;
+      const width = m.measurer({ measureText: (text) => (measured += 1, { width: text.length }) }, "f");
+      const widths = [width("ab"), width("ab"), width("c"), measured];
+      return { least, types: [m.typeFor(), m.typeFor(18), m.typeFor(9), m.typeFor(18, { label: 9, fine: 20 })],
+        widths };
+    """
+    found = run("core/type.ts", body)
+    assert found["least"] == [0, 30]
+    assert found["widths"] == [2, 2, 1, 2]
+    assert found["types"] == [
+        {"least": 0, "unit": 1, "label": 12, "fine": 11}, {"least": 18, "unit": 1.5, "label": 18, "fine": 18},
+        {"least": 9, "unit": 1, "label": 12, "fine": 11}, {"least": 18, "unit": 2, "label": 18, "fine": 20},
+    ]  # fmt: skip
+
+
+def test_elements_are_made_of_text_and_the_theme_is_the_background_s(run: Run) -> None:
+    body = """
+      const made = m.element("button", { class: "a b", dataset: { x: "1" }, type: "button", "aria-label": "L" },
+        "<b>", m.span("c", "d"));
+      const shade = (colour) => {
+        document.body.style.setProperty("--st-background-color", colour);
+        return m.theme(document.body);
+      };
+      const number = m.result(0.126, "0.13", { title: "t" });
+      let changes = 0;
+      const text = m.element("p", {}, "same");
+      const watch = new MutationObserver((all) => (changes += all.length));
+      watch.observe(text, { childList: true });
+      m.setText(text, "same");
+      changes += watch.takeRecords().length;
+      const works = [];
+      const task = m.perFrame(() => works.push(1));
+      task(); task();
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      task(); task.cancel();
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      task();
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      return {
+        html: made.outerHTML, number: number.outerHTML, changes, works: works.length,
+        shades: ["#fff", "#20202b", "#808080", "#7f7f7f", "rgb(0, 255, 0)", "rgb(255, 0, 255)"].map(shade),
+        same: [m.isAsBefore([1, NaN], [1, NaN]), m.isAsBefore([1, 2], [1, 2]), m.isAsBefore([1], [1, 2]),
+          m.isAsBefore([], [])],
+      };
+    """
+    found = run("core/dom.ts", body)
+    assert found["html"] == (
+        '<button class="a b" data-x="1" type="button" aria-label="L">&lt;b&gt;<span class="c">d</span></button>'
+    )
+    assert found["number"] == '<b class="result" title="t" data-value="0.126" data-result="">0.13</b>'
+    assert found["changes"] == 0
+    assert found["works"] == 2
+    assert found["shades"] == ["light", "dark", "light", "dark", "light", "dark"]
+    assert found["same"] == [False, True, False, True]
+
+
+def test_names_and_numbers_are_written_as_the_figures_write_them(run: Run) -> None:
+    body = """
+      const cell = (name, rows, cols, i, j) => m.cellName({ name, rows, cols }, i, j);
+      return [
+        cell("query", "query", "dim", 3, 5), cell("key_t", "dim", "key", 1, 2), cell("W_output", "concat", "model",
+          0, 1),
+        cell("feed_forward_hidden", "query", "hidden", 2, 9), cell("embeddings_k", "key", "model", 4, 0),
+          cell("by_data", "query", "head", 1, 1),
+        m.number(Infinity), m.number(NaN), m.number(999999.99999), m.number(1e6), m.number(-2.5e7, 1), m.number(0, 2),
+        m.fixed(0.125), m.fixed(0.375), m.fixed(-0.001), m.fixed(2.5, 0), m.fixed(3.5, 0),
+        m.weightText(0.00005), m.weightText(0.00004999), m.weightText(0.05, 1), m.weightText(0.04, 1), m.subscript(-10),
+      ];
+    """
+    assert run("core/format.ts", body) == [
+        "query[3, dim 5]", "keyᵀ[dim 1, 2]", "W_O[column 0, feature 1]", "feed_forward_hidden[2, neuron 9]",
+        "X[4, feature 0]",
+        "Y[1, head 1]", "∞", "NaN", "1000000.0000", "1.0000e6", "−2.5e7", "0.00", "0.12", "0.38", "0.00", "2", "4",
+        "0.0001",
+        "< 0.0001", "≈ 0.1", "< 0.1", "-₁₀",
+    ]  # fmt: skip
+
+
+def test_attention_is_torch_s_with_masks_of_each_kind(run: Run) -> None:
+    body = """
+      const none = [m.maskTerm(null, 0, 3, 4), m.maskTerm("causal", 1, 1, 4), m.maskTerm("causal", 1, 2, 4),
+        m.maskTerm(Uint8Array.of(1, 0, 1, 1), 1, 1, 2), m.maskTerm(Uint8Array.of(1, 0, 1, 1), 0, 1, 2),
+        m.maskTerm(Float32Array.of(0, -0.5, 2, 0), 1, 0, 2)];
+      const soft = (...row) => { const { weights, shift, sum,
+        allHidden } = m.softmax(Float64Array.from(row)); return [[...weights], shift, sum, allHidden]; };
+      return [none, soft(0, Math.log(3)), soft(-Infinity, -Infinity), soft(-Infinity, 80), soft(81, 81), soft(-90,
+        -Infinity),
+        [...m.weighted(Float64Array.of(0.5, 0, 0.5), Float32Array.of(1, 2, NaN, NaN, 5, 6), 2)], m.dot([9, 9, 1, 2],
+          1, [3, 4, 9, 9], 0, 2)];
+    """
+    found = run("core/attention.ts", body)
+    hidden = float("-inf")
+    assert found[0] == [0, 0, hidden, 0, hidden, 2]
+    assert found[1] == [pytest.approx([0.25, 0.75]), 0, pytest.approx(4), False]
+    assert found[2] == [[0, 0], 0, 0, True]
+    assert found[3][:2] == [[0, 1], 0]
+    assert found[4] == [[0.5, 0.5], 81, 2, False]
+    assert found[5] == [[1, 0], -90, 1, False]
+    assert found[6:] == [[3, 4], 11]

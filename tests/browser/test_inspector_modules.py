@@ -1,0 +1,548 @@
+"""The inspector's modules, one at a time: what a cell, a row and a pin say, by numbers of torch and cases by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tests.browser.modules import Run
+
+PARTS = """
+  const { axisOf } = await import("/frontend/board/panels.ts");
+  const panel = (name, rows, cols, z, own = {}) => ({
+    name, rows, cols, z, height: z.length, width: z[0].length, x: axisOf(0, 60, [0, z[0].length]),
+    y: axisOf(0, 60, [0, z.length]), ...own,
+  });
+  const said = (one) => one.textContent.replaceAll("\u2007", " ").replace(/\\s+/g, " ").trim();
+  const lines = (root) => Object.fromEntries([...root.querySelectorAll("[data-line]")]
+    .filter((one) => !one.hidden).map((one) => [one.dataset.line, said(one.querySelector(".formula") ?? one)]));
+  const { Attention } = await import("/frontend/inspector/arithmetic.ts");
+  const packed = (data, ...shape) => ({ data: Float32Array.from(data), shape });
+  const attention = (own = {}, mask = undefined) => new Attention(
+    { scale: 0.5, scale_label: "1/√4", mask: "none", mask_value: null, mask_fills: "scaled", way: null, ...own },
+    { query: packed([1, 0, 0, 2, 1, 1], 3, 2), key: packed([2, 1, 0, 4, -1, 3], 3, 2),
+      value: packed([1, 2, 3, 4, 5, 6, 7, 8, 10], 3, 3), ...(mask ? { mask: packed(mask, 3, 3) } : {}) },
+  );
+"""
+
+
+def test_each_scale_and_mask_is_written_as_it_is(run: Run) -> None:
+    body = """
+      const chain = new m.Chain();
+      const show = (own, q, k, mask) => {
+        chain.show(attention(own, mask), q, k);
+        return lines(chain.root);
+      };
+      const window = [0, -Infinity, -Infinity, 0, 0, -Infinity, -Infinity, 0, 0];
+      return [
+        show({}, 1, 2), show({ scale: 1, scale_label: "off" }, 1, 2), show({ scale_label: "0.5000" }, 1, 2),
+        show({ scale: 0.123456, scale_label: "0.123456" }, 1, 2), show({ mask: "window" }, 2, 0, window),
+        show({ mask: "window" }, 2, 1, window), show({ mask: "causal" }, 1, 1), show({ mask: "array" }, 2, 1, window),
+        show({ mask: "array" }, 0, 1, [0, -0.5, 0, 0, 0, 0, 0, 0, 0]),
+      ];
+    """
+    plain, off, number, exact, outside, inside, causal, kept, added = run("inspector/chain.ts", PARTS + body)
+    # query 1 = (0, 2), key 2 = (-1, 3)
+    assert plain["scores"] == "q₁ · k₂ = 0.00·(−1.00) + 2.00·3.00 = 6.0000"
+    assert plain["scaled"] == "6.0000 × 1/√4 = 6.0000 × 0.5000 = 3.0000"
+    assert off["scaled"] == "6.0000 × 1 = 6.0000scaling is off"
+    assert number["scaled"] == "6.0000 × 0.5000 = 3.0000"
+    assert exact["scaled"] == "6.0000 × 0.1235 = 0.7407"
+    assert plain["masked"] == "3.0000 kept: nothing is masked"
+    assert outside["masked"] == "1.5000 → −∞hidden: key 0 is outside the window of query 2"
+    assert inside["masked"] == "2.0000 kept: key 1 is in the window of query 2"
+    assert causal["masked"] == "4.0000 kept: key 1 is not after query 1"
+    assert kept["masked"] == "2.0000 kept: the mask adds 0 here"
+    assert added["masked"] == "0.0000 + (−0.5000) = −0.5000the mask adds a number here"
+    weights = torch.softmax(torch.tensor([1.0, 4.0, 3.0], dtype=torch.float64), 0)
+    value = torch.tensor([[1.0, 2, 3], [4, 5, 6], [7, 8, 10]], dtype=torch.float64)
+    share, whole = (weights[2] * value[2]).tolist(), (weights @ value).tolist()
+    assert plain["head_outputs"] == (
+        f"{weights[2]:.4f} × v₂ = [{share[0]:.3f}, {share[1]:.3f}, …]Σⱼ wⱼ·vⱼ = [{whole[0]:.3f}, {whole[1]:.3f}, …]"
+    )
+
+
+def test_the_ways_to_attention_are_written_by_their_own_lines(run: Run) -> None:
+    body = """
+      const chain = new m.Chain();
+      const of = (way) => new Attention(
+        { scale: 1, scale_label: "off", mask: "causal", mask_value: null, mask_fills: "scaled", way },
+        { value: packed([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], 4, 3) },
+      );
+      const show = (way, q, k) => {
+        chain.show(of(way), q, k);
+        return [chain.lines.head_outputs.title.textContent, lines(chain.root)];
+      };
+      return [show("matrix", 0, 0), show("matrix", 2, 2), show("matrix", 2, 3), show("loop", 0, 0), show("loop", 1, 2),
+        show("loop", 2, 2), show("softmax", 1, 0)];
+    """
+    found = run("inspector/chain.ts", PARTS + body)
+    first, diagonal, above, alone, two, three, equal = (one for _, one in found)
+    assert {title for title, _ in found} == {"average"}
+    assert first["weights"] == "1 / 1 = 1.0000row 0 shares 1 among the 1 token up to its own"
+    assert diagonal["weights"] == "1 / 3 = 0.3333row 2 shares 1 among the 3 tokens up to its own"
+    assert above["weights"] == "0.0000key 3 comes after row 2: the upper triangle is 0"
+    assert list(above) == ["weights", "head_outputs"]
+    assert alone == {"head_outputs": "(x₀) / 1 = [1.000, 2.000, …]x₀ is one of the 1"}
+    assert two["head_outputs"] == "(x₀ + x₁) / 2 = [2.500, 3.500, …]x₂ comes after row 1: it is not added"
+    assert three["head_outputs"] == "(x₀ + … + x₂) / 3 = [4.000, 5.000, …]x₂ is one of the 3"
+    assert list(equal) == ["scores", "masked", "weights", "head_outputs"]
+    assert equal["scores"] == "0.0000 every score is 0"
+    assert equal["head_outputs"].startswith("0.5000 × x₀ = [0.500, 1.000, …]Σⱼ wⱼ·xⱼ = [2.500")
+
+
+def test_a_running_mean_lists_its_sums(run: Run) -> None:
+    body = """
+      const mean = new m.RunningMean();
+      document.body.append(mean.root);
+      mean.sums.open = true;
+      const x = [[9, 1], [9, -2], [9, 4], [9, 8]];
+      const show = (i) => [mean.show(x, i, 1, (row) => `row ${row}`), said(mean.formula), mean.summary.textContent,
+        [...mean.body.children].map(said), said(mean.total)];
+      return [show(0), show(2), show(3)];
+    """
+    one, three, four = run("inspector/mean.ts", PARTS + body)
+    assert one == [1, "(1.00) / 1 = 1.0000 / 1 = 1.0000", "the one number", ["row 01.0000"], "divided by 1: 1.0000"]
+    assert three == [
+        1, "(1.00 + (−2.00) + 4.00) / 3 = 3.0000 / 3 = 1.0000", "all 3 running sums",
+        ["row 01.0000", "row 11.0000 + (−2.0000) = −1.0000", "row 2−1.0000 + 4.0000 = 3.0000"], "divided by 3: 1.0000",
+    ]  # fmt: skip
+    assert four[:2] == [2.75, "(1.00 + (−2.00) + 4.00 + …) / 4 = 11.0000 / 4 = 2.7500"]
+    assert four[4] == "divided by 4: 2.7500"
+
+
+def test_a_cell_means_what_its_matrix_holds(run: Run) -> None:
+    body = """
+      const z = [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12.5]];
+      const labels = { query: ["the", "cat"] };
+      const look = (name, i, j, own = {}, more = {}) => {
+        const shown = panel(name, "query", "dim", z, own);
+        const line = document.createElement("p");
+        line.append(...m.meaningOf({ at: { i, j }, panel: shown, panels: [shown], labels, ...more }));
+        return said(line);
+      };
+      const parts = [panel("token_embeddings", "query", "dim", z), panel("positions", "query", "dim", [[-1, -2], [-3,
+        -4]])];
+      const loop = packed([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], 2, 6);
+      return [
+        look("row_sum", 1, 0), look("token_embeddings", 1, 4), look("positions", 1, 4), look("concat", 1, 4,
+          { parts: 2 }),
+        look("concat", 1, 5, { parts: 3 }), look("embeddings", 1, 1, {}, { panels: parts }),
+        look("embeddings", 1, 1, {}, { panels: parts.slice(1) }), look("by_data", 1, 5, {}, { loop }),
+          look("by_data", 1, 5),
+        look("by_loop", 1, 5, {}, { loop }), look("query", 1, 5),
+      ];
+    """
+    assert run("inspector/meaning.ts", PARTS + body) == [
+        "sum of row “cat”: its weights together", "token “cat”, dimension 4", "position 1, dimension 4",
+        "head 2, dimension 0", "head 1, dimension 2", "token + position = 8.0000 + (−4.0000) = 4.0000", "",
+        "here 12.50000000, the loop 12.00000000: 0.50 apart", "", "", "",
+    ]  # fmt: skip
+
+
+ROW = torch.tensor([[0.5, -1.0, 3.0], [2.0, -0.5, 0.0]], dtype=torch.float64)
+GAMMA, BETA = torch.tensor([2.0, 0.5, -1.5]).double(), torch.tensor([0.25, -1.0, 3.0]).double()
+
+
+def test_what_is_no_product_is_worked_out_as_torch_works_it_out(run: Run) -> None:
+    body = """
+      const one = new m.Operation();
+      const panels = [panel("x", "query", "dim", given.x), panel("y", "query", "dim", [[1, 2, 3], [4, 5, -6]])];
+      const empty = { of: ["x"], weight: null, bias: null, eps: null, over: null, name: null };
+      const show = (made, i, j) => {
+        const isKnown = one.show({ at: { i, j }, panels, made: { ...empty, ...made } });
+        const shown = isKnown ? lines(one.root) : null;
+        return [shown, one.computed, one.lines.variance.root.hidden ? null : one.squares.summary.textContent];
+      };
+      const norm = { kind: "norm", eps: 0.5, over: "token", weight: given.gamma, bias: given.beta };
+      return [
+        show(norm, 1, 2), show({ ...norm, over: "all", weight: null, bias: null }, 1, 0), show({ ...norm,
+          bias: null }, 0, 2),
+        show({ kind: "sum", of: ["x", "y"] }, 1, 2), show({ kind: "softmax" }, 1, 1),
+        ...["relu", "gelu", "gelu_tanh"].flatMap((name) => [0, 1, 2].map((j) => show({ kind: "activation", name }, 1,
+          j))),
+        show({ kind: "sum", of: ["x", "gone"] }, 0, 0),
+      ];
+    """
+    given = {"x": ROW.tolist(), "gamma": GAMMA.tolist(), "beta": BETA.tolist()}
+    found = run("inspector/operation.ts", PARTS + body, given)
+    shown, computed, squares = zip(*found, strict=True)
+    expected = [
+        F.layer_norm(ROW, [3], GAMMA, BETA, eps=0.5)[1, 2], F.layer_norm(ROW, [2, 3], eps=0.5)[1, 0],
+        F.layer_norm(ROW, [3], GAMMA, eps=0.5)[0, 2], torch.tensor(-6.0), torch.softmax(ROW, -1)[1, 1],
+        *F.relu(ROW)[1], *F.gelu(ROW)[1], *F.gelu(ROW, approximate="tanh")[1],
+    ]  # fmt: skip
+    assert computed[:-1] == pytest.approx([float(x) for x in expected], abs=1e-12)
+    mean, variance = ROW[1].mean(), ROW[1].var(correction=0)
+    assert shown[0]["mean"] == f"(2.00 + (−0.50) + …) / 3 = {mean:.4f}"
+    assert shown[0]["variance"] == f"((2.00 − 0.50)² + (−0.50 − 0.50)² + …) / 3 = {variance:.4f}"
+    assert shown[0]["norm"].startswith(
+        f"(0.0000 − {mean:.4f}) / √({variance:.4f} + 0.5) × (−1.5000) (γ) + 3.0000 (β) ="
+    )
+    assert "/ 6 =" in shown[1]["mean"]
+    assert "γ" not in shown[1]["norm"]
+    assert "β" not in shown[2]["norm"]
+    assert squares[:4] == ("all 3 squares", "all 6 squares", "all 3 squares", None)
+    assert shown[3] == {"sum": "x[1, dim 2] + y[1, dim 2]0.0000 + (−6.0000) = −6.0000"}
+    assert shown[5]["activation"] == "max(0, 2.0000) = 2.0000above 0: it stays"
+    assert shown[6]["activation"] == "max(0, −0.5000) = 0.0000not above 0: it becomes 0"
+    assert shown[7]["activation"] == "max(0, 0.0000) = 0.0000not above 0: it becomes 0"
+    assert shown[8]["activation"].startswith(f"x · Φ(x) = 2.0000 × {torch.special.ndtr(ROW[1, 0]):.4f} = 1.9545")
+    assert shown[11]["activation"].startswith("½ · 2.0000 · (1 + 0.9")
+    assert shown[-1] is None
+
+
+@pytest.mark.parametrize("x", [-9.0, -8.5, -3.0, -0.1, 0.0, 0.7, 8.4999, 8.5, 9.0])
+def test_the_share_of_a_normal_distribution_is_torchs(run: Run, x: float) -> None:
+    share = run("inspector/arithmetic.ts", "return m.normalShare(given)", x)
+    assert share == pytest.approx(float(torch.special.ndtr(torch.tensor(x, dtype=torch.float64))), abs=1e-15)
+
+
+def test_a_product_names_its_operands_and_repeats_the_cell_only_where_it_differs(run: Run) -> None:
+    body = """
+      const product = new m.Product();
+      const left = panel("embeddings", "query", "model", [[1, 2], [3, NaN]]);
+      const right = panel("W_query", "model", "dim", [[1, 0, -1], [2, 5, 0.5]]);
+      const show = (z, made, i, j, panels = [left, right]) => {
+        const own = panel("query", "query", "dim", z);
+        product.show({ at: { i, j }, panel: own, panels, products: made, labels: (kind, c) => `${kind} ${c}` });
+        const cell = product.cell.hidden ? null : said(product.own);
+        return [product.line.hidden ? null : said(product.formula), cell, product.terms.terms?.label(1)];
+      };
+      const made = { query: { left: "embeddings", right: "W_query", bias: [10, 20, -30] } };
+      const z = [[15, 30, -30], [13, 20, -33]];
+      return [
+        show(z, made, 0, 2), show(z, made, 1, 0), show([[15, 30, -29.9], [0, 0, 0]], made, 0, 2),
+        show([[15.0014, 0, 0], [0, 0, 0]], made, 0, 0), show([[15.0016, 0, 0], [0, 0, 0]], made, 0, 0),
+        show([[NaN, 0, 0], [0, 0, 0]], {}, 0, 0), show([[4, 0, 0], [0, 0, 0]], made, 0, 0, [left]),
+        show([[4, 0], [0, 0]], made, 0, 0), show([[4, 0, 0]], made, 0, 0),
+        m.colourOf("W_value"), m.colourOf("key_t"), m.colourOf("U_query"), m.colourOf("triangle"), m.colourOf("output"),
+      ];
+    """
+    found = run("inspector/product.ts", PARTS + body)
+    assert found[0] == [
+        "X[0, ·] · W_query[·, dim 2] = 1.00·(−1.00) + 2.00·0.50 + (−30.0000) (bias) = −30.0000",
+        None,
+        "model 1",
+    ]
+    assert found[1][:2] == ["X[1, ·] · W_query[·, dim 0] = 3.00·1.00 + 0.00·2.00 + 10.0000 (bias) = 13.0000", None]
+    assert found[2][1] == "query[0, dim 2] = −29.9000"
+    assert [one[1] for one in found[3:5]] == [None, "query[0, dim 0] = 15.0016"]  # one in 10,000 is float32's
+    assert found[5][:2] == [None, "query[0, dim 0] = −∞ (masked)"]
+    # Without one of its operands, or with others than it is made of, it is only a number.
+    assert [one[0] for one in found[6:9]] == [None] * 3
+    assert found[9:] == ["value", "key", "query", "attention", "plain"]
+
+
+def test_the_largest_gap_is_the_first_of_the_largest(run: Run) -> None:
+    body = """
+      const seen = [];
+      const above = document.createElement("p");
+      document.body.append(above);
+      const gap = new m.LargestGap(above, { point: (at) => seen.push(at), click: (at) => seen.push(["click", at]) });
+      const all = (by_loop, by_data) => ({ get: (name) => ({ by_loop: packed(by_loop, 2, 3), by_data: packed(by_data,
+        2, 3) })[name] });
+      const picture = (...names) => ({ panels: names.map((name) => ({ name, rows: "query", cols: "feature" })) });
+      const at = (matrices, shown) => {
+        gap.show(matrices, shown);
+        return [gap.root.hidden, gap.at && [gap.at.panel, gap.at.i, gap.at.j]];
+      };
+      const looks = [
+        at(all([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 7, 4]), picture("weights", "by_data")),
+        at(all([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]), picture("by_data")),
+        at(all([1, 2, 3, 4, 5, 6], [1, 2, 9, 4, 5, 6]), picture("by_data")), at(null, picture("by_data")),
+        at(all([1], [2]), picture("by_loop")), at(all([1], [2]), null),
+      ];
+      at(all([1, 2, 3, 4, 5, 6], [1, 2, 9, 4, 5, 6]), picture("by_data"));
+      for (const kind of ["pointerenter", "click", "blur"]) gap.root.dispatchEvent(new Event(kind));
+      return { looks, seen };
+    """
+    found = run("inspector/largest_gap.ts", PARTS + body)
+    none = [True, None]
+    assert found["looks"] == [[False, ["by_data", 1, 1]], none, [False, ["by_data", 0, 2]], none, none, none]
+    at = {"panel": "by_data", "rows": "query", "cols": "feature", "i": 0, "j": 2}
+    assert found["seen"] == [at, ["click", at], None]
+
+
+def test_the_vectors_of_a_key_and_of_the_row_stand_side_by_side(run: Run) -> None:
+    body = """
+      const table = new m.VectorTable();
+      document.body.append(table.root);
+      const show = (count, q) => {
+        table.set({ count, weight: 0.25, own: (d) => 2 * d + 4, row: (d) => -d, q, k: 12, letter: "v" });
+        table.root.open = true;
+        table.write(table.vectors);
+        const cells = (one) => [...one.children].map((cell) => cell.textContent);
+        const rows = [...table.root.querySelectorAll("tr")].map(cells);
+        return [table.summary.textContent, rows];
+      };
+      return [show(3, 2), show(1, 5)];
+    """
+    head = ["", "v₁₂", "0.2500 × v₁₂"]
+    assert run("inspector/vectors.ts", PARTS + body) == [
+        ["all 3 numbers", [
+            [*head, "row 2, whole"], ["dim 0", "4.0000", "1.0000", "0.0000"], ["dim 1", "6.0000", "1.5000", "−1.0000"],
+            ["dim 2", "8.0000", "2.0000", "−2.0000"],
+        ]],
+        ["the one number", [[*head, "row 5, whole"], ["dim 0", "4.0000", "1.0000", "0.0000"]]],
+    ]  # fmt: skip
+
+
+def test_a_row_names_its_three_largest_weights_the_first_of_equal_ones_first(run: Run) -> None:
+    body = """
+      const summary = new m.RowSummary();
+      const show = (...weights) => {
+        summary.show(Float64Array.from(weights), (k) => document.createTextNode(`key ${k} `));
+        return [...summary.root.children].map(said);
+      };
+      return [show(0.1, 0.25, 0.3, 0.05, 0.3), show(0, 1, 0), show(0, 0)];
+    """
+    first, one, none = run("inspector/row_summary.ts", PARTS + body)
+    assert first == ["looks most at", "key 2 0.3000", "key 4 0.3000", "key 1 0.2500", "Σ of all 51.0000"]
+    assert one == ["looks most at", "key 1 1.0000", "Σ of all 31.0000"]
+    assert none == []
+
+
+INSPECTED = """
+  const labels = { query: ["the", "cat", "sat"], key: ["a", "b", "c"] };
+  const STEPS = ["qkv", "scores", "scaled", "masked", "weights", "head_outputs", "output", "norm"];
+  const inspected = (step = "weights", own = {}, mask = undefined) => ({
+    matrices: null, attention: attention(own, mask), labels, step, steps: STEPS, byCell: ["scores", "weights"],
+    isLater: false, loop: null,
+  });
+  const none = { q: null, k: null };
+"""
+
+
+def test_a_pin_is_said_for_readers_and_for_notes(run: Run) -> None:
+    body = """
+      const pins = [];
+      const view = new m.View(document.body, { onPin: (pin) => pins.push(pin), onUnpin: () => pins.push("none") });
+      const text = (own, q, k, mask) => {
+        const shown = inspected("weights", own, mask);
+        view.setInspected(shown);
+        return view.said(shown.attention, { q, k });
+      };
+      const fills = { mask: "array", mask_value: 2, mask_fills: "scaled" };
+      const texts = [
+        text({}, 1, 2), text({}, 1, null), text({}, 1, 3), text({ mask: "causal" }, 1, 2),
+        text({ mask: "array" }, 0, 1, [0, -0.5, 0, 0, 0, 0, 0, 0, 0]),
+        text(fills, 0, 1, [0, -Infinity, 0, 0, 0, 0, 0, 0, 0]),
+      ];
+      const loud = (q, k, isCovered = false) => {
+        view.announce(attention(), { q, k }, isCovered);
+        return view.live.textContent;
+      };
+      const louds = [loud(null, null), loud(1, 2), loud(1, 2, true), loud(1, null), loud(null, 2)];
+      const hint = (q, k, instead) => {
+        view.showHint({ q, k }, instead);
+        return [view.hint.textContent, said(view.title), view.badge.hidden ? null : view.badge.textContent];
+      };
+      const hints = [hint(null, null), hint(2, null), hint(null, 1), hint(2, 1), hint(2, null, "Covered.")];
+      const row = (step, q, k = null) => {
+        const shown = inspected(step);
+        view.setInspected(shown);
+        view.showRow(shown.attention, { q, k });
+        return view.row.root.hidden ? null : [...view.row.root.children].map(said);
+      };
+      const rows = [row("weights", 1), row("masked", 1), row("head_outputs", 1, 2), row("weights", 3), row("output",
+        0)];
+      const typed = (q, k) => {
+        [view.fields.q.input.value, view.fields.k.input.value] = [q, k];
+        view.fields.k.input.dispatchEvent(new Event("input"));
+        return pins.at(-1);
+      };
+      const fields = [typed("-2", ""), typed("1.9", "9"), typed("0", "2"), typed("", "")];
+      view.setPin({ q: 0, k: null });
+      const off = [view.unpin.disabled];
+      view.unpin.click();
+      view.setPin(none);
+      off.push(view.unpin.disabled, pins.at(-1));
+      return { texts, louds, hints, rows, fields, off };
+    """
+    found = run("inspector/view.ts", PARTS + INSPECTED + body)
+    weights = torch.softmax(torch.tensor([1.0, 4.0, 3.0], dtype=torch.float64), 0)
+    first = torch.softmax(torch.tensor([1.0, -0.5, -0.5], dtype=torch.float64), 0)
+    filled = torch.softmax(torch.tensor([1.0, 2.0, -0.5], dtype=torch.float64), 0)
+    assert found["texts"] == [
+        f"1 cat → 2 c · q · k = 6.0000 · × 0.5000 = 3.0000 · softmax: {weights[2]:.4f}", "", "",
+        "1 cat → 2 c · q · k = 6.0000 · masked: 0",
+        f"0 the → 1 b · q · k = 0.0000 · × 0.5000 = 0.0000 · + −0.5000 = −0.5000 · softmax: {first[1]:.4f}",
+        f"0 the → 1 b · q · k = 0.0000 · masked: 2.0000, softmax: {filled[1]:.4f}",
+    ]  # fmt: skip
+    assert found["louds"] == [
+        "Unpinned.", f'Pinned query 1 "cat", key 2 "c": weight {weights[2]:.4f}.',
+        'Pinned query 1 "cat", key 2 "c": weight covered.', 'Pinned query 1 "cat".', 'Pinned key 2 "c".',
+    ]  # fmt: skip
+    hint = "Point at a cell to see its arithmetic; click or tap to pin it."
+    now = "Now choose {}, here or in the picture, to see the cell's arithmetic."
+    assert found["hints"] == [
+        [hint, "", None], [now.format("a key column"), 'row 2 "sat" (query)', "pinned"],
+        [now.format("a query row"), 'column 1 "b" (key)', "pinned"], [hint, "", None],
+        ["Covered.", 'row 2 "sat" (query)', "pinned"],
+    ]  # fmt: skip
+    listed = [f'key {k} "{"abc"[k]}"{weights[k]:.4f}' for k in (1, 2, 0)]
+    assert found["rows"][0] == ["looks most at", *listed, "Σ of all 31.0000"]
+    assert found["rows"][1:4] == [None] * 3
+    assert found["rows"][4] is not None
+    assert found["fields"] == [{"q": 0, "k": None}, {"q": 1, "k": 2}, {"q": 0, "k": 2}, {"q": None, "k": None}]
+    assert found["off"] == [False, True, "none"]
+
+
+INSPECTOR = """
+  const graph = document.createElement("div");
+  const held = [];
+  let [panels, products, uncovers] = [[], {}, false];
+  graph.attnviz = {
+    panels: () => panels, products: () => products, hold: (pin) => held.push(pin), uncover: () => uncovers,
+  };
+  document.body.append(graph);
+  const pins = [];
+  const inspector = new m.Inspector(document.body, { onPin: ({ q, k }) => pins.push([q, k]), find: () => graph });
+  const square = (name, own = {}) => panel(name, "query", "key", [[1, 2, 3], [4, 5, 6], [7, 8, 9]], own);
+  panels = [
+    square("weights"), panel("query", "query", "dim", [[1, 2], [3, 4], [5, 6]]),
+    panel("key_t", "dim", "key", [[1, 2, 3], [4, 5, 6]]), panel("W", "model", "dim", [[1, 2], [3, 4]]), square("other"),
+  ];
+  const at = (name, i, j) => {
+    const { rows, cols } = panels.find((one) => one.name === name);
+    return { panel: name, rows, cols, i, j };
+  };
+  const { view } = inspector;
+  const look = () => {
+    inspector.drawNow();
+    const state = view.badge.hidden ? null : view.badge.textContent;
+    return [view.section.dataset.shows, said(view.title), state, view.hint.hidden ? null : view.hint.textContent];
+  };
+"""
+
+
+def test_clicks_keys_and_escape_change_the_pin(run: Run) -> None:
+    body = """
+      inspector.show(inspected(), none);
+      const click = (...where) => (inspector.click(at(...where)), [inspector.pin.q, inspector.pin.k]);
+      const clicks = [
+        click("weights", 1, 2), click("weights", 1, 2), click("query", 2, 0), click("query", 2, 1), click("key_t", 0,
+          1),
+        click("weights", 2, 1), click("query", 0, 1), click("query", 0, 1), click("W", 1, 1),
+      ];
+      const key = (name, target = document.body) => {
+        const event = new KeyboardEvent("keydown", { key: name, cancelable: true, bubbles: true, composed: true });
+        target.addEventListener("keydown", (one) => {
+          if (name === "Escape") inspector.escape(one);
+          else inspector.arrow(one);
+        }, { once: true });
+        target.dispatchEvent(event);
+        return [inspector.pin.q, inspector.pin.k, event.defaultPrevented];
+      };
+      const keys = ["ArrowDown", "Enter", "ArrowUp", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"]
+        .map((name) => key(name));
+      const elsewhere = document.createElement("input");
+      document.body.append(elsewhere);
+      const escapes = [key("Escape", elsewhere), key("Escape", view.fields.q.input), key("Escape")];
+      inspector.pinNamed({ row: 2, column: 0 });
+      const named = [[inspector.pin.q, inspector.pin.k]];
+      inspector.pinNamed({ row: 2, column: 0 });
+      named.push([inspector.pin.q, inspector.pin.k]);
+      panels = [square("weights", { covered: (i, j) => i === 1 && j === 0 })];
+      inspector.pinNamed({ row: 1, column: 0 });
+      named.push([inspector.pin.q, inspector.pin.k]);
+      uncovers = true;
+      const guess = click("weights", 0, 0);
+      return { clicks, keys, escapes, named, guess, pins: pins.length };
+    """
+    found = run("inspector/inspector.ts", PARTS + INSPECTED + INSPECTOR + body)
+    assert found["clicks"] == [
+        [1, 2], [None, None], [2, None], [2, None], [2, 1], [None, None], [0, None], [None, None], [None, None],
+    ]  # fmt: skip
+    assert found["keys"] == [
+        [None, None, False], [0, 0, True], [0, 0, True], [1, 0, True], [1, 1, True], [1, 2, True], [1, 2, True], [1,
+        1, True],
+    ]  # fmt: skip
+    assert found["escapes"] == [[1, 1, False], [None, None, True], [None, None, False]]
+    assert found["named"] == [[2, 0], [None, None], [1, None]]
+    assert found["guess"] == [1, None]
+
+
+def test_what_is_written_is_the_cell_pointed_at_or_else_the_pin(run: Run) -> None:
+    body = """
+      const show = (pin, where = null, own = {}) => {
+        inspector.show({ ...inspected("weights"), ...own }, pin);
+        inspector.hovered = where && at(...where);
+        return look();
+      };
+      const looks = [
+        show(none), show({ q: 1, k: 2 }), show({ q: 1, k: null }), show({ q: 1, k: 2 }, ["weights", 1, 2]),
+        show({ q: 1, k: 2 }, ["weights", 2, 1]), show(none, ["other", 2, 1]), show(none, ["query", 2, 1]),
+        show({ q: 1, k: 2 }, null, { isLater: true }), show({ q: 1, k: 3 }),
+      ];
+      panels = [square("weights", { covered: (i, j) => i === 1 && j > 0 }), square("other")];
+      const covered = [
+        show({ q: 1, k: 2 }), show({ q: 1, k: 0 }), show({ q: 1, k: null }), show({ q: 2, k: null }),
+        show(none, ["weights", 1, 1]), show(none, ["other", 1, 1]), show(none, ["weights", 2, 1]),
+      ];
+      return { looks, covered, held: held.at(-1) };
+    """
+    found = run("inspector/inspector.ts", PARTS + INSPECTED + INSPECTOR + body)
+    hint = "Point at a cell to see its arithmetic; click or tap to pin it."
+    choose = "Now choose a key column, here or in the picture, to see the cell's arithmetic."
+    pin = 'row 1 "cat" (query) → column 2 "c" (key)'
+    assert found["looks"] == [
+        ["hint", "", None, hint], ["chain", pin, "pinned", None], ["row", 'row 1 "cat" (query)', "pinned", choose],
+        ["chain", pin, "pinned", None], ["chain", 'row 2 "sat" (query) → column 1 "b" (key)', "under the pointer",
+        None],
+        ["product", 'other[2, 1] query 2 "sat" → key 1 "b"', "under the pointer", None],
+        ["product", 'query[2, dim 1] query 2 "sat"', "under the pointer", None],
+        ["hint", "", None, hint], ["hint", "", None, hint],
+    ]  # fmt: skip
+    shown: list[Any] = [[one[0], one[3]] for one in found["covered"]]
+    assert shown == [
+        ["hint", "Covered."], ["chain", None], ["hint", "Covered."], ["row", choose], ["hint", "Covered."],
+        ["product", None], ["chain", None],
+    ]  # fmt: skip
+
+
+def test_what_is_inspected_follows_from_the_step(run: Run) -> None:
+    body = """
+      const steps = ["qkv", "scores", "output", "norm"].map((name) => ({ name, is_by_cell: name === "scores" }));
+      const document = (kind) => ({
+        header: { kind, steps, scale: 0.5, scale_label: "x", mask: kind === "block" ? "padding" : "causal",
+          mask_value: null, mask_fills: "scaled",
+          query: { labels: ["a"] }, key: { labels: ["b"] } },
+        arrays: {},
+      });
+      const matrices = (kind) => ({
+        document: document(kind), held: () => packed([1], 1, 1), get: (name) => (name === "by_loop" ? packed([7], 1,
+          1) : null),
+      });
+      const one = matrices("block");
+      const first = m.inspected(one, "scores", null);
+      const same = m.inspected(one, "output", first);
+      const averages = matrices("averages");
+      const ways = ["loop", "matrix", "softmax", "data", "qkv"].map((step) => m.inspected(averages, step, null));
+      return [
+        same.attention === first.attention, m.inspected(matrices("block"), "output",
+          first).attention === first.attention,
+        ["scores", "output", "norm"].map((step) => m.inspected(one, step, null).isLater), first.byCell, first.steps,
+        first.attention.header.mask, first.loop, ways.map(({ byCell, loop, attention: { header } }) =>
+          [header.way, byCell, loop && loop.data[0], m.hasOwnWeights(header), m.linesOf(header).length]),
+        m.inspected(averages, "data", ways[2]).attention === ways[2].attention,
+        m.marksOf({ way: null }, "scores", ["scores", "scaled", "masked", "weights", "head_outputs"]),
+        m.marksOf({ way: "data" }, "data", []),
+      ];
+    """
+    found = run("inspector/ways.ts", PARTS + body)
+    assert found[:7] == [
+        True, False, [False, False, True], ["scores"], ["qkv", "scores", "output", "norm"], "array", None,
+    ]  # fmt: skip
+    assert found[7] == [
+        ["loop", [], None, False, 1], ["matrix", ["triangle"], 7, False, 2],
+        ["softmax", ["masked_zeros", "softmax_weights"], 7, False, 4], ["data", ["masked", "weights"], 7, True, 5],
+        [None, ["scores"], None, True, 5],
+    ]  # fmt: skip
+    assert found[8] is False
+    assert found[9] == {"current": "scores", "later": ["scaled", "masked", "weights", "head_outputs"]}
+    assert found[10] == {"current": "scores", "later": []}

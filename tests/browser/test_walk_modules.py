@@ -1,0 +1,596 @@
+"""The modules of a walk, one at a time: what it offers, keeps, fetches and says, by cases worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.browser.modules import Run
+
+FACT = """
+  const matrix = (rows) => ({ data: Float32Array.from(rows.flat()), shape: [rows.length, rows[0].length] });
+  const all = {
+    scores: [[1, -6, 2], [3, 3, 1]], scaled: [[0.5, -3, 1], [1.5, 1.5, 0.5]],
+    weights: [[0.2, NaN, 0.8], [NaN, NaN, NaN], [0.004, 0.99605, 0.00005], [0, 0.5, 0.5]],
+    stream: [[3, 4], [0, 0]], added: [[0.3, 0.4], [1, 0]], x: [[1, 2, 6], [0, 0, 0.3]],
+    feed_forward_hidden: [[-1, 0, 2, 5], [7, 7, 0, -1]], feed_forward_output: [[3, 4], [6, 8]],
+    logits: [[1, 9], [4, -2]], probabilities: [[0.25, 0.0051, 0.7449], [0.002, 0.003, 0.995]],
+    by_loop: [[1, 2], [3, 4]], by_data: [[1, 2], [3.5, 4.25]],
+  };
+  const header = {
+    scale: 0.5, attention: "decoder", query: { labels: ["the", "cat", "sat", "on"] }, key: { labels: ["a", "b", "c"] },
+    ...given.header,
+  };
+  const matrices = { document: { header }, get: (name) => all[name] && matrix(all[name]) };
+  const picture = {
+    operations: { attention_residual: { of: ["stream", "added"] } },
+    panels: [{ name: "x" }, ...["logits", "probabilities"].map((name) => ({ name, ticks: { 0: "yes", 1: "no" } }))],
+  };
+  return given.pins.map(([name, q, k]) => {
+    const found = m.pinnedFact(matrices, { name, picture }, { q, k });
+    if (!found) return found;
+    const words = Array.from(found.text);
+    return [found.text, found.marks.map(({ from, to, row, column, matrix }) =>
+      [words.slice(from, to).join(""), row, column, matrix])];
+  });
+"""
+
+SAID: list[tuple[tuple[str, int | None, int | None], str]] = [
+    (("weights", 0, None), "Here row 0, “the”, puts 80 % on column 2, “c”."),
+    (("weights", 0, 2), "Here row 0, “the”, puts 80 % on column 2, “c”."),
+    (("weights", 0, 0), "Here row 0, “the”, puts 20 % on column 0, “a”; most, 80 %, on column 2, “c”."),
+    (
+        ("weights", 0, 1),
+        "Here row 0, “the”, puts 0 % on column 1, “b”, which is hidden from it; most, 80 %, on column 2, “c”.",
+    ),
+    (
+        ("weights", 1, 0),
+        "In row 1, “cat”, every key is hidden: its exponentials sum to 0. It gets no weights.",
+    ),
+    (
+        ("weights", 2, 0),
+        "Here row 2, “sat”, puts 0.40 % on column 0, “a”; most, 100 %, on column 1, “b”.",
+    ),
+    (
+        ("weights", 2, 2),
+        "Here row 2, “sat”, puts less than 0.01 % on column 2, “c”; most, 100 %, on column 1, “b”.",
+    ),
+    (("weights", 3, None), "Here row 3, “on”, puts 50 % on column 1, “b”."),
+    (("weights", None, 2), "Here column 2, “c”, gets most from row 0, “the”: 80 %."),
+    (("weights", None, 1), "Here column 1, “b”, gets most from row 2, “sat”: 100 %."),
+    (
+        ("scaled", 0, None),
+        "In row 0, “the”, the largest magnitude goes from −6.00 to −3.00 (× 0.5000).",
+    ),
+    (("scaled", 1, 2), "In row 1, “cat”, column 2, “c”, goes from 1.00 to 0.50 (× 0.5000)."),
+    (("attention_residual", 0, None), "Here what is added to row 0, “the”, is 10 % as long as the row itself."),
+    (("attention_norm", 0, None), "Before, the variance of row 0, “the”, is 4.67, and its mean 3.00."),
+    (
+        ("feed_forward_hidden", 0, None),
+        "Here 50 % of the cells of row 0, “the”, are above 0. Neuron 3 fires most, with 5.00.",
+    ),
+    (
+        ("feed_forward_hidden", 1, None),
+        "Here 50 % of the cells of row 1, “cat”, are above 0. Neuron 0 fires most, with 7.00.",
+    ),
+    (("feed_forward_output", 1, None), "Here row 1, “cat”, has a length of 10.00."),
+    (("logits", 0, None), "Here the largest logit of row 0, “the”, is 9.00, for “no”."),
+    (
+        ("probabilities", 0, None),
+        "Here, after row 0, “the”, the most likely next token is “yes”, with 25 %.",
+    ),
+    (
+        ("probabilities", 1, None),
+        "Here, after row 1, “cat”, the most likely next token is “no”, with 0.30 %.",
+    ),
+    (("data", 0, None), "In row 0, “the”, nothing differs from the loop."),
+    (("data", 1, None), "In row 1, “cat”, the largest difference to the loop is 0.50, in feature 0."),
+]
+
+
+def test_each_step_says_of_the_pinned_row_what_its_numbers_are(run: Run) -> None:
+    given = {"pins": [list(pin) for pin, _ in SAID], "header": {}}
+    found = run("walk/pinned_fact.ts", FACT, given)
+    for (pin, said), one in zip(SAID, found, strict=True):
+        assert one[0] == said, pin
+    marks = {pin: one[1] for (pin, _), one in zip(SAID, found, strict=True)}
+    assert marks["weights", 0, 0] == [
+        ["row 0, “the”", 0, None, ""], ["20 %", 0, 0, "weights"], ["column 0, “a”", None, 0, ""],
+        ["80 %", 0, 2, "weights"], ["column 2, “c”", None, 2, ""],
+    ]  # fmt: skip
+    assert marks["scaled", 1, 2][2:] == [["1.00", 1, 2, "scores"], ["0.50", 1, 2, "scaled"]]
+    assert marks["weights", None, 2][-1] == ["80 %", 0, 2, "weights"]
+
+
+def test_where_a_step_says_nothing_of_a_row_its_own_sentence_stays(run: Run) -> None:
+    pins = [["weights", None, None], ["scores", 0, 0], ["scaled", None, 1], ["toString", 0, 0]]
+    assert run("walk/pinned_fact.ts", FACT, {"pins": pins, "header": {}}) == [None] * 4
+    one = run("walk/pinned_fact.ts", FACT, {"pins": [["scaled", 0, 0]], "header": {"scale": 1}})
+    assert one == [["", []]]  # nothing is scaled
+    encoder = run("walk/pinned_fact.ts", FACT, {"pins": [["probabilities", 0, 0]], "header": {"attention": "encoder"}})
+    assert encoder[0][0] == "Here, at row 0, “the”, the most likely token is “yes”, with 25 %."
+
+
+DOCUMENT = """
+  const axis = (...labels) => ({ labels, ids: labels.map((_, n) => n), unknown: [], places: [], segments: [],
+    covers: [] });
+  const step = (name, own = {}) => ({
+    name, title: name.toUpperCase(), picture: { panels: [{ name }], grid: [[0]] }, can_be_covered: false,
+    can_be_stretched: false, ...own,
+  });
+  const steps = [
+    step("tokens", { picture: null }), step("scores"), step("weights", { can_be_covered: true,
+      can_be_stretched: true }),
+  ];
+  const doc = (own = {}, arrays = {}) => ({
+    header: {
+      kind: "head", place: "encoder, layer 2", layer: 2, heads: [3, 5, 8], heads_in_layer: 12,
+        references: { weights: {} }, steps,
+      mask: "none", mask_value: null, scale: 0.5, query: axis("a", "b", "c"), key: axis("d", "e", "f", "g"), ...own,
+    },
+    arrays,
+  });
+  const values = {
+    step: "scores", layer: 2, head: 5, q: null, k: null, drawing: "stage", predict: false, stretch: "0", limit: null,
+    focus: "",
+  };
+"""
+
+
+def test_what_there_is_to_choose_from_follows_from_the_step(run: Run) -> None:
+    body = """
+      const offer = (own, home = {}, lecture = false, header = {}, arrays = {}) =>
+        m.offered(doc(header, arrays), { ...values, ...own }, { home, lecture });
+      const home = { layers: [0, 2], drawings: [["stage", "Stage"], ["chart", "Chart"]], onlyLayer: "the layer" };
+      const ends = ["tokens", "scores", "weights"].map((one) => {
+        const { previous, next, drawings, switches } = offer({ step: one }, home);
+        return [previous, next, drawings.length, switches.map(({ name, other }) => [name, other])];
+      });
+      const many = Array(40).fill("x");
+      const equal = (share) => ({ weights: { data: Float32Array.of(share, 0.1), shape: [1, 2] } });
+      const switches = (own, header, arrays) =>
+        offer({ step: "weights", ...own }, home, false, header, arrays).switches.map(({ label, help, isOn,
+          other }) => [label, help, isOn, other]);
+      const lectures = [[{}, home], [{}, {}], [{ kind: "block" }, home], [{ kind: "averages" }, home]].map(([own,
+        at]) =>
+        [true, false].map((lecture) => offer({}, at, lecture, own).place));
+      return {
+        ends, chart: offer({ step: "weights", drawing: "chart" }, home).switches.length, lectures,
+        labels: [offer({}, home), offer({}, {}), offer({}, { onlyLayer: "the layer" })].map((one) => one.layerLabel),
+        heads: offer({}).heads, steps: offer({}).steps[2],
+        switches: [
+          switches({ predict: true }, {}, equal(0.62)), switches({ stretch: "1" }, {}, equal(0.62)),
+          switches({}, {}, equal(1)), switches({}, { key: axis(...many) }), switches({ stretch: "off" },
+            { key: axis(...many) }),
+          switches({}, { key: axis(...many.slice(1)) }),
+        ],
+        rows: [["none", 5], ["causal", 5], ["causal", 2], ["causal", 1]].map(([mask, n]) =>
+          m.firstGuess({ mask, query: { labels: Array(n) } })),
+        texts: [m.guessLine(3, "sat"), m.noFocus("x", "Scores")],
+        written: m.written({ ...values, predict: true }),
+        read: [["layer", "3"], ["head", "0"], ["predict", "1"], ["predict", "0"], ["step",
+          "qkv"]].map((one) => m.read(...one)),
+        factors: [m.factorsOf({ scale: 0.5, mask_value: -4, mask_fills: "scores" }),
+          m.factorsOf({ scale: 0.5, mask_value: -4, mask_fills: "scaled" })],
+      };
+    """
+    found = run("walk/choices.ts", DOCUMENT + body)
+    assert found["ends"] == [
+        [None, {"step": "scores"}, 0, []], [{"step": "tokens"}, {"step": "weights"}, 2, []],
+        [{"step": "scores"}, None, 2, [["predict", "1"], ["stretch", "1"]]],
+    ]  # fmt: skip
+    assert found["chart"] == 1  # a chart covers no row
+    assert found["lectures"] == [
+        ["layer 2 · head 5", ""], ["head 5", ""], ["encoder, layer 2 · head 5", ""], ["", ""],
+    ]  # fmt: skip
+    assert found["labels"] == ["layer 2", "layer 2", "the layer"]
+    assert (found["heads"], found["steps"]) == ([3, 5, 8], ["weights", "WEIGHTS"])
+    guess = [
+        "Guess a row",
+        "Covers one row of the result: the pinned one, or an early one. Choose a cell to reveal it; R shows the row, "
+        "A all.",
+    ]
+    largest = "They end at the largest weight."
+    by_itself = "On by itself in a long text: of ten rows, nine have no weight above it."
+    assert found["switches"] == [
+        [[*guess, True, "0"], ["Darken: colours end at 0.62, not 1", largest, False, "1"]],
+        [[*guess, False, "1"], ["Darken: colours end at 0.62, not 1", largest, True, "0"]],
+        [[*guess, False, "1"]],
+        [[*guess, False, "1"], ["Darken the colours", by_itself, True, "off"]],
+        [[*guess, False, "1"], ["Darken the colours", by_itself, False, "0"]],
+        [[*guess, False, "1"], ["Darken the colours", largest, False, "1"]],
+    ]
+    assert found["rows"] == [0, 2, 1, 0]
+    assert found["texts"] == [
+        "Row 3, “sat”, is covered. Guess, then choose a cell; R shows the row.",
+        "The link’s focus=x is not a matrix of Scores, so all matrices are shown.",
+    ]
+    assert found["written"] == {
+        "step": "scores", "layer": "2", "head": "5", "drawing": "stage", "predict": "1", "stretch": "0"
+    }  # fmt: skip
+    assert found["read"] == [{"layer": 3}, {"head": 0}, {"predict": True}, {"predict": False}, {"step": "qkv"}]
+    assert found["factors"] == [{"scale": 0.5, "hidden": -2}, {"scale": 0.5, "hidden": -4}]
+
+
+def test_a_link_asks_for_what_the_document_has_or_for_the_nearest(run: Run) -> None:
+    body = """
+      const store = new m.Store();
+      const heard = [];
+      store.listener = (changed) => heard.push([...changed].sort());
+      const fit = (own, header = {}) => {
+        const fresh = new m.Store();
+        fresh.set({ ...values, ...own }, doc(header));
+        const { step, head, q, k, focus } = fresh.values;
+        return [step, head, q, k, focus];
+      };
+      const fits = [
+        fit({ step: "gone", head: 4, focus: "scores" }), fit({ head: 8, q: 2, k: 3, focus: "scores" }),
+        fit({ q: 3, k: 4, focus: "weights" }), fit({ q: -1, k: 0.5 }), fit({ q: 0, k: 0 }),
+        fit({ head: 4, q: 9, layer: 1 }),
+      ];
+      const document = doc();
+      const first = store.set({ step: "weights", head: 4, layer: 2 }, document);
+      const again = [store.set({ step: "weights" }, document), store.set({ q: 1 })];
+      const here = [store.current === document, store.step.name];
+      store.set({ layer: 1 });
+      const elsewhere = [store.current, store.step, store.matrices];
+      store.set({ layer: 2 });
+      store.isAwaited = true;
+      const awaited = store.current;
+      store.set({}, document);
+      return { fits, first, again, here, elsewhere, awaited, back: store.current === document, heard };
+    """
+    found = run("walk/store.ts", DOCUMENT + body)
+    assert found["fits"] == [
+        ["tokens", 3, None, None, ""], ["scores", 8, 2, 3, "scores"], ["scores", 5, None, None, ""],
+        ["scores", 5, None, None, ""], ["scores", 5, 0, 0, ""], ["scores", 4, 9, None, ""],
+    ]  # fmt: skip
+    assert found["first"] == {"step": "weights", "layer": 2, "head": 3}
+    assert found["again"] == [{}, {"q": 1}]
+    assert found["here"] == [True, "weights"]
+    assert found["elsewhere"] == [None, None, None]
+    assert found["awaited"] is None
+    assert found["back"]
+    assert found["heard"][1] == ["q"]
+
+
+def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> None:
+    body = """
+      const array = (...shape) => ({ data: [], shape });
+      const asked = [];
+      const ahead = (head, own, home = { layers: [0, 2, 4, 6] }, arrays = {}, here = []) => {
+        const loading = new m.Loading(home, () => {});
+        loading.files = { fetchAhead: (files) => asked.push(files), destroy() {} };
+        for (const layer of here) loading.documents.set(layer, {});
+        loading.ahead({ header: { heads: [3, 5, 8], layer: 4, references: {}, ...own }, arrays }, head);
+        loading.destroy();
+        return asked.at(-1);
+      };
+      const references = Object.fromEntries([3, 5, 8].flatMap((head) =>
+        ["query", "key", "value"].map((name) => [`${name}/${head}`, array(64, 64)])));
+      const large = { ...references, "query/8": array(512, 512) };
+      const keep = () => {
+        const loading = new m.Loading({}, () => {});
+        for (let layer = 0; layer < 7; layer += 1) loading.take({ header: { layer } });
+        loading.layer(1);
+        loading.take({ header: { layer: 7 } });
+        return [...loading.documents.keys()];
+      };
+      const refused = async (home, file) => {
+        const loading = new m.Loading(home, () => {});
+        loading.documents.set(1, { header: { references: {} }, arrays: {} });
+        return loading.get(file).then(() => "came", (error) => error.message);
+      };
+      return {
+        ahead: [
+          ahead(5, { references }, {}), ahead(3, { references }, {}, { "key/5": array(1) }), ahead(5,
+            { references: large }, {}),
+          ahead(8, {}), ahead(8, {}, undefined, {}, [6]), ahead(8, { layer: 0 }), ahead(8, { layer: 3 }),
+          ahead(8, {}, undefined, { a: array(512, 512) }), ahead(8, {}, undefined, { a: array(512, 513) }),
+        ],
+        kept: keep(),
+        refused: [await refused({}, "document 2"), await refused({}, "array 1 query/0"),
+          await refused({ array() {} }, "array 2 x")],
+      };
+    """
+    found = run("walk/loading.ts", body)
+
+    def arrays(*heads: int, without: str = "") -> list[str]:
+        names = [f"{name}/{head}" for head in heads for name in ("query", "key", "value")]
+        return [f"array 4 {name}" for name in names if name != without]
+
+    assert found["ahead"] == [
+        arrays(8, 3), arrays(5, without="key/5"), arrays(3),
+        ["document 6", "document 2"], ["document 2"], ["document 2"], [],
+        ["document 6", "document 2"], [],
+    ]  # fmt: skip
+    assert found["kept"] == [3, 4, 5, 6, 1, 7]
+    assert found["refused"] == ["it is not part of this document"] * 3
+
+
+def test_what_takes_long_is_said_and_for_how_many_it_waits(run: Run) -> None:
+    body = """
+      const waits = [];
+      window.setTimeout = (work, ms) => (waits.push([work, ms]), waits.length);
+      const cleared = [];
+      window.clearTimeout = (one) => cleared.push(one);
+      const said = [];
+      const places = ["2 texts are before yours.", "", Promise.reject(new Error("gone"))];
+      places[2].catch(() => {});
+      const coming = new m.Coming(document.body, (text) => said.push(text), { place: async () => places.shift() });
+      const times = () => waits.map(([, ms]) => ms);
+      const go = async () => { const [work] = waits.at(-1); await work(); };
+      coming.begin(3, "document 3");
+      coming.begin(3, "document 3");
+      const once = times();
+      await go(); await go(); await go();
+      const told = [said.slice(), times(), document.body.ariaBusy];
+      coming.begin(4, "document 4");
+      await go(); await go();
+      coming.begin(undefined, "array");
+      await go();
+      const [, late] = [coming.end(), said.length];
+      await waits.at(-1)[0]();
+      return { once, told, rest: said.slice(3), late: said.length - late, busy: document.body.ariaBusy };
+    """
+    found = run("walk/coming.ts", body)
+    computed = "The numbers are being computed …"
+    assert found["once"] == [300]
+    assert found["told"] == [[computed, "2 texts are before yours.", computed], [300, 700, 1000], "true"]
+    assert found["rest"][:3] == [computed] * 3
+    assert found["busy"] is None
+
+
+def test_a_covered_row_is_revealed_cell_by_cell_or_at_once(run: Run) -> None:
+    body = """
+      let revealed = 0;
+      const covered = [];
+      const stage = new m.Stage(document.body, { onRevealed: () => (revealed += 1),
+        onCovered: (row) => covered.push(row) });
+      const panel = (name) => ({
+        name, title: name, role: null, rows: "query", cols: "key", data: Float32Array.from([1, 2, 3, 4, 5, 6]),
+          shape: [2, 3],
+        low: 0, high: 6, scale: "weights",
+      });
+      const walk = {};
+      const header = (own) => ({
+        walk, order: 1, step: "weights", layer: 0, head: 0, scale: 1, predict: true, guess: 1, result: "weights",
+          labels: {},
+        panels: [panel("scores"), panel("weights")], grid: [[0, 1]], widths: [1, 1], heights: [1], products: {},
+          alt: "", ...own,
+      });
+      stage.take(header());
+      const cover = (name) => [0, 1].map((i) => [0, 1, 2].map((j) => Boolean(stage.board.covers?.(name)?.(i, j))));
+      const at = (name, i, j) => ({ panel: name, rows: "query", cols: "key", i, j });
+      const first = [cover("weights"), cover("scores")];
+      const opened = [
+        stage.uncover(at("scores", 1, 0)), stage.uncover(at("weights", 0, 0)), stage.uncover(at("weights", 1, 1)),
+        stage.uncover(at("weights", 1, 1)),
+      ];
+      const second = cover("weights")[1];
+      stage.chooseRow(0);
+      const other = [cover("weights"), stage.uncover(at("weights", 0, 0)), stage.uncover(at("weights", 0, 1)),
+        revealed];
+      stage.uncover(at("weights", 0, 2));
+      const all = [revealed, cover("weights"), covered.at(-1)];
+      stage.chooseRow(1);
+      stage.reveal("row");
+      const row = cover("weights")[1];
+      stage.take(header({ order: 2 }));
+      const kept = cover("weights")[1];
+      stage.take(header({ walk: {} }));
+      const anew = cover("weights");
+      stage.reveal("all");
+      stage.chooseRow(0);
+      const chosen = cover("weights")[0];
+      stage.take(header({ predict: false }));
+      return { first, opened, second, other, all, row, kept, anew, chosen, off: covered.at(-1) };
+    """
+    found = run("walk/stage.ts", body)
+    no, yes = [False] * 3, [True] * 3
+    assert found["first"] == [[no, yes], [no, no]]
+    assert found["opened"] == [False, False, True, False]
+    assert found["second"] == [True, False, True]
+    assert found["other"] == [[yes, no], True, True, 0]
+    assert found["all"] == [1, [no, no], None]
+    assert found["row"] == found["kept"] == no
+    assert found["anew"] == [no, yes]
+    assert found["chosen"] == yes  # another row is another guess
+    assert found["off"] is None
+
+
+STEPPER = """
+  const chosen = [];
+  const stepper = new m.Stepper(document.body, (values) => chosen.push(values));
+  const offered = (own) => ({
+    steps: [["a", "A"], ["b", "B"], ["c", "C"]], previous: { step: "a" }, next: { step: "c", layer: 1 },
+    drawings: [["stage", "Stage"], ["chart", "Chart"]], layers: [0, 2, 4], heads: [3, 5, 8], layerLabel: "layer 2",
+      place: "",
+    switches: [{ name: "predict", label: "Guess", help: "how", isOn: false, other: "1" }], ...own,
+  });
+  stepper.offer(offered(), {}, "light");
+  stepper.select({ step: "b", layer: "2", head: "5", drawing: "stage" });
+"""
+
+
+def test_steps_heads_and_layers_go_on_to_their_ends(run: Run) -> None:
+    body = """
+      const act = (name, own = {}) => {
+        stepper.select({ step: "b", layer: "2", head: "5", drawing: "stage", predict: "0", ...own });
+        chosen.length = 0;
+        return [stepper.act(name), ...chosen];
+      };
+      const acts = [
+        act("next"), act("previous"), act("head_on"), act("head_back"), act("head_on", { head: "8" }),
+        act("head_back", { head: "3" }), act("layer_on"), act("layer_back"), act("layer_on", { layer: "4" }),
+          act("drawing"),
+        act("drawing", { drawing: "chart" }), act("predict"), act("stretch"), act("else"),
+      ];
+      stepper.offer(offered({ previous: null, drawings: [], layers: [], isLed: true }), {}, "dark");
+      const bare = [act("previous"), act("layer_on"), act("drawing"), stepper.previous.disabled, stepper.next.disabled,
+        stepper.drawings.root.hidden, stepper.layerBox.hidden, stepper.strip.root.hidden,
+          stepper.section.dataset.theme];
+      stepper.offer(offered(), {}, "light");
+      chosen.length = 0;
+      const radios = [...stepper.steps.root.children];
+      radios[1].click();
+      radios[2].click();
+      stepper.layer.value = "4";
+      stepper.layer.dispatchEvent(new Event("change"));
+      const marks = radios.map((one) => [one.ariaChecked, one.tabIndex]);
+      const key = (name, from) => {
+        stepper.select({ drawing: from });
+        chosen.length = 0;
+        stepper.drawings.key(new KeyboardEvent("keydown", { key: name, cancelable: true }));
+        return chosen[0]?.drawing ?? null;
+      };
+      const clicks = chosen.slice();
+      const keys = [key("ArrowRight", "stage"), key("ArrowDown", "chart"), key("ArrowLeft", "stage"), key("x",
+        "stage")];
+      stepper.offer(offered({ isLed: true, layers: [0] }), {}, "light");
+      return { acts, bare, clicks, marks, keys, led: stepper.layerBox.hidden };
+    """
+    found = run("walk/stepper.ts", STEPPER + body)
+    assert found["acts"] == [
+        [True, {"step": "c", "layer": 1}], [True, {"step": "a"}], [True, {"head": 8}], [True, {"head": 3}], [True],
+        [True],
+        [True, {"layer": 4}], [True, {"layer": 0}], [True], [True, {"drawing": "chart"}], [True, {"drawing": "stage"}],
+        [True, {"predict": True}], [True], [False],
+    ]  # fmt: skip
+    assert found["bare"] == [[True], [True], [True], True, False, True, True, True, "dark"]
+    assert found["clicks"] == [{"step": "c"}, {"layer": 4}]
+    assert found["marks"] == [["false", -1], ["false", -1], ["true", 0]]
+    assert found["keys"] == ["chart", "stage", "chart", None]
+    assert found["led"]
+
+
+@pytest.mark.parametrize(
+    ("row", "rows", "height", "covered"),
+    [
+        (0, 4, 4, [0, 1]),
+        (3, 4, 4, [3, 4]),
+        (1, 100, 10, [0, 1]),
+        (10, 100, 10, [1, 2]),
+        (9, 100, 10, [0, 1]),
+        (1, 3, 4, [1, 3]),
+    ],
+)
+def test_a_thumbnail_covers_all_that_holds_anything_of_a_row(
+    run: Run, row: int, rows: int, height: int, covered: list[int]
+) -> None:
+    given = [{"row": row, "rows": rows}, height]
+    assert run("walk/head_strip.ts", "return m.coveredRows(...given)", given) == covered
+
+
+def test_a_head_s_picture_is_of_its_own_weights_hatched_where_hidden_and_covered_where_guessed(run: Run) -> None:
+    body = """
+      const strip = new m.HeadStrip((head) => chosen.push(head));
+      const chosen = [];
+      const weights = { data: Uint8Array.from([0, 255, 255, 0, 255, 0, 0, 255]), shape: [2, 2, 2] };
+      const hidden = { data: Uint8Array.from([0, 1, 0, 0]), shape: [2, 2] };
+      const look = (heads, own = {}, more = {}) => {
+        strip.draw({ weights, ...more }, { heads, layer: "layer 7", shade: "light", covered: null, ...own });
+        return strip.buttons.map(({ canvas }) => [[1, 1], [50, 1], [1, 50], [50, 50]].map(([x, y]) =>
+          [...canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3).join()));
+      };
+      const plain = look([0, 1]);
+      const masked = look([0, 1], {}, { hidden });
+      const covered = look([1], { covered: { row: 1, rows: 2 } });
+      strip.select(1);
+      strip.buttons[0].root.click();
+      strip.light(1);
+      return { plain, masked, covered, chosen, said: strip.root.ariaLabel, title: strip.buttons[0].root.title,
+        pressed: strip.buttons[0].root.ariaPressed, lit: strip.buttons[0].root.className };
+    """
+    found = run("walk/head_strip.ts", body)
+    paper, ink = "255,255,255", "94,60,153"
+    assert found["plain"] == [[paper, ink, ink, paper], [ink, paper, paper, ink]]
+    for head in (0, 1):
+        assert found["masked"][head][0] == found["plain"][head][0]
+        assert found["masked"][head][1] not in (paper, ink)  # hatched
+    assert found["covered"][0][:2] == [ink, paper]
+    assert found["covered"][0][2] == found["covered"][0][3]  # nothing of the row is seen
+    assert found["chosen"] == [1]
+    assert (found["said"], found["title"]) == ("heads of layer 7", "layer 7 · head 1")
+    assert (found["pressed"], found["lit"]) == ("true", "lit")
+
+
+def test_tokens_say_where_they_come_from(run: Run) -> None:
+    body = """
+      const list = new m.TokenList();
+      const texts = (all) => [...all].map((one) => one.textContent);
+      const axis = (own) => ({
+        labels: ["[CLS]", "the", "x".repeat(20) + "y".repeat(10)], ids: [101, 7, -1], unknown: [false, false, true],
+        places: ["", "0–3", "4–34"], segments: [0, 0, 1], covers: ["", "the", 'a"b'], ...own,
+      });
+      const one = axis();
+      const look = (query, key) => {
+        list.show(query, key);
+        return {
+          chips: [...list.root.querySelectorAll(".chip")].map((chip) => [chip.textContent, chip.title, chip.className]),
+          rows: [...list.root.querySelectorAll("tbody tr")].map((row) => texts(row.children)),
+          titles: [...list.root.querySelectorAll("h2")].map((title) => title.textContent),
+          more: list.root.querySelector(".more")?.textContent ?? null,
+        };
+      };
+      const single = look(one, one);
+      const two = look(one, axis({ labels: ["z"] }));
+      const labels = Array.from({ length: 1801 }, (_, n) => `t${n}`);
+      const many = look(...[axis({ labels })].flatMap((all) => [all, all]));
+      const just = look(...[axis({ labels: labels.slice(0, 600) })].flatMap((all) => [all, all]));
+      return { single, two, many: [many.chips.length, many.more, many.rows.length], just: just.more };
+    """
+    found = run("walk/token_list.ts", body)
+    long = "x" * 20 + "y" * 10
+    short = "x" * 18 + "…" + "x" * 0 + "y" * 9
+    assert found["single"]["chips"] == [
+        ["[CLS]101", "token 0 · [CLS] · id 101 · added by the tokenizer", "chip added"],
+        ["the7", "token 1 · the · id 7 · characters 0–3", "chip odd"],
+        [
+            f"{short}?no id",
+            f"token 2 · {long} · no id · unknown: not in the vocabulary · characters 4–34 · second text",
+            "chip even unknown second",
+        ],
+    ]
+    assert found["single"]["rows"] == [
+        ["0", "[CLS]", "101", "added", "–"], ["1", "the", "7", '"the"', "0–3"], ["2", long, "no id", '"a\\"b"', "4–34"],
+    ]  # fmt: skip
+    assert found["single"]["titles"] == []
+    assert found["two"]["titles"] == ["Queries, the rows", "Keys, the columns"]
+    assert len(found["two"]["rows"]) == 4
+    assert found["many"] == [600, "… and 1,201 more, not shown", 600]
+    assert found["just"] is None
+
+
+KEYS: dict[str, Any] = {
+    "ArrowRight": "next", "ArrowLeft": "previous", "PageDown": "next", "PageUp": "previous", "h": "head_on",
+    "H": "head_back", "y": "layer_on", "Y": "layer_back", "f": "pin", "p": "predict", "s": "stretch", "r": "reveal_row",
+    "a": "reveal_all", "c": "listing", "d": "drawing", "k": "play", ".": "cell_on", ",": "cell_back", "Escape": "unpin",
+    "x": None, "Enter": None,
+}  # fmt: skip
+
+
+def test_keys_ask_for_what_the_page_says(run: Run) -> None:
+    body = """
+      return given.map((key) => m.actOf(new KeyboardEvent("keydown", { key,
+        shiftKey: /[A-Z]/.test(key) && key.length === 1 })) ?? null);
+    """
+    assert run("walk/keys.ts", body, list(KEYS)) == list(KEYS.values())
+
+
+def test_the_largest_text_of_a_fact_is_not_rounded(run: Run) -> None:
+    """A row's share of a percent is told from 0 and from 1 %, at the boundaries too."""
+    given = {"pins": [["weights", 0, None]], "header": {}}
+    body = "all.weights = [[given.share, 0, 0]];\n  return given.pins"
+    for share, said in (
+        (0.02, "2 %"),
+        (0.0101, "1 %"),
+        (0.0099, "0.99 %"),
+        (0.00011, "0.01 %"),
+        (0.00009, "less than 0.01 %"),
+        (0.0, "0 %"),
+    ):
+        text = run("walk/pinned_fact.ts", FACT.replace("return given.pins", body), {**given, "share": share})[0][0]
+        assert f"puts {said} on" in text, np.float32(share)
