@@ -158,9 +158,8 @@ def _show_ids() -> None:
     """Offer the training part of the text as JSON lines of ids, and say how long the data set is."""
     from attnviz.training.series import FIRST_SHOWN
     from attnviz.training.text.cut import id_lines, length_of
-    from attnviz.ui.train.facts import cut_of
     from attnviz.ui.train.plans import STAGES, stage_plan_of
-    from attnviz.ui.train.text_choice import chosen_facts
+    from attnviz.ui.train.text_choice import chosen_facts, cut_of
 
     facts = chosen_facts()
     plan = stage_plan_of(STAGES[state.get("rung") or FIRST_SHOWN], len(facts.labels), state.get)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -11,6 +12,7 @@ from attnviz.formatting import counted, number, quoted
 from attnviz.settings import settings
 from attnviz.training.tagged.files import MOST_BYTES, TaggedError, made_of, read_tagged
 from attnviz.training.tagged.task import WATCHED, TaggedSentences
+from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.tokens.choices import source_choice, source_of
 
@@ -21,13 +23,23 @@ EXAMPLE = "she\tPRON\nplans\tVERB\n.\tPUNCT\n\nher\tDET\nplans\tNOUN\nwork\tVERB
 FORMAT = "UTF-8: a word and its tag a line, a tab or spaces between them, a blank line between sentences. For example:"
 NO_LINK = "The files stay in this session. They are in no link: a link opens the generated sentences."
 _NAME = "tagged"
-_GIVEN, _REFUSED, _MADE = (f"{_NAME}_{name}" for name in ("given", "refused", "made"))
+
+
+@dataclass(slots=True)
+class _FilesRecord:
+    """What a session keeps of the visitor's files."""
+
+    files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    """The name and the bytes of each of `FILES` that is there"""
+    sentences: TaggedSentences | None = None
+    """Both as a task; None if one is missing or refused"""
+    refused: str = ""
+    """Why one was refused"""
 
 
 def own_sentences() -> TaggedSentences | None:
     """Return the visitor's files as a task; None if generated sentences are chosen, or a file is missing or refused."""
-    sentences: TaggedSentences | None = st.session_state.get(_MADE)
-    return sentences if source_of(_NAME) == "own" else None
+    return state.record(_FilesRecord).sentences if source_of(_NAME) == "own" else None
 
 
 def sentences_choice(on_change: Callable[[], None]) -> None:
@@ -43,7 +55,7 @@ def sentences_choice(on_change: Callable[[], None]) -> None:
         _fields(on_change)
         for line in () if task is None else facts_of(task):
             st.caption(plain(line))
-    if refused := st.session_state.get(_REFUSED):
+    if refused := state.record(_FilesRecord).refused:
         st.error(plain(refused))
     st.caption("Until both files are there, the generated sentences are shown." if task is None else _counts(task))
 
@@ -117,16 +129,15 @@ def _seen(count: int) -> str:
 
 def _take(which: str, on_change: Callable[[], None]) -> None:
     """Keep an uploaded file, and read both; if one is refused, keep the reason."""
-    file = st.session_state.get(f"{_NAME}_{which}")
-    files: dict[str, tuple[str, bytes]] = dict(st.session_state.get(_GIVEN, {}))
-    files.pop(which, None)
+    file, kept = st.session_state.get(f"{_NAME}_{which}"), state.record(_FilesRecord)
+    kept.files.pop(which, None)
     if isinstance(file, UploadedFile):  # otherwise it was removed, or the server does not have it
-        files[which] = file.name, file.read(MOST_BYTES + 1)
-    st.session_state[_GIVEN], st.session_state[_MADE], st.session_state[_REFUSED] = files, None, ""
+        kept.files[which] = file.name, file.read(MOST_BYTES + 1)
+    kept.sentences, kept.refused = None, ""
     on_change()
     try:
-        read = {name: read_tagged(data, name, title) for name, (title, data) in files.items() if name in FILES}
+        read = {name: read_tagged(data, name, title) for name, (title, data) in kept.files.items()}
         if len(read) == len(FILES):
-            st.session_state[_MADE] = TaggedSentences(made_of(*(read[name] for name in FILES)))
+            kept.sentences = TaggedSentences(made_of(*(read[name] for name in FILES)))
     except TaggedError as why:
-        st.session_state[_REFUSED] = str(why)
+        kept.refused = str(why)
