@@ -196,7 +196,7 @@ def take_visitor(name: object) -> bool:
 def is_training() -> bool:
     """Whether a training of the visitor goes on, or waits."""
     job = training_jobs().job(visitor())
-    return job is not None and job.view.status in ("running", "queued")
+    return job is not None and job.view.is_live
 
 
 def show_card(model: object, page: str) -> None:

@@ -22,7 +22,7 @@ from attnviz.toy.language.config import AnyConfig, TokenConfig
 from attnviz.trained.making import why_not_shown
 from attnviz.trained.recorded import CONTROL, Recording, of_stage, of_task
 from attnviz.training.jobs.jobs import Job
-from attnviz.training.jobs.view import Evaluation, View
+from attnviz.training.jobs.view import Evaluation, View, thinned_losses
 from attnviz.training.jobs.weights import model_of, thinned
 from attnviz.training.plan import Data, Plan, build, parameters_of, task_of
 from attnviz.training.series import SERIES, Stage
@@ -38,8 +38,6 @@ SHOWN = 3
 """Maximum trainings of a task that are shown together, the newest ones"""
 OVERLAID = 2
 """Maximum earlier trainings of a stage that are drawn beneath its newest one"""
-MOST_POINTS = 400
-"""Maximum points of a loss curve; with more steps, each point is the mean of several"""
 MOST_CODES = 4 * 2**20
 """Maximum weights of all snapshots offered to a browser, 2 bytes each"""
 SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
@@ -278,7 +276,7 @@ def stage_header(row: Row, facts: Facts, visitor: str, reading: Reading, get: Ge
         "will_follow": row.will_follow, "earlier": [title for title, _ in row.earlier],
         "changed": difference(plan, [stage.plan(plan.token_model.vocabulary)]),
         "run": header,
-        "samples": _samples(header["snapshots"], is_live=run.view.status in ("running", "queued")),
+        "samples": _samples(header["snapshots"], is_live=run.view.is_live),
     }  # fmt: skip
 
 
@@ -413,23 +411,12 @@ def stage_curves(rows: Sequence[Row]) -> Arrays:
 
 def loss_curves(view: View) -> Arrays:
     """Return the losses of a training: `loss` at `loss_steps`, and `held_out` at `evaluated`."""
-    steps, loss = thinned_loss(view.losses)
+    steps, loss = thinned_losses(view.losses)
     return {
         "loss_steps": steps, "loss": loss,
         "evaluated": _floats(at.step for at in view.evaluations),
         "held_out": _floats(at.loss for at in view.evaluations),
     }  # fmt: skip
-
-
-def thinned_loss(losses: NDArray[np.float32], most: int = MOST_POINTS) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return at most `most` points of a loss curve, steps and losses: means of equally many steps if there are more."""
-    count = len(losses)
-    each = -(-count // most) if count else 1
-    starts = np.arange(0, count, each)
-    if not len(starts):
-        return _floats([]), _floats([])
-    sizes = np.diff(np.append(starts, count))
-    return (starts + (sizes - 1) / 2).astype(np.float32), (np.add.reduceat(losses, starts) / sizes).astype(np.float32)
 
 
 def _scores(evaluations: Sequence[Evaluation], pattern: Pattern) -> NDArray[np.float32]:

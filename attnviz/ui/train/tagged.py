@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from attnviz.formatting import counted, number, quoted
+from attnviz.formatting import counted, percent, quoted
 from attnviz.settings import settings
 from attnviz.training.tagged.files import MOST_BYTES, TaggedError, made_of, read_tagged
 from attnviz.training.tagged.task import WATCHED, TaggedSentences
@@ -85,13 +85,9 @@ def _counts(task: TaggedSentences) -> str:
         f" {counted(files.seen, 'test sentence')} {'is' if files.seen == 1 else 'are'} in both." if files.seen else ""
     )
     return (
-        f"{train}, {len(files.tags)} tags. {test}, {_percent(files.unknown, len(files.test.words))} unknown.{both} "
-        f"Baseline: {_percent(files.baseline.right, files.baseline.total)} right. No link holds the files."
+        f"{train}, {len(files.tags)} tags. {test}, {percent(files.unknown / len(files.test.words))} unknown.{both} "
+        f"Baseline: {percent(files.baseline.right / files.baseline.total)} right. No link holds the files."
     )
-
-
-def _percent(part: int, of: int) -> str:
-    return f"{number(100 * part / of, 1)} %"
 
 
 def facts_of(task: TaggedSentences) -> Iterator[str]:
@@ -102,12 +98,12 @@ def facts_of(task: TaggedSentences) -> Iterator[str]:
         f"Training file {quoted(train.name)}: {counted(len(train.lengths), 'sentence')}, "
         f"{counted(len(train.words), 'word')}, {len(files.words):,} different; {len(files.tags)} tags."
     )
-    unknown = _percent(files.unknown, len(test.words))
+    unknown = percent(files.unknown / len(test.words))
     yield (
         f"Test file {quoted(test.name)}: {counted(len(test.lengths), 'sentence')}, {counted(len(test.words), 'word')}; "
         f"{unknown} of these are unknown, as the training file lacks them. {_seen(files.seen)}"
     )
-    right = _percent(usual.right, usual.total)
+    right = percent(usual.right / usual.total)
     yield (
         f"Baseline: {right} of the test file's words have the tag that is the word's most frequent one in the "
         "training file, or of an unknown word the most frequent tag of all."

@@ -182,16 +182,13 @@ PARTS: dict[str, Part] = {
     "text": Part(text_controls, show_text),
     "generate": Part(generate_controls, show_generate),
 }
-"""Keyed by name in links, in the order of the menu"""
+"""Keyed by name in links"""
 
 
 def choose_part() -> Part:
-    """Show the menu of parts, if there are several, and return the chosen part."""
-    if len(PARTS) == 1:
-        state.keep_within("train_part", "Part", list(PARTS))
-    else:
-        state.choice(
-            "train_part", st.segmented_control, "What is trained", list(PARTS), required=True, width="stretch",
-            label_visibility="collapsed", on_change=forget_choices,
-        )  # fmt: skip
-    return PARTS[state.get("train_part")]
+    """Show the menu of parts, and return the chosen part."""
+    name = state.choice(
+        "train_part", st.segmented_control, "What is trained", required=True, width="stretch",
+        label_visibility="collapsed", on_change=forget_choices,
+    )  # fmt: skip
+    return PARTS[name]

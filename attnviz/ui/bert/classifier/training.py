@@ -214,9 +214,8 @@ def seed_results(trained: TrainedClassifier) -> list[SeedResult]:
     results = []
     for seed in range(trained.seed, trained.seed + SEEDS):
         plan = replace(trained.plan, training=replace(trained.plan.training, seed=seed))
-        job = _job(trained.examples, plan)
-        of_seed = _trained_here(trained.kind, trained.examples, plan) if job and job.view.status == "done" else None
-        if of_seed is not None:
+        of_seed = _trained_here(trained.kind, trained.examples, plan)
+        if of_seed is not None and of_seed.view is not None and of_seed.view.status == "done":
             results.append(SeedResult(seed, of_seed.outcome.accuracy, of_seed.baselines))
     return results
 
@@ -370,7 +369,7 @@ def training_refusal(kind: ClassifierKind, examples: Examples) -> str:
 def is_live() -> bool:
     """Whether a linear layer of the visitor is training or queued."""
     job = training_jobs().job(visitor())
-    return job is not None and job.plan.subject == VECTORS and job.view.status in ("running", "queued")
+    return job is not None and job.plan.subject == VECTORS and job.view.is_live
 
 
 def progress_text(view: View) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -18,10 +18,11 @@ from attnviz.bert.classification.examples import Examples
 from attnviz.bert.classification.outcome import Share, Without, most_passes, without_words
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.figures.plots import Spec
-from attnviz.formatting import number
+from attnviz.formatting import number, percent
 from attnviz.links.bert import MAX_SENTENCE
 from attnviz.settings import settings
 from attnviz.trace.trace import Trace
+from attnviz.training.jobs.view import thinned_losses
 from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier import training
 from attnviz.ui.bert.classifier.data import FORMAT, ClassifierKind, chosen_examples, file_refusal
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 HIGHER = 1.6
 """How many times higher the plots are in a lecture"""
-MOST_POINTS = 400
 TRAINING_LINES = """with torch.no_grad():  # the model is frozen
     hidden = [model(**tokenizer(text, return_tensors="pt")) for text in texts]
 features = torch.stack([one.last_hidden_state[0].mean(0) for one in hidden])
@@ -77,7 +77,7 @@ def show_view(kind: ClassifierKind, views: Mapping[str, Callable[[TrainedClassif
     keep(visitor())
     training_jobs().prepare()
     examples = chosen_examples(kind)
-    _choose(kind, list(views), examples)
+    _choose(kind, examples)
     if examples is not None and (why := training.training_refusal(kind, examples)):
         st.warning(plain(why))
     if file_refusal() and kind.takes_files and settings().uploads:
@@ -92,12 +92,10 @@ def show_view(kind: ClassifierKind, views: Mapping[str, Callable[[TrainedClassif
     views[state.get(kind.view_key)](trained)
 
 
-def _choose(kind: ClassifierKind, views: Sequence[str], examples: Examples | None) -> None:
+def _choose(kind: ClassifierKind, examples: Examples | None) -> None:
     """Show the menu of views, and the buttons; a lesson shows neither."""
-    if state.get("lecture") or lesson_bar.is_open():
-        state.keep_within(kind.view_key, "View", views)
-        if lesson_bar.is_open():
-            return
+    if lesson_bar.is_open():
+        return
     with st.container(horizontal=True, key="class_bar", vertical_alignment="center"):
         if not state.get("lecture"):
             state.choice(
@@ -170,11 +168,6 @@ def show_plot(figure: Spec, key: str) -> None:
     plot(figure, key)
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """Format a share as a percentage."""
-    return f"{number(100 * share, digits)} %"
-
-
 def show_result(trained: TrainedClassifier) -> None:
     """Show the result."""
     from attnviz.figures.classification import confusion, losses
@@ -187,7 +180,7 @@ def show_result(trained: TrainedClassifier) -> None:
     )
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        steps, means = _thinned(trained.losses)
+        steps, means = thinned_losses(trained.losses)
         show_plot(losses(steps, means, trained.evaluations[:, :2], palette()), "class_losses")
     with right:
         show_plot(confusion(outcome.confusion(), trained.examples.labels, palette()), "class_confusion")
@@ -213,16 +206,6 @@ def interval(share: Share) -> str:
     """Format an interval in percent."""
     low, high = share.interval
     return f"{percent(low).removesuffix(' %')} to {percent(high)}"
-
-
-def _thinned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return at most `MOST_POINTS` steps and the means of the losses around them."""
-    each = max(1, -(-len(values) // MOST_POINTS))
-    starts = np.arange(0, len(values), each)
-    if not len(starts):
-        return np.zeros(0, np.float32), np.zeros(0, np.float32)
-    sizes = np.diff(np.append(starts, len(values)))
-    return (starts + (sizes - 1) / 2).astype(np.float32), np.add.reduceat(values, starts) / sizes
 
 
 def show_seeds(trained: TrainedClassifier) -> None:
