@@ -26,8 +26,8 @@ from attnviz.training.tasks.task import Task
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, at_snapshots, reading_of, task_parts
-from attnviz.ui.train.chosen import Chosen
-from attnviz.ui.train.plans import fitting_plan, is_of, task_of
+from attnviz.ui.train.chosen import Chosen, shown_runs
+from attnviz.ui.train.plans import is_of
 from attnviz.ui.train.runs import (
     SHOWN,
     Run,
@@ -38,7 +38,6 @@ from attnviz.ui.train.runs import (
     recorded_of,
     rows_of,
     run_of,
-    runs_of,
     task_header,
 )
 from attnviz.ui.train.text_choice import chosen_facts
@@ -114,12 +113,11 @@ class Losses(NamedTuple):
 
 def shown_losses() -> list[Losses]:
     """Return the losses of all trainings that the view shows."""
-    name = visitor()
     if commands.is_text():
-        named = [(row.stage.title.removeprefix("+ "), row.run.view) for row in rows_of(name, chosen_facts(), state.get)]
+        rows = rows_of(visitor(), chosen_facts(), state.get)
+        named = [(row.stage.title.removeprefix("+ "), row.run.view) for row in rows]
     else:
-        runs = runs_of(name, fitting_plan(state.get)[0], task_of(state.get), state.get("run"))
-        named = [(_losses_title(run), run.view) for run in runs]
+        named = [(_losses_title(run), run.view) for run in shown_runs()]
     return [Losses(title, view.losses, view.evaluations) for title, view in named if len(view.losses)]
 
 

@@ -139,6 +139,11 @@ def jobs_of(visitor: str) -> tuple[Job, ...]:
     return training_jobs().jobs(visitor)[::-1]
 
 
+def jobs_on(visitor: str, text: str) -> tuple[Job, ...]:
+    """Return the visitor's trainings on a text, the newest first."""
+    return tuple(job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.text == text)
+
+
 def job_of(visitor: str, number: int) -> Job | None:
     """Return a visitor's training by its number; None if it is no longer kept."""
     return next((job for job in training_jobs().jobs(visitor) if job.number == number), None)
@@ -189,7 +194,7 @@ class Row:
 
 def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     """Return all stages of the series, in its order."""
-    jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.text == facts.text]
+    jobs = jobs_on(visitor, facts.text)
     stages, following = [stage_of(job.plan) for job in jobs], [stage_of(plan) for plan in _following(visitor, jobs)]
     return [
         _row(
@@ -199,7 +204,7 @@ def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     ]
 
 
-def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
+def _following(visitor: str, jobs: Sequence[Job]) -> tuple[Plan, ...]:
     """Return the plans queued after the visitor's latest training, if that is on this text and not finished."""
     latest = training_jobs().job(visitor)
     goes_on = latest is not None and latest in jobs and (latest.view.can_continue or not latest.view.has_ended)
