@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -32,6 +33,7 @@ from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_of, ta
 from attnviz.ui.train.runs import Run, job_of, jobs_on, recorded_stage, runs_of
 from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained_models import visitor
+from attnviz.ui.widgets import file_button
 
 FILE_BYTES = 32 * 2**20
 """Size of the cache of recent files: hundreds of a task's models"""
@@ -157,6 +159,13 @@ def model_file(of: Chosen) -> ModelFile:
     job, snapshot = of.job(), of.snapshot()
     key = of.visitor, of.number, of.recording, snapshot.step
     return result("trained files", FILE_BYTES, key, lambda: file_of(job.plan, snapshot, job.view.losses, data=job.data))
+
+
+def model_buttons(key: str, stem: str, data: Callable[[], bytes], card: Callable[[], bytes]) -> None:
+    """Offer a model's file and its card, in a row with this key."""
+    with st.container(horizontal=True, key=key):
+        file_button("Model (safetensors)", f"{stem}.safetensors", "application/octet-stream", data, key="export_model")
+        file_button("Card (JSON)", f"{stem}.json", "application/json", card, key="export_card")
 
 
 def script_of(of: Chosen) -> str:

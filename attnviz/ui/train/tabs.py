@@ -38,7 +38,7 @@ def _show_model() -> None:
         return
 
     from attnviz.pretrained.names import ModelError
-    from attnviz.ui.train.chosen import model_file
+    from attnviz.ui.train.chosen import model_buttons, model_file
 
     of = _chosen()
     if of is None:
@@ -48,14 +48,7 @@ def _show_model() -> None:
     except (ModelError, LookupError) as why:
         st.caption(plain(str(why)))
         return
-    with st.container(horizontal=True, key="train_model_export"):
-        file_button(
-            "Model (safetensors)", f"{stem}.safetensors", "application/octet-stream", lambda: model_file(of).data,
-            key="export_model",
-        )  # fmt: skip
-        file_button(
-            "Card (JSON)", f"{stem}.json", "application/json", lambda: model_file(of).card_file(), key="export_card"
-        )
+    model_buttons("train_model_export", stem, lambda: model_file(of).data, lambda: model_file(of).card_file())
     st.caption(
         f"The model after {counted(of.step, 'step')}, in float16. *Open a model's file* opens it again, here or in "
         "another attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was trained "

@@ -202,9 +202,10 @@ def job_of(examples: Examples) -> Job | None:
     return _job(examples, current_plan(examples))
 
 
-def latest_job() -> Job | None:
-    """Return the visitor's latest training of a linear layer."""
-    return next((job for job in training_jobs().jobs(visitor()) if job.plan.subject == VECTORS), None)
+def live_job() -> Job | None:
+    """Return the visitor's training of a linear layer that goes on or waits; None if there is none."""
+    job = training_jobs().job(visitor())
+    return job if job is not None and job.plan.subject == VECTORS and job.view.is_live else None
 
 
 def seed_results(trained: TrainedClassifier) -> list[SeedResult]:
@@ -329,11 +330,6 @@ def _start(kind: ClassifierKind, examples: Examples, seeds: int) -> None:
     state.record(_TrainingRecord).refused[kind.name] = plan, why
 
 
-def train_five(kind: ClassifierKind) -> None:
-    """Train with five seeds, from a callback."""
-    train(kind, SEEDS)
-
-
 def stop() -> None:
     """Stop the training, from a callback; `go_on` continues it. Another page's training is left running."""
     if is_live():
@@ -368,8 +364,7 @@ def training_refusal(kind: ClassifierKind, examples: Examples) -> str:
 
 def is_live() -> bool:
     """Whether a linear layer of the visitor is training or queued."""
-    job = training_jobs().job(visitor())
-    return job is not None and job.plan.subject == VECTORS and job.view.is_live
+    return live_job() is not None
 
 
 def progress_text(view: View) -> str:

@@ -29,7 +29,6 @@ from attnviz.ui.bert.classifier.data import FORMAT, ClassifierKind, chosen_examp
 from attnviz.ui.bert.classifier.training import (
     TrainedClassifier,
     job_of,
-    latest_job,
     pooled_text,
     seed_results,
     trained_classifier,
@@ -101,8 +100,8 @@ def _choose(kind: ClassifierKind, examples: Examples | None) -> None:
             state.choice(
                 kind.view_key, st.segmented_control, "What is shown", required=True, label_visibility="collapsed"
             )
-        is_live = training.is_live()
-        if is_live:
+        live = training.live_job()
+        if live is not None:
             st.button("Stop", key="class_stop", icon=":material/stop:", on_click=training.stop)
         else:
             goes_on = examples is not None and training.can_go_on(examples)
@@ -116,9 +115,8 @@ def _choose(kind: ClassifierKind, examples: Examples | None) -> None:
                 on_click=training.train, args=(kind,),
                 help="It takes a second or two. Another training of yours that goes on is stopped.",
             )  # fmt: skip
-        job = latest_job()
-        if job is not None and is_live:
-            st.caption(plain(training.progress_text(job.view)))
+        if live is not None:
+            st.caption(plain(training.progress_text(live.view)))
 
 
 def _say_what_failed(examples: Examples) -> None:
@@ -231,8 +229,8 @@ def show_seeds(trained: TrainedClassifier) -> None:
     if not (state.get("lecture") or training.is_live()):
         first = state.get("seed")
         st.button(
-            f"Train with seeds {first} to {first + SEEDS - 1}", key="class_five", on_click=training.train_five,
-            args=(trained.kind,),
+            f"Train with seeds {first} to {first + SEEDS - 1}", key="class_five", on_click=training.train,
+            args=(trained.kind, SEEDS),
         )  # fmt: skip
     if not state.get("lecture"):
         st.caption(plain(origin(trained)))
