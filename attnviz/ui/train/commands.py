@@ -51,7 +51,7 @@ class _CommandRecord:
     """The name of the page on which to open the model, until it is opened"""
     is_revealed: bool = False
     """Whether the covered row was revealed since the last run of the whole page"""
-    has_changed: bool = False
+    settings_changed: bool = False
     """Whether the view's settings differ from the sidebar's"""
 
 
@@ -115,7 +115,7 @@ def take_chosen(sent: Mapping[str, object], names: Sequence[str]) -> None:
     if is_covered and not state.get("predict"):
         _kept().is_revealed = True
     if before != [state.get(name) for name in IN_SIDEBAR]:
-        _kept().has_changed = True
+        _kept().settings_changed = True
 
 
 def slow() -> int:
@@ -163,13 +163,13 @@ def _show_settings(run: str) -> None:
         state.apply_from_browser(
             {name: None if value is None else str(value) for name, value in settings.items()}, settings
         )
-        _kept().has_changed = before != state.every()
+        _kept().settings_changed = before != state.every()
 
 
 def have_settings_changed() -> bool:
     """Whether the view's settings differ from the sidebar's; true once, so that the whole page runs again."""
     kept = _kept()
-    changed, kept.has_changed = kept.has_changed, False
+    changed, kept.settings_changed = kept.settings_changed, False
     return changed
 
 
