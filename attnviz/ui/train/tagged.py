@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.formatting import counted, percent, quoted
 from attnviz.settings import settings
@@ -14,7 +13,7 @@ from attnviz.training.tagged.files import MOST_BYTES, TaggedError, made_of, read
 from attnviz.training.tagged.task import WATCHED, TaggedSentences
 from attnviz.ui import state
 from attnviz.ui.messages import plain
-from attnviz.ui.tokens.choices import source_choice, source_of
+from attnviz.ui.tokens.choices import file_field, source_choice, source_of, uploaded
 
 SOURCES = {"built_in": "Generated", "own": "Your files"}
 FILES = {"training": "Training file", "test": "Test file"}
@@ -62,12 +61,9 @@ def sentences_choice(on_change: Callable[[], None]) -> None:
 
 def _fields(on_change: Callable[[], None]) -> None:
     """Show the fields for the files, and the format that they need."""
-    most = min(MOST_BYTES // 2**20, settings().largest_upload)
     for which, title in FILES.items():
-        st.file_uploader(
-            f"{title} (text, up to {most} MB)", key=f"{_NAME}_{which}", max_upload_size=most, on_change=_take,
-            args=(which, on_change),
-        )  # fmt: skip
+        label = f"{title} (text, up to {{most}} MB)"
+        file_field(label, f"{_NAME}_{which}", MOST_BYTES, on_change=_take, args=(which, on_change))
     st.caption(FORMAT)
     st.code(EXAMPLE, language=None)
     st.caption(NO_LINK)
@@ -125,9 +121,9 @@ def _seen(count: int) -> str:
 
 def _take(which: str, on_change: Callable[[], None]) -> None:
     """Keep an uploaded file, and read both; if one is refused, keep the reason."""
-    file, kept = st.session_state.get(f"{_NAME}_{which}"), state.record(_FilesRecord)
+    file, kept = uploaded(f"{_NAME}_{which}"), state.record(_FilesRecord)
     kept.files.pop(which, None)
-    if isinstance(file, UploadedFile):  # otherwise it was removed, or the server does not have it
+    if file is not None:
         kept.files[which] = file.name, file.read(MOST_BYTES + 1)
     kept.sentences, kept.refused = None, ""
     on_change()

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.bert.classification.examples import (
     MOST_BYTES,
@@ -24,7 +23,7 @@ from attnviz.settings import settings
 from attnviz.ui import controls, state
 from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
-from attnviz.ui.tokens.choices import source_choice, source_of
+from attnviz.ui.tokens.choices import file_field, source_choice, source_of, uploaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +110,9 @@ def data_choice(kind: ClassifierKind) -> None:
         return
     source = source_choice(_NAME, "Learn from", TEXT_SOURCES)
     if source == "own":
-        most = min(MOST_BYTES // 2**20, settings().largest_upload)
-        st.file_uploader(
-            f"A CSV file, up to {most} MB", type=["csv", "tsv", "txt"], key=_UPLOAD, on_change=_take_upload,
-            max_upload_size=most, help=FORMAT,
+        file_field(
+            "A CSV file, up to {most} MB", _UPLOAD, MOST_BYTES, type=["csv", "tsv", "txt"], on_change=_take_upload,
+            help=FORMAT,
         )  # fmt: skip
         _columns()
 
@@ -136,9 +134,9 @@ def _columns() -> None:
 
 def _take_upload() -> None:
     """Read an uploaded file, or keep the reason why it is refused."""
-    upload, kept = st.session_state.get(_UPLOAD), state.record(_FileRecord)
+    upload, kept = uploaded(_UPLOAD), state.record(_FileRecord)
     kept.file, kept.refused = None, ""
-    if not isinstance(upload, UploadedFile):  # no file, or one that the server does not have
+    if upload is None:
         return
     try:
         if upload.size > MOST_BYTES:
