@@ -32,6 +32,7 @@ from attnviz.ui.train.runs import (
     SHOWN,
     Run,
     all_curves,
+    cells_of,
     header_of,
     jobs_of,
     model_at,
@@ -212,8 +213,7 @@ def _runs(of: Chosen) -> tuple[list[Run], Run]:
 def _steps(header: dict[str, Any], runs: int) -> list[int]:
     """Return the snapshots in the page: fewer if each has many weights."""
     steps: list[int] = header["snapshots"]
-    cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in header["kinds"])
-    most = max(2, BYTES // (2 * max(1, cells) * runs))
+    most = max(2, BYTES // (2 * max(1, cells_of(header["kinds"])) * runs))
     chosen = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
     return [steps[at] for at in dict.fromkeys(chosen.tolist())]
 

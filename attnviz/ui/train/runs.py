@@ -5,7 +5,7 @@ For a task, several are shown together; for a text, the newest of each stage of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -289,8 +289,7 @@ def _header(run: Run, title: str, reading: Reading, digest: str) -> dict[str, An
     """Return `TrainingRun`, the header of any training, with the snapshots offered to the browser."""
     view, model = run.view, run.plan.model
     kinds = list(reading.kinds(model)) if isinstance(model, TokenConfig) else []
-    cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in kinds)
-    kept = thinned(view.snapshots, max(2, MOST_CODES // max(1, cells)))
+    kept = thinned(view.snapshots, max(2, MOST_CODES // max(1, cells_of(kinds))))
     return {
         "id": run.id, "title": title, "is_control": run.is_control, "digest": digest,
         "state": run.status, "message": run.message, "can_continue": view.can_continue,
@@ -298,6 +297,11 @@ def _header(run: Run, title: str, reading: Reading, digest: str) -> dict[str, An
         "snapshots": ([snapshot.step for snapshot in kept] or [0] * (not run.number)) if reading.ids else [],
         "kinds": kinds, "cannot_open": why_not_shown(run.plan),
     }  # fmt: skip
+
+
+def cells_of(kinds: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many weights a snapshot has on a text, by the `kinds` of a training's header."""
+    return sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in kinds)
 
 
 def _samples(steps: list[int], *, is_live: bool) -> list[int]:
