@@ -16,7 +16,7 @@ const DIST = path.join(HERE, "attnviz/components/dist");
 /** The components of the app, by the names in attnviz/components/built.py: one script each, which share others. */
 const COMPONENTS = {
   compare: "compare/compare.ts",
-  explorer: "page/explorer.ts",
+  explorer: "heads/explorer.ts",
   export_view: "export/view.ts",
   generation: "generation/generation.ts",
   ladder: "ladder/ladder.ts",

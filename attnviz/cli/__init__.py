@@ -35,16 +35,16 @@ def failed(message: str, code: int) -> int:
 
 @contextmanager
 def wish_to_stop() -> Iterator[Callable[[], bool]]:
-    """Take Ctrl-C and SIGTERM as a wish to stop; return what says whether one came."""
-    came = False
+    """Treat Ctrl-C and SIGTERM as a request to stop; yield a function that returns whether one came."""
+    requested = False
 
     def take(*_: object) -> None:
-        nonlocal came
-        came = True
+        nonlocal requested
+        requested = True
 
-    before = {one: signal.signal(one, take) for one in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.signal(number, take) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: came
+        yield lambda: requested
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

@@ -62,23 +62,27 @@ def _make(arguments: argparse.Namespace, out: Path) -> int:
     from attnviz.pretrained.described import find_folder
 
     torch.set_num_threads(1)
-    given = {"how": arguments.features, "steps": arguments.steps, "rate": arguments.learning_rate}
-    wanted = {name: one for name, one in given.items() if one is not None}
-    making = Making(arguments.name, tanh=arguments.tanh, seed=arguments.seed, **wanted)
+    options = {"how": arguments.features, "steps": arguments.steps, "rate": arguments.learning_rate}
+    settings = {name: value for name, value in options.items() if value is not None}
+    making = Making(arguments.name, tanh=arguments.tanh, seed=arguments.seed, **settings)
     with tqdm(unit="text", disable=arguments.quiet) as bar:
-        made = make(making, BuiltInModel(find_folder()), _command(arguments), lambda done: bar.update(done - bar.n))
-    for file, data in zip((out, out.with_suffix(".json")), write(made), strict=True):
+        classifier = make(
+            making, BuiltInModel(find_folder()), _command(arguments), lambda done: bar.update(done - bar.n)
+        )
+    for file, data in zip((out, out.with_suffix(".json")), write(classifier), strict=True):
         write_atomically(file, data)
     if not arguments.quiet:
-        sys.stdout.write(f"{out}: accuracy {made.card.accuracy:.2%} on held-out texts\n{verdict(made.card.seeds)}\n")
+        sys.stdout.write(
+            f"{out}: accuracy {classifier.card.accuracy:.2%} on held-out texts\n{verdict(classifier.card.seeds)}\n"
+        )
     return 0
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Write the command that makes the same."""
+    """Return the command that makes the same layer."""
     words = ["python", "-m", "attnviz", "classify", arguments.name]
-    given = {"features": arguments.features, "steps": arguments.steps, "learning-rate": arguments.learning_rate}
-    words += [word for name, one in given.items() if one is not None for word in (f"--{name}", str(one))]
+    options = {"features": arguments.features, "steps": arguments.steps, "learning-rate": arguments.learning_rate}
+    words += [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
     words += ["--tanh"] * arguments.tanh
     words += ["--seed", str(arguments.seed)] if arguments.seed else []
     return shlex.join(words)

@@ -1,4 +1,4 @@
-"""`python -m attnviz corpus`: what every head of a model does, over files of sentences."""
+"""`python -m attnviz corpus`: computes statistics of every head of a model over files of sentences."""
 
 from __future__ import annotations
 
@@ -77,17 +77,19 @@ def _read(arguments: argparse.Namespace) -> int:
     files = sources(arguments.files, quoted)
     engine = _engine(arguments, job)
     checkpoint = arguments.out.with_name(f"{arguments.out.name}.checkpoint")
-    begun = _begin(job, files, checkpoint, anew=arguments.restart)
-    is_done, before = False, begun.lines
+    corpus_run = _begin(job, files, checkpoint, anew=arguments.restart)
+    is_done, lines_before = False, corpus_run.lines
     try:
         with wish_to_stop() as is_stopped:
-            is_done = _fold_all(begun, engine, checkpoint, is_stopped, quiet=arguments.quiet)
+            is_done = _fold_all(corpus_run, engine, checkpoint, is_stopped, quiet=arguments.quiet)
     finally:
-        if not is_done and begun.lines > before:  # stopped, or something failed
-            begun.save(checkpoint)
+        if not is_done and corpus_run.lines > lines_before:  # stopped, or something failed
+            corpus_run.save(checkpoint)
     if not is_done:
-        return failed(f"stopped after {begun.lines:,} of {begun.total:,} lines; the same command goes on", 130)
-    return _finish(begun, arguments, checkpoint)
+        return failed(
+            f"stopped after {corpus_run.lines:,} of {corpus_run.total:,} lines; the same command goes on", 130
+        )
+    return _finish(corpus_run, arguments, checkpoint)
 
 
 def _engine(arguments: argparse.Namespace, job: Job) -> Callable[[Iterator[Block]], Iterator[Read]]:
@@ -106,33 +108,33 @@ def _engine(arguments: argparse.Namespace, job: Job) -> Callable[[Iterator[Block
 
 
 def _begin(job: Job, files: Sequence[Source], checkpoint: Path, *, anew: bool) -> Run:
-    """Return a run that goes on from the checkpoint, if there is one."""
+    """Return a run that continues from the checkpoint, if there is one."""
     from attnviz.corpus.run import Run
 
     return Run.resume(checkpoint, job, files) if checkpoint.exists() and not anew else Run(job, files)
 
 
 def _fold_all(
-    begun: Run,
+    corpus_run: Run,
     engine: Callable[[Iterator[Block]], Iterator[Read]],
     checkpoint: Path,
     is_stopped: Callable[[], bool],
     *,
     quiet: bool,
 ) -> bool:
-    """Fold all blocks; return whether nothing is left."""
+    """Fold all blocks; return whether all are done."""
     from tqdm import tqdm
 
-    saved, results = monotonic(), engine(begun.remaining())
+    saved, results = monotonic(), engine(corpus_run.remaining())
     try:
-        with tqdm(total=begun.total, initial=begun.lines, unit="sentence", disable=quiet) as bar:
+        with tqdm(total=corpus_run.total, initial=corpus_run.lines, unit="sentence", disable=quiet) as bar:
             for read in results:
-                begun.fold(read)
+                corpus_run.fold(read)
                 bar.update(read.block.lines)
                 if is_stopped():
                     return False
                 if monotonic() - saved > SAVED_EVERY:
-                    begun.save(checkpoint)
+                    corpus_run.save(checkpoint)
                     saved = monotonic()
         return True
     finally:
@@ -141,38 +143,44 @@ def _fold_all(
             close()  # processes end now, not when the generator is collected
 
 
-def _finish(begun: Run, arguments: argparse.Namespace, checkpoint: Path) -> int:
+def _finish(corpus_run: Run, arguments: argparse.Namespace, checkpoint: Path) -> int:
     """Write the statistics, and say what was left out."""
-    if begun.statistics is None or not begun.statistics.sums["sentences"]:
+    if corpus_run.statistics is None or not corpus_run.statistics.sums["sentences"]:
         if not arguments.quiet:
-            sys.stdout.write(_report(begun))
+            sys.stdout.write(_report(corpus_run))
         raise ValueError("the files have no sentence that can be read")
     from attnviz.corpus.run import card_of
     from attnviz.corpus.table import write
 
-    name = arguments.name or ", ".join(source.name for source in begun.sources)
-    found = begun.statistics.finish()
-    write(arguments.out, found, card_of(begun, corpus=name, licence=arguments.licence, command=_command(arguments)))
+    name = arguments.name or ", ".join(source.name for source in corpus_run.sources)
+    statistics = corpus_run.statistics.finish()
+    write(
+        arguments.out,
+        statistics,
+        card_of(corpus_run, corpus=name, licence=arguments.licence, command=_command(arguments)),
+    )
     checkpoint.unlink(missing_ok=True)
     if not arguments.quiet:
-        sys.stdout.write(f"{arguments.out}: {found.sentences:,} sentences, {found.tokens:,} tokens\n{_report(begun)}")
+        sys.stdout.write(
+            f"{arguments.out}: {statistics.sentences:,} sentences, {statistics.tokens:,} tokens\n{_report(corpus_run)}"
+        )
         sys.stdout.write(
             f"ATTNVIZ_CORPORA={shlex.quote(str(arguments.out))} shows them on the page Heads of the app.\n"
         )
     return 0
 
 
-def _report(begun: Run) -> str:
+def _report(corpus_run: Run) -> str:
     """Say which lines were left out or cut, and name the first of them."""
     lines = [f"{count:,} {'line' if count == 1 else 'lines'}: {reason}" for reason, count in
-             begun.problems.counts.most_common()]  # fmt: skip
-    lines += [f"  {begun.sources[place.file].name}, line {place.line:,}: {reason}"
-              for place, reason in begun.problems.named]  # fmt: skip
+             corpus_run.problems.counts.most_common()]  # fmt: skip
+    lines += [f"  {corpus_run.sources[place.file].name}, line {place.line:,}: {reason}"
+              for place, reason in corpus_run.problems.named]  # fmt: skip
     return "".join(f"{line}\n" for line in lines)
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Write the command that makes the same, with the files' names without their folders."""
+    """Return the command that computes the same, with file names without folders."""
     words = ["python", "-m", "attnviz", "corpus", *(file.name for file in arguments.files)]
     words += ["--model", arguments.model]
     for name, usual in (("batch", 32), ("pairs_every", 64), ("lines", 512), ("name", ""), ("licence", "")):

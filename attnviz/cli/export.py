@@ -160,9 +160,9 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     view, notes = page.read(linked or (page.opening if arguments.link else {}))
     if notes:
         raise UsageError(notes[0])
-    fixed = page.source
-    if fixed is not None:
-        view["source"] = fixed
+    fixed_source = page.source
+    if fixed_source is not None:
+        view["source"] = fixed_source
     elif "source" not in linked and not (arguments.link and arguments.source is None):
         view["source"] = PRETRAINED.key
     choices = {key for source in SOURCES.values() for key in source.keys if key not in ("layer", "head")}
@@ -184,8 +184,8 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
         if len(text) > (limit := settings().largest_text):
             raise UsageError(f"a text has {len(text):,} characters; at most {limit:,} are allowed")
     name = "block" if "block" in page.keys else "layer"
-    is_asked = arguments.layer is not None or view[name] != KEYS[name].default  # else the model's first
-    layers = _indices(arguments.layer, view[name], "layer") if is_asked else []
+    is_requested = arguments.layer is not None or view[name] != KEYS[name].default  # else the model's first
+    layers = _indices(arguments.layer, view[name], "layer") if is_requested else []
     heads = _indices(arguments.head, view["head"], "head")
     return [{**view, "text": text} for text in texts], layers, heads
 

@@ -1,4 +1,4 @@
-"""`python -m attnviz measure`: measures trained models and recorded trainings anew, and corrects their cards."""
+"""`python -m attnviz measure`: measures trained models and recorded trainings again, and corrects their cards."""
 
 from __future__ import annotations
 

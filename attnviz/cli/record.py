@@ -1,4 +1,4 @@
-"""`python -m attnviz record`: records trainings that ship with the app, to be gone through without waiting."""
+"""`python -m attnviz record`: records a training that ships with the app, so that visitors need not wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m attnviz site`: writes a lesson as a static site, for any host of files."""
+"""`python -m attnviz site`: writes a lesson as a static site, for any file host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from attnviz.lessons import Lesson
 
 ABOUT = """Write a lesson as a static site: an index and a page for each scene, with all numbers and scripts inside. Any
-host of files serves it, and it opens from a disk; it makes no request to anything but its own files."""
+file host can serve it, and it opens from a disk; it requests nothing but its own files."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser = subparsers.add_parser("site", help="write a lesson as a static site", description=ABOUT)
     parser.add_argument("lesson", help="a lesson file (YAML), or one that comes with attnviz: attention, heads, why, "
                                        "transformer, mistakes, forming, ladder, explanation, bert, "
-                                       "gallery")  # fmt: skip
+                                       "claims, gallery")  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="output folder, created if missing")
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
     parser.add_argument("--quiet", action="store_true", help="no summary")
@@ -29,7 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the site. Exit codes: 0 success, 1 it could not be made or written, 2 this is no lesson."""
+    """Write the site. Exit codes: 0 success, 1 it could not be made or written, 2 this is not a lesson."""
     from attnviz.export.drawing.fonts import FontError
     from attnviz.export.web.site import build_site
     from attnviz.lessons import LessonError
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         lesson = _lesson(arguments.lesson)
     except (LessonError, OSError) as error:
-        return failed(f"{arguments.lesson} is no lesson: {error}", 2)
+        return failed(f"{arguments.lesson} is not a lesson: {error}", 2)
     out: Path = arguments.out
     if (out / "index.html").exists() and not arguments.force:
         return failed(f"{out / 'index.html'} already exists; --force overwrites", 1)
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _lesson(name: str) -> Lesson:
-    """Return a lesson that comes with attnviz, or that of a file.
+    """Return a lesson that comes with attnviz, or the lesson in a file.
 
     Raises:
         LessonError: the file is not a valid lesson.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from attnviz.training.tasks.task import Result
 
 SETTINGS = ("steps", "seed", "learning_rate")
-"""The settings of a training that can be given"""
+"""The settings of a training that are options"""
 
 ABOUT = """Train one of the models that ship with the app, and write it as one safetensors file with its card. Ctrl-C
 stops after the step and leaves a checkpoint, from which --resume goes on as if nothing had happened."""
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _begin(arguments: argparse.Namespace, out: Path) -> Making:
-    """Return the training that the arguments ask for, at its first step or at that of the checkpoint."""
+    """Return the requested training, at its first step or at the checkpoint's step."""
     import torch
 
     from attnviz.trained.making import Making, given_of
@@ -85,25 +85,25 @@ def _begin(arguments: argparse.Namespace, out: Path) -> Making:
     if arguments.threads < 1 or (arguments.every is not None and arguments.every < 1):
         raise ValueError("--threads and --every are at least 1")
     torch.set_num_threads(arguments.threads)
-    given = {name: getattr(arguments, name) for name in SETTINGS if getattr(arguments, name) is not None}
+    settings = {name: getattr(arguments, name) for name in SETTINGS if getattr(arguments, name) is not None}
     plan = plan_of(arguments.name)
     if arguments.text is not None and plan.subject != TEXT:
         raise ValueError(f"{arguments.name} is a task, which learns from no text")
     files = files_of(arguments)
     if files is not None and arguments.name != Tagging.name:
         raise ValueError(f"only tagging learns from a training file, and {arguments.name} does not")
-    found = None if arguments.resume is None else Checkpoint.read(arguments.resume)
-    if found is not None:
-        if given:
+    saved = None if arguments.resume is None else Checkpoint.read(arguments.resume)
+    if saved is not None:
+        if settings:
             raise ValueError("a checkpoint has its own settings: --resume goes with none of " + ", ".join(SETTINGS))
-        plan = found.plan
-    plan = replace(plan, training=replace(plan.training, **given))
+        plan = saved.plan
+    plan = replace(plan, training=replace(plan.training, **settings))
     checkpoint = arguments.resume or out.with_suffix(".checkpoint")
     if plan.subject == TAGGED and files is None:
         raise ValueError("this checkpoint is of a training on files: --train-file and --test-file name them")
     making = Making.begin(arguments.name, given_of(plan, arguments.text, files), checkpoint, arguments.every)
-    if found is not None:
-        making.resume(found)
+    if saved is not None:
+        making.resume(saved)
     return making
 
 
@@ -133,9 +133,9 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
             bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
             bar.update()
 
-        def validated(step: int, found: Result) -> None:
+        def validated(step: int, result: Result) -> None:
             if not arguments.quiet:
-                bar.write(f"step {step}: held out, loss {found.loss:.4f}, accuracy {found.accuracy:.2%}", sys.stderr)
+                bar.write(f"step {step}: held out, loss {result.loss:.4f}, accuracy {result.accuracy:.2%}", sys.stderr)
 
         is_done = making.run(is_stopped, stepped, validated)
     if not is_done:
@@ -153,7 +153,7 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
 
 
 def tested(files: AboutFiles) -> str:
-    """Return what is known of a test file beside a model's accuracy, in a line."""
+    """Return one line about a test file, to print below the model's accuracy."""
     unknown, right = files.unknown / files.words, files.right / files.words
     return (
         f"{files.name}: {files.sentences:,} sentences, {files.words:,} words, {unknown:.2%} of them unknown; "
@@ -162,9 +162,9 @@ def tested(files: AboutFiles) -> str:
 
 
 def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
-    """Write the command that makes the same model, with names of files without their folders.
+    """Return the command that makes the same model, with file names without folders.
 
-    Its settings are those of the training: a resumed one has them from its checkpoint.
+    Its settings are those of the training: a resumed training takes them from its checkpoint.
     """
     from attnviz.training.series import plan_of
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from attnviz.reprs import ShortRepr
 
 GAP = -1
-"""Marks a place that a sequence has no item for."""
+"""Marks a place for which a sequence has no item."""
 
 _EDIT = 2**16
 """The cost of an insertion or deletion. A substitution costs 1 more, to break ties. 2**16 exceeds the sum of the 1s."""
@@ -34,7 +34,7 @@ class Alignment(ShortRepr):
 
     @property
     def gaps(self) -> int:
-        """The number of places that only one sequence has an item for."""
+        """The number of places for which only one sequence has an item."""
         return self.first.count(GAP) + self.second.count(GAP)
 
 

@@ -1,4 +1,4 @@
-"""The texts about a comparison: sentences derived from its numbers, and the formulas of its figures."""
+"""Texts about a comparison: sentences derived from its numbers, and the formulas of its figures."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ FORMULAS: dict[str, Expression] = {
 
 
 ROUNDING = 1e-5
-"""Differences below this fraction of the largest number count as float32 rounding (sums of some hundred products)."""
+"""Differences below this fraction of the largest number count as float32 rounding (sums of a few hundred products)."""
 
 SOURCES = (
     "JSD is the Jensen-Shannon divergence of two rows of weights, p in A and q in B: 0 bits where they are the same, "

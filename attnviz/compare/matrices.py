@@ -249,7 +249,7 @@ class Divergences:
 
 
 def divergences(weights: Mapping[int, Floats], of: int) -> Divergences:
-    """Return how far each matrix of weights is from one of them, the reference.
+    """Return the divergence of each matrix of weights from one of them, the reference.
 
     Args:
         weights: the matrices of N heads or layers by their numbers, (Tq, Tk) each: rows sum to 1, or to 0 where the

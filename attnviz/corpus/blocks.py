@@ -1,4 +1,4 @@
-"""Files of sentences, one a line, in blocks of lines: what one process reads at a time."""
+"""Files of sentences, one per line, divided into blocks of lines; a process reads one block at a time."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from attnviz.corpus.sentences import Reader
 from attnviz.corpus.statistics import HeadStatistics, Place
 
 LINES = 512
-"""Lines of a block: some seconds of work, and 3 MB of sums"""
+"""Lines in a block: some seconds of work, and 3 MB of sums"""
 LONGEST = 20_000
-"""The most bytes of a line: ten times what 512 tokens usually take"""
+"""The most bytes of a line: ten times the usual length of 512 tokens"""
 NAMED = 20
-"""Problems that are named; the others are only counted"""
+"""How many problems are listed with their line; further ones are only counted"""
 NOT_UTF8, TOO_LONG = "not UTF-8", f"longer than {LONGEST:,} bytes"
 EMPTY_LINE = "empty"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was when the run began."""
+    """A file, as it was at the start of the run."""
 
     path: str
     size: int
@@ -43,24 +43,24 @@ class Block(NamedTuple):
     """Some lines of a file."""
 
     number: int
-    """Of all blocks of all files, from 0"""
+    """Counted over all files, from 0"""
     file: int
     """The number of the file"""
     path: str
     start: int
-    """Where it begins, in bytes"""
+    """Offset in the file, in bytes"""
     size: int
-    """In bytes"""
+    """The length in bytes"""
     first_line: int
-    """From 1"""
+    """The number of the first line, from 1"""
     lines: int
     quoted: bool
-    """As in `Source`"""
+    """The file's `Source.quoted`"""
 
 
 @dataclass(slots=True)
 class Problems:
-    """Lines that were left out or cut: how many for each reason, and the first of them."""
+    """Lines that were skipped or cut: their number for each reason, and the first of them."""
 
     counts: Counter[str] = field(default_factory=Counter)
     named: list[tuple[Place, str]] = field(default_factory=list)
@@ -71,34 +71,34 @@ class Problems:
         self.merge(Problems(Counter([reason]), [] if reason == EMPTY_LINE else [(place, reason)]))
 
     def merge(self, other: Problems) -> None:
-        """Add those of another part."""
+        """Add the problems of another part."""
         self.counts.update(other.counts)
         self.named = sorted([*self.named, *other.named])[:NAMED]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """What a block gave."""
+    """The result of reading a block."""
 
     block: Block
     statistics: HeadStatistics
     problems: Problems
     weights: str
-    """The digest of the weights of the model that read it"""
+    """The digest of the model's weights"""
 
 
 def sources(paths: Sequence[Path], quoted: Collection[Path] | None = None) -> list[Source]:
-    """Read files once, to know their digests and how many lines they have.
+    """Read files once to compute their digests and count their lines.
 
     Args:
         paths: the files.
-        quoted: those whose sentences may be the strongest examples; all if None.
+        quoted: the files whose sentences may be the strongest examples; all if None.
 
     Raises:
         OSError: a file can't be read.
         ValueError: a file is given twice.
     """
-    found = []
+    files = []
     for path in paths:
         digest, size, lines = hashlib.sha256(), 0, 0
         with path.open("rb") as file:
@@ -107,14 +107,14 @@ def sources(paths: Sequence[Path], quoted: Collection[Path] | None = None) -> li
                 size += len(line.data)
                 lines += line.ends
         is_quoted = quoted is None or path in quoted
-        found.append(Source(str(path.resolve()), size, lines, digest.hexdigest(), is_quoted))
-    if len({one.path for one in found}) < len(found):
+        files.append(Source(str(path.resolve()), size, lines, digest.hexdigest(), is_quoted))
+    if len({source.path for source in files}) < len(files):
         raise ValueError("a file is given twice, so its sentences would count twice")
-    return found
+    return files
 
 
 def blocks(files: Sequence[Source], lines: int = LINES) -> Iterator[Block]:
-    """Yield the blocks of files, in order; the same for the same files.
+    """Yield the blocks of files, in order; the same files give the same blocks.
 
     Raises:
         OSError: a file can't be read.
@@ -149,16 +149,16 @@ def read_block(reader: Reader, block: Block) -> Read:
         else:
             texts.append(text)
             places.append(place)
-    found = reader.read(
+    statistics = reader.read(
         texts,
         places if block.quoted else None,
         on_note=lambda number, reason: problems.add(places[number], reason),
     )
-    return Read(block, found, problems, reader.weights)
+    return Read(block, statistics, problems, reader.weights)
 
 
 def _decoded(data: bytes | None) -> tuple[str, str]:
-    """Return a line's text, and why it is left out: "" if it isn't. None stands for a line that is too long."""
+    """Return a line's text and the reason to skip it, "" if there is none; `data` is None if the line is too long."""
     if data is None:
         return "", TOO_LONG
     try:
@@ -173,22 +173,22 @@ class _Piece(NamedTuple):
 
     data: bytes
     ends: bool
-    """Whether the line ends with it"""
+    """Whether this is the end of the line"""
 
 
 def _lines(file: BinaryIO) -> Iterator[_Piece]:
-    """Yield the lines of a file, those that are too long in pieces, so that memory stays flat."""
-    before = b""
+    """Yield the lines of a file, with too long lines in pieces, so that memory use is bounded."""
+    previous = b""
     while piece := file.readline(LONGEST + 1):
-        if before:
-            yield _Piece(before, before.endswith(b"\n"))
-        before = piece
-    if before:
-        yield _Piece(before, True)  # the last line of a file may have no end
+        if previous:
+            yield _Piece(previous, previous.endswith(b"\n"))
+        previous = piece
+    if previous:
+        yield _Piece(previous, True)  # the last line of a file may have no line end
 
 
 def _whole_lines(block: Block) -> Iterator[bytes | None]:
-    """Yield the lines of a block; None for one that is too long."""
+    """Yield the lines of a block; None for a line that is too long."""
     with Path(block.path).open("rb") as file:
         file.seek(block.start)
         left, is_long = block.size, False

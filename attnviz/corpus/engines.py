@@ -1,11 +1,11 @@
-"""Where the blocks of a corpus are read: in processes of this machine, or on a Ray cluster.
+"""Engines that read the blocks of a corpus: in processes on this machine, or on a Ray cluster.
 
-An engine is a function that takes a job and blocks, and yields what each block gave, in any order, each once.
+An engine is a function that takes a job and blocks, and yields the result of each block once, in any order.
 
-On a Ray cluster, each actor of a pool holds a model, and the driver folds what they give. The rows of the dataset are
-the blocks, a few numbers each, and not what `ray.data.read_text` would give: that knows neither a line's number nor
-where a part of a file ends, so a bad line could not be named, and a run could not go on after a kill. So every node
-must see the files under the same names, as the driver does.
+On a Ray cluster, each actor of a pool holds a model, and the driver adds up their results. The rows of the dataset are
+the blocks, a few numbers each, instead of the lines from `ray.data.read_text`: those have no line numbers and no known
+boundaries, so bad lines could not be reported, and a killed run could not be resumed. Therefore every node must have
+the files under the same paths as the driver.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 WAITING = 2
-"""Blocks that are handed out for each process: one is read, one waits"""
+"""Blocks submitted per process: one is being read, one waits"""
 MOST_DEATHS = 3
-"""So often processes may die while a block is handed out to one of them"""
+"""The run fails when processes have died this often while the same block was submitted"""
 
 
 class EngineError(RuntimeError):
@@ -46,21 +46,21 @@ class EngineError(RuntimeError):
 
 
 def cores() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_local(job: Job, blocks: Iterable[Block], processes: int) -> Iterator[Read]:
-    """Read blocks in processes. If one dies (killed, out of memory), new ones read what was not yet read.
+    """Read blocks in processes. If one dies (killed, out of memory), new processes read the remaining blocks.
 
     Args:
         job: the model and how it reads.
-        blocks: are taken one after another, as processes become free.
-        processes: how many.
+        blocks: the blocks, taken one after another as processes become free.
+        processes: the number of processes.
 
     Raises:
-        ValueError: there are no processes.
-        EngineError: processes die again and again.
+        ValueError: the number of processes is below 1.
+        EngineError: processes die repeatedly.
         attnviz.pretrained.ModelError: the model can't be loaded.
     """
     if processes < 1:
@@ -86,38 +86,38 @@ def _place(block: Block) -> str:
 def _read_in_pool(
     pool: ProcessPoolExecutor, job: Job, rest: Iterator[Block], unread: list[Block], most: int
 ) -> Iterator[Read]:
-    """Hand out blocks, first those in `unread`, and yield what they give. `unread` has what is handed out."""
-    asked: dict[Future[Read], Block] = {pool.submit(_read_here, job, block): block for block in unread}
+    """Submit blocks, first those in `unread`, and yield their results. `unread` always has the submitted blocks."""
+    pending: dict[Future[Read], Block] = {pool.submit(_read_here, job, block): block for block in unread}
     try:
         while True:
-            for block in islice(rest, max(0, most - len(asked))):
+            for block in islice(rest, max(0, most - len(pending))):
                 unread.append(block)
-                asked[pool.submit(_read_here, job, block)] = block
-            if not asked:
+                pending[pool.submit(_read_here, job, block)] = block
+            if not pending:
                 return
-            for done in wait(asked, return_when=FIRST_COMPLETED).done:
+            for done in wait(pending, return_when=FIRST_COMPLETED).done:
                 read = done.result()  # may raise: the block stays in `unread`
-                unread.remove(asked.pop(done))
+                unread.remove(pending.pop(done))
                 yield read
     finally:
-        for one in asked:
-            one.cancel()
+        for future in pending:
+            future.cancel()
 
 
 def _pool(processes: int) -> ProcessPoolExecutor:
-    # Not forked: torch's threads don't survive it.
+    # Not "fork": torch's threads don't survive it.
     return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _prepare)
 
 
 def _prepare() -> None:
-    """Prepare a process: it ends with the one that began it, which alone hears Ctrl-C."""
+    """Prepare a worker process: it ignores Ctrl-C, which the parent handles, and exits when the parent exits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that began it has ended; if that was killed, nobody else would do it."""
+    """Exit when the parent process has ended; if the parent is killed, nothing else stops this process."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -135,24 +135,25 @@ def _read_here(job: Job, block: Block) -> Read:
 
 
 MOST_ATTEMPTS = 5
-"""So often a block may be begun: once, and again after an actor or a node has ended"""
+"""How often a block may be started, including restarts after an actor or a node has ended"""
 WINDOW, WINDOW_AN_ACTOR = 4096, 64
-"""Blocks of a dataset: at least, and for each actor. A corpus of more takes several, one after another, so that memory
-stays flat; each loads the models anew, which takes seconds."""
+"""The blocks of one dataset: the larger of the first number and the second times the number of actors. A larger corpus
+takes several datasets, one after another, so that memory use is bounded; each loads the models again, which takes
+seconds."""
 STORE_BYTES = 512 * 2**20
-"""Ray's memory for results where it is started here"""
+"""Ray's memory for results, if Ray is started on this machine"""
 FASTEST = 1
-"""Of zlib: sums are mostly zeros, so 3 MB become 0.3"""
+"""zlib's compression level: sums are mostly zeros, so 3 MB become 0.3"""
 
 
 class Attempts:
-    """Counts how often each block was begun: Ray itself would try one for ever that kills whoever reads it."""
+    """Counts how often each block was started: Ray itself would retry forever a block that kills its actors."""
 
     def __init__(self) -> None:
         self._begun: Counter[int] = Counter()
 
     def begin(self, number: int) -> int:
-        """Count a block, and return how often it was begun."""
+        """Count a start of a block, and return the number of its starts so far."""
         self._begun[number] += 1
         return self._begun[number]
 
@@ -165,10 +166,10 @@ class Actor:
         self._reader: Reader | None = None
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Return what the blocks of a table gave, or the error that they raised, for the driver to raise it."""
+        """Return the results of the blocks of a table, or the errors that they raised, for the driver to raise."""
         import pyarrow as pa
 
-        blocks = [pickle.loads(row) for row in table["block"].to_pylist()]  # noqa: S301 — from our own driver
+        blocks = [pickle.loads(row) for row in table["block"].to_pylist()]  # noqa: S301 — sent by the run's own driver
         return pa.table({"read": [packed(self._read(block)) for block in blocks]})
 
     def _read(self, block: Block) -> Read | Exception:
@@ -179,7 +180,7 @@ class Actor:
             last = block.first_line + block.lines - 1
             return EngineError(f"{begun - 1} actors ended at lines {block.first_line:,} to {last:,} of {block.path}.")
         try:
-            if self._reader is None:  # not in __init__: Ray would hide why it fails
+            if self._reader is None:  # not in __init__, because Ray would hide the reason of a failure
                 self._reader = self._job.reader(self._device)
             return read_block(self._reader, block)
         except (OSError, ValueError, RuntimeError) as error:
@@ -189,20 +190,20 @@ class Actor:
 def run_ray(
     job: Job, blocks: Iterable[Block], *, actors: int | None, gpus: float, address: str | None
 ) -> Iterator[Read]:
-    """Read blocks on a Ray cluster. What is lost with an actor or a node is read once more by another one.
+    """Read blocks on a Ray cluster. Blocks lost with an actor or a node are read again by another one.
 
-    If Ray runs in this process already, it is used as it is, and left running.
+    If Ray is already running in this process, it is used as it is and left running.
 
     Args:
         job: the model and how it reads.
-        blocks: are taken one after another.
-        actors: how many, with a processor each; if None, one for each processor of the cluster.
-        gpus: the share of a GPU for each actor; with one, the model computes there.
-        address: of a running cluster; if None, Ray is started on this machine, and ended with the run.
+        blocks: the blocks, taken one after another.
+        actors: the number of actors, with a processor each; if None, one for each processor of the cluster.
+        gpus: the share of a GPU for each actor; if it is not 0, the model runs on the GPU.
+        address: the address of a running cluster; if None, Ray is started on this machine, and stopped after the run.
 
     Raises:
-        ValueError: there are no actors, or the share is negative.
-        EngineError: Ray is not installed or can't be reached, or actors die again and again.
+        ValueError: the number of actors is below 1, or the share is negative.
+        EngineError: Ray is not installed or can't be reached, or actors die repeatedly.
         attnviz.pretrained.ModelError: the model can't be loaded.
         OSError: an actor can't read a file.
     """
@@ -224,12 +225,12 @@ def run_ray(
 
 
 def _read_on_cluster(job: Job, blocks: list[Block], actors: int, gpus: float) -> Iterator[Read]:
-    """Read some blocks, each a task of its own, so that only one is lost with an actor."""
+    """Read some blocks, each in a separate task, so that only one block is lost with an actor."""
     import ray
 
     attempts = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(Attempts).remote()
     rows = [{"block": pickle.dumps(block)} for block in blocks]
-    found = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+    results = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
         Actor,
         fn_constructor_args=(job, "cuda" if gpus else "cpu", attempts),
         batch_size=1,
@@ -238,12 +239,12 @@ def _read_on_cluster(job: Job, blocks: list[Block], actors: int, gpus: float) ->
         num_cpus=1,
         num_gpus=gpus or None,
     )
-    for table in found.iter_batches(batch_size=None, batch_format="pyarrow"):
+    for table in results.iter_batches(batch_size=None, batch_format="pyarrow"):
         yield from map(unpacked, cast("pa.Table", table)["read"].to_pylist())
 
 
 def _processors() -> int:
-    """Return how many processors the cluster has."""
+    """Return the number of processors of the cluster."""
     import ray
 
     resources: Mapping[str, float] = cast(Any, ray).cluster_resources()
@@ -251,16 +252,16 @@ def _processors() -> int:
 
 
 def packed(read: Read | Exception) -> bytes:
-    """Return what a block gave as bytes.
+    """Return the result of a block, or its error, as bytes.
 
-    Pickled, as Ray itself sends classes and arguments: whoever may join a cluster runs code on it anyway.
+    Pickled, as Ray itself sends classes and arguments: anyone who can join a cluster can run code on it anyway.
     """
     return zlib.compress(pickle.dumps(read), FASTEST)
 
 
 def unpacked(row: bytes) -> Read:
-    """Return what a block gave, or raise the error that it raised."""
-    read: Read | Exception = pickle.loads(zlib.decompress(row))  # noqa: S301 — from our own actors
+    """Return the result of a block, or raise its error."""
+    read: Read | Exception = pickle.loads(zlib.decompress(row))  # noqa: S301 — sent by the run's own actors
     if isinstance(read, Exception):
         raise read
     return read
@@ -268,7 +269,7 @@ def unpacked(row: bytes) -> Read:
 
 @contextmanager
 def _connected(address: str | None, actors: int | None) -> Iterator[None]:
-    """Connect to a cluster, or start Ray here."""
+    """Connect to a cluster, or start Ray on this machine."""
     try:
         with connected(address, processors=actors or cores(), store_bytes=STORE_BYTES):
             yield
@@ -277,7 +278,7 @@ def _connected(address: str | None, actors: int | None) -> Iterator[None]:
 
 
 def _quiet() -> None:
-    """Let Ray Data print nothing but errors."""
+    """Make Ray Data print only errors."""
     import ray.data
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)

@@ -1,6 +1,6 @@
-"""What the attention weights of a batch of sentences show of each head, and how far heads are apart.
+"""Measures of each head from the attention weights of a batch of sentences, and the divergence between heads.
 
-No token of padding counts.
+Padding tokens do not count.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS, average, is
 from attnviz.tokens import Tokens
 
 PARTS = ("special", "punctuation", "rare", "other")
-"""Parts of a sentence: added tokens such as [CLS]; punctuation; pieces of words that the vocabulary has not whole; all
-other words. Each token is in one of them"""
+"""Parts of a sentence: added tokens such as [CLS]; punctuation; pieces of words that are not in the vocabulary as a
+whole; all other words. Each token is in exactly one of them"""
 NO_PART = len(PARTS)
 """The part of padding"""
 
@@ -32,19 +32,19 @@ class Marks:
     lengths: Tensor
     """(B,)"""
     parts: Tensor
-    """(B, T): numbers of `PARTS`, and `NO_PART`"""
+    """(B, T): indices into `PARTS`, or `NO_PART`"""
     named: dict[str, Tensor]
-    """bool, (B, T): the keys of the measures that sum the weights on some keys, by the measures' names. A sentence
-    without such a key has no such measure"""
+    """By measure, for the measures that sum the weights on certain keys: these keys, (B, T) bool. A sentence without
+    such a key has no value of the measure"""
 
     @property
     def is_token(self) -> Tensor:
-        """Which places are no padding, (B, T) bool."""
+        """Which positions are not padding, (B, T) bool."""
         return torch.arange(self.parts.shape[1]) < self.lengths[:, None]
 
 
 def marks_of(sentences: Sequence[Tokens]) -> Marks:
-    """Return the marks of sentences' tokens."""
+    """Return the marks of the tokens of some sentences."""
     longest = max(map(len, sentences))
 
     def padded(rows: Sequence[Sequence[int | bool]], rest: int | bool) -> Tensor:
@@ -53,8 +53,8 @@ def marks_of(sentences: Sequence[Tokens]) -> Marks:
     opening = [[piece in OPENING_TOKENS for piece in tokens.pieces] for tokens in sentences]
     closing = [[piece in CLOSING_TOKENS for piece in tokens.pieces] for tokens in sentences]
     punctuation = [[is_punctuation(tokens.source(index)) for index in range(len(tokens))] for tokens in sentences]
-    # Where a token opens the text, it is the first one: as in `attnviz.measures.summary`.
-    first = [[index == 0 and not any(own[:1]) for index in range(len(own))] for own in opening]
+    # An opening token such as [CLS] counts as "cls", not as "first": as in `attnviz.measures.summary`.
+    first = [[index == 0 and not any(flags[:1]) for index in range(len(flags))] for flags in opening]
     parts = [
         [_part(*marks) for marks in zip(tokens.special, dots, in_pieces(tokens), strict=True)]
         for tokens, dots in zip(sentences, punctuation, strict=True)
@@ -70,17 +70,17 @@ def marks_of(sentences: Sequence[Tokens]) -> Marks:
 
 
 def in_pieces(tokens: Tokens) -> list[bool]:
-    """Return for each token whether it is a piece of a word: a letter or digit of another token touches it.
+    """Return for each token whether it is a piece of a word: a letter or digit of a neighbouring token touches it.
 
-    WordPiece (Wu et al. 2016) cuts the words that its vocabulary does not have, which are the rare ones.
+    WordPiece (Wu et al. 2016) splits words that are not in its vocabulary, which are the rare ones.
     """
-    found = [False] * len(tokens)
+    is_piece = [False] * len(tokens)
     for index in range(1, len(tokens)):
         start = tokens.offsets[index][0]
         touches = tokens.offsets[index - 1][1] == start and tokens.segments[index - 1] == tokens.segments[index]
         if start and touches and (tokens.source(index - 1)[-1:] + tokens.source(index)[:1]).isalnum():
-            found[index - 1] = found[index] = True
-    return found
+            is_piece[index - 1] = is_piece[index] = True
+    return is_piece
 
 
 def _part(is_special: bool, is_punctuation_mark: bool, is_piece: bool) -> int:
@@ -88,27 +88,27 @@ def _part(is_special: bool, is_punctuation_mark: bool, is_piece: bool) -> int:
 
 
 REACH = 16
-"""The farthest relative position of which the mean weight is kept, in tokens"""
+"""The largest distance, in tokens, for which the mean weight at a relative position is kept"""
 OFFSETS = tuple(range(-REACH, REACH + 1))
 NEIGHBOURS = {"previous": -1, "next": 1, "same": 0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observed:
-    """Of N sentences. Sums are over their tokens, float64."""
+    """The observations of N sentences. Sums are over their tokens, in float64."""
 
     values: npt.NDArray[np.float32]
-    """(N, L, H, M): the measures, in the order of `NAMES`; NaN where a sentence has no such measure"""
+    """(N, L, H, M): the measures, in the order of `NAMES`; NaN if a sentence has no value of a measure"""
     uniform: npt.NDArray[np.float32]
     """(N, M): the measures of uniform attention over the visible keys"""
     offset_sum: npt.NDArray[np.float64]
-    """(L, H, R): of the weights at the relative positions `OFFSETS`, between tokens that are not special"""
+    """(L, H, R): sums of the weights at the relative positions `OFFSETS`, between tokens that are not special"""
     offset_count: npt.NDArray[np.int64]
-    """(R,): of the pairs of tokens at these positions"""
+    """(R,): the number of pairs of tokens at these positions"""
     part_sum: npt.NDArray[np.float64]
-    """(L, H, P, P): of the weight that queries of one part give to all keys of another"""
+    """(L, H, P, P): sums of the weight that queries of one part give to all keys of another"""
     part_count: npt.NDArray[np.int64]
-    """(P,): of the queries"""
+    """(P,): the number of queries"""
 
 
 def observe(layers: Iterable[Tensor], marks: Marks, *, causal: bool = False) -> Observed:
@@ -116,60 +116,59 @@ def observe(layers: Iterable[Tensor], marks: Marks, *, causal: bool = False) -> 
 
     Args:
         layers: the weights of each layer, (B, H, T, T); 0 on padding.
-        marks: of the B sentences.
+        marks: the marks of the B sentences.
         causal: whether the mask hides all later keys.
     """
-    found = [_of_layer(weights, marks, causal=causal) for weights in layers]
+    by_layer = [_of_layer(weights, marks, causal=causal) for weights in layers]
     tokens = marks.is_token  # (B, T)
     visible = (tokens[:, None, :] & tokens[:, :, None]).float()  # (B, T, T)
     if causal:
         visible = visible.tril()
     uniform = visible / visible.sum(-1, keepdim=True).clamp_min(1)
-    own = marks.parts > 0  # not special; padding is left out below
-    own &= tokens
-    pairs = (own[:, :, None] & own[:, None, :]).double()[:, None]  # (B, 1, T, T)
+    not_special = (marks.parts > 0) & tokens  # (B, T)
+    pairs = (not_special[:, :, None] & not_special[:, None, :]).double()[:, None]  # (B, 1, T, T)
     parts = torch.nn.functional.one_hot(marks.parts, NO_PART + 1)[..., :NO_PART]  # (B, T, P)
     return Observed(
-        torch.stack([values for values, _, _ in found], 1).numpy(),
+        torch.stack([values for values, _, _ in by_layer], 1).numpy(),
         _measures(uniform[:, None], marks, causal=causal)[:, 0].numpy(),
-        torch.stack([offsets for _, offsets, _ in found]).numpy(),
+        torch.stack([offsets for _, offsets, _ in by_layer]).numpy(),
         _at_offsets(pairs)[0].long().numpy(),
-        torch.stack([sums for _, _, sums in found]).numpy(),
+        torch.stack([sums for _, _, sums in by_layer]).numpy(),
         parts.sum((0, 1)).numpy(),
     )
 
 
 def _of_layer(weights: Tensor, marks: Marks, *, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Return a layer's measures, (B, H, M), sums by relative position, (H, R), and by part, (H, P, P)."""
-    own = ((marks.parts > 0) & marks.is_token).to(weights.dtype)  # (B, T)
-    between = weights * own[:, None, :, None] * own[:, None, None, :]
+    not_special = ((marks.parts > 0) & marks.is_token).to(weights.dtype)  # (B, T)
+    between = weights * not_special[:, None, :, None] * not_special[:, None, None, :]
     parts = torch.nn.functional.one_hot(marks.parts, NO_PART + 1)[:, None, :, : len(PARTS)].to(weights.dtype)
     by_part = parts.transpose(-2, -1) @ (weights @ parts)  # (B, H, P, P): from query to key
     return _measures(weights, marks, causal=causal), _at_offsets(between), by_part.double().sum(0)
 
 
 def _measures(weights: Tensor, marks: Marks, *, causal: bool) -> Tensor:
-    """Return the measures of heads, (B, H, M), of weights (B, H, T, T): each the mean over the sentence's queries."""
-    attending = (weights.sum(-1) > 0.5) & marks.is_token[:, None]  # a padded query may have weights
+    """Return the measures of each head, (B, H, M), from weights (B, H, T, T), averaged over each sentence's queries."""
+    attending = (weights.sum(-1) > 0.5) & marks.is_token[:, None]  # padding may have weights as a query
     keys = torch.stack(list(marks.named.values()), -1)[:, None].to(weights.dtype)  # (B, 1, T, K)
     on_keys = dict(zip(marks.named, (weights @ keys).unbind(-1), strict=True))  # (B, H, T) each
-    found = []
+    measures = []
     for name in NAMES:
         if name in NEIGHBOURS:
-            found.append(_at_neighbour(weights, marks, attending, NEIGHBOURS[name], causal=causal))
+            measures.append(_at_neighbour(weights, marks, attending, NEIGHBOURS[name], causal=causal))
         elif name in on_keys:
             exists = marks.named[name].any(-1)[:, None]
-            found.append(average(on_keys[name], attending).masked_fill(~exists, torch.nan))
+            measures.append(average(on_keys[name], attending).masked_fill(~exists, torch.nan))
         else:
-            found.append(average({"entropy": entropy, "distance": distance}[name](weights), attending))
-    return torch.stack(found, -1)
+            measures.append(average({"entropy": entropy, "distance": distance}[name](weights), attending))
+    return torch.stack(measures, -1)
 
 
 def _at_neighbour(weights: Tensor, marks: Marks, attending: Tensor, offset: int, *, causal: bool) -> Tensor:
     """Return the mean weight at a relative position, (B, H); NaN if no query sees such a key."""
     if causal and offset > 0:
         return weights.new_full(weights.shape[:2], torch.nan)
-    is_inside = torch.arange(weights.shape[-1]) + offset < marks.lengths[:, None]  # (B, T): the key is no padding
+    is_inside = torch.arange(weights.shape[-1]) + offset < marks.lengths[:, None]  # (B, T): the key is not padding
     return average(weight_at(weights, offset), attending & is_inside[:, None])
 
 
@@ -177,37 +176,37 @@ def _at_offsets(weights: Tensor) -> Tensor:
     """Return the sums of weights, (B, H, T, T), at each relative position, (H, R) float64."""
     summed = weights.sum(0).double()  # (H, T, T)
     reach = summed.shape[-1] - 1
-    nothing = summed.new_zeros(len(summed))
-    return torch.stack([summed.diagonal(at, -2, -1).sum(-1) if abs(at) <= reach else nothing for at in OFFSETS], -1)
+    zeros = summed.new_zeros(len(summed))
+    return torch.stack([summed.diagonal(at, -2, -1).sum(-1) if abs(at) <= reach else zeros for at in OFFSETS], -1)
 
 
 def divergence_sums(weights: Tensor) -> Tensor:
-    """Return the sums over all queries of the Jensen-Shannon divergence of each two heads, (G, G) float64, in bits.
+    """Return the Jensen-Shannon divergence of each pair of heads, summed over all queries, (G, G) float64, in bits.
 
     For the rows p and q of two heads it is H((p + q) / 2) − (H(p) + H(q)) / 2, with the entropy H: 0 where they are
     equal, 1 where they share no key (Lin 1991, "Divergence Measures Based on the Shannon Entropy", section IV; Clark et
     al. 2019, section 6, compare the heads of BERT by it).
 
     Args:
-        weights: of all G heads of a model on one text, (G, Tq, Tk).
+        weights: the weights of all G heads of a model on one text, (G, Tq, Tk).
     """
-    own = entropy(weights).double().sum(-1)  # (G,)
-    found = weights.new_zeros(len(weights), len(weights), dtype=torch.float64)
+    entropies = entropy(weights).double().sum(-1)  # (G,)
+    sums = weights.new_zeros(len(weights), len(weights), dtype=torch.float64)
     for head in range(len(weights) - 1):
         mixed = entropy((weights[head + 1 :] + weights[head]) / 2).double().sum(-1)
-        found[head, head + 1 :] = mixed - (own[head + 1 :] + own[head]) / 2
-    found.clamp_min_(0)  # rounding may give less
-    return found + found.T
+        sums[head, head + 1 :] = mixed - (entropies[head + 1 :] + entropies[head]) / 2
+    sums.clamp_min_(0)  # rounding may give slightly negative values
+    return sums + sums.T
 
 
 def clusters(divergence: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.int64]:
-    """Return a cluster number for each head, (G,): those that are near each other share one; 0 is the largest cluster.
+    """Return a cluster number for each head, (G,): similar heads share a cluster; 0 is the largest cluster.
 
     Agglomerative clustering by the mean divergence between clusters (scikit-learn's `AgglomerativeClustering`).
 
     Args:
-        divergence: of each two heads, (G, G).
-        count: how many clusters.
+        divergence: the divergence of each pair of heads, (G, G).
+        count: the number of clusters.
 
     Raises:
         ValueError: `count` is not between 1 and G.
@@ -218,9 +217,9 @@ def clusters(divergence: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.
         return np.zeros(1, np.int64)
     from sklearn.cluster import AgglomerativeClustering
 
-    found = AgglomerativeClustering(count, metric="precomputed", linkage="average").fit_predict(divergence)
-    _, first, sizes = np.unique(found, return_index=True, return_counts=True)
+    labels = AgglomerativeClustering(count, metric="precomputed", linkage="average").fit_predict(divergence)
+    _, first, sizes = np.unique(labels, return_index=True, return_counts=True)
     ranks = np.empty(count, np.int64)
     ranks[np.lexsort((first, -sizes))] = np.arange(count)
-    numbers: npt.NDArray[np.int64] = ranks[found]
+    numbers: npt.NDArray[np.int64] = ranks[labels]
     return numbers

@@ -1,6 +1,6 @@
-"""The statistics that the app offers: the files of the setting `corpora`, then those in `assets/corpus/`.
+"""The statistics that the app offers: the files of the setting `corpora`, then the file in `assets/corpus/`.
 
-All sessions share them. Where no file is set, asking for those of another model than the built-in loads nothing.
+All sessions share them. Without that setting, nothing is loaded for models other than the built-in one.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ COLUMNS = {
     "kind": "dictionary<values=string, indices=int8, ordered=0>", "layer": "int16", "head": "int16",
     "measure": "dictionary<values=string, indices=int16, ordered=0>", "mean": "double",
 }  # fmt: skip
-"""The columns in which labels are, with their types"""
+"""The columns that are read for the labels, with their types"""
 KEPT = 4
-"""Files whose statistics are kept in memory, some 10 MB each"""
+"""How many files' statistics are kept in memory, some 10 MB each"""
 Shares = tuple[tuple[str, float], ...]
-"""Labels that hold on a sentence at least, and on which share of all; the largest first"""
+"""Labels that hold on at least one sentence, each with its share of all sentences; the largest share first"""
 
 
 class OfferedError(ValueError):
-    """A file that is set has no statistics. The message is one sentence."""
+    """A file can't be used. The message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a file says of itself."""
+    """The metadata of a file."""
 
     corpus: str
-    """Its name, for people"""
+    """Its display name"""
     model: str
     kind: str
-    """Of attention"""
+    """The kind of attention"""
     layers: tuple[int, ...]
     """The model's own numbers of its layers"""
     heads: int
-    """Of a layer"""
+    """Heads per layer"""
     sentences: int
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """On how many sentences labels hold."""
+    """The share of sentences on which each label holds."""
 
     sentences: int
     shares: Mapping[tuple[int, int], Shares]
@@ -71,36 +71,36 @@ class Labels:
 def corpora(
     model: str, kind: str, layers: Sequence[int], heads: int, *, on_error: Callable[[str], object] = lambda _: None
 ) -> dict[str, Path]:
-    """Return the files with statistics of a model by their names in links; those that are set come first.
+    """Return the files with statistics of a model by their names in links; those from the setting come first.
 
     Args:
-        model: as `attnviz.pretrained.load` takes it.
-        kind: of attention.
-        layers: the model's own numbers of its layers with this kind. A file with others, or with another number of
-            heads, is of another model that had the same name.
-        heads: of a layer.
-        on_error: is called with a sentence about each file that is set and has no statistics, or can't be read.
+        model: a name that `attnviz.pretrained.load` takes.
+        kind: the kind of attention.
+        layers: the model's own numbers of its layers with this kind. If a file has other numbers, or another number of
+            heads, it was made with a different model of the same name.
+        heads: the number of heads per layer.
+        on_error: called with a sentence about each configured file that has no statistics, or can't be read.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in (*map(Path, settings().corpora), *([SHIPPED] if model == BUILT_IN else [])):
         try:
-            there = about(path)
+            file = about(path)
         except OfferedError as error:
             on_error(str(error))
             continue
-        if (there.kind, there.layers, there.heads) == (kind, tuple(layers), heads) and _is_same(there.model, model):
-            found.setdefault(name_in_links(path), path)
-    return found
+        if (file.kind, file.layers, file.heads) == (kind, tuple(layers), heads) and _is_same(file.model, model):
+            files.setdefault(name_in_links(path), path)
+    return files
 
 
-def _is_same(one: str, other: str) -> bool:
-    """Whether two names are of one model: a folder may be named in several ways."""
-    folder = os.path.expanduser(other)  # noqa: PTH111 — of os.path, these three raise for no name
-    return one == other or (os.path.isdir(one) and os.path.isdir(folder) and os.path.samefile(one, folder))  # noqa: PTH112, PTH121
+def _is_same(name: str, other: str) -> bool:
+    """Whether two names refer to the same model: a folder can have several names."""
+    folder = os.path.expanduser(other)  # noqa: PTH111 — these three functions of os.path don't raise for any name
+    return name == other or (os.path.isdir(name) and os.path.isdir(folder) and os.path.samefile(name, folder))  # noqa: PTH112, PTH121
 
 
 def statistics(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
-    """Return what a file holds; the arrays can't be written.
+    """Return the contents of a file; the arrays are read-only.
 
     Raises:
         OfferedError: it has no statistics, or can't be read.
@@ -109,16 +109,16 @@ def statistics(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
 
 
 def about(path: Path) -> About:
-    """Return what a file says of itself.
+    """Return a file's metadata.
 
     Raises:
-        OfferedError: it has no statistics, or none that can be shown here, or it can't be read.
+        OfferedError: it has no statistics, or none that this version can show, or it can't be read.
     """
     return _about(path, stamp(path))
 
 
 def labels(path: Path) -> Labels:
-    """Return only the labels of `statistics`, which takes some hundredths of a second.
+    """Return only the labels of a file, which takes some hundredths of a second.
 
     Raises:
         OfferedError: the file has no statistics, or can't be read.
@@ -127,28 +127,28 @@ def labels(path: Path) -> Labels:
 
 
 def stamp(path: Path) -> tuple[int, int]:
-    """Return what changes when a file is replaced: its time in ns and its size in bytes.
+    """Return a file's modification time in ns and its size in bytes, which change when it is replaced.
 
     Raises:
         OfferedError: it can't be read.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise OfferedError(f"{path.name} can't be read.") from error
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(KEPT)
 def _statistics(path: Path, _: tuple[int, int]) -> tuple[CorpusStatistics, CorpusCard]:
-    from attnviz.corpus.table import TableError, read  # late, as what it imports takes half a second
+    from attnviz.corpus.table import TableError, read  # imported late: its own imports take half a second
 
     try:
-        found, card = read(path)
+        statistics_, card = read(path)
     except (TableError, OSError) as error:
         raise OfferedError(f"{path.name} can't be shown: {error}") from error
-    found.freeze()
-    return found, card
+    statistics_.freeze()
+    return statistics_, card
 
 
 @lru_cache(64)
@@ -157,44 +157,44 @@ def _about(path: Path, _: tuple[int, int]) -> About:
 
     try:
         schema = pq.read_schema(path)
-        said, card = (json.loads(schema.metadata[name]) for name in (b"attnviz", b"card"))
+        header, card = (json.loads(schema.metadata[name]) for name in (b"attnviz", b"card"))
         types = [str(schema.field(name).type) for name in COLUMNS]
-        is_known = said["format"] == FORMAT and tuple(said["labels"]) == LABELS and types == list(COLUMNS.values())
-        layers = tuple(map(int, said.get("numbers", range(int(said["layers"])))))
-        sizes = layers, int(said["heads"]), int(said["sentences"])
-        found = About(str(card["corpus"]), str(card["model"]), str(card["kind"]), *sizes)
-    except Exception as error:  # of another file, the reader raises almost every type
+        is_known = header["format"] == FORMAT and tuple(header["labels"]) == LABELS and types == list(COLUMNS.values())
+        layers = tuple(map(int, header.get("numbers", range(int(header["layers"])))))
+        sizes = layers, int(header["heads"]), int(header["sentences"])
+        file_about = About(str(card["corpus"]), str(card["model"]), str(card["kind"]), *sizes)
+    except Exception as error:  # for other files, the reader raises almost any type
         raise OfferedError(f"{path.name} has no statistics of a corpus, or it can't be read.") from error
     if not is_known:
         raise OfferedError(f"The statistics in {path.name} are of another version of this program; make them anew.")
-    if found.sentences < 1:
+    if file_about.sentences < 1:
         raise OfferedError(f"The statistics in {path.name} are of no sentence.")
-    return found
+    return file_about
 
 
 @lru_cache(4 * KEPT)
 def _labels(path: Path, _: tuple[int, int]) -> Labels:
     import pyarrow.parquet as pq
 
-    there = about(path)
+    sentences = about(path).sentences
     try:
         with pq.ParquetFile(path) as file:
             shares = _shares(file.read(list(COLUMNS)))
     except Exception as error:
         raise OfferedError(f"{path.name} has no statistics of a corpus, or it is damaged.") from error
-    return Labels(there.sentences, MappingProxyType(shares))
+    return Labels(sentences, MappingProxyType(shares))
 
 
 def _shares(table: pa.Table) -> dict[tuple[int, int], Shares]:
-    # From the buffers: pyarrow's own ways to numpy import pandas, which takes a quarter of a second.
-    found = {name: table.column(name).combine_chunks() for name in table.column_names}
-    layers, heads = (np.frombuffer(found[name].buffers()[1], np.int16) for name in ("layer", "head"))
-    means = np.frombuffer(found["mean"].buffers()[1], np.float64)
-    kinds = np.frombuffer(found["kind"].indices.buffers()[1], np.int8)
-    measures = np.frombuffer(found["measure"].indices.buffers()[1], np.int16)
-    kind_names, names = ([one.as_py() for one in found[name].dictionary] for name in ("kind", "measure"))
+    # Read from the buffers: pyarrow's own conversion to numpy imports pandas, which takes a quarter of a second.
+    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+    layers, heads = (np.frombuffer(columns[name].buffers()[1], np.int16) for name in ("layer", "head"))
+    means = np.frombuffer(columns["mean"].buffers()[1], np.float64)
+    kinds = np.frombuffer(columns["kind"].indices.buffers()[1], np.int8)
+    measures = np.frombuffer(columns["measure"].indices.buffers()[1], np.int16)
+    kind_names, names = ([value.as_py() for value in columns[name].dictionary] for name in ("kind", "measure"))
     shares: dict[tuple[int, int], list[tuple[str, float]]] = {}
     for row in np.flatnonzero((kinds[: table.num_rows] == kind_names.index("label")) & (means[: table.num_rows] > 0)):
         at = int(layers[row]), int(heads[row])
         shares.setdefault(at, []).append((names[measures[row]], float(means[row])))
-    return {place: tuple(sorted(own, key=lambda one: -one[1])) for place, own in shares.items()}
+    return {head: tuple(sorted(labels, key=lambda label: -label[1])) for head, labels in shares.items()}

@@ -1,4 +1,4 @@
-"""A run over a corpus: what it is asked for, what has been read, the checkpoint from which it goes on, and its card."""
+"""A run over a corpus: its settings, its progress, the checkpoints from which it resumes, and its card."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from attnviz.files import write_atomically
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The model and how it reads. Small, so that it can be sent to any process."""
+    """The model and how it reads: a small object that can be sent to any process."""
 
     model: str
-    """A name as `attnviz.pretrained.load` takes it"""
+    """A name that `attnviz.pretrained.load` takes"""
     batch: int = 32
-    """The most sentences that are computed at once"""
+    """The most sentences in a batch"""
     pairs_every: int = PAIRS_EVERY
     lines: int = LINES
-    """Lines of a block"""
+    """Lines in a block"""
 
     def __post_init__(self) -> None:
         for name in ("batch", "pairs_every", "lines"):
@@ -36,10 +36,10 @@ class Job:
                 raise ValueError(f"{name.replace('_', ' ')} is {getattr(self, name)}; it must be at least 1")
 
     def reader(self, device: str = "cpu") -> Reader:
-        """Load the model, and return what reads with it; torch computes in one thread, so results repeat bit for bit.
+        """Load the model and return its reader. torch is set to one thread, so results are reproducible bit for bit.
 
         Args:
-            device: where the built-in model computes, as torch names it.
+            device: torch's name of the device for the built-in model.
 
         Raises:
             attnviz.pretrained.ModelError: the model can't be loaded.
@@ -56,16 +56,16 @@ class Job:
         return Reader(model, batch=self.batch, pairs_every=self.pairs_every)
 
     def to_json(self) -> dict[str, Any]:
-        """Return its settings."""
+        """Return the settings as plain values."""
         return asdict(self)
 
 
 FORMAT = 2
-"""Of checkpoints; another one can't be read"""
+"""The format version of checkpoints; other versions can't be read"""
 
 
 class ResumeError(ValueError):
-    """A checkpoint can't be gone on from. The message is one sentence."""
+    """A run can't be resumed from a checkpoint. The message is one sentence."""
 
 
 class OtherWeightsError(ResumeError):
@@ -82,37 +82,37 @@ class Run:
     """None before the first block"""
     problems: Problems = field(default_factory=Problems)
     first: int = 0
-    """All blocks before this one are folded"""
+    """All blocks before this one have been added"""
     later: set[int] = field(default_factory=set)
-    """The numbers of the others that are"""
+    """The numbers of later blocks that have been added"""
     lines: int = 0
-    """The lines of all folded blocks"""
+    """The number of lines in all blocks added so far"""
     weights: str = ""
     """The digest of the model's weights; "" before the first block"""
 
     @property
     def total(self) -> int:
-        """The lines of all files."""
+        """The number of lines in all files."""
         return sum(source.lines for source in self.sources)
 
     def remaining(self) -> Iterator[Block]:
-        """Yield the blocks that are not folded yet, in order.
+        """Yield the blocks that have not been added yet, in order.
 
         Raises:
             OSError: a file can't be read.
         """
-        done = self.first, frozenset(self.later)  # as of now: folding goes on while this is read
+        first, later = self.first, frozenset(self.later)  # copies, since blocks are added during the iteration
         return (
             block
             for block in blocks(self.sources, self.job.lines)
-            if block.number >= done[0] and block.number not in done[1]
+            if block.number >= first and block.number not in later
         )
 
     def fold(self, read: Read) -> None:
         """Add a block.
 
         Raises:
-            ValueError: it has been added before.
+            ValueError: the block has been added before.
             OtherWeightsError: it was read with another model of the same name.
         """
         number = read.block.number
@@ -133,12 +133,12 @@ class Run:
             self.first += 1
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint: either all of it, or the file stays as it was.
+        """Write a checkpoint atomically: on an error, the file stays as it was.
 
         Raises:
             OSError: it can't be written.
         """
-        said = {
+        header = {
             "format": FORMAT,
             "job": self.job.to_json(),
             "sources": [asdict(source) for source in self.sources],
@@ -150,49 +150,49 @@ class Run:
         }
         arrays: dict[str, Any] = {}
         if self.statistics is not None:
-            said |= self.statistics.settings()
+            header |= self.statistics.settings()
             arrays = self.statistics.arrays()
         written = io.BytesIO()
-        np.savez_compressed(written, said=np.frombuffer(json.dumps(said).encode(), np.uint8), **arrays)
+        np.savez_compressed(written, said=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)
         write_atomically(path, written.getvalue())
 
     @classmethod
     def resume(cls, path: Path, job: Job, files: Sequence[Source]) -> Run:
-        """Go on from a checkpoint. What it holds is arrays and plain values: nothing in it is run.
+        """Resume from a checkpoint. Only arrays and plain values are loaded: no code in it is run.
 
         Raises:
-            ResumeError: it is of another job or of other files, or it is damaged.
+            ResumeError: it belongs to another job or to other files, or it is damaged.
             OSError: it can't be read.
         """
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-                said = json.loads(found["said"].tobytes())
-                arrays = {name: found[name] for name in found.files if name != "said"}
-            run = cls._of(said, arrays, job, files)
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
+                header = json.loads(saved["said"].tobytes())
+                arrays = {name: saved[name] for name in saved.files if name != "said"}
+            run = cls._of(header, arrays, job, files)
         except (OSError, ResumeError):
             raise
-        except Exception as error:  # of a damaged file, the reader raises almost every type
+        except Exception as error:  # for a damaged file, the reader raises almost any type
             raise ResumeError(f"{path.name} is not a checkpoint of a corpus, or it is damaged.") from error
         return run
 
     @classmethod
-    def _of(cls, said: dict[str, Any], arrays: dict[str, Any], job: Job, files: Sequence[Source]) -> Run:
-        if said["format"] != FORMAT:
+    def _of(cls, header: dict[str, Any], arrays: dict[str, Any], job: Job, files: Sequence[Source]) -> Run:
+        if header["format"] != FORMAT:
             raise ResumeError("The checkpoint is of another version of this program.")
-        if Job(**said["job"]) != job:
+        if Job(**header["job"]) != job:
             raise ResumeError(
-                f"The checkpoint is of other settings: {_written(said['job'])}; not {_written(asdict(job))}."
+                f"The checkpoint is of other settings: {_written(header['job'])}; not {_written(asdict(job))}."
             )
-        before = [(one["size"], one["lines"], one["sha256"]) for one in said["sources"]]
-        if before != [(one.size, one.lines, one.sha256) for one in files]:
+        before = [(source["size"], source["lines"], source["sha256"]) for source in header["sources"]]
+        if before != [(source.size, source.lines, source.sha256) for source in files]:
             raise ResumeError("The checkpoint is of other files, or they have changed since.")
-        if [one["quoted"] for one in said["sources"]] != [one.quoted for one in files]:
+        if [source["quoted"] for source in header["sources"]] != [source.quoted for source in files]:
             raise ResumeError("The checkpoint quotes sentences of other files.")
-        named = [(Place(*place), str(reason)) for place, reason in said["problems"]["named"]]
-        problems = Problems(Counter(said["problems"]["counts"]), named)
-        statistics = HeadStatistics.from_arrays(said, arrays) if arrays else None
-        done = int(said["first"]), set(said["later"]), int(said["lines"])
-        return cls(job, files, statistics, problems, *done, str(said["weights"]))
+        named = [(Place(*place), str(reason)) for place, reason in header["problems"]["named"]]
+        problems = Problems(Counter(header["problems"]["counts"]), named)
+        statistics = HeadStatistics.from_arrays(header, arrays) if arrays else None
+        done = int(header["first"]), set(header["later"]), int(header["lines"])
+        return cls(job, files, statistics, problems, *done, str(header["weights"]))
 
 
 def _written(settings: dict[str, Any]) -> str:
@@ -210,19 +210,19 @@ class CorpusFile:
 
 @dataclass(frozen=True, slots=True)
 class CorpusCard:
-    """What made statistics."""
+    """How statistics were made."""
 
     corpus: str
-    """The corpus's name, for people"""
+    """The display name of the corpus"""
     licence: str
     model: str
     kind: str
-    """Of attention"""
+    """The kind of attention"""
     command: str
-    """What makes the same file"""
+    """The command that makes the same file"""
     files: tuple[CorpusFile, ...]
     problems: dict[str, int]
-    """Lines that were left out or cut, by reason"""
+    """The number of lines that were skipped or cut, by reason"""
     quoted: tuple[str, ...]
     """The names of the files whose sentences may be the strongest examples"""
     pairs_every: int
@@ -236,14 +236,14 @@ class CorpusCard:
 
     @classmethod
     def from_json(cls, text: str) -> CorpusCard:
-        """Read what `to_json` wrote; raises ValueError, KeyError or TypeError if it is no card."""
-        found: dict[str, Any] = json.loads(text)
-        files = tuple(CorpusFile(**one) for one in found.pop("files"))
-        return cls(**found | {"files": files, "quoted": tuple(found["quoted"])})
+        """Read the output of `to_json`; raises ValueError, KeyError or TypeError if it is not a card."""
+        values: dict[str, Any] = json.loads(text)
+        files = tuple(CorpusFile(**file) for file in values.pop("files"))
+        return cls(**values | {"files": files, "quoted": tuple(values["quoted"])})
 
 
 def card_of(run: Run, *, corpus: str, licence: str, command: str) -> CorpusCard:
-    """Return the card of a run that is done."""
+    """Return the card of a completed run."""
     return CorpusCard(
         corpus,
         licence,

@@ -1,4 +1,4 @@
-"""Sentences through a model, many at a time, and what is summed of them."""
+"""Runs sentences through a model in batches, and sums up the measures of its heads."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from attnviz.tokens import Tokens
 from attnviz.trace.model import Kind
 
 CUT, EMPTY = "longer than the model takes, so cut", "without a token"
-"""What may be noted of a sentence"""
+"""Notes on a sentence"""
 PROBES = "One two three four five six.", "Seven."
-"""Two texts by which a model is tried"""
+"""Two texts used to test whether a model handles padding"""
 ROUNDING = 1e-5
-"""The most by which weights may differ through the order of sums"""
+"""The largest difference between weights that the order of summation may cause"""
 PAIRS_EVERY = 64
-"""Every n-th sentence is used for the divergence between heads, which takes longer than all else"""
+"""Every n-th sentence is used for the divergence between heads, which takes longer than everything else"""
 
 
 class Reader:
-    """Reads sentences with one model. It keeps nothing of them.
+    """Reads sentences with one model, without storing them.
 
-    A batch has sentences of about the same length, padded and masked. Where a model gives other weights for a sentence
-    with padding than for the sentence alone, it reads one at a time.
+    A batch has sentences of similar length, padded and masked. If padding changes a model's weights, the reader takes
+    one sentence at a time.
     """
 
     def __init__(self, model: PretrainedModel, *, batch: int = BATCH, pairs_every: int = PAIRS_EVERY) -> None:
-        """Keep the model, and try whether it reads batches.
+        """Set the model, and test whether it can read batches.
 
         Raises:
             ValueError: the model has no self-attention, or a number is below 1.
@@ -47,9 +47,10 @@ class Reader:
         self.batch = batch if batch > 1 and self._is_equal_with_padding() else 1
 
     def nothing(self) -> HeadStatistics:
-        """Return the statistics of no sentence."""
-        of = self._model.description
-        return HeadStatistics(*of.layers[self.kind], causal=self.kind == "decoder", numbers=of.numbers[self.kind])
+        """Return empty statistics."""
+        description = self._model.description
+        numbers = description.numbers[self.kind]
+        return HeadStatistics(*description.layers[self.kind], causal=self.kind == "decoder", numbers=numbers)
 
     def read(
         self,
@@ -60,56 +61,57 @@ class Reader:
     ) -> HeadStatistics:
         """Return the statistics of sentences.
 
-        The same sentences give the same sums, bit for bit, on the same machine with the same number of threads. One
-        without a token counts for nothing.
+        The same sentences give the same sums, bit for bit, on the same machine with the same number of threads.
+        Sentences without tokens do not count.
 
         Args:
             sentences: the sentences.
-            places: where they stand in the corpus; if None, none of them is among the strongest.
-            on_note: is called with the number of a sentence and `CUT`, if its end is left out, or `EMPTY`.
+            places: their places in the corpus; if None, they can't be among the strongest examples.
+            on_note: called with the number of a sentence and `CUT`, if its end is cut off, or `EMPTY`.
         """
-        found, every = self.nothing(), list[tuple[int, Tokens]]()
+        statistics, tokenized = self.nothing(), list[tuple[int, Tokens]]()
         for number, sentence in enumerate(sentences):
             tokens, _ = self._model.read(sentence)
             if all(tokens.special):
                 on_note(number, EMPTY)
             else:
-                every.append((number, tokens))
+                tokenized.append((number, tokens))
                 if tokens.dropped:
                     on_note(number, CUT)
-        sampled = {number for number, _ in every[:: self._pairs_every]}
-        for batch in places_by_length([len(tokens) for _, tokens in every], found.heads, self.batch):
-            self._add_batch(found, [every[at] for at in batch], places, sampled)
-        return found
+        sampled = {number for number, _ in tokenized[:: self._pairs_every]}
+        for batch in places_by_length([len(tokens) for _, tokens in tokenized], statistics.heads, self.batch):
+            self._add_batch(statistics, [tokenized[at] for at in batch], places, sampled)
+        return statistics
 
     def _add_batch(
         self,
-        found: HeadStatistics,
+        statistics: HeadStatistics,
         batch: Sequence[tuple[int, Tokens]],
         places: Sequence[Place] | None,
         sampled: Collection[int],
     ) -> None:
-        """Add the sentences of a batch: their numbers and tokens. Those of `sampled` count for the divergence too."""
+        """Add a batch of numbered sentences. Those in `sampled` also count for the divergence."""
         texts = [tokens for _, tokens in batch]
         layers = [weights.cpu() for weights in self._model.batch_weights(texts, self.kind)]
-        found.add_observed(
-            observe(layers, marks_of(texts), causal=found.causal),
+        statistics.add_observed(
+            observe(layers, marks_of(texts), causal=statistics.causal),
             list(map(len, texts)),
             None if places is None else ([places[number] for number, _ in batch], [tokens.text for tokens in texts]),
         )
-        for place, (number, tokens) in enumerate(batch):
+        for row, (number, tokens) in enumerate(batch):
             if number in sampled:
                 length = len(tokens)
-                weights = torch.cat([of_layer[place, :, :length, :length] for of_layer in layers])
-                found.add_pairs(divergence_sums(weights).numpy(), length)
+                weights = torch.cat([layer[row, :, :length, :length] for layer in layers])
+                statistics.add_pairs(divergence_sums(weights).numpy(), length)
 
     def _is_equal_with_padding(self) -> bool:
-        """Whether a sentence has the weights in a batch, beside a longer one, that it has alone."""
+        """Whether a sentence has the same weights alone and padded in a batch with a longer one."""
         longer, shorter = (self._model.read(words)[0] for words in PROBES)
         alone = self._model.batch_weights([shorter], self.kind)
         padded = self._model.batch_weights([longer, shorter], self.kind)
         n = len(shorter)
         return all(
-            bool(torch.allclose(one[1, :, :n, :n], own[0], rtol=0, atol=ROUNDING)) and not bool(one[1, :, :n, n:].any())
-            for one, own in zip(padded, alone, strict=True)
+            bool(torch.allclose(in_batch[1, :, :n, :n], single[0], rtol=0, atol=ROUNDING))
+            and not bool(in_batch[1, :, :n, n:].any())
+            for in_batch, single in zip(padded, alone, strict=True)
         )

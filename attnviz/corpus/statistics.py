@@ -1,7 +1,7 @@
-"""Statistics of every head over sentences: sums that add up in any order, and what they come to.
+"""Statistics of every head over sentences, computed from sums that can be added in any order.
 
-That is means, deviations, quantiles, shares, and the strongest sentences of each head. Sums of floats depend on their
-order. Those of whole numbers don't, so parts of a corpus may be added in any order and give the same result, bit for
+They are means, standard deviations, quantiles, shares, and the strongest sentences of each head. Sums of floats depend
+on the order; sums of integers don't, so parts of a corpus can be added in any order and give the same result, bit for
 bit.
 """
 
@@ -25,23 +25,23 @@ from attnviz.trace.trace import Trace
 Counts: TypeAlias = "bh.Histogram[bh.storage.Int64]"
 """A histogram that counts"""
 LARGEST = {"entropy": 10.0, "distance": 1024.0}
-"""The largest value of a measure; of the others it is 1. A text of 1,024 tokens, the most that a
-model takes here, has log₂ 1024 = 10 bits at most"""
+"""The largest value of a measure; 1 for all others. The entropy of a text of 1,024 tokens, the longest that the app
+takes, is at most log₂ 1024 = 10 bits"""
 UNIT, LOW = 2**44, 2**22
-"""A sum of 1 counts `UNIT`, and is kept as two numbers of 64 bits: multiples of `LOW`, and the rest. They hold the sum
-of 3e10 values, each rounded to 6e-14"""
+"""Values are fixed-point integers in units of 1 / `UNIT`, stored as two 64-bit integers: the multiple of `LOW`, and the
+remainder. They hold the sum of 3e10 values, each rounded to 6e-14"""
 BINS = 512
 SCALES = np.array([LARGEST.get(name, 1.0) for name in NAMES])
 
 
 def whole(values: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
-    """Return numbers up to 2^18, (...), as two whole numbers each, (..., 2), which may be summed; NaN counts 0."""
+    """Convert numbers up to 2^18, (...), to two integers each, (..., 2), which can be summed; NaN counts as 0."""
     numbers = np.rint(np.nan_to_num(values, nan=0.0) * UNIT).astype(np.int64)
     return np.stack(np.divmod(numbers, LOW), -1)
 
 
 def amount(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return the sums of what `whole` gave, (..., 2), as numbers, (...)."""
+    """Convert sums of the integers from `whole`, (..., 2), back to numbers, (...)."""
     total: npt.NDArray[np.float64] = sums[..., 0] * (LOW / UNIT) + sums[..., 1] / UNIT
     return total
 
@@ -49,83 +49,83 @@ def amount(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 def histogram(measure: int, heads: int) -> Counts:
     """Return an empty histogram of one measure for each of `heads` heads.
 
-    Bins of equal width, but for the distance: there they are narrower the nearer, since most heads look at most a few
-    tokens away.
+    The bins have equal width, except for the distance: there, bins are narrower at short distances, since most heads
+    look at most a few tokens away.
     """
     largest = SCALES[measure]
-    how = bh.axis.transform.sqrt if NAMES[measure] == "distance" else None
-    values = bh.axis.Regular(BINS, 0, largest, transform=how)
+    transform = bh.axis.transform.sqrt if NAMES[measure] == "distance" else None
+    values = bh.axis.Regular(BINS, 0, largest, transform=transform)
     return bh.Histogram(bh.axis.Integer(0, heads, overflow=False, underflow=False), values, storage=bh.storage.Int64())
 
 
 KEPT = 10
 SHORTEST = 8
-"""Shorter sentences, in tokens, don't count: among three tokens every weight is high"""
+"""Shorter sentences, in tokens, are never among the strongest: with three tokens every weight is high"""
 NOTHING = -1
 
 
 class Place(NamedTuple):
-    """Where a sentence stands."""
+    """The place of a sentence in the corpus."""
 
     file: int
     """The number of the file"""
     line: int
-    """From 1"""
+    """The line number, from 1"""
 
 
 @dataclass(slots=True, eq=False)
 class Strongest:
-    """Of each of some cells, such as (L, H, M), the sentences with the highest values, the highest first."""
+    """For each cell of an array, such as (L, H, M): the sentences with the highest values, the highest first."""
 
     values: npt.NDArray[np.float32]
-    """(..., KEPT): −inf where there is none"""
+    """(..., KEPT): −inf if there is no sentence"""
     places: npt.NDArray[np.int64]
-    """(..., KEPT, 2): `Place`; `NOTHING` where there is none"""
+    """(..., KEPT, 2): `Place`; `NOTHING` if there is no sentence"""
     texts: dict[Place, str] = field(default_factory=dict)
     """The text of each sentence in `places`"""
 
     @classmethod
     def none(cls, shape: tuple[int, ...]) -> Strongest:
-        """Return those of no sentence."""
+        """Return an empty selection."""
         return cls(np.full((*shape, KEPT), -np.inf, np.float32), np.full((*shape, KEPT, 2), NOTHING, np.int64))
 
     @classmethod
     def of(cls, values: npt.NDArray[np.float32], places: list[Place], texts: list[str]) -> Strongest:
-        """Return those of N sentences, with values (N, ...); NaN is no value."""
+        """Return the strongest of N sentences, with values (N, ...); NaN means no value."""
         shape = values.shape[1:]
-        every = np.broadcast_to(np.array(places, np.int64).reshape(-1, *[1] * len(shape), 2), (*values.shape, 2))
-        found = cls._highest(np.moveaxis(np.nan_to_num(values, nan=-np.inf), 0, -1), np.moveaxis(every, 0, -2))
-        found._keep(dict(zip(places, texts, strict=True)))
-        return found
+        each_place = np.broadcast_to(np.array(places, np.int64).reshape(-1, *[1] * len(shape), 2), (*values.shape, 2))
+        strongest = cls._highest(np.moveaxis(np.nan_to_num(values, nan=-np.inf), 0, -1), np.moveaxis(each_place, 0, -2))
+        strongest._keep(dict(zip(places, texts, strict=True)))
+        return strongest
 
     def merge(self, other: Strongest) -> None:
-        """Take the highest of both. Of equal values, those that stand first in the corpus are taken."""
-        found = self._highest(
+        """Keep the highest of both. Among equal values, sentences that come first in the corpus are kept."""
+        highest = self._highest(
             np.concatenate([self.values, other.values], -1), np.concatenate([self.places, other.places], -2)
         )
         texts = self.texts | other.texts
-        self.values, self.places = found.values, found.places
+        self.values, self.places = highest.values, highest.places
         self._keep(texts)
 
     @classmethod
     def _highest(cls, values: npt.NDArray[np.float32], places: npt.NDArray[np.int64]) -> Strongest:
         """Return the highest of n values, (..., n), with their places, (..., n, 2)."""
         order = np.lexsort((places[..., 1], places[..., 0], -values))[..., :KEPT]
-        found = cls.none(values.shape[:-1])
+        strongest = cls.none(values.shape[:-1])
         kept = order.shape[-1]
-        found.values[..., :kept] = np.take_along_axis(values, order, -1)
-        found.places[..., :kept, :] = np.take_along_axis(places, order[..., None], -2)
-        found.places[np.isneginf(found.values)] = NOTHING
-        return found
+        strongest.values[..., :kept] = np.take_along_axis(values, order, -1)
+        strongest.places[..., :kept, :] = np.take_along_axis(places, order[..., None], -2)
+        strongest.places[np.isneginf(strongest.values)] = NOTHING
+        return strongest
 
     def _keep(self, texts: dict[Place, str]) -> None:
-        """Keep the texts of what is left."""
-        left = {Place(*place) for place in np.unique(self.places.reshape(-1, 2), axis=0).tolist()}
-        self.texts = {place: text for place, text in texts.items() if place in left}
+        """Keep only the texts of sentences in `places`."""
+        kept = {Place(*place) for place in np.unique(self.places.reshape(-1, 2), axis=0).tolist()}
+        self.texts = {place: text for place, text in texts.items() if place in kept}
 
 
 KEPT_BINS = 64
-"""Bins of a finished histogram: each is eight of those that were counted"""
+"""Bins of a finished histogram: each combines eight of the bins used for counting"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,44 +137,44 @@ class CorpusStatistics:
     measures: tuple[str, ...]
     """M names, as in `attnviz.measures`"""
     count: npt.NDArray[np.int64]
-    """(L, H, M): the sentences that have the measure"""
+    """(L, H, M): the number of sentences that have a value of the measure"""
     mean: npt.NDArray[np.float64]
     """(L, H, M)"""
     std: npt.NDArray[np.float64]
     """(L, H, M): the standard deviation over the sentences, √(mean of squares − square of mean)"""
     quantiles: npt.NDArray[np.float64]
-    """(L, H, M, Q): at `QUANTILES`, each within a bin of the right one: 0.002 of a share, 0.02 bits"""
+    """(L, H, M, Q): at `QUANTILES`, each accurate to one bin: 0.002 for a share, 0.02 bits for the entropy"""
     histograms: npt.NDArray[np.int64]
-    """(L, H, M, `KEPT_BINS`): the sentences in each bin; `edges` has the bounds"""
+    """(L, H, M, `KEPT_BINS`): the number of sentences in each bin; `edges` returns the bounds"""
     uniform: npt.NDArray[np.float64]
-    """(M,): the mean of what uniform attention gives"""
+    """(M,): the mean of the measure for uniform attention"""
     labels: tuple[str, ...]
-    """K names: of the measure that gives the label, "diagonal" and "broad" """
+    """K names: those of labelled measures, "diagonal" and "broad" """
     label_count: npt.NDArray[np.int64]
-    """(K, L, H): the sentences on which a label holds"""
+    """(K, L, H): the number of sentences on which a label holds"""
     offsets: tuple[int, ...]
     """R relative positions, key minus query, in tokens"""
     offset_count: npt.NDArray[np.int64]
-    """(R,): the pairs of tokens"""
+    """(R,): the number of pairs of tokens"""
     offset_mean: npt.NDArray[np.float64]
     """(L, H, R): the mean weight at each, between tokens that are not special"""
     parts: tuple[str, ...]
     """P names"""
     part_count: npt.NDArray[np.int64]
-    """(P,): the queries in each part"""
+    """(P,): the number of queries in each part"""
     part_mean: npt.NDArray[np.float64]
     """(L, H, P, P): the mean weight that queries of one part give to all keys of another; a row sums to 1"""
     pair_count: int
-    """The queries from which `divergence` is"""
+    """The number of queries used for `divergence`"""
     divergence: npt.NDArray[np.float64]
-    """(L · H, L · H): the mean Jensen-Shannon divergence of each two heads, in bits"""
+    """(L · H, L · H): the mean Jensen-Shannon divergence of each pair of heads, in bits"""
     strongest: Strongest
-    """Of (L, H, M)"""
+    """For cells (L, H, M)"""
     numbers: tuple[int, ...]
     """The model's own numbers of the layers, (L,)"""
 
     def head(self, number: int) -> tuple[int, int]:
-        """Return the layer, by its own number, and the head of a row of `divergence`."""
+        """Return the layer, by the model's own number, and the head of a row of `divergence`."""
         row, head = divmod(number, self.shape[1])
         return self.numbers[row], head
 
@@ -185,8 +185,8 @@ class CorpusStatistics:
 
     @property
     def present(self) -> tuple[str, ...]:
-        """The measures that at least one sentence has."""
-        return tuple(name for place, name in enumerate(self.measures) if self.count[..., place].any())
+        """The measures of which at least one sentence has a value."""
+        return tuple(name for index, name in enumerate(self.measures) if self.count[..., index].any())
 
     @property
     def label_share(self) -> npt.NDArray[np.float64]:
@@ -205,7 +205,7 @@ class CorpusStatistics:
         return edges_of(measure)
 
     def share_below(self, layer: int, head: int, measure: str, value: float) -> float:
-        """Return the share of sentences whose value is below this one; NaN if there is none. Linear within a bin."""
+        """Return the share of sentences with a value below this; linear within a bin; NaN if there are no sentences."""
         counts = self.histograms[layer, head, self.measures.index(measure)]
         below = np.concatenate([[0], np.cumsum(counts)])
         return float(np.interp(value, self.edges(measure), below) / below[-1]) if below[-1] else float("nan")
@@ -213,8 +213,8 @@ class CorpusStatistics:
 
 def edges_of(measure: str) -> npt.NDArray[np.float64]:
     """Return the bounds of the bins of a finished histogram, (`KEPT_BINS` + 1,)."""
-    every: npt.NDArray[np.float64] = histogram(NAMES.index(measure), 1).axes[1].edges
-    return every[:: BINS // KEPT_BINS]
+    edges: npt.NDArray[np.float64] = histogram(NAMES.index(measure), 1).axes[1].edges
+    return edges[:: BINS // KEPT_BINS]
 
 
 def finished(
@@ -224,11 +224,11 @@ def finished(
     labels: tuple[str, ...],
     numbers: tuple[int, ...],
 ) -> CorpusStatistics:
-    """Return the statistics of these sums (see `attnviz.corpus.statistics`); `numbers` are the layers' own."""
+    """Compute the statistics from sums (see `HeadStatistics`); `numbers` are the model's own numbers of the layers."""
     shape = sums["count"].shape
     share = _ratio(amount(sums["sum"]), sums["count"])
     squares = _ratio(amount(sums["square"]), sums["count"])
-    counts: npt.NDArray[np.int64] = np.stack([one.view() for one in histograms], 1).reshape(*shape, BINS)
+    counts: npt.NDArray[np.int64] = np.stack([counted.view() for counted in histograms], 1).reshape(*shape, BINS)
     return CorpusStatistics(
         sentences=int(sums["sentences"]),
         tokens=int(sums["tokens"]),
@@ -236,7 +236,9 @@ def finished(
         count=sums["count"].copy(),
         mean=share * SCALES,
         std=np.sqrt(np.maximum(squares - share**2, 0)) * SCALES,
-        quantiles=np.stack([_quantiles(counts[:, :, n], one.axes[1].edges) for n, one in enumerate(histograms)], 2),
+        quantiles=np.stack(
+            [_quantiles(counts[:, :, n], counted.axes[1].edges) for n, counted in enumerate(histograms)], 2
+        ),
         histograms=counts.reshape(*shape, KEPT_BINS, -1).sum(-1),
         uniform=_ratio(amount(sums["uniform"]), sums["uniform_count"]) * SCALES,
         labels=labels,
@@ -255,47 +257,47 @@ def finished(
 
 
 def _quantiles(counts: npt.NDArray[np.int64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the quantiles of histograms, (L, H, bins), as (L, H, Q). Linear within a bin; NaN without a value."""
-    found = np.full((*counts.shape[:2], len(QUANTILES)), np.nan)
+    """Return the quantiles of histograms, (L, H, bins), as (L, H, Q); linear within a bin; NaN without values."""
+    quantiles = np.full((*counts.shape[:2], len(QUANTILES)), np.nan)
     for at in np.ndindex(counts.shape[:2]):
         below = np.concatenate([[0], np.cumsum(counts[at])])
         if below[-1]:
-            # A quantile lies in the first bin by whose end so many are counted: empty bins before it have no slope.
+            # A quantile lies in the first bin at whose end the cumulative count reaches it, so never in an empty bin.
             wanted = np.array(QUANTILES) * below[-1]
             bins = np.searchsorted(below[1:], wanted)
-            into = (wanted - below[bins]) / counts[at][bins]
-            found[at] = edges[bins] + into * (edges[bins + 1] - edges[bins])
-    return found
+            fraction = (wanted - below[bins]) / counts[at][bins]
+            quantiles[at] = edges[bins] + fraction * (edges[bins + 1] - edges[bins])
+    return quantiles
 
 
 def _ratio(over: npt.NDArray[Any], under: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Divide; NaN where there is nothing to divide by."""
+    """Divide; NaN where the divisor is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(under == 0, np.nan, over / np.where(under == 0, 1, under))
 
 
 class OtherHeadsError(ValueError):
-    """Two statistics are of different numbers of layers and heads, or of different kinds of attention."""
+    """Two statistics have different numbers of layers or heads, or different kinds of attention."""
 
 
 @dataclass(slots=True, eq=False)
 class HeadStatistics:
-    """Sums over sentences for each head of one kind of self-attention. `merge` is associative and commutative, exactly.
+    """Sums over sentences for each head of one kind of self-attention. `merge` is exactly associative and commutative.
 
-    All counts are exact. Values are summed as whole numbers (`attnviz.corpus.statistics`).
+    All counts are exact. Values are summed as fixed-point integers (see `UNIT`).
     """
 
     layers: int
     heads: int
     causal: bool = False
     numbers: tuple[int, ...] = ()
-    """The model's own numbers of the layers, (L,); 0, 1, ... if none are given"""
+    """The model's own numbers of the layers, (L,); 0, 1, ... by default"""
     sums: dict[str, npt.NDArray[np.int64]] = field(init=False)
     """By name; see `_shapes`"""
     histograms: list[Counts] = field(init=False)
-    """Of each measure, (L · H, bins)"""
+    """One for each measure, (L · H, bins)"""
     strongest: Strongest = field(init=False)
-    """Of (L, H, M)"""
+    """For cells (L, H, M)"""
 
     def __post_init__(self) -> None:
         if self.layers < 1 or self.heads < 1:
@@ -311,14 +313,14 @@ class HeadStatistics:
         """Add one sentence.
 
         Args:
-            trace: of the sentence.
-            place: where it stands in the corpus; without one, it is not among the strongest.
+            trace: the trace of the sentence.
+            place: its place in the corpus; without it, the sentence can't be among the strongest.
             kind: "encoder" or "decoder"; the model's first if None.
-            pairs: whether it counts for the divergence between heads too, which takes (L · H)² T² logarithms.
+            pairs: whether it also counts for the divergence between heads, which takes (L · H)² T² logarithms.
 
         Raises:
-            OtherHeadsError: the model has other layers or heads, or another mask.
-            ValueError: the kind is "cross", where queries and keys are of different texts.
+            OtherHeadsError: the model has a different number of layers or heads, or a different mask.
+            ValueError: the kind is "cross", where queries and keys come from different texts.
         """
         import torch
 
@@ -330,7 +332,7 @@ class HeadStatistics:
         with torch.inference_mode():
             weights = [layer.attentions() for layer in layers]
             self.add_observed(
-                observe((one[None] for one in weights), marks_of([tokens]), causal=self.causal),
+                observe((layer[None] for layer in weights), marks_of([tokens]), causal=self.causal),
                 [len(tokens)],
                 None if place is None else ([place], [tokens.text]),
             )
@@ -340,18 +342,18 @@ class HeadStatistics:
     def add_observed(
         self, of: Observed, lengths: Sequence[int], sentences: tuple[list[Place], list[str]] | None = None
     ) -> None:
-        """Add what was observed of N sentences.
+        """Add the observations of N sentences.
 
         Args:
-            of: of all layers and heads.
-            lengths: of the sentences in tokens.
-            sentences: their places and texts; without them, none is among the strongest.
+            of: the observations of all layers and heads.
+            lengths: the lengths of the sentences in tokens.
+            sentences: their places and texts; without them, they can't be among the strongest.
         """
         exists = ~np.isnan(of.values)  # (N, L, H, M)
         shares = of.values.astype(np.float64) / SCALES
         uniform = of.uniform.astype(np.float64) / SCALES
         labels = self._labels(of)  # (K, N, L, H)
-        for name, found in {
+        for name, summand in {
             "sentences": len(lengths), "tokens": sum(lengths),
             "count": exists.sum(0), "sum": whole(shares).sum(0), "square": whole(shares**2).sum(0),
             "uniform_count": (~np.isnan(uniform)).sum(0), "uniform": whole(uniform).sum(0),
@@ -359,76 +361,76 @@ class HeadStatistics:
             "offset": whole(of.offset_sum), "offset_count": of.offset_count,
             "part": whole(of.part_sum), "part_count": of.part_count,
         }.items():  # fmt: skip
-            self.sums[name] += found
+            self.sums[name] += summand
         number = np.broadcast_to(np.arange(self.layers * self.heads), (len(lengths), self.layers * self.heads))
         for measure, counts in enumerate(self.histograms):
-            column, there = (one[..., measure].reshape(number.shape) for one in (of.values, exists))
-            counts.fill(number[there], np.clip(column[there], 0, SCALES[measure] * (1 - 1e-9)))
+            column, has_value = (array[..., measure].reshape(number.shape) for array in (of.values, exists))
+            counts.fill(number[has_value], np.clip(column[has_value], 0, SCALES[measure] * (1 - 1e-9)))
         if sentences is not None:
-            long = np.array(lengths) >= SHORTEST
-            values = np.where(long[:, None, None, None], of.values, np.nan)
+            is_long = np.array(lengths) >= SHORTEST
+            values = np.where(is_long[:, None, None, None], of.values, np.nan)
             self.strongest.merge(Strongest.of(values, *sentences))
 
     def add_pairs(self, divergence: npt.NDArray[np.float64], queries: int) -> None:
-        """Add the sums of the divergence of each two heads, (L · H, L · H), over so many queries."""
+        """Add the divergence of each pair of heads, (L · H, L · H), summed over `queries` queries."""
         self.sums["pair"] += whole(divergence)
         self.sums["pair_count"] += queries
 
     def merge(self, other: HeadStatistics) -> None:
-        """Add another part of the corpus, or of another corpus.
+        """Add the statistics of another part of the corpus, or of another corpus.
 
         Raises:
-            OtherHeadsError: it is of other layers or heads.
+            OtherHeadsError: they have a different number of layers or heads, or a different mask.
         """
         self._check(other.layers, other.heads, causal=other.causal)
-        for name, found in other.sums.items():
-            self.sums[name] += found
+        for name, summand in other.sums.items():
+            self.sums[name] += summand
         self.histograms = [mine + theirs for mine, theirs in zip(self.histograms, other.histograms, strict=True)]
         self.strongest.merge(other.strongest)
 
     def finish(self) -> CorpusStatistics:
-        """Return means, deviations, quantiles and shares."""
+        """Return means, standard deviations, quantiles and shares."""
         return finished(self.sums, self.histograms, self.strongest, LABELS, self.numbers)
 
     def settings(self) -> dict[str, int | bool | tuple[int, ...] | list[tuple[Place, str]]]:
-        """Return what `from_arrays` needs beside the arrays, as values for JSON."""
+        """Return the values that `from_arrays` needs in addition to the arrays, for JSON."""
         texts = sorted(self.strongest.texts.items())
         shape = {"layers": self.layers, "heads": self.heads, "causal": self.causal}
         return {**shape, "numbers": self.numbers, "texts": texts}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all sums by name."""
-        counts = np.stack([one.view(flow=True) for one in self.histograms])
+        counts = np.stack([counted.view(flow=True) for counted in self.histograms])
         return self.sums | {"histograms": counts, "values": self.strongest.values, "places": self.strongest.places}
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> HeadStatistics:
-        """Return the statistics of `settings` and `arrays`.
+        """Return the statistics from the results of `settings` and `arrays`.
 
         Raises:
-            ValueError: an array has another shape or type.
-            KeyError: one is missing.
+            ValueError: an array has the wrong shape or type.
+            KeyError: an array is missing.
         """
         numbers = tuple(map(int, settings.get("numbers", ())))
-        found = cls(int(settings["layers"]), int(settings["heads"]), bool(settings["causal"]), numbers)
-        for name, mine in found.arrays().items():
+        statistics = cls(int(settings["layers"]), int(settings["heads"]), bool(settings["causal"]), numbers)
+        for name, mine in statistics.arrays().items():
             if arrays[name].shape != mine.shape or arrays[name].dtype != mine.dtype:
                 raise ValueError(f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {mine.dtype} {mine.shape}")
-        found.sums = {name: arrays[name].copy() for name in found.sums}
-        for histogram_of, counts in zip(found.histograms, arrays["histograms"], strict=True):
+        statistics.sums = {name: arrays[name].copy() for name in statistics.sums}
+        for histogram_of, counts in zip(statistics.histograms, arrays["histograms"], strict=True):
             histogram_of.view(flow=True)[...] = counts
         texts = {Place(*place): str(text) for place, text in settings["texts"]}
-        found.strongest = Strongest(arrays["values"].copy(), arrays["places"].copy(), texts)
-        return found
+        statistics.strongest = Strongest(arrays["values"].copy(), arrays["places"].copy(), texts)
+        return statistics
 
     def _labels(self, of: Observed) -> npt.NDArray[np.bool_]:
         """Return which labels hold, (K, N, L, H)."""
         names = [name for name in NAMES if not (self.causal and name == "next")]
         values = {name: of.values[..., NAMES.index(name)] for name in names}
         uniform = {name: of.uniform[:, None, None, NAMES.index(name)] for name in names}
-        found = holding(values, uniform, [name for name in LABELLED if name in names])
-        nothing = np.zeros(of.values.shape[:3], bool)
-        return np.stack([found.get(name, nothing) for name in LABELS])
+        held = holding(values, uniform, [name for name in LABELLED if name in names])
+        never = np.zeros(of.values.shape[:3], bool)
+        return np.stack([held.get(name, never) for name in LABELS])
 
     def _check(self, layers: int, heads: int, *, causal: bool) -> None:
         if (layers, heads, causal) != (self.layers, self.heads, self.causal):
@@ -439,14 +441,14 @@ class HeadStatistics:
 
 
 def _shapes(layers: int, heads: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the sums by name; two numbers each where values are summed (`scales.whole`)."""
-    each = (layers, heads)
+    """Return the shapes of the sums by name; sums of values have two integers each (see `whole`)."""
+    shape = (layers, heads)
     return {
         "sentences": (), "tokens": (),
-        "count": (*each, len(NAMES)), "sum": (*each, len(NAMES), 2), "square": (*each, len(NAMES), 2),
+        "count": (*shape, len(NAMES)), "sum": (*shape, len(NAMES), 2), "square": (*shape, len(NAMES), 2),
         "uniform_count": (len(NAMES),), "uniform": (len(NAMES), 2),
-        "label": (len(LABELS), *each),
-        "offset": (*each, len(OFFSETS), 2), "offset_count": (len(OFFSETS),),
-        "part": (*each, len(PARTS), len(PARTS), 2), "part_count": (len(PARTS),),
+        "label": (len(LABELS), *shape),
+        "offset": (*shape, len(OFFSETS), 2), "offset_count": (len(OFFSETS),),
+        "part": (*shape, len(PARTS), len(PARTS), 2), "part_count": (len(PARTS),),
         "pair": (layers * heads, layers * heads, 2), "pair_count": (),
     }  # fmt: skip

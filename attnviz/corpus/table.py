@@ -1,8 +1,8 @@
-"""Statistics as one table in a Parquet file, a row for each layer, head and measure, and back.
+"""Writes statistics to a Parquet file with a row for each layer, head and measure, and reads them back.
 
 Kinds of rows: "measure", with all columns; "label", whose mean is the share of sentences on which it holds; "offset",
 the mean weight at a relative position; "part", the mean weight from one part of a sentence to another; "pair", the
-divergence from another head. Only measures have a deviation, quantiles, a histogram and strongest sentences.
+divergence from another head. Only measures have a standard deviation, quantiles, a histogram and strongest sentences.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ class TableError(ValueError):
     """A file has no statistics of a corpus. The message is one sentence."""
 
 
-def write(path: Path, found: CorpusStatistics, card: CorpusCard) -> None:
-    """Write statistics: either the whole file, or it stays as it was.
+def write(path: Path, corpus: CorpusStatistics, card: CorpusCard) -> None:
+    """Write statistics atomically: on an error, the file stays as it was.
 
     Raises:
         OSError: it can't be written.
     """
     import io
 
-    layers, heads = found.shape
-    said = {
-        "format": FORMAT, "layers": layers, "heads": heads, "sentences": found.sentences, "tokens": found.tokens,
-        "measures": found.measures, "uniform": dict(zip(found.measures, _plain(found.uniform), strict=True)),
-        "labels": found.labels, "offsets": found.offsets, "parts": found.parts, "numbers": found.numbers,
+    layers, heads = corpus.shape
+    header = {
+        "format": FORMAT, "layers": layers, "heads": heads, "sentences": corpus.sentences, "tokens": corpus.tokens,
+        "measures": corpus.measures, "uniform": dict(zip(corpus.measures, _plain(corpus.uniform), strict=True)),
+        "labels": corpus.labels, "offsets": corpus.offsets, "parts": corpus.parts, "numbers": corpus.numbers,
     }  # fmt: skip
-    table = pa.concat_tables([pa.Table.from_pylist(list(_rows(found)), SCHEMA), _pairs(found)])
+    table = pa.concat_tables([pa.Table.from_pylist(list(_rows(corpus)), SCHEMA), _pairs(corpus)])
     table = (
         table.unify_dictionaries()
         .combine_chunks()
-        .replace_schema_metadata({"attnviz": json.dumps(said), "card": card.to_json()})
+        .replace_schema_metadata({"attnviz": json.dumps(header), "card": card.to_json()})
     )
     written = io.BytesIO()
     pq.write_table(table, written, compression="zstd", compression_level=19)
@@ -74,7 +74,7 @@ def write(path: Path, found: CorpusStatistics, card: CorpusCard) -> None:
 
 
 def read(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
-    """Read what `write` wrote.
+    """Read statistics from the output of `write`.
 
     Raises:
         TableError: the file has no statistics of a corpus, or is damaged.
@@ -82,57 +82,61 @@ def read(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
     """
     try:
         table = pq.read_table(path)
-        said = json.loads(table.schema.metadata[b"attnviz"])
-        words = [tuple(said[name]) for name in ("measures", "labels", "offsets", "parts")]
-        if said["format"] != FORMAT or words != [NAMES, LABELS, OFFSETS, PARTS] or not table.schema.equals(SCHEMA):
+        header = json.loads(table.schema.metadata[b"attnviz"])
+        names = [tuple(header[name]) for name in ("measures", "labels", "offsets", "parts")]
+        if header["format"] != FORMAT or names != [NAMES, LABELS, OFFSETS, PARTS] or not table.schema.equals(SCHEMA):
             raise TableError("The statistics are of another version of this program.")
-        return _statistics(table, said), CorpusCard.from_json(table.schema.metadata[b"card"].decode())
+        return _statistics(table, header), CorpusCard.from_json(table.schema.metadata[b"card"].decode())
     except (OSError, TableError) as error:
         if isinstance(error, pa.ArrowInvalid):
             raise TableError(f"{path.name} is not a Parquet file, or it is damaged.") from error
         raise
-    except Exception as error:  # of a damaged file, the reader raises almost every type
+    except Exception as error:  # for a damaged file, the reader raises almost any type
         raise TableError(f"{path.name} has no statistics of a corpus, or it is damaged.") from error
 
 
-def _rows(found: CorpusStatistics) -> Iterator[dict[str, Any]]:
-    for layer, head in np.ndindex(found.shape):
-        at = {"layer": found.numbers[layer], "head": head}
-        for number, name in enumerate(found.measures):
+def _rows(corpus: CorpusStatistics) -> Iterator[dict[str, Any]]:
+    for layer, head in np.ndindex(corpus.shape):
+        at = {"layer": corpus.numbers[layer], "head": head}
+        for number, name in enumerate(corpus.measures):
             mean, std, *quantiles = _plain(
-                [found.mean[layer, head, number], found.std[layer, head, number], *found.quantiles[layer, head, number]]
+                [
+                    corpus.mean[layer, head, number],
+                    corpus.std[layer, head, number],
+                    *corpus.quantiles[layer, head, number],
+                ]
             )
             yield {
                 "kind": "measure", **at, "measure": name, "mean": mean, "std": std,
-                "count": int(found.count[layer, head, number]),
+                "count": int(corpus.count[layer, head, number]),
                 **dict(zip(COLUMNS, quantiles, strict=True)),
-                "histogram": found.histograms[layer, head, number].tolist(),
-                "strongest": _examples(found.strongest, (layer, head, number)),
+                "histogram": corpus.histograms[layer, head, number].tolist(),
+                "strongest": _examples(corpus.strongest, (layer, head, number)),
             }  # fmt: skip
-        shares = zip(found.labels, found.label_share[:, layer, head], strict=True)
-        offsets = zip(found.offsets, found.offset_mean[layer, head], found.offset_count, strict=True)
+        shares = zip(corpus.labels, corpus.label_share[:, layer, head], strict=True)
+        offsets = zip(corpus.offsets, corpus.offset_mean[layer, head], corpus.offset_count, strict=True)
         for kind, name, mean, count in (
-            *(("label", name, share, found.sentences) for name, share in shares),
+            *(("label", name, share, corpus.sentences) for name, share in shares),
             *(("offset", f"{offset:+d}", mean, count) for offset, mean, count in offsets),
-            *(("part", f"{one} to {other}", found.part_mean[layer, head, row, column], found.part_count[row])
-              for row, one in enumerate(found.parts) for column, other in enumerate(found.parts)),
+            *(("part", f"{query} to {key}", corpus.part_mean[layer, head, row, column], corpus.part_count[row])
+              for row, query in enumerate(corpus.parts) for column, key in enumerate(corpus.parts)),
         ):  # fmt: skip
             yield {"kind": kind, **at, "measure": name, "mean": _plain([mean])[0], "count": int(count)}
 
 
-def _pairs(found: CorpusStatistics) -> pa.Table:
-    """Return the rows of the divergence: there are (L · H)², so they are made as columns."""
-    heads = found.shape[1]
-    count = len(found.divergence)
-    one, other = np.divmod(np.arange(count**2), count)
-    names = pa.array(["{}.{}".format(*found.head(number)) for number in range(count)])
+def _pairs(corpus: CorpusStatistics) -> pa.Table:
+    """Return the rows of the divergence. They are built column by column, since there are (L · H)² of them."""
+    heads = corpus.shape[1]
+    count = len(corpus.divergence)
+    head, other = np.divmod(np.arange(count**2), count)
+    names = pa.array(["{}.{}".format(*corpus.head(number)) for number in range(count)])
     columns = {
         "kind": pa.array(["pair"] * count**2).dictionary_encode().cast(SCHEMA.field("kind").type),
-        "layer": np.array(found.numbers, np.int16)[one // heads],
-        "head": (one % heads).astype(np.int16),
+        "layer": np.array(corpus.numbers, np.int16)[head // heads],
+        "head": (head % heads).astype(np.int16),
         "measure": pa.DictionaryArray.from_arrays(other.astype(np.int32), names).cast(SCHEMA.field("measure").type),
-        "mean": pa.array(found.divergence.ravel(), from_pandas=True),  # NaN is none
-        "count": np.full(count**2, found.pair_count),
+        "mean": pa.array(corpus.divergence.ravel(), from_pandas=True),  # NaN becomes null
+        "count": np.full(count**2, corpus.pair_count),
     }
     rest = {name: pa.nulls(count**2, SCHEMA.field(name).type) for name in SCHEMA.names if name not in columns}
     return pa.table({name: (columns | rest)[name] for name in SCHEMA.names}, schema=SCHEMA)
@@ -146,57 +150,57 @@ def _examples(strongest: Strongest, at: tuple[int, int, int]) -> list[dict[str, 
     ]
 
 
-def _statistics(table: pa.Table, said: dict[str, Any]) -> CorpusStatistics:
-    layers, heads, measures = int(said["layers"]), int(said["heads"]), tuple(said["measures"])
+def _statistics(table: pa.Table, header: dict[str, Any]) -> CorpusStatistics:
+    layers, heads, measures = int(header["layers"]), int(header["heads"]), tuple(header["measures"])
     kinds = pc.cast(table.column("kind"), pa.string())
     rows = {kind: table.filter(pc.equal(kinds, kind)) for kind in ("measure", "label", "offset", "part", "pair")}
 
     def column(kind: str, name: str, *shape: int) -> Any:
-        """Return a column as (L, H, ...); raises ValueError if there are other rows than that."""
-        found = rows[kind].column(name)
-        values = (pc.list_flatten(found) if name == "histogram" else found).to_numpy()  # NaN for none
+        """Return a column as (L, H, ...); raises ValueError if the number of rows is different."""
+        cells = rows[kind].column(name)
+        values = (pc.list_flatten(cells) if name == "histogram" else cells).to_numpy()  # null becomes NaN
         return np.array(values, np.int64 if name in ("count", "histogram") else np.float64).reshape(
             layers, heads, *shape
         )
 
-    many, parts = len(measures), len(said["parts"])
-    sentences = int(said["sentences"])
-    labels = np.moveaxis(column("label", "mean", len(said["labels"])), -1, 0)
+    many, parts = len(measures), len(header["parts"])
+    sentences = int(header["sentences"])
+    labels = np.moveaxis(column("label", "mean", len(header["labels"])), -1, 0)
     return CorpusStatistics(
         sentences=sentences,
-        tokens=int(said["tokens"]),
+        tokens=int(header["tokens"]),
         measures=measures,
         count=column("measure", "count", many),
         mean=column("measure", "mean", many),
         std=column("measure", "std", many),
         quantiles=np.stack([column("measure", name, many) for name in COLUMNS], -1),
         histograms=column("measure", "histogram", many, KEPT_BINS),
-        uniform=np.array([said["uniform"][name] for name in measures], np.float64),
-        labels=tuple(said["labels"]),
+        uniform=np.array([header["uniform"][name] for name in measures], np.float64),
+        labels=tuple(header["labels"]),
         label_count=np.rint(np.nan_to_num(labels) * sentences).astype(np.int64),
-        offsets=tuple(said["offsets"]),
-        offset_count=column("offset", "count", len(said["offsets"]))[0, 0],
-        offset_mean=column("offset", "mean", len(said["offsets"])),
-        parts=tuple(said["parts"]),
+        offsets=tuple(header["offsets"]),
+        offset_count=column("offset", "count", len(header["offsets"]))[0, 0],
+        offset_mean=column("offset", "mean", len(header["offsets"])),
+        parts=tuple(header["parts"]),
         part_count=column("part", "count", parts, parts)[0, 0, :, 0],
         part_mean=column("part", "mean", parts, parts),
         pair_count=int(column("pair", "count", -1)[0, 0, 0]),
         divergence=column("pair", "mean", layers * heads).reshape(layers * heads, -1),
         strongest=_strongest(rows["measure"].column("strongest").to_pylist(), (layers, heads, many)),
-        numbers=tuple(map(int, said.get("numbers", range(layers)))),
+        numbers=tuple(map(int, header.get("numbers", range(layers)))),
     )
 
 
 def _strongest(examples: list[list[dict[str, Any]]], shape: tuple[int, ...]) -> Strongest:
-    found = Strongest.none(shape)
-    for at, own in zip(np.ndindex(shape), examples, strict=True):
-        for rank, one in enumerate(own[:KEPT]):
-            place = Place(int(one["file"]), int(one["line"]))
-            found.values[*at, rank], found.places[*at, rank] = one["value"], place
-            found.texts[place] = str(one["text"])
-    return found
+    strongest = Strongest.none(shape)
+    for at, sentences in zip(np.ndindex(shape), examples, strict=True):
+        for rank, sentence in enumerate(sentences[:KEPT]):
+            place = Place(int(sentence["file"]), int(sentence["line"]))
+            strongest.values[*at, rank], strongest.places[*at, rank] = sentence["value"], place
+            strongest.texts[place] = str(sentence["text"])
+    return strongest
 
 
 def _plain(values: Any) -> list[float | None]:
-    """Return numbers, None for NaN: Parquet has a sign for nothing."""
+    """Return the numbers with None in place of NaN, which becomes null in Parquet."""
     return [None if value != value else float(value) for value in values]  # noqa: PLR0124

@@ -1,4 +1,4 @@
-"""Two heads side by side as the browser shows them: what the component Compare reads, in the app and in a page."""
+"""Two heads side by side, as the component Compare reads them, in the app and in a web page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """One of the two in the picture."""
+    """One of the two heads in the picture."""
 
     name: str
     """a or b, the name of its panel"""
@@ -49,7 +49,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Two heads, with one quantity of theirs compared."""
+    """Two heads, and the comparison of one quantity."""
 
     choices: tuple[Choice, Choice]
     heads: tuple[Walk, Walk]
@@ -88,14 +88,14 @@ class Compared:
         return matrices
 
     def _hidden(self) -> str:
-        """Return what hidden cells hold, in A or in B: "0", "−∞", or another number that a mask fills in."""
+        """Return the value of hidden cells in A or B: "0", "−∞", or another number that a mask fills in."""
         if STEPS[self.comparison.quantity].is_distribution:
             return "0"
         masks = [(head.layer.mask, head.layer.scale) for head in self.heads if head.layer.mask.kind != "none"]
         return " or ".join(dict.fromkeys(power_of_ten(mask.hidden_value(scale)) for mask, scale in masks)) or "−∞"
 
     def header(self, *, stretch: bool | None) -> dict[str, Any]:
-        """Return what the component is told beside the matrices (see `components.compare`), without a pin."""
+        """Return the header that the component reads with the matrices (see `components.compare`), without a pin."""
         masked = STEPS[self.comparison.quantity].masked_value and self._hidden()
         return {
             "trace": self.digest(stretch=stretch),
@@ -109,14 +109,14 @@ class Compared:
 
     def digest(self, *, stretch: bool | None) -> str:
         """Return a digest of the picture without its pin."""
-        said = repr((self.labels, self.titles, self.comparison.quantity, stretch))
-        digest = blake2b(said.encode(), digest_size=12)
+        description = repr((self.labels, self.titles, self.comparison.quantity, stretch))
+        digest = blake2b(description.encode(), digest_size=12)
         for matrix in (self.comparison.a, self.comparison.b):
             digest.update(matrix.tobytes())
         return digest.hexdigest()
 
     def notice(self) -> AnnotatedText:
-        """Return what to notice: how A and B differ, and where one has no counterpart of the other's tokens."""
+        """Return what to notice: how A and B differ, and how many rows and columns only one of them has."""
         labels = self.labels
         distance = measure_distance(self.comparison)
         sentence = explain.notice(self.comparison, distance, labels["query"], labels["key"], differs(*self.choices))
@@ -124,12 +124,12 @@ class Compared:
 
     @property
     def dark_end(self) -> float:
-        """Where the colours of A and B end when they are darkened; 1 where that changes nothing."""
+        """The weight at which the colours of A and B end when they are darkened; 1 if darkening changes nothing."""
         return _dark_end(self.comparison)
 
     @property
     def keys(self) -> int:
-        """The columns of the picture."""
+        """The number of columns of the picture."""
         return int(self.comparison.a.shape[1])
 
     def colours(self, *, stretch: bool | None) -> str:
@@ -168,8 +168,8 @@ def title(side: Side, other: Side, keys: Alignment) -> str:
         new = [changed or of_other == GAP for changed, of_other in zip(keys.changed, other.columns, strict=True)]
         labels = side.own_labels()["key"]
         parts = [" ".join(label for label, is_new in zip(labels, new, strict=True) if label and is_new)]
-    whole = " · ".join([side.choice.name, *filter(None, parts)])
-    return whole if len(whole) <= LONGEST_TITLE else f"{whole[: LONGEST_TITLE - 1]}…"
+    full_title = " · ".join([side.choice.name, *filter(None, parts)])
+    return full_title if len(full_title) <= LONGEST_TITLE else f"{full_title[: LONGEST_TITLE - 1]}…"
 
 
 def _dark_end(compared: Comparison) -> float:
@@ -205,8 +205,8 @@ def describe(compared: Comparison, names: Sequence[str]) -> str:
     """Return the alternative text of the picture."""
     parts = []
     for name, matrix in zip((*names, "A − B"), (compared.a, compared.b, compared.difference), strict=True):
-        there = matrix[np.isfinite(matrix)]
-        extent = f", from {number(float(there.min()))} to {number(float(there.max()))}" if there.size else ", empty"
+        finite = matrix[np.isfinite(matrix)]
+        extent = f", from {number(float(finite.min()))} to {number(float(finite.max()))}" if finite.size else ", empty"
         parts.append(f"{name}: {compared.quantity}, {matrix.shape[0]} rows by {matrix.shape[1]} columns{extent}")
     return "; ".join(parts)
 
@@ -229,8 +229,8 @@ def _word(choice: Choice, name: str) -> str:
 
 
 def _largest(matrix: npt.NDArray[Any]) -> float:
-    there = np.abs(matrix[np.isfinite(matrix)])
-    return float(there.max()) if there.size and there.max() > 0 else 1.0
+    magnitudes = np.abs(matrix[np.isfinite(matrix)])
+    return float(magnitudes.max()) if magnitudes.size and magnitudes.max() > 0 else 1.0
 
 
 def _placed(labels: Sequence[str], places: Sequence[int]) -> list[str | None]:

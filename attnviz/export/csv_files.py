@@ -1,7 +1,7 @@
-"""Tables as CSV files in which no spreadsheet takes a text for a formula (OWASP, "CSV injection").
+"""Tables as CSV files in which no spreadsheet reads a text as a formula (OWASP, "CSV injection").
 
-A text is protected by an apostrophe where a cell may begin: at its start, and after a separator, since spreadsheets
-split cells at another one than the comma in many countries. `plain` takes the apostrophes away again.
+A text is protected by an apostrophe where a cell may begin: at its start, and after a separator, since in many
+countries spreadsheets split cells at a separator other than the comma. `plain` removes the apostrophes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROTECTED = re.compile(rf"{_START}'(?='*{_SIGNS})")
 
 
 def protected(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula; a number stays as it is."""
+    """Return a text that no spreadsheet reads as a formula; a number is returned unchanged."""
     try:
         float(text)
     except ValueError:
@@ -36,7 +36,7 @@ def protected(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return what `protected` was given."""
+    """Undo `protected`."""
     return PROTECTED.sub(r"\1", text)
 
 
@@ -45,7 +45,7 @@ def rows_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(map(protected, header))
-    writer.writerows([protected(one) if isinstance(one, str) else one for one in row] for row in rows)
+    writer.writerows([protected(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return text.getvalue().encode("utf-8-sig")
 
 
@@ -68,7 +68,7 @@ def _protected_cell(cell: object) -> object:
 
 
 MOST_LISTED = 128
-"""The most tokens of a draw that are listed, the likeliest; the drawn one follows if it is not among them"""
+"""How many of the likeliest tokens of a draw are listed; the drawn token follows if it is not among them"""
 DRAW_COLUMNS = (
     "step", "position", "rank", "character", "logit", "logit / T", "probability", "probability after top-k and top-p",
     "drawn number", "drawn",
@@ -76,17 +76,17 @@ DRAW_COLUMNS = (
 
 
 def draws_csv(drawn: Iterable[Drawn], characters: Sequence[str], *, begin: int) -> bytes:
-    """Return a row for each of the likeliest tokens of each draw, in UTF-8 with a byte order mark.
+    """Return CSV with a row for each of the likeliest tokens of each draw, in UTF-8 with a byte order mark.
 
     `step` counts the draws from 1, `position` the characters of the whole text from 0, `rank` the tokens of a draw from
     1. `probability` is the softmax of logit / T over the whole vocabulary; if the choice is greedy (T = 0), logit / T
     is the logit itself and no number is drawn. A character follows its id in square brackets, so that no spreadsheet
-    takes it for a formula (OWASP, "CSV injection").
+    reads it as a formula (OWASP, "CSV injection").
 
     Args:
         drawn: the draws.
         characters: the vocabulary, (V,).
-        begin: how many characters the text began with.
+        begin: the number of characters in the prompt.
     """
     rows = (
         [step + 1, begin + step, *row] for step, draw in enumerate(drawn) for row in _rows_of_draw(draw, characters)
@@ -102,8 +102,8 @@ def _rows_of_draw(draw: Drawn, characters: Sequence[str]) -> Iterator[list[objec
     if (drawn_rank := order.index(draw.id)) not in ranks:
         ranks.append(drawn_rank)
     for rank in ranks:
-        at = order[rank]
-        numbers = (float(of[at]) for of in (draw.logits, draw.scaled, softmax, draw.probabilities))
-        label = f"[{at}] {label_of(characters[at])}"
+        token = order[rank]
+        numbers = (float(values[token]) for values in (draw.logits, draw.scaled, softmax, draw.probabilities))
+        label = f"[{token}] {label_of(characters[token])}"
         number = "" if draw.number is None else draw.number
-        yield [rank + 1, label, *(float(f"{value:.9g}") for value in numbers), number, int(at == draw.id)]
+        yield [rank + 1, label, *(float(f"{value:.9g}") for value in numbers), number, int(token == draw.id)]

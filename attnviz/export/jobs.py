@@ -1,4 +1,4 @@
-"""Batch export: the files of many texts, layers and heads, and how each is made."""
+"""Batch export: makes the files of many texts, layers and heads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from attnviz.trace.walk import Walk
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
 """Formats of numbers and code, with their file suffixes"""
 WEB = "html"
-"""The format of a web page of its own"""
+"""The format of a standalone web page"""
 TRANSFORMER = "transformer"
 """The page of a walk through a whole model"""
 ALL = -1
@@ -29,7 +29,7 @@ ALL = -1
 
 
 class NoStepError(ValueError):
-    """A walk has none of the steps that are to be exported. The message is one sentence for the user."""
+    """A walk has none of the steps to export. The message is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Job:
     view: View
     stem: str
     page: str = START
-    """The page of the app whose view it is"""
+    """The page of the app that the view is on"""
     steps: tuple[str, ...] = tuple(STEPS)
-    """The names of all steps of its walk, in order"""
+    """The names of all steps of the walk, in order"""
 
     def files(self, formats: Iterable[str], steps: Sequence[str]) -> list[str]:
         """Return the names of the files that may be written; steps without a picture give no file."""
@@ -63,7 +63,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """Makes the files of jobs. Jobs come text by text, so the last trace that its resources keep is enough."""
+    """Makes the files of jobs. Jobs are ordered by text, so its resources need to keep only the last trace."""
 
     resources: Direct = field(default_factory=Direct)
     site: str = ""
@@ -74,7 +74,7 @@ class Exporter:
     """The page of the app that a web page shows; all other formats show the walk"""
 
     def jobs(self, views: Sequence[dict[str, Any]], layers: Sequence[int], heads: Sequence[int]) -> list[Job]:
-        """Return a job for each text, layer and head; without layers, for the one that is shown.
+        """Return a job for each text, layer and head; without layers, for the layer that the view shows.
 
         Raises:
             attnviz.pretrained.ModelError: the model can't be loaded.
@@ -85,19 +85,19 @@ class Exporter:
     def _jobs(
         self, view: dict[str, Any], number: int, count: int, layers: Sequence[int], heads: Sequence[int]
     ) -> Iterator[Job]:
-        found = self._shown(view)
+        selection = self._shown(view)
         prefix = f"{number + 1:0{max(2, len(str(count)))}d}-" if count > 1 else ""
-        name = slug(found.model.name) if found.source.has_names else found.source.key
-        places = found.places if isinstance(found, ShownPart) else ()
-        first = layers or [found.layer]
-        for layer, head in product(_expand(first, found.numbers), _expand(heads, range(found.heads))):
-            found.at(layer, head)  # raises IndexError
+        name = slug(selection.model.name) if selection.source.has_names else selection.source.key
+        places = selection.places if isinstance(selection, ShownPart) else ()
+        first = layers or [selection.layer]
+        for layer, head in product(_expand(first, selection.numbers), _expand(heads, range(selection.heads))):
+            selection.at(layer, head)  # raises IndexError
             if places:
-                steps = names_at(found.model.description, places[layer])
+                steps = names_at(selection.model.description, places[layer])
                 stem = f"{prefix}{name}-transformer-attention{layer}-head{head}"
                 yield Job({**view, "block": layer, "head": head}, stem, self.page, steps)
             else:
-                where = f"-layer{layer}" if found.source.has_layers else ""
+                where = f"-layer{layer}" if selection.source.has_layers else ""
                 yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}", self.page)
 
     @property
@@ -106,19 +106,19 @@ class Exporter:
         return self.page if self.page == TRANSFORMER else START
 
     def _shown(self, view: View) -> Shown:
-        """Return what a view shows; its layer and head may be any.
+        """Return what a view shows; a layer or head that does not exist is replaced.
 
         Raises:
-            IndexError: a kind of attention that the model does not have.
+            IndexError: the model does not have this kind of attention.
         """
         if self._walks == TRANSFORMER:
             return shown_part(view.__getitem__, self.resources)
-        found = shown(view.__getitem__, self.resources)
-        asked = view["kind"] != KEYS["kind"].default  # a model without an encoder is not asked for one by default
-        if asked and found.kind != view["kind"] and found.source.has_layers:
-            there = " and ".join(found.model.description.layers)
-            raise IndexError(f"{view['model']} has no {view['kind']} attention, but {there}")
-        return found
+        selection = shown(view.__getitem__, self.resources)
+        is_requested = view["kind"] != KEYS["kind"].default  # the default, encoder, is not a request
+        if is_requested and selection.kind != view["kind"] and selection.source.has_layers:
+            kinds = " and ".join(selection.model.description.layers)
+            raise IndexError(f"{view['model']} has no {view['kind']} attention, but {kinds}")
+        return selection
 
     def walk(self, view: View) -> Walk:
         """Return the head that a view shows.
@@ -135,22 +135,22 @@ class Exporter:
             attnviz.export.sheets.TooLongError: there are too many tokens for the format.
             attnviz.export.numbers.TooManyNumbersError: there are too many numbers for CSV.
             attnviz.export.code.recipes.NoCodeError: there is no code for models of this source.
-            attnviz.export.web.NoPageError: this view can't be a web page of its own.
+            attnviz.export.web.NoPageError: this view can't be a standalone web page.
             NoStepError: the attention has none of these steps.
         """
         if kind == WEB:
             return {job.web_file: write_page(make_page(job.page, job.view, self.resources))}
         if kind in NUMBERS:
             return {f"{job.stem}{NUMBERS[kind]}": self._numbers(job.view, walk, kind)}
-        form = FORMATS[kind]
-        form.check(walk)
+        file_format = FORMATS[kind]
+        file_format.check(walk)
         steps = [name for name in steps_of(walk) if name in steps]
         if not steps:
             raise NoStepError("This attention has none of the steps that were asked for.")
-        pages = sheets(walk, steps, self.theme if form.themed else LIGHT_THEME)
+        pages = sheets(walk, steps, self.theme if file_format.themed else LIGHT_THEME)
         if kind == "svg":
             return {f"{job.stem}-{name}": content for name, content in svg_files(pages, bare=self.bare).items()}
-        return {f"{job.stem}{form.suffix}": form.write(pages)}
+        return {f"{job.stem}{file_format.suffix}": file_format.write(pages)}
 
     def _numbers(self, view: View, walk: Walk, kind: str) -> bytes:
         from attnviz.export import numbers
@@ -172,6 +172,6 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[-50:].lower() or "model"
 
 
-def _expand(indices: Sequence[int], there: Sequence[int]) -> list[int]:
-    """Return the requested indices of the layers or heads that are there, without duplicates."""
-    return list(there) if ALL in indices else list(dict.fromkeys(indices))
+def _expand(indices: Sequence[int], existing: Sequence[int]) -> list[int]:
+    """Return the requested indices of layers or heads, or all existing ones, without duplicates."""
+    return list(existing) if ALL in indices else list(dict.fromkeys(indices))

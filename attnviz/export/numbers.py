@@ -25,7 +25,7 @@ from attnviz.trace.walk import Walk
 Array = npt.NDArray[np.float32]
 
 MAX_CSV_CELLS = 2_500_000
-"""The most query-by-key numbers in CSV: some 30 MB, written in some seconds. npz has no limit."""
+"""The largest number of cells in CSV: about 30 MB, written in a few seconds. npz has no limit."""
 
 _WORDS = {
     "model": "feature", "key_model": "feature", "output": "feature", "value_dim": "dim", "hidden": "neuron",
@@ -34,7 +34,7 @@ _WORDS = {
 
 
 def _axes(name: str) -> tuple[str, str]:
-    """Return what the rows and the columns of a quantity are called; a vector is a row."""
+    """Return the names of a quantity's rows and columns; a vector is one row."""
     *rows, columns = (_WORDS.get(axis, axis) for axis in AXES[name])
     return rows[0] if rows else "weight" if name.startswith("gamma_") else "bias", columns
 
@@ -53,8 +53,8 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     Quantities of a head have a leading axis for these heads: `scores` is (len(heads), Tq, Tk), `W_query`
     (len(heads), C, D), a bias (len(heads), 1, D). Shared quantities have none: `embeddings` (Tq, C), `concat`
     (Tq, H·D), `W_output` (H·D, C), `b_output` (1, C), `output` (Tq, C). `embeddings_k` is included if keys and values
-    have another input than the queries, `U_query` if the toy mixes positions instead of features. A walk through a
-    transformer has the steps around the attention too, and `embeddings` is the residual stream that enters.
+    have a different input from the queries, `U_query` if the toy mixes positions instead of features. A walk through a
+    transformer also has the steps around the attention, and `embeddings` is the incoming residual stream.
 
     Raises:
         IndexError: the layer does not have one of the heads.
@@ -71,7 +71,9 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     quantities["concat"], quantities["output"] = steps.concat, layer.output()
     if walk.block is not None:
         quantities["embeddings"] = walk.block.x
-        quantities |= {name: one if one.ndim > 1 else one[None] for name, one in walk.block.matrices.items()}
+        quantities |= {
+            name: matrix if matrix.ndim > 1 else matrix[None] for name, matrix in walk.block.matrices.items()
+        }
     return {name: tensor.detach().float().numpy() for name, tensor in quantities.items() if tensor is not None}
 
 
@@ -112,7 +114,7 @@ def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes
     """Return a ZIP with one CSV per quantity of `collect`; with several heads, a folder per head.
 
     `about.json` contains `about` and lists the files with their axes. Numbers have all digits of a float32; a masked
-    cell is -inf, or what the mask fills in.
+    cell is -inf, or the number that the mask fills in.
 
     Raises:
         TooManyNumbersError: there are more than MAX_CSV_CELLS numbers.
@@ -142,7 +144,7 @@ def check_csv(walk: Walk, heads: Sequence[int]) -> None:
     """
     cells = 4 * len(heads) * len(walk.query_labels) * len(walk.key_labels)
     if walk.block is not None:
-        cells += sum(one.numel() for one in walk.block.matrices.values())
+        cells += sum(matrix.numel() for matrix in walk.block.matrices.values())
     if cells > MAX_CSV_CELLS:
         raise TooManyNumbersError(
             f"These are {cells:,} numbers; CSV takes at most {MAX_CSV_CELLS:,}. Export one head, or use npz."
@@ -171,8 +173,8 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
     if tokens is not None:
         return [f"[{i}] {token}" for i, token in enumerate(tokens)]
     if kind == "entry" and walk.block is not None:
-        known = [f"[{i}] {token}" for i, token in enumerate(walk.block.vocabulary)]
-        return [*known, "all others"][: array.shape[axis]]
+        labels = [f"[{i}] {token}" for i, token in enumerate(walk.block.vocabulary)]
+        return [*labels, "all others"][: array.shape[axis]]
     return [kind] if kind in ("bias", "weight") else [f"{kind} {i}" for i in range(array.shape[axis])]
 
 

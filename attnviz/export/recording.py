@@ -1,4 +1,4 @@
-"""A picture as a browser's pen records it (`frontend/pen/recording.ts`), read from JSON that may come from anywhere."""
+"""A picture as a browser's pen records it (`frontend/pen/recording.ts`), read from untrusted JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import Anchor
 
 LIMITS = {"marks": 20_000, "path segments": 100_000, "images": 1_500, "pixels": 2**23, "cells": 40_000}
-"""The most of each in a picture. Marks include pieces of text; cells are pixels that are drawn as rectangles. A picture
-at a limit takes one to three seconds; the app's take a tenth of one."""
+"""The largest number of each in a picture. Marks include pieces of text; cells are pixels that are drawn as rectangles.
+A picture at a limit takes one to three seconds; the app's own pictures take a tenth of a second."""
 MAX_DEPTH = 16
 MAX_SIDE = 19_200.0
-"""The longest side of a picture in pixels: 14,400 points, which is the most that readers of PDF show"""
+"""The longest side of a picture in pixels: 14,400 points, the most that PDF readers show"""
 MAX_NUMBER = 1e6
 MAX_TEXT = 10_000
 """Characters of one text"""
@@ -33,7 +33,7 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE | re.ASCII)
 V = TypeVar("V")
 Path = tuple[tuple[str, tuple[float, ...]], ...]
 Clip = tuple[Path, ...]
-"""Paths outside of which nothing is drawn, the outermost first"""
+"""Nested clipping paths, the outermost first: nothing is drawn outside any of them"""
 
 
 class RecordingError(ValueError):
@@ -67,10 +67,10 @@ class Piece:
     """A part of a line of text."""
 
     text: str
-    """In the order in which the letters stand"""
+    """In visual order"""
     width: float
     seen: Pixels | None
-    """How the browser draws it if the font can't; its x begins at the piece"""
+    """An image of it by the browser, if the font can't write it; its x is relative to the piece"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,13 +118,13 @@ def read_recording(data: bytes) -> Recording:
     """Read a recording.
 
     Raises:
-        RecordingError: it is not as the pen writes it, or too large.
+        RecordingError: it is not in the pen's format, or it is too large.
     """
     try:
         return _Reader().recording(json.loads(data))
     except RecordingError:
         raise
-    except (ValueError, RecursionError, LookupError, TypeError) as error:  # no JSON, or a part is missing
+    except (ValueError, RecursionError, LookupError, TypeError) as error:  # not JSON, or a part is missing
         raise RecordingError("This is not a picture as attnviz records it.") from error
 
 
@@ -135,65 +135,65 @@ class _Reader:
         self.left = dict(LIMITS)
         self.clips: list[Clip] = []
 
-    def recording(self, given: Any) -> Recording:
-        for clip in _list(given["clips"]):
+    def recording(self, raw: Any) -> Recording:
+        for clip in _list(raw["clips"]):
             self.clips.append((*self.clip(clip["parent"]), self.path(clip["path"])))
             if len(self.clips[-1]) > MAX_DEPTH:
                 _refuse(f"A clip of the picture lies in more than {MAX_DEPTH - 1} others")
-        width, height = (_number(given[side], 1, MAX_SIDE) for side in ("width", "height"))
-        title, caption = _text(given["title"]), _text(given["caption"])
-        marks = tuple(self.mark(mark) for mark in _list(given["marks"]))
-        return Recording(width, height, _optional(given["paper"], _colour), title, caption, marks)
+        width, height = (_number(raw[side], 1, MAX_SIDE) for side in ("width", "height"))
+        title, caption = _text(raw["title"]), _text(raw["caption"])
+        marks = tuple(self.mark(mark) for mark in _list(raw["marks"]))
+        return Recording(width, height, _optional(raw["paper"], _colour), title, caption, marks)
 
-    def mark(self, given: Any) -> Mark:
+    def mark(self, raw: Any) -> Mark:
         self.count("marks")
-        alpha, clip = _number(given["alpha"], 0, 1), self.clip(given["clip"])
-        match given["kind"]:
+        alpha, clip = _number(raw["alpha"], 0, 1), self.clip(raw["clip"])
+        match raw["kind"]:
             case "shape":
-                fill, stroke = (_optional(given[name], _colour) for name in ("fill", "stroke"))
-                dash = tuple(_number(length, 0) for length in _list(given["dash"]))
-                line = _number(given["lineWidth"], 0)
-                return Shape(self.path(given["path"]), fill, stroke, line, dash if any(dash) else (), alpha, clip)
+                fill, stroke = (_optional(raw[name], _colour) for name in ("fill", "stroke"))
+                dash = tuple(_number(length, 0) for length in _list(raw["dash"]))
+                line = _number(raw["lineWidth"], 0)
+                return Shape(self.path(raw["path"]), fill, stroke, line, dash if any(dash) else (), alpha, clip)
             case "text":
-                pieces = tuple(self.piece(piece) for piece in _list(given["pieces"]))
-                matrix = tuple(_number(value) for value in _list(given["matrix"], 6))
-                size, bold, anchor = _number(given["size"], 0), given["bold"] is True, given["anchor"]
+                pieces = tuple(self.piece(piece) for piece in _list(raw["pieces"]))
+                matrix = tuple(_number(value) for value in _list(raw["matrix"], 6))
+                size, bold, anchor = _number(raw["size"], 0), raw["bold"] is True, raw["anchor"]
                 if anchor not in ANCHORS:
                     _refuse("A text of the picture has an unknown anchor")
-                return Words(pieces, matrix, size, bold, anchor, _colour(given["fill"]), alpha, clip)
+                return Words(pieces, matrix, size, bold, anchor, _colour(raw["fill"]), alpha, clip)
             case "image":
-                pixels, is_cells = self.pixels(given), given["cells"] is True
+                pixels, is_cells = self.pixels(raw), raw["cells"] is True
                 if is_cells:
                     self.count("cells", pixels.image.width * pixels.image.height)
                 return Picture(pixels, is_cells, alpha, clip)
         raise RecordingError("A mark of the picture is of an unknown kind.")
 
-    def clip(self, given: Any) -> Clip:
-        """Return a clip by its number, or none for null. A clip comes after the one that it lies in."""
-        return () if given is None else self.clips[int(_number(given, 0))]
+    def clip(self, raw: Any) -> Clip:
+        """Return a clip by its number, or () for null. A clip comes after the one that it is nested in."""
+        return () if raw is None else self.clips[int(_number(raw, 0))]
 
-    def path(self, given: Any) -> Path:
-        self.count("path segments", len(given))
+    def path(self, raw: Any) -> Path:
+        self.count("path segments", len(raw))
         path = tuple(
             (kind, tuple(_number(value) for value in _list(numbers, COORDINATES[kind])))
-            for kind, *numbers in _list(given)
+            for kind, *numbers in _list(raw)
         )
         if path and path[0][0] not in "MR":
             _refuse("A path of the picture does not begin with a place")
         return path
 
-    def piece(self, given: Any) -> Piece:
+    def piece(self, raw: Any) -> Piece:
         self.count("marks")
-        return Piece(_text(given["text"]), _number(given["width"], 0), _optional(given["image"], self.pixels))
+        return Piece(_text(raw["text"]), _number(raw["width"], 0), _optional(raw["image"], self.pixels))
 
-    def pixels(self, given: Any) -> Pixels:
-        x, y = _number(given["x"]), _number(given["y"])
-        box = (x, y, _number(given["width"], 0), _number(given["height"], 0))
+    def pixels(self, raw: Any) -> Pixels:
+        x, y = _number(raw["x"]), _number(raw["y"])
+        box = (x, y, _number(raw["width"], 0), _number(raw["height"], 0))
         self.count("images")
-        data = b64decode(given["png"], validate=True)
+        data = b64decode(raw["png"], validate=True)
         try:
             image = Image.open(BytesIO(data), formats=("PNG",))
-            self.count("pixels", image.width * image.height)  # as its header says, before it is decompressed
+            self.count("pixels", image.width * image.height)  # the size in its header, before decompression
             return Pixels(image.convert("RGBA"), box)
         except RecordingError:
             raise
@@ -210,29 +210,29 @@ def _refuse(why: str) -> NoReturn:
     raise RecordingError(f"{why}.")
 
 
-def _optional(given: Any, read: Callable[[Any], V]) -> V | None:
-    return None if given is None else read(given)
+def _optional(raw: Any, read: Callable[[Any], V]) -> V | None:
+    return None if raw is None else read(raw)
 
 
-def _number(given: Any, low: float = -MAX_NUMBER, high: float = MAX_NUMBER) -> float:
-    if type(given) not in (int, float) or not low <= given <= high:  # also NaN, which Python takes for JSON
+def _number(raw: Any, low: float = -MAX_NUMBER, high: float = MAX_NUMBER) -> float:
+    if type(raw) not in (int, float) or not low <= raw <= high:  # also NaN, which Python reads as JSON
         _refuse("A number of the picture is missing or out of range")
-    return float(given)
+    return float(raw)
 
 
-def _list(given: Any, length: int | None = None) -> list[Any]:
-    if not isinstance(given, list) or (length is not None and len(given) != length):
+def _list(raw: Any, length: int | None = None) -> list[Any]:
+    if not isinstance(raw, list) or (length is not None and len(raw) != length):
         _refuse("A list of the picture is missing or has another length")
-    return given
+    return raw
 
 
-def _text(given: Any) -> str:
-    if not isinstance(given, str) or len(given) > MAX_TEXT:
+def _text(raw: Any) -> str:
+    if not isinstance(raw, str) or len(raw) > MAX_TEXT:
         _refuse(f"A text of the picture is missing or has more than {MAX_TEXT:,} characters")
-    return safe(given)
+    return safe(raw)
 
 
-def _colour(given: Any) -> str:
-    if not isinstance(given, str) or not _COLOUR.fullmatch(given):
+def _colour(raw: Any) -> str:
+    if not isinstance(raw, str) or not _COLOUR.fullmatch(raw):
         _refuse("A colour of the picture is not of the kind #5e3c99")
-    return given
+    return raw

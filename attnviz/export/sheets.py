@@ -1,4 +1,4 @@
-"""The sheets of a head: what each step says and shows, how a sheet is drawn, and the file formats that hold sheets.
+"""The sheets of a head: their content, how they are drawn, and the file formats that hold them.
 
 A sheet is the content of one step: its picture, formula, notice, code and link. A drawn sheet has 1280 x 720 pixels:
 title, formula, picture, notice and link.
@@ -75,33 +75,33 @@ class Sheet:
 
 
 def sheets(walk: Walk, steps: Iterable[str] | None = None, theme: Theme = LIGHT_THEME) -> tuple[Sheet, ...]:
-    """Return a sheet for each of these steps, or of all, that has a picture, in the order of the computation.
+    """Return a sheet for each of these steps (by default, all) that has a picture, in order of computation.
 
     Raises:
         KeyError: a step is unknown.
     """
-    known = steps_of(walk)
-    requested = set(known if steps is None else steps)
-    unknown = requested - set(known)
+    all_steps = steps_of(walk)
+    requested = set(all_steps if steps is None else steps)
+    unknown = requested - set(all_steps)
     if unknown:
         raise KeyError(min(unknown))
-    chosen = [step for step in known.values() if step.name in requested]
+    chosen = [step for step in all_steps.values() if step.name in requested]
     layouts = [(step, lay_out(walk, step.name) if step.matrices else None) for step in chosen]
     shown = [(step, layout) for step, layout in layouts if layout is None or layout.grid]
     return tuple(_sheet(walk, step, layout, (i, len(shown)), theme) for i, (step, layout) in enumerate(shown, 1))
 
 
 def _sheet(walk: Walk, step: Step[Any], layout: Layout | None, place: tuple[int, int], theme: Theme) -> Sheet:
-    of = walk if step.matrices else walk.query_tokens
-    fact = step.fact(of) or unavailable(step, walk)
+    subject = walk if step.matrices else walk.query_tokens
+    fact = step.fact(subject) or unavailable(step, walk)
     return Sheet(
         step.name,
         step.title_of(walk.kind, walk.layer_index),
         walk,
-        step.formula(of),
-        step.notice(of),
+        step.formula(subject),
+        step.notice(subject),
         fact,
-        step.code(of),
+        step.code(subject),
         layout,
         place,
         theme,
@@ -191,7 +191,7 @@ def _head(sheet: Sheet) -> list[Mark]:
 
 
 def about(sheet: Sheet) -> tuple[Text, Text]:
-    """Return the lines beside the title: the head, and the text on which it is shown."""
+    """Return the lines beside the title: the name of the head, and the text."""
     right, room = WIDTH - MARGIN, WIDTH - 2 * MARGIN - 420
     name = shorten(safe(sheet.walk.name), room, 18)
     text = shorten(f"“{safe(sheet.walk.query_tokens.text).strip()}”", room, 16)

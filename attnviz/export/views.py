@@ -1,4 +1,4 @@
-"""A view, the parsed keys of a link, in an export: the head that it shows, its link, its title and its caption."""
+"""The head, link, title and caption of a view in an export. A view is the parsed keys of a link."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ View = Mapping[str, Any]
 
 
 def on_page(page: str, view: View) -> View:
-    """Return a view with the source of attention that a page of the app always shows, if there is one."""
+    """Return a view with the page's fixed source of attention, if the page has one."""
     source = PAGES[page].source
     return view if source is None else {**view, "source": source}
 
@@ -72,7 +72,7 @@ def title(page: str, get: Get) -> str:
 
 
 def _step(get: Get) -> str:
-    """Return the title of a step; what a later layer receives are no embeddings any more."""
+    """Return the title of a step; the input of a later layer is not called embeddings."""
     layer = get("layer") if SOURCES[get("source")].has_layers else 0
     return STEPS[get("step")].title_of("encoder", layer)
 
@@ -86,7 +86,7 @@ def caption(page: str, get: Get) -> str:
     if page == "tokens":
         return " ".join(_quoted(text) for text in (get("text"), get("pair")) if text.strip())
     if page == "compare":
-        sides = [f"{name}: {_shown(of, SOURCES[of('source')])}" for name, of in (("A", get), ("B", of_b(get)))]
+        sides = [f"{name}: {_shown(side, SOURCES[side('source')])}" for name, side in (("A", get), ("B", of_b(get)))]
         return " ".join([*sides, AXES])
     shown = PAGES[page]
     if page == "heads" and get("over") == "corpus":
@@ -103,7 +103,7 @@ def _heads(get: Get) -> str:
 
 
 def _trained(get: Get) -> tuple[str, str]:
-    """Return what a model in training learns, with the snapshot that is shown, and the text that it is shown."""
+    """Return what a model in training learns, with the number of steps so far, and the text that it reads."""
     if get("train_part") != "task":
         return "A model of a text", get("sample")
     from attnviz.training.tasks import TASKS  # late: it imports torch
@@ -124,7 +124,7 @@ def _quoted(text: str) -> str:
 
 
 def _head(get: Get) -> str:
-    """Return the layer and head of a step, as far as it belongs to one."""
+    """Return the layer and head of a step, or the layer alone if the step is the same for all heads."""
     has_layers = SOURCES[get("source")].has_layers
     if not STEPS[get("step")].is_of_head:
         return f"layer {get('layer')}" if has_layers else ""
@@ -132,5 +132,5 @@ def _head(get: Get) -> str:
 
 
 def _named(layer: int | None, head: int) -> str:
-    own = "rollout" if head == ROLLOUT else f"head {head}"
-    return own if layer is None else f"layer {layer} · {own}"
+    name = "rollout" if head == ROLLOUT else f"head {head}"
+    return name if layer is None else f"layer {layer} · {name}"

@@ -1,10 +1,10 @@
-"""All heads of a text as the browser shows them, and what is chosen on the page Heads, as values of the explorer.
+"""All heads of a text as the browser shows them, and the choices on the page Heads as values of the explorer.
 
     from attnviz.heads.all_heads import AllHeads
 
-    every = AllHeads.of(trace, "encoder")
-    header, arrays = every.payload(view)
-    file = every.file(header["files"]["shared"])  # and so for each name in `files`, when the browser requests it
+    all_heads = AllHeads.of(trace, "encoder")
+    header, arrays = all_heads.payload(view)
+    file = all_heads.file(header["files"]["shared"])  # likewise for each name in `files`, when the browser requests it
 
 `frontend/heads/explorer.ts` shows them. Importing this imports no torch, which `all_heads` needs.
 """
@@ -17,7 +17,7 @@ from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head
 from attnviz.sources.source import Get
 
 WORDS = ("show", "direction", "special", "between", "values", "stretch", "sort", "label")
-"""Keys with a fixed set of words"""
+"""Keys whose values are words of a fixed set"""
 SWITCHES = ("mean",)
 
 

@@ -1,7 +1,7 @@
-"""All heads of one trace, with all that the browser shows of them: on the page Heads, on web pages and in notebooks.
+"""All heads of one trace, with all that the browser shows of them: on the page Heads, in web pages and in notebooks.
 
-The weights are in files, in 16 bits, with what the heads share. A small text is one file; of a large one, the browser
-requests the heads that it shows.
+Files hold the weights, in 16 bits, and what the heads share. A short text has one file; for a long one, the browser
+requests the files of the heads that it shows.
 """
 
 from __future__ import annotations
@@ -27,44 +27,44 @@ from attnviz.trace.trace import Trace
 ALL_BYTES = 2_500_000
 """Up to this size, all weights of a text are in one file."""
 PART_BYTES = 1_000_000
-"""Otherwise a file has this much of one layer, and at least one head."""
+"""Otherwise a file has up to this many bytes of one layer, and at least one head."""
 ERROR = 7.7e-6
-"""The most by which a weight in a file is off: half a step, and the rounding of a product in float32"""
+"""The largest error of a weight in a file: half a step, plus the rounding of a product in float32"""
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Part(NamedTuple):
-    """What a file has. Heads are numbered layer by layer: head h of layer l is number l · H + h."""
+    """The content of a file. Heads are numbered layer by layer: head h of layer l is number l · H + h."""
 
     what: Literal["shared", "weights", "rollout"]
     """`shared` is what all heads share (`shared_arrays`)"""
     first: int
     """The number of its first head; of a rollout, the layer; else 0"""
     heads: int
-    """Of how many heads it has the weights; a `shared` file has those of all heads or of none"""
+    """The number of heads whose weights it has; a `shared` file has those of all heads or of none"""
 
 
 def list_files(survey: Survey, name: Callable[[Part], str], *, rollout: bool) -> dict[str, Any]:
-    """Return for the browser which file has what; `name` returns the name under which it requests a file.
+    """Return the index of files for the browser; `name` returns the name under which it requests a file.
 
     Returns:
         `shared`, the file with what all heads share; `weights`, [file, number of the first head, how many] of each
         file with heads; `rollout`, the file for each layer, or [] if there is none.
     """
     layers, heads = survey.overview.shape[:2]
-    found = list(parts(layers, heads, survey.hidden.size * 2))
-    is_one = len(found) == 1
+    ranges = list(parts(layers, heads, survey.hidden.size * 2))
+    is_one = len(ranges) == 1
     shared = name(Part("shared", 0, layers * heads if is_one else 0))
     return {
         "shared": shared,
-        "weights": [[shared if is_one else name(Part("weights", *part)), *part] for part in found],
+        "weights": [[shared if is_one else name(Part("weights", *part)), *part] for part in ranges],
         "rollout": [name(Part("rollout", layer, 1)) for layer in range(layers if rollout else 0)],
     }
 
 
 def parts(layers: int, heads: int, each: int) -> Iterator[tuple[int, int]]:
-    """Yield the heads of each file, (number of the first, how many), where one head takes `each` bytes."""
+    """Yield the heads of each file, (number of the first, how many), if one head takes `each` bytes."""
     if each * layers * heads <= ALL_BYTES:
         yield 0, layers * heads
         return
@@ -83,7 +83,7 @@ def write_part(
     survey: Callable[[], Survey],
     rolled: Callable[[], npt.NDArray[np.float32]],
 ) -> bytes:
-    """Return a file as safetensors. `survey` and `rolled`, which returns the rollout, are called if it needs them."""
+    """Return a file as safetensors. `survey` and `rolled`, which returns the rollout, are called only if needed."""
     what, first, heads = part
     if what == "rollout":
         return save({"weights": encode(rolled()[first : first + heads])})
@@ -93,10 +93,10 @@ def write_part(
 
 
 def shared_arrays(survey: Survey, weights: npt.NDArray[np.uint16] | None) -> Arrays:
-    """Return what all heads share.
+    """Return the arrays that all heads share.
 
     `weights`, uint16 (L · H, Tq, Tk), or without them `overview`, uint8 (L, H, n, m): thumbnails; `key_norms`, float32
-    (L, H, Tk), if they are known; `hidden`, uint8 (Tq, Tk), if other cells than those of the causal mask are masked.
+    (L, H, Tk), if they are known; `hidden`, uint8 (Tq, Tk), if cells other than those of the causal mask are masked.
     """
     arrays: Arrays = {"overview": survey.overview} if weights is None else {"weights": weights}
     if survey.key_norms is not None:
@@ -112,8 +112,8 @@ def encoded_weights(trace: Trace, kind: Kind, first: int, count: int) -> npt.NDA
     codes = np.empty((count, len(trace.query_tokens(kind)), len(trace.key_tokens(kind))), np.uint16)
     for layer in range(first // heads, (first + count - 1) // heads + 1):
         start = layer * heads - first
-        own = range(max(0, -start), min(heads, count - start))
-        for chunk, weights in weights_by_chunk(trace.layers[kind][layer], own):
+        selected = range(max(0, -start), min(heads, count - start))
+        for chunk, weights in weights_by_chunk(trace.layers[kind][layer], selected):
             codes[[start + head for head in chunk]] = encode(weights.numpy())
     return codes
 
@@ -152,9 +152,9 @@ def explorer_payload(
         "query_groups": groups(queries), "key_groups": groups(keys),
         "files": files, "view": dict(view), "acknowledged": acknowledged, "labels": survey.labels,
         "measures": [
-            {"name": one.name, "title": one.title, "unit": one.unit, "low": one.low, "high": one.high,
-             "keys": one.keys}
-            for one in survey.measures
+            {"name": measure.name, "title": measure.title, "unit": measure.unit, "low": measure.low,
+             "high": measure.high, "keys": measure.keys}
+            for measure in survey.measures
         ],
         "rollout": kind != "cross", "norms": survey.key_norms is not None,
     }  # fmt: skip
@@ -187,7 +187,7 @@ class AllHeads:
         return explorer_payload(self.trace, self.kind, self.survey, self._files[0], view, acknowledged=acknowledged)
 
     def names(self) -> list[str]:
-        """Return the names of all files, which no file of another text or model has."""
+        """Return the names of all files; files of other texts or models have other names."""
         return list(self._files[1])
 
     def file(self, name: str) -> bytes:
@@ -197,13 +197,13 @@ class AllHeads:
 
     @cached_property
     def _files(self) -> tuple[dict[str, Any], dict[str, Part]]:
-        """What the header says of the files, and what each file has by its name."""
+        """The index of files in the header, and the content of each file by its name."""
         named: dict[str, Part] = {}
 
         def name(part: Part) -> str:
-            own = f"{self.survey.name}/{part.what}/{part.first}"
-            named[own] = part
-            return own
+            file_name = f"{self.survey.name}/{part.what}/{part.first}"
+            named[file_name] = part
+            return file_name
 
         return list_files(self.survey, name, rollout=self.kind != "cross"), named
 

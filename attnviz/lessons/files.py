@@ -39,12 +39,12 @@ def read_lesson(data: bytes, name: str) -> Lesson:
     Raises:
         LessonError: the file is not a valid lesson. The message gives the reason, and the scene's number if it applies.
     """
-    whole = _mapping(read_yaml(data), "The file", ("title", "summary", "scenes"))
-    title, summary = _string(whole, "title"), _string(whole, "summary")
+    content = _mapping(read_yaml(data), "The file", ("title", "summary", "scenes"))
+    title, summary = _string(content, "title"), _string(content, "summary")
     check_text("title", title)
     summary = summary if summary.strip() else ""
     check_summary(summary)
-    raw = whole.get("scenes")
+    raw = content.get("scenes")
     if not isinstance(raw, list) or not raw:
         raise LessonError("The lesson has no list of scenes.")
     if len(raw) > MAX_SCENES:
@@ -134,7 +134,7 @@ def _by_link(link: str) -> tuple[str, str]:
     except ValueError:
         raise LessonError("The link can't be read.") from None
     path = "/" + parts.path.rstrip("/").rpartition("/")[2] if parts.scheme else parts.path
-    page = next((name for name, own in PATHS.items() if own == path), None)
+    page = next((name for name, page_path in PATHS.items() if page_path == path), None)
     if page is None or parts.scheme not in ("", "http", "https") or (not parts.scheme and parts.netloc):
         raise LessonError(f"“{link[:60]}” does not lead to one of the pages {', '.join(PATHS.values())}.")
     if len(dict(pairs)) < len(pairs):
@@ -176,8 +176,8 @@ def write_lesson(lesson: Lesson) -> str:
         LessonError: the file would exceed `MAX_BYTES`.
     """
     about = {"title": lesson.title, **({"summary": lesson.summary} if lesson.summary else {})}
-    whole = {**about, "scenes": [_fields(scene) for scene in lesson.scenes]}
-    text: str = yaml.dump(whole, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
+    content = {**about, "scenes": [_fields(scene) for scene in lesson.scenes]}
+    text: str = yaml.dump(content, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
     size = len(text.encode("utf-8"))
     if size > MAX_BYTES:
         raise LessonError(f"The lesson would be a file of {size:,} bytes; at most {MAX_BYTES:,} are allowed.")

@@ -21,7 +21,7 @@ MAX_SCENES = 100
 MAX_CHARACTERS = {"title": 120, "sentence": 600, "question": 300, "summary": 600}
 """The maximum length of each text, as it is shown."""
 MARKS = 4
-"""With its marks a text may be this many times as long."""
+"""With its marks, a text may be this many times as long as the maximum."""
 
 PATHS = {page.name: page.path for page in PAGES.values() if page.in_lessons}
 """Page name -> path, for the pages that a scene may show."""
@@ -32,7 +32,7 @@ WALKED: Mapping[str, Mapping[str, Any]] = {"step_by_step": STEPS, "transformer":
 COVERED = (*WALKED, "train")
 """The pages with a row to guess"""
 FEW = 10
-"""Up to so many steps, a message lists them"""
+"""A message lists up to this many steps"""
 DISPLAY_KEYS = ("lecture", "lesson", "scene")
 """Link keys of the presentation, not of the view. Scenes drop them, so that links can be copied from a lesson."""
 
@@ -53,25 +53,25 @@ class Scene:
     query: str = ""
     """The link's query string, without the question mark"""
     question: str = ""
-    """Shown until what the link covers is revealed, in place of the sentence; see `covers`. It may have marks; `asked`
+    """Shown in place of the sentence until what the link covers is revealed; see `covers`. It may have marks; `asked`
     is what is shown"""
     steps: tuple[str, ...] = ()
-    """Steps of a page in `WALKED` that follow the link's own one before the next scene"""
+    """Steps of a page in `WALKED` that come after the link's own step and before the next scene"""
 
     @property
     def said(self) -> AnnotatedText:
-        """The sentence, and what its words name."""
+        """The sentence, with the parts of the picture that its words name."""
         return self._read(self.sentence)
 
     @property
     def asked(self) -> AnnotatedText:
-        """The question, and what its words name."""
+        """The question, with the parts of the picture that its words name."""
         return self._read(self.question)
 
     def _read(self, text: str) -> AnnotatedText:
         try:
             return marked_text(self.page, self.query, text)
-        except MarkError:  # of a scene that `check_scene` refuses
+        except MarkError:  # in a scene that `check_scene` refuses
             return AnnotatedText(text)
 
     @property
@@ -89,7 +89,7 @@ class Scene:
         return (first_step(self.page, self.values()), *self.steps) if self.steps else ()
 
     def step_beside(self, step: str, by: int) -> str | None:
-        """Return the step `by` places after this one in the scene; None where there is none, as for another step."""
+        """Return the step `by` places after this one in the scene; None if there is none, or no such step."""
         at = self.walk.index(step) + by if step in self.walk else -1
         return self.walk[at] if 0 <= at < len(self.walk) else None
 
@@ -119,8 +119,8 @@ def first_step(page: str, values: Mapping[str, str]) -> str:
 
 
 def covers(page: str, values: Mapping[str, str]) -> bool:
-    """Whether a link covers what a question can ask for: a row, or what is right beside a mistake."""
-    if "check" in values or "recompute" in values:  # in a lecture they take the place of the walk
+    """Whether a link covers what a question can ask for: a row, or the right way beside a mistake."""
+    if "check" in values or "recompute" in values:  # in a lecture they replace the walk
         return page == "transformer" and values.get("check") == "mistake" and values.get("answer") == "0"
     return page in COVERED and values.get("predict") == "1" and "q" in values
 

@@ -44,7 +44,7 @@ class Example:
 
     @property
     def said(self) -> AnnotatedText:
-        """What the head does, its words marked that name a part of its picture."""
+        """What the head does, with marks on the words that name a part of its picture."""
         return self._marked(self.says)
 
     @property
@@ -54,7 +54,7 @@ class Example:
 
     @property
     def explained(self) -> AnnotatedText:
-        """`sentence`, its words marked that name a part of the picture."""
+        """`sentence`, with marks on the words that name a part of the picture."""
         return self._marked(self.sentence)
 
     def _marked(self, text: str) -> AnnotatedText:
@@ -72,7 +72,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class TextExample:
-    """A sentence on which a page without a model's heads shows something."""
+    """A sentence that shows something on a page without a model's heads."""
 
     page: str
     title: str
@@ -89,26 +89,26 @@ def shipped() -> Mapping[str, Lesson]:
 @cache
 def gallery() -> tuple[Example, ...]:
     """Return the example sentences, in order."""
-    return tuple(_example(one) for one in _gallery_file()["examples"])
+    return tuple(_example(raw) for raw in _gallery_file()["examples"])
 
 
 @cache
 def text_examples() -> tuple[TextExample, ...]:
     """Return the sentences for pages without a model's heads, in order."""
-    return tuple(TextExample(**one) for one in _gallery_file()["texts"])
+    return tuple(TextExample(**raw) for raw in _gallery_file()["texts"])
 
 
 def _gallery_file() -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = read_yaml((files.LESSONS / "gallery.yaml").read_bytes())
-    return found
+    content: dict[str, list[dict[str, Any]]] = read_yaml((files.LESSONS / "gallery.yaml").read_bytes())
+    return content
 
 
 def gallery_lesson() -> Lesson:
     """Return the example sentences as a lesson: each head among all others."""
-    scenes = (Scene(one.title, one.sentence, "heads", query_of(one.link("heads"))) for one in gallery())
+    scenes = (Scene(example.title, example.sentence, "heads", query_of(example.link("heads"))) for example in gallery())
     return Lesson("gallery", GALLERY_TITLE, GALLERY_SUMMARY, tuple(scenes))
 
 
 def _example(raw: dict[str, Any]) -> Example:
-    whole: dict[str, Any] = {name: int(raw[name]) for name in ("layer", "head", "q", "k") if name in raw}
-    return Example(**(raw | whole))
+    numbers: dict[str, Any] = {name: int(raw[name]) for name in ("layer", "head", "q", "k") if name in raw}
+    return Example(**(raw | numbers))

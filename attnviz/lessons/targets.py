@@ -1,4 +1,4 @@
-"""What the words of a scene name: the marks in its texts, checked against the page and the tokens, and as HTML."""
+"""The marks in a scene's texts, which say what words name: checked against page and tokens, and written as HTML."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Names:
 
 
 FEW = 8
-"""Up to so many matrices, a sentence lists them"""
+"""A sentence lists up to this many matrices"""
 PICTURES: Mapping[str, _Names] = {
     "step_by_step": _Names(("row", "column", "matrix", "part", "head"), AXES),
     "heads": _Names(("row", "column", "layer", "head")),
@@ -34,7 +34,7 @@ PICTURES: Mapping[str, _Names] = {
     "transformer": _Names(("row", "column", "matrix", "part", "head"), AXES),
     "compare": _Names(("row", "column", "matrix", "part"), ("a", "b", "difference")),
 }
-"""The pages whose pictures light up for a word"""
+"""The pages whose pictures highlight the part that a word names"""
 
 
 @lru_cache(256)
@@ -44,8 +44,8 @@ def marked_text(page: str, query: str, source: str) -> AnnotatedText:
     Args:
         page: the name of its page.
         query: the query of its link.
-        source: the text as the author writes it, see `attnviz.annotated_text.annotated`. In place of a position a token
-            may stand that occurs once, where the scene shows the toy or the built-in model.
+        source: the text as the author writes it, see `attnviz.annotated_text.annotated`. If the scene shows the toy or
+            the built-in model, a token that occurs once may replace its position.
 
     Raises:
         MarkError: a mark names what the scene's picture does not have. The message is one sentence.
@@ -68,8 +68,8 @@ def _labels(page: str, query: str) -> tuple[str, ...] | None:
     if page == "compare" and any(name in link for name in ("b_text", "b_model", "b_source")):
         return None
     if (PAGES[page].source or view["source"]) == PRETRAINED.key:
-        known = view["model"] == "minilm"
-        return wordpiece().tokenize(view["text"], view["pair"].strip() or None).labels if known else None
+        is_built_in = view["model"] == "minilm"
+        return wordpiece().tokenize(view["text"], view["pair"].strip() or None).labels if is_built_in else None
     if (PAGES[page].source or view["source"]) == TRAINED.key:
         return None
     if view["tokenizer"] == "char":
@@ -78,27 +78,27 @@ def _labels(page: str, query: str) -> tuple[str, ...] | None:
 
 
 def _place(labels: tuple[str, ...] | None, kind: str, raw: str) -> int:
-    """Return the position that stands in a mark, or that of the token."""
+    """Return the position in a mark, or that of the token in it."""
     if raw.isdecimal() or labels is None:
         return position(kind, raw)
-    found = [at for at, label in enumerate(labels) if label == raw]
-    found = found or [at for at, label in enumerate(labels) if label.casefold() == raw.casefold()]
-    if not found:
+    positions = [at for at, label in enumerate(labels) if label == raw]
+    positions = positions or [at for at, label in enumerate(labels) if label.casefold() == raw.casefold()]
+    if not positions:
         raise MarkError(f"there is no token “{raw[:40]}” in this scene's text.")
-    if len(found) > 1:
-        places = ", ".join(map(str, found[:8]))
+    if len(positions) > 1:
+        places = ", ".join(map(str, positions[:8]))
         raise MarkError(f"“{raw[:40]}” occurs more than once, so give its position ({places}).")
-    return found[0]
+    return positions[0]
 
 
 def _check(target: Target, page: str, labels: tuple[str, ...] | None) -> None:
     if page not in PICTURES:
-        *others, last = (PAGES[one].title for one in PICTURES)
+        *others, last = (PAGES[name].title for name in PICTURES)
         raise MarkError(f"Words can name parts of the pictures of {', '.join(others)} and {last} only.")
     names = PICTURES[page]
-    given = [name for name in ("row", "column", "matrix", "part", "layer", "head")
-             if getattr(target, name) not in (None, "")]  # fmt: skip
-    for name in given:
+    used = [name for name in ("row", "column", "matrix", "part", "layer", "head")
+            if getattr(target, name) not in (None, "")]  # fmt: skip
+    for name in used:
         if name not in names.fields:
             raise MarkError(f"A word can't name a {name} on this page; it can name {', '.join(names.fields)}.")
     if target.matrix and target.matrix not in names.matrices:
@@ -111,11 +111,11 @@ def _check(target: Target, page: str, labels: tuple[str, ...] | None) -> None:
 
 
 def html(text: AnnotatedText) -> str:
-    """Return a text as HTML: all of it escaped, its marked words as `frontend/marks/text.ts` makes them."""
+    """Return a text as HTML: all of it escaped, its marked words as `frontend/marks/text.ts` writes them."""
     return "".join(escape(piece) if target is None else _button(piece, target) for piece, target in text.pieces())
 
 
 def _button(text: str, target: Target) -> str:
-    known = {name: value for name, value in asdict(target).items() if value not in (None, "")}
-    data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in known.items())
+    fields = {name: value for name, value in asdict(target).items() if value not in (None, "")}
+    data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in fields.items())
     return f'<span class="marked" role="button" tabindex="0" aria-pressed="false"{data}>{escape(text)}</span>'

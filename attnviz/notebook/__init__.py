@@ -1,4 +1,4 @@
-"""The walk and all heads as widgets of a notebook: JupyterLab, VS Code, Colab, marimo.
+"""The walk and all heads as notebook widgets, for JupyterLab, VS Code, Colab and marimo.
 
     widget = attnviz.show("The cat sat on the mat.", layer=3, head=5, step="weights")
     widget.q, widget.k  # the cell that is pinned
@@ -75,7 +75,7 @@ def show_heads(
 
 
 def _traced(what: Any, pair: str | None, model: str | Model) -> Any:
-    """Return the trace of a text; whatever else is given stays."""
+    """Return the trace of a text; anything else is returned unchanged."""
     if not isinstance(what, str):
         return what
     from attnviz.sources.models import open_by_name
@@ -89,7 +89,7 @@ def _given(**values: Any) -> dict[str, Any]:
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Raise what can't be shown as NotebookError."""
+    """Raise errors about what can't be shown as NotebookError."""
     from attnviz.document import DocumentError
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
@@ -101,7 +101,7 @@ def _one_sentence() -> Iterator[None]:
 
 
 def bundle(what: Trace | Walk) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return how a notebook shows a trace or a head, as IPython's `_repr_mimebundle_`; None leaves it to its repr."""
+    """Return the result of IPython's `_repr_mimebundle_` for a trace or a head; None if its repr is to be shown."""
     if not _has_kernel() or not _is_installed():
         return None
     try:
@@ -112,7 +112,7 @@ def bundle(what: Trace | Walk) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
 
 def _has_kernel() -> bool:
-    """Whether Python runs for a notebook: in a terminal there is nothing to draw on."""
+    """Whether Python runs in a notebook's kernel: a terminal can't show widgets."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return getattr(shell, "kernel", None) is not None

@@ -1,4 +1,4 @@
-"""What the widgets of a notebook have in common: traits that refuse bad values in one sentence, a picture, answers."""
+"""The base of notebook widgets: traits that refuse bad values in one sentence, a picture, answers to the browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traitlets import HasTraits, TraitError, TraitType
 
 
 class OneSentenceError(Exception):
-    """An error whose message says all: IPython shows it without the lines of code that led there."""
+    """An error whose message is all that users need: IPython shows it without the traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [line.rstrip() for line in format_exception_only(self)]
@@ -25,11 +25,11 @@ class NotebookError(OneSentenceError, ValueError):
 
 
 class ChoiceError(OneSentenceError, TraitError):
-    """A trait does not take a value. The message is one sentence with what it takes, and what it still is."""
+    """A trait refuses a value. The message is one sentence with the allowed values and the value that it keeps."""
 
 
 class Index(TraitType[Any, Any]):
-    """A whole number among the owner's `choices`: of Python, numpy or torch."""
+    """A whole number among the owner's `choices`, from Python, NumPy or torch."""
 
     def __init__(self, help: str, *, optional: bool = False) -> None:  # noqa: A002  # traitlets' own name
         super().__init__(None if optional else 0, allow_none=optional, help=help)
@@ -59,7 +59,7 @@ class Choice(TraitType[str, str]):
 
 
 def _span(choices: Sequence[int]) -> str:
-    """Return in words what there is to choose from, in ascending order."""
+    """Return in words the choices, which are in ascending order."""
     *others, last = choices
     if not others:
         return f"only {last}"
@@ -68,17 +68,17 @@ def _span(choices: Sequence[int]) -> str:
     return f"only {', '.join(map(str, others))} or {last}"
 
 
-def _refuse(trait: TraitType[Any, Any], obj: HasTraits, value: object, wanted: str) -> NoReturn:
-    held = obj._trait_values
-    stays = f"; it stays {held[trait.name]}" if trait.name in held else ""
-    raise ChoiceError(f"{trait.name} takes {wanted}, not {shortened(value)}{stays}.")
+def _refuse(trait: TraitType[Any, Any], obj: HasTraits, value: object, allowed: str) -> NoReturn:
+    current = obj._trait_values
+    kept = f"; it stays {current[trait.name]}" if trait.name in current else ""
+    raise ChoiceError(f"{trait.name} takes {allowed}, not {shortened(value)}{kept}.")
 
 
 class BaseWidget(AnyWidget):
-    """A view of heads. What the user chooses is in the traits, and follows them."""
+    """A view of heads. Its traits hold what the user has chosen, and setting them changes the view."""
 
     choices: Mapping[str, Sequence[Any]]
-    """What each trait takes, by their names; it is there before the traits are set"""
+    """The allowed values of each trait, by its name; assigned before the traits are set"""
 
     layer = Index("the layer, counted from 0").tag(sync=True)
     head = Index("the head, counted from 0").tag(sync=True)
@@ -99,17 +99,17 @@ class BaseWidget(AnyWidget):
         return {**data, "text/plain": repr(self), "image/png": b64encode(self._picture()).decode()}, metadata
 
     def _picture(self) -> bytes:
-        """Draw what is shown, as PNG."""
+        """Draw the current view as PNG."""
         raise NotImplementedError
 
-    def _file(self, asked: Mapping[str, Any]) -> bytes:
-        """Return what the browser asks for; raises LookupError, ValueError or the like if there is no such thing."""
+    def _file(self, name: str) -> bytes:
+        """Return a file that the browser asks for; raises LookupError, ValueError or the like if there is none."""
         raise NotImplementedError
 
-    def _answer(self, _: object, asked: Mapping[str, Any], __: object) -> None:
-        number = asked.get("number")
+    def _answer(self, _: object, request: Mapping[str, Any], __: object) -> None:
+        number = request.get("number")
         try:
-            data = self._file(asked)
+            data = self._file(request["file"])
         except (LookupError, ValueError, TypeError, AttributeError) as error:
             self.send({"number": number, "error": str(error).rstrip(".")})
         else:

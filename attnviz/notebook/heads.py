@@ -1,13 +1,15 @@
-"""What a widget shows: all heads of one kind of attention of a trace, or of a single layer, as documents."""
+"""The heads that a widget shows, as documents: those of one kind of attention of a trace, or of a single layer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
+from safetensors.numpy import save
 
 from attnviz.document import array_of, document_of_layer, write
 from attnviz.measures.layers import weights_by_chunk
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from attnviz.trace.model import Kind
 
 OWN_BYTES = 2**20
-"""The largest array of another head than the first that is sent before it is looked at"""
+"""Larger arrays of a head other than the first are sent only when a user selects the head"""
 PROJECTIONS = ("W_query", "W_key", "W_value", "U_query", "U_key", "U_value")
-"""The arrays of a head that grow with the width of the model, and are together most of a layer"""
+"""The arrays of a head that grow with the width of the model; together they are most of a layer's data"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,9 +34,11 @@ class Heads(ShortRepr):
     walk: Callable[[int, int], Walk]
     """Returns the head of a layer"""
     layers: tuple[int, ...]
-    """Their own numbers in the model"""
+    """The layers' own numbers in the model"""
     count: int
     """Heads in each layer"""
+    id: str = field(default_factory=lambda: uuid4().hex)
+    """In the names of its arrays: a browser keeps those of all widgets of a page together"""
 
     def document(self, layer: int, head: int) -> bytes:
         """Return the document of a layer as a file, with all that a head needs.
@@ -44,26 +48,32 @@ class Heads(ShortRepr):
         """
         walk = self.walk(layer, head)
         small = np.concatenate([thumbnails(weights.numpy()) for _, weights in weights_by_chunk(walk.layer)])
-        return write(document_of_layer(walk, thumbnails=small, refer_to=partial(_refer_to, layer, head)))
+        return write(document_of_layer(walk, thumbnails=small, refer_to=partial(self._refer_to, layer, head)))
 
     def array(self, digest: str) -> bytes:
-        """Return an array that a document refers to: its cells row by row.
+        """Return the safetensors file with an array that a document refers to, named `array`.
 
         Raises:
             LookupError: there is no such array.
-            ValueError: this is no digest of a document.
+            ValueError: this is not a digest from a document.
         """
-        layer, name, *of = digest.split("-")
-        if int(layer) not in self.layers:
+        owner, layer, name, *head_part = digest.split("-")
+        if owner != self.id or int(layer) not in self.layers:
             raise LookupError(digest)
-        head = int(of[0]) if of else 0
-        return array_of(self.walk(int(layer), head), "/".join([name, *of])).tobytes()
+        head = int(head_part[0]) if head_part else 0
+        return save({"array": array_of(self.walk(int(layer), head), "/".join([name, *head_part]))})
+
+    def _refer_to(self, layer: int, head: int, name: str, nbytes: int) -> str | None:
+        """Return the digest of an array that is not sent at once; `array` reads it."""
+        kind, _, head_number = name.partition("/")
+        is_sent = head_number == str(head) or (kind not in PROJECTIONS and nbytes <= OWN_BYTES)
+        return None if is_sent else f"{self.id}-{layer}-{name.replace('/', '-')}"
 
 
 def heads_of(what: Trace | Walk, kind: Kind | None = None) -> tuple[Heads, dict[str, Any]]:
-    """Return the heads of a trace, of its first kind of attention or another, or those of a head's layer.
+    """Return the heads of a trace with this kind of attention (by default, its first), or those of a head's layer.
 
-    Also returns what is to be shown first, by the names of the widget's traits.
+    Also returns the first values of the widget's traits, by name.
 
     Raises:
         IndexError: the trace has no such kind of attention.
@@ -93,10 +103,3 @@ def _named(walk: Walk) -> Walk:
     """Return a head with a name for the title of its picture, if it has none."""
     name = f"{walk.model} · layer {walk.layer_index} · head {walk.head}".removeprefix(" · ")
     return walk if walk.name else replace(walk, name=name)
-
-
-def _refer_to(layer: int, head: int, name: str, nbytes: int) -> str | None:
-    """Return the digest of an array that is not sent at once; `Heads.array` reads it."""
-    kind, _, of = name.partition("/")
-    is_sent = of == str(head) or (kind not in PROJECTIONS and nbytes <= OWN_BYTES)
-    return None if is_sent else f"{layer}-{name.replace('/', '-')}"

@@ -5,7 +5,7 @@ Their browser sides are frontend/notebook/walk.ts and heads.ts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
 INSTEAD = "weights"
-"""What is drawn for a step that can't be shown of this model; every walk has it"""
+"""The step drawn in place of one that this model can't show; every walk has it"""
 
 
 def draw_step(walk: Walk, step: str) -> bytes:
@@ -77,6 +77,8 @@ def _thumbnails(overview: npt.NDArray[np.uint8], side: float) -> Iterator[Matrix
 
 
 FIRST_STEP = "weights"
+DOCUMENT = "document-"
+"""In the name of a document's file, before the layer's number"""
 
 
 class WalkWidget(BaseWidget):
@@ -90,9 +92,9 @@ class WalkWidget(BaseWidget):
     _esm = widget_module("walk")
     _styles = Unicode(styles("notebook/walk.css")).tag(sync=True)
     _document = Bytes().tag(sync=True)
-    """The document of the layer that is shown first; others are sent when they are asked for"""
+    """The document of the layer that is shown first; others are sent on request"""
     _layers: List[int] = List().tag(sync=True)
-    """The numbers of the layers to choose from; none if there is no choice"""
+    """The numbers of the layers to choose from; empty if there is no choice"""
 
     step = Choice(help="the name of the step").tag(sync=True)
 
@@ -118,11 +120,11 @@ class WalkWidget(BaseWidget):
     def _picture(self) -> bytes:
         return draw_step(self.walk, self.step)
 
-    def _file(self, asked: Mapping[str, Any]) -> bytes:
+    def _file(self, name: str) -> bytes:
         """Return the document of a layer, or an array that one refers to."""
-        return (
-            self._heads.document(asked["layer"], self.head) if "layer" in asked else self._heads.array(asked["array"])
-        )
+        if name.startswith(DOCUMENT):
+            return self._heads.document(int(name.removeprefix(DOCUMENT)), self.head)
+        return self._heads.array(name)
 
 
 class HeadsWidget(BaseWidget):
@@ -135,39 +137,39 @@ class HeadsWidget(BaseWidget):
     _esm = widget_module("heads")
     _styles = Unicode(styles("notebook/heads.css")).tag(sync=True)
     _payload = Bytes().tag(sync=True)
-    """What is known of all heads, and the names of the files with their weights"""
+    """The measures of all heads, and the names of the files with their weights"""
     _shared = Bytes().tag(sync=True)
-    """The file that all heads share; of a short text, it has all weights. Others are sent when they are asked for"""
+    """The file that all heads share; for a short text, it has all weights. Other files are sent on request"""
 
     def __init__(self, trace: Trace, kind: Kind, **chosen: Any) -> None:
-        every = AllHeads.of(trace, kind)
-        layers, heads = trace.numbers_of(kind), every.survey.overview.shape[1]
+        all_heads = AllHeads.of(trace, kind)
+        layers, heads = trace.numbers_of(kind), all_heads.survey.overview.shape[1]
         choices = {
             "layer": layers,
             "head": range(0 if kind == "cross" else ROLLOUT, heads),
             "q": range(len(trace.query_tokens(kind))),
             "k": range(len(trace.key_tokens(kind))),
         }
-        self._every = every
+        self._all_heads = all_heads
         super().__init__(choices, **{"layer": layers[0], "head": 0, **chosen})
-        here = {"layer": self.layer, "head": self.head, "chosen": [(self.layer, self.head)], "q": None, "k": None}
-        header, arrays = every.payload(here)
+        view = {"layer": self.layer, "head": self.head, "chosen": [(self.layer, self.head)], "q": None, "k": None}
+        header, arrays = all_heads.payload(view)
         self._payload = pack(header, arrays)
-        self._shared = every.file(header["files"]["shared"])
+        self._shared = all_heads.file(header["files"]["shared"])
 
     @property
     def walk(self) -> Walk:
         """The current head, with all its numbers.
 
         Raises:
-            IndexError: the rollout is shown, which is no head.
+            IndexError: the rollout is shown, which is not a head.
         """
-        return self._every.trace.walk(self.layer, self.head, self._every.kind)
+        return self._all_heads.trace.walk(self.layer, self.head, self._all_heads.kind)
 
     def _picture(self) -> bytes:
-        model, survey = self._every.trace.model, self._every.survey
+        model, survey = self._all_heads.trace.model, self._all_heads.survey
         return draw_heads(survey.overview, survey.numbers, f"All heads of {model}" if model else "All heads")
 
-    def _file(self, asked: Mapping[str, Any]) -> bytes:
+    def _file(self, name: str) -> bytes:
         """Return a file with weights by its name."""
-        return self._every.file(asked["file"])
+        return self._all_heads.file(name)

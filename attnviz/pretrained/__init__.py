@@ -1,8 +1,8 @@
-"""Pretrained models, traced: their own forward pass, with query, key and value of every layer recorded.
+"""Tracing pretrained models: their own forward pass, with the query, key and value of every layer recorded.
 
 `load("minilm").trace("some text").head(layer=3, head=5)` returns the `AttentionSteps` of one head.
 
-Importing this imports no torch; loading a model does.
+Importing this package does not import torch; loading a model does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def load(name: str = BUILT_IN) -> PretrainedModel:
     A hub name is looked up in the local cache first, and only then on the hub.
 
     Raises:
-        ModelError: no network, no such model, no safetensors, custom code, a damaged file, an unknown architecture.
+        ModelError: no network, no such model, no safetensors, custom code, a damaged file, or an unknown architecture.
     """
     name = name.strip()
     try:
@@ -54,15 +54,17 @@ def open_model(model: Any, tokenizer: Any) -> PretrainedModel:
     from attnviz.pretrained.transformers_model import TransformersModel
 
     if not isinstance(model, PreTrainedModel):
-        raise ModelError(f"A {type(model).__name__} is no model of transformers; pass the PreTrainedModel inside it.")
+        raise ModelError(
+            f"A {type(model).__name__} is not a model of transformers; pass the PreTrainedModel inside it."
+        )
     name = shown(model.name_or_path or type(model).__name__)
     if getattr(model.config, "quantization_config", None) is not None:
         raise ModelError(f"{name} is quantised, so its weights can't be copied in float32; load it unquantised.")
     if any(parameter.is_meta for parameter in model.parameters()):
         raise ModelError(f"{name} has no weights in memory: its parameters are on the meta device; load them first.")
     check_tokenizer(tokenizer, name)
-    own = attempt(lambda: copied(model), name, "weights")
-    return attempt(lambda: TransformersModel(own, copy.deepcopy(tokenizer), name), name, "attention")
+    model_copy = attempt(lambda: copied(model), name, "weights")
+    return attempt(lambda: TransformersModel(model_copy, copy.deepcopy(tokenizer), name), name, "attention")
 
 
 def __getattr__(name: str) -> Any:

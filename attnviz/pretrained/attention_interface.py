@@ -1,8 +1,8 @@
-"""Our attention function in transformers' models, or in copies of them, and the comparison with their own, eager one.
+"""The project's attention function for models of transformers, and its comparison with their own eager attention.
 
-A family that the tests hold equal to eager attention is compared when a model is opened, on a few words. Any other
-model is compared on every text too, in one layer, which the text chooses: the layer's attention module runs twice, and
-nothing else does.
+When a model is opened, it is compared on a few words. For the families that the tests cover, this is all. Any other
+model is also compared on every text, in one layer that depends on the text: only the attention module of that layer
+runs twice.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from attnviz.trace.ablation import is_replacing
 from attnviz.trace.recorder import Inputs, recorded_attention
 
 IMPLEMENTATION = "attnviz"
-"""The name of our attention function in transformers."""
+"""The name under which the attention function is registered in transformers."""
 
 WITHOUT_EFFECT = frozenset({
-    "cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k",  # how fused kernels find texts that are packed
-    "is_causal", "sliding_window", "indices", "block_indices",  # for fused kernels: eager's mask has all of it
+    "cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k",  # for fused kernels, to locate packed texts
+    "is_causal", "sliding_window", "indices", "block_indices",  # for fused kernels: the eager mask includes these
     "deterministic", "output_attentions", "output_hidden_states", "return_dict", "use_cache",
-    "output_router_logits", "logits_to_keep",  # for what follows the attention of a whole model
+    "output_router_logits", "logits_to_keep",  # for the parts of a model after attention
     "position_ids",  # the queries and keys are already rotated by them
 })  # fmt: skip
-"""Arguments that transformers passes to every attention function, and that none of its eager ones reads"""
+"""Arguments that transformers passes to attention functions and that its eager functions ignore"""
 
 CHANGES: Mapping[str, str] = {
     "softcap": "limits its scores with a soft cap",
@@ -45,7 +45,7 @@ CHANGES: Mapping[str, str] = {
     "attention_bias": "adds a bias to its scores outside the mask",
     "head_mask": "multiplies the weights of its heads by a mask",
 }
-"""What a model does that passes an argument to its attention, in words, where the argument is one that is known"""
+"""By known argument name: what a model that passes this argument does, as a clause"""
 OTHER_CHANGE = "gives its attention an argument “{name}”, of which nothing is known here"
 NOT_SHOWN = "a step between scores and head outputs that is not shown here"
 
@@ -61,10 +61,10 @@ def attention_function(
     position_bias: Tensor | None = None,
     **others: Any,
 ) -> tuple[Tensor, Tensor]:
-    """Run `attend` as transformers' attention: takes (B, H, T, D), returns (B, T, H, D) and the weights.
+    """Run `attend` with transformers' attention interface: takes (B, H, T, D), returns (B, T, H, D) and the weights.
 
-    For grouped-query attention, keys and values are repeated for each query head. T5's relative positions,
-    (1, H, Tq, Tk), are added to the mask, since both are added to the scaled scores.
+    For grouped-query attention, keys and values are repeated for each query head. T5's relative position bias,
+    (1, H, Tq, Tk), is added to the mask, since both are added to the scaled scores.
 
     Raises:
         UnfitError: an argument asks for a step that `attend` does not have.
@@ -86,10 +86,10 @@ def attention_function(
 
 
 def check_arguments(others: Mapping[str, Any]) -> None:
-    """Check what a model passes to its attention besides what `attention_function` computes with.
+    """Check the arguments that a model passes to its attention and that `attention_function` does not use.
 
     Raises:
-        UnfitError: an argument is neither None nor known to have no effect. The message names it in words.
+        UnfitError: an argument is neither None nor known to have no effect. The message describes it.
     """
     for name, value in others.items():
         if value is not None and name not in WITHOUT_EFFECT:
@@ -98,7 +98,7 @@ def check_arguments(others: Mapping[str, Any]) -> None:
 
 
 def attention_inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
-    """Return the inputs of queries and of keys, (B, T, C), from the arguments of an attention module of transformers.
+    """Return the query and key inputs, (B, T, C), from the arguments of an attention module of transformers.
 
     In cross-attention, the keys' input is the encoder's output.
     """
@@ -112,9 +112,9 @@ AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
 
 
 def copied(model: Any) -> Any:
-    """Return a copy of a transformers model with our attention function, on the CPU and in float32.
+    """Return a copy of a transformers model with the project's attention function, on the CPU and in float32.
 
-    The user's hooks run in the copy too, since they shape the result.
+    The user's hooks run in the copy too, since they affect the result.
     """
     ours = _duplicate(model, {id(tensor): _on_cpu(tensor) for tensor in _tensors(model)})
     ours.config.return_dict = True
@@ -123,20 +123,20 @@ def copied(model: Any) -> Any:
 
 
 def with_eager_attention(model: Any) -> Any:
-    """Return the same model with transformers' own eager attention. Both have the same tensors in memory."""
+    """Return the same model with transformers' own eager attention. Both share the same tensors in memory."""
     theirs = _duplicate(model, {id(tensor): tensor for tensor in _tensors(model)})
     theirs.set_attn_implementation("eager")
     return theirs
 
 
 def _duplicate(model: Any, tensors: Mapping[int, Tensor]) -> Any:
-    """Copy a model's modules and configuration, with other tensors, by the `id` of the model's, and the same hooks."""
+    """Copy a model's modules and configuration with new tensors, by the `id` of the old ones, and the same hooks."""
     hooks = {
         id(hook): hook
         for module in model.modules()
         for hook in chain(module._forward_hooks.values(), module._forward_pre_hooks.values())
     }
-    return copy.deepcopy(model, {**tensors, **hooks})  # deepcopy takes these as they are
+    return copy.deepcopy(model, {**tensors, **hooks})  # deepcopy uses these instead of copying
 
 
 def _tensors(model: nn.Module) -> chain[Tensor]:
@@ -152,7 +152,7 @@ def _on_cpu(tensor: Tensor) -> Tensor:
 CHECKED = frozenset({"bert", "roberta", "distilbert", "gpt2", "bart", "t5", "electra", "albert", "llama", "opt"})
 """The families, by `model_type`, whose weights the tests compare with eager attention in every layer and head"""
 MOST_DIFFERENCE = 1e-4
-"""The largest difference between two weights, or between two outputs in units of the largest one"""
+"""The largest allowed difference, relative to the largest value if that is above 1"""
 DIFFERS = (
     "attends in another way than softmax(QKᵀ · scale + mask) V: its own eager attention gives other numbers, here in "
     "attention call {number} of {calls}"
@@ -161,31 +161,31 @@ DIFFERS = (
 
 @dataclass(slots=True, repr=False)
 class Comparison(ShortRepr):
-    """The model's own attention in some calls of a pass."""
+    """The comparison with the model's own attention in some calls of a forward pass."""
 
     numbers: Collection[int]
-    """Which calls, counted in order of execution"""
+    """Which calls to compare, counted in order of execution"""
     modules: int = 0
     """How many attention modules have run"""
     weights: dict[int, Tensor] = field(default_factory=dict)
-    """The weights that eager attention gives, (H, Tq, Tk), if the module returns them"""
+    """By call: the weights of eager attention, (H, Tq, Tk), if the module returns them"""
     differing: list[int] = field(default_factory=list)
-    """The calls after which the module returns something else under eager attention"""
+    """The calls for which the module's output is different with eager attention"""
 
 
 _comparison: ContextVar[Comparison | None] = ContextVar("comparison", default=None)
 
 
 class OwnAttention:
-    """A model under its own eager attention. It shares its tensors with the model, and is immutable too."""
+    """A model with its own eager attention. It shares its tensors with the model, and is immutable too."""
 
     def __init__(self, model: Any) -> None:
-        """Copy the modules of a model whose attention modules are not watched yet."""
+        """Copy the modules of a model, before any of its attention modules is watched."""
         self.model = with_eager_attention(model)
         self._modules: dict[nn.Module, nn.Module] = {}
 
     def watch(self, model: nn.Module, modules: Collection[nn.Module]) -> None:
-        """Compare these attention modules of the model whenever `compared` asks for it."""
+        """Compare these attention modules of the model inside `compared`."""
         paths = {module: path for path, module in model.named_modules()}
         for module in modules:
             self._modules[module] = self.model.get_submodule(paths[module])
@@ -193,7 +193,7 @@ class OwnAttention:
 
     @contextmanager
     def compared(self, numbers: Collection[int]) -> Iterator[Comparison]:
-        """Compare these calls of the pass that this thread runs inside the `with` block."""
+        """Compare these calls of the forward pass that this thread runs inside the `with` block."""
         comparison = Comparison(numbers)
         token = _comparison.set(comparison)
         try:
@@ -213,13 +213,13 @@ class OwnAttention:
         ours = _returned(output)
         if not is_replacing() and not _is_near(ours[0], theirs[0]):
             comparison.differing.append(number)
-        weights = [one for one in theirs[1:] if one.ndim == 4]  # T5 returns its position bias before them
+        weights = [tensor for tensor in theirs[1:] if tensor.ndim == 4]  # T5 returns its position bias before them
         if weights:
             comparison.weights[number] = weights[-1][0]
 
 
 def check_shown(comparison: Comparison, shown: Sequence[Tensor | None]) -> None:
-    """Check the weights that are shown, (H, Tq, Tk), by call; None for those that were not compared.
+    """Check the weights to be shown, (H, Tq, Tk) for each call, or None for calls that were not compared.
 
     Raises:
         UnfitError: a module called attention more than once, or its weights or outputs differ by more than
@@ -237,20 +237,21 @@ def check_shown(comparison: Comparison, shown: Sequence[Tensor | None]) -> None:
 
 
 def call_to_compare(calls: int, *ids: Sequence[int] | None) -> int:
-    """Return which of a pass's calls is compared: any, and always the same for the same token ids."""
+    """Return which call of a pass to compare: it depends only on the token ids."""
     digest = hashlib.sha256(repr([None if row is None else list(row) for row in ids]).encode()).digest()
     return int.from_bytes(digest) % calls
 
 
 def is_checked(model: Any, modules: Collection[nn.Module]) -> bool:
-    """Return whether a model is of a family of `CHECKED`, and its attention is transformers' code."""
-    own_code = (type(module).__module__ for module in (model, *modules))
-    return model.config.model_type in CHECKED and all(name.startswith("transformers.models.") for name in own_code)
+    """Return whether a model belongs to a family in `CHECKED` and its attention is transformers' code."""
+    sources = (type(module).__module__ for module in (model, *modules))
+    return model.config.model_type in CHECKED and all(name.startswith("transformers.models.") for name in sources)
 
 
 def _returned(output: Any) -> list[Tensor]:
-    """Return the tensors that an attention module returns; its result is the first."""
-    return [one for one in (output if isinstance(output, (tuple, list)) else (output,)) if isinstance(one, Tensor)]
+    """Return the tensors in the output of an attention module; its result is the first."""
+    items = output if isinstance(output, (tuple, list)) else (output,)
+    return [item for item in items if isinstance(item, Tensor)]
 
 
 def _is_near(ours: Tensor, theirs: Tensor) -> bool:

@@ -2,13 +2,13 @@
 
 It does not import transformers, whose import alone takes longer than loading this model.
 
-It runs as a TorchScript graph, for a server whose threads also build pages. In Python a forward pass takes the
-interpreter's lock some two hundred times, and waits for each while other threads run: with one busy thread beside it, a
-pass of 16 tokens takes 300 ms in place of 18. The graph takes the lock once, and the same pass takes 22 ms. The
-operations are those of the encoder, so the results are equal bit for bit.
+It runs as a TorchScript graph, because a server's other threads build pages at the same time. In Python, a forward pass
+acquires the interpreter lock some two hundred times and may wait each time: next to one busy thread, a pass of 16
+tokens takes 300 ms instead of 18. The graph acquires the lock once, and the same pass takes 22 ms. Its operations are
+those of the encoder, so the results are identical bit for bit.
 
-`torch.jit.trace` is deprecated in favour of `torch.export`, whose programs run in the interpreter, and of
-`torch.compile`, which needs a C++ compiler where the app runs and fuses operations, which changes the last bits.
+`torch.jit.trace` is deprecated in favour of `torch.export`, whose programs run in the interpreter, and `torch.compile`,
+which needs a C++ compiler where the app runs and fuses operations, which changes the last bits.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Call, Pass, recording
 
 EXAMPLE = (101, 102)
-"""Token ids of the pass from which the graph is made: [CLS] [SEP]. The graph takes any number of tokens."""
+"""Token ids of the example from which the graph is traced: [CLS] [SEP]. The graph takes any number of tokens."""
 OPERANDS = 4
-"""Tensors that `RecordedBert` returns of each layer"""
+"""The number of tensors that `RecordedBert` returns for each layer"""
 
 
 class RecordedBert(nn.Module):
@@ -55,22 +55,22 @@ class RecordedBert(nn.Module):
         with recording() as recorder:
             hidden = self.bert(ids, segments)
         operands = [(call.query, call.key, call.value, call.query_input) for call in recorder.calls]
-        return (*(tensor for of_call in operands for tensor in of_call if tensor is not None), hidden)
+        return (*(tensor for call_operands in operands for tensor in call_operands if tensor is not None), hidden)
 
 
 def compiled(bert: Bert) -> Callable[[Tensor, Tensor], Pass]:
     """Return a function from (T,) ids and segments to the record of the forward pass."""
     example = torch.tensor(EXAMPLE), torch.zeros(len(EXAMPLE), dtype=torch.long)
     with warnings.catch_warnings(), torch.inference_mode():
-        warnings.simplefilter("ignore")  # of the deprecation, and that Python's values become constants of the graph
+        warnings.simplefilter("ignore")  # deprecation, and Python values that become constants of the graph
         graph = torch.jit.trace(RecordedBert(bert), example, check_trace=False)
 
     def run(ids: Tensor, segments: Tensor) -> Pass:
         with torch.inference_mode():
             *operands, hidden = graph(ids, segments)
-        of_calls = zip(*(operands[first::OPERANDS] for first in range(OPERANDS)), strict=True)
+        by_call = zip(*(operands[first::OPERANDS] for first in range(OPERANDS)), strict=True)
         calls = (
-            Call(query, key, value, None, 1 / math.sqrt(query.shape[-1]), x, x) for query, key, value, x in of_calls
+            Call(query, key, value, None, 1 / math.sqrt(query.shape[-1]), x, x) for query, key, value, x in by_call
         )
         return Pass(tuple(calls), hidden)
 
@@ -80,7 +80,7 @@ def compiled(bert: Bert) -> Callable[[Tensor, Tensor], Pass]:
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """The published digest of all-MiniLM-L6-v2's model.safetensors."""
 EPS = 1e-12
-"""As in the model's config.json"""
+"""The norms' eps, from the model's config.json"""
 
 RENAMED = (
     (r"^embeddings\.(word|position)_embeddings", r"embeddings.\1"),
@@ -95,7 +95,7 @@ RENAMED = (
     (r"(layers\.\d+)\.output\.dense", r"\1.feed_forward.second"),
     (r"(layers\.\d+)\.output\.LayerNorm", r"\1.feed_forward_norm"),
 )
-"""Pattern -> replacement, applied in order, from BERT's parameter names to those of our encoder"""
+"""Pattern -> replacement, applied in order, from BERT's parameter names to those of the project's encoder"""
 
 
 class BuiltInModel(PretrainedModel):
@@ -111,7 +111,7 @@ class BuiltInModel(PretrainedModel):
         """Load the weights.
 
         Raises:
-            ModelError: their digest is not the published one.
+            ModelError: the digest of the weights is not the published one.
         """
         super().__init__()
         check_digest(folder)
@@ -124,7 +124,7 @@ class BuiltInModel(PretrainedModel):
 
     @property
     def body(self) -> Bert:
-        """The encoder, only to be read."""
+        """The encoder; callers must not change it."""
         return self.bert
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
@@ -138,7 +138,7 @@ class BuiltInModel(PretrainedModel):
         return hidden
 
     def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
-        """Run texts padded to the longest, on the device of the weights: returns the last hidden states, (B, T, C)."""
+        """Run texts, padded to the longest, on the device of the weights: returns the last hidden states, (B, T, C)."""
         device = self.bert.embeddings.token.weight.device
         padded_ids, lengths = padded(ids)
         longest = padded_ids.shape[1]
@@ -148,16 +148,16 @@ class BuiltInModel(PretrainedModel):
         return hidden
 
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
-        """Run the forward pass without the interpreter; the result is that of `PretrainedModel.run`, bit for bit.
+        """Run the forward pass as a compiled graph; the result is that of `PretrainedModel.run`, bit for bit.
 
-        With heads replaced (`attnviz.trace.ablation`), which the compiled graph does not know, the interpreter runs it.
+        If heads are replaced (`attnviz.trace.ablation`), which the graph does not support, the pass runs in Python.
         """
         if is_replacing():
             return super().run(ids, segments, decoder_ids)
         return self.graph()(torch.tensor(ids), torch.tensor(segments))
 
     def graph(self) -> Callable[[Tensor, Tensor], Pass]:
-        """Return the compiled forward pass. Making it takes a quarter of a second: the first pass does, or a server."""
+        """Return the compiled forward pass. Compiling takes a quarter of a second, at the first call."""
         with self._making:
             if self._graph is None:
                 self._graph = compiled(self.bert)
@@ -165,13 +165,13 @@ class BuiltInModel(PretrainedModel):
 
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:
         """Return the names of a layer's attention modules in transformers' BERT."""
-        del kind  # always "encoder"
+        del kind  # is always "encoder"
         attention = f"encoder.layer.{layer}.attention"
         return ModuleNames(f"{attention}.self", ("query", "key", "value"), f"{attention}.output.dense")
 
 
 def check_digest(folder: Path) -> None:
-    """Compare the digest of the weights' file with the published one.
+    """Compare the digest of the weights file with the published one.
 
     Raises:
         ModelError: they differ.
@@ -183,8 +183,8 @@ def check_digest(folder: Path) -> None:
 
 
 def load_bert(file: Path) -> Bert:
-    """Return our BERT with copies of the weights in a file with transformers' parameter names."""
-    # Not on the device "meta": there, the random initialisation of embeddings imports torch's compiler for 4 s.
+    """Return a `Bert` with copies of the weights from a file with transformers' parameter names."""
+    # Not on the "meta" device, where the random initialisation of embeddings imports torch's compiler, which takes 4 s.
     with torch.random.fork_rng(devices=[]):
         encoder = Encoder(
             WIDTH, layers=LAYERS, heads=HEADS, feed_forward=FEED_FORWARD, activation="gelu", eps=EPS
@@ -196,7 +196,7 @@ def load_bert(file: Path) -> Bert:
 
 
 def renamed(name: str) -> str:
-    """Return our name of a parameter of BERT."""
+    """Return the project's name for a parameter of transformers' BERT."""
     for pattern, replacement in RENAMED:
         name = re.sub(pattern, replacement, name)
     return name

@@ -1,4 +1,4 @@
-"""The built-in model, described without its weights and without importing torch."""
+"""A description of the built-in model that needs neither its weights nor torch."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from attnviz.trace.trace import Trace
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY = 384, 12, 6, 1536, 30522
-"""As in the model's config.json"""
+"""From the model's config.json"""
 
 
 def describe(parameters: dict[str, int] | None = None, sizes: ModelSizes | None = None) -> Description:
-    """Return what the model is. Its parameters by part are known once it is loaded; so are the sizes of its maps, which
-    are else what its config.json says."""
+    """Return the model's description.
+
+    The parameters by part are known only after loading. Without `sizes`, the sizes of the linear maps are computed from
+    its configuration.
+    """
     return Description(
         BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
         vocabulary=VOCABULARY, parameters=parameters or {}, sizes=sizes or configured_sizes(),
@@ -30,7 +33,7 @@ def describe(parameters: dict[str, int] | None = None, sizes: ModelSizes | None 
 
 
 def configured_sizes() -> ModelSizes:
-    """Return the sizes of the maps of a BERT with this configuration."""
+    """Return the sizes of the linear maps of a BERT with this configuration."""
     square = MapSize(WIDTH, WIDTH)
     attention = AttentionSize(HEADS, WIDTH // HEADS, WIDTH // HEADS, (square,) * 3, (square,))
     feed_forward = (MapSize(WIDTH, FEED_FORWARD), MapSize(FEED_FORWARD, WIDTH))
@@ -57,7 +60,7 @@ def read_tokenizer(folder: Path) -> WordPiece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Described:
-    """The model for a page that shows what it reads before its weights are loaded. It can't be run."""
+    """The model without its weights, for a page that shows the tokens before loading it. It can't be run."""
 
     tokenizer: WordPiece
     name: str = BUILT_IN

@@ -1,8 +1,8 @@
-"""Finds the parts of a model family: the projections around attention, and what follows it in its block and after.
+"""Finds the parts of any family's model: the attention projections, the rest of the block, final norm, language head.
 
-That is the rest of the block, the final norm and the language head; and it counts a model's parameters by part.
+It also counts a model's parameters by part.
 
-All is found by the names of a module's layers, not by the model's class, so that new families with the usual names work
+Parts are found by the names of a module's layers, not by the model's class, so new families with the usual names work
 without changes. A part is used only if it reproduces what the model itself computes.
 """
 
@@ -36,7 +36,7 @@ FEED_FORWARD = re.compile(r"(^|\.)(mlp|ffn|ffn_output|fc1|fc2|intermediate|outpu
 
 
 def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dict[str, Projection] | None:
-    """Return the projections of query, key and value, or None if the module's layout is not known."""
+    """Return the projections of query, key and value, or None if the module's layout is unknown."""
     fused = getattr(module, FUSED, None)
     if isinstance(fused, Conv1D) and fused.weight.shape[1] == 3 * fused.weight.shape[0]:
         weights, biases = fused.weight.detach().chunk(3, dim=1), fused.bias.detach().chunk(3)
@@ -46,13 +46,13 @@ def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dic
             for name, (weight, bias) in zip(("query", "key", "value"), maps, strict=True)
         }
     for names in SEPARATE:
-        found = [getattr(module, name, None) for name in names]
-        if all(isinstance(layer, nn.Linear) for layer in found):
+        layers = [getattr(module, name, None) for name in names]
+        if all(isinstance(layer, nn.Linear) for layer in layers):
             return {
                 name: Projection.of_heads(
                     layer.weight.detach().T, None if layer.bias is None else layer.bias.detach(), heads, head_size
                 )
-                for name, layer in zip(("query", "key", "value"), found, strict=True)
+                for name, layer in zip(("query", "key", "value"), layers, strict=True)
                 if isinstance(layer, nn.Linear)
             }
     return None
@@ -93,22 +93,22 @@ def module_names(model: nn.Module, path: str) -> ModuleNames:
 
 
 def layer_numbers(modules: Sequence[ModuleNames]) -> tuple[int, ...]:
-    """Return the model's own numbers of the layers with these attention modules, which are of one kind, in order.
+    """Return the model's own numbers for the layers with these attention modules, which are all of one kind, in order.
 
-    A layer's number is its place in the model's outermost list of layers, such as 3 in layers.3.self_attn, as the
-    module's own `layer_idx` says in most families. Where these do not ascend (ALBERT's layers share their modules,
-    Funnel's are in several lists), layers are counted as they are run.
+    A layer's number is its index in the model's outermost list of layers, such as 3 in layers.3.self_attn; in most
+    families this is the module's `layer_idx`. If the numbers do not ascend (ALBERT's layers share their modules,
+    Funnel's are in several lists), layers are counted in order of execution.
     """
-    found = [next((int(part) for part in names.attention.split(".") if part.isdecimal()), -1) for names in modules]
-    ascend = all(b > a for a, b in pairwise((-1, *found)))
-    return tuple(found) if ascend else tuple(range(len(found)))
+    numbers = [next((int(part) for part in names.attention.split(".") if part.isdecimal()), -1) for names in modules]
+    ascend = all(b > a for a, b in pairwise((-1, *numbers)))
+    return tuple(numbers) if ascend else tuple(range(len(numbers)))
 
 
 def _projection_names(module: nn.Module) -> tuple[str, ...]:
     if hasattr(module, FUSED):
         return (FUSED,)
-    found = (names for names in SEPARATE if all(isinstance(getattr(module, name, None), nn.Linear) for name in names))
-    return next(found, ())
+    layouts = (names for names in SEPARATE if all(isinstance(getattr(module, name, None), nn.Linear) for name in names))
+    return next(layouts, ())
 
 
 def _output_path(model: nn.Module, path: str) -> str:
@@ -124,11 +124,11 @@ def _output_path(model: nn.Module, path: str) -> str:
 
 
 def count_parameters(whole: nn.Module, model: nn.Module, layers: Iterable[ModuleNames]) -> dict[str, int]:
-    """Count the parameters by part. Parameters that several modules share count once.
+    """Count the parameters by part. Parameters shared by several modules count once.
 
     Args:
         whole: the model with its language head, if it has one.
-        model: the model without it.
+        model: the model without the language head.
         layers: the names of the model's attention modules.
     """
     attention = tuple(f"{path}." for names in layers for path in (names.attention, names.output) if path)
@@ -141,7 +141,7 @@ def count_parameters(whole: nn.Module, model: nn.Module, layers: Iterable[Module
 
 
 def part_of(path: str, module: nn.Module, attention: tuple[str, ...]) -> str:
-    """Return the part, of `PARTS`, that a module's own parameters belong to. A norm of embeddings is part of them.
+    """Return the part, of `PARTS`, to which a module's own parameters belong. A norm of embeddings belongs to those.
 
     Args:
         path: the module's path in the model.
@@ -166,13 +166,13 @@ CHAINED_HEADS = (
     ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
     ("generator_predictions", "generator_lm_head"),
 )
-"""Heads whose modules lie side by side in the model: DistilBERT's; ELECTRA's"""
+"""Language heads whose modules are attributes of the model itself: DistilBERT's; ELECTRA's"""
 TRANSFORMS = (
     ("predictions.transform.dense", "predictions.transform.transform_act_fn", "predictions.transform.LayerNorm",
      "predictions.decoder"),
     ("dense", "", "layer_norm", "decoder"),
 )  # fmt: skip
-"""Dense layer, activation (GELU if it is no module), norm and map to the vocabulary in heads: BERT's; RoBERTa's."""
+"""Dense layer, activation (GELU if empty), norm and map to the vocabulary in language heads: BERT's; RoBERTa's."""
 
 
 def find_norms(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> tuple[nn.Module, nn.Module] | None:
@@ -193,7 +193,7 @@ def find_final_norm(model: nn.Module) -> nn.Module:
 def find_language_head(model: nn.Module) -> nn.Module | None:
     """Return the module that computes logits from the last hidden state, else None.
 
-    GPT-2, Llama and RoBERTa have one, BERT and ALBERT too; those of `CHAINED_HEADS` are joined to one.
+    GPT-2, Llama, RoBERTa, BERT and ALBERT have a single module; the modules in `CHAINED_HEADS` are combined into one.
     """
     for names in CHAINED_HEADS:
         parts = [part for name in names if isinstance(part := getattr(model, name, None), nn.Module)]
@@ -203,12 +203,12 @@ def find_language_head(model: nn.Module) -> nn.Module | None:
 
 
 def find_vocabulary(head: nn.Module, label: Callable[[int], str], masked: int | None) -> Vocabulary | None:
-    """Return the parts of a language head that is one linear map, or has the layout of BERT's or RoBERTa's, else None.
+    """Return the parts of a language head if it is one linear map or has the layout of BERT's or RoBERTa's, else None.
 
     Args:
-        head: the head.
-        label: what a token of the vocabulary is called.
-        masked: the id of the token that stands for one to be guessed, if there is one.
+        head: the language head.
+        label: returns the label of a token of the vocabulary.
+        masked: the id of the mask token, if there is one.
     """
     whole = _linear_map(head)
     if whole is not None:
@@ -250,9 +250,9 @@ def _after_pre_norm(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> A
 
 
 def _find_hidden(feed_forward: object) -> Callable[[Tensor], Tensor] | None:
-    """Return what computes the hidden layer of a feed-forward, (T, C) to (T, F): GPT-2's, or Llama's with its gate.
+    """Return the function for the hidden layer of a feed-forward, (T, C) to (T, F): GPT-2's, or Llama's with its gate.
 
-    None if it has neither's layers: Phi-3 and GLM keep gate and layer in one, Nemotron and Arcee have no gate.
+    None for other layouts: Phi-3 and GLM have gate and layer in one matrix, Nemotron and Arcee have no gate.
     """
     first, activate = getattr(feed_forward, "c_fc", None), getattr(feed_forward, "act", None)
     if first is not None and activate is not None:
@@ -286,9 +286,9 @@ def _after_post_norm(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> 
 
 
 def find_weights(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> BlockWeights | None:
-    """Return the weights of what follows attention in a block with the layout of BERT or GPT-2, else None.
+    """Return the weights of the norms and the feed-forward in a block with the layout of BERT or GPT-2, else None.
 
-    A norm that is no LayerNorm is left out, and an activation other than ReLU and the two of GELU is not named.
+    Norms other than LayerNorm are left out, and activations other than ReLU and the two variants of GELU have no name.
     """
     norms, feed_forward = find_norms(module, parents), getattr(parents.get(module), "mlp", None)
     attention = parents.get(module, module)
@@ -315,7 +315,7 @@ def find_weights(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> Bloc
 
 
 def _linear_map(module: object) -> LinearMap | None:
-    """Return the map of an nn.Linear, or of transformers' Conv1D, whose weight is (in, out)."""
+    """Return the linear map of an nn.Linear, or of transformers' Conv1D, whose weight is (in, out)."""
     weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
     if not isinstance(weight, Tensor) or weight.ndim != 2:
         return None
@@ -324,16 +324,15 @@ def _linear_map(module: object) -> LinearMap | None:
 
 
 def _activation(function: Any) -> Activation | None:
-    """Return the name of the activation that a function computes, if it is one of ours."""
+    """Return the name of the activation that a function computes, if it is in `ACTIVATIONS`."""
     probe = torch.linspace(-6, 6, 97)
     if not callable(function):
         return None
-    return next(
-        (name for name, one in ACTIVATIONS.items() if torch.allclose(function(probe), one(probe), atol=1e-6)), None
-    )
+    values = function(probe)
+    return next((name for name, known in ACTIVATIONS.items() if torch.allclose(values, known(probe), atol=1e-6)), None)
 
 
 def _first(owner: object, names: tuple[str, ...]) -> nn.Module | None:
     """Return the first of these submodules that the owner has."""
-    found = (getattr(owner, name, None) for name in names)
-    return next((module for module in found if isinstance(module, nn.Module)), None)
+    candidates = (getattr(owner, name, None) for name in names)
+    return next((module for module in candidates if isinstance(module, nn.Module)), None)

@@ -1,4 +1,4 @@
-"""The base class of the built-in model and of transformers' models, which runs and traces them."""
+"""The base class of the built-in model and of models from transformers; it runs and traces them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
 
 TRACE_BYTES = 160 * 2**20
-"""The memory for each model's traces: two 512-token traces of a bert-base-sized model, or eight of the built-in."""
+"""The memory for each model's traces: two 512-token traces of a model like bert-base, or eight of the built-in one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -33,12 +33,12 @@ class BlockMaps(ShortRepr):
     projections: dict[str, Projection] | None
     output: OutputProjection | None
     unavailable: Mapping[Need, str] = field(default_factory=dict)
-    """What is not known -> the reason, as a sentence"""
+    """For each unknown quantity: the reason, as a sentence"""
     after_attention: AfterAttention | None = None
     after_unavailable_reason: str = ""
     """Why `after_attention` is None; empty if it is known"""
     weights: BlockWeights | None = None
-    """The weights of what follows the attention, if they are known"""
+    """The weights of the norms and the feed-forward, if they are known"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class ModuleNames:
     attention: str
     """The path of the attention module, such as encoder.layer.3.attention.self"""
     projections: tuple[str, ...]
-    """Names of the layers of query, key and value; one name if a layer computes all three; empty if not known"""
+    """Names of the layers of query, key and value; one name if one layer computes all three; empty if unknown"""
     output: str
-    """The path of W_O; "" if not known"""
+    """The path of W_O; "" if unknown"""
     is_output_linear: bool = True
     """Whether W_O is an nn.Linear, with weight (out, in); False for GPT-2's Conv1D, with weight (in, out)"""
 
@@ -63,7 +63,7 @@ class PretrainedModel(ShortRepr, ABC):
     is_encoder_decoder: bool
     """Whether the model has an encoder and a decoder"""
     takes_segments: bool
-    """Whether the model takes segment ids, which tell the two sentences of a pair apart"""
+    """Whether the model takes segment ids, which distinguish the two sentences of a pair"""
     max_tokens: int
     """The maximum length of a text in tokens, including special tokens"""
     blocks: tuple[BlockMaps, ...]
@@ -73,14 +73,14 @@ class PretrainedModel(ShortRepr, ABC):
     vocabulary: Vocabulary | None = None
     """The parts of the language head, if they are known"""
     output_bias: Tensor | None = None
-    """(V,): what the last layer of the language head adds to the logits; None if it has no head, or adds nothing"""
+    """(V,): the bias of the last layer of the language head; None if the model has no head, or the head no bias"""
     has_positions: bool | None = None
-    """Whether the first attention reads embeddings that include positions; None if that is not known"""
+    """Whether the first attention reads embeddings that include positions; None if unknown"""
     final_norms: Mapping[str, Norm | None] = MappingProxyType({})
-    """The norms after the last blocks, as `Trace` has them"""
+    """The norms after the last blocks, in the format of `Trace.final_norms`"""
 
     def __init__(self) -> None:
-        """Give the model a budget of its own for its traces."""
+        """Set up a separate memory budget for the model's traces."""
         self.trace_budget = TraceBudget("traces", TRACE_BYTES)
 
     def _summary(self) -> Iterator[str]:
@@ -89,7 +89,7 @@ class PretrainedModel(ShortRepr, ABC):
     @property
     @abstractmethod
     def body(self) -> nn.Module:
-        """The model without its language head, only to be read."""
+        """The model without its language head; callers must not change it."""
 
     @abstractmethod
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
@@ -101,9 +101,10 @@ class PretrainedModel(ShortRepr, ABC):
 
     @abstractmethod
     def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
-        """Run B texts padded to the longest, which has T tokens; no token looks at padding.
+        """Run B texts padded to the longest, which has T tokens; no token attends to padding.
 
-        An encoder-decoder model's decoder runs on the first token of each. Returns the last hidden states, (B, T, C).
+        The decoder of an encoder-decoder model runs only on the first token of each text. Returns the last hidden
+        states, (B, T, C).
         """
 
     @abstractmethod
@@ -156,7 +157,7 @@ class PretrainedModel(ShortRepr, ABC):
 
         Args:
             ids: the token ids.
-            segments: for each token 0 or 1, the sentence of the pair that it belongs to.
+            segments: 0 or 1 for each token, the sentence of the pair to which it belongs.
             decoder_ids: the decoder's token ids in an encoder-decoder model, else None.
         """
         with torch.inference_mode(), recording() as recorder:
@@ -166,8 +167,9 @@ class PretrainedModel(ShortRepr, ABC):
     def batch_weights(self, texts: Sequence[Tokens], kind: Kind) -> list[Tensor]:
         """Run texts padded to the longest, and return the weights of each layer of a kind, (B, H, T, T).
 
-        Rows of padding mean nothing, and its columns are 0. What follows the last of these attentions is not computed.
-        `attnviz.corpus.sentences` tries whether they are those of each text alone: not every family's are.
+        The rows of padding are meaningless, and its columns are 0. Computation stops after the last of these layers'
+        attention. In some families the weights differ from those of each text run alone: `attnviz.corpus.sentences`
+        checks this.
 
         Args:
             texts: the tokens of B texts.
@@ -176,8 +178,8 @@ class PretrainedModel(ShortRepr, ABC):
         last = max(number for number, maps in enumerate(self.blocks) if maps.kind == kind)
         ids, segments = [text.ids for text in texts], [text.segments for text in texts]
         with torch.inference_mode():
-            found = batch_weights(lambda: self.padded_forward(ids, segments), last + 1)
-        return [weights for weights, maps in zip(found, self.blocks, strict=False) if maps.kind == kind]
+            all_weights = batch_weights(lambda: self.padded_forward(ids, segments), last + 1)
+        return [weights for weights, maps in zip(all_weights, self.blocks, strict=False) if maps.kind == kind]
 
     def _blocks_of(self, calls: Sequence[Call]) -> dict[Kind, tuple[Block, ...]]:
         blocks: dict[Kind, list[Block]] = {}
@@ -187,7 +189,7 @@ class PretrainedModel(ShortRepr, ABC):
             if address not in masks:
                 masks[address] = Mask.recognise(true_mask(call.mask), crosses=maps.kind == "cross")
             blocks.setdefault(maps.kind, []).append(block_of(call, maps, masks[address]))
-        return {kind: tuple(of_kind) for kind, of_kind in blocks.items()}
+        return {kind: tuple(kind_blocks) for kind, kind_blocks in blocks.items()}
 
 
 def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
@@ -209,7 +211,7 @@ def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
 
 
 def true_mask(mask: Tensor | None) -> Tensor | None:
-    """Replace the large negative numbers that transformers puts into masks by −inf. Any shape, or None."""
+    """Replace the large negative numbers in a mask of transformers by −inf. Takes any shape, or None."""
     if mask is None or mask.dtype == torch.bool:
         return mask
     return mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -torch.inf)

@@ -1,6 +1,6 @@
-"""Model names, where their files are, and the error for models that can't be used.
+"""Model names, the location of cached models, and the errors for models that can't be used.
 
-Imports neither torch nor transformers, nor huggingface_hub, whose import takes a second.
+Does not import torch, transformers or huggingface_hub, whose import takes a second.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ T = TypeVar("T")
 
 BUILT_IN = "minilm"
 MAX_SHOWN = 80
-"""Maximum length of a model's name in a message. Longer names lose their beginning: the end of a path says most."""
+"""Maximum length of a model's name in a message. Longer names are cut at the beginning: the end of a path matters most.
+"""
 
 
 class ModelError(ValueError):
-    """A model can't be used. The message is one sentence for the user, which says what to do."""
+    """A model can't be used. The message is one sentence for the user, and says what to do."""
 
 
 class UnfitError(ValueError):
-    """A model is of a kind that can't be shown.
+    """A model of a kind that the app can't show.
 
     The message is a clause for the user whose subject is the model, such as "reads pictures, not text".
     """
 
     def __init__(self, clause: str, instead: str = "choose another model") -> None:
-        """Take the clause, and what the user can do instead."""
+        """Set the clause, and what the user can do instead."""
         super().__init__(clause)
         self.instead = instead
 
@@ -42,7 +43,7 @@ def shown(name: str) -> str:
 
 
 def check_tokenizer(tokenizer: Any, name: str) -> None:
-    """Raise ModelError if a tokenizer of transformers does not give the offsets of its tokens in the text."""
+    """Raise ModelError if a tokenizer of transformers does not provide the offsets of its tokens in the text."""
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name} has no tokenizer that says where in the text a token stands; choose another model.")
 
@@ -54,7 +55,7 @@ FAILED = {
     "attention": "{name} does not run on the tokens of a text alone",
     "pass": "{name} can't be run on this text",
 }
-"""What is said of a step that failed with an error of a library, by the step"""
+"""By step: the message if the step failed with an error of a library"""
 
 
 def attempt(action: Callable[[], T], name: str, what: str) -> T:
@@ -62,8 +63,8 @@ def attempt(action: Callable[[], T], name: str, what: str) -> T:
 
     Args:
         action: the step.
-        name: of the model, as it is shown.
-        what: a key of `FAILED`. The words of a library's error are not shown: they speak of its code.
+        name: the model's name, as shown to the user.
+        what: a key of `FAILED`. The library's own error message is not shown, since it is about the library's code.
     """
     try:
         return action()
@@ -71,7 +72,7 @@ def attempt(action: Callable[[], T], name: str, what: str) -> T:
         raise
     except UnfitError as error:
         raise ModelError(f"{name} {error}; {error.instead}.") from error
-    except Exception as error:  # the libraries raise almost every type of exception
+    except Exception as error:  # the libraries raise almost any type of exception
         reason = str(error)
         if "trust_remote_code" in reason or "custom code" in reason:
             why = f"{name} needs its own code to run, which is never done here"
@@ -83,7 +84,7 @@ def attempt(action: Callable[[], T], name: str, what: str) -> T:
 
 
 def is_on_this_machine(name: str) -> bool:
-    """Whether a model is built in, a folder, or in the local cache of the Hugging Face hub with its weights."""
+    """Whether a model is built in, a local folder, or cached locally from the Hugging Face hub with its weights."""
     if name == BUILT_IN:
         return True
     if os.sep in name.rstrip("/"):
@@ -100,5 +101,5 @@ def hub_cache() -> Path:
     """
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", f"{cache}/huggingface")
-    found = os.environ.get("HF_HUB_CACHE", os.environ.get("HUGGINGFACE_HUB_CACHE", f"{home}/hub"))
-    return Path(os.path.expandvars(found)).expanduser()
+    folder = os.environ.get("HF_HUB_CACHE", os.environ.get("HUGGINGFACE_HUB_CACHE", f"{home}/hub"))
+    return Path(os.path.expandvars(folder)).expanduser()

@@ -1,4 +1,4 @@
-"""Loads a model with transformers, from the local cache, a folder or the hub. Safetensors only; runs no model code."""
+"""Loads a model with transformers from a folder, the local cache or the hub. Safetensors only; runs no model code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ loads at the same time would restore each other's replacements, permanently."""
 
 
 def find_folder(name: str) -> Path:
-    """Return the folder with a model's files, and download them if they are not on this machine.
+    """Return the folder with a model's files; download them if they are not on this machine.
 
     Raises:
         ModelError: see `load`.
@@ -64,7 +64,7 @@ def find_folder(name: str) -> Path:
 
 
 def open_folder(folder: Path, name: str) -> TransformersModel:
-    """Load the model in a folder, in float32, with our attention function.
+    """Load the model in a folder, in float32, with the project's attention function.
 
     Raises:
         ModelError: see `load`.
@@ -89,10 +89,10 @@ def open_folder(folder: Path, name: str) -> TransformersModel:
 
 
 def _check_architecture(folder: Path, config: Any) -> None:
-    """Check without memory for weights that a model is of a kind that can be shown, and as large as its files.
+    """Check, without allocating weights, that a model can be shown and that its size fits its files.
 
     Raises:
-        UnfitError: it is not.
+        UnfitError: a check fails.
     """
     check_configuration(config)
     check_kind(check_model(folder, config, auto_class(config)))
@@ -101,12 +101,12 @@ def _check_architecture(folder: Path, config: Any) -> None:
             auto_class(config).from_config(
                 copy.deepcopy(config), trust_remote_code=False, attn_implementation=IMPLEMENTATION
             )
-    except (KeyError, ValueError) as error:  # its class does not take registered attention functions
+    except (KeyError, ValueError) as error:  # the model's class does not support registered attention functions
         raise UnfitError(OWN_CODE, in_its_place(config)) from error
 
 
 def auto_class(config: Any) -> Any:
-    """Return transformers' class for a model: with its language head if that is what its files hold."""
+    """Return transformers' class for a model: one with a language head if its files include that."""
     heads = (
         (AutoModelForCausalLM, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
         (AutoModelForMaskedLM, MODEL_FOR_MASKED_LM_MAPPING_NAMES),
@@ -116,7 +116,7 @@ def auto_class(config: Any) -> Any:
 
 
 def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:
-    """Load a model's weights as copies in memory, without its language head if its file lacks that.
+    """Load a model's weights as copies in memory; the language head is left out if its weights are missing.
 
     Raises:
         ModelError: weights are damaged, missing, not finite, or differ in shape from the configuration.
@@ -135,18 +135,18 @@ def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:
         "weights",
     )
     # Weights missing in the file are initialised at random. This is acceptable only for the pooler, which is not used.
-    lacking = sorted(key for key in info["missing_keys"] if "pooler" not in key)
+    all_missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
     prefix = "" if model is model.base_model else f"{model.base_model_prefix}."
-    missing = [key for key in lacking if key.startswith(prefix)]
+    missing = [key for key in all_missing if key.startswith(prefix)]
     if missing:
         raise ModelError(
             f"{display_name}'s file lacks {len(missing)} of the model's weights ({missing[0]}): it is refused."
         )
-    if lacking:  # only of the language head
+    if all_missing:  # only weights of the language head
         model = model.base_model
     for tensor in (*model.parameters(), *model.buffers()):
-        # The loaded weights are a memory map of the file. If the file is overwritten while the app runs, the numbers
-        # change; if it is truncated, the server process dies of a bus error.
+        # The loaded weights are memory-mapped from the file. If the file is overwritten while the app runs, the weights
+        # change; if it is truncated, the server process dies with a bus error.
         tensor.data = tensor.data.clone()
     for key, weight in model.named_parameters():
         if weight.numel() and not all(bool(end.isfinite()) for end in weight.aminmax()):
@@ -158,7 +158,7 @@ def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:
 def _from_cache(name: str) -> Path | None:
     try:
         folder = Path(huggingface_hub.snapshot_download(name, allow_patterns=_FILES, local_files_only=True))
-    except Exception:  # not in the cache; the library raises different types
+    except Exception:  # not in the cache; the library raises various types
         return None
     return folder if (folder / "config.json").is_file() and any(folder.glob("*.safetensors")) else None
 

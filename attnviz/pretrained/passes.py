@@ -1,11 +1,11 @@
-"""What a forward pass shows of a model, whatever its configuration says: its matrix products, and how much it can read.
+"""Facts measured in a forward pass instead of read from the configuration: matrix products and maximum length.
 
-Linear maps are watched while the model runs, so a layer that is used twice counts twice, and a model with a gate, with
-keys that heads share, or with heads of a width of their own counts what it multiplies.
+Linear maps are recorded while the model runs, so a layer used twice counts twice, and gates, keys shared by heads, and
+unusual head widths are counted correctly.
 
-How many tokens it can read is what its tables of positions have room for. RoBERTa begins to number positions after its
-padding token, OPT and BART with 2, BERT with 0; models with relative or rotated positions have no such table. So
-nothing is concluded from names: a table of positions is what a pass reads in consecutive rows, one for each token.
+The maximum length follows from the size of the position tables. RoBERTa numbers positions from the one after its
+padding token, OPT and BART from 2, BERT from 0; models with relative or rotary positions have no such table. Names tell
+nothing about this, so a position table is recognised by use: a pass reads consecutive rows of it, one for each token.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 def watch_maps(model: nn.Module, run: Callable[[], Any], tokens: int) -> list[tuple[str, MapSize]] | None:
     """Return the path and size of each linear map that a pass applies to every token, in order of computation.
 
-    A map of one row, such as that of BERT's pooler, costs the same for every text and is left out.
+    A map applied to only one row, such as that of BERT's pooler, costs the same for every text and is left out.
 
     Args:
         model: the model without its language head.
-        run: runs it on one text.
-        tokens: the number of tokens of the text, more than 1; an encoder's and a decoder's have as many.
+        run: runs the model on one text.
+        tokens: the number of tokens of the text, more than 1; the same for encoder and decoder.
 
     Returns:
-        None if it multiplies in another way too: by experts, of which each token has its own, or by the matrix of a
-        module that is no linear map.
+        None if the model also multiplies in other ways: with experts chosen for each token, or with the matrix of a
+        module that is not a linear map.
     """
     paths = {module: path for path, module in model.named_modules()}
     applied: list[tuple[str, int, MapSize]] = []
@@ -59,39 +59,45 @@ def watch_maps(model: nn.Module, run: Callable[[], Any], tokens: int) -> list[tu
     finally:
         for hook in hooks:
             hook.remove()
-    of_tokens = [(path, rows, size) for path, rows, size in applied if rows != 1]
-    if others or any(rows % tokens for _, rows, _ in of_tokens):
+    per_token = [(path, rows, size) for path, rows, size in applied if rows != 1]
+    if others or any(rows % tokens for _, rows, _ in per_token):
         return None
-    return [(path, size) for path, rows, size in of_tokens for _ in range(rows // tokens)]
+    return [(path, size) for path, rows, size in per_token for _ in range(rows // tokens)]
 
 
 def _has_matrix(module: nn.Module) -> bool:
-    """Whether a module itself may multiply by a matrix; a table, of which rows are taken, does not."""
-    return not isinstance(module, nn.Embedding) and any(one.ndim > 1 for one in module.parameters(recurse=False))
+    """Whether a module itself may multiply by a matrix; an embedding table, whose rows are looked up, does not."""
+    own_parameters = module.parameters(recurse=False)
+    return not isinstance(module, nn.Embedding) and any(parameter.ndim > 1 for parameter in own_parameters)
 
 
 def sizes_of(
     model: nn.Module, maps: Sequence[tuple[str, MapSize]], calls: Sequence[Call], names: Sequence[ModuleNames]
 ) -> ModelSizes | None:
-    """Return the sizes of a model's matrix products, or None if its maps can't be given to its attentions.
+    """Return the sizes of a model's matrix products, or None if its maps can't be assigned to its attentions.
 
     Args:
         model: the model without its language head.
-        maps: what `watch_maps` returns.
+        maps: the result of `watch_maps`.
         calls: the attention calls of a pass.
         names: the names of the modules of each call.
     """
-    owners = {f"{path}.": one.attention for one in names for path in (one.attention, one.output) if path}
-    outputs = {one.output for one in names}
+    owners = {
+        f"{path}.": module_names.attention
+        for module_names in names
+        for path in (module_names.attention, module_names.output)
+        if path
+    }
+    outputs = {module_names.output for module_names in names}
 
     def owner(path: str) -> str:
-        """Return the path of the attention that a map belongs to, or else the name of its part."""
-        known = (attention for start, attention in owners.items() if f"{path}.".startswith(start))
-        return next(known, None) or part_of(path, model.get_submodule(path), ())
+        """Return the path of the attention to which a map belongs, or else the name of its part."""
+        attentions = (attention for start, attention in owners.items() if f"{path}.".startswith(start))
+        return next(attentions, None) or part_of(path, model.get_submodule(path), ())
 
-    runs = [(name, list(group)) for name, group in groupby(maps, lambda one: owner(one[0]))]
+    runs = [(name, list(group)) for name, group in groupby(maps, lambda path_and_size: owner(path_and_size[0]))]
     attentions = [(name, group) for name, group in runs if name in owners.values()]
-    if [name for name, _ in attentions] != [one.attention for one in names]:
+    if [name for name, _ in attentions] != [module_names.attention for module_names in names]:
         return None
     return ModelSizes(
         tuple(
@@ -110,9 +116,9 @@ def sizes_of(
 
 
 class PositionTables(TorchFunctionMode):
-    """Sees which tables the passes inside the `with` block read a row of for each token.
+    """Records the tables of which the passes inside the `with` block read consecutive rows, one for each token.
 
-    A table is known before it is read, so also if it has too few rows and the pass fails.
+    A table is recorded before it is read, so also if it has too few rows and the pass fails.
     """
 
     def __init__(self, model: nn.Module, ids: Sequence[int]) -> None:
@@ -121,7 +127,7 @@ class PositionTables(TorchFunctionMode):
         self._ids = list(ids)
         self._stored = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())}
         self.rooms: list[int] = []
-        """For how many tokens each table has rows, from the first token's on"""
+        """For each table: how many tokens it has rows for, counted from the first token's row"""
 
     def __torch_function__(
         self,
@@ -130,7 +136,7 @@ class PositionTables(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Run an operation of torch, and note the rows that it reads."""
+        """Run an operation of torch, and record the rows that it reads."""
         del types
         named = kwargs or {}
         if func is functional.embedding:

@@ -1,4 +1,4 @@
-"""A model of transformers, traced with our attention function."""
+"""A model of transformers, traced with the project's attention function."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ class TransformersModel(PretrainedModel):
     """A model and its tokenizer."""
 
     def __init__(self, model: nn.Module, tokenizer: Any, name: str) -> None:
-        """Wrap a model that was loaded with our attention function, and find its attention modules in a test pass.
+        """Wrap a model loaded with the project's attention function, and find its attention modules in a test pass.
 
         Raises:
-            UnfitError: the model is of another kind (`attnviz.pretrained.unfit`); or its attention is not plain
-                attention (it has sinks, soft caps, ...), so that our steps differ from its own; or the tokenizer does
-                not belong to the model.
+            UnfitError: the model is of an unsupported kind (`attnviz.pretrained.unfit`); or it does not use plain
+                attention (it has sinks, soft caps, ...), so the steps shown would differ from its own; or the tokenizer
+                does not belong to the model.
         """
         super().__init__()
         self.name = name
@@ -130,8 +130,8 @@ class TransformersModel(PretrainedModel):
         """Run the model on a few words.
 
         Returns the maximum length of a text in tokens, including special tokens, and the module of each attention call.
-        A number of positions that the configuration states counts where the model reads no table of them: rotated
-        positions have no end, but a model was trained up to there.
+        If the model reads no position table, the length stated in its configuration is used: rotary positions have no
+        limit, but the model was trained only up to that length.
         """
         self.max_tokens = min(MAX_TOKENS, int(self._tokenizer.model_max_length))
         for is_last in (False, True):
@@ -144,7 +144,7 @@ class TransformersModel(PretrainedModel):
                     self.forward(ids, segments, decoder_ids)
             except UnfitError:
                 raise
-            except Exception as error:  # whatever the model's code raises
+            except Exception as error:  # the model's code may raise anything
                 room = min(tables.rooms, default=len(ids))
                 if is_last or room >= len(ids):
                     raise UnfitError(MORE_THAN_TEXT, TEXT_MODEL) from error
@@ -199,11 +199,11 @@ class TransformersModel(PretrainedModel):
         return self._hidden(inputs)
 
     def _hidden(self, inputs: Mapping[str, Tensor | bool], model: Any = None) -> Tensor:
-        """Run the model, or the same one with eager attention, and return the last hidden states, (B, T, C)."""
+        """Run the model, or `model`, its copy with eager attention; return the last hidden states, (B, T, C)."""
         model = self._model if model is None else model
-        if hasattr(model, "lm_head"):  # T5 with a language head is not a head on a base model
-            done = model(**inputs, output_hidden_states=True)
-            states = getattr(done, "decoder_hidden_states", None) or getattr(done, "hidden_states", None)
+        if hasattr(model, "lm_head"):  # T5's class with a language head is its own base model
+            outputs = model(**inputs, output_hidden_states=True)
+            states = getattr(outputs, "decoder_hidden_states", None) or getattr(outputs, "hidden_states", None)
             hidden = states[-1] if states else None
         else:
             hidden = getattr(model(**inputs), "last_hidden_state", None)
@@ -228,10 +228,10 @@ class TransformersModel(PretrainedModel):
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
         """Run the forward pass as `PretrainedModel.run` does.
 
-        A model that is not of a checked family is compared with its own eager attention in one layer.
+        A model outside the checked families is compared with its own eager attention in one layer.
 
         Raises:
-            ModelError: it attends in another way on this text than is shown, or can't be run on it.
+            ModelError: its attention on this text differs from the one shown, or it can't be run on the text.
         """
         compared = () if self.description.is_checked else (call_to_compare(len(self.blocks), ids, decoder_ids),)
         return attempt(lambda: self._checked_run(ids, segments, decoder_ids, compared), shown(self.name), "pass")
@@ -240,18 +240,18 @@ class TransformersModel(PretrainedModel):
         self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None, compared: Collection[int]
     ) -> Pass:
         with self._theirs.compared(compared) as comparison:
-            done = super().run(ids, segments, decoder_ids)
-        if len(done.calls) != len(self.blocks):
+            recorded = super().run(ids, segments, decoder_ids)
+        if len(recorded.calls) != len(self.blocks):
             raise UnfitError(
-                f"computes {len(done.calls)} attentions for this text, and {len(self.blocks)} for another one"
+                f"computes {len(recorded.calls)} attentions for this text, and {len(self.blocks)} for another one"
             )
         with torch.inference_mode():
             weights = [
                 _weights(call, maps) if number in compared else None
-                for number, (call, maps) in enumerate(zip(done.calls, self.blocks, strict=True))
+                for number, (call, maps) in enumerate(zip(recorded.calls, self.blocks, strict=True))
             ]
         check_shown(comparison, weights)
-        return done
+        return recorded
 
     def _compared_pass(self, calls: int) -> tuple[Recorder, Tensor]:
         """Run the model on a few words and return the record of the pass and the last hidden state.
@@ -277,14 +277,14 @@ class TransformersModel(PretrainedModel):
         return tokens.ids, tokens.segments, tokens.ids if self.is_encoder_decoder else None
 
     def _finds_positions(self) -> bool | None:
-        """Return whether the first attention reads other numbers of a token at another position; None if not known.
+        """Return whether the first attention's input for a token depends on the position; None if unknown.
 
-        They are the same where positions are rotated into queries and keys, or are added to the scores.
+        It does not if positions are rotated into queries and keys, or are added to the scores.
         """
         ids, segments, decoder_ids = self._probe_words()
-        same = [ids[0]] * len(ids), [segments[0]] * len(ids)
+        repeated = [ids[0]] * len(ids), [segments[0]] * len(ids)
         with recording() as recorder:
-            self.forward(*same, decoder_ids)
+            self.forward(*repeated, decoder_ids)
         x = recorder.calls[0].query_input
         return None if x is None or len(x) < 2 else not torch.allclose(x[0], x[-1], rtol=1e-4, atol=1e-6)
 
@@ -298,20 +298,20 @@ class TransformersModel(PretrainedModel):
         logits = getattr(self._whole(**inputs), "logits", None)
         try:
             ours = head(hidden)
-        except (TypeError, RuntimeError):  # it takes more than the last hidden state
+        except (TypeError, RuntimeError):  # the head takes more than the last hidden state
             return None
         return head if logits is not None and isinstance(ours, Tensor) and _is_near(ours, logits[0]) else None
 
     def _vocabulary(self, hidden: Tensor) -> Vocabulary | None:
-        """Return the parts of the language head if they give what it gives for the probe's last hidden state."""
+        """Return the parts of the language head if they reproduce its output for the probe's last hidden state."""
         head = self.language_head
         if not isinstance(head, nn.Module):
             return None
-        found = find_vocabulary(head, self._label, self._tokenizer.mask_token_id)
-        return found if found is not None and _is_near(found.logits(hidden), head(hidden)) else None
+        vocabulary = find_vocabulary(head, self._label, self._tokenizer.mask_token_id)
+        return vocabulary if vocabulary is not None and _is_near(vocabulary.logits(hidden), head(hidden)) else None
 
     def _output_bias(self) -> Tensor | None:
-        """Return the bias of the last layer of the language head, as transformers names this layer."""
+        """Return the bias of the language head's last layer, which transformers calls the output embeddings."""
         head, layer = self.language_head, self._whole.get_output_embeddings()
         if not isinstance(head, nn.Module) or not any(layer is module for module in head.modules()):
             return None
@@ -319,12 +319,12 @@ class TransformersModel(PretrainedModel):
         return bias.detach() if isinstance(bias, Tensor) else None
 
     def _label(self, token: int) -> str:
-        """Return what a token of the vocabulary is called; a model may have more than its tokenizer."""
+        """Return the label of a token id; a model may have more ids than its tokenizer."""
         piece = self._tokenizer.convert_ids_to_tokens(token)
         return f"id {token}" if piece is None else label_of(piece, byte_level=self.is_byte_level)
 
     def _final_norms(self, calls: Sequence[Call], hidden: Tensor) -> dict[str, Norm | None]:
-        """Return the norm after the last block if the probe's last hidden state is its result."""
+        """Return the norm after the last block if its output is the probe's last hidden state."""
         norm = find_final_norm(self._model)
         blocks = self._blocks_of(calls)
         steps = next(reversed(blocks.values()))[-1].steps()
@@ -336,12 +336,12 @@ class TransformersModel(PretrainedModel):
 
     @property
     def body(self) -> Any:
-        """The model of transformers without its language head, only to be read."""
+        """The model of transformers without its language head; callers must not change it."""
         return self._model
 
     @property
     def tokenizer(self) -> Any:
-        """The tokenizer of transformers. `tokenize` changes its state for a moment, so others may decode only."""
+        """The tokenizer of transformers. `tokenize` temporarily changes its state: callers may only decode with it."""
         return self._tokenizer
 
     @property
@@ -352,17 +352,18 @@ class TransformersModel(PretrainedModel):
     def _kind(self, call: Call, module: nn.Module, mask: Mask) -> Kind:
         if call.query_input is not call.key_input and call.key_input is not None:
             return "cross"
-        if len(call.query[0]) > 1:  # else there is no later key to hide
+        if len(call.query[0]) > 1:  # with a single token, the mask has no later key to hide
             return "decoder" if mask.hides_later else "encoder"
-        of_decoder = (
+        in_decoder = (
             getattr(module, "is_decoder", False) if self.is_encoder_decoder else getattr(module, "is_causal", False)
         )
-        return "decoder" if of_decoder else "encoder"
+        return "decoder" if in_decoder else "encoder"
 
     def _maps(self, call: Call, module: nn.Module, following: Tensor | None) -> BlockMaps:
         """Find the projections and the rest of the block of a call's module, and check them against the recorded pass.
 
-        `following` is the input of the next attention call, (T, C), or the last hidden state: the output of this block.
+        `following` is the input of the next attention call, (T, C), or the last hidden state; it should equal this
+        block's output.
         """
         mask = Mask.recognise(true_mask(call.mask))
         projections, unavailable = _projections(call, module)
@@ -385,7 +386,7 @@ class TransformersModel(PretrainedModel):
         names: dict[Kind, list[ModuleNames]] = {}
         for block, module in zip(self.blocks, modules, strict=True):
             names.setdefault(block.kind, []).append(module_names(self._model, paths[module]))
-        return {kind: tuple(of_kind) for kind, of_kind in names.items()}
+        return {kind: tuple(kind_names) for kind, kind_names in names.items()}
 
     def _describe(self, calls: Sequence[Call], *, width: int, checked: bool) -> Description:
         kinds = [block.kind for block in self.blocks]
@@ -415,26 +416,27 @@ class TransformersModel(PretrainedModel):
         )
 
     def _sizes(self, calls: Sequence[Call]) -> ModelSizes | None:
-        """Return the sizes of the matrix products without the language head; None if they are not known."""
+        """Return the sizes of the matrix products without the language head; None if they are unknown."""
         words = self._probe_words()
         head = self._whole.get_output_embeddings()
         paths = {module: path for path, module in self._model.named_modules()}
         maps = watch_maps(self._model, lambda: self.forward(*words), len(words[0]))
         if maps is None:
             return None
-        remaining = {kind: iter(of_kind) for kind, of_kind in self._names.items()}
+        remaining = {kind: iter(kind_names) for kind, kind_names in self._names.items()}
         names = [next(remaining[block.kind]) for block in self.blocks]
-        return sizes_of(self._model, [one for one in maps if one[0] != paths.get(head)], calls, names)
+        body_maps = [(path, size) for path, size in maps if path != paths.get(head)]
+        return sizes_of(self._model, body_maps, calls, names)
 
     def _norm_first(self, calls: Sequence[Call]) -> bool | None:
-        """Return whether blocks normalise before attention, if what follows attention is known of every block."""
+        """Return whether the blocks are pre-norm; None if the computation after attention is unknown for any block."""
         steps = [block.steps() for blocks in self._blocks_of(calls).values() for block in blocks[:1]]
         if not all(block.after_attention for block in self.blocks) or steps[0] is None:
             return None
         return steps[0].feed_forward_norm is not None
 
     def _feed_forward_width(self, calls: Sequence[Call]) -> int | None:
-        """Return F as the first block computes it, or as the configuration states it; None if neither is known."""
+        """Return F as measured in the first block, or else as stated in the configuration; None if unknown."""
         kind = self.blocks[0].kind
         steps = self._blocks_of(calls)[kind][0].steps()
         if steps is not None and steps.feed_forward_hidden is not None:
@@ -443,7 +445,7 @@ class TransformersModel(PretrainedModel):
         return next((width for width in stated if isinstance(width, int)), None)
 
     def _unavailable(self) -> dict[str, str]:
-        """Return the quantities that at least one block, or the model, does not provide, with the reasons."""
+        """Return the quantities that the model or at least one block does not provide, with the reasons."""
         reasons: dict[str, str] = {} if self.language_head else {"logits": NO_LANGUAGE_HEAD}
         for block in self.blocks:
             reasons.update(block.unavailable.items())
@@ -453,7 +455,7 @@ class TransformersModel(PretrainedModel):
 
 
 def _projections(call: Call, module: nn.Module) -> tuple[dict[str, Projection] | None, dict[Need, str]]:
-    """Return the projections that give what a call recorded, or None and the reasons."""
+    """Return the projections that reproduce a recorded call, or None and the reasons."""
     if call.query_input is None or call.key_input is None:
         return None, {"embeddings": NO_INPUT, "projections": NO_INPUT}
     projections = find_input_projections(module, call.query.shape[0], call.query.shape[-1])
@@ -467,7 +469,7 @@ def _projections(call: Call, module: nn.Module) -> tuple[dict[str, Projection] |
 
 
 def _weights(call: Call, maps: BlockMaps) -> Tensor:
-    """Return the weights that are shown of a call, (H, Tq, Tk)."""
+    """Return the weights that the app shows for a call, (H, Tq, Tk)."""
     return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.attentions()
 
 

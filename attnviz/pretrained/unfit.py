@@ -1,8 +1,8 @@
-"""Models of transformers that can't be shown: what each does otherwise, and what to open in its place; or too large.
+"""Models of transformers that can't be shown, or are too large: the reasons, and which model to open instead.
 
 A configuration with ten billion layers, or a table of a terabyte, would exhaust the server's memory while transformers
-builds the model. So its numbers are checked before transformers reads it, and the model is first built without memory,
-on torch's meta device.
+builds the model. So its numbers are checked before transformers reads it, and the model is first built on torch's meta
+device, which allocates no memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from attnviz.pretrained.names import UnfitError
 
 MODALITIES = {"image": "pictures", "video": "videos", "audio": "sound", "time": "series of measurements"}
-"""What a model reads, by transformers' name for it"""
+"""Words for a model's input, by transformers' name for it"""
 TEXT_MODEL = "open a model that reads text, such as bert-base-uncased"
 JOINED = "joins two models, an encoder and a decoder, that can be shown by themselves only"
 OWN_CODE = "computes its attention in code of its own, which gives no queries, keys and values to record"
@@ -34,17 +34,17 @@ NO_HIDDEN = "gives no vector for each token of a text"
 
 
 def check_configuration(config: Any) -> None:
-    """Check that a configuration is that of one model.
+    """Check that a configuration is for a single model.
 
     Raises:
-        UnfitError: it joins two.
+        UnfitError: it joins two models.
     """
     if isinstance(config, EncoderDecoderConfig):
         raise UnfitError(JOINED, "open one of the two, or t5-small, which has both in one model")
 
 
 def check_kind(model: Any) -> None:
-    """Check that a model of transformers reads a text.
+    """Check that a model of transformers reads text.
 
     Raises:
         UnfitError: it reads something else.
@@ -57,13 +57,13 @@ def check_kind(model: Any) -> None:
 
 
 def without_calls(model: Any) -> UnfitError:
-    """Return why a model's pass can't be recorded: it did not call transformers' registered attention function."""
+    """Return the error for a model whose pass did not call the attention function registered in transformers."""
     attends = any("attention" in type(module).__name__.lower() for module in model.modules())
     return UnfitError(OWN_CODE if attends else NO_ATTENTION, in_its_place(model.config))
 
 
 def in_its_place(config: Any) -> str:
-    """Return which model of the same kind can be shown, as the clause of a sentence."""
+    """Return a clause that recommends a similar model which can be shown."""
     if config.is_encoder_decoder:
         return "open t5-small, which has an encoder and a decoder too"
     if config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
@@ -72,7 +72,7 @@ def in_its_place(config: Any) -> str:
 
 
 def rows_of_embeddings(models: Iterable[nn.Module]) -> int | None:
-    """Return how many token ids the first of these models with an embedding layer takes; None if none has one."""
+    """Return the number of rows of the first token embedding found in these models; None if there is none."""
     for model in models:
         try:
             weight = model.get_input_embeddings().weight  # type: ignore[operator]
@@ -91,15 +91,15 @@ def joined(words: Iterable[str]) -> str:
 MAX_JSON = 4 * 2**20
 """The largest JSON file such as a configuration, in bytes; those of well-known models have a few thousand."""
 MAX_TOKENIZER = 128 * 2**20
-"""The largest tokenizer or index of files, in bytes; a tokenizer with 260,000 entries has 34 MB."""
+"""The largest tokenizer or weight index file, in bytes; a tokenizer with 260,000 entries has 34 MB."""
 MAX_HEADER = 100 * 10**6
 """The largest header of a safetensors file, in bytes, as the format defines it."""
 MAX_SIZE = 2**20
-"""The largest width or vocabulary; the largest known vocabularies have a quarter of it."""
+"""The largest width or vocabulary; the largest known vocabularies are a quarter of it."""
 MAX_NUMBER = 2**24
 """The largest other number; some models state a context of ten million tokens."""
 SLACK, SPARE = 4, 2**24
-"""A model may have SLACK times the numbers in its file (shared weights) plus SPARE (poolers, tables of positions)."""
+"""A model may have SLACK times the numbers in its file (shared weights) plus SPARE (poolers, position tables)."""
 
 _COUNT = re.compile(r"layer|group|block|expert|stage|depth|inner_group", re.IGNORECASE)
 _SIZE = re.compile(r"size|dim|width|hidden|embd|channel|labels|(^|_)(d|n|num|vocab)_|_(heads?|ffn)$", re.IGNORECASE)
@@ -116,7 +116,7 @@ class SizeError(UnfitError):
 
 
 def check_numbers(folder: Path) -> None:
-    """Check the numbers in a folder's config.json. Each layer has a weight, so there are at most as many layers.
+    """Check the numbers in a folder's config.json. Each layer has weights, so it has at most as many layers as weights.
 
     Raises:
         SizeError: a number is larger than in any model, or a JSON file is too large.
@@ -141,7 +141,7 @@ def check_model(folder: Path, config: Any, auto_class: Any) -> Any:
         auto_class: the class of transformers that builds it, such as AutoModel.
 
     Raises:
-        SizeError: the model has more numbers than the folder's weights, beyond SLACK and SPARE.
+        SizeError: the model has more numbers than the folder's weights, by more than SLACK and SPARE allow.
     """
     with torch.device("meta"), no_init_weights():
         model = auto_class.from_config(config, trust_remote_code=False)
@@ -155,8 +155,8 @@ def check_model(folder: Path, config: Any, auto_class: Any) -> Any:
 def shapes(file: Path) -> dict[str, tuple[int, ...]]:
     """Return the shape of each tensor from the header of a safetensors file; empty if the header can't be read.
 
-    Such a file is refused later, with a better message, when its weights are loaded. Shapes larger than the file are
-    left out.
+    An unreadable file is refused later, with a better message, when its weights are loaded. Tensors larger than the
+    file are left out.
     """
     try:
         with file.open("rb") as opened:
@@ -165,10 +165,10 @@ def shapes(file: Path) -> dict[str, tuple[int, ...]]:
                 return {}
             header = json.loads(opened.read(length))
         data_bytes = file.stat().st_size - length
-        found = {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
+        stored_shapes = {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
         return {
             name: tuple(shape)
-            for name, shape in found.items()
+            for name, shape in stored_shapes.items()
             if all(isinstance(side, int) and side >= 0 for side in shape) and math.prod(shape) <= 2 * data_bytes
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -194,7 +194,7 @@ def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
     elif isinstance(value, list):
         for inner in value:
             yield from _numbers(inner, name)
-    elif isinstance(value, int):  # a switch too, which is 0 or 1
+    elif isinstance(value, int):  # including booleans, which are 0 or 1
         yield name, value
 
 

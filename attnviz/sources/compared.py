@@ -1,4 +1,4 @@
-"""Resolves a view to the two heads that it compares: A shows the view; B overrides some settings, and else has A's."""
+"""Resolves a view to the two heads that it compares: A has the view's settings, and B overrides some of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ B_KEYS = ("text", "source", "model", "kind", "layer", "head", "scale", "mask")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The checked settings of one of the two."""
+    """The checked settings of one of the two heads."""
 
     name: str
     """A or B, as shown"""
@@ -36,8 +36,8 @@ class Choice:
 
     def get(self, name: str) -> Any:
         """Return a setting; `sources` calls this."""
-        own = name in ("kind", "layer", "head") or (name == "model" and self.model is not None)
-        return getattr(self, name) if own else self.asked(name)
+        is_checked = name in ("kind", "layer", "head") or (name == "model" and self.model is not None)
+        return getattr(self, name) if is_checked else self.asked(name)
 
     @property
     def is_what_if(self) -> bool:
@@ -46,7 +46,7 @@ class Choice:
 
 
 def of_b(get: Get) -> Get:
-    """Return the settings of B in a view, which are its own or A's."""
+    """Return the settings of B in a view: its own, or else A's."""
 
     def read(name: str) -> Any:
         return get(f"b_{name}") if name in overridden(get) else get(name)
@@ -55,7 +55,7 @@ def of_b(get: Get) -> Get:
 
 
 def default_of_b(get: Get, resources: Resources) -> dict[str, Any]:
-    """Return what B overrides, by link keys, where a view neither sets B nor says that both are the same."""
+    """Return the default overrides of B, by link key, if a view neither sets B nor says that both are the same."""
     if get("compare") or overridden(get):
         return {}
     other = counterpart(get("text"))
@@ -69,11 +69,15 @@ def default_of_b(get: Get, resources: Resources) -> dict[str, Any]:
 def overridden(get: Get) -> list[str]:
     """Return the names of the settings that B overrides in a view."""
     values = {name: get(f"b_{name}") for name in B_KEYS}
-    return [name for name, own in values.items() if own is not None and not (isinstance(own, str) and not own.strip())]
+    return [
+        name
+        for name, value in values.items()
+        if value is not None and not (isinstance(value, str) and not value.strip())
+    ]
 
 
 def _has_one_head(get: Get, resources: Resources) -> bool:
-    """Return whether a view's model has one head a layer. One that would take long to load has several."""
+    """Return whether a view's model has one head per layer. One that takes long to load counts as having several."""
     source = SOURCES[get("source")]
     if source.names is not None and not trained.is_name(source.names.own(get("model"))):
         return False
@@ -81,14 +85,14 @@ def _has_one_head(get: Get, resources: Resources) -> bool:
 
 
 def choice(name: str, asked: Get, model: Model) -> Choice:
-    """Return one of the two, of a model that its source has opened.
+    """Return the settings of one of the two heads, for a model that its source has opened.
 
     An index that the model does not have is replaced by its last.
     """
     source = SOURCES[asked("source")]
-    found = of_model(source, model, asked, beyond="last")
-    named = model.name if source.has_names else None
-    return Choice(name, asked, source, named, found.kind, found.layer, found.head)
+    selection = of_model(source, model, asked, beyond="last")
+    model_name = model.name if source.has_names else None
+    return Choice(name, asked, source, model_name, selection.kind, selection.layer, selection.head)
 
 
 def choices(get: Get, resources: Resources) -> tuple[Choice, Choice]:
@@ -98,25 +102,25 @@ def choices(get: Get, resources: Resources) -> tuple[Choice, Choice]:
         attnviz.pretrained.ModelError: a model can't be loaded.
     """
     a, b = (
-        choice(name, asked, SOURCES[asked("source")].open(asked, resources))
-        for name, asked in (("A", get), ("B", of_b(get)))
+        choice(name, side, SOURCES[side("source")].open(side, resources))
+        for name, side in (("A", get), ("B", of_b(get)))
     )
     return a, b
 
 
 def run(choice: Choice, resources: Resources) -> Walk:
-    """Compute one of the two heads.
+    """Compute the head with these settings.
 
     Raises:
         attnviz.tokens.NoTokensError: the text has no token for this model.
     """
     from attnviz.compare.matrices import what_if
 
-    found = shown(choice.get, resources)
-    walk = found.walk(resources)
-    if not found.source.has_own_scale:  # they shape the model itself
+    selection = shown(choice.get, resources)
+    walk = selection.walk(resources)
+    if not selection.source.has_own_scale:  # its scale and mask are settings of the model itself
         return walk
-    scale = _scale_factor(choice.get("scale"), found.model.description.width)
+    scale = _scale_factor(choice.get("scale"), selection.model.description.width)
     return replace(walk, layer=what_if(walk.layer, scale, choice.get("mask") == "causal"))
 
 
@@ -133,6 +137,6 @@ def differs(a: Choice, b: Choice) -> list[str]:
     """Return the names of the settings in which the two differ."""
     if a.source is not b.source:
         return ["source", *(["text"] if a.get("text") != b.get("text") else [])]
-    named = ["text", "head", "scale", "mask"] + (["layer", "kind"] if a.source.has_layers else [])
-    found = [name for name in named if a.get(name) != b.get(name)]
-    return found if a.model == b.model else ["model", *found]
+    names = ["text", "head", "scale", "mask"] + (["layer", "kind"] if a.source.has_layers else [])
+    different = [name for name in names if a.get(name) != b.get(name)]
+    return different if a.model == b.model else ["model", *different]

@@ -42,17 +42,17 @@ PRETRAINED_NAMES = Names(
 
 
 def open_pretrained(get: Get, resources: Resources) -> Model:
-    """Load the model that the view names, and see whether it can be shown on the view's text.
+    """Load the model that the view names, and check that it can be shown on the view's text.
 
-    A trace compares a model that no test checks with the model's own attention. So it is made here, where a page shows
-    a refusal and takes another model, and not only when a browser asks for numbers.
+    If no test checks the model, its trace is compared with the model's own attention. The trace is computed here, where
+    a page can show a refusal and fall back to another model, and not only when a browser requests numbers.
 
     Raises:
-        attnviz.pretrained.ModelError: it can't be loaded, or it attends in another way on this text than is shown.
+        attnviz.pretrained.ModelError: it can't be loaded, or its own attention on this text differs from the trace.
     """
     model = resources.load(get("model"))
     if not model.description.is_checked:
-        with suppress(NoTokensError):  # a page says so where the picture would be
+        with suppress(NoTokensError):  # a page reports it in place of the picture
             resources.trace(model, get("text"), get("pair").strip() or None)
     return model
 
@@ -72,7 +72,7 @@ FALLBACK = "induction"
 
 
 def _is_pretrained(name: str) -> bool:
-    """Whether the source "pretrained" offers a model of this name; then the view names no trained one."""
+    """Whether the source "pretrained" offers a model of this name; then the view names no trained model."""
     return name.strip() in ("", "minilm", *settings().models)
 
 

@@ -48,9 +48,9 @@ class Shown:
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What is shown of the model, and the model's name if it has one, by link keys."""
-        found = {"kind": self.kind, "layer": self.layer, "head": self.head, "model": self.model.name}
-        return {name: value for name, value in found.items() if name in self.source.keys}
+        """The kind, layer and head that are shown, and the model's name if it has one, by link key."""
+        values = {"kind": self.kind, "layer": self.layer, "head": self.head, "model": self.model.name}
+        return {name: value for name, value in values.items() if name in self.source.keys}
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -130,7 +130,7 @@ def shown(get: Get, resources: Resources) -> Shown:
 def of_model(
     source: Source, model: Model, get: Get, *, pane: str = "", beyond: Literal["first", "last"] = "first"
 ) -> Shown:
-    """Return what a view shows of an open model. What does not exist is replaced, with a note.
+    """Return what a view shows of an open model. A kind, layer or head that does not exist is replaced, with a note.
 
     Args:
         source: the source of the model.
@@ -147,20 +147,20 @@ def of_model(
     if kind not in counts:
         notes.append(("kind", f"{this_model} has no {kind} attention."))
         kind = first
-    there = {"layer": model.description.numbers[kind], "head": tuple(range(counts[kind][1]))}
-    found = {}
-    for name, numbers in there.items():
-        found[name] = asked = get(name) if name == "head" or source.has_layers else numbers[0]
-        if asked not in numbers:
-            what = f"{name.capitalize()} {asked}{of_pane}"
+    existing = {"layer": model.description.numbers[kind], "head": tuple(range(counts[kind][1]))}
+    indices = {}
+    for name, numbers in existing.items():
+        indices[name] = requested = get(name) if name == "head" or source.has_layers else numbers[0]
+        if requested not in numbers:
+            subject = f"{name.capitalize()} {requested}{of_pane}"
             if numbers == tuple(range(len(numbers))):
-                notes.append((name, f"{what} does not exist: the choices go from 0 to {numbers[-1]}."))
+                notes.append((name, f"{subject} does not exist: the choices go from 0 to {numbers[-1]}."))
             else:
-                notes.append((name, f"{what} has no attention: the model has it in {layers_in_words(numbers)}."))
-            below = [number for number in numbers if number < asked]
-            found[name] = below[-1] if below and beyond == "last" else numbers[0]
+                notes.append((name, f"{subject} has no attention: the model has it in {layers_in_words(numbers)}."))
+            below = [number for number in numbers if number < requested]
+            indices[name] = below[-1] if below and beyond == "last" else numbers[0]
     pair = (get("pair").strip() or None) if "pair" in source.keys else None
-    return Shown(source, model, get("text"), pair, kind, found["layer"], found["head"], tuple(notes))
+    return Shown(source, model, get("text"), pair, kind, indices["layer"], indices["head"], tuple(notes))
 
 
 TOY_KEYS = ("pair", "head", "architecture", "depth", "decoder_depth", "heads", "width", "feed_forward", "norm",
@@ -181,14 +181,14 @@ TRANSFORMER_SOURCES: dict[str, Source] = {
         open=open_transformer,
         help="a whole transformer with weights drawn from a seed. It has learned nothing, and its settings are yours.",
     ),
-    **{one.key: replace(one, keys=("pair", "model", "head")) for one in (PRETRAINED, TRAINED)},
+    **{source.key: replace(source, keys=("pair", "model", "head")) for source in (PRETRAINED, TRAINED)},
 }
 """By their names in links, in the order in which the page offers them"""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPart(Shown):
-    """An attention of a whole model, and the head of it, that a view shows; `layer` is its number in `places`."""
+    """An attention of a whole model and one of its heads, as a view shows them; `layer` is the attention's number."""
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -202,7 +202,7 @@ class ShownPart(Shown):
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What is shown of the model, and the model's name if it has one, by link keys."""
+        """The kind, attention and head that are shown, and the model's name if it has one, by link key."""
         return {**super(ShownPart, self).choices, "block": self.layer}
 
     @property
@@ -244,12 +244,12 @@ def shown_part(get: Get, resources: Resources) -> ShownPart:
     """
     source = TRANSFORMER_SOURCES[get("source")]
     model = source.open(get, resources)
-    found = places(model.description.numbers)
+    attentions = places(model.description.numbers)
     number, head, notes = get("block"), get("head"), []
-    if number >= len(found):
-        notes.append(("block", f"Attention {number} does not exist: the choices go from 0 to {len(found) - 1}."))
+    if number >= len(attentions):
+        notes.append(("block", f"Attention {number} does not exist: the choices go from 0 to {len(attentions) - 1}."))
         number = 0
-    kind = found[number].kind
+    kind = attentions[number].kind
     heads = model.description.layers[kind][1]
     if head >= heads:
         notes.append(("head", f"Head {head} does not exist: the choices go from 0 to {heads - 1}."))

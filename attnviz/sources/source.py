@@ -41,16 +41,16 @@ class Names:
     fallback: str
     """The model that is shown if a view names none, or one that can't be loaded"""
     takes_trained: bool = False
-    """Whether those that the visitor has trained or opened are among them"""
+    """Whether the menu also has the models that the visitor has trained or opened"""
     takes_others: Callable[[], bool] = lambda: False
     """Whether a visitor may type another name"""
     help: Callable[[], str] = lambda: ""
     """The help beside the menu"""
     foreign: Callable[[str], bool] = lambda _: False
-    """Whether a name is one of another source's models: then the view names none of this one"""
+    """Whether a name is that of another source's model: then the view names no model of this source"""
 
     def own(self, name: str) -> str:
-        """Return the name of the model that a view shows which has this name."""
+        """Return the name of the model to show for a view with this name."""
         return self.fallback if not name.strip() or self.foreign(name) else name
 
 
@@ -79,7 +79,7 @@ class Source:
     about: Callable[[Get], str] = lambda _: ""
     """What computes the attention, as a sentence for captions, or nothing"""
     caution: Callable[[Get], str] = lambda _: ""
-    """What to bear in mind where another source is beside it, as a sentence, or nothing"""
+    """What to keep in mind in a comparison with another source, as a sentence, or nothing"""
 
     @property
     def has_layers(self) -> bool:

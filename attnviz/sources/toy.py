@@ -45,7 +45,7 @@ def open_toy(get: Get, resources: Resources) -> Toy:
 def averages_of(get: Get, resources: Resources) -> Walk:
     """Return the walk from averages to attention on the first tokens of a view's text.
 
-    It has the settings that the page shows, whatever the view says of others.
+    It has the settings that the page offers; the view's other settings are ignored.
 
     Raises:
         attnviz.tokens.NoTokensError: the text has no token.

@@ -1,7 +1,6 @@
-"""Models that are small enough to follow: the toy block of the pages, layers and stacks of a transformer, and
-language models.
+"""Models small enough to follow by hand: the toy block, the layers and stacks of a transformer, and language models.
 
-Importing this imports no torch; taking a name does.
+Importing this package does not import torch; accessing one of its names does.
 """
 
 from importlib import import_module

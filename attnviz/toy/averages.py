@@ -19,7 +19,7 @@ from attnviz.trace.walk import Walk
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Averages(ShortRepr):
-    """The same averages, (..., T, C), computed three times, with the matrices of the second and third computation."""
+    """The same averages, (..., T, C), computed in three ways, with the matrices used by the second and third way."""
 
     by_loop: Tensor
     """(..., T, C): row i is the mean of rows 0 to i of x, summed in a loop"""
@@ -36,7 +36,7 @@ class Averages(ShortRepr):
 
 
 def average_past(x: Tensor) -> Averages:
-    """Average each row of x, (..., T, C), with the rows before it: with a loop, a matrix product and a softmax."""
+    """Average each row of x, (..., T, C), with all previous rows: by a loop, a matrix product, and a softmax."""
     n = x.shape[-2]
     by_loop = torch.zeros_like(x)
     for i in range(n):
@@ -51,14 +51,14 @@ def average_past(x: Tensor) -> Averages:
 
 
 def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
-    """Return the walk from averages to attention: the embeddings averaged over the past, then causal attention to them.
+    """Return the walk from averages to attention: averages of the embeddings over the past, then causal attention.
 
     Queries and keys are those of the toy's first head, (T, D). The values are the embeddings X themselves, (T, C), so
-    `walk.steps.head_outputs` is (T, C), the counterpart of the means in `walk.averages`.
+    `walk.steps.head_outputs` is (T, C) and corresponds to the means in `walk.averages`.
 
     Raises:
         attnviz.tokens.NoTokensError: `tokens` is empty.
-        ValueError: there are more than MAX_AVERAGED tokens, on which the loop would be slow.
+        ValueError: there are more than MAX_AVERAGED tokens, for which the loop would be slow.
     """
     if len(tokens) > MAX_AVERAGED:
         raise ValueError(f"{len(tokens)} tokens: the loop takes at most {MAX_AVERAGED}")

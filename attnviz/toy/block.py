@@ -1,7 +1,7 @@
 """The toy model: one block of multi-head self-attention with adjustable settings, and its trace.
 
-The attention has three kinds of projection to queries, keys and values, and an optional W_O. Every module takes (T, C)
-or, with a batch axis, (B, T, C). Shapes: B texts, T tokens, C model width, H heads, D head width.
+The projections to queries, keys and values are linear, position-mixing or the identity, and W_O is optional. Every
+module takes (T, C) or, with a batch axis, (B, T, C). Shapes: B texts, T tokens, C model width, H heads, D head width.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from attnviz.trace.trace import Trace
 class SeededProjection(nn.Module):
     """The projection from X to "query", "key" or "value", for all heads.
 
-    Linear weights are normal with variance 1/C, so the projection preserves the variance of X, unless the settings give
-    their standard deviation. Position-mixing weights have variance 1/16 for every length, so a longer text does not
+    Linear weights are normal with variance 1/C, so the projection preserves the variance of X, unless the settings set
+    their standard deviation. Position-mixing weights have variance 1/16 for any length, so a longer text does not
     change them. Biases are normal with variance 1/C.
     """
 
@@ -59,7 +59,7 @@ class SeededProjection(nn.Module):
 
 
 class SeededOutput(nn.Module):
-    """W_O, (H·D, C), and perhaps b_O, (C,). The rows of a head do not change when another head is added."""
+    """W_O, (H·D, C), and optionally b_O, (C,). Adding a head does not change the rows of the others."""
 
     def __init__(self, config: ToyConfig) -> None:
         super().__init__()
@@ -76,17 +76,17 @@ class SeededOutput(nn.Module):
 
 
 def _linear(seed: int, name: str, head: int, width: int) -> Tensor:
-    """Draw the standard normal numbers of a head's W before they are scaled, (C, MAX_HEAD_SIZE)."""
+    """Draw a head's W before scaling, (C, MAX_HEAD_SIZE), standard normal."""
     return draw_tall(lambda quantity, rows: draw(seed, quantity, head, rows, MAX_HEAD_SIZE), f"W_{name}", width)
 
 
 def _rows_of_output(seed: int, head: int, size: int, width: int) -> Tensor:
-    """Draw a head's rows of W_O before they are scaled, (D, C)."""
+    """Draw a head's rows of W_O before scaling, (D, C)."""
     return draw_tall(lambda quantity, rows: draw_wide(seed, quantity, head, rows, width), "W_output", size)
 
 
 def mask_of(config: ToyConfig, n: int) -> Mask:
-    """Return the mask of a toy over n tokens: causal, of padding before the text, or both."""
+    """Return the mask of a toy for n tokens: causal, hiding padding before the text, or both."""
     padding = torch.arange(n) < config.padding  # (T,)
     cells = causal_mask(n) if config.causal else torch.ones(n, n, dtype=torch.bool)
     seen = cells & ~padding  # (T, T)
@@ -114,7 +114,8 @@ class SeededAttention(nn.Module):
         """Apply self-attention to (..., T, C): returns the same shape, or (..., T, H·D) without W_O.
 
         Raises:
-            ValueError: `x` has other axes, or another width or length than the weights; the message names both.
+            ValueError: `x` has the wrong number of axes, or its length or width does not fit the weights; the message
+                names both shapes.
         """
         if x.ndim not in (2, 3) or tuple(x.shape[-2:]) != self.shape:
             n, width = self.shape
@@ -127,11 +128,12 @@ class SeededAttention(nn.Module):
 ATTENTION_ALONE = "The toy is attention alone: it has no residual, no norm and no feed-forward."
 NO_HEAD = "The toy has no language head."
 TRACE_BUDGET = TraceBudget("toy", 16 * 2**20)
-"""Of all toys: of the usual width some 600 traces of sixty tokens, each of which takes milliseconds to compute again"""
+"""Shared by all toys: enough for some 600 traces of sixty tokens at the default width; recomputing one takes
+milliseconds"""
 
 
 class ToyBlock(nn.Module):
-    """Embeddings, then attention, with weights drawn from a seed. A setting changes only what depends on it."""
+    """Embeddings, then attention, with weights drawn from a seed. A setting changes only weights that depend on it."""
 
     def __init__(self, config: ToyConfig, n: int) -> None:
         """Draw the weights for texts of n tokens.
@@ -148,7 +150,7 @@ class ToyBlock(nn.Module):
     def forward(self, ids: Ids) -> tuple[dict[str, Tensor], Tensor]:
         """Return the summands of the embeddings, (T, C) each, and the attention's output, (T, C).
 
-        Of a batch of texts with T ids each, tokens and output are (B, T, C).
+        For a batch of texts with T ids each, the token embeddings and the output are (B, T, C).
         """
         parts = self.embeddings(ids)
         return parts, self.attention(sum_of(parts))

@@ -1,4 +1,4 @@
-"""The settings of the toy block and of the toy transformer. It imports no torch, so that pages can import it before."""
+"""The settings of the toy block and of the toy transformer. Does not import torch, so pages can import it early."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 from attnviz.trace.model import Activation, Kind, ProjectionKind
 
 WIDTH, MIN_WIDTH, MAX_WIDTH = 16, 8, 128
-"""C: as it is unless a view says otherwise, small enough to show every number of an embedding, and its limits in a
-transformer"""
+"""C: the default, small enough to show every number of an embedding, and the limits in a transformer"""
 MAX_MODEL_WIDTH = 512
 """The largest C of the toy block"""
 MAX_STD = 10
@@ -21,16 +20,16 @@ MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
 
 Positions = Literal["none", "sinusoidal", "lab", "random"]
-"""As `attnviz.toy.embeddings` makes them; random: as a learned table is before training"""
+"""sinusoidal, lab: see `attnviz.toy.embeddings`; random: like a learned table before training"""
 Embedding = Literal["normal", "uniform"]
 """normal: with mean 0 and standard deviation 1; uniform: from 0 to 1, as torch.rand draws"""
 MaskValue = Literal["-inf", "-1e10", "-1e10_before"]
-"""What the mask fills into hidden cells: −∞ or −1e10 after the scaling, or −1e10 before it"""
+"""The value that the mask writes into hidden cells: −∞ or −1e10 after scaling, or −1e10 before scaling"""
 
 
 @dataclass(frozen=True, slots=True)
 class ToyConfig:
-    """The block's settings. A field changes only the quantities that depend on it."""
+    """The block's settings. Changing a field changes only the quantities that depend on it."""
 
     width: int = WIDTH
     """C"""
@@ -40,9 +39,9 @@ class ToyConfig:
     std_q: float | None = None
     """The standard deviation of the linear weights W_query; None: 1/√C"""
     std_k: float | None = None
-    """The same of W_key"""
+    """The same for W_key"""
     std_v: float | None = None
-    """The same of W_value"""
+    """The same for W_value"""
     embedding: Embedding = "normal"
     """How token embeddings are drawn"""
     positions: Positions = "sinusoidal"
@@ -50,11 +49,11 @@ class ToyConfig:
     """sqrt_d: 1/√D, sqrt_c: 1/√C, off: 1, or a number such as "0.125\""""
     causal: bool = False
     padding: int = 0
-    """How many tokens, from the first on, are padding: no query looks at them"""
+    """The number of tokens at the beginning that are padding, to which no query attends"""
     mask_value: MaskValue = "-inf"
     projection: bool = True
     bias: bool = False
-    """Whether linear projections to queries, keys and values, and the output projection add one"""
+    """Whether the output projection and linear projections to queries, keys and values add a bias"""
     seed: int = 0
 
     @classmethod
@@ -112,8 +111,8 @@ class ToyConfig:
 
 
 Architecture = Literal["encoder", "decoder", "both"]
-"""encoder: every token looks at every token (BERT); decoder: at itself and those before it (GPT); both: an encoder of
-one text, and a decoder of another that also looks at the encoder's output (the paper)"""
+"""encoder: every token attends to all tokens (BERT); decoder: to itself and earlier ones (GPT); both: an encoder of one
+text, and a decoder of another that also attends to the encoder's output (the original paper)"""
 NormPlace = Literal["post", "pre"]
 """post: after each residual sum, as in the paper and BERT; pre: before attention and feed-forward, as in GPT-2"""
 
@@ -122,22 +121,22 @@ ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 NORM_PLACES: tuple[NormPlace, ...] = get_args(NormPlace)
 MAX_LAYERS = 12
 MAX_TEXT_TOKENS = 128
-"""Of each text: the logits have a column for each of its tokens that differ"""
+"""Limit for each text: the logits have a column for each different token of the text"""
 FACTOR = 4
-"""F / C unless a view sets F, as in the paper (section 3.3)"""
+"""The default F / C, as in the paper (section 3.3)"""
 MAX_FEED_FORWARD = FACTOR * MAX_WIDTH
 """The largest F"""
 EXAMPLE_TARGET = "This is an example of what the decoder has written so far."
-"""What the decoder reads beside an encoder if a view gives no second text"""
+"""What the decoder of a model with an encoder reads if a view gives no second text"""
 
 
 @dataclass(frozen=True, slots=True)
 class TransformerConfig:
-    """The settings. A field changes only the quantities that depend on it."""
+    """The settings. Changing a field changes only the quantities that depend on it."""
 
     architecture: Architecture = "encoder"
     depth: int = 2
-    """L: blocks of the encoder or the decoder alone; of a model with both, the encoder's"""
+    """L: the number of blocks; in a model with encoder and decoder, those of the encoder"""
     heads: int = 2
     width: int = 32
     """C"""
@@ -145,10 +144,10 @@ class TransformerConfig:
     norm: NormPlace = "post"
     positions: Positions = "sinusoidal"
     bias: bool = True
-    """Whether linear maps and norms add one"""
+    """Whether linear maps and norms add a bias"""
     seed: int = 0
     decoder_depth: int | None = None
-    """Blocks of the decoder of a model with both; None: as many as the encoder has"""
+    """The number of decoder blocks in a model with both; None: as many as the encoder has"""
     feed_forward: int | None = None
     """F of every block; None: 4 · C"""
 
@@ -156,13 +155,13 @@ class TransformerConfig:
     def of(cls, get: Callable[[str], Any]) -> TransformerConfig:
         """Return the settings of a view; `get` returns a setting by its link key.
 
-        A number of heads by which the width can't be divided is replaced by `fitting_heads`.
+        If the number of heads does not divide the width, `fitting_heads` replaces it.
 
         Raises:
             ValueError: a number is out of range.
         """
-        given = {one.name: get(one.name) for one in fields(cls)}
-        return cls(**{**given, "heads": fitting_heads(given["heads"], given["width"])})
+        settings = {field.name: get(field.name) for field in fields(cls)}
+        return cls(**{**settings, "heads": fitting_heads(settings["heads"], settings["width"])})
 
     def __post_init__(self) -> None:
         for name, value, low, high in (
@@ -187,7 +186,7 @@ class TransformerConfig:
 
     @property
     def decoder_blocks(self) -> int:
-        """The blocks of the decoder of a model with both."""
+        """The number of decoder blocks in a model with both."""
         return self.depth if self.decoder_depth is None else self.decoder_depth
 
     @property
@@ -197,10 +196,10 @@ class TransformerConfig:
 
 
 def default_hidden_width(width: int) -> int:
-    """Return the F of a model of this width C, unless a view sets another one."""
+    """Return the default F of a model of this width C."""
     return FACTOR * width
 
 
 def fitting_heads(heads: int, width: int) -> int:
-    """Return the largest number of heads, up to this one, into which the width can be divided."""
+    """Return the largest number of heads, at most `heads`, that divides the width."""
     return next(count for count in range(min(heads, width), 0, -1) if width % count == 0)

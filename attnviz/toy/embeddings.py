@@ -11,14 +11,14 @@ from attnviz.toy.config import MAX_TOKENS, WIDTH, Embedding, Positions
 from attnviz.toy.weights import draw_wide
 
 BASE = 10000
-"""The wavelengths go from 2π to about `BASE` · 2π."""
+"""The wavelengths range from 2π to about `BASE` · 2π."""
 
 
 def sinusoidal_positions(n: int, width: int) -> Tensor:
     """Return sin and cos of position / 10000^(2i/C), interleaved, (n, C) (Vaswani et al. 2017, section 3.5).
 
     Dimensions 2i and 2i + 1 share a frequency, so all rows have the norm √(C/2), and the dot product of two rows
-    depends on their distance alone. For odd C the last cosine is left out.
+    depends only on their distance. For odd C the last cosine is left out.
 
     Raises:
         ValueError: a number is negative.
@@ -29,11 +29,11 @@ def sinusoidal_positions(n: int, width: int) -> Tensor:
 
 
 def lab_positions(n: int, width: int) -> Tensor:
-    """Return a variant that is often taught: dimension j has the frequency 1 / 10000^(j/C), (n, C).
+    """Return a variant that is often taught, in which dimension j has the frequency 1 / 10000^(j/C), (n, C).
 
-    Even dimensions are sines, odd ones cosines. The paper's formula counts pairs of dimensions, and both of a pair have
-    the frequency of the first. Here each dimension has its own: the sines are the paper's, the cosines are a little
-    slower. So the norms of the rows vary, and the dot product of two rows depends on more than their distance.
+    Even dimensions are sines, odd ones cosines. In the paper's formula both dimensions of a pair have the frequency of
+    the first. Here each dimension has its own frequency: the sines are the paper's, the cosines are a little slower. So
+    the norms of the rows vary, and the dot product of two rows does not depend only on their distance.
 
     Raises:
         ValueError: a number is negative.
@@ -50,11 +50,11 @@ def _check(n: int, width: int) -> None:
 
 
 Ids = Sequence[int] | Sequence[Sequence[int]]
-"""Token ids of a text, or of a batch of texts of one length"""
+"""Token ids of a text, or of a batch of texts of equal length"""
 
 
 QUANTITY: dict[Embedding, str] = {"normal": "embedding", "uniform": "uniform embedding"}
-"""What the vectors of tokens are called where their seed is made"""
+"""The name of the token vectors from which their seed is computed"""
 
 
 class SeededEmbeddings(nn.Module):
@@ -65,23 +65,23 @@ class SeededEmbeddings(nn.Module):
         self.seed, self.positions, self.width, self.embedding = seed, positions, width, embedding
 
     def forward(self, ids: Ids) -> dict[str, Tensor]:
-        """Return the embeddings by name, (T, C) each; X is their sum. Of a batch of texts, tokens are (B, T, C)."""
+        """Return the embeddings by name, (T, C) each; X is their sum. For a batch, token embeddings are (B, T, C)."""
         parts = {"token": embed_tokens(ids, self.seed, self.width, self.embedding)}
         positions = embed_positions(parts["token"].shape[-2], self.positions, self.seed, self.width)
         return parts if positions is None else {**parts, "position": positions}
 
 
 def embed_tokens(ids: Ids, seed: int, width: int = WIDTH, embedding: Embedding = "normal") -> Tensor:
-    """Return one vector per token id, (T, C). Equal ids have equal vectors in every text.
+    """Return one vector per token id, (T, C), or (B, T, C) for a batch. Equal ids have equal vectors in every text.
 
-    Its numbers are standard normal, or uniform from 0 to 1. Of a batch, (B, T, C).
+    The numbers are standard normal, or uniform from 0 to 1.
 
     Raises:
         ValueError: the texts of a batch differ in length.
     """
     if not ids:
         return torch.zeros(0, width)
-    texts = [[one] if isinstance(one, int) else one for one in ids]
+    texts = [[item] if isinstance(item, int) else item for item in ids]
     if isinstance(ids[0], int):
         return torch.cat([draw_wide(seed, QUANTITY[embedding], token, 1, width, embedding) for (token,) in texts])
     lengths = sorted({len(text) for text in texts})

@@ -1,7 +1,7 @@
 """The layers of a transformer (Vaswani et al. 2017): multi-head attention, feed-forward, encoder and decoder layer.
 
 Every layer takes (T, C) or, with a batch axis, (B, T, C), and returns the same shape. With copied weights
-(`from_torch`) it computes what torch's layer computes.
+(`from_torch`) it computes the same as torch's layer.
 
 Shapes: B texts, T tokens (Tq queries, Tk keys), C model width, H heads, D = C / H head width, F feed-forward width.
 """
@@ -24,7 +24,7 @@ WIDTH, HEADS, EPS = 32, 4, 1e-5
 
 
 class Past:
-    """The keys and values of the tokens that an attention has read before (a key-value cache); none at first."""
+    """A key-value cache: the keys and values of the tokens that an attention has already read; empty at first."""
 
     def __init__(self) -> None:
         self.key: Tensor | None = None
@@ -35,7 +35,7 @@ class Past:
         return 0 if self.key is None else self.key.shape[-2]
 
     def extend(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of the next tokens, (..., H, T, D) each, and return those of all."""
+        """Append the keys and values of the next tokens, (..., H, T, D) each, and return all of them."""
         if self.key is not None and self.value is not None:
             key, value = torch.cat([self.key, key], dim=-2), torch.cat([self.value, value], dim=-2)
         self.key, self.value = key, value
@@ -43,13 +43,13 @@ class Past:
 
 
 class MultiHeadAttention(nn.Module):
-    """H heads of attention side by side, and W_O (section 3.2.2)."""
+    """H heads of attention in parallel, and W_O (section 3.2.2)."""
 
     def __init__(self, width: int = WIDTH, heads: int = HEADS, *, bias: bool = True) -> None:
         """Draw the weights as `nn.Linear` does.
 
         Raises:
-            ValueError: the width can't be divided into so many heads.
+            ValueError: the width can't be divided by the number of heads.
         """
         if heads < 1 or width < 1 or width % heads:
             raise ValueError(f"a width of {width} can't be divided into {heads} heads")
@@ -63,31 +63,31 @@ class MultiHeadAttention(nn.Module):
         """Return the same attention with copies of the weights.
 
         Raises:
-            ValueError: the module has other widths for keys or values, or adds keys of its own.
+            ValueError: keys or values have a different width, or the module adds extra keys.
         """
-        made = cls(module.embed_dim, module.num_heads, bias=module.in_proj_bias is not None)
-        copy_attention(module, made)
-        return made.train(module.training)
+        attention = cls(module.embed_dim, module.num_heads, bias=module.in_proj_bias is not None)
+        copy_attention(module, attention)
+        return attention.train(module.training)
 
     def forward(
         self, x: Tensor, context: Tensor | None = None, *, mask: Tensor | None = None, past: Past | None = None
     ) -> Tensor:
-        """Let the tokens of x look at those of the context, or at each other: returns (..., Tq, C).
+        """Let the tokens of x attend to those of the context, or to each other: returns (..., Tq, C).
 
         Args:
-            x: (..., Tq, C), from which the queries are made.
-            context: (..., Tk, C), from which keys and values are made; x if None.
+            x: (..., Tq, C), the source of the queries.
+            context: (..., Tk, C), the source of the keys and values; x if None.
             mask: as in `attnviz.attention.attend`; broadcasts to (..., H, Tq, Tk).
-            past: keys and values of earlier tokens, to which those of the context are added.
+            past: keys and values of earlier tokens, to which those of the context are appended.
 
         Raises:
             ValueError: a shape does not fit; the message names both.
         """
         context = x if context is None else context
         width = self.query.in_features
-        for name, one in (("x", x), ("context", context)):
-            if one.ndim not in (2, 3) or one.shape[-1] != width:
-                raise ValueError(f"{name} {tuple(one.shape)} is neither (T, {width}) nor (B, T, {width})")
+        for name, vectors in (("x", x), ("context", context)):
+            if vectors.ndim not in (2, 3) or vectors.shape[-1] != width:
+                raise ValueError(f"{name} {tuple(vectors.shape)} is neither (T, {width}) nor (B, T, {width})")
         if x.shape[:-2] != context.shape[:-2]:
             raise ValueError(f"x {tuple(x.shape)} and context {tuple(context.shape)} are not of the same texts")
         query, key, value = self._split(self.query(x)), self._split(self.key(context)), self._split(self.value(context))
@@ -115,7 +115,7 @@ class MultiHeadAttention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with an activation between them, for each token alone (section 3.3)."""
+    """Two linear maps with an activation in between, applied to each token separately (section 3.3)."""
 
     def __init__(
         self, width: int = WIDTH, hidden: int | None = None, *, activation: Activation = "relu", bias: bool = True
@@ -126,7 +126,7 @@ class FeedForward(nn.Module):
             width: C.
             hidden: F; 4 · C if None.
             activation: see `Activation`.
-            bias: whether the maps add one.
+            bias: whether the maps add a bias.
 
         Raises:
             ValueError: there is no such activation.
@@ -149,7 +149,7 @@ class FeedForward(nn.Module):
 
 
 class _Layer(nn.Module):
-    """What both layers have: causal or full self-attention, and a feed-forward, which comes last."""
+    """The parts of both encoder and decoder layers: causal or full self-attention, and a final feed-forward."""
 
     def __init__(
         self,
@@ -170,14 +170,14 @@ class _Layer(nn.Module):
             heads: H.
             feed_forward: F; 4 · C if None.
             activation: see `Activation`.
-            norm_first: whether it is pre-norm.
+            norm_first: whether the layer is pre-norm.
             dropout: the share of each sublayer's output that is set to 0 in training (section 5.4); torch's layers
-                also drop weights of attention and hidden activations.
-            bias: whether linear maps and norms add one.
-            eps: is added to the variance in the norms.
+                also drop attention weights and hidden activations.
+            bias: whether linear maps and norms add a bias.
+            eps: added to the variance in the norms.
 
         Raises:
-            ValueError: the width can't be divided into so many heads, or there is no such activation.
+            ValueError: the width can't be divided by the number of heads, or there is no such activation.
         """
         super().__init__()
         self.norm_first = norm_first
@@ -190,9 +190,9 @@ class _Layer(nn.Module):
             watch_norm(self.attention_norm)
 
     def weights(self) -> BlockWeights:
-        """Return the weights of what follows the attention."""
+        """Return the weights of the norms and the feed-forward."""
         forward = self.feed_forward
-        norms = {name: Norm.of(one) for name, one in self.named_children() if isinstance(one, nn.LayerNorm)}
+        norms = {name: Norm.of(child) for name, child in self.named_children() if isinstance(child, nn.LayerNorm)}
         return BlockWeights(norms, linear_map(forward.first), linear_map(forward.second), forward.activation)
 
     def finish(self, stream: Tensor, **before: Any) -> BlockSteps:
@@ -200,7 +200,7 @@ class _Layer(nn.Module):
 
         Args:
             stream: (..., T, C), to which its output is added: the last residual sum (pre-norm) or its norm (post-norm).
-            before: the steps before it, by their names in `BlockSteps`.
+            before: the earlier steps, by their names in `BlockSteps`.
         """
         feed_forward_norm = self.feed_forward_norm(stream) if self.norm_first else None
         hidden = self.feed_forward.hidden(stream if feed_forward_norm is None else feed_forward_norm)
@@ -217,10 +217,10 @@ class _Layer(nn.Module):
 
 
 class EncoderLayer(_Layer):
-    """Attention, then feed-forward, each added to its input (the residual) with a LayerNorm.
+    """Attention, then feed-forward, each with a residual sum and a LayerNorm.
 
-    Post-norm, the norm follows the sum, as in the paper and in BERT; pre-norm, it precedes attention and feed-forward,
-    as in GPT-2. With a causal mask this is the layer of a decoder-only model.
+    With post-norm, the norm follows the sum, as in the paper and in BERT; with pre-norm, it precedes attention and
+    feed-forward, as in GPT-2. With a causal mask this is the layer of a decoder-only model.
     """
 
     @classmethod
@@ -230,9 +230,9 @@ class EncoderLayer(_Layer):
         Raises:
             ValueError: the module has an activation that is not in `Activation`.
         """
-        made = cls(**settings_of_layer(module))
-        copy_encoder_layer(module, made)
-        return made.train(module.training)
+        layer = cls(**settings_of_layer(module))
+        copy_encoder_layer(module, layer)
+        return layer.train(module.training)
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Past | None = None) -> Tensor:
         """Apply the layer to (..., T, C); `mask` and `past` are as in `MultiHeadAttention`."""
@@ -241,9 +241,9 @@ class EncoderLayer(_Layer):
         return self.after(x, output, normed).block_output
 
     def after(self, x: Tensor, output: Tensor, normed: Tensor | None = None) -> BlockSteps:
-        """Compute the steps after attention from the layer's input and its attention's output, both (..., T, C).
+        """Compute the steps after attention from the input of the layer and the output of its attention, (..., T, C).
 
-        `normed` is the norm of the input (pre-norm) where it is known already.
+        `normed` is the normed input (pre-norm), if it is already computed.
         """
         residual = x + self.dropout(output)
         if normed is None:
@@ -253,10 +253,10 @@ class EncoderLayer(_Layer):
 
 
 class DecoderLayer(_Layer):
-    """Causal self-attention, then attention to the encoder's output, then feed-forward; each with residual and norm.
+    """Causal self-attention, cross-attention, then feed-forward; each with a residual sum and a norm.
 
-    In the attention to the encoder (cross-attention), the queries come from the decoder, keys and values from the
-    encoder. The causal mask is always on.
+    In cross-attention, the queries come from the decoder, keys and values from the encoder's output. The causal mask of
+    the self-attention is always on.
     """
 
     def __init__(
@@ -278,14 +278,14 @@ class DecoderLayer(_Layer):
 
     @classmethod
     def from_torch(cls, module: nn.TransformerDecoderLayer) -> DecoderLayer:
-        """Return the same layer with copies of the weights. torch's layer is causal only if it is given the mask.
+        """Return the same layer with copies of the weights. torch's layer is causal only when called with the mask.
 
         Raises:
             ValueError: the module has an activation that is not in `Activation`.
         """
-        made = cls(**settings_of_layer(module))
-        copy_decoder_layer(module, made)
-        return made.train(module.training)
+        layer = cls(**settings_of_layer(module))
+        copy_decoder_layer(module, layer)
+        return layer.train(module.training)
 
     def forward(
         self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
@@ -295,7 +295,7 @@ class DecoderLayer(_Layer):
         Args:
             y: (..., Tq, C), the decoder's tokens.
             encoded: (..., Tk, C), the encoder's output.
-            mask: hides tokens of the decoder beyond those that the causal mask hides, such as padding.
+            mask: hides tokens of the decoder, such as padding, in addition to the causal mask.
             encoded_mask: hides tokens of the encoder, such as padding.
 
         Raises:
@@ -306,7 +306,7 @@ class DecoderLayer(_Layer):
     def steps(
         self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
     ) -> BlockSteps:
-        """Apply the layer as `forward` does, and keep every step after its first attention."""
+        """Apply the layer as `forward` does, and return every step after its first attention."""
         output = self.attention(self.attention_norm(y) if self.norm_first else y, mask=and_causal(mask, y.shape[-2]))
         return self.after(y, output, encoded, encoded_mask=encoded_mask)
 
@@ -333,14 +333,14 @@ class DecoderLayer(_Layer):
 
 
 def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
-    """Find the inputs of queries and of keys among the arguments of `MultiHeadAttention.forward`."""
+    """Return the query input and the key input from the arguments of `MultiHeadAttention.forward`."""
     x = args[0] if args else kwargs["x"]
     context = args[1] if len(args) > 1 else kwargs.get("context")
     return x, x if context is None else context
 
 
 def linear_map(module: nn.Linear) -> LinearMap:
-    """Return what a module computes, without gradients."""
+    """Return a module's linear map, without gradients."""
     return LinearMap(module.weight.detach().T, _detached(module.bias))
 
 
@@ -352,7 +352,7 @@ TorchLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 
 
 def settings_of_layer(layer: TorchLayer) -> dict[str, Any]:
-    """Return the arguments of our layer that is like torch's.
+    """Return the arguments of the layer in this module that corresponds to torch's.
 
     Raises:
         ValueError: the activation is neither ReLU nor GELU.
@@ -396,7 +396,7 @@ def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> N
     """Copy the weights of an attention.
 
     Raises:
-        ValueError: it has other widths for keys or values, or adds keys of its own.
+        ValueError: keys or values have a different width, or the module adds extra keys.
     """
     stacked = theirs.in_proj_weight
     if stacked is None:
@@ -419,7 +419,7 @@ def _copy_feed_forward(theirs: TorchLayer, ours: EncoderLayer | DecoderLayer) ->
 
 
 def _copy(theirs: nn.Module, ours: nn.Module) -> None:
-    """Copy the parameters of modules that name them alike."""
+    """Copy the parameters between modules that use the same parameter names."""
     ours.load_state_dict(theirs.state_dict())
 
 

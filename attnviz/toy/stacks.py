@@ -1,6 +1,6 @@
 """Stacks of layers: encoder, decoder, and the sequence-to-sequence transformer of the paper (Vaswani et al. 2017).
 
-They take vectors, not ids: what embeds a text stands before them. Shapes are those of `attnviz.toy.layers`.
+They take vectors, not ids: the embeddings are not part of them. Shapes are those of `attnviz.toy.layers`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LAYERS = 2
 
 
 class Encoder(nn.Module):
-    """Encoder layers one after another, and a final norm where the layers are pre-norm."""
+    """A stack of encoder layers, by default with a final norm if the layers are pre-norm."""
 
     def __init__(
         self,
@@ -35,13 +35,13 @@ class Encoder(nn.Module):
         Args:
             width: C.
             layers: L.
-            causal: whether a token looks only at itself and those before it, as in a decoder-only model (GPT).
+            causal: whether a token attends only to itself and earlier ones, as in a decoder-only model (GPT).
             final_norm: whether a norm follows the last layer; if None, only after pre-norm layers, as in GPT-2.
-            eps: is added to the variance in the norms.
+            eps: added to the variance in the norms.
             settings: the other arguments of `EncoderLayer`.
 
         Raises:
-            ValueError: as `EncoderLayer`, or there is no layer.
+            ValueError: as in `EncoderLayer`, or `layers` is below 1.
         """
         super().__init__()
         self.causal = causal
@@ -50,28 +50,28 @@ class Encoder(nn.Module):
 
     @classmethod
     def from_torch(cls, module: nn.TransformerEncoder, *, causal: bool = False) -> Encoder:
-        """Return the same stack with copies of the weights; torch's is causal only if it is given the mask.
+        """Return the same stack with copies of the weights; torch's is causal only when called with the mask.
 
         Raises:
-            ValueError: as `EncoderLayer.from_torch`.
+            ValueError: as in `EncoderLayer.from_torch`.
         """
-        made = cls(**_settings_of_stack(module), causal=causal)
-        made.layers = nn.ModuleList(map(EncoderLayer.from_torch, module.layers))
-        _copy_norm(module, made)
-        return made.train(module.training)
+        encoder = cls(**_settings_of_stack(module), causal=causal)
+        encoder.layers = nn.ModuleList(map(EncoderLayer.from_torch, module.layers))
+        _copy_norm(module, encoder)
+        return encoder.train(module.training)
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Sequence[Past] | None = None) -> Tensor:
-        """Apply all layers to (..., T, C); `mask` is as in `MultiHeadAttention`, `past` too, one for each layer."""
+        """Apply all layers to (..., T, C); `mask` and `past` are as in `MultiHeadAttention`, with a past per layer."""
         if self.causal:
             mask = and_causal(mask, x.shape[-2], before=len(past[0]) if past else 0)
-        for layer, before in zip(self.layers, past or repeat(None), strict=False):
-            x = layer(x, mask=mask, past=before)
+        for layer, layer_past in zip(self.layers, past or repeat(None), strict=False):
+            x = layer(x, mask=mask, past=layer_past)
         normed: Tensor = self.norm(x)
         return normed
 
 
 class Decoder(nn.Module):
-    """Decoder layers one after another, which all look at the same encoder's output; causal by themselves."""
+    """A stack of decoder layers, all attending to the same encoder output; their self-attention is always causal."""
 
     def __init__(
         self,
@@ -89,15 +89,15 @@ class Decoder(nn.Module):
 
     @classmethod
     def from_torch(cls, module: nn.TransformerDecoder) -> Decoder:
-        """Return the same stack with copies of the weights; torch's is causal only if it is given the mask.
+        """Return the same stack with copies of the weights; torch's is causal only when called with the mask.
 
         Raises:
-            ValueError: as `DecoderLayer.from_torch`.
+            ValueError: as in `DecoderLayer.from_torch`.
         """
-        made = cls(**_settings_of_stack(module))
-        made.layers = nn.ModuleList(map(DecoderLayer.from_torch, module.layers))
-        _copy_norm(module, made)
-        return made.train(module.training)
+        decoder = cls(**_settings_of_stack(module))
+        decoder.layers = nn.ModuleList(map(DecoderLayer.from_torch, module.layers))
+        _copy_norm(module, decoder)
+        return decoder.train(module.training)
 
     def forward(
         self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
@@ -110,7 +110,7 @@ class Decoder(nn.Module):
 
 
 class Seq2Seq(nn.Module):
-    """The whole model of the paper, without embeddings and output layer: an encoder of x, and a decoder of y."""
+    """The paper's model without embeddings and output layer: an encoder of x and a decoder of y."""
 
     def __init__(
         self, width: int = WIDTH, *, layers: int = LAYERS, decoder_layers: int | None = None, **settings: Any
@@ -119,12 +119,12 @@ class Seq2Seq(nn.Module):
 
         Args:
             width: C.
-            layers: those of the encoder.
-            decoder_layers: those of the decoder; as many as the encoder has if None.
+            layers: the number of encoder layers.
+            decoder_layers: the number of decoder layers; the same as `layers` if None.
             settings: the other arguments of `Encoder`.
 
         Raises:
-            ValueError: as `Encoder`.
+            ValueError: as in `Encoder`.
         """
         super().__init__()
         self.encoder = Encoder(width, layers=layers, **settings)
@@ -132,27 +132,27 @@ class Seq2Seq(nn.Module):
 
     @classmethod
     def from_torch(cls, module: nn.Transformer) -> Seq2Seq:
-        """Return the same model with copies of the weights; torch's is causal only if it is given the mask.
+        """Return the same model with copies of the weights; torch's is causal only when called with the mask.
 
         Raises:
-            ValueError: encoder or decoder are not torch's own, or as `EncoderLayer.from_torch`.
+            ValueError: encoder or decoder are not torch's own classes, or as in `EncoderLayer.from_torch`.
         """
         theirs = module.encoder, module.decoder
         if not isinstance(theirs[0], nn.TransformerEncoder) or not isinstance(theirs[1], nn.TransformerDecoder):
             raise ValueError(f"{type(theirs[0]).__name__} and {type(theirs[1]).__name__} are not torch's own stacks")
-        made = cls.__new__(cls)
-        nn.Module.__init__(made)
-        made.encoder, made.decoder = Encoder.from_torch(theirs[0]), Decoder.from_torch(theirs[1])
-        return made.train(module.training)
+        model = cls.__new__(cls)
+        nn.Module.__init__(model)
+        model.encoder, model.decoder = Encoder.from_torch(theirs[0]), Decoder.from_torch(theirs[1])
+        return model.train(module.training)
 
     def forward(self, x: Tensor, y: Tensor, *, x_mask: Tensor | None = None, y_mask: Tensor | None = None) -> Tensor:
         """Encode x and decode y.
 
         Args:
-            x: (..., Tk, C), the text that is read.
-            y: (..., Tq, C), the text that is written so far.
+            x: (..., Tk, C), the source text.
+            y: (..., Tq, C), the target text so far.
             x_mask: hides tokens of x, such as padding, from encoder and decoder.
-            y_mask: hides tokens of y beyond those that the causal mask hides.
+            y_mask: hides tokens of y in addition to the causal mask.
 
         Returns:
             (..., Tq, C).

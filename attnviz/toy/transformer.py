@@ -1,6 +1,6 @@
-"""A transformer whose weights are drawn from a seed: embeddings, stacks of layers, and logits; and its trace on a text.
+"""A transformer with weights drawn from a seed: embeddings, stacks of layers, and logits; and its trace on a text.
 
-Shapes: T tokens, C model width, V tokens of the text that differ. With a batch of B texts, (T, C) is (B, T, C).
+Shapes: T tokens, C model width, V different tokens of the text. For a batch of B texts, (T, C) is (B, T, C).
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ STACKS = 4
 
 
 class Transformer(nn.Module):
-    """Embeddings of the tokens that occur, positions, and the blocks of the settings' architecture.
+    """Embeddings of the tokens that occur, positions, and the blocks of the architecture in the settings.
 
-    The matrix of embeddings also gives the logits, and its rows are multiplied by √C where they are embeddings, as in
-    the paper (section 3.4).
+    The embedding matrix is also used for the logits; as embeddings, its rows are multiplied by √C, as in the paper
+    (section 3.4).
     """
 
     def __init__(self, config: TransformerConfig, ids: Sequence[int], stack: Encoder | Seq2Seq | None = None) -> None:
-        """Draw the weights for the tokens with these ids, each once; `stack` are the blocks, drawn too if None."""
+        """Draw the weights for tokens with these distinct ids; `stack` are the blocks, which are drawn too if None."""
         super().__init__()
         self.config, width = config, config.width
-        rows = [draw(config.seed, "embedding", one, 1, MAX_WIDTH)[:, :width] for one in ids]
+        rows = [draw(config.seed, "embedding", id_, 1, MAX_WIDTH)[:, :width] for id_ in ids]
         self.embedding = nn.Parameter(torch.cat(rows) / math.sqrt(width))
         """(V, C)"""
         drawn = draw(config.seed, "position", 0, MAX_TEXT_TOKENS, MAX_WIDTH)[:, :width]
@@ -55,18 +55,18 @@ class Transformer(nn.Module):
     def embed(self, indices: Ids) -> dict[str, Tensor]:
         """Return the summands of the input, (T, C) each, by name; `indices` are rows of the embedding.
 
-        Of a batch of texts with T indices each, tokens are (B, T, C).
+        For a batch of texts with T indices each, the token embeddings are (B, T, C).
         """
         rows = torch.tensor(indices, dtype=torch.long)
         n, width = rows.shape[-1], self.config.width
         parts = {"token": self.embedding[rows] * math.sqrt(width)}
         if self.position is not None:
             return {**parts, "position": self.position[:n]}
-        made = {"sinusoidal": sinusoidal_positions, "lab": lab_positions}.get(self.config.positions)
-        return parts if made is None else {**parts, "position": made(n, width)}
+        positions_of = {"sinusoidal": sinusoidal_positions, "lab": lab_positions}.get(self.config.positions)
+        return parts if positions_of is None else {**parts, "position": positions_of(n, width)}
 
     def forward(self, indices: Ids, target: Ids | None = None) -> Tensor:
-        """Return the last hidden state, (T, C); `target` is what the decoder reads beside an encoder."""
+        """Return the last hidden state, (T, C); `target` is the decoder's input in a model with an encoder."""
         x = sum_of(self.embed(indices))
         if target is None or isinstance(self.stack, Encoder):
             hidden: Tensor = self.stack(x)
@@ -82,10 +82,10 @@ class Transformer(nn.Module):
 def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
     """Return the blocks with weights drawn from the seed.
 
-    Each matrix has a seed of its own, from its name: a deeper stack has the same first blocks. Matrices are uniform
-    with variance 2 / (in + out) (Glorot and Bengio 2010). So are those of torch's nn.Transformer, but for queries, keys
-    and values, which it draws as one matrix of 3 C rows, with the variance 2 / (C + 3 C), half of that here. Biases are
-    uniform in ±1/√in, as in nn.Linear (nn.Transformer's attention begins with 0); norms begin as 1 and 0.
+    Each matrix has a separate seed, computed from its name, so a deeper stack has the same first blocks. Matrices are
+    uniform with variance 2 / (in + out) (Glorot and Bengio 2010), as in torch's nn.Transformer, except that torch draws
+    queries, keys and values as one matrix of 3 C rows with variance 2 / (C + 3 C), half of the variance here. Biases
+    are uniform in ±1/√in, as in nn.Linear (in nn.Transformer's attention they start at 0); norms start at 1 and 0.
     """
     settings: dict[str, Any] = {
         "layers": config.depth, "heads": config.heads, "feed_forward": config.hidden_width,
@@ -103,14 +103,14 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
                 inputs, outputs = module.in_features, module.out_features
                 bounds = {"weight": math.sqrt(6 / (inputs + outputs)), "bias": 1 / math.sqrt(inputs)}
                 for kind, parameter in module.named_parameters():
-                    drawn = generator(config.seed, f"{name}.{kind}", 0)
-                    parameter.uniform_(-bounds[kind], bounds[kind], generator=drawn)
+                    seeded = generator(config.seed, f"{name}.{kind}", 0)
+                    parameter.uniform_(-bounds[kind], bounds[kind], generator=seeded)
     return stack
 
 
 @lru_cache(STACKS)
 def shared_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
-    """Return the blocks of these settings, which all texts share; nothing changes them."""
+    """Return the blocks for these settings. All texts share them, so they must not be changed."""
     return draw_stack(config).eval().requires_grad_(False)
 
 
@@ -124,19 +124,19 @@ def blocks_of(stack: Encoder | Seq2Seq, calls: Sequence[Call]) -> dict[Kind, tup
         kind: Kind = "decoder" if stack.causal else "encoder"
         return {kind: tuple(_encoder_block(layer, next(remaining)) for layer in stack.layers)}
     encoder = tuple(_encoder_block(layer, next(remaining)) for layer in stack.encoder.layers)
-    found: dict[Kind, list[Block]] = {"decoder": [], "cross": []}
+    decoder: dict[Kind, list[Block]] = {"decoder": [], "cross": []}
     for layer in stack.decoder.layers:
         if not isinstance(layer, DecoderLayer):
             raise TypeError("a decoder consists of decoder layers")
-        own, cross = next(remaining), next(remaining)
-        if cross.key_input is None:
+        self_call, cross_call = next(remaining), next(remaining)
+        if cross_call.key_input is None:
             raise TypeError("an attention of the toy is recorded with its inputs")
-        after = partial(_after, layer, cross.key_input)
-        found["decoder"].append(Block(_attention(layer.attention, own), after, "", own.block_input, layer.weights()))
-        found["cross"].append(
-            Block(_attention(layer.cross_attention, cross), None, SAME_BLOCK, cross.block_input, layer.weights())
-        )
-    return {"encoder": encoder, **{kind: tuple(blocks) for kind, blocks in found.items()}}
+        after = partial(_after, layer, cross_call.key_input)
+        self_attention = _attention(layer.attention, self_call)
+        cross_attention = _attention(layer.cross_attention, cross_call)
+        decoder["decoder"].append(Block(self_attention, after, "", self_call.block_input, layer.weights()))
+        decoder["cross"].append(Block(cross_attention, None, SAME_BLOCK, cross_call.block_input, layer.weights()))
+    return {"encoder": encoder, **{kind: tuple(blocks) for kind, blocks in decoder.items()}}
 
 
 def _encoder_block(layer: nn.Module, call: Call) -> Block:
@@ -167,7 +167,7 @@ def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
 
 
 def final_norms(stack: Encoder | Seq2Seq) -> dict[str, Norm]:
-    """Return the norms after the last blocks, by the stack that they end."""
+    """Return the final norm of each stack, by the name of the stack."""
     if isinstance(stack, Encoder):
         ends = {"decoder" if stack.causal else "encoder": stack.norm}
     else:
@@ -180,19 +180,22 @@ def parameters_of(stack: nn.Module) -> dict[str, int]:
     parts = {"attention": MultiHeadAttention, "feed_forward": FeedForward, "norms": nn.LayerNorm}
     return {
         name: sum(
-            parameter.numel() for one in stack.modules() if isinstance(one, kind) for parameter in one.parameters()
+            parameter.numel()
+            for module in stack.modules()
+            if isinstance(module, kind)
+            for parameter in module.parameters()
         )
         for name, kind in parts.items()
     }
 
 
 def sizes_of(stack: nn.Module, *, head: nn.Linear | None = None) -> ModelSizes:
-    """Return the sizes of all matrix products of the blocks, and of the map to the logits if it is given."""
+    """Return the sizes of all matrix products of the blocks, and of the map to the logits if `head` is given."""
     attentions, feed_forwards = [], []
     for module in stack.modules():
         if isinstance(module, MultiHeadAttention):
             projections = tuple(map(_size, (module.query, module.key, module.value)))
-            key, value = (one.outputs // module.heads for one in projections[1:])
+            key, value = (projection.outputs // module.heads for projection in projections[1:])
             attentions.append(AttentionSize(module.heads, key, value, projections, (_size(module.output),)))
         elif isinstance(module, FeedForward):
             feed_forwards.append((_size(module.first), _size(module.second)))
@@ -205,7 +208,7 @@ def _size(module: nn.Linear) -> MapSize:
 
 NO_HEAD = "The toy's encoder alone has no language head: it gives a row of numbers for each token, and stops there."
 TRACE_BUDGET = TraceBudget("transformer", 64 * 2**20)
-"""Of all toy transformers: two traces of 128 tokens of the largest, and hundreds of the default's"""
+"""Shared by all toy transformers: enough for two traces of 128 tokens of the largest, or hundreds of the default"""
 
 
 class ToyTransformer(ShortRepr):
@@ -240,7 +243,7 @@ class ToyTransformer(ShortRepr):
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
-        """Return the tokens of a text, and those that the decoder reads beside an encoder: `pair`, or an example."""
+        """Return the tokens of a text and, for a model with both stacks, those of `pair` or an example."""
         if self.config.architecture != "both":
             return self._tokenize(text), None
         return self._tokenize(text), self._tokenize(EXAMPLE_TARGET if pair is None else pair)
@@ -253,30 +256,30 @@ class ToyTransformer(ShortRepr):
         """Run the transformer on a text.
 
         Raises:
-            NoTokensError: the text, or what the decoder reads, has no tokens.
+            NoTokensError: the text or the decoder's text has no tokens.
         """
         return trace_transformer(*self.read(text, pair), self.config)
 
 
 def trace_transformer(tokens: Tokens, target: Tokens | None, config: TransformerConfig) -> Trace:
-    """Run a toy transformer on tokens; `target` are those that the decoder reads beside an encoder.
+    """Run a toy transformer on tokens; `target` are the decoder's tokens in a model with an encoder.
 
     Raises:
-        NoTokensError: there are no tokens.
+        NoTokensError: `tokens` or `target` is empty.
     """
     if not len(tokens) or (target is not None and not len(target)):
         raise NoTokensError
-    known = dict(zip(tokens.ids, tokens.labels, strict=True))
-    known |= {} if target is None else dict(zip(target.ids, target.labels, strict=True)) | known
-    rows = {one: row for row, one in enumerate(known)}
-    model = Transformer(config, tuple(known), shared_stack(config)).eval()
-    source = [rows[one] for one in tokens.ids]
-    written = None if target is None else [rows[one] for one in target.ids]
+    labels_by_id = dict(zip(tokens.ids, tokens.labels, strict=True))
+    labels_by_id |= {} if target is None else dict(zip(target.ids, target.labels, strict=True)) | labels_by_id
+    rows = {id_: row for row, id_ in enumerate(labels_by_id)}
+    model = Transformer(config, tuple(labels_by_id), shared_stack(config)).eval()
+    source_rows = [rows[id_] for id_ in tokens.ids]
+    target_rows = None if target is None else [rows[id_] for id_ in target.ids]
     with torch.inference_mode(), recording() as recorder:
-        hidden = model(source, written)
-        parts = model.embed(source)
-        decoder_parts = {} if written is None else model.embed(written)
-    has_head, labels = config.architecture != "encoder", tuple(known.values())
+        hidden = model(source_rows, target_rows)
+        parts = model.embed(source_rows)
+        decoder_parts = {} if target_rows is None else model.embed(target_rows)
+    has_head, labels = config.architecture != "encoder", tuple(labels_by_id.values())
     return Trace(
         tokens,
         target,
@@ -286,7 +289,7 @@ def trace_transformer(tokens: Tokens, target: Tokens | None, config: Transformer
         decoder_embedding_parts=decoder_parts,
         final_norms=final_norms(model.stack),
         vocabulary=Vocabulary(LinearMap(model.embedding.detach().T), labels.__getitem__) if has_head else None,
-        weights=tuple(one for one in (model.embedding, model.position) if one is not None),
+        weights=tuple(weight for weight in (model.embedding, model.position) if weight is not None),
         language_head=model.logits if has_head else None,
         model=f"toy transformer, seed {config.seed}",
     )

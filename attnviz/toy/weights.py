@@ -1,4 +1,4 @@
-"""Weights drawn from seeds: of the toys, so that a setting changes no unrelated one, and of models that are trained."""
+"""Seeded weights, for models to train and for the toys, where a setting must not change unrelated weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_WIDTH, WIDTH, Embedding
 
 NUMBERS = {"normal": torch.randn, "uniform": torch.rand}
-"""What draws numbers of each kind"""
+"""The function that draws each kind of numbers"""
 
 
 def draw(seed: int, quantity: str, index: int, rows: int, cols: int, kind: Embedding = "normal") -> Tensor:
@@ -28,7 +28,7 @@ def draw(seed: int, quantity: str, index: int, rows: int, cols: int, kind: Embed
 def draw_wide(seed: int, quantity: str, index: int, rows: int, width: int, kind: Embedding = "normal") -> Tensor:
     """Draw (rows, C) numbers as `draw` does; the first columns do not depend on the width C.
 
-    The columns beyond `WIDTH`, and those beyond `MAX_WIDTH`, are drawn by themselves.
+    The columns beyond `WIDTH`, and those beyond `MAX_WIDTH`, are drawn separately.
     """
     drawn = draw(seed, quantity, index, rows, WIDTH, kind)
     if width > WIDTH:
@@ -40,10 +40,10 @@ def draw_wide(seed: int, quantity: str, index: int, rows: int, width: int, kind:
 
 
 def draw_tall(draw_rows: Callable[[str, int], Tensor], quantity: str, rows: int) -> Tensor:
-    """Return as many rows of a quantity; the first do not depend on how many there are.
+    """Draw a number of rows of a quantity; the first ones do not depend on that number.
 
     Args:
-        draw_rows: draws so many rows of a quantity. The rows beyond `MAX_WIDTH` are a quantity by themselves.
+        draw_rows: draws a number of rows of a named quantity. Rows beyond `MAX_WIDTH` are a separate quantity.
         quantity: its name.
         rows: up to `MAX_MODEL_WIDTH`.
     """
@@ -54,20 +54,20 @@ def draw_tall(draw_rows: Callable[[str, int], Tensor], quantity: str, rows: int)
 
 
 def generator(seed: int, quantity: str, index: int) -> torch.Generator:
-    """Return a generator of numbers that depend only on the arguments."""
+    """Return a random generator whose seed depends only on the arguments."""
     name = f"{seed}/{quantity}/{index}".encode()
     return torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(name, digest_size=7).digest()))
 
 
 DRAWING = (Tensor.uniform_, Tensor.normal_, init.uniform_, init.normal_, init.kaiming_uniform_, init.xavier_uniform_)
-"""What torch's layers draw their weights with"""
+"""The functions with which torch's layers draw their weights"""
 
 
 class SeededWeights(TorchFunctionMode):
-    """Inside it, this thread's modules draw their weights from a generator of their own.
+    """A context in which this thread's modules draw their weights from a separate generator.
 
-    torch has one generator for all threads, so that with `torch.manual_seed` a server's other threads would take some
-    of the numbers. The weights are those that `torch.manual_seed` gives in a process of one thread.
+    torch has one generator for all threads, so with `torch.manual_seed` a server's other threads would take some of the
+    numbers. The weights are the same as after `torch.manual_seed` in a single-threaded process.
     """
 
     def __init__(self, seed: int) -> None:
@@ -79,7 +79,7 @@ class SeededWeights(TorchFunctionMode):
         self, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         """Call a function of torch, with the generator if it draws numbers."""
-        given = dict(kwargs or {})
+        arguments = dict(kwargs or {})
         if func in DRAWING:
-            given["generator"] = self._generator
-        return func(*args, **given)
+            arguments["generator"] = self._generator
+        return func(*args, **arguments)

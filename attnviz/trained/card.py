@@ -1,4 +1,4 @@
-"""What is said of a trained model: on what it was trained, how, and how good it became. It imports no torch."""
+"""The card of a trained model: what it was trained on, how, and how well it does. This module imports no torch."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Corpus:
     name: str
     characters: int
     sha256: str
-    """Of its UTF-8 bytes; of a training file with tags, of the file as it is"""
+    """Of its UTF-8 bytes; for a training file with tags, of the file itself"""
 
     @classmethod
     def of(cls, name: str, text: str) -> Corpus:
-        """Return what is said of a text."""
+        """Describe a text."""
         return cls(name, len(text), hashlib.sha256(text.encode(errors="replace")).hexdigest())
 
     @classmethod
     def of_file(cls, part: TaggedPart) -> Corpus:
-        """Return what is said of a file of words and tags."""
+        """Describe a file of words and tags."""
         return cls(part.name, part.characters, part.sha256)
 
 
 @dataclass(frozen=True, slots=True)
 class AboutFiles:
-    """What is said of a user's training file and test file; unless it says so, of the test file."""
+    """A description of a user's training file and test file; of the test file, unless a field says otherwise."""
 
     name: str
     sha256: str
@@ -48,19 +48,19 @@ class AboutFiles:
     sentences: int
     words: int
     unknown: int
-    """Words of it that the training file lacks"""
+    """The number of its words that are not in the training file"""
     seen: int
-    """Sentences of it that stand in the training file too, word for word"""
+    """The number of its sentences that are also in the training file, word for word"""
     right: int
-    """Words of it whose tag is the word's most frequent one in the training file: the baseline"""
+    """The number of its words whose tag is the word's most frequent one in the training file: the baseline"""
     train_sentences: int
     train_words: int
     example: str
-    """A sentence of it, with which the model opens"""
+    """One of its sentences, which is shown when the model is opened"""
 
     @classmethod
     def of(cls, files: TaggedFiles, example: str) -> AboutFiles:
-        """Return what is said of two files."""
+        """Describe a training file and a test file."""
         train, test, baseline = files.train, files.test, files.baseline
         return cls(
             test.name, test.sha256, len(test.lengths), len(test.words), files.unknown, files.seen, baseline.right,
@@ -82,12 +82,12 @@ class FoundHead:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """All that is said of a model beside its plan."""
+    """A description of a model, in addition to its plan."""
 
     name: str
-    """What it is called where it is listed"""
+    """Its name in lists"""
     loss: float
-    """Of held-out sequences, in nats"""
+    """On held-out sequences, in nats"""
     accuracy: float
     """On held-out sequences, from 0 to 1"""
     training_loss: float
@@ -97,37 +97,37 @@ class Card:
     heads: Mapping[str, FoundHead] = field(default_factory=dict)
     """By the names of the task's patterns"""
     command: str = ""
-    """What made it, as a command line; empty if it was trained in the app"""
+    """The command line that made it; empty if it was trained in the app"""
     date: str = ""
     """YYYY-MM-DD"""
     torch: str = ""
     """The version of torch"""
     after: int | None = None
-    """After how many steps of its training the weights are; None: after all of them"""
+    """The number of training steps after which the weights were taken; None: after all steps"""
     files: AboutFiles | None = None
     """None if it was not trained on a user's files; else `corpus` is the training file"""
 
     def to_json(self) -> dict[str, Any]:
         """Return the card as plain values."""
-        return {name: one for name, one in asdict(self).items() if one is not None or name not in LATER}
+        return {name: value for name, value in asdict(self).items() if value is not None or name not in LATER}
 
     @classmethod
     def from_json(cls, value: Any) -> Card:
-        """Return the card of plain values.
+        """Return the card with these plain values.
 
         Raises:
             ValueError: something is missing, unknown, out of range, too long or of another type; the message names it.
         """
-        given = _fields(cls, value)
-        corpus, heads, files = given.get("corpus"), given.get("heads", {}), given.get("files")
+        values = _fields(cls, value)
+        corpus, heads, files = values.get("corpus"), values.get("heads", {}), values.get("files")
         if not isinstance(heads, dict) or not all(isinstance(name, str) for name in heads):
-            raise ValueError("heads are no heads by name")
-        found = {name: FoundHead(**_fields(FoundHead, one)) for name, one in heads.items()}
+            raise ValueError("heads is not a mapping of names to heads")
+        heads_by_name = {name: FoundHead(**_fields(FoundHead, head)) for name, head in heads.items()}
         return cls(
             **{
-                **given,
+                **values,
                 "corpus": None if corpus is None else Corpus(**_fields(Corpus, corpus)),
-                "heads": found,
+                "heads": heads_by_name,
                 "files": None if files is None else AboutFiles(**_fields(AboutFiles, files)),
             }
         )
@@ -142,23 +142,23 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "str": (str,), "int": (int,), "float": (float, int), "int | None": (int, type(None)),
 }  # fmt: skip
 LATER = {"after", "files"}
-"""Fields that older cards do not have, so that files without them can be read"""
+"""Fields that older cards lack: files without them can still be read"""
 _HIGHEST: Mapping[str, int] = {"accuracy": 1, "score": 1, "after": MOST_STEPS}
-"""The largest numbers of fields that have one"""
+"""The largest value of each field that has one"""
 
 
 def _fields(kind: type[Any], value: Any) -> dict[str, Any]:
-    """Check the plain values of a dataclass: none is missing, unknown or of another type."""
-    known = {one.name: str(one.type) for one in fields(kind)}
-    if not isinstance(value, dict) or not set(known) - LATER <= set(value) <= set(known):
-        raise ValueError(f"{kind.__name__} has {', '.join(known)}")
-    for name, one in value.items():
-        wanted = _KINDS.get(known[name])
-        if wanted is None:
+    """Check the plain values of a dataclass: all are there, known and of the right type."""
+    field_types = {declared.name: str(declared.type) for declared in fields(kind)}
+    if not isinstance(value, dict) or not set(field_types) - LATER <= set(value) <= set(field_types):
+        raise ValueError(f"{kind.__name__} has {', '.join(field_types)}")
+    for name, content in value.items():
+        types = _KINDS.get(field_types[name])
+        if types is None:
             continue
-        is_right = isinstance(one, wanted) and not isinstance(one, bool)
-        if not is_right or (isinstance(one, str) and (len(one) > LONGEST or one != repair(one))):
-            raise ValueError(f"{name} is no {known[name]}, too long, or can't be encoded in UTF-8")
-        if isinstance(one, int | float) and not 0 <= one <= _HIGHEST.get(name, sys.float_info.max):
-            raise ValueError(f"{name} is {one}, which it can't be")
+        is_right = isinstance(content, types) and not isinstance(content, bool)
+        if not is_right or (isinstance(content, str) and (len(content) > LONGEST or content != repair(content))):
+            raise ValueError(f"{name} is not of type {field_types[name]}, is too long, or can't be encoded in UTF-8")
+        if isinstance(content, int | float) and not 0 <= content <= _HIGHEST.get(name, sys.float_info.max):
+            raise ValueError(f"{name} is {content}, which it can't be")
     return value

@@ -1,9 +1,9 @@
 """A trained model as one safetensors file, and back.
 
 The file's `__metadata__` holds, as JSON: `plan` (`attnviz.training.plan.Plan`), `labels` (the vocabulary) and `card`;
-of a model that learned a user's tags, also `outputs`, their names.
-Nothing in a file is run, and nothing is built before the file is known to hold it: whoever reads a file need not trust
-who made it. https://github.com/safetensors/safetensors#format
+for a model that learned a user's tags, also `outputs`, the names of the tags.
+Nothing in a file is run, and no model is built before the file is known to be large enough for it, so files from
+untrusted sources can be read. https://github.com/safetensors/safetensors#format
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LENGTH = 8  # bytes, of the number with which a safetensors file begins
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saved:
-    """What a file holds."""
+    """The content of a file."""
 
     plan: Plan
     labels: tuple[str, ...]
@@ -50,7 +50,7 @@ class Saved:
     module: nn.Module
     """float32, in evaluation mode, without gradients"""
     task: Task | None = None
-    """What it learned; None if it was trained on a text"""
+    """The task that it learned; None if it was trained on a text"""
 
 
 def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card, outputs: Sequence[str] = ()) -> bytes:
@@ -60,18 +60,20 @@ def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card, outp
         module: the model.
         plan: its training.
         labels: its vocabulary.
-        card: what is said of it.
-        outputs: what its logits stand for, if the plan's subject is a user's files.
+        card: its card.
+        outputs: the names of its logits, if the plan's subject is a user's files.
 
     Raises:
         ModelError: a weight is not finite, or too large for float16; or the file would be too large to be read.
     """
-    weights = {name: one.detach().to(torch.float16).contiguous() for name, one in module.state_dict().items()}
-    if not all(one.isfinite().all() for one in weights.values()):
+    weights = {name: weight.detach().to(torch.float16).contiguous() for name, weight in module.state_dict().items()}
+    if not all(weight.isfinite().all() for weight in weights.values()):
         raise ModelError("The model has weights that are not finite in float16, so it can't be saved.")
-    said = {"plan": plan.to_json(), "labels": list(labels), "card": card.to_json()}
-    said |= {"outputs": list(outputs)} if plan.subject == TAGGED else {}
-    data = _ordered(save(weights, {"attnviz.trained": FORMAT, **{name: json.dumps(one) for name, one in said.items()}}))
+    metadata = {"plan": plan.to_json(), "labels": list(labels), "card": card.to_json()}
+    metadata |= {"outputs": list(outputs)} if plan.subject == TAGGED else {}
+    data = _ordered(
+        save(weights, {"attnviz.trained": FORMAT, **{name: json.dumps(value) for name, value in metadata.items()}})
+    )
     if len(data) > LARGEST:
         raise ModelError(f"The model's file would have {len(data) / 2**20:.1f} MB; it can have {LARGEST // 2**20} MB.")
     if int.from_bytes(data[:_LENGTH], "little") > LARGEST_HEADER:
@@ -80,11 +82,11 @@ def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card, outp
 
 
 def _ordered(data: bytes) -> bytes:
-    """Return a file with what its header says in alphabetical order: safetensors writes metadata in any order."""
+    """Return a file with the metadata in its header sorted: safetensors writes metadata in any order."""
     size = int.from_bytes(data[:_LENGTH], "little")
-    said = json.loads(data[_LENGTH : _LENGTH + size])
-    said["__metadata__"] = dict(sorted(said["__metadata__"].items()))
-    header = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+    entries = json.loads(data[_LENGTH : _LENGTH + size])
+    entries["__metadata__"] = dict(sorted(entries["__metadata__"].items()))
+    header = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     header += b" " * (-len(header) % _LENGTH)  # so that the numbers are aligned
     return len(header).to_bytes(_LENGTH, "little") + header + data[_LENGTH + size :]
 
@@ -115,7 +117,7 @@ def read(data: bytes) -> Saved:
     except (ValueError, RuntimeError) as error:  # such as an activation that does not exist
         raise ModelError(f"The model's file says what can't be: {_short(error)}.") from error
     _check_weights(weights, module.state_dict())
-    module.load_state_dict({name: one.float() for name, one in weights.items()})
+    module.load_state_dict({name: weight.float() for name, weight in weights.items()})
     return Saved(plan, labels, card, module.eval().requires_grad_(False), task)
 
 
@@ -123,10 +125,10 @@ def _header(data: bytes) -> dict[str, Any]:
     size = int.from_bytes(data[:_LENGTH], "little")
     if len(data) < _LENGTH or not 2 <= size <= min(len(data) - _LENGTH, LARGEST_HEADER):
         raise ModelError("This is not a safetensors file, which is what a trained model is saved as.")
-    found = _json(data[_LENGTH : _LENGTH + size])
-    if not isinstance(found, dict):
+    header = _json(data[_LENGTH : _LENGTH + size])
+    if not isinstance(header, dict):
         raise ModelError("This is not a safetensors file, which is what a trained model is saved as.")
-    return found
+    return header
 
 
 def _json(raw: bytes | str) -> Any:
@@ -137,12 +139,12 @@ def _json(raw: bytes | str) -> Any:
 
 
 def _said(metadata: Any) -> tuple[Plan, tuple[str, ...], Card]:
-    """Read what the header says of the model."""
+    """Read the plan, the labels and the card from the header's metadata."""
     if not isinstance(metadata, dict) or metadata.get("attnviz.trained") != FORMAT:
         raise ModelError("This safetensors file is not a model that attnviz trained.")
-    said = {name: _json(str(metadata.get(name))) for name in ("plan", "labels", "card")}
+    values = {name: _json(str(metadata.get(name))) for name in ("plan", "labels", "card")}
     try:
-        plan, card, labels = Plan.from_json(said["plan"]), Card.from_json(said["card"]), said["labels"]
+        plan, card, labels = Plan.from_json(values["plan"]), Card.from_json(values["card"]), values["labels"]
     except (ValueError, OverflowError) as error:
         raise ModelError(f"The model's file says what can't be: {_short(error)}.") from error
     if isinstance(plan.model, LinearConfig):
@@ -151,15 +153,15 @@ def _said(metadata: Any) -> tuple[Plan, tuple[str, ...], Card]:
 
 
 def _names(value: Any, what: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) and one == repair(one) for one in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) and name == repair(name) for name in value):
         raise ModelError(f"The model's file has no list of {what}.")
     return tuple(value)
 
 
 def _check_size(model: ModelConfig, nbytes: int) -> None:
     """Refuse a shape that takes more than the file can hold, before anything is built."""
-    numbers = {name: one for name, one in asdict(model).items() if isinstance(one, int)}
-    if any(one < 0 or (one == 0 and name in _POSITIVE) for name, one in numbers.items()):
+    numbers = {name: number for name, number in asdict(model).items() if isinstance(number, int)}
+    if any(number < 0 or (number == 0 and name in _POSITIVE) for name, number in numbers.items()):
         raise ModelError("The model's file says what can't be: a number of its shape is too small.")
     vocabulary, layers, block = (numbers.get(name, 1) for name in ("vocabulary", "layers", "block_size"))
     if vocabulary > LARGEST_VOCABULARY or block > LONGEST_BLOCK or layers > MOST_LAYERS:
@@ -172,7 +174,7 @@ def _check_size(model: ModelConfig, nbytes: int) -> None:
 
 
 def _fewest_numbers(model: ModelConfig) -> int:
-    """Return a number of weights that a model of this shape has at least."""
+    """Return a lower bound on the number of weights of a model of this shape."""
     if isinstance(model, BigramConfig):
         return model.vocabulary**2
     width = model.width
@@ -183,7 +185,7 @@ def _fewest_numbers(model: ModelConfig) -> int:
 
 
 def _checked_task(plan: Plan, labels: tuple[str, ...], metadata: Any, card: Card) -> Task | None:
-    """Return what a model learned; refuse a plan whose model can't read what its subject gives."""
+    """Return the task that a model learned; refuse a plan whose model can't read the inputs of its subject."""
     check_plan(plan)
     model, subject = plan.token_model, plan.subject
     if len(labels) != model.vocabulary or len(set(labels)) != len(labels):
@@ -192,16 +194,16 @@ def _checked_task(plan: Plan, labels: tuple[str, ...], metadata: Any, card: Card
         outputs = _names(_json(str(metadata.get("outputs"))), "tags")
         if len(outputs) != model.outputs or len(set(outputs)) != len(outputs) or labels[: len(NO_WORDS)] != NO_WORDS:
             raise ModelError("The model's file does not have one tag for each of its outputs, and the words for them.")
-        if not all(0 < len(one) <= LONGEST for one in (*labels, *outputs)) or len(labels) == len(NO_WORDS):
+        if not all(0 < len(label) <= LONGEST for label in (*labels, *outputs)) or len(labels) == len(NO_WORDS):
             raise ModelError(f"The model's file has a word or a tag that is empty or longer than {LONGEST} characters.")
         return TaggedWords(labels, outputs, model.block_size, [card.files.example] if card.files else ())
-    if not all(len(one) == 1 for one in labels) if subject == TEXT else labels != TASKS[subject].labels:
+    if not all(len(label) == 1 for label in labels) if subject == TEXT else labels != TASKS[subject].labels:
         raise ModelError(_UNREADABLE.format(subject))
     return TASKS.get(subject)
 
 
 def check_plan(plan: Plan) -> None:
-    """Check that a plan's model can read what the plan's subject gives it.
+    """Check that a plan's model can read the inputs of the plan's subject.
 
     Raises:
         ModelError: it can't, or there is no such task.
@@ -228,29 +230,32 @@ def _interface(model: TokenConfig) -> tuple[object, ...]:
 def _check_heads(plan: Plan, card: Card) -> None:
     """Refuse a card that names a head that the model does not have."""
     model = plan.model
-    for one in card.heads.values():
-        own = ("encoder", "decoder", "cross")
-        is_there = (
+    for head in card.heads.values():
+        kinds = ("encoder", "decoder", "cross")
+        exists = (
             isinstance(model, TokenConfig)
-            and one.kind in (own if model.architecture == "both" else (model.architecture,))
-            and one.layer < model.layers
-            and one.head < model.heads
+            and head.kind in (kinds if model.architecture == "both" else (model.architecture,))
+            and head.layer < model.layers
+            and head.head < model.heads
         )
-        if not is_there:
+        if not exists:
             raise ModelError("The model's file names a head that the model does not have.")
 
 
 def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
     if weights.keys() != expected.keys():
         raise ModelError("The file does not have the weights of the model that it says it holds.")
-    for name, one in weights.items():
-        if one.dtype not in (torch.float16, torch.float32):
-            raise ModelError(f"The weights {name} are {str(one.dtype).removeprefix('torch.')}, not float16 or float32.")
-        if one.shape != expected[name].shape:
+    for name, weight in weights.items():
+        if weight.dtype not in (torch.float16, torch.float32):
             raise ModelError(
-                f"The weights {name} have the shape {tuple(one.shape)}; the model needs {tuple(expected[name].shape)}."
+                f"The weights {name} are {str(weight.dtype).removeprefix('torch.')}, not float16 or float32."
             )
-        if not one.isfinite().all():
+        if weight.shape != expected[name].shape:
+            raise ModelError(
+                f"The weights {name} have the shape {tuple(weight.shape)}; "
+                f"the model needs {tuple(expected[name].shape)}."
+            )
+        if not weight.isfinite().all():
             raise ModelError(f"The weights {name} are not all finite numbers.")
 
 

@@ -1,4 +1,4 @@
-"""Trains a model from a plan to a file; and makes such a file of a snapshot of a visitor's training."""
+"""Trains a model as a plan says and writes it to a file; also makes such a file from a snapshot of a training."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ RECENT = 50
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """What a model learns from, with its plan."""
+    """The training data of a model, with its plan."""
 
     plan: Plan
     subject: Subject
     corpus: Corpus | None
-    """None if it is a task that generates its sequences"""
+    """None for a task that generates its sequences"""
 
     @property
     def digest(self) -> str:
-        """The sha256 of what it learns from; "" for a task that generates its sequences."""
+        """The sha256 of the training data; "" for a task that generates its sequences."""
         if isinstance(self.subject, TaggedSentences):
             return self.subject.data.digest
         return "" if self.corpus is None else self.corpus.sha256
 
     @property
     def about(self) -> AboutFiles | None:
-        """What a card says of a user's files, if it learns from these."""
+        """The card's description of a user's files, if the model learns from such files."""
         subject = self.subject
         return AboutFiles.of(subject.data, subject.examples[0]) if isinstance(subject, TaggedSentences) else None
 
@@ -73,7 +73,7 @@ class Making:
     every: int
     """Steps between two validations, each of which writes the checkpoint"""
     losses: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
-    """Of the last steps, in nats"""
+    """The losses of the last steps, in nats"""
 
     @classmethod
     def begin(cls, name: str, given: Subjects, checkpoint: Path, every: int | None = None) -> Making:
@@ -82,21 +82,21 @@ class Making:
         trainer = Trainer(build(given.plan.model, settings.seed), given.subject.batch, settings)
         return cls(name, given, trainer, checkpoint, every or max(1, settings.steps // 10))
 
-    def resume(self, found: Checkpoint) -> None:
-        """Go on from a checkpoint.
+    def resume(self, saved: Checkpoint) -> None:
+        """Continue from a checkpoint.
 
         Raises:
             CheckpointError: it is of another model, plan or text, or damaged.
         """
-        if (found.name, found.plan, found.corpus) != (self.name, self.given.plan, self.given.digest):
+        if (saved.name, saved.plan, saved.corpus) != (self.name, self.given.plan, self.given.digest):
             raise CheckpointError(
-                f"this checkpoint is of another training: of {found.name}, or on another text or other files"
+                f"this checkpoint is of another training: of {saved.name}, or on another text or other files"
             )
         try:
-            self.trainer.resume(found.state)
+            self.trainer.resume(saved.state)
         except (RuntimeError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError("this checkpoint is damaged") from error
-        self.losses.extend(found.losses)
+        self.losses.extend(saved.losses)
 
     def run(
         self,
@@ -104,12 +104,12 @@ class Making:
         stepped: Callable[[float], None] = lambda _: None,
         validated: Callable[[int, Result], None] = lambda *_: None,
     ) -> bool:
-        """Make the steps that are left: returns whether all are made.
+        """Make the remaining steps, and return whether all are made.
 
         Args:
-            stops: is asked after each step whether to stop; then the checkpoint is written.
-            stepped: is told the loss of each step.
-            validated: is told the number of steps and the evaluation, from time to time.
+            stops: called after each step; returns whether to stop, and then the checkpoint is written.
+            stepped: called with the loss after each step.
+            validated: called with the number of steps and the evaluation after each validation.
 
         Raises:
             DivergedError: the loss is no longer finite; the checkpoint is that of the last validation.
@@ -135,75 +135,79 @@ class Making:
         )
 
     def finish(self, command: str) -> tuple[bytes, Card]:
-        """Return the model's file and its card, whose numbers are those of the weights as the file rounds them.
+        """Return the model's file and its card, whose numbers are measured with the weights as the file rounds them.
 
         Raises:
-            attnviz.pretrained.ModelError: it can't be saved, as `attnviz.trained.files.write` says.
+            attnviz.pretrained.ModelError: it can't be saved; see `attnviz.trained.files.write`.
         """
         loss = sum(self.losses) / len(self.losses)
         return finished(self.trainer.model, self.given, Card(self.name, 0.0, 0.0, loss, command=command))
 
 
-def finished(model: nn.Module, given: Subjects, said: Card, *, whole: bool = True) -> tuple[bytes, Card]:
-    """Return a model's file and its card, whose numbers are those of the weights as the file rounds them.
+def finished(
+    model: nn.Module, training_data: Subjects, partial_card: Card, *, whole: bool = True
+) -> tuple[bytes, Card]:
+    """Return a model's file and its card, whose numbers are measured with the weights as the file rounds them.
 
     Args:
         model: the trained model.
-        given: what it learned from.
-        said: what the card says beside what is computed here: name, training loss, command, steps.
-        whole: of a text, whether loss and accuracy are those of the whole validation part, or of some blocks of it.
+        training_data: what it learned from.
+        partial_card: a card with what is not computed here: name, training loss, command, steps.
+        whole: for a text, whether loss and accuracy are those of the whole validation part, or of some of its blocks.
 
     Raises:
-        attnviz.pretrained.ModelError: it can't be saved, as `attnviz.trained.files.write` says.
+        attnviz.pretrained.ModelError: it can't be saved; see `attnviz.trained.files.write`.
     """
-    plan, labels = given.plan, given.subject.labels
+    plan, labels = training_data.plan, training_data.subject.labels
     today = datetime.now(UTC).date().isoformat()
-    said = replace(said, corpus=given.corpus, files=given.about, date=today, torch=torch.__version__)
-    outputs = given.subject.outputs if isinstance(given.subject, TaggedSentences) else ()
-    card = _measured(read(write(model, plan, labels, said, outputs)), given.subject, whole=whole)
+    partial_card = replace(
+        partial_card, corpus=training_data.corpus, files=training_data.about, date=today, torch=torch.__version__
+    )
+    outputs = training_data.subject.outputs if isinstance(training_data.subject, TaggedSentences) else ()
+    card = _measured(read(write(model, plan, labels, partial_card, outputs)), training_data.subject, whole=whole)
     return write(model, plan, labels, card, outputs), card
 
 
 def measured(saved: Saved, text: Path | None, files: tuple[Path, Path] | None = None) -> tuple[bytes, Card]:
-    """Return a model's file with the same weights and a card whose loss, accuracy and heads are measured anew.
+    """Return a model's file with the same weights and a card whose loss, accuracy and heads are measured again.
 
     Args:
         saved: the file.
-        text: what the model was trained on, as `given_of` takes it.
-        files: what it was trained and tested on, as `given_of` takes them.
+        text: the text that the model was trained on; see `given_of`.
+        files: the files that it was trained and tested on; see `given_of`.
 
     Raises:
         attnviz.pretrained.ModelError: it was trained on another text or other files, or can't be saved.
-        BadUploadError, TextError, TaggedError, OSError, ValueError: as `given_of` raises them.
+        BadUploadError, TextError, TaggedError, OSError, ValueError: see `given_of`.
     """
     if (saved.plan.subject == TAGGED) != (files is not None):
         raise ModelError(
             "--train-file and --test-file name the files of a model that learned from these, and no other."
         )
-    given = given_of(saved.plan, text, files)
+    training_data = given_of(saved.plan, text, files)
     card = saved.card
-    wanted = card.corpus and card.corpus.sha256, card.files and card.files.sha256
-    found = given.corpus and given.corpus.sha256, given.about and given.about.sha256
-    if wanted != found:
+    expected = card.corpus and card.corpus.sha256, card.files and card.files.sha256
+    digests = training_data.corpus and training_data.corpus.sha256, training_data.about and training_data.about.sha256
+    if expected != digests:
         names = "--text names its own" if files is None else "--train-file and --test-file name its own"
         raise ModelError(f"The model was trained on {'another text' if files is None else 'other files'}: {names}.")
-    card = replace(_measured(saved, given.subject), files=given.about)
+    card = replace(_measured(saved, training_data.subject), files=training_data.about)
     return write(saved.module, saved.plan, saved.labels, card, saved.task.outputs if saved.task else ()), card
 
 
 def _measured(saved: Saved, subject: Subject, *, whole: bool = True) -> Card:
     whole = whole or isinstance(subject, TaggedSentences)  # its baseline is of the whole test file
-    found = evaluate_whole(saved.module, subject) if whole else evaluate(saved.module, subject)
+    result = evaluate_whole(saved.module, subject) if whole else evaluate(saved.module, subject)
     heads = {name: FoundHead(**asdict(head)) for name, head in heads_of(saved.module, subject).items()}
-    return replace(saved.card, **asdict(found), heads=heads)
+    return replace(saved.card, **asdict(result), heads=heads)
 
 
 def given_of(plan: Plan, text: Path | None, files: tuple[Path, Path] | None = None) -> Subjects:
-    """Return what a plan learns from. A text's characters are the model's vocabulary, or a training file's words.
+    """Return a plan with its training data. The model's vocabulary is a text's characters, or a training file's words.
 
     Args:
-        plan: the plan; with files that of the task `tagging`, or one that was made from it.
-        text: a UTF-8 file; the built-in corpus if None. A task reads none.
+        plan: the plan; with files, that of the task `tagging` or one made from it.
+        text: a UTF-8 file; the built-in corpus if None. A task ignores it.
         files: a training file and a test file, of words and their tags.
 
     Raises:
@@ -225,7 +229,7 @@ def given_of(plan: Plan, text: Path | None, files: tuple[Path, Path] | None = No
 
 
 def of_files(plan: Plan, files: TaggedFiles) -> Subjects:
-    """Return what a plan learns from a user's files; its model is made for their words, tags and longest sentence."""
+    """Return a plan with a user's files as training data; their words, tags and longest sentence set the sizes."""
     task = TaggedSentences(files)
     sizes = {name: getattr(task.model, name) for name in ("vocabulary", "block_size", "outputs")}
     plan = replace(plan, subject=TAGGED, model=replace(plan.token_model, **sizes))
@@ -233,7 +237,7 @@ def of_files(plan: Plan, files: TaggedFiles) -> Subjects:
 
 
 def _start(file: Path) -> bytes:
-    """Read as much of a file as can be used, and a byte more."""
+    """Read up to one byte more than an upload may have, so that a file that is too large is noticed."""
     with file.open("rb") as opened:
         return opened.read(MAX_UPLOAD + 1)
 
@@ -246,7 +250,7 @@ class ModelFile(ShortRepr):
     """A trained model as a file, and its card."""
 
     data: bytes
-    """As `attnviz.trained.files.read` reads it"""
+    """In the format of `attnviz.trained.files`"""
     plan: Plan
     card: Card
 
@@ -257,7 +261,7 @@ class ModelFile(ShortRepr):
 
     @property
     def stem(self) -> str:
-        """How the file is called, without its suffix, such as "induction-300-steps"."""
+        """The file's name without its suffix, such as "induction-300-steps"."""
         return f"{self.plan.subject}-{self.card.after}-steps"
 
     def card_file(self) -> bytes:
@@ -283,7 +287,7 @@ def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, data
         plan: its training.
         snapshot: the weights after some steps.
         losses: the loss of each step of the training, in nats, (steps,).
-        data: what it was trained on, if the plan's subject is a text or a user's files.
+        data: its training data, if the plan's subject is a text or a user's files.
 
     Raises:
         ModelError: the file would be larger than a trained model's file can be, or its model does not read what the
@@ -292,16 +296,16 @@ def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, data
     """
     subject = subject_of(plan, data)
     recent = losses[max(0, snapshot.step - RECENT) : snapshot.step]
-    said = Card(
+    partial_card = Card(
         _name(plan, subject, snapshot.step), 0.0, 0.0, float(recent.mean()) if len(recent) else 0.0, after=snapshot.step
     )
-    given = Subjects(plan, subject, _corpus(data))
-    file, card = finished(model_of(plan.model, snapshot.weights), given, said, whole=False)
+    training_data = Subjects(plan, subject, _corpus(data))
+    file, card = finished(model_of(plan.model, snapshot.weights), training_data, partial_card, whole=False)
     return ModelFile(file, plan, card)
 
 
 def _corpus(data: Data | None) -> Corpus | None:
-    """Return what a card says of a text, or of a training file."""
+    """Return the card's description of a text or of a training file."""
     if isinstance(data, TaggedFiles):
         return Corpus.of_file(data.train)
     if not isinstance(data, str):
@@ -310,6 +314,6 @@ def _corpus(data: Data | None) -> Corpus | None:
 
 
 def _name(plan: Plan, subject: Subject, step: int) -> str:
-    what = "tagging, own files" if plan.subject == TAGGED else plan.subject
+    subject_name = "tagging, own files" if plan.subject == TAGGED else plan.subject
     is_control = isinstance(subject, Task) and subject.is_control(plan.model)
-    return f"{what}{' (control)' if is_control else ''}, {counted(step, 'step')}"
+    return f"{subject_name}{' (control)' if is_control else ''}, {counted(step, 'step')}"

@@ -1,4 +1,4 @@
-"""A trained model as a `Model`: from a text to its trace, and from ids to logits; and what pages say of it.
+"""A trained model as a `Model`: from a text to its trace, and from ids to logits; and the sentences that describe it.
 
 Shapes: B texts, T tokens (S of the encoder's text), C model width, V logits of each position.
 """
@@ -32,9 +32,9 @@ from attnviz.training.tasks.task import Task, added, parts_of, tokens_of
 
 NO_ATTENTION = "This model has no attention: there is nothing to show of it step by step."
 TRACE_BUDGET = TraceBudget("trained", 64 * 2**20)
-"""Of all trained models: hundreds of traces of a task's, dozens of the character GPT's"""
+"""For all trained models together: hundreds of traces of a task's model, or dozens of the character GPT"""
 ANSWERS = 64
-"""The texts whose answers are kept, of a model with a decoder that reads its own"""
+"""How many answers to cache, for a model whose decoder reads its own answer"""
 
 
 class TrainedModel(ShortRepr):
@@ -54,7 +54,7 @@ class TrainedModel(ShortRepr):
         self.module = saved.module
         """float32, in evaluation mode, without gradients"""
         self._traced = _with_unknown(saved.module) if isinstance(saved.module, TokenModel) else None
-        self._answer = lru_cache(ANSWERS)(self._asked)
+        self._answer = lru_cache(ANSWERS)(self._compute_answer)
 
     def _summary(self) -> Iterator[str]:
         yield self.name
@@ -62,7 +62,7 @@ class TrainedModel(ShortRepr):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What each logit stands for, V."""
+        """The label of each logit, (V,)."""
         return self.labels if self.task is None else self.task.outputs
 
     @property
@@ -104,7 +104,7 @@ class TrainedModel(ShortRepr):
             ModelError: the model has no attention.
         """
         config = self._config()
-        whole = config.residual
+        has_residual = config.residual
         lacks = {"norm": config.norm, "feed_forward": config.feed_forward != 0}
         kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross")
         if config.architecture != "both":
@@ -115,10 +115,10 @@ class TrainedModel(ShortRepr):
             layers=dict.fromkeys(kinds, (config.layers, config.heads)),
             width=config.width,
             head_size=config.width // config.heads,
-            norm_first=True if whole else None,
-            lacks=frozenset(name for name, there in lacks.items() if not there),
-            final_norm=config.norm and whole,
-            shows_logits=whole,
+            norm_first=True if has_residual else None,
+            lacks=frozenset(name for name, exists in lacks.items() if not exists),
+            final_norm=config.norm and has_residual,
+            shows_logits=has_residual,
             feed_forward=config.feed_forward_width,
             vocabulary=len(self.labels),
             outputs=len(self.outputs) if len(self.outputs) <= ALL else None,
@@ -128,14 +128,14 @@ class TrainedModel(ShortRepr):
                 "output": len(self.outputs) * (config.width + 1),
             },
             sizes=sizes_of(_token_model(self.module).blocks),
-            unavailable={} if whole else {"attention_residual": NO_RESIDUAL},
+            unavailable={} if has_residual else {"attention_residual": NO_RESIDUAL},
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
-        """Return the tokens of a text, and of a model with both, those that its decoder reads.
+        """Return the tokens of a text and, for a model with encoder and decoder, the tokens that the decoder reads.
 
-        That is `pair`, a word each after the token that begins; if it is None, what the model itself answers, the
-        likeliest token each time. Symbols that are not in the vocabulary are marked as unknown.
+        The decoder reads a start token and then the words of `pair`, or if it is None, the model's own answer, which is
+        the likeliest token each time. Symbols that are not in the vocabulary are marked as unknown.
         """
         if self.task is None:
             return CharVocab(self.labels).tokenize(text, max_tokens=self.block_size), None
@@ -149,7 +149,7 @@ class TrainedModel(ShortRepr):
         return *self.read(text, pair), self.digest
 
     def trace(self, text: str, pair: str | None = None) -> Trace:
-        """Run the model on a text. A token that is not in the vocabulary has the position's row alone as its input.
+        """Run the model on a text. The input of a token that is not in the vocabulary is its position's row alone.
 
         Raises:
             NoTokensError: the text has no tokens.
@@ -160,11 +160,11 @@ class TrainedModel(ShortRepr):
         tokens, target = self.read(text, pair)
         if not len(tokens) or (target is not None and not len(target)):
             raise NoTokensError
-        read, written = self._ids(tokens), None if target is None else self._ids(target)
+        ids, target_ids = self._ids(tokens), None if target is None else self._ids(target)
         with torch.inference_mode(), recording() as recorder:
-            hidden = model.hidden(read) if written is None else model.hidden(written, read)
-            parts = _summands(model, read)
-            decoder_parts = {} if written is None else _summands(model, written)
+            hidden = model.hidden(ids) if target_ids is None else model.hidden(target_ids, ids)
+            parts = _summands(model, ids)
+            decoder_parts = {} if target_ids is None else _summands(model, target_ids)
         outputs = self.outputs
         return Trace(
             tokens,
@@ -174,7 +174,7 @@ class TrainedModel(ShortRepr):
             embedding_parts=parts,
             decoder_embedding_parts=decoder_parts,
             final_norms=final_norms(model.blocks),
-            vocabulary=Vocabulary(linear_map(model.head), lambda one: label_of(outputs[one])),
+            vocabulary=Vocabulary(linear_map(model.head), lambda id_: label_of(outputs[id_])),
             has_learned=True,
             language_head=model.head,
             model=self.name,
@@ -186,14 +186,14 @@ class TrainedModel(ShortRepr):
         return self.plan.model
 
     def _ids(self, tokens: Tokens) -> Tensor:
-        """Return the ids, (T,); of a token without one, that of the row of zeros after all others."""
-        return torch.tensor([len(self.labels) if one == NO_ID else one for one in tokens.ids])
+        """Return the ids, (T,); a token without an id gets that of the row of zeros after all others."""
+        return torch.tensor([len(self.labels) if id_ == NO_ID else id_ for id_ in tokens.ids])
 
-    def _asked(self, text: str) -> str:
+    def _compute_answer(self, text: str) -> str:
         return "" if self.task is None else self.task.answer(self, text)
 
     def _written(self, start: str, words: str) -> Tokens:
-        """Return what the decoder reads: the token that begins, and these words, as many as fit."""
+        """Return the tokens that the decoder reads: the start token and as many of these words as fit."""
         parts = parts_of(words, r"\S+")
         kept = parts[: self.block_size - 1]
         return tokens_of(words, [*added([start]), *kept], self.labels, dropped=len(parts) - len(kept))
@@ -210,10 +210,10 @@ def _with_unknown(model: TokenModel) -> TokenModel:
 
     All other weights are the model's own.
     """
-    made = copy.copy(model)
+    extended = copy.copy(model)
     rows = torch.cat([model.token.weight, model.token.weight.new_zeros(1, model.token.embedding_dim)])
-    made._modules = {**model._modules, "token": nn.Embedding.from_pretrained(rows, freeze=True)}
-    return made
+    extended._modules = {**model._modules, "token": nn.Embedding.from_pretrained(rows, freeze=True)}
+    return extended
 
 
 def _summands(model: TokenModel, ids: Tensor) -> dict[str, Tensor]:
@@ -222,11 +222,11 @@ def _summands(model: TokenModel, ids: Tensor) -> dict[str, Tensor]:
 
 
 TEXTS = ("To be, or not to be: ", "To see, or not to see: ")
-"""For models that were trained on a text"""
+"""Examples for models that were trained on a text"""
 
 
 def about(model: TrainedModel) -> str:
-    """Say what the model was trained on and how good it became on what it was not trained on."""
+    """Say what the model was trained on, and how well it does on what it was not trained on."""
     card, planned = model.card, model.plan.training.steps
     steps = planned if card.after is None else card.after
     task = model.task
@@ -250,15 +250,15 @@ def heads(model: TrainedModel) -> tuple[tuple[str, str, int, int], ...]:
     """Return the heads that do the task: what each does and how much, the kind of attention, the layer, the head."""
     if model.task is None:
         return ()
-    found = []
+    described = []
     for pattern in model.task.patterns:
         head = model.card.heads.get(pattern.name)
         if head is not None:
-            says = f"Layer {head.layer}, head {head.head}: {pattern.title} ({number(head.score, 2)})"
-            found.append((says, head.kind, head.layer, head.head))
-    return tuple(found)
+            sentence = f"Layer {head.layer}, head {head.head}: {pattern.title} ({number(head.score, 2)})"
+            described.append((sentence, head.kind, head.layer, head.head))
+    return tuple(described)
 
 
 def examples(model: TrainedModel) -> tuple[str, ...]:
-    """Return texts for which the model is made."""
+    """Return texts of the kind that the model was made for."""
     return TEXTS if model.task is None else model.task.examples

@@ -1,14 +1,14 @@
-"""Trainings that were recorded once and ship with the app, to be gone through without waiting. It imports no torch.
+"""Recorded trainings that ship with the app, so that visitors need not wait. This module imports no torch.
 
 `load("induction").view.snapshots` are the weights of the model after some of its steps. A recording is one safetensors
 file, whose `__metadata__` holds, as JSON: `plan` (`attnviz.training.plan.Plan`) and `card`
 (`attnviz.trained.card.Card`). The arrays are `losses` (one a step), `evaluated` (E,) with `held_out`, `accuracy` (E,)
-and `scores.PATTERN.KIND.LAYER` (E, H), of some tasks `trained` (E,), and `snapshot_steps` (S,) with `snapshots`.
+and `scores.PATTERN.KIND.LAYER` (E, H), for some tasks `trained` (E,), and `snapshot_steps` (S,) with `snapshots`.
 https://github.com/safetensors/safetensors#format
 
-Snapshots are packed without loss. Weights change little from one to the next, so that many bits of two successive
-float16 numbers are the same. What differs is kept (exclusive or), the two bytes of each number apart, because the
-higher one is 0 most often; zlib (RFC 1950) then makes it a third smaller.
+Snapshots are packed without loss. Weights change little from one snapshot to the next, so many bits of two successive
+float16 numbers are equal. The file stores their exclusive or, with the low bytes of all numbers before the high bytes,
+because the high byte is usually 0; zlib (RFC 1950) then makes the data a third smaller.
 """
 
 from __future__ import annotations
@@ -45,38 +45,38 @@ class Recording(ShortRepr):
 
     plan: Plan
     card: Card
-    """What it was trained on, how good it became, and the command that records it again"""
+    """What it was trained on, how well it does, and the command that records it again"""
     view: View
-    """Its losses, evaluations and snapshots, as of a training that is done; there are fewer snapshots"""
+    """Its losses, evaluations and snapshots, as in a finished training but with fewer snapshots"""
 
     @property
     def text(self) -> str | None:
-        """What it was trained on; None if that is a task."""
+        """The text that it was trained on; None for a task."""
         return None if self.card.corpus is None else built_in()
 
     @property
     def data(self) -> str | None:
-        """What it was given beside its plan, as a job has it."""
+        """Its training data besides the plan, as a job has them."""
         return self.text
 
 
 MOST = 64 * 2**20
-"""Bytes of all snapshots together, unpacked"""
+"""The most bytes of all snapshots together, unpacked"""
 
 
 def pack(snapshots: Sequence[bytes]) -> NDArray[np.uint8]:
     """Return S snapshots of equal length, each float16 numbers in little-endian order, as one array of bytes."""
-    codes = np.stack([np.frombuffer(one, "<u2") for one in snapshots])  # (S, P)
+    codes = np.stack([np.frombuffer(snapshot, "<u2") for snapshot in snapshots])  # (S, P)
     codes[1:] ^= codes[:-1].copy()
     planes = codes.view(np.uint8).reshape(-1, 2).T  # (2, S · P)
     return np.frombuffer(zlib.compress(planes.tobytes(), 9), np.uint8)
 
 
 def unpack(packed: NDArray[np.uint8], count: int) -> tuple[bytes, ...]:
-    """Return the `count` snapshots that `pack` was given.
+    """Undo `pack`: return the `count` snapshots.
 
     Raises:
-        ValueError: the bytes are damaged, more than `MOST`, or no `count` snapshots.
+        ValueError: the bytes are damaged, more than `MOST`, or not `count` snapshots.
     """
     inflate = zlib.decompressobj()
     try:
@@ -87,7 +87,7 @@ def unpack(packed: NDArray[np.uint8], count: int) -> tuple[bytes, ...]:
         raise ValueError(f"its snapshots are not {count} of the same model")
     planes = np.frombuffer(raw, np.uint8).reshape(2, -1)
     codes = np.ascontiguousarray(planes.T).view("<u2").reshape(count, -1)
-    return tuple(one.tobytes() for one in np.bitwise_xor.accumulate(codes, axis=0))
+    return tuple(weights.tobytes() for weights in np.bitwise_xor.accumulate(codes, axis=0))
 
 
 FORMAT = "1"
@@ -104,28 +104,32 @@ def write(recording: Recording) -> bytes:
     evaluations, snapshots = view.evaluations, view.snapshots
     scores = {
         f"scores.{name}.{place.kind}.{place.layer}": np.array(
-            [one.scores[name][place] for one in evaluations], np.float32
+            [evaluation.scores[name][place] for evaluation in evaluations], np.float32
         )
         for name, places in evaluations[-1].scores.items()
         for place in places
     }
     arrays: dict[str, NDArray[Any]] = {
         "losses": np.asarray(view.losses, np.float32),
-        "evaluated": np.array([one.step for one in evaluations], np.int32),
-        "held_out": np.array([one.loss for one in evaluations], np.float64),
-        "accuracy": np.array([one.accuracy for one in evaluations], np.float64),
-        **({} if evaluations[-1].trained is None else {"trained": np.array([one.trained for one in evaluations])}),
-        "snapshot_steps": np.array([one.step for one in snapshots], np.int32),
-        "snapshots": pack([one.weights for one in snapshots]),
+        "evaluated": np.array([evaluation.step for evaluation in evaluations], np.int32),
+        "held_out": np.array([evaluation.loss for evaluation in evaluations], np.float64),
+        "accuracy": np.array([evaluation.accuracy for evaluation in evaluations], np.float64),
+        **(
+            {}
+            if evaluations[-1].trained is None
+            else {"trained": np.array([evaluation.trained for evaluation in evaluations])}
+        ),
+        "snapshot_steps": np.array([snapshot.step for snapshot in snapshots], np.int32),
+        "snapshots": pack([snapshot.weights for snapshot in snapshots]),
         **scores,
     }
-    said = {"plan": json.dumps(recording.plan.to_json()), "card": json.dumps(recording.card.to_json())}
-    data: bytes = save(arrays, {"attnviz.recorded": FORMAT, **said})
+    metadata = {"plan": json.dumps(recording.plan.to_json()), "card": json.dumps(recording.card.to_json())}
+    data: bytes = save(arrays, {"attnviz.recorded": FORMAT, **metadata})
     return data
 
 
 def is_recording(file: Path) -> bool:
-    """Whether a file says that it is a recorded training; False of what is no safetensors file.
+    """Whether a file says that it is a recorded training; False if it is not a safetensors file.
 
     Raises:
         OSError: it can't be read.
@@ -147,10 +151,10 @@ def read(file: Path) -> Recording:
         if file.stat().st_size > LARGEST:
             raise ValueError(f"it has more than {LARGEST // 2**20} MB")
         with safe_open(file, framework="numpy") as opened:
-            said, arrays = opened.metadata() or {}, {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-        if said.get("attnviz.recorded") != FORMAT:
+            metadata, arrays = opened.metadata() or {}, {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        if metadata.get("attnviz.recorded") != FORMAT:
             raise ValueError("it is a file of another kind")
-        plan, card = Plan.from_json(json.loads(said["plan"])), Card.from_json(json.loads(said["card"]))
+        plan, card = Plan.from_json(json.loads(metadata["plan"])), Card.from_json(json.loads(metadata["card"]))
         return Recording(plan, card, _view(plan, arrays))
     except (OSError, SafetensorError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ModelError(f"The recorded training {file.name} can't be read: {_short(error)}.") from error
@@ -174,45 +178,45 @@ def _evaluations(arrays: Arrays, steps: int) -> tuple[Evaluation, ...]:
     for name in arrays:
         if not name.startswith("scores."):
             continue
-        found = _SCORES.fullmatch(name)
-        if found is None:
-            raise ValueError(f"{name[:60]} are no scores of a pattern")
+        match = _SCORES.fullmatch(name)
+        if match is None:
+            raise ValueError(f"{name[:60]} is not the name of a pattern's scores")
         kinds: dict[str, Kind] = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
-        place = Place(kinds[found[2]], int(found[3]))
-        for one, heads in zip(scores, _array(arrays, name, np.float32, (count, None)).tolist(), strict=True):
-            one.setdefault(found[1], {})[place] = tuple(heads)
+        place = Place(kinds[match[2]], int(match[3]))
+        for by_pattern, heads in zip(scores, _array(arrays, name, np.float32, (count, None)).tolist(), strict=True):
+            by_pattern.setdefault(match[1], {})[place] = tuple(heads)
     return tuple(map(Evaluation, evaluated, loss, accuracy, scores, trained))
 
 
 def _snapshots(arrays: Arrays, steps: int) -> tuple[Snapshot, ...]:
     kept = _steps(arrays, "snapshot_steps", steps)
     weights = unpack(_array(arrays, "snapshots", np.uint8, (None,)), len(kept))
-    if not all(np.isfinite(np.frombuffer(one, "<f2")).all() for one in weights):
+    if not all(np.isfinite(np.frombuffer(numbers, "<f2")).all() for numbers in weights):
         raise ValueError("a weight is not finite")
     return tuple(map(Snapshot, kept, weights))
 
 
 def _steps(arrays: Arrays, name: str, most: int) -> list[int]:
-    found: list[int] = _array(arrays, name, np.int32, (None,)).tolist()
-    if not found or found[0] < 0 or found[-1] > most or sorted(set(found)) != found:
-        raise ValueError(f"{name} are no steps of a training of {most}")
-    return found
+    numbers: list[int] = _array(arrays, name, np.int32, (None,)).tolist()
+    if not numbers or numbers[0] < 0 or numbers[-1] > most or sorted(set(numbers)) != numbers:
+        raise ValueError(f"{name} are not ascending steps of a training of {most}")
+    return numbers
 
 
 def _array(arrays: Arrays, name: str, kind: type[np.generic], shape: tuple[int | None, ...]) -> NDArray[Any]:
-    """Return an array of this type and shape, of finite numbers that nobody changes; None is any length."""
-    found = arrays.get(name)
+    """Return a read-only array of finite numbers with this type and shape; None in `shape` is any length."""
+    array = arrays.get(name)
     fits = (
-        found is not None
-        and found.dtype == kind
-        and found.ndim == len(shape)
-        and all(wanted in (None, there) for wanted, there in zip(shape, found.shape, strict=True))
+        array is not None
+        and array.dtype == kind
+        and array.ndim == len(shape)
+        and all(expected in (None, actual) for expected, actual in zip(shape, array.shape, strict=True))
     )
-    if found is None or not fits or not np.isfinite(found).all():
+    if array is None or not fits or not np.isfinite(array).all():
         raise ValueError(f"{name} is missing, not finite or of another shape")
-    found = found.copy()
-    found.setflags(write=False)
-    return found
+    array = array.copy()
+    array.setflags(write=False)
+    return array
 
 
 def _short(error: Exception) -> str:
@@ -220,13 +224,13 @@ def _short(error: Exception) -> str:
 
 
 CONTROL, STAGE = "-control", "ladder-"
-"""How the names of a task's control end, and how those of the stages of the model series begin"""
+"""The end of the names of controls, and the beginning of the names of stages of the model series"""
 SNAPSHOTS: Mapping[str, int] = MappingProxyType({
     "induction": 40, "induction-control": 12, "reverse": 24, "sort": 14, "numbers": 12, "tagging": 18, "modular": 8,
     "ladder-bigram": 8, "ladder-head": 6, "ladder-heads": 6, "ladder-feed_forward": 5, "ladder-residual": 3,
     "ladder-norm": 3, "ladder-gpt": 2, "ladder-gru": 3,
 })  # fmt: skip
-"""How many snapshots a recording has at most: all of them together are to stay small"""
+"""The most snapshots of each recording: all recordings together must stay small"""
 NAMES = tuple(SNAPSHOTS)
 """All recordings that ship"""
 
@@ -235,13 +239,13 @@ def plan_of(name: str) -> tuple[Plan, str | None]:
     """Return the plan of a recording, as the page Train has it by default, and its text if it is trained on one.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: there is no recording of this name.
     """
     if name not in NAMES:
         raise ValueError(f"there is no recording {name!r}: {', '.join(NAMES)}")
     if name.startswith(STAGE):
         text = built_in()
-        stage = next(one for one in SERIES if f"{STAGE}{one.name}" == name)
+        stage = next(candidate for candidate in SERIES if f"{STAGE}{candidate.name}" == name)
         return stage.plan(len(set(text))), text
     from attnviz.training.tasks import TASKS
 

@@ -1,4 +1,4 @@
-"""Records a training: the same process as in the app trains, and a part of its snapshots is kept."""
+"""Records a training: runs it with the same code as in the app, and keeps some of its snapshots."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.plan import subject_of
 
 PASSING, EARLY = 0.8, 20
-"""How much the passing of all steps counts, beside a curve that rises by 1; and how many steps count as early"""
+"""The weight of all steps together, relative to a curve that rises by 1; and how many steps count as early"""
 
 
 def record(name: str) -> Recording:
-    """Train as the page Train does by default, in this process, and return what is to be kept.
+    """Train as the page Train does by default, in this process, and return the recording.
 
     Raises:
         ValueError: there is no recording of this name.
@@ -54,7 +54,7 @@ def record(name: str) -> Recording:
 
 
 def measured(recording: Recording) -> Recording:
-    """Return a recording whose last evaluation and card are those of its last weights on all held-out sequences.
+    """Return a recording whose last evaluation and card are measured with its last weights on all held-out sequences.
 
     Raises:
         ValueError: its text is not the built-in corpus.
@@ -63,33 +63,33 @@ def measured(recording: Recording) -> Recording:
     if recording.card.corpus != (None if text is None else Corpus.of(BUILT_IN_CORPUS, text)):
         raise ValueError("It was trained on another text.")
     model = model_of(plan.model, view.snapshots[-1].weights)
-    told = Evaluator(subject_of(plan, text), plan.training.batch).evaluate(model, whole=True)
-    last = Evaluation.of(view.snapshots[-1].step, told)
+    result = Evaluator(subject_of(plan, text), plan.training.batch).evaluate(model, whole=True)
+    last = Evaluation.of(view.snapshots[-1].step, result)
     card = replace(recording.card, loss=last.loss, accuracy=last.accuracy, heads=_heads(last))
-    before = tuple(one for one in view.evaluations if one.step < last.step)
+    before = tuple(evaluation for evaluation in view.evaluations if evaluation.step < last.step)
     return replace(recording, card=card, view=replace(view, evaluations=(*before, last)))
 
 
 def chosen(view: View, most: int) -> tuple[Snapshot, ...]:
-    """Return at most `most` snapshots (2 or more), the first and the last among them, most where the model changes.
+    """Return at most `most` snapshots (2 or more), including the first and the last, more where the model changes more.
 
-    A way is measured from each snapshot to the next: how far the accuracy and the best score of each pattern move, and
-    how many steps pass, on a logarithmic scale, as early ones count more. The snapshots that are kept lie evenly on it.
+    The distance from each snapshot to the next is how far the accuracy and the best score of each pattern move, plus
+    how many steps pass, on a logarithmic scale, as early ones count more. The snapshots kept are evenly spaced in it.
     """
-    steps, evaluations = np.array([one.step for one in view.snapshots]), view.evaluations
-    evaluated = [one.step for one in evaluations]
-    curves = [[one.accuracy for one in evaluations]]
-    curves += [[one.best(pattern) or 0.0 for one in evaluations] for pattern in evaluations[-1].scores]
-    curves += [[one.trained or 0.0 for one in evaluations]]
+    steps, evaluations = np.array([snapshot.step for snapshot in view.snapshots]), view.evaluations
+    evaluated = [evaluation.step for evaluation in evaluations]
+    curves = [[evaluation.accuracy for evaluation in evaluations]]
+    curves += [[evaluation.best(pattern) or 0.0 for evaluation in evaluations] for pattern in evaluations[-1].scores]
+    curves += [[evaluation.trained or 0.0 for evaluation in evaluations]]
     moves = sum(np.abs(np.diff(np.interp(steps, evaluated, curve))) for curve in curves)
     passed = np.log1p(steps / EARLY)
-    way = np.concatenate([[0.0], np.cumsum(moves + PASSING * np.diff(passed) / passed[-1])])
-    goals = np.linspace(0.0, way[-1], most)
-    kept = np.unique(np.abs(way[:, None] - goals).argmin(0))
-    return tuple(view.snapshots[at] for at in kept)
+    distance = np.concatenate([[0.0], np.cumsum(moves + PASSING * np.diff(passed) / passed[-1])])
+    targets = np.linspace(0.0, distance[-1], most)
+    kept = np.unique(np.abs(distance[:, None] - targets).argmin(0))
+    return tuple(view.snapshots[number] for number in kept)
 
 
 def _heads(last: Evaluation) -> dict[str, FoundHead]:
     """Return the head that shows each pattern most."""
-    found = {pattern: last.best_head(pattern) for pattern in last.scores}
-    return {pattern: FoundHead(**asdict(head)) for pattern, head in found.items() if head is not None}
+    heads = {pattern: last.best_head(pattern) for pattern in last.scores}
+    return {pattern: FoundHead(**asdict(head)) for pattern, head in heads.items() if head is not None}

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 FOLDER = files.FOLDER / "assets" / "weights"
 OWN = "trained-"
-"""How the names of models that visitors bring begin; the beginning of the file's sha256 follows"""
+"""The beginning of the names of visitors' models; the first digits of the file's sha256 follow"""
 KEPT_BYTES = 64 * 2**20
-"""The most bytes of visitors' files together"""
+"""The most bytes of all visitors' files that are kept"""
 LONGEST_TITLE = 60
 
 _kept: OrderedDict[str, TrainedModel] = OrderedDict()
@@ -41,12 +41,12 @@ def names() -> tuple[str, ...]:
 
 
 def is_name(name: str) -> bool:
-    """Whether a name is that of a model that ships, or of one that a visitor has brought."""
+    """Whether a name is that of a model that ships, or of a visitor's model."""
     return name.strip() in names() or name.strip().startswith(OWN)
 
 
 def load(name: str) -> TrainedModel:
-    """Return a model by name: one that ships, or one that a visitor has brought and that is still kept.
+    """Return a model by name: one that ships, or a visitor's model that is still kept.
 
     Raises:
         ModelError: there is none, or its file is damaged.
@@ -54,10 +54,10 @@ def load(name: str) -> TrainedModel:
     name = name.strip()
     if name.startswith(OWN):
         with _lock:
-            found = _kept.get(name)
-            if found is not None:
+            model = _kept.get(name)
+            if model is not None:
                 _kept.move_to_end(name)
-                return found
+                return model
         raise ModelError("This trained model is no longer on this server: train it again, or open its file.")
     if name not in names():
         raise ModelError(f"There is no trained model “{shown(name)}”: there are {', '.join(names())}.")
@@ -76,8 +76,8 @@ def _load(name: str) -> TrainedModel:
 def keep(data: bytes) -> TrainedModel:
     """Read a visitor's file and keep its model, so that `load` finds it by its name in any session.
 
-    The name can't be guessed: it is made from the file. When there are too many, the one that was not used for
-    longest goes.
+    The name can't be guessed, because it comes from the file's digest. When the files exceed `KEPT_BYTES`, the models
+    that were used least recently are dropped.
 
     Raises:
         ModelError: the file can't be read (`attnviz.trained.files.read`), or its model has no attention.
@@ -105,13 +105,13 @@ def is_kept(name: str) -> bool:
 
 
 def title(name: str) -> str:
-    """Return what a model is called on the screen: its name, and of one that a visitor has brought, its card's."""
+    """Return the name of a model on the screen: its own; for a visitor's model, the name on its card."""
     with _lock:
-        found = _kept.get(name.strip())
-    if found is None:
+        model = _kept.get(name.strip())
+    if model is None:
         return name
-    said = " ".join(found.card.name.split())
-    return f"{said[:LONGEST_TITLE]} · {name.removeprefix(OWN)[:4]}" if said else name
+    card_name = " ".join(model.card.name.split())
+    return f"{card_name[:LONGEST_TITLE]} · {name.removeprefix(OWN)[:4]}" if card_name else name
 
 
 @cache
@@ -123,9 +123,9 @@ def card(name: str) -> tuple[Card, Plan]:
     """
     if name not in names():
         raise ModelError(f"There is no trained model “{shown(name)}”: there are {', '.join(names())}.")
-    said: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    plan = Plan.from_json(said.pop("plan"))
-    return Card.from_json(said), plan
+    values: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    plan = Plan.from_json(values.pop("plan"))
+    return Card.from_json(values), plan
 
 
 OPENING_KEYS = ("text", "pair", "kind", "layer", "head", "block")
@@ -133,10 +133,10 @@ OPENING_KEYS = ("text", "pair", "kind", "layer", "head", "block")
 
 
 def opening(name: str) -> dict[str, Any]:
-    """Return the text and the head with which a model opens, by keys of links; nothing if there is no such model.
+    """Return the text and the head with which a model opens, by link key; empty if there is no such model.
 
-    The text is the first example of its task. Of the heads that its card names, it is the one that shows what the task
-    is about: its last pattern. A card that names none leaves the first head.
+    The text is the first example of its task. The head is the one that its card names for the task's last pattern,
+    which is what the task is about; if the card names none, the first head.
     """
     from attnviz.trace.model import places
     from attnviz.trained.model import examples, heads
@@ -144,9 +144,9 @@ def opening(name: str) -> dict[str, Any]:
     try:
         model = load(name)
         numbers = model.description.numbers
-    except ModelError:  # the page says so
+    except ModelError:  # the page reports it
         return {}
-    there = [(place.kind, place.layer) for place in places(numbers)]
-    _, kind, layer, head = (heads(model) or (("", *there[0], 0),))[-1]
-    block = next(at for at, place in enumerate(there) if place == (kind, layer))
+    attentions = [(place.kind, place.layer) for place in places(numbers)]
+    _, kind, layer, head = (heads(model) or (("", *attentions[0], 0),))[-1]
+    block = next(number for number, place in enumerate(attentions) if place == (kind, layer))
     return {"text": examples(model)[0], "kind": kind, "layer": layer, "head": head, "block": block}

@@ -1,1 +1,1 @@
-"""Training small models: tasks, the loop, and what is kept of a run. It imports no Streamlit."""
+"""Training small models: the tasks, the training loop, and the records of a run. Does not import Streamlit."""

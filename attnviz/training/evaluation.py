@@ -1,7 +1,7 @@
-"""How good a model is on sequences on which it was not trained, and what its attention does there.
+"""How well a model does on held-out sequences, and what its attention does on them.
 
-That is its weights on whole batches, the head with a pattern, the head that is shown large, and the model without a
-head.
+This covers the attention weights of whole batches, the head that shows a pattern most, the head in the large drawing,
+and the model with some heads switched off.
 
 Shapes: B sequences, H heads, Tq query positions, Tk key positions, D head width.
 """
@@ -33,7 +33,7 @@ from attnviz.training.vectors import Vectors
 
 
 def attentions(model: TokenModel) -> dict[Place, MultiHeadAttention]:
-    """Return the attentions of a model by their places, in order of computation."""
+    """Return the attention modules of a model by place, in order of computation."""
     blocks = model.blocks
     stacks: dict[Kind, nn.ModuleList]
     if isinstance(blocks, Seq2Seq):
@@ -60,7 +60,7 @@ def weights_of(model: TokenModel, batch: Batch) -> Mapping[Place, Tensor]:
 
 
 def scores_of(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> dict[Place, Tensor]:
-    """Return how much each head shows a pattern, (H,) for each attention of the pattern's kind."""
+    """Return how strongly each head shows a pattern: (H,) for each attention of the pattern's kind."""
     return {place: pattern.score(tensor, batch) for place, tensor in weights.items() if place.kind == pattern.kind}
 
 
@@ -71,9 +71,9 @@ def best_head(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -
 
 @contextmanager
 def without_heads(model: TokenModel, heads: Iterable[tuple[Place, int]]) -> Iterator[None]:
-    """Let these heads of a model put out 0 in the forward passes that this thread runs inside the `with` block.
+    """Zero the outputs of these heads in the forward passes that this thread runs inside the `with` block.
 
-    The model itself stays as it is.
+    The model itself is not changed.
 
     Raises:
         IndexError: the model has no such head.
@@ -92,15 +92,15 @@ def without_heads(model: TokenModel, heads: Iterable[tuple[Place, int]]) -> Iter
 
 
 AT_ONCE = 128
-"""The sequences that are run at once"""
+"""Sequences in one forward pass"""
 FEWEST, MOST = 16, 256
-"""Sequences of an evaluation while a training runs: twice its batch, within these"""
+"""Bounds on the sequences of an evaluation during training: twice the batch size, clamped to this range"""
 
 
 def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> Result:
     """Run a model on a subject's held-out sequences, or on those of `batch`.
 
-    The model is left in evaluation mode or in training as it was.
+    Afterwards the model is in the same mode (training or evaluation) as before.
     """
     batch, was_training = subject.held_out() if batch is None else batch, model.training
     model.eval()
@@ -111,14 +111,14 @@ def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> 
 
 
 def evaluate_whole(model: nn.Module, subject: Subject) -> Result:
-    """Run a model on all that a subject holds out: of a text, on its whole validation part; of files, the test file."""
+    """Run a model on everything held out: a text's whole validation part, or the test file of tagged files."""
     if isinstance(subject, TaggedSentences):
         return result_of(model, subject.tested())
     return subject.whole(model) if isinstance(subject, Text) else evaluate(model, subject)
 
 
 def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
-    """Return, for each pattern of a task by name, the head that shows it most on all held-out sequences."""
+    """Return the head that shows each pattern of a task most on all held-out sequences, by the pattern's name."""
     if not isinstance(subject, Task) or not isinstance(model, TokenModel) or not subject.patterns:
         return {}
     batch = subject.held_out()
@@ -128,7 +128,7 @@ def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
 
 
 class Evaluator:
-    """Evaluates a model again and again while it is trained, on what its subject holds out."""
+    """Evaluates a model repeatedly during training, on its subject's held-out sequences."""
 
     def __init__(self, subject: Subject, batch: int) -> None:
         self._subject, self._batch = subject, subject.held_out()
@@ -136,10 +136,10 @@ class Evaluator:
         self._count = len(self._batch) if is_small else max(FEWEST, min(MOST, 2 * batch))
 
     def evaluate(self, model: nn.Module, *, whole: bool = False) -> dict[str, Any]:
-        """Return loss, accuracy and scores as plain values, all of the same sequences.
+        """Return loss, accuracy and scores as plain values, all for the same sequences.
 
-        They are the first held-out ones; `whole`: all of them, as `evaluate_whole` takes them. Of a subject that trains
-        on few sequences, `trained` is the accuracy on these.
+        These are the first held-out ones, or with `whole` all of them, as in `evaluate_whole`. If the subject trains on
+        only a few sequences, `trained` is the accuracy on those.
         """
         batch = self._batch if whole else _rows(self._batch, slice(self._count))
         result = evaluate_whole(model, self._subject) if whole else evaluate(model, self._subject, batch)
@@ -148,7 +148,7 @@ class Evaluator:
         return {"loss": result.loss, "accuracy": result.accuracy, "scores": self._scores(model, batch), **trained}
 
     def _scores(self, model: nn.Module, batch: Batch) -> dict[str, list[Any]]:
-        """Return what every head does: a dropout in training would hide it."""
+        """Return each head's score for each pattern, in evaluation mode: dropout would distort the scores."""
         if not isinstance(self._subject, Task) or not isinstance(model, TokenModel) or not self._subject.patterns:
             return {}
         was_training = model.training
@@ -185,23 +185,23 @@ class Head(NamedTuple):
 
 
 def head_of(plan: Plan, view: View, watch: str) -> Head | None:
-    """Return the head that is meant by `watch`, or by "" the one that shows the task's last pattern most at the end.
+    """Return the head named by `watch`; if it names none (""), the one that shows the task's last pattern most.
 
-    As `Training.place` in frontend/training/training.ts.
+    `Training.place` in frontend/training/training.ts does the same.
     """
-    model, task = plan.model, TASKS.get(plan.subject)
-    if not has_attention(model):
+    config, task = plan.model, TASKS.get(plan.subject)
+    if not has_attention(config):
         return None
     kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross")
-    if model.architecture != "both":
-        kinds = (model.architecture,)
+    if config.architecture != "both":
+        kinds = (config.architecture,)
     kind, _, place = watch.partition(".")
     layer, _, head = place.partition(".")
-    if kind in kinds and int(layer) < model.layers and int(head) < model.heads:
+    if kind in kinds and int(layer) < config.layers and int(head) < config.heads:
         return Head(Place(kind, int(layer)), int(head))
     pattern = task.patterns[-1] if task is not None and task.patterns else None
     best = view.evaluations[-1].best_head(pattern.name) if pattern is not None and view.evaluations else None
     if best is not None:
         return Head(Place(best.kind, best.layer), best.head)
-    last = pattern.kind if pattern is not None and pattern.kind in kinds else kinds[-1]
-    return Head(Place(last, model.layers - 1), 0)
+    last_kind = pattern.kind if pattern is not None and pattern.kind in kinds else kinds[-1]
+    return Head(Place(last_kind, config.layers - 1), 0)

@@ -1,7 +1,7 @@
-"""Text from a language model, token by token, with or without a key-value cache, and every number of each draw.
+"""Text generation with a language model, with or without a key-value cache, and all numbers of each draw.
 
-Shapes: V tokens of the vocabulary, T tokens of the context, L layers, C model width; of a record N draws, K likeliest
-tokens of each, T tokens of a draw's context, P = L + 1 states of a position.
+Shapes: V tokens of the vocabulary, T tokens of the context, L layers, C model width. In a record: N draws, the K
+likeliest tokens of each, P = L + 1 states of a position.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from attnviz.trace.sizes import ModelSizes
 from attnviz.trace.vocabulary import Vocabulary
 
 SHOWN = 128
-"""K: the most tokens of a draw that are kept"""
+"""K: how many of the likeliest tokens a record keeps for each draw"""
 FULL = 65535
-"""What stands for a weight of 1"""
+"""The code for a weight of 1"""
 Arrays = dict[str, NDArray[np.float32]]
 
 
@@ -40,11 +40,12 @@ class Sampling:
     """How the next token is chosen."""
 
     temperature: float = 1.0
-    """Divides the logits; 0 takes the likeliest token always (greedy)"""
+    """Divides the logits; 0 always takes the likeliest token (greedy)"""
     top_k: int = 0
-    """Only so many of the likeliest tokens can be drawn (Fan et al. 2018); 0 is no limit"""
+    """Only this many of the likeliest tokens can be drawn (Fan et al. 2018); 0 is no limit"""
     top_p: float = 1.0
-    """Only the fewest likeliest tokens that have this probability together (Holtzman et al. 2020); 1 is no limit"""
+    """Only the smallest set of likeliest tokens whose total probability reaches this can be drawn (Holtzman et al.
+    2020); 1 is no limit"""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class Sampling:
 
 
 def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> dict[str, Any]:
-    """Choose a token by its logits, (V,): returns the fields of `Drawn` that this determines."""
+    """Choose a token from logits, (V,), and return the fields of `Drawn` that the choice determines."""
     greedy = sampling.temperature == 0
     scaled = logits if greedy else logits / sampling.temperature
     order = scaled.argsort(descending=True, stable=True)
@@ -62,25 +63,25 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> di
     count = 1 if greedy else min(sampling.top_k or len(order), len(order))
     if sampling.top_p < 1:
         likely = sorted_[:count].softmax(-1)
-        before = likely.cumsum(-1) - likely  # what likelier tokens have together
+        before = likely.cumsum(-1) - likely  # the total probability of all likelier tokens
         count = max(1, int((before < sampling.top_p).sum()))
-    # Not from `likely`: in every case the same operation makes the probabilities.
+    # Not from `likely`, so that the probabilities come from the same operation in every case.
     probabilities = torch.zeros_like(scaled)
     probabilities[order[:count]] = sorted_[:count].softmax(-1)
     kept = torch.zeros_like(scaled, dtype=torch.bool)
     kept[order[:count]] = True
-    found = {"scaled": scaled, "order": order, "kept": kept, "probabilities": probabilities}
+    fields = {"scaled": scaled, "order": order, "kept": kept, "probabilities": probabilities}
     if greedy:
-        return {"id": int(order[0]), "number": None, **found}
+        return {"id": int(order[0]), "number": None, **fields}
     number = float(torch.rand((), generator=generator))
     sums = probabilities[order[:count]].double().cumsum(-1)
-    place = int((sums <= number * sums[-1]).sum())
-    return {"id": int(order[place]), "number": number, **found}
+    rank = int((sums <= number * sums[-1]).sum())
+    return {"id": int(order[rank]), "number": number, **fields}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """One token, and how it came to be."""
+    """One generated token, and how it was chosen."""
 
     id: int
     logits: Tensor
@@ -90,18 +91,18 @@ class Drawn:
     order: Tensor
     """(V,): the ids of all tokens, the likeliest first"""
     kept: Tensor
-    """(V,) bool: the tokens that top-k and top-p leave"""
+    """(V,) bool: the tokens that top-k and top-p keep"""
     probabilities: Tensor
-    """(V,): softmax of scaled over the tokens that are left; 1 for the likeliest if the choice is greedy"""
+    """(V,): softmax of `scaled` over the tokens kept; 1 for the likeliest if the choice is greedy"""
     number: float | None
-    """From 0 to 1, drawn evenly: the token is the first in `order` at which the sum of probabilities is above it; None
+    """Drawn uniformly from 0 to 1: the token is the first in `order` at which the sum of probabilities exceeds it; None
     if the choice is greedy"""
     context: int
-    """T: the tokens from which it was predicted"""
+    """T: the number of tokens from which it was predicted"""
     computed: int
-    """The tokens whose keys and values were computed for it: 1 with a cache, T without"""
+    """The number of tokens whose keys and values were computed for it: 1 with a cache, T without"""
     weights: tuple[Tensor, ...]
-    """The last position's attention, (H, T) for each layer; empty for a model without attention"""
+    """The last position's attention weights, (H, T) for each layer; empty for a model without attention"""
     states: Tensor | None
     """(L, C): the last position's input of each block; None for a model without blocks"""
 
@@ -115,27 +116,27 @@ def generate(
     cached: bool = True,
     truth: Sequence[int] = (),
 ) -> Iterator[Drawn]:
-    """Yield `count` tokens that go on from a context.
+    """Yield `count` tokens that continue a context.
 
-    When the context has reached the block size, it goes on with its last half: positions are learned, so keys and
-    values of the tokens that stay must be computed anew, and this is done once for each half, with and without a cache.
-    The tokens are the same with and without it.
+    When the context outgrows the block size, only its last half is kept. Position embeddings are learned, so the keys
+    and values of the remaining tokens change and must be recomputed; this happens once per half block, with or without
+    a cache. The tokens are the same either way.
 
     Args:
-        model: from ids to logits; of a transformer, a decoder alone.
-        ids: what it begins with; at least one token.
+        model: from ids to logits; a transformer must be a decoder alone.
+        ids: the context; at least one token.
         count: the number of tokens to generate.
-        sampling: how each is chosen.
+        sampling: how each token is chosen.
         cached: whether keys and values of earlier tokens are kept (a key-value cache).
-        truth: tokens with which the text goes on in place of those that are drawn (teacher forcing).
+        truth: tokens that are appended in place of the drawn ones (teacher forcing).
 
     Raises:
-        ValueError: there is no token to begin with, or the model is no decoder.
+        ValueError: `ids` is empty, or the model is a transformer but not a decoder alone.
     """
     if not ids:
         raise ValueError("there is no token to begin with")
     if isinstance(model, TokenModel) and model.config.architecture != "decoder":
-        raise ValueError("only a decoder goes on with a text")
+        raise ValueError("only a decoder can continue a text")
     generator = torch.Generator().manual_seed(sampling.seed)
     size = int(getattr(model, "block_size", 1))
     context, read = list(ids)[-size:], 0
@@ -159,23 +160,23 @@ def generate(
 def _last(
     model: nn.Module, ids: Sequence[int], past: list[Past] | None
 ) -> tuple[Tensor, tuple[Tensor, ...], Tensor | None]:
-    """Run a model on tokens; of the last one, return the logits, the weights of its attentions, and its states."""
-    given = torch.tensor(ids)[None]
+    """Run a model on tokens; return the logits, the attention weights and the states of the last one."""
+    inputs = torch.tensor(ids)[None]
     with torch.inference_mode(), recording() as recorder:
-        logits = model(given) if past is None else model(given, past=past)
+        logits = model(inputs) if past is None else model(inputs, past=past)
         return logits[0, -1], _weights(recorder), _states(recorder)
 
 
 def _weights(recorder: Recorder) -> tuple[Tensor, ...]:
-    """Return the last query's attention of each recorded call, (H, T): it sees all keys, so no mask is needed."""
-    last = (attend(one.query[:, -1:], one.key, one.value, scale=one.scale) for one in recorder.calls)
+    """Return the last query's weights in each recorded call, (H, T): it sees all keys, so no mask is needed."""
+    last = (attend(call.query[:, -1:], call.key, call.value, scale=call.scale) for call in recorder.calls)
     return tuple(steps.weights[:, 0] for steps in last)
 
 
 def _states(recorder: Recorder) -> Tensor | None:
     """Return the last position's input of each block, (L, C)."""
-    found = [one.block_input[-1] for one in recorder.calls if one.block_input is not None]
-    return torch.stack(found) if found else None
+    states = [call.block_input[-1] for call in recorder.calls if call.block_input is not None]
+    return torch.stack(states) if states else None
 
 
 def record(
@@ -184,45 +185,47 @@ def record(
     """Generate `count` tokens; arguments and errors are those of `generate`.
 
     Returns:
-        Arrays by name, and the attention of each last position as rint(weight · 65535), (L · H · T) of each draw, one
-        after another. Of the K likeliest tokens, in this order: `order`, `logits`, `scaled`, `probabilities` and `sums`
-        (of probabilities), (N, K). Of the draw: `ids`, `rank` (the place of the token in the order, from 0), `number`
-        (NaN if the choice is greedy), `kept` (how many tokens could be drawn), `total` (of exp(scaled − the largest)
-        over these), `context`, `computed`, `seconds` (of processor time) and `multiplications`, (N,); `own`, its logit,
-        scaled logit, probability and sum, (N, 4). Where there is a logit lens, `lens_tokens` and `lens_probabilities`,
-        (N, P, 5).
+        Arrays by name, and the attention of each last position as rint(weight · 65535): (L · H · T) for each draw, all
+        draws concatenated.
+        For the K likeliest tokens of each draw, sorted: `order`, `logits`, `scaled`, `probabilities` and `sums` (of
+        probabilities), each (N, K).
+        For the draw itself: `ids`, `rank` (the token's index in the order, from 0), `number` (NaN if the choice is
+        greedy), `kept` (how many tokens could be drawn), `total` (the sum of exp(scaled − the largest) over these),
+        `context`, `computed`, `seconds` (of processor time) and `multiplications`, each (N,); `own`, the drawn token's
+        logit, scaled logit, probability and sum, (N, 4).
+        If the model has a logit lens: `lens_tokens` and `lens_probabilities`, (N, P, 5).
     """
-    drawn: list[Drawn] = []
+    draws: list[Drawn] = []
     seconds: list[float] = []
     began = time.thread_time()
-    for one in generate(model, ids, count, sampling, cached=cached):
+    for draw in generate(model, ids, count, sampling, cached=cached):
         seconds.append(time.thread_time() - began)
-        drawn.append(one)
+        draws.append(draw)
         began = time.thread_time()
     sizes = sizes_of(model.blocks, head=model.head) if isinstance(model, TokenModel) else None
     arrays = {
-        **_draws(drawn),
+        **_draws(draws),
         "seconds": np.array(seconds, np.float32),
-        "multiplications": np.array([multiplications(sizes, one) for one in drawn], np.float32),
-        **_lens(model, drawn),
+        "multiplications": np.array([multiplications(sizes, draw) for draw in draws], np.float32),
+        **_lens(model, draws),
     }
-    return arrays, _codes(drawn)
+    return arrays, _codes(draws)
 
 
 def _draws(drawn: Sequence[Drawn]) -> Arrays:
     columns: dict[str, list[Tensor]] = {}
-    for one in drawn:
-        order, probabilities = one.order, one.probabilities[one.order]
-        kept, rank = int(one.kept.sum()), int((order == one.id).nonzero())
-        scaled, sums = one.scaled[order], probabilities.double().cumsum(-1)
+    for draw in drawn:
+        order, probabilities = draw.order, draw.probabilities[draw.order]
+        kept, rank = int(draw.kept.sum()), int((order == draw.id).nonzero())
+        scaled, sums = draw.scaled[order], probabilities.double().cumsum(-1)
         row = {
-            "order": order[:SHOWN], "logits": one.logits[order[:SHOWN]], "scaled": scaled[:SHOWN],
+            "order": order[:SHOWN], "logits": draw.logits[order[:SHOWN]], "scaled": scaled[:SHOWN],
             "probabilities": probabilities[:SHOWN], "sums": sums[:SHOWN],
-            "own": torch.stack([one.logits[one.id], scaled[rank], probabilities[rank], sums[rank].float()]),
-            "ids": torch.tensor(one.id), "rank": torch.tensor(rank), "kept": torch.tensor(kept),
-            "number": torch.tensor(float("nan") if one.number is None else one.number),
+            "own": torch.stack([draw.logits[draw.id], scaled[rank], probabilities[rank], sums[rank].float()]),
+            "ids": torch.tensor(draw.id), "rank": torch.tensor(rank), "kept": torch.tensor(kept),
+            "number": torch.tensor(float("nan") if draw.number is None else draw.number),
             "total": (scaled[:kept] - scaled[0]).exp().sum(),
-            "context": torch.tensor(one.context), "computed": torch.tensor(one.computed),
+            "context": torch.tensor(draw.context), "computed": torch.tensor(draw.computed),
         }  # fmt: skip
         for name, value in row.items():
             columns.setdefault(name, []).append(value)
@@ -230,13 +233,13 @@ def _draws(drawn: Sequence[Drawn]) -> Arrays:
 
 
 def _codes(drawn: Sequence[Drawn]) -> NDArray[np.uint16]:
-    parts = [weights.flatten() for one in drawn for weights in one.weights]
+    parts = [weights.flatten() for draw in drawn for weights in draw.weights]
     whole = torch.cat(parts).numpy() if parts else np.zeros(0, np.float32)
     return np.rint(whole * np.float32(FULL)).astype(np.uint16)
 
 
 def has_lens(config: ModelConfig) -> bool:
-    """Whether there is a logit lens: of a decoder whose blocks add to one stream."""
+    """Whether the model has a logit lens, as a decoder with a residual stream has."""
     return has_attention(config) and config.residual
 
 
@@ -247,12 +250,12 @@ def _lens(model: nn.Module, drawn: Sequence[Drawn]) -> Arrays:
     norm, vocabulary = final_norms(model.blocks).get("decoder"), Vocabulary(linear_map(model.head), str)
     tokens, probabilities = [], []
     with torch.inference_mode():
-        for one in drawn:
-            if one.states is None:
+        for draw in drawn:
+            if draw.states is None:
                 return {}
-            found = lens_of(torch.cat([state_logits(one.states, norm, vocabulary), one.logits[None]]))
-            tokens.append(found.tokens)
-            probabilities.append(found.probabilities)
+            lens = lens_of(torch.cat([state_logits(draw.states, norm, vocabulary), draw.logits[None]]))
+            tokens.append(lens.tokens)
+            probabilities.append(lens.probabilities)
     return {
         "lens_tokens": torch.stack(tokens).numpy().astype(np.float32),
         "lens_probabilities": torch.stack(probabilities).numpy().astype(np.float32),
@@ -260,7 +263,7 @@ def _lens(model: nn.Module, drawn: Sequence[Drawn]) -> Arrays:
 
 
 def multiplications(sizes: ModelSizes | None, drawn: Drawn) -> int:
-    """Return the multiplications of a draw's forward pass (`measures.cost`); 0 if it is no transformer."""
+    """Return the number of multiplications in a draw's forward pass (`measures.cost`); 0 if not a transformer."""
     if sizes is None:
         return 0
     return sum(part.multiplications for part in cost(sizes, drawn.context, new=drawn.computed))

@@ -1,6 +1,6 @@
-"""Vectors with a class each: what a linear layer is trained on. It imports no torch.
+"""Vectors, each with a class: the training data of a linear layer. Does not import torch.
 
-Shapes: N vectors, C numbers of a vector.
+Shapes: N vectors of C numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from attnviz.reprs import ShortRepr
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelledVectors(ShortRepr):
-    """Vectors and their classes. Equal data have equal digests."""
+    """Vectors and their classes. Equal data have the same digest."""
 
     features: NDArray[np.float32]
     """(N, C)"""
@@ -51,8 +51,8 @@ class LabelledVectors(ShortRepr):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> LabelledVectors:
-        """Return what `to_bytes` has written."""
+        """Read the vectors back from the output of `to_bytes`."""
         from safetensors.numpy import load
 
-        found = load(data)
-        return cls(found["features"], found["classes"])
+        arrays = load(data)
+        return cls(arrays["features"], arrays["classes"])

@@ -1,4 +1,4 @@
-"""The training loop: one step at a time, so that it can be watched, stopped and resumed; interrupted, it is a file."""
+"""The training loop, one step at a time, so that a training can be watched, stopped, saved to a file and resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Draw = Callable[[int, torch.Generator], Batch]
 """Draws sequences to train on, from a generator"""
 
 MUON_RATE = 10
-"""Muon's learning rate as a multiple of AdamW's: its updates have a norm of their own (Jordan et al. 2024)"""
+"""Muon's learning rate as a multiple of AdamW's, since its updates are scaled differently (Jordan et al. 2024)"""
 
 
 class DivergedError(ArithmeticError):
@@ -30,21 +30,21 @@ class DivergedError(ArithmeticError):
 
 
 def inputs_of(model: nn.Module, batch: Batch) -> tuple[Tensor, ...]:
-    """Return what a model reads of a batch: the ids, and the source if it has an encoder and a decoder.
+    """Return a model's inputs from a batch: the ids, and also the source if the model has an encoder and a decoder.
 
-    A decoder can so be trained without an encoder on sequences that have a source.
+    A decoder alone ignores the source, so it can be trained on the same sequences.
     """
     reads_source = isinstance(model, TokenModel) and model.config.architecture == "both"
     return (batch.ids, batch.source) if reads_source and batch.source is not None else (batch.ids,)
 
 
 def loss_of(model: nn.Module, batch: Batch) -> Tensor:
-    """Return the mean cross-entropy over all positions that count, in nats."""
+    """Return the mean cross-entropy over all positions whose target is not ignored, in nats."""
     return loss_from(model(*inputs_of(model, batch)), batch)
 
 
 def loss_from(logits: Tensor, batch: Batch) -> Tensor:
-    """Return the mean cross-entropy of logits, (B, T, V), over all positions that count, in nats."""
+    """Return the mean cross-entropy of logits, (B, T, V), over all positions not ignored, in nats."""
     return functional.cross_entropy(logits.float().flatten(0, -2), batch.targets.flatten(), ignore_index=IGNORED)
 
 
@@ -55,9 +55,9 @@ class Trainer:
         """Begin at step 0.
 
         Args:
-            model: is changed in place.
-            draw: is given a generator with the settings' seed.
-            settings: the seed is also that of torch's own generator, from which dropout draws.
+            model: changed in place.
+            draw: called with a generator that has the settings' seed.
+            settings: the seed also seeds torch's global generator, from which dropout draws.
         """
         self.model, self.settings, self._draw = model.train(), settings, draw
         self.step = 0
@@ -65,7 +65,7 @@ class Trainer:
         self._generator = torch.Generator().manual_seed(settings.seed)
         torch.manual_seed(settings.seed)
         self._optimisers = _optimisers(model, settings)
-        self._rates = [[group["lr"] for group in one.param_groups] for one in self._optimisers]
+        self._rates = [[group["lr"] for group in optimiser.param_groups] for optimiser in self._optimisers]
 
     def advance(self) -> float:
         """Make one step and return its loss, in nats, on the batch before the step.
@@ -90,20 +90,20 @@ class Trainer:
         return value
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later `resume` needs, as tensors and plain values; the model's weights are among it."""
+        """Return all that `resume` needs, including the model's weights, as tensors and plain values."""
         return {
             "step": self.step,
             "model": self.model.state_dict(),
-            "optimisers": [one.state_dict() for one in self._optimisers],
+            "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
             "batches": self._generator.get_state(),
             "dropout": torch.random.get_rng_state(),
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on from a state: what follows equals a training that was never interrupted."""
+        """Continue from a state; the result is the same as that of an uninterrupted training."""
         self.model.load_state_dict(state["model"])
-        for optimiser, one in zip(self._optimisers, state["optimisers"], strict=True):
-            optimiser.load_state_dict(one)
+        for optimiser, saved in zip(self._optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved)
         self._generator.set_state(state["batches"])
         torch.random.set_rng_state(state["dropout"])
         self.step = state["step"]
@@ -116,9 +116,9 @@ class Trainer:
 
 
 def _optimisers(model: nn.Module, settings: TrainingSettings) -> list[torch.optim.Optimizer]:
-    """Return the optimisers: matrices inside the blocks decay, and Muon is for them alone.
+    """Return the optimisers: only matrices inside the blocks have weight decay, and Muon trains only those.
 
-    AdamW is torch's fused one: a third of the time, and weights that differ by the last bit of float32.
+    AdamW is torch's fused version: it takes a third of the time, and its weights differ in the last bit of float32.
     """
     matrices: list[Tensor] = []
     others: list[Tensor] = []
@@ -126,7 +126,7 @@ def _optimisers(model: nn.Module, settings: TrainingSettings) -> list[torch.opti
         (matrices if parameter.ndim == 2 and name.startswith("blocks.") else others).append(parameter)
     rate, decay = settings.learning_rate, settings.weight_decay
     both = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-    groups = [one for one in both if one["params"]]
+    groups = [group for group in both if group["params"]]
     if settings.optimiser == "sgd":
         return [torch.optim.SGD(groups, lr=rate)]
     betas = (0.9, settings.beta2)
@@ -137,48 +137,48 @@ def _optimisers(model: nn.Module, settings: TrainingSettings) -> list[torch.opti
 
 
 class CheckpointError(ValueError):
-    """A file is no checkpoint of this training. The message is one sentence."""
+    """A file is not a checkpoint of a training. The message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """All that is needed to go on."""
+    """All that is needed to continue a training."""
 
     name: str
     plan: Plan
     corpus: str
     """The sha256 of the text; empty for a task"""
     state: dict[str, Any]
-    """As `Trainer.state` returns it"""
+    """The result of `Trainer.state`"""
     losses: tuple[float, ...]
-    """Of the last steps, in nats"""
+    """The losses of the last steps, in nats"""
 
     def write(self, path: Path) -> None:
-        """Write it to a file: either all of it, or the file stays as it was.
+        """Write it to a file atomically: on an error, the file stays as it was.
 
         Raises:
-            OSError: it can't be written.
+            OSError: the file can't be written.
         """
-        said = json.dumps(
+        header = json.dumps(
             {"name": self.name, "plan": self.plan.to_json(), "corpus": self.corpus, "losses": self.losses}
         )
         with replacing(path) as file:
-            torch.save({"said": said, "state": self.state}, file)
+            torch.save({"said": header, "state": self.state}, file)
 
     @classmethod
     def read(cls, path: Path) -> Checkpoint:
-        """Read a file. What it holds is tensors and plain values: nothing in it is run.
+        """Read a file. Only tensors and plain values are loaded: no code in it is run.
 
         Raises:
-            CheckpointError: it is no checkpoint.
-            OSError: it can't be read.
+            CheckpointError: the file is not a checkpoint.
+            OSError: the file can't be read.
         """
         try:
-            found = torch.load(path, weights_only=True)
-            said = json.loads(found["said"])
-            losses = tuple(map(float, said["losses"]))
-            return cls(said["name"], Plan.from_json(said["plan"]), said["corpus"], found["state"], losses)
+            saved = torch.load(path, weights_only=True)
+            header = json.loads(saved["said"])
+            losses = tuple(map(float, header["losses"]))
+            return cls(header["name"], Plan.from_json(header["plan"]), header["corpus"], saved["state"], losses)
         except OSError:
             raise
-        except Exception as error:  # of a damaged file, the reader raises almost every type
+        except Exception as error:  # for a damaged file, the reader raises almost any type
             raise CheckpointError(f"{path.name} is not a checkpoint of a training, or it is damaged.") from error

@@ -1,6 +1,6 @@
-"""What is to be trained: the subject, the model and the settings, as one value that can be sent to another process.
+"""A training plan: subject, model and settings as one value that can be sent to another process.
 
-And what a server allows of it, with the sentence for who asks for more.
+Also the limits of a server, with the sentence for a user who exceeds them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 BIGRAM_BLOCK = 8
-"""Tokens of a sequence on which a bigram model is trained: it reads one at a time, so that any length will do"""
+"""Tokens of a training sequence of a bigram model, which reads one token at a time, so any length will do"""
 CONFIGS: dict[str, type[AnyConfig]] = {
     "transformer": TokenConfig, "gru": GRUConfig, "bigram": BigramConfig, "linear": LinearConfig,
 }  # fmt: skip
 """The kinds of models by their names in JSON"""
 Data = str | LabelledVectors | TaggedFiles
-"""What a training is given beside its plan: a text, vectors with a class each, or words with a tag each"""
+"""The data of a training, separate from its plan: a text, vectors with classes, or words with tags"""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One training, to the last setting: the same plan gives the same losses on the same machine."""
+    """One training with all its settings: the same plan gives the same losses on the same machine."""
 
     subject: str
     """A task's name, `TEXT`, `VECTORS` or `TAGGED`"""
@@ -47,15 +47,15 @@ class Plan:
 
     @property
     def block_size(self) -> int:
-        """The most tokens that the model reads of a training sequence."""
+        """The most tokens of a training sequence that the model reads."""
         return int(getattr(self.model, "block_size", BIGRAM_BLOCK if self.cut == "blocks" else MOST))
 
     @property
     def token_model(self) -> ModelConfig:
-        """The shape of its model, which reads tokens.
+        """The shape of the model, for a model that reads tokens.
 
         Raises:
-            TypeError: it is a linear layer, which reads vectors.
+            TypeError: the model is a linear layer, which reads vectors.
         """
         if isinstance(self.model, LinearConfig):
             raise TypeError("a linear layer reads vectors, not tokens")
@@ -72,22 +72,22 @@ class Plan:
 
     @classmethod
     def from_json(cls, value: Any) -> Plan:
-        """Return the plan of plain values.
+        """Return a plan from plain values.
 
         Raises:
             ValueError: something is missing, unknown or out of range; the message names it.
         """
         cut: Any = value.get("cut", "blocks") if isinstance(value, dict) else "blocks"
-        given = _checked(value, {"subject", "model", "training"}, {"cut"})
-        subject = given["subject"]
+        fields_ = _checked(value, {"subject", "model", "training"}, {"cut"})
+        subject = fields_["subject"]
         if not isinstance(subject, str):
             raise ValueError(f"subject is {subject!r}, which is not a name")
-        return cls(subject, config_from_json(given["model"]), _of(TrainingSettings, given["training"]), cut)
+        return cls(subject, config_from_json(fields_["model"]), _of(TrainingSettings, fields_["training"]), cut)
 
 
 def config_to_json(config: AnyConfig) -> dict[str, Any]:
     """Return a model's shape as plain values; `kind` says which of `CONFIGS` it is."""
-    kind = next(name for name, one in CONFIGS.items() if type(config) is one)
+    kind = next(name for name, config_type in CONFIGS.items() if type(config) is config_type)
     return {"kind": kind, **asdict(config)}
 
 
@@ -95,7 +95,7 @@ def config_from_json(value: Any) -> AnyConfig:
     """Return a model's shape from plain values; raises as `Plan.from_json` does."""
     if not isinstance(value, dict) or value.get("kind") not in CONFIGS:
         raise ValueError(f"a model has a kind: {', '.join(CONFIGS)}")
-    config: AnyConfig = _of(CONFIGS[value["kind"]], {name: one for name, one in value.items() if name != "kind"})
+    config: AnyConfig = _of(CONFIGS[value["kind"]], {name: field for name, field in value.items() if name != "kind"})
     return config
 
 
@@ -117,11 +117,11 @@ def build(config: AnyConfig, seed: int) -> nn.Module:
 
 
 def subject_of(plan: Plan, data: Data | None = None) -> Subject:
-    """Return what a plan trains on: a task, a text, or vectors with a class each.
+    """Return what a plan trains on: a task, a text, or vectors with classes.
 
     Raises:
-        ValueError: the subject does not exist, the data can't be trained on, or the model has another vocabulary. The
-            message is a sentence.
+        ValueError: the subject does not exist, the data can't be trained on, or the model's vocabulary does not match.
+            The message is a sentence.
     """
     from attnviz.training.text.subject import Documents, Text
     from attnviz.training.vectors import Vectors
@@ -159,10 +159,10 @@ def task_of(plan: Plan, data: Data | None = None) -> Task:
 
 
 def check_kinds(plan: Plan, data: Data | None) -> None:
-    """Check that a linear layer is trained on vectors of its width, a model of files on files that it can read.
+    """Check that the model fits the data: a linear layer vectors of its width, a tagging model its files.
 
     Raises:
-        ValueError: it is not; the message is a sentence.
+        ValueError: they don't fit; the message is a sentence.
     """
     _check_files(plan, data)
     model = plan.model
@@ -201,13 +201,13 @@ def _checked(value: Any, names: set[str], others: set[str]) -> dict[str, Any]:
 
 
 def _of(kind: type[Any], value: Any) -> Any:
-    """Make a dataclass of plain values: each of the type of its field, none unknown."""
-    known = {one.name: str(one.type) for one in fields(kind)}
+    """Make a dataclass from plain values; each must have the type of its field, and unknown names are refused."""
+    known = {field.name: str(field.type) for field in fields(kind)}
     if not isinstance(value, dict) or not set(value) <= set(known):
         raise ValueError(f"{kind.__name__} has {', '.join(known)}")
-    for name, one in value.items():
-        if not _fits(known[name], one):
-            raise ValueError(f"{name} is {one!r}, which is not {known[name]}")
+    for name, field_value in value.items():
+        if not _fits(known[name], field_value):
+            raise ValueError(f"{name} is {field_value!r}, which is not {known[name]}")
     try:
         return kind(**value)
     except TypeError as error:  # a field is missing
@@ -222,40 +222,40 @@ def _fits(annotation: str, value: Any) -> bool:
 
 
 MEMORY_MB = 600
-"""Of a training process: a job that needs more fails"""
+"""Memory limit of a training process: a job that needs more fails"""
 TEXT_BYTES = 5 * 2**20
-"""Of a text to train on, in UTF-8"""
+"""Size limit of a text to train on, in UTF-8"""
 VECTOR_BYTES = 16 * 2**20
-"""Of vectors to train on"""
+"""Size limit of vectors to train on"""
 TAGGED_BYTES = 16 * 2**20
-"""Of tagged words to train and test on, as numbers"""
+"""Size limit of tagged words to train and test on, as numbers"""
 MOST_LAYERS, MOST_WIDTH = 24, 1024
-"""Whatever the settings are: with more, counting the parameters would take long"""
+"""Independent of a server's limits: with more, counting the parameters would take long"""
 
 
 class TooLargeError(ValueError):
-    """A training asks for more than is allowed. The message is a sentence for the user, with the limit."""
+    """A training exceeds a limit. The message is a sentence for the user that states the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a server; the defaults are those of one's own machine."""
+    """The limits of a server; the defaults are for a user's own machine."""
 
     running: int = 2
-    """Trainings that run at once; further ones wait"""
+    """Trainings that run at the same time; further ones wait"""
     steps: int = 100_000
     parameters: int = 12_000_000
     block: int = 1024
-    """Tokens of a sequence"""
+    """Tokens per sequence"""
     batch: int = 4096
-    """Sequences a step"""
+    """Sequences per step"""
 
     def check(self, plan: Plan, data: Data | None = None) -> None:
-        """Check what is known before a training starts.
+        """Check everything that can be checked before a training starts.
 
         Raises:
             TooLargeError: something is above its limit.
-            ValueError: the plan's subject does not exist, or its data are missing, not wanted or of another kind.
+            ValueError: the plan's subject does not exist, or its data are missing, unexpected or of the wrong kind.
         """
         from attnviz.training.tasks import TASKS
 
@@ -280,7 +280,7 @@ class Limits:
 
 
 def parameters_of(config: AnyConfig, most: int) -> int:
-    """Return the number of parameters of a model of this shape, or one above `most` if it has more, without making it.
+    """Return the number of parameters of a model of this shape without allocating it, or `most` + 1 if clearly more.
 
     The number of layers and the width must be moderate.
     """
@@ -291,10 +291,10 @@ def parameters_of(config: AnyConfig, most: int) -> int:
     forward = getattr(config, "feed_forward", 0) or 0
     outputs = (config.outputs or 0) if isinstance(config, TokenConfig) else 0
     width = getattr(config, "width", config.vocabulary)
-    if width * max(config.vocabulary, forward, outputs) > most:  # no tensor of a hostile size, even without memory
+    if width * max(config.vocabulary, forward, outputs) > most:  # avoids huge tensors even on the meta device
         return most + 1
     with torch.device("meta"):
-        return sum(one.numel() for one in build(config, 0).parameters())
+        return sum(parameter.numel() for parameter in build(config, 0).parameters())
 
 
 def _at_most(what: str, value: int, most: int) -> None:

@@ -1,8 +1,9 @@
-"""Plans that come with the app: the model series, each stage with one part more, and the models that ship.
+"""Training plans that come with the app: the model series, each stage adding one part, and the shipped models.
 
-The series goes from a table of pairs to a GPT, all trained on the same text. Its sizes are those of a well-known
-lecture on such models (A. Karpathy, "Let's build GPT", 2023): blocks of 8 characters, 32 numbers a character. What
-others report are its validation losses on tiny Shakespeare, in nats a character, after 5,000 steps.
+The series goes from a table of character pairs to a GPT, all trained on the same text. Its sizes are those of a
+well-known lecture on such models (A. Karpathy, "Let's build GPT", 2023): blocks of 8 characters, 32 numbers per
+character. The reported losses are that lecture's validation losses on tiny Shakespeare after 5,000 steps, in nats per
+character.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from attnviz.training.settings import TEXT, TrainingSettings
 BLOCK, WIDTH, HEADS, DEPTH = 8, 32, 4, 3
 STEPS, SEED = 2000, 0
 WATCHED_STEPS = (200, 500, 1000, 2000)
-"""The steps for which a stage says what to expect"""
+"""The steps for which a stage gives its expected loss"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +29,19 @@ class Stage:
     name: str
     title: str
     adds: str
-    """What it has that the stage before has not, in a sentence or two"""
+    """What it adds to the previous stage, in a sentence or two"""
     config: Callable[[int], ModelConfig]
-    """Its shape, for a vocabulary of this size"""
+    """Returns its shape for a vocabulary of a given size"""
     expected: Mapping[int, float]
-    """Its validation loss on the built-in corpus after so many steps with the default settings, as measured"""
+    """Its measured validation loss on the built-in corpus by number of steps, with the default settings"""
     reported: float | None = None
-    """What others report on tiny Shakespeare; None if nothing comparable is known"""
+    """The lecture's loss on tiny Shakespeare; None if it has no comparable model"""
     training: TrainingSettings = field(
         default_factory=lambda: TrainingSettings(steps=STEPS, batch=32, learning_rate=1e-3, seed=SEED)
     )
 
     def plan(self, vocabulary: int) -> Plan:
-        """Return its training on a text with so many different characters."""
+        """Return the plan of its training on a text with this many different characters."""
         return Plan(TEXT, self.config(vocabulary), self.training)
 
 
@@ -120,11 +121,11 @@ SERIES: tuple[Stage, ...] = (
         {200: 1.95, 500: 1.30, 1000: 0.91, 2000: 0.74},
     ),
 )
-"""From the smallest to the GPT; the GRU stands beside"""
+"""From the smallest to the GPT; the GRU is there for comparison"""
 FIRST_SHOWN = "head"
-"""The stage that is shown until one is chosen or trained: the first with attention, as `Ladder.row` in the browser"""
+"""The stage shown until the user chooses or trains one: the first with attention, like `Ladder.row` in the browser"""
 COUNTED = 1.96
-"""The validation loss of the counted table (add-one smoothing) on the built-in corpus"""
+"""The validation loss of the table of counted pairs (add-one smoothing) on the built-in corpus"""
 
 
 CHAR_GPT = Plan(
@@ -135,24 +136,24 @@ CHAR_GPT = Plan(
         weight_decay=0.1, precision="bfloat16",
     ),
 )  # fmt: skip
-"""20 minutes on one core. The vocabulary is that of the text, whatever stands here"""
+"""Trains for 20 minutes on one core. The 65 is replaced by the size of the text's vocabulary"""
 TASK_RATE = 3e-3
-"""The learning rate of the tasks: faster than the one that a hall watches"""
+"""The learning rate of the shipped task models: higher than in the live trainings shown to an audience"""
 TASK_STEPS: Mapping[str, int] = MappingProxyType(
     {"induction": 2000, "reverse": 1000, "sort": 3000, "numbers": 2000, "tagging": 1500}
 )
-"""The steps for the tasks: nearly nothing is wrong at the end"""
+"""Steps for each task: enough that the trained model makes almost no mistakes"""
 TASK_SEEDS: Mapping[str, int] = MappingProxyType({"tagging": 1})
-"""Where it is not 0. With this one, each of the two patterns has a head of its own"""
+"""Seeds other than 0. With this one, each of the two tagging patterns appears in a separate head"""
 SHIPPED = ("chargpt", *TASK_STEPS)
-"""In the order in which the app offers them"""
+"""The shipped models, in the order in which the app offers them"""
 
 
 def plan_of(name: str) -> Plan:
     """Return the plan of a model that ships with the app.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: no shipped model has this name.
     """
     if name == "chargpt":
         return CHAR_GPT

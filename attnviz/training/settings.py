@@ -1,4 +1,4 @@
-"""How a model is trained, and the names of the subjects that are no tasks. It imports no torch."""
+"""Training settings, and the names of the subjects that are not tasks. Does not import torch."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Literal
 
 Optimiser = Literal["adamw", "sgd", "muon"]
 """adamw: Loshchilov and Hutter 2019. sgd: without momentum. muon: Jordan et al. 2024, for the matrices inside the
-blocks, with AdamW for all others"""
+blocks, with AdamW for all other parameters"""
 Decay = Literal["none", "cosine"]
-"""none: the learning rate stays as it is after warm-up. cosine: it falls along a cosine to `last_rate` of its value"""
+"""none: the learning rate is constant after warm-up. cosine: it falls along a cosine to `last_rate` times its value"""
 
 TEXT = "text"
-"""The subject that is a text, not a task"""
+"""The subject name for training on a text"""
 VECTORS = "vectors"
-"""The subject that is vectors with a class each"""
+"""The subject name for training on vectors with classes"""
 TAGGED = "tagged"
-"""The subject that is a user's two files of words and their tags"""
+"""The subject name for training on a user's two files of tagged words"""
 
 MOST_STEPS = 100_000
 
@@ -28,22 +28,22 @@ class TrainingSettings:
 
     steps: int = 500
     batch: int = 64
-    """Sequences a step"""
+    """Sequences per step"""
     learning_rate: float = 1e-3
     warm_up: int = 20
-    """Steps over which the learning rate rises from 0, evenly"""
+    """Steps over which the learning rate rises linearly from 0"""
     decay: Decay = "none"
     last_rate: float = 0.1
-    """With a cosine, the last learning rate as a part of the highest"""
+    """With cosine decay, the final learning rate as a fraction of the highest"""
     optimiser: Optimiser = "adamw"
     beta2: float = 0.999
-    """AdamW's memory of squared gradients"""
+    """AdamW's decay rate of the mean squared gradient"""
     weight_decay: float = 0.0
-    """Of the matrices; biases, norms and embeddings have none"""
+    """Applies to the matrices inside the blocks only, not to biases, norms and embeddings"""
     clip: float = 1.0
-    """The most that the norm of all gradients together may be; 0 is no limit"""
+    """The maximum norm of all gradients together; 0 is no limit"""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """The numbers of matrix products in the forward pass; weights are float32 always"""
+    """The number format of matrix products in the forward pass; weights are always float32"""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -62,9 +62,9 @@ class TrainingSettings:
                 raise ValueError(f"{name} is {number}; it can be {low} to {high}")
 
     def rate_at(self, step: int) -> float:
-        """Return the learning rate of a step, which counts from 0."""
+        """Return the learning rate of a step; steps count from 0."""
         rate = self.learning_rate * min(1, (step + 1) / self.warm_up if self.warm_up else 1)
         if self.decay == "none":
             return rate
-        fallen = 0.5 * (1 + math.cos(math.pi * min(1, step / self.steps)))
-        return rate * (self.last_rate + (1 - self.last_rate) * fallen)
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1, step / self.steps)))
+        return rate * (self.last_rate + (1 - self.last_rate) * cosine)

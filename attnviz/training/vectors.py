@@ -1,6 +1,6 @@
-"""Labelled vectors as a subject of training: split with a seed, class by class, and drawn in a seeded order.
+"""Labelled vectors as a subject of training: a seeded split, stratified by class, and seeded batches.
 
-Shapes: N vectors, B of a batch, C numbers of a vector.
+Shapes: N vectors, B in a batch, C numbers of a vector.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from attnviz.training.settings import VECTORS
 from attnviz.training.tasks.task import Batch, Subject
 
 HELD_OUT_PART = 0.25
-"""The part of each class on which nothing is trained"""
+"""The fraction of each class that is held out"""
 
 
 class Vectors(Subject):
-    """Vectors whose classes are to be told."""
+    """Vectors whose classes a model learns to predict."""
 
     name = VECTORS
 
@@ -26,11 +26,11 @@ class Vectors(Subject):
 
         Args:
             data: N vectors.
-            classes: how many classes there are.
-            seed: of the split.
+            classes: the number of classes.
+            seed: seed of the split.
 
         Raises:
-            ValueError: a class number is out of range, or one part of the split has no vectors.
+            ValueError: a class number is out of range, or one part of the split is empty.
         """
         if int(data.classes.max()) >= classes:
             raise ValueError(f"a vector has class {int(data.classes.max())}: there are 0 to {classes - 1}")
@@ -42,11 +42,11 @@ class Vectors(Subject):
             raise ValueError("There are too few vectors to train on some and to hold out others.")
 
     def batch(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw vectors to train on, each at most once; all of them if `size` is not smaller."""
+        """Draw `size` training vectors without replacement, or all of them if there are fewer."""
         return self._rows(self.train_rows[torch.randperm(len(self.train_rows), generator=generator)[:size]])
 
     def held_out(self) -> Batch:
-        """Return the vectors on which no training is done, in a seeded order."""
+        """Return the held-out vectors, in a seeded order."""
         return self._rows(self.held_out_rows)
 
     def _rows(self, rows: Tensor) -> Batch:
@@ -54,14 +54,14 @@ class Vectors(Subject):
 
 
 def split(classes: Tensor, seed: int) -> tuple[Tensor, Tensor]:
-    """Split rows with these classes, (N,), stratified: of each class, a quarter is held out, and one at least.
+    """Split rows by class, (N,), stratified: a quarter of each class is held out, but at least one row.
 
     Returns:
-        The rows to train on and those that are held out, each in a seeded order.
+        The training rows and the held-out rows, each in a seeded order.
     """
     order = torch.randperm(len(classes), generator=torch.Generator().manual_seed(seed))
     held_out = torch.zeros(len(classes), dtype=torch.bool)
-    for one in classes.unique().tolist():
-        rows = order[classes[order] == one]
+    for label in classes.unique().tolist():
+        rows = order[classes[order] == label]
         held_out[rows[: max(1, round(HELD_OUT_PART * len(rows)))]] = True
     return order[~held_out[order]], order[held_out[order]]

@@ -1,4 +1,4 @@
-"""From averages to attention: the walk through its ways, which the browser shows from a document."""
+"""The page "From averages to attention": a walk through its ways, which the browser shows from a document."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.walk import mount_walk
 
 KEYS = {"step": "way", "q": "q", "k": "k", "drawing": "drawing", "focus": "focus"}
-"""What a user chooses in the walk, and its link keys"""
+"""The user's choices in the walk, with their link keys"""
 SETTINGS = ("text", "tokenizer", "charset", "positions", "seed")
-"""The link keys of what the document is made of"""
+"""The link keys of the settings on which the document depends"""
 
 
 def show_ways() -> None:
@@ -37,7 +37,7 @@ def show_ways() -> None:
 
 
 def _offer(tokens: Tokens) -> str:
-    """Offer the document, which computes nothing, and return its digest."""
+    """Offer the document without computing it, and return its digest."""
     view = {name: state.get(name) for name in SETTINGS}
     key = "averages", tuple(view.values()), tokens.labels, tokens.ids
     return array_store().offer(key, partial(_document, view, char_vocab(view["text"])))

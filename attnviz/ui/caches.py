@@ -1,4 +1,4 @@
-"""Caches that all sessions share, of models, traces and what pages compute. Values are immutable, sizes are bounded."""
+"""Caches of models, traces and page results, shared by all sessions. Values are immutable, sizes are bounded."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ MISTAKE_BYTES = 16 * 2**20
 
 
 failures: TTLCache[str, str] = TTLCache(64, FAILURE_SECONDS)
-"""The messages of failed loads, by the model's name"""
+"""The messages of failed loads, by model name"""
 _failures_lock = threading.Lock()
 _loaded: WeakValueDictionary[str, PretrainedModel] = WeakValueDictionary()
 
 
 def named(name: str) -> Model:
-    """Return a model that all sessions share, trained here or pretrained; raises as `model` does."""
+    """Return a shared model, either trained with attnviz or pretrained; raises as `model` does."""
     if not trained.is_name(name):
         return model(name)
     limit_threads()
@@ -61,9 +61,9 @@ def named(name: str) -> Model:
 
 
 def model(name: str) -> PretrainedModel:
-    """Return a pretrained model that all sessions share, and load it if necessary.
+    """Return a pretrained model that all sessions share; load it if necessary.
 
-    Keep the reference for one run of the page only, not in a page's global variables, which would prevent eviction.
+    Keep the reference only for one run of the page: in a page's global variables it would prevent eviction.
 
     Raises:
         attnviz.pretrained.ModelError: loading failed, now or some seconds ago, or the settings do not allow the model.
@@ -80,19 +80,19 @@ def model(name: str) -> PretrainedModel:
 
 
 def clear() -> None:
-    """Drop all models with their traces, and the failures."""
+    """Drop all models with their traces, and all failures."""
     _model.cache_clear()
     with _failures_lock:
         failures.clear()
 
 
 def is_loaded(name: str) -> bool:
-    """Whether the model is in memory, so that `model` returns at once."""
+    """Whether the model is in memory, so that `model` returns immediately."""
     return name.strip() in _loaded or trained.is_name(name)
 
 
 def failure(name: str) -> str:
-    """Return why the model could not be loaded some seconds ago; empty if it was not tried, or was loaded."""
+    """Return why the model could not be loaded some seconds ago; empty if there was no failed attempt."""
     with _failures_lock:
         return failures.get(name.strip(), "")
 
@@ -105,7 +105,7 @@ def offered() -> str:
 
 @cached(LRUCache(MODELS), condition=threading.Condition())
 def _model(name: str) -> PretrainedModel:
-    """Load a model. `cached` lets in one thread per name, so a thread that waited finds a failure already cached."""
+    """Load a model. `cached` admits one thread per name, so threads that waited find a failure in the cache."""
     from attnviz import pretrained
 
     with _failures_lock:
@@ -126,7 +126,7 @@ def _model(name: str) -> PretrainedModel:
 
 
 _traces: WeakKeyDictionary[TraceBudget, SingleFlightCache[Trace]] = WeakKeyDictionary()
-"""The traces of each budget, which are freed with it."""
+"""The trace cache of each budget, freed together with the budget."""
 _traces_lock = threading.Lock()
 
 
@@ -199,10 +199,10 @@ class _Html:
 
 
 def mistake(trace: Trace, settings: Hashable, draw: Callable[[], str]) -> str:
-    """Return the cached HTML of a mistake on a text, or draw it; `settings` are all that it depends on besides.
+    """Return the cached HTML of a mistake on a text, or draw it; it depends only on the trace and `settings`.
 
     Raises:
-        Exception: what `draw` raises.
+        Exception: any exception that `draw` raises.
     """
     from attnviz.measures.survey import survey_name
 
@@ -213,14 +213,14 @@ def mistake(trace: Trace, settings: Hashable, draw: Callable[[], str]) -> str:
 def result(
     name: str, capacity: int, key: Hashable, make: Callable[[], V], on_wait: Callable[[int], None] | None = None
 ) -> V:
-    """Return what a part of a page shows from the cache of this name, or compute it in the worker pool.
+    """Return a result for a part of a page from the cache of this name, or compute it in the worker pool.
 
     Args:
-        name: of the cache; all calls with it give the same capacity.
-        capacity: in bytes, of all that it holds.
-        key: of the result.
-        make: computes it; what it returns is immutable and says its size (`Sized`).
-        on_wait: is called now and then while it is computed, with 0.
+        name: the name of the cache; all calls with this name must give the same capacity.
+        capacity: the capacity of the cache in bytes.
+        key: the key of the result.
+        make: computes the result, which must be immutable and know its size (`Sized`).
+        on_wait: called from time to time during the computation, with 0.
     """
     limit_threads()
     with queue_note() as in_queue:

@@ -1,6 +1,7 @@
-"""The controls in the side bar: the source of attention, its model, and their settings.
+"""The controls in the sidebar: the source of attention, its model, and their settings.
 
-The chosen model is opened with a spinner; if it can't be loaded, an error message and its source's fallback are shown.
+A spinner is shown while the chosen model loads; if it can't be loaded, an error message and the source's fallback are
+shown.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ PADDING_HELP = "No query looks at them. With a causal mask their own rows see no
 
 
 def turn_darkening(keys: int) -> None:
-    """Darken the colours of weights of so many keys, or end them at 1 again: for a callback."""
+    """Toggle darkening, from a callback: darken the colours for weights over `keys` keys, or end them at 1 again."""
     is_on, by_itself = darkens(STRETCH[state.get("stretch")], keys), darkens(None, keys)
     state.put("stretch", "0" if is_on != by_itself else "off" if is_on else "1")
 
@@ -71,7 +72,7 @@ def choose_source(sources: Mapping[str, Source] = SOURCES) -> str:
     )
     names = sources[source].names
     if source != before and names is not None and state.get("model") not in names.offered():
-        state.put("model", names.fallback)  # the model before is another source's
+        state.put("model", names.fallback)  # the previous model belongs to another source
     caution = sources[source].caution(state.get)
     if caution:
         st.caption(caution)
@@ -79,18 +80,18 @@ def choose_source(sources: Mapping[str, Source] = SOURCES) -> str:
 
 
 def _source_title(source: Source) -> str:
-    """Return the title of a source; one of models with names is titled by the built-in one, so another is named."""
+    """Return the title of a source; if the current model is not the one that the title names, the model's name."""
     if source.names is None:
         return source.title
     name = source.names.own(state.get("model"))
-    is_own = name != source.names.fallback and state.get("source") == source.key and not is_kept(name)
-    return shorten(name, MAX_TITLE) if is_own else source.title
+    is_named = name != source.names.fallback and state.get("source") == source.key and not is_kept(name)
+    return shorten(name, MAX_TITLE) if is_named else source.title
 
 
 def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -> None:
-    """Show the settings of a block that are among these keys of links: a source's own, or some of them.
+    """Show the settings of a block whose link keys are in `keys`: all of a source's, or some of them.
 
-    `more` shows what else a page offers.
+    `more` shows additional controls of a page.
     """
     if "tokenizer" in keys:
         token_controls()
@@ -108,16 +109,14 @@ def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -
         left, right = st.columns(2, vertical_alignment="bottom")
         with left:
             seed()
-        with right, st.popover("More", width="stretch"):  # what few change, so that all else fits a laptop
+        with right, st.popover("More", width="stretch"):  # rarely changed, so that the rest fits on a laptop screen
             _more()
             if more is not None:
                 more()
 
 
 def _more() -> None:
-    """Show the width, how embeddings and weights are drawn, the biases, how many tokens are padding and, if any cells
-    are hidden, what these hold.
-    """
+    """Show the width, how embeddings and weights are drawn, the biases, the padding, and the value of hidden cells."""
     state.bound("model_width", st.number_input, "Width C", MIN_WIDTH, MAX_MODEL_WIDTH)
     state.choice("embedding", st.selectbox, "Token embeddings", help=EMBEDDINGS_HELP)
     if state.get("qkv") == "linear":
@@ -192,7 +191,7 @@ def _layer_controls(source: Source, model: Model, where: str) -> None:
     Args:
         source: the source of the model.
         model: the open model.
-        where: the place on the page that selects layer and head.
+        where: the place on the page where the user selects layer and head.
     """
     counts = model.description.layers
     if "pair" in source.keys and (source_of(model.name).takes_pairs or "cross" in counts):
@@ -230,7 +229,7 @@ MAX_NAME = 80
 def open_model(source: Source, get: Get = state.get, resources: AppResources = RESOURCES) -> Model:
     """Return the model that a view selects. If it can't be loaded, show the reason and return the source's fallback.
 
-    If there is no fallback, or it can't be loaded either, the page ends with the reason.
+    If the fallback can't be loaded either, the page stops with the reason.
     """
     names = source.names
     if names is None:
@@ -265,10 +264,10 @@ def source_settings(
 ) -> str | None:
     """Show the settings of a source; return the name of the model in use if its models have names.
 
-    `where` names the place on the page that selects layer and head, `resources` open the model, `more` shows what the
-    page offers beside them.
+    `where` names the place on the page where the user selects layer and head, `resources` open the model, `more` shows
+    additional controls of the page.
 
-    It returns a name, because a page's global variables live as long as a session, and would keep a model in memory.
+    It returns a name, because a page's global variables live as long as a session and would keep a model in memory.
     """
     get: Get = state.get
     if source.names is not None:
@@ -286,7 +285,7 @@ def source_settings(
 
 
 def _show_more(source: Source, model: Model, more: Callable[[], None] | None) -> None:
-    """Show what the page offers beside the settings, and the field for a trained model's file."""
+    """Show the page's additional controls, and the upload field for a trained model's file."""
     takes_file = trained.is_name(model.name) and settings().uploads
     has_more = more is not None and "seed" not in source.keys
     if takes_file or has_more:

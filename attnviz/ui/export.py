@@ -1,6 +1,6 @@
-"""The popover "Export": the picture of a page, all steps of its head, their numbers and code, and a web page.
+"""The popover "Export": a page's picture, all steps of its head, the numbers and code, and a web page.
 
-The modules that write files are imported when a tab opens, or a button is clicked.
+The modules that write files are imported when a tab opens or a button is clicked.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ NO_PICTURE = "There is no picture on this page yet. Wait until it is drawn, and 
 
 def show_picture_export(page: str) -> None:
     """Show the export of a page's picture; `page` is the page's name."""
-    here = lesson_state.here()
-    scene = here.scene if here and here.scene.page == page else None
+    lesson_place = lesson_state.here()
+    scene = lesson_place.scene if lesson_place and lesson_place.scene.page == page else None
     words = {
-        # On Step by step the tab's title replaces the heading.
+        # On Step by step, the tab's title replaces the heading.
         "heading": "" if page == "step_by_step" else "This view as a picture",
         "title": scene.title if scene else title(page, state.get),
         "caption": f"{scene.said} {caption(page, state.get)}" if scene else caption(page, state.get),
@@ -63,15 +63,15 @@ def _picture_part(page: str) -> str:
 
 
 _LINKED = "export_local_link"
-"""Whether files have a link that opens on this machine only."""
+"""Whether files contain a link even if it opens only on this machine."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownWalk(SavedView):
     """The settings of the head that a page shows.
 
-    A click on a button creates a file from it, on a thread without access to the session. It is kept as long as the
-    popover is open.
+    A click on a button creates a file from them, on a thread without access to the session. They are kept as long as
+    the popover is open.
     """
 
     site: str = ""
@@ -80,7 +80,7 @@ class ShownWalk(SavedView):
         """Return the head with its name and link; fast while its trace is cached.
 
         Raises:
-            attnviz.tokens.NoTokensError: the text gives no token.
+            attnviz.tokens.NoTokensError: the text has no tokens.
             attnviz.pretrained.ModelError: the model is no longer cached and can't be loaded.
         """
         from attnviz.export.views import walk_of
@@ -118,8 +118,8 @@ def _shown_view(page: str) -> dict[str, Any]:
     """Return the view of a page with the actual model, kind, layer and head; raises as `_shown_walk` does."""
     from attnviz.export.views import on_page
 
-    asked = on_page(page, state.every())
-    return {**on_page(page, view_of(shown_now(asked.__getitem__, page)))}
+    requested = on_page(page, state.every())
+    return {**on_page(page, view_of(shown_now(requested.__getitem__, page)))}
 
 
 def _walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
@@ -128,15 +128,15 @@ def _walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
     from attnviz.tokens import NoTokensError
 
     try:
-        now = _shown_walk(page)
-        return now, now.walk()
+        shown = _shown_walk(page)
+        return shown, shown.walk()
     except (NoTokensError, ModelError) as error:
         st.caption(plain(str(error)))
         return None
 
 
 def show_walk_export(page: str) -> None:
-    """Show buttons for all steps of this head as slides, PDF, SVG and TikZ. A click creates the file."""
+    """Show the buttons that export all steps of this head as slides, PDF, SVG and TikZ. A click creates the file."""
     from attnviz.export.drawing.marks import THEMES
     from attnviz.export.sheets import FORMATS, TooLongError
 
@@ -146,7 +146,7 @@ def show_walk_export(page: str) -> None:
     exported = _walk_to_export(page)
     if exported is None:
         return
-    now, walk = exported
+    shown, walk = exported
     refused = []
     colours = st.segmented_control(
         "Colours", list(THEMES), key="export_theme", default="light", format_func=str.title, required=True,
@@ -159,7 +159,7 @@ def show_walk_export(page: str) -> None:
             except TooLongError as error:
                 refused.append(str(error))
                 continue
-            write = _walk_writer(kind, now, THEMES[colours if kind.themed and colours else "light"])
+            write = _walk_writer(kind, shown, THEMES[colours if kind.themed and colours else "light"])
             file = f"{_name_of_walk(walk.name)}{kind.suffix}"
             file_button(kind.title, file, kind.mime, write, key=f"export_walk_{name}")
     link = " and a link back" if walk.link else ""
@@ -184,8 +184,8 @@ def _walk_writer(kind: Format, now: ShownWalk, theme: Theme) -> Callable[[], byt
 
 def _site() -> str:
     """Return the address of this app without a page, or "" if it is unknown."""
-    here = urlsplit(st.context.url or "")
-    return f"{here.scheme}://{here.netloc}" if here.netloc else ""
+    url = urlsplit(st.context.url or "")
+    return f"{url.scheme}://{url.netloc}" if url.netloc else ""
 
 
 def _is_local(site: str) -> bool:
@@ -198,7 +198,7 @@ def _name_of_walk(name: str) -> str:
 
 
 def show_numbers_export(page: str) -> None:
-    """Show buttons for the numbers of the current head, and for the code that computes them."""
+    """Show the buttons that export the numbers of the current head and the code that computes them."""
     from attnviz.export.code.recipes import about_code
     from attnviz.export.numbers import TooManyNumbersError, check_csv
 
@@ -276,7 +276,7 @@ _HTML = "text/html"
 
 
 def show_web_export(page: str) -> None:
-    """Show a button for this view as one HTML file, and the lines that embed it elsewhere."""
+    """Show the button that exports this view as one HTML file, and the lines that embed it in another page."""
     from attnviz.export.web import NoPageError, check_page, iframe
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError

@@ -1,4 +1,4 @@
-"""Lecture mode, and the keyboard shortcuts: which ones a page has, and how they change the view."""
+"""Lecture mode, and the keyboard shortcuts: those of each page, and how they change the view."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 WITH_STEPS = ("step_by_step", "averages", "transformer")
-"""The pages with an order of steps, which the browser goes through by itself"""
+"""The pages with a sequence of steps, through which the browser moves by itself"""
 COVERED = ("step_by_step", "transformer")
-"""The pages with a row to guess"""
+"""The pages on which a row can be covered to guess it"""
 SHOW = ("both", "lines", "heatmap")
 
 
@@ -52,7 +52,7 @@ IN_LECTURE = (
     Shortcut(("X",), "Share and Export, for this picture: show them, hide them", {"x": "tools"}),
     Shortcut(("Esc",), "unpin; then ask whether to leave lecture mode", {}),
 )
-"""What only lecture mode has; the browser does it"""
+"""The shortcuts of lecture mode only, which the browser handles"""
 
 
 def shortcuts(page: str) -> list[Shortcut]:
@@ -70,14 +70,14 @@ def shortcuts(page: str) -> list[Shortcut]:
 
 
 def _steps(page: str) -> list[Shortcut]:
-    """Return the shortcuts for steps and scenes: arrows and Page keys go on, in an open lesson too."""
+    """Return the shortcuts for steps, or for scenes if a lesson is open: the arrow keys and Page Up, Page Down."""
     if lesson_bar.is_open():
         return [_forward_and_back("next (first the answer of a question), back", "scene_on", "scene_back")]
     return [_forward_and_back("next, previous step", "next", "previous")] if page in WITH_STEPS else []
 
 
 def _training(page: str) -> list[Shortcut]:
-    """Return the shortcuts for a training and its snapshots; the browser does them."""
+    """Return the shortcuts for a training and its snapshots, which the browser handles."""
     if page != "train":
         return []
     if state.get("train_part") == "generate":
@@ -141,8 +141,8 @@ def _pictures(page: str) -> list[Shortcut]:
 
 def act(page: str, name: str) -> None:
     """Run the action of a shortcut; ignore actions that this page does not have."""
-    offered = {action for shortcut in shortcuts(page) for action in shortcut.actions.values()}
-    if name in offered and name in ACTIONS:
+    actions = {action for shortcut in shortcuts(page) for action in shortcut.actions.values()}
+    if name in actions and name in ACTIONS:
         ACTIONS[name](page)
 
 
@@ -153,13 +153,13 @@ def _move(name: str, by: int) -> Callable[[str], None]:
         shown = _shown(page)
         numbers = (shown.layers or (0,)) if name == "layer" else tuple(range(shown.heads))
         key = "block" if page == "transformer" and name == "layer" else name
-        to = {"layer": state.get("layer"), "head": state.get("head"), key: state.get(key)}
-        at = bisect_left(numbers, to[key]) + by
-        to[key] = numbers[min(max(at, 0), len(numbers) - 1)]
+        target = {"layer": state.get("layer"), "head": state.get("head"), key: state.get(key)}
+        index = bisect_left(numbers, target[key]) + by
+        target[key] = numbers[min(max(index, 0), len(numbers) - 1)]
         if page == "heads":
-            state.choose_head(**to)
+            state.choose_head(**target)
         else:
-            state.put(key, to[key])
+            state.put(key, target[key])
 
     return go
 
@@ -199,7 +199,7 @@ ACTIONS: Mapping[str, Callable[[str], None]] = {
     "stretch": _stretch,
     "lecture": _lecture,
 }
-"""The server's actions. The others run in the browser, as all do that a component of the page handles."""
+"""The actions that the server runs. All others run in the browser."""
 
 
 def begin(page: str) -> None:
@@ -214,9 +214,9 @@ def begin(page: str) -> None:
 
 
 def switch() -> None:
-    """Show the button for lecture mode: type that the last row of a hall can read, no sidebar and no controls.
+    """Show the button for lecture mode, which has large type, no sidebar and no controls.
 
-    It may be in a fragment.
+    It can be used in a fragment.
     """
     if st.button("Lecture", icon=":material/present_to_all:", key="lecture_switch", help="L; all keys: ?"):
         state.put("lecture", True)

@@ -1,7 +1,7 @@
 """Escaped text for Streamlit, spinners and bars during a wait, and the warning about too many requests.
 
-A spinner takes no space in the layout, so nothing moves when it appears and disappears. It costs a thread and two
-messages, so it appears only if there is a wait.
+A spinner takes no space in the layout, so nothing moves when it appears or disappears. It costs a thread and two
+messages, so it appears only during an actual wait.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _started: set[str] = set()
 
 @contextmanager
 def starting(what: str) -> Iterator[None]:
-    """Show a spinner around the first import of a page's heavy part, `what`, in this process."""
+    """Show a spinner during the first import of a page's heavy part, `what`, in this process."""
     if what in _started:
         yield
         return
@@ -53,9 +53,9 @@ def starting(what: str) -> Iterator[None]:
 
 @contextmanager
 def queue_note() -> Iterator[Callable[[int], None]]:
-    """Yield the `on_wait` of `SingleFlightCache.get`: a spinner shows the visitor's place in the queue.
+    """Yield an `on_wait` for `SingleFlightCache.get` that shows the visitor's place in the queue in a spinner.
 
-    In a thread that runs no page it does nothing.
+    In a thread that does not run a page, it does nothing.
     """
     if get_script_run_ctx(suppress_warning=True) is None:
         yield lambda _: None

@@ -1,4 +1,4 @@
-"""The popover "Share": the view's address, its QR code, and the view as a scene, in a file or in one's own lesson."""
+"""The popover "Share": the view's address, its QR code, and the view as a scene, in a file or the visitor's lesson."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _take_code(address: str) -> None:
 
 
 def show_add(page: str) -> None:
-    """Show the forms that put the current view into the visitor's lesson. They may be in a fragment."""
+    """Show the forms that put the current view into the visitor's lesson. They can be used in a fragment."""
     if page not in PATHS:
         return
     with st.form("lesson_add", border=False):
@@ -83,11 +83,11 @@ def show_add(page: str) -> None:
 def _show_replace(page: str) -> None:
     scenes = lesson_state.own_or_new().scenes
     labels = [f"{number} · {scene.title}" for number, scene in enumerate(scenes, 1)]
-    here = state.get("scene") - 1 if state.get("lesson") == OWN else len(scenes) - 1
+    current = state.get("scene") - 1 if state.get("lesson") == OWN else len(scenes) - 1
     with st.form("lesson_replace", border=False):
         at = st.selectbox(
             "Or replace the view of a scene, which keeps its words", range(len(scenes)),
-            index=min(max(here, 0), len(scenes) - 1), format_func=labels.__getitem__, key="lesson_replace_at",
+            index=min(max(current, 0), len(scenes) - 1), format_func=labels.__getitem__, key="lesson_replace_at",
         )  # fmt: skip
         replaced = st.form_submit_button("Replace its view", icon=":material/swap_horiz:")
     if replaced and at in range(len(scenes)):
@@ -106,7 +106,7 @@ def _add_scene(scene: Scene) -> None:
 
 
 def _replace_view(at: int, page: str) -> None:
-    """Replace the view of a scene. Its question and steps go, where the view is one that can't have them."""
+    """Replace the view of a scene. Its question and steps are dropped if the new view can't have them."""
     scenes = list(lesson_state.own_or_new().scenes)
     before = scenes[at]
     view = _scene_of(page, before.title, before.sentence, "")

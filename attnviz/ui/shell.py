@@ -33,9 +33,9 @@ EXPORT_TABS = {
     "compare": ("This picture", "Web page"),
     "bert": (),
 }
-"""The tabs of Export on the pages that have more than a picture"""
+"""The tabs of Export, for the pages that don't have only "This picture" """
 Tabs = Mapping[str, Callable[[], None]]
-"""Tabs of Export that belong to one page alone: what each shows, by its title"""
+"""Tabs of Export for a single page: by title, the function that shows the tab"""
 NO_TABS: Tabs = MappingProxyType({})
 WITH_TOUR = "step_by_step"
 
@@ -50,8 +50,8 @@ class _TourRecord:
 def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> DeltaGenerator:
     """Begin a page: read the link, handle shortcuts, show the toolbar and the text field.
 
-    A page that calls `text_field` itself says so with `with_text`; `exports` are tabs of Export of its own. Returns the
-    place of the text field.
+    A page that calls `text_field` itself passes `with_text=False`; `exports` are tabs of Export for this page only.
+    Returns the container of the text field.
     """
     state.begin(page)
     state.sync_widget("text")
@@ -71,7 +71,7 @@ def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> Delt
 
 
 def _text_of(page: str, *, with_field: bool) -> DeltaGenerator:
-    """Show the text field, or return its place only, with the buttons beside it."""
+    """Show the text field, or only its empty container, and the buttons beside it; return the container."""
     with st.sidebar, st.container(key="text_field"):
         place = st.container(key="text_place")
         if with_field:
@@ -81,7 +81,7 @@ def _text_of(page: str, *, with_field: bool) -> DeltaGenerator:
 
 
 def text_field(place: DeltaGenerator) -> None:
-    """Show the text field in its place. In a fragment, a new text runs the whole page if other parts depend on it."""
+    """Show the text field in its container. In a fragment, a new text reruns the page if other parts depend on it."""
     before = state.get("text")
     with place:
         value = state.bound(
@@ -100,12 +100,12 @@ def _text_tools(page: str) -> None:
     with st.container(key="text_tools", horizontal=True, gap="xxsmall"):
         if page in suggestions.WITH_SURPRISE:
             suggestions.show_surprise(page)
-        if page != "lessons":  # it has a tab of them
+        if page != "lessons":  # that page has a tab with the examples
             suggestions.show_examples(page)
 
 
 def text() -> str:
-    """Return the text. If it is blank, show what to do and end the page."""
+    """Return the text. If it is blank, show what to do and stop the page."""
     value: str = state.get("text")
     if not value.strip():
         where = "on the left (on a phone, behind the » at the top)"
@@ -136,13 +136,13 @@ def _toolbar(page: str, page_tabs: Tabs = NO_TABS) -> None:
 
                 show_share(page)
                 show_add(page)
-        if PAGES[page].in_lessons or page_tabs:  # the others have no picture
+        if PAGES[page].in_lessons or page_tabs:  # other pages have no picture
             _export(page, page_tabs)
         lecture.switch()
 
 
 def _export(page: str, page_tabs: Tabs) -> None:
-    """Show the button Export; its content is created when it opens."""
+    """Show the button "Export"; its content is created when it opens."""
     with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
         if export.open:
             _show_exports(page, page_tabs)
@@ -150,7 +150,7 @@ def _export(page: str, page_tabs: Tabs) -> None:
 
 
 def _show_exports(page: str, page_tabs: Tabs) -> None:
-    """Show the export of the current picture and, where there are any, of all steps, numbers, code and a web page."""
+    """Show the page's tabs of Export: the current picture and, if available, all steps, numbers, code, a web page."""
     from attnviz.ui import export
 
     tabs: Tabs = {
@@ -171,12 +171,12 @@ def _show_exports(page: str, page_tabs: Tabs) -> None:
 
 
 def start_tour() -> None:
-    """Start the tour, from a callback of its button, or of the first view's "Walk through it"."""
+    """Start the tour, from a callback of its button or of "Walk through it" in the first view."""
     state.record(_TourRecord).runs = True
 
 
 def _tour(page: str) -> None:
-    """Show the button of the tour, and the tour while it runs. It ends on another page and in lecture mode."""
+    """Show the tour's button, and the tour while it runs. It ends on other pages and in lecture mode."""
     if page != WITH_TOUR or state.get("lecture"):
         _end_tour()
     if page == WITH_TOUR:

@@ -1,4 +1,4 @@
-"""Resolves a view with the app's shared caches, and with the built-in model if another one can't be loaded."""
+"""Resolves views with the app's shared caches, falling back to the built-in model if another one can't be loaded."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class AppResources:
 
 @dataclass(frozen=True, slots=True)
 class DescribedResources(AppResources):
-    """For a page whose browser requests what the model computes: it needs no weights of the built-in model."""
+    """For pages whose numbers the browser requests later: they don't need the weights of the built-in model."""
 
     def load(self, name: str) -> Model:
         """Return a model that may not be loaded yet. Raises attnviz.pretrained.ModelError."""
@@ -69,19 +69,19 @@ DESCRIBED = DescribedResources()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedView:
-    """A view's settings, from which a thread without access to the session opens what the view shows.
+    """A view's settings, with which a thread without access to the session can open what the view shows.
 
-    It may be kept long, so it holds no model and no trace, which are in the shared caches.
+    It may be kept for long, so it does not contain a model or a trace, which are in the shared caches.
     """
 
     view: Mapping[str, Any]
     """The view with the actual model, kind, layer and head"""
     vocabulary: CharVocab
     page: str = START
-    """The page that shows it"""
+    """The page that shows the view"""
 
     def shown(self) -> Shown:
-        """Return what is shown.
+        """Return what the view shows.
 
         Raises:
             attnviz.pretrained.ModelError: the model is no longer cached and can't be loaded.
@@ -90,7 +90,7 @@ class SavedView:
 
 
 def view_of(shown: Shown) -> dict[str, Any]:
-    """Return the session's view with what is actually shown."""
+    """Return the session's view with the choices that are actually shown."""
     return state.every() | shown.choices
 
 
@@ -125,7 +125,7 @@ def shown_with(
 
 
 def settle(shown: Shown, names: Collection[str] = ("kind", "layer", "block", "head")) -> None:
-    """Reset those of these settings that the model does not have, with a note if the value was chosen."""
+    """Reset those of the settings `names` that do not exist in the model, with a note if the value was chosen."""
     for name, sentence in shown.notes:
         if name in names:
             if state.is_asked(name):

@@ -4,13 +4,14 @@ A page calls `begin(its name)` first and `end(...)` last. In between, `bound("la
 widget whose value is stored in the view, so it survives a change of page. Callbacks change values with `put(...)`.
 
 Every message from the browser contains the link in its address bar. With quick key presses or a slow connection, a
-message may still contain an older link than the server has written. Such a link must not undo newer changes. So the
-session keeps the pending links, which the browser may still show, newest last. A message with the newest link
-acknowledges it, and the older ones are dropped.
+message may contain an older link than the one that the server has written last. Such a link must not undo newer
+changes. So the session keeps the pending links, which the browser may still show, newest last. A message with the
+newest link acknowledges it, and the older ones are dropped.
 
-Streamlit marks the message of the browser's back and forward buttons. But it loses the mark where a press overtakes
-that message, and it sends none without a connection. The next message then has the link that was gone to, without the
-mark; on Step by step perhaps one that only the browser has written. It is read because it is not a pending one.
+Streamlit marks messages caused by the browser's back and forward buttons. But the mark is lost if another action
+overtakes the message, and no message is sent without a connection. The next message then contains the link to which the
+user went, without the mark; on Step by step, it may be a link that only the browser has written. It is read because it
+is not a pending link.
 """
 
 from __future__ import annotations
@@ -41,30 +42,30 @@ _run = threading.local()
 
 @dataclass(slots=True)
 class ViewRecord:
-    """What a session keeps of its view."""
+    """The session's view."""
 
     page: str = ""
-    """The name of the page that is shown"""
+    """The name of the current page"""
     view: dict[str, Any] = field(default_factory=dict)
-    """The values by their keys"""
+    """The values by their link keys"""
     notes: list[str] = field(default_factory=list)
-    """On rejected values of the link"""
+    """Notes on rejected values of the link"""
     links: list[dict[str, str]] = field(default_factory=list)
     """The links that the browser may still show, the newest last; none before the first run"""
     opened_view: dict[str, Any] | None = None
-    """The view as it was when the first run with a link ended; None until then"""
+    """The view at the end of the first run with a link; None until then"""
     is_explicit: bool = False
-    """Whether the code navigates to a link, which `begin` then reads even if it is a pending one"""
+    """Whether the code has navigated to a link, which `begin` then reads even if it is a pending one"""
     is_bare: bool = False
     """Whether the view was read from an address without any key"""
     runs_page: bool = False
-    """Whether a callback of a fragment has changed what other parts of the page show"""
+    """Whether a callback of a fragment has changed values that other parts of the page show"""
     replaced: dict[str, dict[str, tuple[Any, Any]]] = field(default_factory=dict)
-    """By its reason, what `replace` has set: the values before and after, by their keys"""
+    """By reason, the changes by `replace`: the values before and after, by their keys"""
 
 
 def record(kind: type[R], name: str = "") -> R:
-    """Return what this session keeps as `kind`, a dataclass whose fields have defaults; with a name, one of several."""
+    """Return the session's record of type `kind`, a dataclass whose fields have defaults; `name` allows several."""
     key = record_key(kind, name)
     if key not in st.session_state:
         st.session_state[key] = kind()
@@ -96,7 +97,7 @@ class Last(Generic[V]):
 
 
 def begin(page: str) -> None:
-    """Read the view from the address bar on the first run and when the browser opened another link."""
+    """Read the view from the address bar on the first run, and when the browser has opened another link."""
     _run.of = None
     kept = _kept()
     page_changed = kept.page != page
@@ -120,12 +121,12 @@ def begin(page: str) -> None:
             if name in st.session_state:
                 st.session_state[name] = kept.view[name]
         pending = [*links, query] if page_changed or explicit else [query]
-    # Last, because Streamlit may end a run at any access to its state: then the next run does all of this again.
+    # Set these last: Streamlit may stop a run at any access to its state, and then the next run repeats all of this.
     kept.links, kept.page, kept.is_explicit = pending, page, False
 
 
 def _is_untouched() -> bool:
-    """Whether the session began at an address without any key, and the user has changed nothing since."""
+    """Whether the session began with an address without any key, and the user has changed nothing since."""
     return _kept().is_bare and _kept().opened_view == _kept().view
 
 
@@ -135,7 +136,7 @@ def _query() -> dict[str, str]:
 
 
 def _is_known(query: Mapping[str, str], links: Sequence[Mapping[str, str]], page_changed: bool) -> bool:
-    """Whether this session wrote the link: the newest one, or a pending one before it.
+    """Whether this session wrote the link: it is the newest one, or an earlier pending one.
 
     Streamlit clears the query when the page changes. A link from the browser's history counts as a new one.
     """
@@ -155,7 +156,7 @@ def _kept() -> ViewRecord:
 
 
 def page() -> str:
-    """Return the name of the page that is shown."""
+    """Return the name of the current page."""
     return _kept().page
 
 
@@ -175,47 +176,47 @@ def is_default(name: str) -> bool:
 
 
 def is_asked(name: str) -> bool:
-    """Whether a value was chosen: it is not the default, or the link that is being opened holds the default."""
+    """Whether a value was chosen: it is not the default, or the link being opened contains the key."""
     return not is_default(name) or (is_opening_link() and name in st.query_params)
 
 
 def sync_widget(name: str) -> None:
-    """Take the value of a widget that this run of the page creates late, for what comes before it."""
+    """Update the view from a widget that this run creates late, for the parts of the page before it."""
     if name in st.session_state:
         _kept().view[name] = _checked(name, st.session_state[name], None)
 
 
 def in_fragment() -> bool:
-    """Whether this run is one of a part of the page."""
+    """Whether this is a run of a fragment, not of the whole page."""
     return bool(getattr(get_script_run_ctx(suppress_warning=True), "fragment_ids_this_run", None))
 
 
 def run_page() -> None:
-    """Let the whole page run, from a callback of a fragment that calls `check_run`."""
+    """Request a run of the whole page, from a callback of a fragment that calls `check_run`."""
     _kept().runs_page = True
 
 
 def check_run() -> None:
-    """Run the whole page if a callback has asked for it."""
+    """Run the whole page if a callback has requested it."""
     if _kept().runs_page:
         _kept().runs_page = False
         st.rerun()
 
 
 def has_changed(page: bool, shown: bool, now: bool) -> bool:
-    """Whether the whole page has to run, which alone sets how often a fragment of it runs.
+    """Whether the whole page has to run again; only a run of the page sets how often its fragment runs.
 
     Args:
-        page: whether something was computed for the visitor when the whole page ran.
-        shown: whether it was when the fragment began to run, so that it may show it as it was then.
-        now: whether it is, after the fragment has run. What takes a moment begins and ends between two runs: the
-            fragment would show its beginning for ever, if only the first and the last were compared.
+        page: whether a computation for the visitor was in progress when the whole page ran.
+        shown: whether it was in progress when the fragment began to run; the fragment may show this state.
+        now: whether it is in progress after the fragment has run. A short computation can begin and end between two
+            runs: if only `page` and `now` were compared, the fragment would show its beginning forever.
     """
     return shown != page or now != page
 
 
 def is_elsewhere() -> bool:
-    """Whether the address bar has a link that this session has not written: `begin` reads it."""
+    """Whether the address bar has a link that this session has not written, and that `begin` will read."""
     return _query() not in _kept().links
 
 
@@ -227,16 +228,16 @@ def put(name: str, value: Any) -> None:
 
 
 def replace(reason: str, values: Mapping[str, Any]) -> None:
-    """Set values by the keys of links, from a callback; `give_back` of the same reason undoes it."""
+    """Set values by their link keys, from a callback; `give_back` with the same reason undoes this."""
     _kept().replaced[reason] = {name: (get(name), value) for name, value in values.items()}
     for name, value in values.items():
         put(name, value)
 
 
 def give_back(reason: str) -> bool:
-    """Set what was before the last `replace` for this reason, but what the user has chosen since stays.
+    """Restore the values before the last `replace` for this reason, except those that the user has changed since.
 
-    Returns whether there was one.
+    Returns whether there was anything to restore.
     """
     replaced = _kept().replaced.pop(reason, {})
     for name, (before, value) in replaced.items():
@@ -246,7 +247,7 @@ def give_back(reason: str) -> bool:
 
 
 def apply_from_browser(values: Mapping[str, object], names: Iterable[str]) -> None:
-    """Apply what a browser component has sent for these keys, as far as a link could hold it; ignore the rest."""
+    """Apply the values that a browser component has sent for these keys; ignore values that no link could contain."""
     for name in names:
         if name not in values:
             continue
@@ -254,15 +255,15 @@ def apply_from_browser(values: Mapping[str, object], names: Iterable[str]) -> No
         if isinstance(sent, bool) and not isinstance(default, bool):
             continue
         with suppress(BadValueError):
-            # No link writes a default, and some can't be read: None, "".
+            # Links never contain defaults, and some can't be read from one: None, "".
             put(name, default if sent == default else KEYS[name].read(_written(sent)))
 
 
 def expect_link(values: Mapping[str, object], names: Iterable[str]) -> None:
-    """Note that the browser has written what `apply_from_browser` has applied into the address by itself.
+    """Register the link that the browser itself has written for the values passed to `apply_from_browser`.
 
-    What else a user does may come with this address before a run has written it here. Then it is a pending link, not
-    one that was opened, which would undo what is done.
+    Further actions of the user may arrive with this address before a run has written it. It must then count as a
+    pending link: if it counted as a newly opened link, it would undo those actions.
     """
     page, links = PAGES[_kept().page], _kept().links
     view, _ = page.read(links[-1] or page.opening)
@@ -272,7 +273,7 @@ def expect_link(values: Mapping[str, object], names: Iterable[str]) -> None:
 
 
 def _written(sent: object) -> str:
-    """Write a value from the browser as a link has it; "" for what no link holds."""
+    """Write a value from the browser in the format of a link; "" for a value that no link can contain."""
     if isinstance(sent, bool):
         return "1" if sent else "0"
     number = position(sent)
@@ -280,34 +281,34 @@ def _written(sent: object) -> str:
 
 
 def choose_head(layer: int, head: int) -> None:
-    """Show this head only: on Heads neither the rollout nor other heads with it."""
+    """Show only this head: on Heads, without the rollout and other heads."""
     for name, value in (("layer", layer), ("head", head), ("rollout", False), ("chosen", ())):
         put(name, value)
 
 
 def visit(link: Mapping[str, str]) -> None:
-    """Open a link to this page, from a callback. It replaces the whole view."""
+    """Open a link to the current page, from a callback. It replaces the whole view."""
     others = {name: value for name, value in st.query_params.to_dict().items() if name not in KEYS}
     st.query_params.from_dict({**others, **link})
     _kept().is_explicit = True
 
 
 def go_to_page(script: Path, link: Mapping[str, str]) -> NoReturn:
-    """Open a link to any page, from a run of the script; `script` is the file of the page."""
+    """Open a link to any page, during a run of the script; `script` is the page's file."""
     _kept().is_explicit = True
     st.switch_page(script, query_params=link)
 
 
 def link() -> dict[str, str]:
-    """Return the link of the view, as `end` has written it last: a message may still contain an older one.
+    """Return the view's link that `end` has written last; a message from the browser may contain an older one.
 
-    It says all of the view, also where the address says nothing.
+    The link describes the view completely, even if the address has no keys.
     """
     return dict(_kept().links[-1] or PAGES[_kept().page].opening)
 
 
 def is_opening_view() -> bool:
-    """Whether the view is the one that the page's address without any key opens."""
+    """Whether the view is the one that the page opens at an address without any key."""
     return not _link_of_view(None)
 
 
@@ -334,7 +335,7 @@ def notes() -> list[str]:
 def note(sentence: str) -> None:
     """Show a sentence about the link, in this run and the following ones.
 
-    Nothing is shown unless a link is being opened: after a change by hand there is no rejected link to explain.
+    Nothing is shown unless a link is being opened: after a change by the user, there is no rejected link to explain.
     """
     if not is_opening_link():
         return
@@ -351,26 +352,26 @@ def bound(name: str, widget: Any, *args: Any, among: Sequence[Any] | None = None
     if name not in st.session_state:
         st.session_state[name] = get(name)
     value = _checked(name, widget(*args, key=name, **kwargs), among)
-    if value is None and kwargs.get("required"):  # only a foreign client sends that
+    if value is None and kwargs.get("required"):  # only a client other than the app's own page sends None
         value = get(name)
     _kept().view[name] = value
     return value
 
 
 def _checked(name: str, value: Any, among: Sequence[Any] | None) -> Any:
-    """Return a widget's value if a link could hold it, else the view's value: clients may send any value."""
-    key, now = KEYS[name], get(name)
-    if value is None:  # empty, which only some may be
-        return None if key.default is None else now
+    """Return a widget's value if a link could contain it, else the view's value: clients may send any value."""
+    key, current = KEYS[name], get(name)
+    if value is None:  # empty, which is valid only for some keys
+        return None if key.default is None else current
     try:
-        read = value if value == key.default else key.read(key.write(value))
+        checked = value if value == key.default else key.read(key.write(value))
     except BadValueError:
-        return now
-    return read if among is None or read in among else now
+        return current
+    return checked if among is None or checked in among else current
 
 
 def choice(name: str, widget: Any, label: str, options: Iterable[Any] | None = None, **kwargs: Any) -> Any:
-    """Create a widget with `options`, or with all that the key takes. They have the key's titles, if it has any.
+    """Create a widget with `options`, by default all values of the key. They are shown with the key's titles, if any.
 
     A value that is not an option is reset by `keep_within`.
     """
@@ -397,9 +398,9 @@ def keep_index(name: str, what: str, count: int, there: str = "they go from") ->
 
     Args:
         name: the key, whose value may be None.
-        what: is numbered, as a sentence begins with it, such as "The pinned row".
-        count: of what there is.
-        there: begins what there is, before "0 to 4".
+        what: the subject of the note, such as "The pinned row".
+        count: how many there are.
+        there: the words of the note before the range, such as "0 to 4".
     """
     index: int | None = get(name)
     if index is None or index < count:
@@ -410,7 +411,7 @@ def keep_index(name: str, what: str, count: int, there: str = "they go from") ->
 
 
 def keep_pin(rows: int, columns: int, who_has: str = "this text has") -> tuple[int | None, int | None]:
-    """Return the pinned row and column of the view. One that a picture of this size does not have is reset."""
+    """Return the pinned row and column of the view. If a picture of this size does not have one of them, reset it."""
     row, column = (
         keep_index(name, f"The pinned {axis}", count, f"{who_has} {axis}s")
         for name, axis, count in (("q", "row", rows), ("k", "column", columns))
@@ -425,10 +426,10 @@ def end(names: Iterable[str] | None = None) -> None:
     if query == links[-1] and in_fragment():  # otherwise `begin` has done this
         links = links[-1:]
     if links != [new]:  # if another link is pending, this one must follow it
-        now = st.query_params.to_dict()
-        others = {name: value for name, value in now.items() if name not in KEYS}
-        # Keep the order of the same link's keys: another order would be a new entry in the browser's history.
-        st.query_params.from_dict(now if query == new else {**others, **new})
+        current = st.query_params.to_dict()
+        others = {name: value for name, value in current.items() if name not in KEYS}
+        # For the same link, keep the order of its keys: another order would add an entry to the browser's history.
+        st.query_params.from_dict(current if query == new else {**others, **new})
         links = [*links, new][-_MAX_PENDING:]
     _kept().links = links
     if is_opening_link():

@@ -1,7 +1,7 @@
 """The main part of Step by step: the walk through all steps of a head, and checks of its numbers.
 
-The document of the view that the app opens on ships with the app, so that it is there before the model is loaded.
-`python -m attnviz.ui.step_by_step` makes the file anew, which a test compares with what the model computes.
+The document of the opening view ships with the app, so that it is available before the model is loaded.
+`python -m attnviz.ui.step_by_step` recreates the file, and a test compares it with the model's results.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus")
 KEYS = {name: name for name in _VALUES}
-"""What a user chooses in the walk, and its link keys"""
+"""The user's choices in the walk, with their link keys"""
 
 
 def show_walk(here: Shown) -> None:
@@ -73,11 +73,11 @@ def _start_tour() -> None:
 
 
 CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __name__))
-"""The numbers of the head, computed again in another way"""
+"""Checks that compute the numbers of the head in another way"""
 
 
 def show_loop(here: Shown) -> None:
-    """Show the two ways to the scores of the head, and compare their numbers."""
+    """Show two ways to compute the head's scores, and compare their results."""
     from attnviz.measures.recomputed import LOOP, MOST_LOOPED, PRODUCT, scores_by_loop
 
     walk = here.walk(RESOURCES)
@@ -99,7 +99,7 @@ def show_loop(here: Shown) -> None:
 
 
 def _about_loop(scores: LoopScores, walk: Walk) -> str:
-    """Say whether the scores are equal, and where and by how much they differ most."""
+    """Return a sentence on whether the scores are equal, and where and by how much they differ most."""
     cells, (q, k) = scores.gaps.numel(), scores.at
     where = f"row {q} “{plain(walk.query_labels[q])}”, column {k} “{plain(walk.key_labels[k])}”"
     if scores.largest == 0:
@@ -114,7 +114,7 @@ def _about_loop(scores: LoopScores, walk: Walk) -> str:
 
 
 def _cell(scores: LoopScores) -> str:
-    """Return both numbers of the pinned cell; empty if none is pinned, or the loop does not reach it."""
+    """Return both results for the pinned cell; empty if none is pinned, or the loop does not reach it."""
     q, k = state.get("q"), state.get("k")
     rows, columns = scores.by_loop.shape
     if q is None or k is None or q >= rows or k >= columns:
@@ -124,7 +124,7 @@ def _cell(scores: LoopScores) -> str:
 
 
 def show_past(here: Shown) -> None:
-    """Show how far each row is from the one that is computed from its past alone."""
+    """Show how much each row differs from the row computed from its past alone."""
     from attnviz.figures.plots import lines
     from attnviz.measures.recomputed import MOST_ROWS, NoPastError, rows_from_past
 
@@ -150,7 +150,7 @@ def show_past(here: Shown) -> None:
 
 
 def _about_past(past: FromPast, walk: Walk) -> str:
-    """Say whether every row follows from its past, and else which do not, and why."""
+    """Return a text on whether every row follows from its past; if not, which rows don't, and why."""
     differing, gaps = past.differing, past.gaps
     if not differing:
         largest = float(gaps.max())
@@ -187,13 +187,13 @@ def _why(walk: Walk) -> str:
 
 
 SHIPPED_FILE = files.FOLDER / "assets" / "opening.safetensors"
-"""The document of the layer that the opening view shows"""
+"""The document of the opening view's layer"""
 _DECIDING = ("text", "pair", "source", "model", "kind", "layer")
-"""The link keys that decide what the document holds: it has all heads, and all steps"""
+"""The link keys on which the document depends: it contains all heads and all steps"""
 
 
 def is_shipped(view: Mapping[str, Any], layer: int) -> bool:
-    """Return whether the shipped document is that of a layer of this view."""
+    """Return whether the shipped document is the document of this layer in this view."""
     opening = _opening()
     return opening["layer"] == layer and all(view[name] == opening[name] for name in _DECIDING if name != "layer")
 
@@ -205,7 +205,7 @@ def _opening() -> Mapping[str, Any]:
 
 
 def shipped_document(digest: str) -> Document:
-    """Return the shipped document as the server offers it; `digest` is the beginning of its arrays' addresses."""
+    """Return the shipped document with addresses of its arrays that begin with `digest`, as the server offers it."""
     from attnviz.document import Document
 
     read = _read_shipped()

@@ -1,6 +1,6 @@
-"""What a visitor may open with one press: an example sentence, or a head that stands out; and a sentence about it.
+"""Suggestions that a visitor can open with one press, an example sentence or a head that stands out, and a message.
 
-Which heads stand out is computed in `attnviz.measures.striking`.
+`attnviz.measures.striking` computes which heads stand out.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 _ABOUT = ("text", "pair", "source", "model", "kind", "layer", "head")
-"""The link keys that say what a sentence is about"""
+"""The link keys that determine what a message is about"""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A sentence, and what it is about."""
+    """A sentence, and the view that it is about."""
 
     sentence: str
     more: str
@@ -43,7 +43,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """What the button "Surprise me" has opened last."""
+    """The head that the button "Surprise me" has opened last."""
 
     of: tuple[Any, ...]
     """The settings on which the ranking depends"""
@@ -53,19 +53,19 @@ class Surprise:
 
 @dataclass(slots=True)
 class _SuggestionRecord:
-    """What a session keeps of suggestions."""
+    """The session state of suggestions."""
 
     message: Message | None = None
     surprise: Surprise | None = None
 
 
 def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
-    """Show a sentence about a view, the session's unless one is given, and `more` in a quieter colour."""
+    """Show a sentence about a view (by default the session's), and `more` in a quieter colour."""
     state.record(_SuggestionRecord).message = Message(sentence, more, _subject(view))
 
 
 def show_message() -> None:
-    """Show the sentence, as long as the view is the one that it is about."""
+    """Show the sentence as long as the session has the view that it is about."""
     message = state.record(_SuggestionRecord).message
     if message is None or message.view != _subject() or not state.get("text").strip():
         return
@@ -85,15 +85,15 @@ def _subject(view: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
 
 
 WITH_EXAMPLE_HEADS = ("step_by_step", "heads", "compare")
-"""The pages that can show the head which an example is about"""
+"""The pages that can show the head of an example"""
 WITH_HEAD_CHOICE = ("step_by_step", "heads")
-"""Those of them that can show the text alone as well; Compare would have nothing to compare"""
+"""Those of them that can also open only the text; Compare would have nothing to compare"""
 _EXAMPLES_OPEN, _WITH_HEAD = "examples", "examples_with_head"
 
 
 @st.fragment
 def show_examples(page: str) -> None:
-    """Show the control of a page. A fragment, so that opening it does not run the page."""
+    """Show the list of a page's examples. It is a fragment, so that opening it does not rerun the page."""
     state.check_run()
     with st.popover("Examples", key=_EXAMPLES_OPEN, on_change="rerun") as control:
         if not control.open:
@@ -137,13 +137,13 @@ NOTHING = "No head stands out on this text. That takes two words that are not ne
 
 
 def show_surprise(page: str) -> None:
-    """Show the button. Before the page's other widgets, because it changes their values."""
+    """Show the button. Call it before the page's other widgets, because it changes their values."""
     if st.button("Surprise me", key="surprise"):
         _open_next(page)
 
 
 def sentence(striking: Striking, here: Shown, heads: int) -> AnnotatedText:
-    """Say why a head stands out among all `heads` of its kind of attention."""
+    """Return a sentence on why a head stands out among all `heads` of its kind of attention."""
     queries, keys = here.axes()
     query, key = queries.labels[striking.query], keys.labels[striking.key]
     again = "another " if query == key and here.kind != "cross" else ""
@@ -158,7 +158,7 @@ def sentence(striking: Striking, here: Shown, heads: int) -> AnnotatedText:
 
 def _open_next(page: str) -> None:
     if not state.get("text").strip():
-        return  # the page says what to do
+        return  # the page itself asks for a text
     from attnviz.pretrained import ModelError
 
     of_toy = page == "step_by_step" and not SOURCES[state.get("source")].has_layers
@@ -167,26 +167,26 @@ def _open_next(page: str) -> None:
     source = state.get("source") if page == "step_by_step" else PRETRAINED.key
     try:
         with st.spinner("Looking for a head that stands out …"):
-            here = shown_now(lambda name: source if name == "source" else state.get(name))
-            ranking = caches.most_striking(here.trace(RESOURCES), here.kind).heads
+            shown = shown_now(lambda name: source if name == "source" else state.get(name))
+            ranking = caches.most_striking(shown.trace(RESOURCES), shown.kind).heads
     except (ModelError, NoTokensError):
         return  # the page shows the same error
-    layers, heads = here.model.description.layers[here.kind]
-    of = here.model.name, here.text, here.pair, here.kind
+    layers, heads = shown.model.description.layers[shown.kind]
+    settings = shown.model.name, shown.text, shown.pair, shown.kind
     kept = state.record(_SuggestionRecord)
     last = kept.surprise
-    place = (last.place + 1) % len(ranking) if ranking and last is not None and last.of == of else 0
+    place = (last.place + 1) % len(ranking) if ranking and last is not None and last.of == settings else 0
     says = NOTHING
     if ranking:
-        _open(page, here, ranking[place])
-        says = sentence(ranking[place], here, layers * heads)
-    kept.surprise = Surprise(of, place)
+        _open(page, shown, ranking[place])
+        says = sentence(ranking[place], shown, layers * heads)
+    kept.surprise = Surprise(settings, place)
     more = f"{place + 1} of {len(ranking)}; press again for the next." if len(ranking) > 1 else ""
     say(AnnotatedText.of(SWITCHED if of_toy else "", says), more)
 
 
 def _open(page: str, here: Shown, striking: Striking) -> None:
-    """Open a head, with its pair pinned."""
+    """Open a head, with its pair of tokens pinned."""
     state.choose_head(striking.layer, striking.head)
     for name, value in (("kind", here.kind), ("q", striking.query), ("k", striking.key), ("predict", False)):
         state.put(name, value)

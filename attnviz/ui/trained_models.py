@@ -1,7 +1,7 @@
-"""Trained models in the app: opened as a link opens them, offered in the menus, and described in the side bar.
+"""Trained models in the app: opening them, offering them in the menus, and describing them in the sidebar.
 
-A trained model that the user chooses in a menu opens as a link that only names it does: see `Page.read`. A text that
-the user typed stays. What is replaced comes back when another source's model is chosen.
+A trained model chosen in a menu opens in the same way as with a link that only names it (see `Page.read`). A text that
+the user typed is kept. The replaced settings are restored when a model of another source is chosen.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ if TYPE_CHECKING:  # torch, which the first view does not wait for
 
 _REASON = "trained"
 _ALONE = {"rollout": False, "chosen": (), "q": None, "k": None}
-"""Settings that belong to another text: heads that Heads shows beside the chosen one, and the pinned cell"""
+"""Settings that don't apply to the new text, with their defaults: the other heads on Heads, and the pinned cell"""
 
 
 def take_choice() -> None:
-    """Open the trained model that a menu now names, from the callback of the menu of sources or of models."""
+    """Open the trained model chosen in a menu, from the callback of the menu of sources or of models."""
     page = PAGES[state.page()]
     open_chosen(page.trained_model(state.get), page.trained_model(_in_menus))
 
 
 def open_chosen(before: str | None, after: str | None) -> None:
-    """Open a trained model in place of another one, from a callback; None stands for a model of another source."""
+    """Open a trained model in place of another one, from a callback; None means a model of another source."""
     if before == after:
         return
     if not state.give_back(_REASON) and after is None and state.get("text") in examples_of(before):
-        state.put("text", DEFAULT_TEXT)  # a link has opened the model, so nothing was before
+        state.put("text", DEFAULT_TEXT)  # a link has opened the model, so there is no earlier text to restore
     if after is not None:
         values = opening(after)
         is_typed = not is_offered(state.get("text"), before)
@@ -57,15 +57,15 @@ def open_chosen(before: str | None, after: str | None) -> None:
 
 
 def is_offered(text: str, model: str | None = None) -> bool:
-    """Whether a text is one that the app offers, here or as an example for a trained model; else the user typed it."""
+    """Whether the app offers a text, in general or as an example for a trained model; if not, the user typed it."""
     return not text.strip() or text in _offered() or text in examples_of(model)
 
 
 def examples_of(model: str | None) -> tuple[str, ...]:
-    """Return the texts that a trained model is made for, by its name; none if there is no such model."""
+    """Return the example texts of a trained model, by its name; empty if the model does not exist."""
     if model is None:
         return ()
-    from attnviz.trained.model import examples  # late: it imports torch
+    from attnviz.trained.model import examples  # imported late: it imports torch
 
     try:
         return examples(load(model))
@@ -91,29 +91,29 @@ def _offered() -> frozenset[str]:
 
 
 def _in_menus(name: str) -> Any:
-    """Return a setting as the menus have it, where the view still has the one before."""
+    """Return a setting from the menus; the view may still have the previous value."""
     chosen = st.session_state.get(name)
     return chosen if isinstance(chosen, str) else state.get(name)
 
 
 MOST_OWN = 12
-"""The most models that are offered, the newest ones. Others are still found by their links."""
+"""The most models offered, the newest ones. Older ones can still be opened by their links."""
 LARGEST_MB = 8
 _FILE = "trained_file"
 
 
 @dataclass(slots=True)
 class VisitorRecord:
-    """What a session keeps of the visitor's trainings and models."""
+    """The session state of the visitor's trainings and models."""
 
     visitor: str = field(default_factory=lambda: secrets.token_urlsafe(16))
-    """The name of the visitor's trainings"""
+    """The secret name under which the visitor's trainings run"""
     models: tuple[str, ...] = ()
     """The names of the models that the visitor has trained or opened, the newest last"""
     refused: str = ""
     """Why the last file was refused"""
     opened: Mapping[str, str] | None = None
-    """The link to the model whose file was just opened on a page that shows no model by name"""
+    """The link to the model whose file was just opened, on a page without named models"""
 
 
 def own_names() -> tuple[str, ...]:
@@ -122,14 +122,14 @@ def own_names() -> tuple[str, ...]:
 
 
 def add_own(name: str) -> None:
-    """Offer a model that `trained.keep` has kept."""
+    """Offer a model that `trained.keep` has stored."""
     kept = state.record(VisitorRecord)
     others = [other for other in kept.models if other != name]
     kept.models = (*others[1 - MOST_OWN :], name)
 
 
 def show_upload() -> None:
-    """Show the field that opens a trained model's file: where `settings().uploads` allows it."""
+    """Show the field that opens a trained model's file. Call it only if `settings().uploads` is True."""
     file_field(
         "Open a model's file (safetensors, up to {most} MB)", _FILE, LARGEST_MB * 2**20, type=["safetensors"],
         on_change=_take_file, help="Export on the page Train makes such files. Nothing in a file is run.",
@@ -144,7 +144,7 @@ def show_refusal() -> None:
 
 
 def go_if_opened() -> None:
-    """On a page that shows no model by name: go to the model whose file was just opened."""
+    """On a page without named models: go to the model whose file was just opened."""
     kept = state.record(VisitorRecord)
     link, kept.opened = kept.opened, None
     if link:
@@ -152,7 +152,7 @@ def go_if_opened() -> None:
 
 
 def _take_file() -> None:
-    """Keep the model of an uploaded file and choose it, or keep the reason why it is refused."""
+    """Store the model of an uploaded file and choose it, or store the reason why it is refused."""
     file, kept = uploaded(_FILE), state.record(VisitorRecord)
     kept.refused = ""
     if file is None:
@@ -179,12 +179,12 @@ _NAME = re.compile(r"[\w-]{22}", re.ASCII)
 
 
 def visitor() -> str:
-    """Return the name of this visitor's trainings. Nobody can guess it: who knows it sees and ends them."""
+    """Return the name of this visitor's trainings. It is secret: anyone who knows it can see and stop them."""
     return state.record(VisitorRecord).visitor
 
 
 def take_visitor(name: object) -> bool:
-    """Adopt the name under which a tab knows its trainings, after a reload; return whether there are any."""
+    """After a reload, adopt the name that the tab has stored for its trainings; return whether there are any."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not training_jobs().jobs(name):
         return False
     state.record(VisitorRecord).visitor = name
@@ -192,13 +192,13 @@ def take_visitor(name: object) -> bool:
 
 
 def is_training() -> bool:
-    """Whether a training of the visitor goes on, or waits."""
+    """Whether a training of the visitor is running or waiting."""
     job = training_jobs().job(visitor())
     return job is not None and job.view.is_live
 
 
 def show_card(model: object, page: str) -> None:
-    """Show what a model learned, which heads do it, and texts to try, if it is one that was trained here."""
+    """For a model trained with attnviz, show what it learned, which heads do it, and texts to try."""
     from attnviz.trained.model import TrainedModel, about, examples, heads
 
     if not isinstance(model, TrainedModel):
@@ -226,8 +226,8 @@ def _show_head(model: TrainedModel, page: str, kind: str, layer: int, head: int)
     if page == "transformer":
         from attnviz.trace.model import places
 
-        there: list[tuple[str, int]] = [(place.kind, place.layer) for place in places(model.description.numbers)]
-        state.put("block", there.index((kind, layer)) if (kind, layer) in there else 0)
+        attentions: list[tuple[str, int]] = [(place.kind, place.layer) for place in places(model.description.numbers)]
+        state.put("block", attentions.index((kind, layer)) if (kind, layer) in attentions else 0)
         state.put("head", head)
         return
     state.choose_head(layer, head)

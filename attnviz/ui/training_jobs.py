@@ -1,4 +1,4 @@
-"""The training jobs of this process, within the limits of its settings, and whether their visitors are connected."""
+"""The training jobs of this process, with the limits from the settings, and whether their visitors are connected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.plan import Limits
 
 VISITORS, SESSIONS = 4096, 4
-"""Maximum visitors known, and maximum sessions of each: the latest ones"""
+"""The most visitors remembered, and the most sessions of each; the latest are kept"""
 _sessions: LRUCache[str, tuple[str, ...]] = LRUCache(VISITORS)
 """The sessions in which each visitor was seen"""
 _lock = threading.Lock()
@@ -23,13 +23,13 @@ _lock = threading.Lock()
 @cache
 def training_jobs() -> Jobs:
     """Return the jobs of this process."""
-    allowed = settings()
+    configured = settings()
     limits = Limits(
-        running=allowed.trainings,
-        steps=allowed.training_steps,
-        parameters=allowed.training_parameters,
-        block=allowed.training_block,
-        batch=allowed.training_batch,
+        running=configured.trainings,
+        steps=configured.training_steps,
+        parameters=configured.training_parameters,
+        block=configured.training_block,
+        batch=configured.training_batch,
     )
     return Jobs(limits, is_here=_is_here)
 
@@ -37,7 +37,7 @@ def training_jobs() -> Jobs:
 def keep(visitor: str) -> None:
     """Keep a visitor's trainings while a browser is connected to the current session, on any page.
 
-    After that they are kept for `LEASE` more seconds, so that they survive a reload, which starts another session.
+    After that they are kept for another `LEASE` seconds, so that they survive a reload, which starts a new session.
     """
     training_jobs().touch(visitor)
     context = get_script_run_ctx()

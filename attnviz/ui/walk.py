@@ -1,7 +1,8 @@
-"""A walk on a page: the view's values for the browser, those that it sends back, and the documents that it requests.
+"""A walk on a page: the values sent to and received from the browser, and the documents that the browser requests.
 
-A page offers the documents of a text's layers, or of all attentions of a model, which computes nothing. A request for
-one runs the model, once for all who ask; large arrays are not in it, and are requested when somebody looks at them.
+A page offers the documents of all layers of a text, or of all attentions of a model, without computing them. The first
+request for one runs the model, for all visitors. Large arrays are not part of a document; the browser requests them
+when they are shown.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 DRAWINGS = {"stage": "Animated", "chart": "Plotly"}
 Keys = Mapping[str, str]
-"""Link keys by the names that their values have in a walk"""
+"""Link keys, by the names of their values in a walk"""
 
 
 def mount_walk(
@@ -50,14 +51,14 @@ def mount_walk(
 
     Args:
         page: the page.
-        documents: the digest of each layer's document, None for a layer without attention.
-        keys: what a user chooses in the walk, by its name there (`WalkValues` in frontend/types/walk.d.ts), with the
-            link key that holds it.
-        source: the view's source of attention, if the page's links have one.
+        documents: the digest of each layer's document; None for a layer without attention.
+        keys: the link keys of the user's choices, by their names in the walk (`WalkValues` in
+            frontend/types/walk.d.ts).
+        source: the view's source of attention, if the page's links contain one.
         on_tour: called when the user asks for the guided tour.
         header: further fields of the component's header.
     """
-    given = {
+    payload = {
         "values": {name: state.get(key) for name, key in keys.items()},
         "layers": (),
         "only_layer": "",
@@ -77,17 +78,17 @@ def mount_walk(
             "defaults": {name: KEYS[key].default for name, key in keys.items()},
         },
     }
-    walk_component(given, key="walk", on_update=partial(_take, keys), on_tour=on_tour)
+    walk_component(payload, key="walk", on_update=partial(_take, keys), on_tour=on_tour)
 
 
 def _take(keys: Keys, values: Mapping[str, object]) -> None:
-    """Apply what the browser has sent of a walk whose values are in the view under these keys."""
-    asked = lesson_state.asks()
+    """Apply the values of a walk that the browser has sent; `keys` are their keys in the view."""
+    had_question = lesson_state.asks()
     by_key = {key: values[name] for name, key in keys.items() if name in values}
     state.apply_from_browser(by_key, keys.values())
     state.expect_link(by_key, keys.values())
-    if asked and not lesson_state.asks():
-        state.run_page()  # the bar of the lesson shows the answer
+    if had_question and not lesson_state.asks():
+        state.run_page()  # so that the lesson's bar shows the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,26 +97,26 @@ class Checks:
 
     page: str
     key: str
-    """The link key of the one that is chosen"""
+    """The link key of the chosen check"""
     modules: Mapping[str, str]
-    """The module of each, by its name in links; its function `show_<name>` shows it"""
+    """The module of each check, by its name in links; the function `show_<name>` shows it"""
 
     def stand_alone(self) -> bool:
-        """Whether a check takes the place of the walk: in a lecture and in a lesson, which show one thing at a time."""
+        """Whether a check replaces the walk: in lecture mode and in a lesson, which show one thing at a time."""
         state.sync_widget(self.key)
         return bool(state.get(self.key) and (state.get("lecture") or lesson_bar.is_open()))
 
     def show(self, here: Shown) -> None:
-        """Show the choice of a check, and the one that is chosen.
+        """Show the choice of a check, and the chosen one.
 
-        A lecture has the choice only if its link holds one, and a lesson's scene in it has none.
+        In lecture mode, the choice is shown only if a check is chosen and no lesson is open.
         """
         if not state.get("lecture") or (state.get(self.key) and not lesson_bar.is_open()):
             self.choose()
         self.show_chosen(here)
 
     def show_chosen(self, here: Shown) -> None:
-        """Show the check that is chosen, if one is."""
+        """Show the chosen check, if any."""
         chosen = state.get(self.key)
         if chosen:
             name = here.model.name if here.source.has_names else None
@@ -128,29 +129,29 @@ class Checks:
 
 
 HEADS_BYTES = 2**20
-"""Up to this size, query, key and value of all heads are in the document; else those of its first head."""
+"""Up to this size, the document contains query, key and value of all heads; else only those of its first head."""
 OTHER_BYTES = 2**14
-"""Up to this size, any other array is in the document."""
+"""Up to this size, the document contains any other array."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A document that ships with the app, so that it is there before its model is loaded."""
+    """A document that ships with the app, so that it is available before its model is loaded."""
 
     has: Callable[[Mapping[str, Any], int], bool]
-    """Whether it is the document of a view's layer"""
+    """Returns whether this is the document of a layer of a view"""
     document: Callable[[str], Document]
     """Returns the document; takes the digest under which it is offered"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Layers:
-    """All layers of a text by what they are made of: no tensors, so an offer may hold it."""
+    """The settings from which all layers of a text can be computed: without tensors, so that an offer can keep it."""
 
     view: SavedView
     budget: int | None
-    """The number of the model's `TraceBudget`: a model that was loaded again may have other weights. None for the
-    built-in model, whose weights are always the published ones."""
+    """The number of the model's `TraceBudget`: a reloaded model may have other weights. None for the built-in model,
+    whose weights are always the published ones."""
     shipped: Shipped | None
 
     def is_shipped(self, layer: int) -> bool:
@@ -161,7 +162,7 @@ class _Layers:
         """Return a head, from the cached trace or computed again.
 
         Raises:
-            NotOfferedError: the model can't be loaded any more, is another one now, or has no such head.
+            NotOfferedError: the model can no longer be loaded, is now a different one, or has no such head.
         """
         from attnviz.pretrained import ModelError
 
@@ -177,15 +178,15 @@ class _Layers:
 def offer_documents(
     here: Shown, view: SavedView, tokens: tuple[Tokens | None, ...], shipped: Shipped | None = None
 ) -> list[str | None]:
-    """Offer the documents of all layers, or attentions, and return their digests by the layers' numbers.
+    """Offer the documents of all layers, or attentions, and return their digests by layer number.
 
-    A layer of the model without attention has None.
+    Layers without attention have None.
 
     Args:
         here: what the page shows.
-        view: the settings that lead to it.
+        view: the settings of that view.
         tokens: the tokens that the model reads.
-        shipped: a document that need not be made.
+        shipped: a document that does not need to be computed.
     """
     store = array_store()
     layers = _Layers(view, None if here.model.name == BUILT_IN else here.model.trace_budget.number, shipped)
@@ -196,8 +197,8 @@ def offer_documents(
     for layer in here.numbers:
         key = text, layer
         make = partial(_document, layers, layer, store.digest(key))
-        is_first = layers.is_shipped(layer)  # which newcomers wait for
-        digests[layer] = store.offer(key, make, part=partial(_array, layers, layer), compress=is_first)
+        is_opening = layers.is_shipped(layer)  # new visitors wait for it, so it is compressed
+        digests[layer] = store.offer(key, make, part=partial(_array, layers, layer), compress=is_opening)
     return digests
 
 
@@ -214,7 +215,7 @@ def _document(layers: _Layers, layer: int, digest: str) -> bytes:
 
 
 def document_of_walk(walk: Walk, digest: str) -> Document:
-    """Return the document of a walk's layer; `digest` is the beginning of the addresses of its large arrays.
+    """Return the document of a walk's layer; the addresses of its large arrays begin with `digest`.
 
     Raises:
         DocumentError: see `document_of_layer`.
@@ -225,7 +226,7 @@ def document_of_walk(walk: Walk, digest: str) -> Document:
 
 
 def _referring(walk: Walk, digest: str) -> ReferTo:
-    """Return the rule which arrays a document refers to, and under which addresses."""
+    """Return the function that decides which arrays a document only refers to, and gives their addresses."""
     operands: Any = walk.layer.query, walk.layer.key, walk.layer.value
     holds_all = 4 * sum(operand.numel() for operand in operands) <= HEADS_BYTES
 
@@ -239,12 +240,12 @@ def _referring(walk: Walk, digest: str) -> ReferTo:
 
 
 def address_of(name: str, digest: str) -> str:
-    """Return the address of an array that a document refers to; `digest` is the document's."""
+    """Return the address of an array that the document with this digest refers to."""
     return f"{digest}{PART}{name.replace('/', '-')}"
 
 
 def _array(layers: _Layers, layer: int, part: str) -> bytes:
-    """Return the file with the one array `array`; `part` is its name in the document, with "-" for "/"."""
+    """Return a file with one array, named `array`; `part` is its name in the document, with "-" in place of "/"."""
     from safetensors.numpy import save
 
     from attnviz.document import array_of

@@ -1,4 +1,4 @@
-"""What several pages show: a notice, a plot whose points can be selected, a button for a file."""
+"""Widgets that several pages use: a notice, a plot whose points can be selected, and a download button."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
 
-if TYPE_CHECKING:  # figures import torch, which the first view does not wait for
+if TYPE_CHECKING:  # figures import torch, for which the first view must not wait
     from attnviz.figures.style import Palette
 
 
@@ -23,19 +23,19 @@ def palette() -> Palette:
 
 
 SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
-"""A plot has one button, while it is pointed at: it saves the plot as SVG"""
+"""Plotly's settings: under the pointer, a plot shows one button, which saves it as SVG"""
 LECTURE = 18
-"""px: the letters of a plot in a lecture"""
+"""The font size of plots in lecture mode, in px"""
 
 
 def notice(sentence: str) -> None:
-    """Say what to notice. In a lesson the scene's sentence stands in its place."""
+    """Show what to notice. In a lesson, the scene's sentence replaces it."""
     if not lesson_bar.is_open():
         st.html(f'<div class="notice">{escape(sentence)}</div>')
 
 
 def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:
-    """Show a figure of `attnviz.figures.plots`, with larger letters in a lecture; `more` as in `st.plotly_chart`."""
+    """Show a figure of `attnviz.figures.plots`, in lecture mode with larger type; `more` goes to `st.plotly_chart`."""
     layout = {**figure["layout"], "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": palette().rule}}
     if state.get("lecture"):
         layout["font"] = font = {**layout["font"], "size": LECTURE}
@@ -47,12 +47,12 @@ def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:
 
 
 def clicked(key: str) -> object | None:
-    """Return the `customdata` of the point that is selected in the plot with this key; None if there is none.
+    """Return the `customdata` of the selected point in the plot with this key; None if no point is selected.
 
-    A client may send a selection of any shape, also of a plot that is gone.
+    A client may send a selection of any shape, even of a plot that no longer exists.
     """
-    chosen = st.session_state.get(key)
-    selection = chosen.get("selection") if isinstance(chosen, Mapping) else None
+    widget_state = st.session_state.get(key)
+    selection = widget_state.get("selection") if isinstance(widget_state, Mapping) else None
     points = selection.get("points") if isinstance(selection, Mapping) else None
     point = points[0] if isinstance(points, list) and points else None
     return point.get("customdata") if isinstance(point, Mapping) else None

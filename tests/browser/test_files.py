@@ -182,7 +182,8 @@ def test_an_answer_that_is_lost_does_not_end_the_asking(run: Run, page: Page) ->
     """Each time that nobody answers, the next one who asks sends a message of their own."""
     run("core/pending_updates.ts", "window.m = m; window.sent = []; window.done = 0;")
     stop(page)
-    page.evaluate("() => { window.updates = new m.PendingUpdates((message) => sent.push(message.values), {}) }")
+    page.evaluate("window.host = { send: ({ values }) => void sent.push(values) }")
+    page.evaluate("() => { window.updates = new m.PendingUpdates(host, {}) }")
     for count in (1, 2, 3):
         page.evaluate("() => { updates.ask().then(() => (done += 1)); updates.ask().then(() => (done += 1)) }")
         assert page.evaluate("sent.length") == count, "two at once are one message"
@@ -361,9 +362,8 @@ def test_snapshots_lost_in_an_outage_come_when_the_server_is_back(run: Run, page
 
 def test_a_comparison_that_never_came_is_asked_for_until_it_comes(run: Run, page: Page) -> None:
     body = """
-      const compare = new m.default(document.body);
       window.sent = [];
-      compare.setTriggerValue = (name) => sent.push(name);
+      const compare = new m.default(document.body, { say: (name) => sent.push(name) });
       compare.header = { trace: "the one before" };
       window.shown = () => [sent.length, compare.header, compare.section.hasAttribute("data-coming")];
       window.compare = compare;

@@ -34,7 +34,7 @@ def test_the_browser_unpacks_what_python_packs(page: Page, served: str, shift: i
 
 PENDING = """
   const [sent, seen] = [[], []];
-  const updates = new m.PendingUpdates((message) => sent.push(message), { step: "scores", head: 0 });
+  const updates = new m.PendingUpdates({ send: (message) => void sent.push(message) }, { step: "scores", head: 0 });
   Object.assign(window, { updates, sent });
 """
 
@@ -260,47 +260,56 @@ def test_heads_shown_together_have_colours_of_their_own(page: Page, served: str)
     assert len(set(colours)) == 24
 
 
+PAYLOADS = [list(pack({"n": n}, {})) for n in (1, 2)]
+
+
 def test_a_component_lives_until_its_last_call_ends(page: Page, served: str) -> None:
     """Streamlit calls again with each change of theme, and ends calls that a later one has overtaken."""
     body = """
       const [seen, sent] = [[], []];
-      const call = m.mounting(async (data, root) => ({
-        update: (given, send, isNew) => { seen.push([String(root), given, isNew]); send("update", given); },
+      const call = m.mounting(async (payload, root, host) => ({
+        update: (payload) => {
+          const n = payload && payload.header.n;
+          seen.push([String(root), n]);
+          host.say("update", n);
+        },
         destroy: () => seen.push(`${root} ends`),
-      }));
+      }), "server");
       const [a, b] = ["a", "b"].map((name) => Object(name));
-      const ask = (parentElement, data) => call({ parentElement, data, setTriggerValue: (...all) => sent.push(all) });
+      const payloads = given.map((bytes) => Uint8Array.from(bytes));
+      const ask = (parentElement, n, by) =>
+        call({ parentElement, data: payloads[n - 1], setTriggerValue: (...all) => sent.push([by, ...all]) });
       const made = () => new Promise((done) => setTimeout(done));
-      const first = ask(a, 1);
+      const first = ask(a, 1, "first");
       await made();
-      const [second, other] = [ask(a, 1), ask(b, 1)];
+      const [second, other] = [ask(a, 1, "second"), ask(b, 1, "other")];
       await made();
-      const third = ask(a, 2);
+      const third = ask(a, 2, "third");
       for (const end of [first, second, other, third]) end();
-      ask(a, 2);
+      ask(a, 2, "late");
       await made();
       return [seen, sent];
     """
-    seen, sent = imported(page, served, "core/mounting.ts", body)
-    assert seen == [
-        ["a", 1, True], ["a", 1, False], ["b", 1, True], ["a", 2, True], "b ends", "a ends", ["a", 2, True],
-    ]  # fmt: skip
-    assert sent == [["update", data] for data in (1, 1, 1, 2, 2)]
+    seen, sent = imported(page, served, "page/mounting.ts", body, PAYLOADS)
+    assert seen == [["a", 1], ["a", None], ["b", 1], ["a", 2], "b ends", "a ends", ["a", 2]]
+    says = [("first", 1), ("second", None), ("other", 1), ("third", 2), ("late", 2)]
+    assert sent == [[call, "update", n] for call, n in says], "each by the function that came with the newest call"
 
 
 def test_while_a_component_is_loaded_only_the_last_call_counts(page: Page, served: str) -> None:
     body = """
       const seen = [];
       let fails = true;
-      const call = m.mounting(async (data, root) => {
+      const call = m.mounting(async (payload, root) => {
         if (root == "broken" && fails) throw new Error("no network");
         return {
-          update: (given, _, isNew) => seen.push([String(root), given, isNew]),
+          update: (payload) => seen.push([String(root), payload.header.n]),
           destroy: () => seen.push(`${root} ends`),
         };
-      });
+      }, "server");
       const [a, gone, broken] = ["a", "gone", "broken"].map((name) => Object(name));
-      const ask = (parentElement, data) => call({ parentElement, data, setTriggerValue: () => {} });
+      const payloads = given.map((bytes) => Uint8Array.from(bytes));
+      const ask = (parentElement, n) => call({ parentElement, data: payloads[n - 1], setTriggerValue: () => {} });
       const made = () => new Promise((done) => setTimeout(done));
       window.addEventListener("unhandledrejection", (event) => {
         event.preventDefault();
@@ -316,9 +325,23 @@ def test_while_a_component_is_loaded_only_the_last_call_counts(page: Page, serve
       await made();
       return seen;
     """
-    assert imported(page, served, "core/mounting.ts", body) == [
-        ["a", 2, True], "gone ends", "no network", ["broken", 2, True],
+    assert imported(page, served, "page/mounting.ts", body, PAYLOADS) == [
+        ["a", 2], "gone ends", "no network", ["broken", 2],
     ]  # fmt: skip
+
+
+def test_where_nobody_is_to_be_asked_a_change_has_arrived_at_once(page: Page, served: str) -> None:
+    """A page of its own and a notebook have no server that acknowledges: nothing is sent twice, nobody waits."""
+    body = """
+      const sent = [];
+      const updates = new m.PendingUpdates({ send: ({ values }) => sent.push(values) > 0 }, { head: 0, q: null });
+      updates.set({ head: 3 }, 1);
+      await new Promise((done) => setTimeout(done, 20));
+      await updates.ask();
+      return [sent, updates.values, updates.pending.size, updates.asking.length];
+    """
+    found = imported(page, served, "core/pending_updates.ts", body)
+    assert found == [[{"head": 3}, {}], {"head": 3, "q": None}, 0, 0]
 
 
 SAMPLED = {"model": {"characters": list("abcde\n"), "names": {"5": "⏎"}}, "temperature": 0.5, "top_k": 4, "top_p": 0.9}

@@ -144,10 +144,12 @@ def test_heads_and_layers(page: Page, walks: WalkPage, trace: Trace) -> None:
 def test_a_layer_that_comes_after_another_text_is_not_shown(page: Page, walks: WalkPage) -> None:
     WalkView.open(page, walks.url, step="weights")
     kept = page.evaluate("""async () => {
-      const { load } = walk.home;
-      const [late, other] = [await load(2), await load(2)];
+      const { read } = await import("/frontend/core/document.ts");
+      const { source } = walk.home;
+      const answer = await source.request("2");
+      const other = read(new Uint8Array(await answer.clone().arrayBuffer()));
       let arrive;
-      walk.home.load = () => new Promise((resolve) => { arrive = () => resolve(late); });
+      source.request = () => new Promise((resolve) => { arrive = () => resolve(answer); });
       walk.choose({ layer: 2 });
       walk.show({}, other);
       arrive();

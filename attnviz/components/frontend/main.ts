@@ -1,8 +1,8 @@
 // The one entry point of all components: a payload's header names the component, whose script is then loaded.
 
 import { element } from "./core/dom.ts";
-import { mounting } from "./core/mounting.ts";
-import { unpack } from "./core/packing.ts";
+import { mounting } from "./page/mounting.ts";
+import type { Make } from "./page/mounting.ts";
 
 const SERVER = import.meta.url.split("/_stcore/")[0];
 
@@ -15,8 +15,8 @@ interface Loaded {
   page_styles: string;
 }
 
-async function make(data: Uint8Array, parentElement: HTMLElement) {
-  const { component, modules, needed, page_styles: pageStyles } = unpack<Loaded>(data).header;
+const make: Make = async ({ header }, parentElement, host) => {
+  const { component, modules, needed, page_styles: pageStyles } = header as Loaded;
   const address = `${SERVER}${modules}${component}`;
   parentElement.replaceChildren();
   const root = isolated(parentElement);
@@ -25,12 +25,12 @@ async function make(data: Uint8Array, parentElement: HTMLElement) {
   try {
     for (const name of needed) preload(`${SERVER}${modules}${name}`);
     const { default: Made } = await import(`${address}.js`);
-    return new Made(root, SERVER) as Component;
+    return new Made(root, host) as Component;
   } catch (error) {
     parentElement.replaceChildren(element("p", { role: "alert" }, "This part did not arrive. Reload the page."));
     throw error;
   }
-}
+};
 
 const sheet = (href: string) => element("link", { rel: "stylesheet", href });
 
@@ -47,4 +47,4 @@ function isolated(parent: HTMLElement) {
   return host.attachShadow({ mode: "open" }) as HTMLElement & ShadowRoot;
 }
 
-export default mounting(make);
+export default mounting(make, SERVER);

@@ -157,14 +157,14 @@ def cells(
 
 
 def _of_mask(layer: LayerTrace) -> dict[str, str]:
-    """Return what a mask changes in the code: what it fills in and where, and what becomes of rows without a key."""
+    """Return the code that depends on the mask: what it fills in, where, and what it does in rows without a key."""
     mask = layer.mask
     rows = ".nan_to_num()  # rows without a visible key" if mask.is_infinite and mask.hides_rows else ""
     if mask.is_infinite:
         filled, added = "scaled.masked_fill(~mask, -math.inf)", "mask"
     else:
-        of, scale = ("scores", " * scale") if mask.fills == "scores" else ("scaled", "")
-        filled = f"{of}.masked_fill(~mask, {mask.value:g}){scale}"
+        operand, scale = ("scores", " * scale") if mask.fills == "scores" else ("scaled", "")
+        filled = f"{operand}.masked_fill(~mask, {mask.value:g}){scale}"
         added = f"torch.zeros(mask.shape).masked_fill(~mask, {mask.value:g}{scale})"
     return {"named": power_of_ten(mask.hidden_value(layer.scale)), "filled": filled, "added": added, "rows": rows}
 
@@ -218,7 +218,7 @@ def magnitude(matrix: Tensor) -> float:
 
 
 def literal(number: float) -> str:
-    """Return a number with seven digits as a literal of Python; −∞ is written -INF."""
+    """Return a number as a Python literal with seven digits; −∞ is written -INF."""
     text = f"{number:.7g}".replace("inf", "INF")
     return text if any(sign in text for sign in ".eI") else f"{text}.0"
 
@@ -248,7 +248,7 @@ def compare_places(matrices: Mapping[str, Mapping[str, Tensor]]) -> Cell:
 
 
 def _first_numbers(matrices: Mapping[str, Tensor]) -> str:
-    """Return the entries of one place: the numbers with which each matrix begins, and its magnitude."""
+    """Return the entries of one place: the first numbers of each matrix, and its magnitude."""
     return "\n".join(
         f'        "{name}": ([{", ".join(map(literal, matrix[0, :FIRST_NUMBERS].tolist()))}], {magnitude(matrix):.9g}),'
         for name, matrix in matrices.items()

@@ -2,8 +2,8 @@
 
 If the family's projections are known, the code records the layer's input and computes X · W itself; it compares the
 weights with those of transformers' eager attention. Other families (rotary or relative positions) run with an attention
-function in the script, which records its arguments. The steps around an attention are what the modules of its block
-take and give.
+function in the script, which records its arguments. The steps around an attention are inputs and outputs of the modules
+of its block.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class ModelRecipe:
     decoder_tokens: Tokens | None
     kind: Kind
     place: int
-    """The layer's place among those with this attention, as transformers' model returns their weights"""
+    """The layer's index among those with this attention, in the order in which transformers returns their weights"""
     names: ModuleNames
     takes_segments: bool
     limit: int
@@ -205,12 +205,12 @@ class ModelRecipe:
 
 
 def name_lines(model: str) -> str:
-    """Return the lines that define `MODEL`: a name or a folder, or where the package of the built-in model has it."""
+    """Return the lines that define `MODEL`: a name, a folder, or the folder in the built-in model's package."""
     return BUILT_IN_NAME if model == BUILT_IN else f"MODEL = {model!a}"
 
 
 def load_lines(kind: str = "AutoModel", *, safetensors: bool = True) -> str:
-    """Return the lines that load the tokenizer of `MODEL`, and the model in float32 as this class of transformers."""
+    """Return the lines that load the tokenizer of `MODEL`, and the model in float32 with this transformers class."""
     options = "dtype=torch.float32" + (", use_safetensors=True" if safetensors else "")
     return LOAD_MODEL.format(kind=kind, options=options)
 
@@ -252,8 +252,8 @@ LAYOUTS = {
         "feed_forward_output": "mlp.down_proj", "feed_forward_residual": "",
     },
 }  # fmt: skip
-"""The layouts of BERT, GPT-2 and Llama, by the end of the path of their attention: the module of a layer that gives
-each step, or takes it where its name ends with "<"; "" is the layer itself"""
+"""The layouts of BERT, GPT-2 and Llama, by the end of the path of their attention. Each step is the output of a module
+of the layer, or its input if the name ends with "<"; "" is the layer itself."""
 FINAL_NORMS = {".attn": "ln_f", ".self_attn": "norm"}
 
 WATCH = """\
@@ -300,7 +300,7 @@ WITH_OTHERS = "torch.cat([probabilities, 1 - probabilities.sum(-1, keepdim=True)
 
 
 def around_pretrained(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
-    """Yield the code of the steps around a walk's attention, as far as the model's layout is known.
+    """Yield the code of the steps around a walk's attention; none if the model's layout is not known.
 
     Args:
         walk: the walk, with the steps around its attention.
@@ -313,10 +313,10 @@ def around_pretrained(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
         return
     modules = {name: f"{path.removesuffix(end)}.{module}".rstrip(".") for name, module in LAYOUTS[end].items()}
     modules |= {"final_norm": FINAL_NORMS[end]} if end in FINAL_NORMS else {}
-    there = {name: module for name, module in modules.items() if name in part.matrices}
+    steps = {name: module for name, module in modules.items() if name in part.matrices}
     yield Cell("markdown", "## The steps around this attention")
-    yield Cell("code", WATCH.format(steps="\n".join(_step(*one) for one in there.items()), place=part.place))
-    shown = list(there)
+    yield Cell("code", WATCH.format(steps="\n".join(_step(*item) for item in steps.items()), place=part.place))
+    compared = list(steps)
     if part.vocabulary and trace.vocabulary is not None:
         hidden = part.matrices.get("transform_norm", trace.last_hidden_state)
         ids = trace.vocabulary.shown(hidden, trace.focus).tokens
@@ -326,9 +326,9 @@ def around_pretrained(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
         yield Cell("code", LOGITS.format(
             auto=auto, ids=literals(ids), tokens=literals(part.vocabulary), probabilities=probabilities
         ))  # fmt: skip
-        shown += ["logits", "probabilities"]
+        compared += ["logits", "probabilities"]
     yield Cell("markdown", "## The same as the page")
-    yield compare_places({part.place: {name: part.matrices[name] for name in shown}})
+    yield compare_places({part.place: {name: part.matrices[name] for name in compared}})
 
 
 def _step(name: str, module: str) -> str:

@@ -1,4 +1,4 @@
-"""What a view shows as code, for the app and the command line: a walk of Step by step, or a whole transformer."""
+"""Exports a view as code, for the app and the command line: a walk of Step by step, or a whole transformer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def walk_cells(shown: Shown, walk: Walk, resources: Resources) -> Cells:
     Args:
         shown: the model and head of the walk.
         walk: the walk.
-        resources: what runs the model.
+        resources: loads and runs the model.
 
     Raises:
         NoCodeError: there is no code for models of this source.
@@ -113,8 +113,8 @@ def _attention_from_file(shown: Shown, walk: Walk, place: Place, page: str) -> C
 OF_TRANSFORMER: dict[str, Callable[[ShownPart, Walk, Resources], Cells]] = {
     TOY.key: _whole_toy, PRETRAINED.key: _part_from_transformers, TRAINED.key: _part_from_file,
 }  # fmt: skip
-"""What is shown on Transformer, by source"""
+"""The code of a view of Transformer, by source"""
 RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {
     TOY.key: _from_seed, PRETRAINED.key: _from_transformers, TRAINED.key: _from_file,
 }  # fmt: skip
-"""By source. Models of other sources are exported without code."""
+"""The code of a walk of Step by step, by source. Models of other sources are exported without code."""

@@ -46,7 +46,7 @@ DRAWN: dict[Embedding, dict[str, str]] = {
         "said": "Numbers that are standard normal, or of torch.rand uniform from 0 to 1",
     },
 }  # fmt: skip
-"""What is filled into `DRAW`, by how token embeddings are drawn"""
+"""The values of the names in `DRAW`, by the distribution of the token embeddings"""
 WIDEST = {
     False: {"widths": "", "widest": "", "and_widest": ""},
     True: {
@@ -60,7 +60,7 @@ EMBED = "x = torch.cat([draw_wide({}) for token in IDS])  # (T, C): equal ids, e
 TOKEN: dict[Embedding, str] = {
     "normal": f'"{QUANTITY["normal"]}", token, 1', "uniform": f'"{QUANTITY["uniform"]}", token, 1, torch.rand',
 }  # fmt: skip
-"""What `EMBED` draws of each token"""
+"""The arguments with which `EMBED` draws each token"""
 COMPUTED_POSITIONS = {
     "sinusoidal": (
         "angle = torch.arange({})[:, None] / 10000 ** (torch.arange(0, C, 2) / C)  # (T, C/2)",
@@ -71,11 +71,11 @@ COMPUTED_POSITIONS = {
         "torch.where(torch.arange(C) % 2 == 0, angle.sin(), angle.cos())",
     ),
 }
-"""The angles of computed positions, whose number is to be filled in, and what is made of them"""
+"""By name: the code for the angles, with a gap for the number of positions, and the code for the embeddings"""
 POSITIONS = {
     "none": "# Positions are off: X is the token embeddings alone",
     "random": f'x = x + draw_wide("position", 0, {MAX_TOKENS})[:T]',
-    **{name: f"{angle.format('T')}\nx = x + {made}" for name, (angle, made) in COMPUTED_POSITIONS.items()},
+    **{name: f"{angle.format('T')}\nx = x + {rows}" for name, (angle, rows) in COMPUTED_POSITIONS.items()},
 }
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
@@ -149,7 +149,7 @@ class ToyRecipe:
 
 
 def _stds(config: ToyConfig) -> str:
-    """Return the line with the standard deviations that the view sets; empty if it sets none, or nothing has them."""
+    """Return the line with the standard deviations that the view sets; empty if it sets none or no weights use them."""
     stds = {name: std for name, std in config.stds.items() if std is not None}
     if not stds or config.qkv != "linear":
         return ""
@@ -179,8 +179,8 @@ def _maps(config: ToyConfig) -> str:
 
 
 def _mask(config: ToyConfig) -> str:
-    """Return the expression for the mask, (T, T) bool, True where a query may look; None if it hides nothing."""
-    seen = "torch.ones(T, T, dtype=torch.bool)" + (".tril()" if config.causal else "")
+    """Return the expression for the mask, (T, T) bool, True where a query may attend; "None" if it hides nothing."""
+    visible = "torch.ones(T, T, dtype=torch.bool)" + (".tril()" if config.causal else "")
     if config.padding:
-        return f"{seen} & (torch.arange(T) >= {config.padding})  # the first {config.padding} tokens are padding"
-    return seen if config.causal else "None"
+        return f"{visible} & (torch.arange(T) >= {config.padding})  # the first {config.padding} tokens are padding"
+    return visible if config.causal else "None"

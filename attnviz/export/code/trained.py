@@ -136,7 +136,7 @@ for name, matrix in KEPT["{place}"].items():
 """
 STEPS = ("input_norm", "attention_residual", "feed_forward_norm", "feed_forward_inner", "feed_forward_hidden",
          "feed_forward_output", "feed_forward_residual", "final_norm", "logits", "probabilities")  # fmt: skip
-"""What the code keeps beside the attention, by the names of the page"""
+"""The steps around the attention that the code keeps, by their names on the page"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class TrainedRecipe:
 
     name: str
     digest: str
-    """Of the file, sha256"""
+    """The file's sha256"""
     config: TokenConfig
     tokens: Tokens
     target: Tokens | None
@@ -187,12 +187,12 @@ def trained_recipe(model: TrainedModel, text: str, pair: str | None, place: Plac
 
 
 def around_trained(walk: Walk) -> Iterator[Cell]:
-    """Yield the code of the steps around a walk's attention, which `TrainedRecipe` has computed."""
+    """Yield the code that compares the steps around a walk's attention; the code of `TrainedRecipe` computes them."""
     part = walk.block
     if part is None:
         return
     shown = [name for name in STEPS if name in part.matrices]
-    if part.rest:  # of a large vocabulary the page shows some tokens only
+    if part.rest:  # the page shows only some tokens of a large vocabulary
         shown = [name for name in shown if name not in ("logits", "probabilities")]
     if shown:
         yield Cell("markdown", "## The steps around this attention, the same as on the page")
@@ -201,7 +201,7 @@ def around_trained(walk: Walk) -> Iterator[Cell]:
 
 
 def _ids(name: str, what: str, tokens: Tokens) -> str:
-    ids = [None if one == NO_ID else one for one in tokens.ids]
+    ids = [None if id_ == NO_ID else id_ for id_ in tokens.ids]
     return IDS.format(name=name, ids=literals(ids), what=what, unknown=UNKNOWN if None in ids else "")
 
 

@@ -98,10 +98,10 @@ POSITIONS = {name: f'''\
 def positions(n):
     """One row for each position, (n, C)."""
     {angle.format("n")}
-    return {made}
+    return {rows}
 
 
-''' for name, (angle, made) in COMPUTED_POSITIONS.items()} | {"random": RANDOM, "none": ""}  # fmt: skip
+''' for name, (angle, rows) in COMPUTED_POSITIONS.items()} | {"random": RANDOM, "none": ""}  # fmt: skip
 
 ATTENTION = """\
 def heads(x):
@@ -228,7 +228,7 @@ DECODER_FORWARD = {
         normed = keep(place, "feed_forward_norm", self.feed_forward_norm(y))
         return keep(place, "feed_forward_residual", y + self.feed_forward(normed, place))""",
 }
-"""By the place of the norm"""
+"""The code of a layer's `forward`, by the place of the norm"""
 STACK = """\
 class {name}(nn.Module):
     \"\"\"{count} layers one after another{ended}.\"\"\"
@@ -357,7 +357,7 @@ def _begin(trace: Trace, config: TransformerConfig, head: int, link: str) -> str
 
 
 def _has_two_depths(config: TransformerConfig) -> bool:
-    """Whether encoder and decoder have numbers of blocks of their own."""
+    """Whether encoder and decoder have different numbers of blocks."""
     return config.architecture == "both" and config.decoder_blocks != config.depth
 
 
@@ -389,7 +389,7 @@ def _parts(config: TransformerConfig) -> Iterator[Cell]:
 
 def _stack(config: TransformerConfig, stack: str) -> str:
     """Return the class of a stack of layers."""
-    x, looks = ("y", "y, encoded") if (config.architecture, stack) == ("both", "decoder") else ("x", "x")
+    x, arguments = ("y", "y, encoded") if (config.architecture, stack) == ("both", "decoder") else ("x", "x")
     count = "L_DECODER" if x == "y" and _has_two_depths(config) else "L"
     place = f"{stack} block {{i}}"
     last = f"{stack} block {{{count} - 1}}{', attention to the encoder' if x == 'y' else ''}"
@@ -400,14 +400,14 @@ def _stack(config: TransformerConfig, stack: str) -> str:
         ended=", and a final norm" if is_pre else "",
         layer="DecoderLayer" if x == "y" else "EncoderLayer",
         norm="\n        self.norm = LayerNorm()" if is_pre else "",
-        takes=looks, gives=looks, x=x, place=f'f"{place}"',
+        takes=arguments, gives=arguments, x=x, place=f'f"{place}"',
         mask=CAUSAL.format(x=x) if stack == "decoder" else "None  # every token looks at every token",
         result=f'keep(f"{last}", "final_norm", self.norm({x}))' if is_pre else x,
     )  # fmt: skip
 
 
 def _logits(config: TransformerConfig, place: str) -> Iterator[Cell]:
-    """Yield the code of what comes after the last block, if there is anything."""
+    """Yield the code that follows the last block, if any."""
     if config.architecture == "encoder":
         return
     ids, tokens = ("TARGET_IDS + IDS", "TARGET + TOKENS") if config.architecture == "both" else ("IDS", "TOKENS")
@@ -441,7 +441,7 @@ def _torch(config: TransformerConfig) -> str:
 
 
 def _matrices(trace: Trace, head: int) -> dict[str, dict[str, Tensor]]:
-    """Return what the page shows of each attention with the steps around it, by place and name."""
+    """Return the matrices that the page shows of each attention and the steps around it, by place and name."""
     names = {name for step in PARTS.values() for name in step.matrices}
     return {
         place.name: {

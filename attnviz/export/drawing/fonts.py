@@ -90,8 +90,8 @@ def replace_missing(text: str) -> str:
 
 def width(text: str, size: float, bold: bool = False) -> float:
     """Return the width of a line of text, in the unit of `size`. A character that the font lacks counts as 1 em."""
-    known = _widths(bold)
-    return sum(known.get(ord(character), 1.0) for character in text) * size
+    widths = _widths(bold)
+    return sum(widths.get(ord(character), 1.0) for character in text) * size
 
 
 @cache
@@ -109,8 +109,8 @@ def _widths(bold: bool) -> dict[int, float]:
     place = {axis: piecewiseLinearMap(at, font["avar"].segments[axis]) for axis, at in place.items()}
     change = VarStoreInstancer(widths.VarStore, axes, place)
     entry = widths.AdvWidthMap.mapping if widths.AdvWidthMap else font.getReverseGlyphMap()
-    least, em = font["hmtx"].metrics, font["head"].unitsPerEm
-    return {code: otRound(least[glyph][0] + change[entry[glyph]]) / em for code, glyph in font.getBestCmap().items()}
+    defaults, em = font["hmtx"].metrics, font["head"].unitsPerEm
+    return {code: otRound(defaults[glyph][0] + change[entry[glyph]]) / em for code, glyph in font.getBestCmap().items()}
 
 
 def _reduce(font: Any, codes: list[int]) -> None:

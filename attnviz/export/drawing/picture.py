@@ -169,17 +169,18 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
     slots = _slots(layout)
     columns = [[slot for slot in slots if slot.column == c] for c in range(len(layout.widths))]
     rows = [[slot for slot in slots if slot.row == r] for r in range(len(layout.heights))]
-    before = [_gutter(own, first=c == 0, labels=labels) for c, own in enumerate(columns)]
+    before = [_gutter(group, first=c == 0, labels=labels) for c, group in enumerate(columns)]
     after = [
-        (BAR if any(slot.panel.bar for slot in own) else 0) + (GAP if c < len(columns) - 1 else 0)
-        for c, own in enumerate(columns)
+        (BAR if any(slot.panel.bar for slot in group) else 0) + (GAP if c < len(columns) - 1 else 0)
+        for c, group in enumerate(columns)
     ]
-    across = [max([1, *(slot.panel.values.shape[1] for slot in own)]) for own in columns]
-    down = [max([1, *(slot.panel.values.shape[0] for slot in own)]) for own in rows]
-    numbered = [[any(slot.panel.has_numbers for slot in own) for own in side] for side in (columns, rows)]
+    across = [max([1, *(slot.panel.values.shape[1] for slot in group)]) for group in columns]
+    down = [max([1, *(slot.panel.values.shape[0] for slot in group)]) for group in rows]
+    numbered = [[any(slot.panel.has_numbers for slot in group) for group in side] for side in (columns, rows)]
     widths = _share(width - sum(before) - sum(after), across, layout.widths, 0, numbered[0])
     below = [
-        max([0.0, *(_footer(slot, widths[slot.column] / across[slot.column], labels) for slot in own)]) for own in rows
+        max([0.0, *(_footer(slot, widths[slot.column] / across[slot.column], labels) for slot in group)])
+        for group in rows
     ]
     free = height - len(rows) * TITLE - sum(below) - GAP / 2 * (len(rows) - 1)
     heights = _share(free, down, layout.heights, 1, numbered[1])
@@ -234,18 +235,20 @@ def _share(
         rest = [place for place, has_numbers in enumerate(numbered) if not has_numbers]
         rest_counts, rest_weights = [counts[i] for i in rest], [weights[i] for i in rest]
         others = iter(_share(space - size * first, rest_counts, rest_weights, side, [False] * len(rest)))
-        return [size * count if own else next(others) for count, own in zip(counts, numbered, strict=True)]
+        return [
+            size * count if has_numbers else next(others) for count, has_numbers in zip(counts, numbered, strict=True)
+        ]
     if even >= MIN_EVEN_CELL[side]:
         return [count * even for count in counts]
     shares = [weight / sum(weights) for weight in weights]
     return [min(space * share, count * LARGEST_CELL[side]) for share, count in zip(shares, counts, strict=True)]
 
 
-def _gutter(own: Sequence[_Slot], *, first: bool, labels: Labels) -> float:
+def _gutter(slots: Sequence[_Slot], *, first: bool, labels: Labels) -> float:
     """Return the space left of a column of panels, for row labels and the axis title."""
     needed = [
         (longest(labels[slot.panel.rows]) + 10 if slot.panel.rows in labels else INDEX_GUTTER) + AXIS_ROOM
-        for slot in own
+        for slot in slots
         if slot.row_labels
     ]
     return max([4.0 if first else 0.0, *needed])
@@ -265,17 +268,17 @@ def longest(tokens: Sequence[str]) -> float:
     return min(MAX_LABEL_WIDTH, max([12.0, *widths]))
 
 
-def label_text(tokens: Sequence[str], i: int, every: int) -> str:
+def label_text(tokens: Sequence[str], i: int, step: int) -> str:
     """Return the axis label of a token; it includes the position if only every n-th of many tokens has a label."""
-    return f"{i} {tokens[i]}" if every > 1 and len(tokens) > NUMBERED_LABELS else tokens[i]
+    return f"{i} {tokens[i]}" if step > 1 and len(tokens) > NUMBERED_LABELS else tokens[i]
 
 
 def ticks(count: int, cell: float, needed: float) -> tuple[range, int]:
     """Return the labelled positions of an axis and their step: 1 if labels have `needed` pixels, else 2, 4, …"""
-    every = 1
-    while cell * every < needed and every < 4096:
-        every *= 2
-    return range(0, count, every), every
+    step = 1
+    while cell * step < needed and step < 4096:
+        step *= 2
+    return range(0, count, step), step
 
 
 def shorten(text: str, max_width: float, size: float, *, bold: bool = False) -> str:
@@ -312,8 +315,8 @@ def draw_layout(
     # Centre a small picture in its box.
     across, down = max(0.0, (width - used[0]) / 2), max(0.0, (height - used[1]) / 2)
     marks: list[Mark] = []
-    for one in placed:
-        moved = replace(one, x=one.x + x + across, y=one.y + y + down)
+    for panel in placed:
+        moved = replace(panel, x=panel.x + x + across, y=panel.y + y + down)
         marks += _draw(moved, labels, theme)
     return marks
 
@@ -382,10 +385,10 @@ def _title(at: Placed, palette: Palette) -> list[Mark]:
     panel = at.panel
     rows, cols = panel.values.shape
     size = f"{rows} × {cols}"
-    seen = panel.values[np.isfinite(panel.values)]
-    whole = f"{size} · {number(float(seen.min()))} … {number(float(seen.max()))}" if seen.size else size
+    finite = panel.values[np.isfinite(panel.values)]
+    size_and_range = f"{size} · {number(float(finite.min()))} … {number(float(finite.max()))}" if finite.size else size
     name = shorten(panel.title, at.title_width, NAME, bold=True)
-    about = whole if fonts.width(whole, SHAPE) <= at.title_width else size
+    about = size_and_range if fonts.width(size_and_range, SHAPE) <= at.title_width else size
     ink = palette.role(panel.name) or palette.text
     return [
         Text(at.x, at.y - 28, name, NAME, ink, bold=True),
@@ -396,10 +399,10 @@ def _title(at: Placed, palette: Palette) -> list[Mark]:
 def _row_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
     tokens, high = labels.get(at.panel.rows), at.cell[1]
     size = max(11.0, min(LABEL, high * 1.05))
-    shown, every = ticks(at.panel.values.shape[0], high, 13 if tokens else 17)
+    shown, step = ticks(at.panel.values.shape[0], high, 13 if tokens else 17)
     marks: list[Mark] = []
     for i in shown:
-        text = shorten(label_text(tokens, i, every), MAX_LABEL_WIDTH, size) if tokens else str(i)
+        text = shorten(label_text(tokens, i, step), MAX_LABEL_WIDTH, size) if tokens else str(i)
         middle = at.y + (i + 0.5) * high
         marks.append(Text(at.x - 8, middle + size * 0.33, text, size, palette.text, anchor="end"))
     title = AXIS_TITLE.get(at.panel.rows, "")
@@ -413,10 +416,10 @@ def _row_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
 def _column_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
     tokens, wide, bottom = labels.get(at.panel.cols), at.cell[0], at.y + at.height
     turned = tokens is not None and longest(tokens) > wide - 4
-    shown, every = ticks(at.panel.values.shape[1], wide, 18 if tokens else 30)
-    size = LABEL if every == 1 or not tokens else THINNED
+    shown, step = ticks(at.panel.values.shape[1], wide, 18 if tokens else 30)
+    size = LABEL if step == 1 or not tokens else THINNED
     texts = at.panel.col_ticks or {
-        j: shorten(label_text(tokens, j, every), MAX_LABEL_WIDTH, size) if tokens else str(j) for j in shown
+        j: shorten(label_text(tokens, j, step), MAX_LABEL_WIDTH, size) if tokens else str(j) for j in shown
     }
     marks: list[Mark] = []
     deepest = 18.0
@@ -441,8 +444,8 @@ def _thinned(texts: dict[int, str], wide: float) -> dict[int, str]:
     if len(places) < 2:
         return texts
     widest = max(fonts.width(text, LABEL) for text in texts.values()) + 8
-    every = max(1, math.ceil(widest / max((places[1] - places[0]) * wide, 0.01)))
-    return {j: texts[j] for j in places[::every]}
+    step = max(1, math.ceil(widest / max((places[1] - places[0]) * wide, 0.01)))
+    return {j: texts[j] for j in places[::step]}
 
 
 def _bar(at: Placed, palette: Palette) -> list[Mark]:

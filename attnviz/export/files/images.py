@@ -1,6 +1,7 @@
 """Pictures as pixels, with Pillow: a drawing as PNG, and a training as an animated GIF or PNG.
 
-A notebook keeps a PNG where its widget can't run. An animation shows one head's attention, a frame for each snapshot.
+A notebook keeps a PNG for readers that can't run its widget. An animation shows one head's attention, with a frame for
+each snapshot.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from attnviz.export.drawing.picture import channels, draw_layout, hatched, image
 from attnviz.figures.panels import Panel, in_a_row
 
 ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
-"""Pillow's names of the points of a line of text"""
+"""Pillow's names for the anchor points of a line of text"""
 
 
 def write_png(drawing: Drawing, scale: float = 1.25) -> bytes:
@@ -96,7 +97,7 @@ class _Canvas:
         if not mark.turn:
             self.draw.text((x, y), words, mark.colour, font, ANCHORS[mark.anchor])
             return
-        # Around the middle of a square, which the point (x, y) is then put on.
+        # Rotate it around the centre of a square, and put that centre at (x, y).
         half = ceil(font.getlength(words) + 2 * mark.size * self.scale)
         ink = Image.new("L", (2 * half, 2 * half))
         ImageDraw.Draw(ink).text((half, half), words, 255, font, ANCHORS[mark.anchor])
@@ -107,7 +108,7 @@ class _Canvas:
         left, top, right, bottom = self.edges(bar)
         colours = np.array([channels(colour) for colour in bar.colours], float)
         at = np.linspace(0, len(colours) - 1, bottom - top + 1)
-        column = np.stack([np.interp(at, range(len(colours)), one) for one in colours.T], -1)
+        column = np.stack([np.interp(at, range(len(colours)), channel) for channel in colours.T], -1)
         pixels = np.rint(column).astype(np.uint8)[:, None].repeat(right - left + 1, axis=1)
         self.image.paste(Image.fromarray(pixels), (left, top))
 
@@ -141,7 +142,7 @@ def _cells(matrix: Matrix, size: tuple[int, int], gap: int) -> Image.Image:
 
 
 def _places(pixels: int, cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each pixel of a side its cell, and how many pixels lie between it and the cell's first."""
+    """Return for each pixel of a side its cell, and its distance in pixels from the cell's first pixel."""
     cell = np.arange(pixels) * cells // max(1, pixels)
     return cell, np.arange(pixels) - np.ceil(cell * pixels / max(1, cells)).astype(int)
 
@@ -152,7 +153,7 @@ def _font(size: float, bold: bool) -> ImageFont.FreeTypeFont:
     try:
         font = ImageFont.truetype(str(fonts.variable_font()), size, layout_engine=ImageFont.Layout.BASIC)
         font.set_variation_by_axes([weight])
-    except OSError:  # a Pillow that reads no WOFF2: the same font, but it takes a second to make
+    except OSError:  # this Pillow can't read WOFF2: instantiate the same font, which takes a second
         return ImageFont.truetype(BytesIO(fonts.ttf(bold)), size, layout_engine=ImageFont.Layout.BASIC)
     return font
 
@@ -160,7 +161,7 @@ def _font(size: float, bold: bool) -> ImageFont.FreeTypeFont:
 FRAME_WIDTH, FRAME_HEIGHT, MARGIN, TOP, BOTTOM = 720.0, 720.0, 24.0, 72.0, 48.0
 TITLE, CAPTION = 24.0, 20.0
 FRAMES = 120
-"""The most frames: of more snapshots, evenly spread ones are taken, the first and the last among them"""
+"""The most frames: of more snapshots, evenly spaced ones are taken, including the first and the last"""
 SECONDS, LAST_SECONDS = 0.12, 2.5
 """How long a frame is shown, and the last one"""
 
@@ -174,7 +175,7 @@ class Frame:
     weights: npt.NDArray[np.floating]
     """(Tq, Tk), from 0 to 1; NaN in hidden cells"""
     caption: str
-    """What is said below, such as "step 350, accuracy 94 %" """
+    """The text below, such as "step 350, accuracy 94 %" """
 
 
 def write_animation(
@@ -185,17 +186,17 @@ def write_animation(
     labels: tuple[Sequence[str], Sequence[str]],
     theme: Theme = LIGHT_THEME,
 ) -> bytes:
-    """Return an animated picture that plays once a round, without end; the last frame stays longer.
+    """Return an animated picture that loops forever; the last frame stays longer.
 
     Args:
-        frames: in the order of training; their matrices have one shape.
+        frames: in the order of training; their matrices have the same shape.
         kind: "gif", with 256 colours, or "apng", with all.
-        title: is written above.
+        title: the text above.
         labels: the tokens of the rows (queries) and of the columns (keys).
         theme: the colours.
 
     Raises:
-        ValueError: there are no frames, or their matrices are not of one shape, that of the labels.
+        ValueError: there are no frames, or a matrix does not have the shape of the labels.
     """
     shape = tuple(map(len, labels))
     if not frames or any(frame.weights.shape != shape for frame in frames):
@@ -205,7 +206,7 @@ def write_animation(
     milliseconds = [round(1000 * SECONDS)] * (len(images) - 1) + [round(1000 * LAST_SECONDS)]
     if kind == "gif":
         colours = images[-1].quantize(256, Image.Quantize.MEDIANCUT)  # one palette for all: the last frame has them all
-        images = [one.quantize(palette=colours, dither=Image.Dither.NONE) for one in images]
+        images = [picture.quantize(palette=colours, dither=Image.Dither.NONE) for picture in images]
     file = BytesIO()
     images[0].save(
         file,

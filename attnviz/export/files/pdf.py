@@ -1,4 +1,4 @@
-"""PDF, on reportlab, with vector text in the app's font: drawings, one a page, and what a browser's pen recorded."""
+"""Writes PDF with reportlab, with vector text in the app's font: drawings, one per page, and recorded pictures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POINT = 0.75
 """Points per pixel: a sheet is 13.33 x 7.5 inches, like a slide"""
 NAMES = {False: "AttnvizSans", True: "AttnvizSansBold"}
 UNSEEN = "AttnvizUnseen"
-"""A font that has every character and draws none, for text under a picture of it: to find, copy and read aloud"""
+"""A font that has every character and draws none: text under its own picture can be found, copied and read aloud"""
 
 _lock = threading.Lock()  # a font of reportlab can't be in two documents at the same time
 
@@ -63,15 +63,15 @@ def _register() -> None:
     for bold, name in NAMES.items():
         pdfmetrics.registerFont(_Font(name, fonts.ttf(bold)))
     unseen = _Font(UNSEEN, fonts.ttf())
-    unseen.face.name = UNSEEN.encode()  # reportlab takes two fonts of one name for one font
+    unseen.face.name = UNSEEN.encode()  # reportlab treats two fonts of the same name as one
     unseen.face.charToGlyph = _Every()
     pdfmetrics.registerFont(unseen)
 
 
 class _Font(TTFont):  # type: ignore[misc]  # reportlab has no types
-    """A TrueType font whose characters above U+FFFF are found and copied too.
+    """A TrueType font whose characters above U+FFFF can be found and copied too.
 
-    reportlab writes a code point as one number, where PDF wants UTF-16: for these, a pair.
+    reportlab writes a code point as one number, but PDF needs UTF-16: for these characters, a surrogate pair.
     """
 
     def __init__(self, name: str, data: bytes) -> None:
@@ -89,7 +89,7 @@ class _Font(TTFont):  # type: ignore[misc]  # reportlab has no types
 
 
 class _Every(dict[int, int]):
-    """The glyph of every character: 0, that of missing ones."""
+    """Maps every character to glyph 0, that of missing characters."""
 
     def __contains__(self, code: object) -> bool:
         return True
@@ -268,7 +268,7 @@ class _RecordedPage:
     def __init__(self, canvas: Any) -> None:
         self.canvas = canvas
         self.clip: Clip = ()
-        """What holds now"""
+        """The current clip"""
 
     def draw(self, mark: Mark) -> None:
         self.enter(mark.clip)
@@ -283,7 +283,7 @@ class _RecordedPage:
                 self.image(mark.pixels, mark.alpha)
 
     def enter(self, clip: Clip) -> None:
-        """Make these paths clip, and no others. A page leaves a clip by restoring the state before it."""
+        """Clip to these paths, and no others. A page leaves a clip by restoring the graphics state before it."""
         differs = (n for n, (old, new) in enumerate(zip(self.clip, clip, strict=False)) if old is not new)
         shared = next(differs, min(len(self.clip), len(clip)))
         for _ in self.clip[shared:]:
@@ -294,11 +294,11 @@ class _RecordedPage:
         self.clip = clip
 
     def path(self, path: Path) -> Any:
-        own = self.canvas.beginPath()
-        add = {"M": own.moveTo, "L": own.lineTo, "C": own.curveTo, "R": own.rect, "Z": own.close}
+        outline = self.canvas.beginPath()
+        add = {"M": outline.moveTo, "L": outline.lineTo, "C": outline.curveTo, "R": outline.rect, "Z": outline.close}
         for kind, numbers in path:
             add[kind](*numbers)
-        return own
+        return outline
 
     def shape(self, shape: Shape) -> None:
         if shape.fill:

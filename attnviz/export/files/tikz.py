@@ -50,16 +50,16 @@ _ACCENTS = {
 def tex(text: str) -> str:
     """Escape `text` for pdflatex: ASCII is escaped, Latin letters get accent commands, other characters code points.
 
-    Of a run of characters that pdflatex lacks, only the first is named.
+    Of a run of characters that pdflatex lacks, only the first is written as its code point.
     """
     written = "".join(map(_written, unicodedata.normalize("NFC", safe(text))))
     return _RUN.sub(r"\1\\dots{}", written)
 
 
 def _written(character: str) -> str:
-    known = _ASCII.get(character) or _SIGNS.get(character)
-    if known:
-        return known
+    command = _ASCII.get(character) or _SIGNS.get(character)
+    if command:
+        return command
     if character.isascii():
         return character
     parts = unicodedata.normalize("NFD", character)

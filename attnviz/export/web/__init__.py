@@ -1,4 +1,4 @@
-"""Views as web pages of their own, which need no server.
+"""Views as standalone web pages, which need no server.
 
 page = make_page("compare", view, resources)
 Path("compare.html").write_bytes(write_page(page))

@@ -1,4 +1,4 @@
-"""A mistake beside what is right, as HTML: code, pictures and numbers. The app and static sites show the same.
+"""A mistake beside the right way, as HTML: code, pictures and numbers. The app and static sites show the same.
 
 The style sheet is `frontend/marks/mistake.css`.
 """
@@ -24,17 +24,17 @@ from attnviz.steps.picture import AXES
 from attnviz.trace.trace import Trace
 
 WIDTH, HEIGHT, BRIEF_HEIGHT = 500.0, 340.0, 290.0
-"""Of a picture, in its own pixels: small, so that its type is large where it stands"""
+"""The size of a picture in its own pixels: small, so that its text is large when the page scales it"""
 SIDES = {"wrong": "The mistake", "right": "Right"}
 SHEET = "marks/mistake.css"
 LARGE = 1e6
-"""Numbers from here on are written with a power of ten"""
+"""Numbers of this magnitude or more are written with a power of ten"""
 FEW = 3
-"""The most lines of the table where something else says the rest"""
+"""The most rows of the table in its brief form"""
 
 
 def found_in(view: View, trace: Trace) -> Found:
-    """Return what the mistake that a view names does on its text.
+    """Return the effects of the mistake that a view names, on its text.
 
     Raises:
         attnviz.measures.mistakes.case.NotKnownError: it can't be shown with this model.
@@ -43,9 +43,9 @@ def found_in(view: View, trace: Trace) -> Found:
 
 
 def draw(found: Found, side: str, theme: Theme, *, brief: bool = False) -> tuple[bytes, str]:
-    """Return a side's matrix as SVG, and its text alternative; both sides have the same limits of colour.
+    """Return a side's matrix as SVG, and its text alternative; both sides have the same colour limits.
 
-    `brief` is that of `body`.
+    `brief` is as in `body`.
 
     Raises:
         FontError: see `drawing.fonts.ttf`.
@@ -60,19 +60,19 @@ def draw(found: Found, side: str, theme: Theme, *, brief: bool = False) -> tuple
 
 
 def body(text: Text, found: Found, picture: Callable[[str], str], *, answer: bool = True, brief: bool = False) -> str:
-    """Return a mistake as HTML; all that comes from a text is escaped.
+    """Return a mistake as HTML; all text is escaped.
 
     Args:
-        text: what is said of it.
-        found: what it does.
+        text: the texts about it.
+        found: its effects.
         picture: returns the HTML of a side's picture.
-        answer: whether the right one and the numbers can be seen.
-        brief: whether only code, pictures and numbers are there, because something else says the rest.
+        answer: whether the right way and the numbers are visible.
+        brief: whether to write only code, pictures and numbers, because the page around it says the rest.
     """
     hidden = "" if answer else " hidden"
     says = "" if brief else f'<p class="mistake-answer"{hidden}>{escape(text.says)}</p>\n'
     ends = () if brief else (text.notice, " ".join(filter(None, (_where(found), found.note))))
-    notes = "".join(f"<p>{escape(one)}</p>" for one in ends)
+    notes = "".join(f"<p>{escape(end)}</p>" for end in ends)
     return (
         f'<div class="mistake{" is-brief" if brief else ""}">\n{says}<div class="mistake-sides">\n'
         f"{_side('wrong', text.wrong, picture('wrong'))}"
@@ -87,7 +87,7 @@ def words(text: Text, found: Found) -> str:
 
 
 def inline(found: Found, theme: Theme, *, brief: bool) -> Callable[[str], str]:
-    """Return what makes the HTML of a side's picture with the picture in it."""
+    """Return a function that returns the HTML of a side's picture, with the picture in it."""
 
     def picture(side: str) -> str:
         svg, alt = draw(found, side, theme, brief=brief)
@@ -99,8 +99,8 @@ def inline(found: Found, theme: Theme, *, brief: bool) -> Callable[[str], str]:
 def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -> str:
     """Return the mistake of a view as HTML with its style sheet; raises as `found_in` and `draw` do."""
     found = found_in(view, trace)
-    made = body(TEXTS[view["mistake"]], found, inline(found, theme, brief=brief), answer=answer, brief=brief)
-    return f"<style>{styles(SHEET)}</style>{made}"
+    content = body(TEXTS[view["mistake"]], found, inline(found, theme, brief=brief), answer=answer, brief=brief)
+    return f"<style>{styles(SHEET)}</style>{content}"
 
 
 def _side(side: str, code: str, picture: str) -> str:
@@ -110,11 +110,13 @@ def _side(side: str, code: str, picture: str) -> str:
 
 
 def _table(effects: Sequence[Effect]) -> str:
-    head = "".join(f'<th scope="col">{one}</th>' for one in ("what changes", *(one.lower() for one in SIDES.values())))
+    head = "".join(
+        f'<th scope="col">{name}</th>' for name in ("what changes", *(name.lower() for name in SIDES.values()))
+    )
     rows = "".join(
-        f'<tr><th scope="row">{escape(one.what)}</th><td>{escape(written(one.wrong))}</td>'
-        f"<td>{escape(written(one.right))}</td></tr>"
-        for one in effects
+        f'<tr><th scope="row">{escape(effect.what)}</th><td>{escape(written(effect.wrong))}</td>'
+        f"<td>{escape(written(effect.right))}</td></tr>"
+        for effect in effects
     )
     return f'<table class="mistake-effects"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
@@ -124,7 +126,7 @@ def _where(found: Found) -> str:
 
 
 def written(value: Value) -> str:
-    """Write a value of the table: three decimals, or a power of ten where they would be 0 or too many."""
+    """Format a value of the table: with three decimals, or with a power of ten if it is very small or large."""
     if isinstance(value, str):
         return value
     if isinstance(value, int):
@@ -145,7 +147,7 @@ def _panel(picture: Picture, found: Found) -> Panel:
 
 
 def _limit(found: Found) -> float:
-    """Return where the colours of both sides end."""
+    """Return the value at which the colours of both sides end."""
     if not found.signed:
         return 1.0
-    return max(float(one.values.nan_to_num().abs().max()) for one in (found.wrong, found.right)) or 1.0
+    return max(float(picture.values.nan_to_num().abs().max()) for picture in (found.wrong, found.right)) or 1.0

@@ -1,8 +1,8 @@
-"""Views as HTML that shows them anywhere: what each page of the app puts in it, and how it is written as one file.
+"""Views as standalone HTML: the content for each page of the app, and how it is written as one file.
 
-Scripts, style sheet, font and numbers are in the file, and it requests nothing else. What a text, a model or a lesson
-says stands in it as escaped text or as base64, never as markup or code, and the page's own policy lets nothing run but
-its one script.
+Scripts, style sheet, font and numbers are in the file, and it requests nothing else. Text from users, models and
+lessons is in it as escaped text or as base64, never as markup or code, and the page's Content Security Policy allows
+only its own script to run.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ class Page:
     kind: Kind
     title: str
     about: str
-    """The text that is shown and what computed it, in a sentence or two"""
+    """The text and what computed its attention, in a sentence or two"""
     numbers: bytes
     """What the browser side of `kind` reads: a document, or a payload of `components.packing`"""
     words: str
     """All text in `numbers`, for whose characters the page needs a font"""
     view: Mapping[str, str] = field(default_factory=dict)
-    """What is chosen in it, by the keys of links and written as in links"""
+    """The values chosen in it, by link key and written as in links"""
     notes: tuple[str, ...] = ()
-    """What stands under it: what to notice, and what a reader must know of the numbers"""
+    """The notes below it: what to notice, and what a reader must know about the numbers"""
     missing: str = "this page does not hold it"
-    """Why numbers that are not in `numbers` can't be shown, to end a sentence"""
+    """Why numbers that are not in `numbers` can't be shown, as the end of a sentence"""
     lecture: bool = False
     """Whether its type is as large as in lecture mode"""
 
@@ -98,7 +98,7 @@ class Page:
 
     @property
     def said(self) -> str:
-        """All text that the page may show beside that of its script."""
+        """All text that the page may show, apart from its script's."""
         return "".join((self.title, self.about, *self.notes, self.words))
 
 
@@ -134,21 +134,21 @@ def write_part(title: str, body: str, kind: Kind, assets: str) -> bytes:
 
 
 def whole(title: str, body: str, *, policy: str, look: str, code: str, lecture: bool = False) -> bytes:
-    """Return a page of these parts. All but the title is HTML."""
+    """Return a page made of these parts. All except the title are HTML."""
     attribute = ' class="lecture"' if lecture else ""
     page = _HTML.format(title=escape(title), body=body, policy=policy, look=look, code=code, lecture=attribute)
-    return page.encode(errors="replace")  # a lone surrogate is no text
+    return page.encode(errors="replace")  # a lone surrogate can't be encoded
 
 
 def iframe(file: str, title: str) -> str:
-    """Return the HTML that shows a page in a slide or in a course's page, as wide as the place that it stands in."""
+    """Return the HTML that embeds a page in a slide or a course page, as wide as the element around it."""
     style = "width: 100%; height: 44rem; border: 0"
     return f'<iframe src="{escape(quote(file))}" title="{escape(title)}" style="{style}" loading="lazy"></iframe>'
 
 
 def inline_script(code: str) -> str:
-    """Return code that HTML does not cut short, where it stands between two tags."""
-    # Both are in strings only: a slash and an exclamation mark mean the same with a backslash before them there.
+    """Return code in which nothing ends the HTML element around it."""
+    # Both occur only in strings, in which a backslash before a slash or an exclamation mark changes nothing.
     return code.replace("</", "<\\/").replace("<!--", "<\\!--")
 
 
@@ -167,12 +167,12 @@ def _hash(text: str) -> str:
 
 
 WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit", "focus")
-"""The keys of links for what is chosen in a walk"""
+"""The link keys of what is chosen in a walk"""
 HEADS_KEYS = ("layer", "head", "rollout", "chosen", "q", "k", "show", "direction", "threshold", "strongest", "special",
               "between", "values", "mean", "stretch", "sort", "label")  # fmt: skip
-"""The keys of links for what is chosen in Heads"""
+"""The link keys of what is chosen in Heads"""
 HEADS_BYTES = 1_900_000
-"""The most bytes of weights in a page of Heads, which is then within 3 MB, in base64 and with all else"""
+"""The most bytes of weights in a page of Heads: in base64 and with everything else, it is then within 3 MB"""
 PROJECTIONS = ("W_query", "W_key", "W_value", "U_query", "U_key", "U_value")
 """The arrays of a head that grow with the width of the model"""
 
@@ -184,15 +184,15 @@ CAUTION = "A weight says where a head looks, not why the model answers as it doe
 
 
 class NoPageError(ValueError):
-    """A view can't be a page of its own. The message is one sentence for the user."""
+    """A view can't be a standalone page. The message is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """How the views of one page of the app become pages of their own."""
+    """How the views of one page of the app become standalone pages."""
 
     limit: Callable[[Shown], tuple[int, str]]
-    """The most tokens that a page holds, so that it opens quickly everywhere, and the first half of a sentence on it"""
+    """Returns the most tokens of a page that opens quickly everywhere, and the beginning of a sentence about it"""
     shown: Callable[[View, Resources], Iterable[Shown]]
     """Resolves a view to the heads that it shows"""
     make: Callable[[View, Resources], Page]
@@ -207,15 +207,15 @@ def check_page(name: str, view: View, resources: Resources) -> None:
         attnviz.tokens.NoTokensError: the text has no token for the model.
     """
     if name not in MAKERS:
-        *others, last = (PAGES[one].title for one in MAKERS)
+        *others, last = (PAGES[page].title for page in MAKERS)
         can = f"{', '.join(others)} and {last}"
         raise NoPageError(f"A view of {PAGES[name].title} can't be a web page of its own; one of {can} can.")
     maker = MAKERS[name]
-    for one in maker.shown(on_page(name, view), resources):
-        count = one.longest()
+    for selection in maker.shown(on_page(name, view), resources):
+        count = selection.longest()
         if not count:
             raise NoTokensError
-        most, sentence = maker.limit(one)
+        most, sentence = maker.limit(selection)
         if count > most:
             raise NoPageError(f"{sentence} takes up to {most} tokens, and this text has {count}.")
 
@@ -234,22 +234,22 @@ def _walk_page(page: str, view: View, resources: Resources) -> Page:
     from attnviz.document import document_of_layer, write
     from attnviz.measures.thumbnails import thumbnails
 
-    (here,) = _one(page, view, resources)
-    walk = here.walk(resources)
+    (selection,) = _one(page, view, resources)
+    walk = selection.walk(resources)
     small = thumbnails(walk.layer.attentions().numpy())
-    document = document_of_layer(walk, thumbnails=small, refer_to=partial(_leave_out, here.head))
-    chosen = {**view, "layer": here.layer, "head": here.head}
-    layer = f" · layer {here.layer}" if here.source.has_layers else ""
+    document = document_of_layer(walk, thumbnails=small, refer_to=partial(_leave_out, selection.head))
+    chosen = {**view, "layer": selection.layer, "head": selection.head}
+    layer = f" · layer {selection.layer}" if selection.source.has_layers else ""
     where = f" · {document.header.place}" if document.header.place else layer
     keys = {**{name: name for name in WALK_KEYS}, "step": PAGES[page].step_key}
     return Page(
         "walk",
-        f"{title(here.model.name)}{where}, step by step",
+        f"{title(selection.model.name)}{where}, step by step",
         views.caption(page, chosen.__getitem__),
         write(document),
         json.dumps(asdict(document.header), ensure_ascii=False),
         {name: KEYS[key].write(chosen[key]) for name, key in keys.items() if chosen[key] is not None},
-        missing=f"this page holds the projections of head {here.head} only",
+        missing=f"this page holds the projections of head {selection.head} only",
         lecture=view["lecture"],
     )
 
@@ -272,14 +272,14 @@ def _averages_page(view: View, resources: Resources) -> Page:
 
 
 def _leave_out(head: int, name: str, _: object) -> str | None:
-    """Leave out the projections of other heads, which are far larger than all else that the page holds."""
-    kind, _, of = name.partition("/")
-    return "elsewhere" if kind in PROJECTIONS and of != str(head) else None
+    """Leave out the projections of other heads, which are far larger than everything else in the page."""
+    kind, _, head_number = name.partition("/")
+    return "elsewhere" if kind in PROJECTIONS and head_number != str(head) else None
 
 
 def _compared(view: View, resources: Resources) -> Iterable[Shown]:
     view = {**view, **default_of_b(view.__getitem__, resources)}
-    return [shown(one.get, resources) for one in choices(view.__getitem__, resources)]
+    return [shown(side.get, resources) for side in choices(view.__getitem__, resources)]
 
 
 def _compare_page(view: View, resources: Resources) -> Page:
@@ -310,7 +310,7 @@ def _compare_page(view: View, resources: Resources) -> Page:
 
 
 def _precision(ranges: Iterable[list[float] | None]) -> str:
-    """Return how exact encoded matrices are, as a sentence; "" if they are float32."""
+    """Return the precision of encoded matrices, as a sentence; "" if they are float32."""
     errors = [(levels[1] - levels[0]) / 131068 for levels in ranges if levels]
     return f"The numbers are rounded to 16 bits: an error of at most {max(errors):.1e}." if errors else ""
 
@@ -319,15 +319,15 @@ def _heads_page(view: View, resources: Resources) -> Page:
     from attnviz.heads import view as chosen
     from attnviz.heads.all_heads import ERROR, AllHeads
 
-    (here,) = _one("heads", view, resources)
-    every = AllHeads.of(here.trace(resources), here.kind)
-    view = {**view, "layer": here.layer, "head": here.head}
-    header, arrays = every.payload(chosen(view.__getitem__))
-    files = {name: np.frombuffer(every.file(name), np.uint8) for name in every.names()}
-    kind = f" · {KIND_NAMES[here.kind]}" if len(here.model.description.layers) > 1 else ""
+    (selection,) = _one("heads", view, resources)
+    all_heads = AllHeads.of(selection.trace(resources), selection.kind)
+    view = {**view, "layer": selection.layer, "head": selection.head}
+    header, arrays = all_heads.payload(chosen(view.__getitem__))
+    files = {name: np.frombuffer(all_heads.file(name), np.uint8) for name in all_heads.names()}
+    kind = f" · {KIND_NAMES[selection.kind]}" if len(selection.model.description.layers) > 1 else ""
     return Page(
         "heads",
-        f"{title(here.model.name)}{kind}, all heads",
+        f"{title(selection.model.name)}{kind}, all heads",
         views.caption("heads", view.__getitem__),
         pack(header, {**arrays, **files}),
         json.dumps(header, ensure_ascii=False),
@@ -337,8 +337,8 @@ def _heads_page(view: View, resources: Resources) -> Page:
     )
 
 
-def _most_of_heads(here: Shown) -> tuple[int, str]:
-    layers, heads = len(here.numbers), here.heads
+def _most_of_heads(selection: Shown) -> tuple[int, str]:
+    layers, heads = len(selection.numbers), selection.heads
     most = isqrt(HEADS_BYTES // (2 * layers * (heads + 1)))  # with the rollout
     return most, f"A web page of Heads has at most 3 MB: with {layers} x {heads} heads, it"
 

@@ -1,7 +1,7 @@
-"""Pictures of views that can't be a web page of their own, as SVG: they show the same numbers, and do not move.
+"""SVG pictures of views that can't be standalone web pages: they show the same numbers, and do not move.
 
-In a static site these are also the scenes of BERT at work, with the effect of each head, and of Train, with the
-attention of a recorded training's model at a snapshot.
+A static site also uses them for scenes of BERT at work, with the effect of each head, and of Train, with the attention
+of a recorded training's model at a snapshot.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def draw_view(page: str, view: View, resources: Resources) -> tuple[dict[str, by
 
 
 def _shown(page: str, view: View, resources: Resources) -> tuple[Layout | None, dict[str, Tokens], str]:
-    """Return the matrices of a view, or None if it shows tokens only; the tokens of the axes; and what it shows."""
+    """Return a view's matrices (None if it shows tokens only), the tokens of the axes, and the text alternative."""
     if page == "tokens":
         tokens = tokenizer(view.__getitem__, resources)(view["text"])
         if not len(tokens):
@@ -86,7 +86,7 @@ EFFECTS_TITLE = "1 − cosine of the sentence embedding without each head, in th
 
 
 def _of_bert(view: View, resources: Resources) -> tuple[Layout | None, dict[str, Tokens]]:
-    """Return the effects of all heads where a scene switches heads off, else None; and the tokens of its text.
+    """Return the effects of all heads if a scene switches heads off, else None; and the tokens of its text.
 
     Raises:
         attnviz.pretrained.ModelError: the built-in model can't be loaded.
@@ -109,14 +109,14 @@ TEXT_SHOWN = 8
 
 
 def _of_training(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
-    """Return the weights that a scene is about with their tokens, or None and the tokens that its model reads."""
+    """Return the weights that a scene shows with their tokens, or None and the tokens that its model reads."""
     if view["train_part"] == "text":
         return _of_text(view)
     return _of_task(view) if view["train_part"] == "task" and view["task"] in TASKS else (None, _beginning())
 
 
 def _of_task(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
-    """Return the head that is watched, or the one that shows the task's last pattern most in the end."""
+    """Return the watched head, or the one that shows the task's last pattern most at the end of the training."""
     task, recordings = TASKS[view["task"]], recorded.of_task(view["task"])
     first, second = task.read(view["sample"] or task.examples[0])
     query, source = (first, None) if second is None else (second, first)
@@ -176,11 +176,13 @@ def _model(recording: Recording, snapshot: Snapshot) -> TokenModel:
 def _side_by_side(matrices: list[tuple[str, Tensor]], *, causal: bool) -> Layout:
     """Return matrices of weights side by side."""
 
-    def seen(weights: Tensor) -> Tensor:
+    def masked(weights: Tensor) -> Tensor:
         return weights.masked_fill(~causal_mask(len(weights)), -torch.inf) if causal else weights
 
     panels = [
-        Panel("weights", title, as_array(seen(weights)), "query", "key", 1, "weights", bar=number == len(matrices) - 1)
+        Panel(
+            "weights", title, as_array(masked(weights)), "query", "key", 1, "weights", bar=number == len(matrices) - 1
+        )
         for number, (title, weights) in enumerate(matrices)
     ]
     return in_a_row(*panels)

@@ -1,4 +1,4 @@
-"""A lesson as a static site: a page for each scene and an index, which any host of files serves, or a disk."""
+"""A lesson as a static site: a page for each scene and an index. Any file host serves it; it also opens from a disk."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class _Shown:
     kind: Kind
     body: str
     said: str
-    """All text that it may show beside that of its script"""
+    """All text that it may show, apart from its script's"""
     files: dict[str, bytes]
 
 
 def build_site(lesson: Lesson, resources: Resources) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a site, each with its path: the scenes in order, what they share, and the index last.
+    """Yield the files of a site, each with its path: the scenes in order, shared files, and the index last.
 
     Raises:
         attnviz.pretrained.ModelError: a scene's model can't be loaded.
@@ -45,11 +45,11 @@ def build_site(lesson: Lesson, resources: Resources) -> Iterator[tuple[str, byte
         FontError: see `drawing.fonts.ttf`.
     """
     kinds: dict[Kind, None] = {}
-    said = [lesson.title, lesson.summary]
+    texts = [lesson.title, lesson.summary]
     for number, scene in enumerate(lesson.scenes, 1):
         shown = _show(scene, number, resources)
         kinds[shown.kind] = None
-        said += [scene.title, scene.said, scene.asked, shown.said]
+        texts += [scene.title, scene.said, scene.asked, shown.said]
         yield (
             file_of(number),
             write_part(f"{scene.title} · {lesson.title}", _heading(lesson, number) + shown.body, shown.kind, ASSETS),
@@ -57,10 +57,10 @@ def build_site(lesson: Lesson, resources: Resources) -> Iterator[tuple[str, byte
         yield from shown.files.items()
     for kind in dict.fromkeys((*kinds, "picture")):
         code = page_script(kind)
-        said.append(code)
+        texts.append(code)
         yield f"{ASSETS}/{kind}.js", code.encode()
         yield f"{ASSETS}/{kind}.css", styles(f"embed/{kind}.css").encode()
-    yield f"{ASSETS}/fonts.css", font_faces(said).encode()
+    yield f"{ASSETS}/fonts.css", font_faces(texts).encode()
     yield "index.html", write_part(lesson.title, _index(lesson), "picture", ASSETS)
 
 
@@ -97,18 +97,18 @@ def _draw(scene: Scene, view: View, number: int, resources: Resources) -> _Shown
 
 
 def _mistake(view: View, number: int, resources: Resources) -> _Shown:
-    """Return a scene of a mistake beside what is right, with pictures that are light and dark."""
-    text, found = TEXTS[view["mistake"]], mistake.found_in(view, _trace("transformer", view, resources))
+    """Return a scene of a mistake beside the right way, with light and dark pictures."""
+    text, effects = TEXTS[view["mistake"]], mistake.found_in(view, _trace("transformer", view, resources))
     files: dict[str, bytes] = {}
 
     def picture(side: str) -> str:
         alt, paths = "", {theme: f"{ASSETS}/scene-{number:02d}-{side}-{theme}.svg" for theme in THEMES}
         for name, theme in THEMES.items():
-            files[paths[name]], alt = mistake.draw(found, side, theme, brief=True)
+            files[paths[name]], alt = mistake.draw(effects, side, theme, brief=True)
         return _themed(paths, f'<img src="{paths["light"]}" alt="{escape(alt)}">')
 
-    body = mistake.body(text, found, picture, answer=view["answer"], brief=True)
-    return _Shown("mistake", body, mistake.words(text, found), files)
+    body = mistake.body(text, effects, picture, answer=view["answer"], brief=True)
+    return _Shown("mistake", body, mistake.words(text, effects), files)
 
 
 def _trace(page: str, view: View, resources: Resources) -> Trace:
@@ -116,18 +116,18 @@ def _trace(page: str, view: View, resources: Resources) -> Trace:
 
 
 def _themed(paths: Mapping[str, str], light: str) -> str:
-    """Return a picture that follows the theme; `light` is the HTML of the light one."""
+    """Return the HTML of a picture that follows the theme; `light` is the HTML of the light picture."""
     return f'<picture><source srcset="{paths["dark"]}" media="(prefers-color-scheme: dark)">{light}</picture>'
 
 
 def _heading(lesson: Lesson, number: int) -> str:
-    """Return what stands above a scene: the ways to others, its title, its question and its sentence."""
+    """Return the HTML above a scene: links to other scenes, its title, its question and its sentence."""
     scene, count = lesson.scenes[number - 1], len(lesson.scenes)
-    ways = [f'<a href="index.html" title="All scenes">{number} of {count}</a>']
+    links = [f'<a href="index.html" title="All scenes">{number} of {count}</a>']
     if number > 1:
-        ways.insert(0, f'<a rel="prev" href="{file_of(number - 1)}" title="Previous scene (←)">‹ Previous</a>')
+        links.insert(0, f'<a rel="prev" href="{file_of(number - 1)}" title="Previous scene (←)">‹ Previous</a>')
     if number < count:
-        ways.append(f'<a rel="next" href="{file_of(number + 1)}" title="Next scene (→)">Next ›</a>')
+        links.append(f'<a rel="next" href="{file_of(number + 1)}" title="Next scene (→)">Next ›</a>')
     question = (
         f'<div class="attnviz-question"><p>{html(scene.asked)}</p><button type="button">Reveal</button></div>\n'
         if scene.question
@@ -137,7 +137,7 @@ def _heading(lesson: Lesson, number: int) -> str:
     steps = f' data-steps="{escape(" ".join(scene.walk))}"' if scene.walk else ""
     return (
         f'<div class="attnviz-top"><h1>{escape(scene.title)}</h1>\n'
-        f'<nav class="attnviz-scene" aria-label="{escape(lesson.title)}"{steps}>{" ".join(ways)}</nav></div>\n'
+        f'<nav class="attnviz-scene" aria-label="{escape(lesson.title)}"{steps}>{" ".join(links)}</nav></div>\n'
         f'{question}<p class="attnviz-sentence"{hidden}>{html(scene.said)}</p>\n'
     )
 

@@ -1,1 +1,1 @@
-"""Models from token ids to logits, to be trained: bigram, GRU, and transformers with or without some of their parts."""
+"""Trainable models from token ids to logits: bigram, GRU, and transformers, complete or with parts left out."""

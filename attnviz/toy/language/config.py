@@ -1,4 +1,4 @@
-"""The settings of models that are trained: token models, from token ids to logits, and one linear layer."""
+"""The settings of trainable models: token models, from token ids to logits, and a single linear layer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal, TypeGuard
 from attnviz.trace.model import Activation
 
 Architecture = Literal["encoder", "decoder", "both"]
-"""encoder: each token sees all; decoder: each sees itself and those before it; both: a decoder that also reads an
-encoder's output"""
+"""encoder: each token sees all tokens; decoder: each sees itself and earlier ones; both: an encoder, and a decoder that
+also reads its output"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class TokenConfig:
     """The longest sequence"""
     architecture: Architecture = "decoder"
     layers: int = 4
-    """L; 0 is embeddings and the output layer alone"""
+    """L; 0 means only embeddings and the output layer"""
     heads: int = 4
     """H"""
     width: int = 128
@@ -36,11 +36,11 @@ class TokenConfig:
     activation: Activation = "gelu"
     dropout: float = 0.0
     bias: bool = True
-    """Whether linear maps and norms inside the blocks add one"""
+    """Whether linear maps and norms inside the blocks add a bias"""
     outputs: int | None = None
-    """The number of logits of each position; V if None"""
+    """The number of logits at each position; V if None"""
     padding: int | None = None
-    """The id of tokens that fill up a shorter sequence of a batch; the encoder's are hidden from all others"""
+    """The id of padding tokens; an encoder's padding is hidden from attention"""
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "block_size", "heads", "width"):
@@ -57,7 +57,7 @@ class TokenConfig:
 
     @property
     def is_complete(self) -> bool:
-        """Whether its blocks have all parts of a transformer's block."""
+        """Whether its blocks have all parts of a transformer block."""
         return self.residual and self.norm and self.feed_forward != 0
 
     @property
@@ -67,7 +67,7 @@ class TokenConfig:
 
     @property
     def logit_count(self) -> int:
-        """The number of logits of each position."""
+        """The number of logits at each position."""
         return self.vocabulary if self.outputs is None else self.outputs
 
 
@@ -89,11 +89,11 @@ class BigramConfig:
 
 
 ModelConfig = TokenConfig | GRUConfig | BigramConfig
-"""Of a token model"""
+"""The shape of a token model"""
 
 
 def longest_context(config: ModelConfig) -> int:
-    """Return the most tokens from which a model of this shape predicts: 1 of a bigram model."""
+    """Return the most tokens from which a model of this shape predicts; 1 for a bigram model."""
     return 1 if isinstance(config, BigramConfig) else config.block_size
 
 
@@ -104,7 +104,7 @@ def has_attention(config: AnyConfig) -> TypeGuard[TokenConfig]:
 
 @dataclass(frozen=True, slots=True)
 class LinearConfig:
-    """The shape of one linear layer on given vectors, which classifies them: torch's `nn.Linear`."""
+    """The shape of a linear layer (torch's `nn.Linear`) that classifies given vectors."""
 
     features: int
     """C, the numbers of a vector"""

@@ -1,4 +1,4 @@
-"""Models from token ids to logits: a transformer with learned positions, a bigram table and a GRU to compare with."""
+"""Models from token ids to logits: a transformer with learned positions, and a bigram table and a GRU to compare."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NO_RESIDUAL = "This model adds nothing to its stream: without residual sums, wha
 
 
 class ReducedLayer(nn.Module):
-    """A pre-norm block of which parts are left out: the feed-forward, the residual sums or the norms.
+    """A pre-norm block without some of its parts: the feed-forward, the residual sums or the norms.
 
-    With all parts, it computes what `attnviz.toy.EncoderLayer` computes.
+    With all parts, it computes the same as `attnviz.toy.EncoderLayer`.
     """
 
     def __init__(self, config: TokenConfig) -> None:
@@ -45,7 +45,7 @@ class ReducedLayer(nn.Module):
         return x
 
     def after(self, x: Tensor, output: Tensor) -> BlockSteps:
-        """Compute the steps after attention from the block's input and its attention's output, both (..., T, C).
+        """Compute the steps after attention from the input of the block and the output of its attention, (..., T, C).
 
         Raises:
             ValueError: the block has no residual sums.
@@ -73,9 +73,9 @@ class ReducedLayer(nn.Module):
         )  # fmt: skip
 
     def weights(self) -> BlockWeights:
-        """Return the weights of what follows the attention."""
+        """Return the weights of the norms and the feed-forward."""
         forward = self.feed_forward
-        norms = {name: Norm.of(one) for name, one in self.named_children() if isinstance(one, nn.LayerNorm)}
+        norms = {name: Norm.of(child) for name, child in self.named_children() if isinstance(child, nn.LayerNorm)}
         if not isinstance(forward, FeedForward):
             return BlockWeights(norms, None, None)
         return BlockWeights(norms, linear_map(forward.first), linear_map(forward.second), forward.activation)
@@ -89,7 +89,7 @@ class TokenModel(nn.Module):
     """Token embedding + learned position, blocks, and a linear map to the logits."""
 
     def __init__(self, config: TokenConfig) -> None:
-        """Draw the weights as torch's own layers do: a seed set before it gives the same numbers every time."""
+        """Draw the weights as torch's own layers do; seeding torch beforehand makes them reproducible."""
         super().__init__()
         self.config, width = config, config.width
         self.token = nn.Embedding(config.vocabulary, width)
@@ -103,19 +103,19 @@ class TokenModel(nn.Module):
         return self.config.block_size
 
     def logits(self, ids: Tensor, source: Tensor | None = None, *, past: Sequence[Past] | None = None) -> Tensor:
-        """Return the logits of each position.
+        """Return the logits at each position.
 
         Args:
             ids: (B, T) or (T,), integers from 0 to the vocabulary's size - 1.
-            source: (B, S) or (S,), what the encoder reads, if the model has both.
-            past: of each layer of a decoder alone, the keys and values of the tokens before these (`new_past`).
+            source: (B, S) or (S,), the encoder's input, if the model has an encoder and a decoder.
+            past: for a decoder alone, each layer's keys and values of the earlier tokens (`new_past`).
 
         Returns:
             (B, T, V) or (T, V).
 
         Raises:
-            ValueError: a sequence is longer than the block size, or has the wrong number of axes; there is a source
-                and no encoder to read it, or the reverse.
+            ValueError: a sequence is longer than the block size, or has the wrong number of axes; or there is a source
+                without an encoder to read it, or the reverse.
             IndexError: an id is not in the vocabulary.
         """
         logits: Tensor = self.head(self.hidden(ids, source, past=past))
@@ -127,7 +127,7 @@ class TokenModel(nn.Module):
         """Return the last hidden state, (B, T, C) or (T, C); arguments and errors are those of `logits`."""
         blocks = self.blocks
         if past is not None and self.config.architecture != "decoder":
-            raise ValueError("only a decoder alone goes on from what it has read before")
+            raise ValueError("only a decoder alone can continue from a past")
         if isinstance(blocks, Seq2Seq):
             if source is None:
                 raise ValueError("the encoder of this model needs a source to read")
@@ -141,13 +141,13 @@ class TokenModel(nn.Module):
         return hidden
 
     def new_past(self) -> list[Past]:
-        """Return an empty `past` for `logits`, which each call extends."""
+        """Return an empty `past` for `logits`; each call extends it."""
         return [Past() for _ in range(self.config.layers)]
 
     def embed(self, ids: Tensor, *, before: int = 0) -> Tensor:
         """Return the sum of token and position embeddings, (..., T, C); raises as `logits` does.
 
-        `before` is the number of tokens before them, where the positions begin.
+        `before` is the number of earlier tokens, at which the positions begin.
         """
         length = ids.shape[-1] if ids.ndim in (1, 2) else None
         if length is None:
@@ -164,7 +164,7 @@ class TokenModel(nn.Module):
 
 
 class ReducedStack(Encoder):
-    """Reduced layers one after another, and a final norm where there are norms."""
+    """A stack of reduced layers, and a final norm if the layers have norms."""
 
     def __init__(self, config: TokenConfig) -> None:
         """Draw the weights as torch's own layers do."""
@@ -209,10 +209,10 @@ class CharGPT(TokenModel):
             heads: H.
             width: C.
             dropout: as in `EncoderLayer`.
-            bias: whether linear maps and norms inside the blocks add one.
+            bias: whether linear maps and norms inside the blocks add a bias.
 
         Raises:
-            ValueError: a number is out of range, or the width can't be divided into so many heads.
+            ValueError: a number is out of range, or the width can't be divided by the number of heads.
         """
         super().__init__(
             TokenConfig(
@@ -222,7 +222,7 @@ class CharGPT(TokenModel):
 
 
 class BigramModel(nn.Module):
-    """A table, (V, V): row i holds the logits of what follows token i."""
+    """A table, (V, V): row i holds the logits of the token after token i."""
 
     block_size = 1
     """It reads only the last token"""
@@ -240,13 +240,15 @@ class BigramModel(nn.Module):
 
     @classmethod
     def by_counting(cls, ids: Tensor, vocabulary: int, *, smoothing: float = 0.0) -> BigramModel:
-        """Return the model whose table is the log of the counted frequencies: no bigram model fits the text better.
+        """Return the model whose table is the log of the counted frequencies.
+
+        Without smoothing, no bigram model fits the text better.
 
         Args:
             ids: (N,), the whole text.
             vocabulary: V.
-            smoothing: is added to each count, so that no probability is 0 (add-one smoothing with 1). Without it, a
-                pair that does not occur has the logit −inf, and a token that nothing follows has equal logits.
+            smoothing: added to each count, so that no probability is 0 (add-one smoothing with 1). Without it, a pair
+                that does not occur has the logit −inf, and a token without a successor has equal logits.
 
         Raises:
             ValueError: smoothing is negative, the ids are not one sequence, or one is not in the vocabulary.
@@ -261,7 +263,7 @@ class BigramModel(nn.Module):
         return model
 
     def logits(self, ids: Tensor) -> Tensor:
-        """Return the logits of what follows each token: (B, T) -> (B, T, V), (T,) -> (T, V).
+        """Return the logits of the token after each token: (B, T) -> (B, T, V), (T,) -> (T, V).
 
         Raises:
             IndexError: an id is not in the vocabulary.
@@ -289,7 +291,7 @@ def count_pairs(ids: Tensor, vocabulary: int) -> Tensor:
 class GRUModel(nn.Module):
     """Embedding, a GRU, and a linear map to the logits.
 
-    It has no attention: all that it knows of the past is its state, C numbers.
+    It has no attention: it knows the past only from its state of C numbers.
     """
 
     def __init__(self, vocabulary: int, *, width: int = 128, layers: int = 1, block_size: int = 64) -> None:
@@ -298,8 +300,8 @@ class GRUModel(nn.Module):
         Args:
             vocabulary: V.
             width: C, of the embedding and of the state.
-            layers: the number of GRUs one after another.
-            block_size: the longest sequence in training; a longer one can be read.
+            layers: the number of stacked GRUs.
+            block_size: the longest sequence in training; the model can also read longer ones.
 
         Raises:
             ValueError: a number is below 1.
@@ -319,7 +321,7 @@ class GRUModel(nn.Module):
         self.head = nn.Linear(width, vocabulary)
 
     def logits(self, ids: Tensor) -> Tensor:
-        """Return the logits of what follows each token: (B, T) -> (B, T, V), (T,) -> (T, V).
+        """Return the logits of the token after each token: (B, T) -> (B, T, V), (T,) -> (T, V).
 
         Raises:
             IndexError: an id is not in the vocabulary.

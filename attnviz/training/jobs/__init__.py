@@ -1,1 +1,1 @@
-"""Training in a process of its own: what a page starts, watches, stops and resumes. Importing it loads no torch."""
+"""Training in a separate process, which a page starts, watches, stops and resumes. Does not import torch."""

@@ -1,4 +1,4 @@
-"""All training jobs of a server: what each has told so far, who waits, and when one ends as its visitor has gone."""
+"""All training jobs of a server: their progress, the queue, and the end of jobs whose visitor has left."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from attnviz.training.jobs.view import Evaluation, Snapshot, Status, View
 from attnviz.training.plan import Data, Limits, Plan
 
 SNAPSHOT_BYTES, SNAPSHOTS = 24 * 2**20, 400
-"""The most bytes, and the most snapshots, that a job keeps; beyond that every second one is dropped, but not the first
-and the last"""
+"""The most bytes and the most snapshots that a job keeps; beyond that, every second snapshot is dropped, except the
+first and the last"""
 
 _numbers = count(1)
 
@@ -31,29 +31,29 @@ class Job:
 
     def __init__(self, visitor: str, plan: Plan, data: Data | None = None, then: Sequence[Plan] = ()) -> None:
         self.number = next(_numbers)
-        """Another one for each job of this process"""
+        """Unique within this process"""
         self.visitor, self.plan, self.data, self.then = visitor, plan, data, tuple(then)
         self.speed_limit = 0.0
         """Steps a second; 0 is as fast as possible"""
         self.wants_step = False
-        """Whether it makes one step only when it starts"""
+        """Whether it makes only one step when it starts, then pauses"""
         self.yields = False
-        """Whether it was paused because others wait, and goes on after them"""
+        """Whether it was paused because others are waiting, and resumes after them"""
         self._lock = threading.Lock()
         self._state: tuple[int, bytes] | None = None
-        """The step at which it was paused last, and all that is needed to go on from there"""
+        """The step at which it was last paused, and the saved state to resume from"""
         self._losses = array("f")
         self._view: View = View("queued", plan.training.steps, can_continue=False)
         self._version = 0
 
     @property
     def text(self) -> str | None:
-        """What it is trained on, if that is a text."""
+        """The text to train on; None if the data are not a text."""
         return self.data if isinstance(self.data, str) else None
 
     @property
     def view(self) -> View:
-        """What is known now."""
+        """The current state of the job."""
         return self._view
 
     @property
@@ -63,7 +63,7 @@ class Job:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory, without those of its data, which several jobs may share."""
+        """Bytes in memory, excluding its data, which several jobs may share."""
         with self._lock:
             state = len(self._state[1]) if self._state else 0
             return _size(self._view.snapshots) + state + 8 * len(self._losses)
@@ -75,7 +75,7 @@ class Job:
             self._change(status=status, place=place, message=message, can_continue=can_continue)
 
     def close(self) -> None:
-        """End it for good: it can't go on, and what it has learned so far stays."""
+        """End it for good: it can't be continued, but its results so far are kept."""
         with self._lock:
             self._state = None
             if self._view.has_ended:
@@ -84,23 +84,23 @@ class Job:
                 self._change(status="stopped", place=0, can_continue=False, speed=0.0)
 
     def start_command(self) -> tuple[dict[str, Any], bytes]:
-        """Return the header and the bytes of the command with which a process starts it, or goes on with it."""
-        given = self.data
-        data = (given or "").encode(errors="replace") if isinstance(given, str | None) else given.to_bytes()
+        """Return the header and the bytes of the command that makes a process start or resume it."""
+        data = self.data
+        body = (data or "").encode(errors="replace") if isinstance(data, str | None) else data.to_bytes()
         with self._lock:
             step, state = self._state or (0, b"")
             self._go_back(step)
             header = {
                 "job": self.number, "plan": self.plan.to_json(), "speed": self.speed_limit, "paused": self.wants_step,
-                **({} if given is None else {"data": len(data)}),
+                **({} if data is None else {"data": len(body)}),
             }  # fmt: skip
-            return header, data + state
+            return header, body + state
 
     def receive(self, event: Message) -> None:
-        """Note an event of its process.
+        """Record an event from its process.
 
         Raises:
-            ValueError, KeyError, TypeError: the event is not one that a process sends.
+            ValueError, KeyError, TypeError: the event is invalid.
         """
         handlers: dict[str, Callable[[Message], None]] = {
             "progress": self._progress, "evaluation": self._evaluation, "snapshot": self._snapshot,
@@ -123,13 +123,13 @@ class Job:
         self._change(step=step, losses=losses, learning_rate=rate, speed=float(event.header["speed"]))
 
     def _evaluation(self, event: Message) -> None:
-        one = Evaluation.of(event.header["step"], event.header)
-        before = [each for each in self._view.evaluations if each.step < one.step]
-        self._change(evaluations=(*before, one))
+        evaluation = Evaluation.of(event.header["step"], event.header)
+        earlier = [previous for previous in self._view.evaluations if previous.step < evaluation.step]
+        self._change(evaluations=(*earlier, evaluation))
 
     def _snapshot(self, event: Message) -> None:
-        one = Snapshot(event.header["step"], event.body)
-        kept = [*(each for each in self._view.snapshots if each.step < one.step), one]
+        snapshot = Snapshot(event.header["step"], event.body)
+        kept = [*(earlier for earlier in self._view.snapshots if earlier.step < snapshot.step), snapshot]
         while len(kept) > 2 and (_size(kept) > SNAPSHOT_BYTES or len(kept) > SNAPSHOTS):
             kept = [*kept[:-1:2], kept[-1]]
         self._change(snapshots=tuple(kept))
@@ -146,22 +146,22 @@ class Job:
         self._change(status=event.header["status"], message=event.header["message"], can_continue=False)
 
     def _go_back(self, step: int) -> None:
-        """Forget what came after a step, from which it now goes on."""
+        """Discard everything after a step, from which it now resumes."""
         del self._losses[step:]
         evaluations, snapshots = self._view.evaluations, self._view.snapshots
         losses = np.frombuffer(self._losses.tobytes(), np.float32)
         self._change(
             step=step, losses=losses, speed=0.0,
-            evaluations=evaluations[: bisect_right(evaluations, step, key=lambda one: one.step)],
-            snapshots=snapshots[: bisect_right(snapshots, step, key=lambda one: one.step)],
+            evaluations=evaluations[: bisect_right(evaluations, step, key=lambda evaluation: evaluation.step)],
+            snapshots=snapshots[: bisect_right(snapshots, step, key=lambda snapshot: snapshot.step)],
         )  # fmt: skip
 
 
 def held_by(jobs: Iterable[Job]) -> int:
-    """Return the bytes in memory of several jobs, with their data, each counted once."""
-    kept = list(jobs)
-    data = {id(one.data): _size_of(one.data) for one in kept if one.data is not None}
-    return sum(one.nbytes for one in kept) + sum(data.values())
+    """Return the bytes in memory of several jobs and their data; shared data are counted once."""
+    jobs = list(jobs)
+    data_sizes = {id(job.data): _size_of(job.data) for job in jobs if job.data is not None}
+    return sum(job.nbytes for job in jobs) + sum(data_sizes.values())
 
 
 def _size_of(data: Data) -> int:
@@ -169,20 +169,20 @@ def _size_of(data: Data) -> int:
 
 
 def _size(snapshots: list[Snapshot] | tuple[Snapshot, ...]) -> int:
-    return sum(len(one.weights) for one in snapshots)
+    return sum(len(snapshot.weights) for snapshot in snapshots)
 
 
 LEASE = 60.0
-"""Seconds for which the jobs of a visitor who has gone are kept"""
+"""Seconds for which the jobs of a visitor who has left are kept"""
 TURN = 120.0
-"""Seconds for which a training runs while others wait; then it waits itself, and goes on after them"""
+"""Seconds for which a training runs while others wait; then it is queued behind them"""
 IDLE = 300.0
-"""Seconds for which a process without a training is kept for the next one"""
+"""Seconds for which an idle process is kept for the next training"""
 WATCH = 1.0
-"""Seconds between two looks at all of these"""
+"""Seconds between two checks of these time limits"""
 JOBS, VISITOR_BYTES, ALL_BYTES = 12, 96 * 2**20, 512 * 2**20
-"""The most jobs that a visitor has, running or ended, their bytes, and those of all visitors: the oldest is dropped.
-The eight stages of the model series take some 70 MB after 2,000 steps each."""
+"""Limits on the jobs of a visitor (running or ended), on their bytes, and on the bytes of all visitors; beyond them,
+the oldest jobs are dropped. The eight stages of the model series take some 70 MB after 2,000 steps each."""
 
 GONE = "The training process ended unexpectedly: it was stopped from outside, or the machine has too little memory."
 NO_PROCESS = "This machine can't start another process now. Try again later."
@@ -192,7 +192,7 @@ NO_PROCESS = "This machine can't start another process now. Try again later."
 class _Visitor:
     seen: float
     jobs: list[Job] = field(default_factory=list)
-    """The newest last: of all but this one, none runs or waits"""
+    """The newest last; all others have ended"""
 
 
 @dataclass(slots=True)
@@ -203,9 +203,9 @@ class _Slot:
 
 
 class Jobs:
-    """The training jobs of a server. Each visitor has one that runs or waits, and may have some that have ended.
+    """The training jobs of a server. Each visitor has at most one job that runs or waits, and may have ended ones.
 
-    No method waits for a training process. A visitor is whatever string tells browsers apart.
+    No method blocks on a training process. A visitor is any string that distinguishes browsers.
     """
 
     def __init__(
@@ -218,8 +218,9 @@ class Jobs:
         """Begin without a process.
 
         Args:
-            limits: what a training may ask for.
-            is_here: whether a visitor's browser is connected; if so, the lease does not lapse, even without `touch`.
+            limits: the limits of a training.
+            is_here: whether a visitor's browser is connected; while it is, the lease does not expire, even without
+                `touch`.
             clock: returns seconds.
         """
         self.limits, self._is_here = limits or Limits(), is_here
@@ -235,22 +236,22 @@ class Jobs:
         self, visitor: str, plan: Plan, data: Data | None = None, *, speed: float = 0.0, paused: bool = False,
         then: Sequence[Plan] = (),
     ) -> Job:  # fmt: skip
-        """Start a training, or queue it. What the visitor trained before is stopped for good.
+        """Start a training, or queue it. The visitor's previous training is stopped for good.
 
         Args:
             visitor: who trains.
-            plan: what and how.
-            data: what it is trained on, if the plan's subject is a text, or vectors.
-            speed: the most steps a second, for slow motion; 0 is as fast as possible.
+            plan: what to train, and how.
+            data: the data to train on, if the plan's subject is a text, vectors or tagged files.
+            speed: the most steps per second, for slow motion; 0 is as fast as possible.
             paused: whether to make one step and stop.
-            then: what is trained on the same data after it, one after another, unless another training is started.
+            then: plans to train afterwards on the same data, one after another, unless another training is started.
 
         Raises:
-            TooLargeError: it is above the server's limits; the message is a sentence for the user.
+            TooLargeError: the plan exceeds the server's limits; the message is a sentence for the user.
             ValueError: the subject does not exist, or its data are missing or do not fit.
         """
-        for one in (plan, *then):
-            self.limits.check(one, data)
+        for each_plan in (plan, *then):
+            self.limits.check(each_plan, data)
         job = Job(visitor, plan, data, then)
         job.speed_limit, job.wants_step = max(0.0, speed), paused
         with self._lock:
@@ -259,31 +260,31 @@ class Jobs:
         return job
 
     def _add(self, job: Job) -> None:
-        """Queue a visitor's job in place of the one before."""
-        there = self._visitors[job.visitor].jobs
-        for one in there:
-            self._end(one)
-        there.append(job)
+        """Queue a visitor's job and end the previous ones."""
+        visitor_jobs = self._visitors[job.visitor].jobs
+        for previous in visitor_jobs:
+            self._end(previous)
+        visitor_jobs.append(job)
         self._queue.append(job)
         self._schedule()
         self._forget_some()
 
     def job(self, visitor: str) -> Job | None:
-        """Return the visitor's latest job; None if there is none, or it was dropped."""
+        """Return the visitor's latest job; None if the visitor has no job."""
         return next(iter(self.jobs(visitor)), None)
 
     def jobs(self, visitor: str) -> tuple[Job, ...]:
-        """Return the visitor's jobs, the latest first. Don't keep them: what is dropped is to be freed."""
+        """Return the visitor's jobs, the latest first. Don't keep references: dropped jobs must free their memory."""
         with self._lock:
-            found = self._visitors.get(visitor)
-            return tuple(reversed(found.jobs)) if found else ()
+            entry = self._visitors.get(visitor)
+            return tuple(reversed(entry.jobs)) if entry else ()
 
     def stop(self, visitor: str) -> None:
-        """Stop the visitor's training; `go_on` and `one_step` continue it. Its status is "stopped" after the step."""
+        """Stop the visitor's training after the current step; `go_on` and `one_step` continue it."""
         self._command(visitor, "pause")
 
     def go_on(self, visitor: str) -> None:
-        """Continue a stopped training; if others train meanwhile, it waits for its turn."""
+        """Continue a stopped training; if no process is free, it waits for its turn."""
         self._command(visitor, "continue")
 
     def one_step(self, visitor: str) -> None:
@@ -291,7 +292,7 @@ class Jobs:
         self._command(visitor, "step")
 
     def set_speed(self, visitor: str, steps: float) -> None:
-        """Limit the steps a second, for slow motion; 0 is as fast as possible."""
+        """Limit the steps per second, for slow motion; 0 is as fast as possible."""
         job = self.job(visitor)
         if job is not None and steps >= 0:
             job.speed_limit = steps
@@ -300,7 +301,7 @@ class Jobs:
                     worker.send("speed", steps=steps)
 
     def touch(self, visitor: str) -> None:
-        """Keep what a visitor has for another `LEASE`."""
+        """Keep a visitor's jobs for another `LEASE` seconds."""
         with self._lock:
             self._watch()
             self._visitors.setdefault(visitor, _Visitor(self._clock())).seen = self._clock()
@@ -308,13 +309,13 @@ class Jobs:
     def release(self, visitor: str) -> None:
         """End and drop all jobs of a visitor now."""
         with self._lock:
-            found = self._visitors.pop(visitor, None)
-            for job in found.jobs if found else ():
+            entry = self._visitors.pop(visitor, None)
+            for job in entry.jobs if entry else ():
                 self._end(job)
             self._schedule()
 
     def prepare(self) -> None:
-        """Start a process ahead of need, if none is free and there may be one more: importing torch takes seconds."""
+        """Start a process in advance if none is free and the limit allows it: importing torch takes seconds."""
         with self._lock:
             self._watch()
             free = [slot for slot in self._slots.values() if slot.job is None]
@@ -324,7 +325,7 @@ class Jobs:
                 self._new_worker()
 
     def counts(self) -> tuple[int, int, int]:
-        """Return how many trainings hold a process, how many wait, and how many processes there are."""
+        """Return the number of trainings that have a process, of those that wait, and of processes."""
         with self._lock:
             return sum(slot.job is not None for slot in self._slots.values()), len(self._queue), len(self._slots)
 
@@ -334,7 +335,7 @@ class Jobs:
             return tuple(worker.pid for worker in self._slots)
 
     def close(self) -> None:
-        """End all trainings and their processes. After that, nothing can be started."""
+        """End all trainings and their processes. Nothing can be started afterwards."""
         self._closed.set()
         atexit.unregister(self.close)
         with self._lock:
@@ -381,7 +382,7 @@ class Jobs:
         return worker
 
     def _free_worker(self) -> WorkerProcess | None:
-        """Return a process for the next job: a free one, a new one, or that of a training that is stopped."""
+        """Return a process for the next job: a free one, a new one, or the process of a stopped training."""
         free = next((worker for worker, slot in self._slots.items() if slot.job is None), None)
         if free is None and len(self._slots) < self.limits.running:
             free = self._new_worker()
@@ -393,14 +394,14 @@ class Jobs:
         return free
 
     def _take_from(self, worker: WorkerProcess) -> None:
-        """Have a process drop its training; what is needed to go on is here."""
+        """Make a process drop its training; the server has the state needed to continue it."""
         slot = self._slots[worker]
         if slot.job is not None:
             worker.send("drop")
             slot.job, slot.since = None, self._clock()
 
     def _schedule(self) -> None:
-        """Start what can start, and tell the others their places."""
+        """Start as many queued jobs as possible, and update the queue positions of the others."""
         while self._queue and (worker := self._free_worker()):
             job = self._queue.pop(0)
             self._slots[worker] = _Slot(job, self._clock())
@@ -431,13 +432,13 @@ class Jobs:
                 return
             try:
                 job.receive(event)
-            except (ValueError, KeyError, TypeError):  # no event of ours: a process that can't be trusted
+            except (ValueError, KeyError, TypeError):  # not a valid event: the process can't be trusted
                 worker.end()
                 return
             if event.kind == "end":
                 slot.job, slot.since = None, self._clock()
                 if job.view.status == "failed":
-                    worker.end()  # it may be short of memory: the next training has a new one
+                    worker.end()  # it may be out of memory: the next training gets a new process
                     del self._slots[worker]
                 if job.then and job.visitor in self._visitors:
                     following = Job(job.visitor, job.then[0], job.data, job.then[1:])
@@ -469,13 +470,13 @@ class Jobs:
             self.look()
 
     def look(self) -> None:
-        """End what has lapsed: leases, turns, and processes that nobody needs. A thread calls this every second."""
+        """Enforce the time limits on leases, turns and idle processes. A thread calls this every second."""
         now = self._clock()
         with self._lock:
-            for name, one in list(self._visitors.items()):
+            for name, entry in list(self._visitors.items()):
                 if self._is_here(name):
-                    one.seen = now
-                elif now - one.seen > LEASE:
+                    entry.seen = now
+                elif now - entry.seen > LEASE:
                     self.release(name)
             for worker, slot in list(self._slots.items()):
                 overdue = slot.job is not None and slot.job.view.status == "running" and now - slot.since > TURN
@@ -487,13 +488,13 @@ class Jobs:
                     worker.end()
 
     def _forget_some(self) -> None:
-        """Drop the oldest jobs beyond the bounds: first of visitors not seen for long, never one that is not over."""
-        for one in self._visitors.values():
-            while len(one.jobs) > 1 and (len(one.jobs) > JOBS or held_by(one.jobs) > VISITOR_BYTES):
-                one.jobs.pop(0)
-        held = sum(held_by(one.jobs) for one in self._visitors.values())
-        for one in sorted(self._visitors.values(), key=lambda one: one.seen):
-            for job in list(one.jobs):
+        """Drop the oldest jobs beyond the limits, first those of visitors not seen for long; active jobs are kept."""
+        for entry in self._visitors.values():
+            while len(entry.jobs) > 1 and (len(entry.jobs) > JOBS or held_by(entry.jobs) > VISITOR_BYTES):
+                entry.jobs.pop(0)
+        held = sum(held_by(entry.jobs) for entry in self._visitors.values())
+        for entry in sorted(self._visitors.values(), key=lambda entry: entry.seen):
+            for job in list(entry.jobs):
                 if held > ALL_BYTES and job not in self._queue and self._worker_of(job) is None:
                     held -= job.nbytes
-                    one.jobs.remove(job)
+                    entry.jobs.remove(job)

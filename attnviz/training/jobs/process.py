@@ -1,4 +1,4 @@
-"""A training process as the server has it, and the messages in its pipes. Nothing here waits for it.
+"""The server's side of a training process, and the messages in its pipes. Sending to it never blocks.
 
 A message is a header in JSON, then bytes; no pickle. Layout: the lengths of both as unsigned 32-bit integers
 (little-endian), the header in UTF-8, the bytes.
@@ -22,11 +22,11 @@ from typing import IO, Any
 
 _LENGTHS = struct.Struct("<II")
 MOST_HEADER, MOST_BODY = 2**20, 2**29
-"""Bytes; a longer message is an error of the sender"""
+"""Bytes; the reader rejects longer messages"""
 
 
 class BrokenMessageError(ValueError):
-    """What came through the pipe is no message."""
+    """The data read from the pipe are not a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,19 @@ class Message:
     """One message."""
 
     header: dict[str, Any]
-    """Plain values; `kind` says what it is, `job` which training it is about"""
+    """Plain values; `kind` is the kind of message, `job` the number of the training"""
     body: bytes = b""
 
     @property
     def kind(self) -> str:
-        """What it is."""
+        """The kind of message, or ""."""
         return str(self.header.get("kind", ""))
 
     def write(self, pipe: IO[bytes]) -> None:
-        """Write it whole.
+        """Write the message and flush the pipe.
 
         Raises:
-            OSError: nobody reads the pipe any more.
+            OSError: the other end of the pipe is closed.
         """
         header = json.dumps(self.header).encode()
         pipe.write(_LENGTHS.pack(len(header), len(self.body)) + header)
@@ -58,33 +58,33 @@ class Message:
         """Wait for a message; None if the pipe has ended.
 
         Raises:
-            BrokenMessageError: it is too long, or its header is no JSON object.
+            BrokenMessageError: it is too long, or its header is not a JSON object.
         """
         lengths = pipe.read(_LENGTHS.size)
         if len(lengths) < _LENGTHS.size:
             return None
-        of_header, of_body = _LENGTHS.unpack(lengths)
-        if of_header > MOST_HEADER or of_body > MOST_BODY:
-            raise BrokenMessageError(f"a message of {of_header} and {of_body} bytes is too long")
-        header, body = pipe.read(of_header), pipe.read(of_body)
-        if len(header) < of_header or len(body) < of_body:
+        header_length, body_length = _LENGTHS.unpack(lengths)
+        if header_length > MOST_HEADER or body_length > MOST_BODY:
+            raise BrokenMessageError(f"a message of {header_length} and {body_length} bytes is too long")
+        header, body = pipe.read(header_length), pipe.read(body_length)
+        if len(header) < header_length or len(body) < body_length:
             return None
         try:
             value = json.loads(header)
         except ValueError as error:
             raise BrokenMessageError("a header is not JSON") from error
         if not isinstance(value, dict):
-            raise BrokenMessageError("a header is no object")
+            raise BrokenMessageError("a header is not an object")
         return cls(value, body)
 
 
 ROOT = Path(__file__).resolve().parents[3]
-"""The folder that holds the package"""
+"""The folder that contains the package"""
 MOST_UNSENT = 200
 STUCK = 10.0
-"""Seconds. A process has stopped answering if it leaves one command unread for so long, and `MOST_UNSENT` wait.
+"""Seconds. A process counts as stuck if writing one command takes longer and more than `MOST_UNSENT` commands wait.
 
-A number alone would not tell it from one whose commands come faster than a thread here can write them.
+The number of waiting commands alone is not enough: commands may also arrive faster than the thread can write them.
 """
 
 
@@ -94,20 +94,20 @@ class WorkerProcess:
     def __init__(
         self, on_event: Callable[[WorkerProcess, Message], None], on_exit: Callable[[WorkerProcess], None]
     ) -> None:
-        """Start it; torch is imported meanwhile.
+        """Start it without waiting for it to import torch.
 
         Args:
-            on_event: is called with each event, from a thread of this process's own.
-            on_exit: is called once when it has ended, for whatever reason, from the same thread.
+            on_event: called with each event, from a thread that only reads this process's events.
+            on_exit: called once when it has ended, for whatever reason, from the same thread.
 
         Raises:
-            OSError: the system starts no more processes.
+            OSError: the system can't start another process.
         """
-        found = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        python_path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "attnviz.training.jobs.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": found, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
         self._commands: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._writing_since: float | None = None
@@ -121,19 +121,19 @@ class WorkerProcess:
         return self._process.pid
 
     def send(self, kind: str, body: bytes = b"", **header: object) -> None:
-        """Send a command. One that does not answer any more is ended instead."""
+        """Send a command. A process that has stopped reading is killed."""
         since = self._writing_since
         if since is not None and time.monotonic() - since > STUCK and self._commands.qsize() > MOST_UNSENT:
             self.end()
         self._commands.put(Message({"kind": kind, **header}, body))
 
     def end(self) -> None:
-        """End it at once: it holds nothing that is still needed."""
+        """Kill it: it holds nothing that is still needed."""
         self._process.kill()
         self._commands.put(Message({}))
 
     def wait(self, seconds: float) -> None:
-        """Wait until it has ended, at most so long."""
+        """Wait until it has ended, at most this long."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
 
@@ -150,6 +150,6 @@ class WorkerProcess:
         with suppress(OSError, BrokenMessageError), self._process.stdout as pipe:
             while event := Message.read(pipe):
                 self._on_event(self, event)
-        self.end()  # if it closed the pipe or wrote nonsense
+        self.end()  # in case it closed the pipe or wrote an invalid message, but still runs
         self._process.wait()
         self._on_exit(self)

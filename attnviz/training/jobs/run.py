@@ -1,4 +1,4 @@
-"""What a training process does with its commands: train, evaluate, keep snapshots, pause and go on."""
+"""How a training process handles commands: it trains, evaluates, sends snapshots, pauses and resumes."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks import TASKS
 
 SNAPSHOT_EVERY, EVALUATE_EVERY = 5, 10
-"""Steps between two of them in the beginning"""
+"""Steps between two snapshots, and between two evaluations, at the beginning"""
 SNAPSHOT_PART, EVALUATE_PART = 40, 20
-"""Later, the steps between two are the step's own number over this, rounded down to a multiple of the first distance"""
+"""Later, the interval is the step number divided by this, rounded down to a multiple of the initial interval"""
 
 
 def snapshot_steps(total: int) -> tuple[int, ...]:
-    """Return the steps of a training after which its weights are kept: 0, every 5th up to 400, then sparser, the last.
+    """Return the steps after which a training's weights are kept: 0, every 5th up to 400, then fewer, and the last.
 
-    800 steps have some 110 snapshots, 5,000 steps some 190.
+    A training of 800 steps has some 110 snapshots, one of 5,000 steps some 190.
     """
     return _spread(total, SNAPSHOT_EVERY, SNAPSHOT_PART)
 
 
 def evaluation_steps(total: int) -> tuple[int, ...]:
-    """Return the steps after which it is evaluated: 0, every 10th up to 400, then sparser, and the last."""
+    """Return the steps after which a training is evaluated: 0, every 10th up to 400, then fewer, and the last."""
     return _spread(total, EVALUATE_EVERY, EVALUATE_PART)
 
 
 def _spread(total: int, every: int, part: int) -> tuple[int, ...]:
-    found, step = [], 0
+    steps, step = [], 0
     while step < total:
-        found.append(step)
+        steps.append(step)
         step += max(1, step // part // every) * every
-    return (*found, total)
+    return (*steps, total)
 
 
 PROGRESS = 0.1
-"""Seconds between two messages about progress, at least"""
+"""The least seconds between two progress messages"""
 LATELY = 2.0
 """Seconds over which the speed is measured"""
 
@@ -57,21 +57,21 @@ Commands = queue.SimpleQueue[Message]
 
 
 class DroppedError(Exception):
-    """The server wants no more of this training."""
+    """The server has dropped this training."""
 
 
 def warm_up() -> None:
-    """Make one step, so that what torch loads late is loaded before somebody waits."""
+    """Make one step, so that torch's lazy imports are done before a user waits for the first step."""
     torch.set_num_threads(1)
     task = next(iter(TASKS.values()))
     Trainer(build(task.model, 0), task.batch, TrainingSettings(batch=1)).advance()
 
 
 def serve(commands: Commands, events: BinaryIO) -> None:
-    """Serve one training after another, for ever.
+    """Serve one training after another, forever.
 
     Raises:
-        OSError: the server has gone.
+        OSError: the server has closed the pipe.
     """
     Message({"kind": "ready"}).write(events)
     while True:
@@ -97,27 +97,27 @@ def _train(start: Message, commands: Commands, events: BinaryIO) -> None:
 
 
 def why(error: Exception) -> str:
-    """Return the sentence for the user about an error."""
+    """Return a sentence for the user that explains an error."""
     if isinstance(error, MemoryError) or "allocate memory" in str(error) or "bad_alloc" in str(error):
         return (
             f"The training needs more than {MEMORY_MB} MB of memory: choose a smaller batch, block size or model."
         )  # fmt: skip
-    said = " ".join(str(error).split())[:300]
-    return said if isinstance(error, ValueError) and said.endswith(".") else f"The training failed: {said}."
+    text = " ".join(str(error).split())[:300]
+    return text if isinstance(error, ValueError) and text.endswith(".") else f"The training failed: {text}."
 
 
 def read_data(plan: Plan, data: bytes) -> Data:
-    """Return what a training is given, from the bytes that came with its plan."""
+    """Decode the data that came with a plan."""
     if plan.subject == TAGGED:
         return TaggedFiles.from_bytes(data)
     return LabelledVectors.from_bytes(data) if plan.subject == VECTORS else data.decode()
 
 
 class Run:
-    """One training from its start, or from where it was paused, to its end."""
+    """One training, from its start or the step at which it was paused, to its end."""
 
     def __init__(self, start: Message, commands: Commands, events: BinaryIO) -> None:
-        """Build the model, and go on from a state if the command has one.
+        """Build the model, and resume from a state if the command has one.
 
         Raises:
             ValueError: the plan or its data are not valid.
@@ -128,7 +128,7 @@ class Run:
         self._limit = float(header.get("speed", 0))
         """Steps a second; 0 is as fast as possible"""
         self._paused = self._steps_first = bool(header.get("paused"))
-        """Whether it makes one step before it says that it is paused: who asked for the step waits for it"""
+        """`_steps_first`: whether to make one step before reporting the pause, since the user asked for that step"""
         size = header.get("data", 0)
         data, state = start.body[:size], start.body[size:]
         subject = subject_of(self.plan, read_data(self.plan, data) if "data" in header else None)
@@ -148,7 +148,7 @@ class Run:
 
         Raises:
             DivergedError: the loss is not finite.
-            DroppedError: the server asked for it.
+            DroppedError: the server has dropped the training.
         """
         total = self.plan.training.steps
         snapshots, evaluations = set(snapshot_steps(total)), set(evaluation_steps(total))
@@ -167,13 +167,13 @@ class Run:
         self._tell_evaluation(whole=True)
 
     def _begin(self) -> None:
-        """Measure the speed from now on; in slow motion, the first step has to wait too."""
+        """Start measuring the speed; in slow motion, the first step is delayed as well."""
         now = time.monotonic()
         self._at = deque([(now, self.trainer.step)])
         self._next = now + (1 / self._limit if self._limit else 0.0)
 
     def _wait(self) -> None:
-        """Obey the commands that have come, and wait while paused, or until the next step is due."""
+        """Carry out waiting commands; block while paused, or until the next step is due in slow motion."""
         if self._steps_first:
             self._steps_first = False
             return
@@ -190,7 +190,7 @@ class Run:
         self._next = time.monotonic() + (1 / self._limit if self._limit else 0.0)
 
     def _obey(self, command: Message) -> bool:
-        """Obey, and return whether to make one step at once and pause again."""
+        """Carry out a command; return whether to make one step now and pause again."""
         was_paused = self._paused
         if command.kind == "drop":
             raise DroppedError
@@ -211,7 +211,7 @@ class Run:
         return False
 
     def _look(self, *, snapshot: bool = False, evaluation: bool = False) -> None:
-        """Tell what is due: in slow motion and while paused, every step is worth a snapshot."""
+        """Send an evaluation or a snapshot if due; while paused or in slow motion, send a snapshot in any case."""
         slow = self._paused or (self._limit and time.monotonic() - self._shown > PROGRESS)
         if evaluation:
             self._tell_evaluation()
@@ -230,8 +230,8 @@ class Run:
         self._at.append((now, step))
         while len(self._at) > 2 and now - self._at[0][0] > LATELY:
             self._at.popleft()
-        (then, first), passed = self._at[0], now - self._at[0][0]
-        speed = (step - first) / passed if passed > 0 and then < now else 0.0
+        (then, first), elapsed = self._at[0], now - self._at[0][0]
+        speed = (step - first) / elapsed if elapsed > 0 and then < now else 0.0
         self._tell("progress", np.asarray(self._losses, "<f4").tobytes(), speed=speed)
         self._losses.clear()
         self._told = now
@@ -241,7 +241,7 @@ class Run:
         self._tell("evaluation", **self._evaluator.evaluate(self.trainer.model, whole=whole))
 
     def _tell_paused(self) -> None:
-        """Tell the server all that it needs to go on later, even without this process."""
+        """Send the server everything it needs to continue later, even in another process."""
         self._look(snapshot=True)
         self._tell_evaluation()
         state = io.BytesIO()

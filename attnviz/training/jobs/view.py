@@ -1,4 +1,4 @@
-"""What is known of a training job at one moment, as immutable values. It imports no torch."""
+"""The state of a training job at one moment, as immutable values. Does not import torch."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from attnviz.trace.model import Kind, Place
 MOST_POINTS = 400
 """Maximum points of a loss curve on the screen"""
 Status = Literal["queued", "running", "stopped", "done", "diverged", "failed"]
-"""queued: it waits for others. running: it has a process. The others go on only if `View.can_continue`; one
-that has failed then goes on from the step at which it was stopped last."""
+"""queued: it waits for others. running: it has a process. In the other states it can be resumed only if
+`View.can_continue`; a failed job resumes from the step at which it was last stopped."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Snapshot(ShortRepr):
-    """The weights of the model after some steps; `weights.model_of` makes a model of them."""
+    """The model's weights after a number of steps; `weights.model_of` builds a model from them."""
 
     step: int
     weights: bytes
-    """In float16: see `attnviz.training.jobs.weights`"""
+    """In float16; for the layout see `attnviz.training.jobs.weights`"""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadOf:
-    """A head of a model, and how much it shows a pattern."""
+    """A head of a model, and how strongly it shows a pattern."""
 
     kind: Kind
     layer: int
@@ -41,36 +41,36 @@ class HeadOf:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Evaluation(ShortRepr):
-    """What the model does, after some steps, on sequences on which it is not trained."""
+    """How the model does on held-out sequences after a number of steps."""
 
     step: int
     loss: float
-    """Held out, in nats"""
+    """Held-out loss, in nats"""
     accuracy: float
-    """Held out, from 0 to 1"""
+    """Held-out accuracy, from 0 to 1"""
     scores: dict[str, dict[Place, tuple[float, ...]]] = field(default_factory=dict)
-    """By the name of the task's pattern: how much each head of each attention shows it, (H,), from 0 to 1"""
+    """By the name of the task's pattern: how strongly each head of each attention shows it, (H,), from 0 to 1"""
 
     trained: float | None = None
-    """Accuracy on all sequences of the training, from 0 to 1, where they are few; else None"""
+    """Accuracy on all training sequences, from 0 to 1, if there are only a few; else None"""
 
     @classmethod
     def of(cls, step: int, told: Mapping[str, Any]) -> Evaluation:
-        """Return what `attnviz.training.evaluation.Evaluator` tells, as plain values, after so many steps."""
+        """Return the evaluation after `step` steps from the plain values that `Evaluator.evaluate` returns."""
         scores = {
-            name: {Place(kind, layer): tuple(heads) for kind, layer, heads in found}
-            for name, found in told["scores"].items()
+            name: {Place(kind, layer): tuple(heads) for kind, layer, heads in rows}
+            for name, rows in told["scores"].items()
         }
         return cls(step, float(told["loss"]), float(told["accuracy"]), scores, told.get("trained"))
 
     def best_head(self, pattern: str) -> HeadOf | None:
-        """Return the head that shows a pattern most; None if there is none."""
+        """Return the head that shows a pattern most; None if the pattern has no scores."""
         return best_of(self.scores.get(pattern, {}))
 
     def best(self, pattern: str) -> float | None:
-        """Return its score."""
-        found = self.best_head(pattern)
-        return None if found is None else found.score
+        """Return the score of the head that shows a pattern most; None if the pattern has no scores."""
+        head = self.best_head(pattern)
+        return None if head is None else head.score
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -79,25 +79,25 @@ class View(ShortRepr):
 
     status: Status
     steps: int
-    """How many there will be"""
+    """How many steps there will be"""
     place: int = 0
     """If queued: 1 is the next to start; else 0"""
     message: str = ""
     """If it has diverged or failed, or was stopped by the server: why, in one sentence"""
     step: int = 0
-    """How many have been made"""
+    """How many steps have been made"""
     losses: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     """(step,): the loss of each step on its own batch, before the step, in nats"""
     learning_rate: float = 0.0
-    """Of the last step"""
+    """The learning rate of the last step"""
     evaluations: tuple[Evaluation, ...] = ()
-    """In order of their steps; the last of a training that is done is on all held-out sequences"""
+    """In order of their steps; when a training is done, its last evaluation is on all held-out sequences"""
     snapshots: tuple[Snapshot, ...] = ()
     """In order of their steps"""
     speed: float = 0.0
-    """Steps a second, lately or at the end; 0 if it is not known"""
+    """Steps per second, recently or at the end; 0 if unknown"""
     can_continue: bool = False
-    """Whether `Jobs.go_on` and `Jobs.one_step` do something"""
+    """Whether `Jobs.go_on` and `Jobs.one_step` have an effect"""
 
     @property
     def is_live(self) -> bool:
@@ -106,12 +106,12 @@ class View(ShortRepr):
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has come to an end, good or bad."""
+        """Whether it has ended, successfully or not."""
         return self.status in ("done", "diverged", "failed")
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it will take at the present speed; None if it does not run or the speed is not known."""
+        """The remaining seconds at the present speed; None if it is not running or the speed is unknown."""
         return (self.steps - self.step) / self.speed if self.status == "running" and self.speed else None
 
 
@@ -134,10 +134,10 @@ def thinned_losses(
 
 
 def best_of(scores: Mapping[Place, Iterable[float]]) -> HeadOf | None:
-    """Return the head with the highest score, the first of equal ones; None if there is none."""
-    found = [
+    """Return the head with the highest score, the first in case of a tie; None if there are no scores."""
+    heads_with_scores = [
         HeadOf(place.kind, place.layer, head, score)
         for place, heads in scores.items()
         for head, score in enumerate(heads)
     ]
-    return max(found, key=lambda one: one.score, default=None)
+    return max(heads_with_scores, key=lambda scored: scored.score, default=None)

@@ -1,6 +1,6 @@
-"""The weights of a model in training: as float16 bytes, as a model again, and its attention over the whole training.
+"""Snapshots of a model in training: to float16 bytes, back to a model, and one attention over the whole training.
 
-The bytes are all tensors of the model's `state_dict`, one after another in its order, row by row, little-endian.
+The bytes are all tensors of the model's `state_dict`, concatenated in its order, row-major, little-endian.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attnviz.training.tasks.task import Batch
 
 MOST_BYTES = 8 * 2**20
-"""Of the attention over a training"""
+"""The most bytes of an `AttentionOverTime`"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,19 +40,19 @@ class AttentionOverTime(ShortRepr):
 
 
 def to_bytes(model: nn.Module) -> bytes | None:
-    """Return a model's weights in float16; None if one is not finite or too large for it (above 65,504)."""
-    parts = [one.detach().flatten().half() for one in model.state_dict().values()]
+    """Return a model's weights in float16; None if any is not finite or too large for float16 (above 65,504)."""
+    parts = [tensor.detach().flatten().half() for tensor in model.state_dict().values()]
     whole = torch.cat(parts)
     return whole.numpy().tobytes() if bool(torch.isfinite(whole).all()) else None
 
 
 def model_of(config: AnyConfig, data: bytes) -> nn.Module:
-    """Return a model with the weights of a snapshot, in float32, ready to be evaluated.
+    """Return a model with the weights of a snapshot, in float32 and in evaluation mode.
 
     Raises:
-        ValueError: the weights are not those of a model of this shape.
+        ValueError: the weights don't fit a model of this shape.
     """
-    with torch.device("meta"):  # the shapes alone: no weights are drawn
+    with torch.device("meta"):  # only the shapes: no weights are drawn
         model = build(config, 0)
     model.to_empty(device="cpu")
     _fill(model, data)
@@ -60,15 +60,15 @@ def model_of(config: AnyConfig, data: bytes) -> nn.Module:
 
 
 def _fill(model: nn.Module, data: bytes) -> None:
-    """Give a model the weights of a snapshot."""
+    """Load the weights of a snapshot into a model."""
     state = model.state_dict()
-    sizes = [one.numel() for one in state.values()]
+    sizes = [tensor.numel() for tensor in state.values()]
     if len(data) != 2 * sum(sizes):
         raise ValueError(f"{len(data)} bytes are not the {sum(sizes)} weights of this model in float16")
     values = torch.from_numpy(np.frombuffer(data, "<f2").astype(np.float32))
     with torch.no_grad():
-        for one, part in zip(state.values(), values.split(sizes), strict=True):
-            one.copy_(part.view(one.shape))
+        for tensor, part in zip(state.values(), values.split(sizes), strict=True):
+            tensor.copy_(part.view(tensor.shape))
 
 
 def attention_over_time(
@@ -78,10 +78,11 @@ def attention_over_time(
 
     Args:
         config: the model's shape.
-        snapshots: S of them; if their weights are more than `most` bytes, every second, third ... is left out, but
-            never the first or the last.
+        snapshots: S of them; if their weights would take more than `most` bytes, an evenly spaced selection is used,
+            always with the first and the last.
         batch: one text, (1, T).
         place: the attention.
+        most: limit on the bytes of the result; two snapshots are always kept.
 
     Raises:
         ValueError: the batch is not one text, there is no snapshot, or the model has no such attention.
@@ -93,12 +94,12 @@ def attention_over_time(
         raise ValueError(f"this model has no attention in {place.name}")
     first = _weights(model, snapshots[0], batch, place)
     kept = thinned(snapshots, max(2, most // max(1, first.nbytes)))
-    later = [_weights(model, one, batch, place) for one in kept[1:]]
-    return AttentionOverTime(tuple(one.step for one in kept), np.stack([first, *later]))
+    later = [_weights(model, snapshot, batch, place) for snapshot in kept[1:]]
+    return AttentionOverTime(tuple(snapshot.step for snapshot in kept), np.stack([first, *later]))
 
 
 def thinned(snapshots: Sequence[Snapshot], most: int) -> list[Snapshot]:
-    """Return at most `most` (2 or more) of them, evenly chosen, the first and the last among them."""
+    """Return at most `most` (2 or more) evenly spaced snapshots, including the first and the last."""
     count = len(snapshots)
     if count <= most:
         return list(snapshots)

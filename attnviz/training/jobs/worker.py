@@ -1,11 +1,11 @@
-"""The training process: it reads commands from stdin and writes what happens to stdout (`process`).
+"""The training process: it reads commands from stdin and writes events to stdout (for the format see `process`).
 
     python -m attnviz.training.jobs.worker
 
-It serves one training after another, and ends when stdin ends, as it does when the server dies. Commands: `start` (a
-plan; the bytes are a text or vectors, and the state to go on from), `pause`, `continue`, `step`, `speed` (steps a
-second), `drop`. Events: `ready`, and of a job `progress` (losses as float32), `evaluation`, `snapshot`, `paused` (the
-bytes are all that a later `start` needs to go on) and `end`.
+It serves one training after another, and exits when stdin is closed, which also happens when the server dies.
+Commands: `start` (a plan; the bytes are the data to train on and the state to resume from), `pause`, `continue`,
+`step`, `speed` (steps per second), `drop`. Events: `ready`, and for a job `progress` (losses as float32), `evaluation`,
+`snapshot`, `going` (it has resumed), `paused` (the bytes are the state that a later `start` resumes from) and `end`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from attnviz.training.jobs.process import BrokenMessageError, Message
 from attnviz.training.plan import MEMORY_MB
 
 NICE = 10
-"""How much less of a busy processor it gets than the server: see nice(2)"""
+"""Its niceness, so that the server has priority on a busy processor: see nice(2)"""
 FILES_MB = 120
-"""Of the memory, what libraries take that are mapped from files; the resource limit is about all else"""
+"""The part of the memory taken by libraries mapped from files, which the resource limit does not count"""
 
 
 def main() -> None:
-    """Serve until stdin ends."""
+    """Serve until stdin is closed."""
     os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the server's terminal: the server ends this process
     _limit_memory()
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what a library prints is no event
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # a library's output must not mix with events
     commands: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(commands,), daemon=True).start()
 
@@ -40,15 +40,15 @@ def main() -> None:
 
     warm_up()
     if hasattr(os, "nice"):
-        os.nice(NICE)  # only now: somebody may be waiting for the first step
+        os.nice(NICE)  # only now, because a user may already be waiting for the process to start
     try:
         serve(commands, events)
-    except OSError:  # the server has gone
+    except OSError:  # the server has closed the pipe
         os._exit(0)
 
 
 def _read(commands: queue.SimpleQueue[Message]) -> None:
-    """Pass commands on. A process whose server has gone ends at once, whatever it is doing."""
+    """Pass commands on, and exit at once when the server has closed the pipe."""
     with suppress(OSError, BrokenMessageError):
         while message := Message.read(sys.stdin.buffer):
             commands.put(message)
@@ -56,7 +56,7 @@ def _read(commands: queue.SimpleQueue[Message]) -> None:
 
 
 def _limit_memory() -> None:
-    """Limit memory, where the system can: an allocation beyond it fails in this process, and nowhere else."""
+    """Limit memory, where the system supports it, so that a too large allocation fails in this process only."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 

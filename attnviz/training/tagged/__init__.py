@@ -1,1 +1,1 @@
-"""Tagging from a user's two files: one to train on, one held out to test on."""
+"""Tagging with two files from the user: one to train on, and one to test on."""

@@ -1,7 +1,7 @@
-"""A user's two files of words and their tags, read and as numbers: what a model is trained and tested on.
+"""A user's two files of tagged words, parsed and encoded as numbers to train and test a model on.
 
-Shapes: S sentences, N words of all of them together, V tokens of the vocabulary, K tags.
-It imports no torch.
+Shapes: S sentences, N words in all of them together, V tokens of the vocabulary, K tags.
+Does not import torch.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens.chars import BadUploadError, read_upload
 
 MOST_BYTES = 2**20
-"""Of a file, whole megabytes"""
+"""Limit for a file, in whole megabytes"""
 MOST_SENTENCES = 20_000
-"""Of a file"""
+"""Limit for a file"""
 MOST_WORDS = 128
-"""Of a sentence"""
+"""Limit for a sentence"""
 MOST_DIFFERENT = 8190
-"""Different words of a training file: with the two tokens that are no words, as many as a model's file can hold"""
+"""Limit on the different words of a training file: with the two special tokens, as many as a model file can hold"""
 MOST_TAGS = 100
-"""Different ones of a training file"""
+"""Limit on the different tags of a training file"""
 LONGEST = 60
-"""The most characters of a word, and of a tag"""
+"""The most characters of a word or a tag"""
 RULE = "a line has a word and its tag, with a tab or spaces between them"
 _LINE_ENDS, _SPACES = re.compile(r"\r\n|\r|\n"), re.compile(r"[ \t]+")
 _NOT_TEXT = re.compile(rb"\r\n|\r|\n")
@@ -39,43 +39,43 @@ _NOT_TEXT = re.compile(rb"\r\n|\r|\n")
 Sentence = tuple[tuple[str, str], ...]
 """Words and their tags"""
 FILL, UNKNOWN = 0, 1
-"""The ids of what fills up a shorter sentence, and of a word that is not in the training file"""
+"""The ids of padding, and of a word that is not in the training file"""
 NO_WORDS = ("<no word>", "<unknown word>")
-"""Their labels. A word of a file has no space, so none can be one of these"""
+"""Their labels. Words of a file contain no spaces, so they can't equal these"""
 Ids = NDArray[np.int32]
 
 
 class TaggedError(ValueError):
-    """A file can't be used. The message is one sentence for the user, with the line where there is one."""
+    """A file can't be used. The message is one sentence for the user, with the line number if there is one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TaggedText(ShortRepr):
-    """What a file holds."""
+    """The contents of a file."""
 
     name: str
-    """Of the file, without its folder"""
+    """The file name, without its folder"""
     sha256: str
-    """Of its bytes"""
+    """Of the file's bytes"""
     characters: int
     sentences: tuple[Sentence, ...]
     lines: dict[str, int]
-    """The line, from 1, on which each tag stands first, in this order"""
+    """The line, from 1, on which each tag first occurs, in this order"""
 
 
 def read_tagged(data: bytes, which: str, name: str = "") -> TaggedText:
-    """Read a file.
+    """Parse a file.
 
-    Words are what stands between tabs and spaces, as they are written: upper and lower case differ.
+    Words are separated by tabs and spaces and kept as written: upper and lower case differ.
 
     Args:
-        data: its bytes, or as many of them as `MOST_BYTES` + 1.
-        which: "training" or "test", for the sentence about a file that is refused.
-        name: of the file.
+        data: the file's bytes; the first `MOST_BYTES` + 1 are enough.
+        which: "training" or "test", for the error message.
+        name: the file name.
 
     Raises:
-        TaggedError: it is too large, no UTF-8 text, or has a line that is not of this form, no sentence, or more than
-            it may.
+        TaggedError: the file is too large, not UTF-8 text, has no sentences, has a line that is not a word and a tag,
+            or exceeds a limit.
     """
     try:
         text = read_upload(data, f"A {which} file", MOST_BYTES)
@@ -122,7 +122,7 @@ def _word_and_tag(line: str, number: int, of: str) -> tuple[str, str]:
 
 
 def _at_line(data: bytes) -> str:
-    """Return where a file stops being text, such as " (line 3)"; "" if it is text."""
+    """Return where a file stops being text, such as " (line 3)"; "" if all of it is text, or it is too large."""
     if len(data) > MOST_BYTES:
         return ""
     at = data.find(b"\0")
@@ -136,22 +136,22 @@ def _at_line(data: bytes) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TaggedPart(ShortRepr):
-    """One of the files."""
+    """One of the two files, encoded."""
 
     name: str
     sha256: str
-    """Of its bytes"""
+    """Of the file's bytes"""
     characters: int
     words: Ids
-    """(N,), ids"""
+    """(N,), the ids of the words"""
     tags: Ids
-    """(N,), numbers of tags"""
+    """(N,), the indices of the tags"""
     lengths: Ids
-    """(S,), words of each sentence"""
+    """(S,), the number of words of each sentence"""
 
     def __post_init__(self) -> None:
-        for one in (self.words, self.tags, self.lengths):
-            one.setflags(write=False)
+        for array in (self.words, self.tags, self.lengths):
+            array.setflags(write=False)
         if not len(self.lengths) or self.lengths.min() < 1 or self.lengths.sum() != len(self.words) or (
             self.words.shape != self.tags.shape
         ):  # fmt: skip
@@ -165,16 +165,16 @@ class TaggedPart(ShortRepr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TaggedFiles(ShortRepr):
-    """Both files. The vocabulary and the tags are those of the training file."""
+    """Both files, encoded. The vocabulary and the tags are those of the training file."""
 
     words: tuple[str, ...]
     """The different words, in code-point order"""
     tags: tuple[str, ...]
-    """K, in code-point order"""
+    """The K different tags, in code-point order"""
     train: TaggedPart
     test: TaggedPart
     seen: int
-    """How many sentences of the test file stand in the training file, word for word"""
+    """How many sentences of the test file also occur in the training file, word for word"""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -183,17 +183,17 @@ class TaggedFiles(ShortRepr):
 
     @property
     def longest(self) -> int:
-        """The words of the longest sentence of both files."""
+        """The number of words in the longest sentence of both files."""
         return int(max(self.train.lengths.max(), self.test.lengths.max()))
 
     @property
     def digest(self) -> str:
-        """Equal for equal files: of the sha256 of both."""
+        """A sha256 computed from those of both files, so equal files have the same digest."""
         return hashlib.sha256(f"{self.train.sha256} {self.test.sha256}".encode()).hexdigest()
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory, about."""
+        """Approximate bytes in memory."""
         return self.train.nbytes + self.test.nbytes + sum(64 + 2 * len(word) for word in self.words)
 
     @property
@@ -203,7 +203,7 @@ class TaggedFiles(ShortRepr):
 
     @cached_property
     def baseline(self) -> Baseline:
-        """What is right without a model."""
+        """The result of the baseline, which needs no model."""
         return baseline(self)
 
     def to_bytes(self) -> bytes:
@@ -211,7 +211,7 @@ class TaggedFiles(ShortRepr):
         from safetensors.numpy import save
 
         parts = {"train": self.train, "test": self.test}
-        said = {
+        header = {
             "words": self.words, "tags": self.tags, "seen": self.seen,
             **{name: [part.name, part.sha256, part.characters] for name, part in parts.items()},
         }  # fmt: skip
@@ -220,20 +220,20 @@ class TaggedFiles(ShortRepr):
             for name, part in parts.items()
             for what in ("words", "tags", "lengths")
         }
-        return save({**arrays, "said": np.frombuffer(json.dumps(said).encode(), np.uint8)})
+        return save({**arrays, "said": np.frombuffer(json.dumps(header).encode(), np.uint8)})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> TaggedFiles:
-        """Return what `to_bytes` has written."""
+        """Read the files back from the output of `to_bytes`."""
         from safetensors.numpy import load
 
-        found = load(data)
-        said = json.loads(found["said"].tobytes())
+        arrays = load(data)
+        header = json.loads(arrays["said"].tobytes())
         train, test = (
-            TaggedPart(*said[name], *(found[f"{name}.{what}"] for what in ("words", "tags", "lengths")))
+            TaggedPart(*header[name], *(arrays[f"{name}.{what}"] for what in ("words", "tags", "lengths")))
             for name in ("train", "test")
         )
-        return cls(tuple(said["words"]), tuple(said["tags"]), train, test, said["seen"])
+        return cls(tuple(header["words"]), tuple(header["tags"]), train, test, header["seen"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,11 +241,11 @@ class Baseline(ShortRepr):
     """Each word's most frequent tag in the training file."""
 
     tags: Ids
-    """(V,), by the id of a word. For an unknown word it is the most frequent tag of all"""
+    """(V,), by word id. For an unknown word it is the overall most frequent tag"""
     right: int
-    """Words of the test file that it tags right"""
+    """The number of words of the test file that it tags correctly"""
     total: int
-    """Words of the test file"""
+    """The number of words of the test file"""
 
     @property
     def accuracy(self) -> float:
@@ -257,19 +257,19 @@ def tagged_files(train: bytes, test: bytes, names: tuple[str, str] = ("", "")) -
     """Read a training file and a test file.
 
     Args:
-        train: the bytes of the first.
-        test: of the second.
-        names: of both, without their folders.
+        train: the bytes of the training file.
+        test: the bytes of the test file.
+        names: the names of both files, without their folders.
 
     Raises:
-        TaggedError: as `read_tagged` raises it, the training file has more different words or tags than it may, or one
-            tag only, or the test file has a tag that the training file lacks.
+        TaggedError: as in `read_tagged`; or the training file has too many different words or tags, or only one tag;
+            or the test file has a tag that the training file lacks.
     """
     return made_of(read_tagged(train, "training", names[0]), read_tagged(test, "test", names[1]))
 
 
 def made_of(train: TaggedText, test: TaggedText) -> TaggedFiles:
-    """Return both files as numbers; raises as `tagged_files` does."""
+    """Encode both files; raises as `tagged_files` does."""
     words = sorted({word for sentence in train.sentences for word, _ in sentence})
     tags = sorted(train.lines)
     if len(words) > MOST_DIFFERENT:
@@ -313,10 +313,11 @@ def _array(numbers: Sequence[int]) -> Ids:
 def baseline(files: TaggedFiles) -> Baseline:
     """Tag the test file with each word's most frequent tag in the training file.
 
-    Of equally frequent tags it is the first in code-point order. An unknown word has the most frequent tag of all.
+    Among equally frequent tags, the first in code-point order is used. An unknown word gets the overall most frequent
+    tag.
     """
     counts = np.zeros((len(files.labels), len(files.tags)), np.int64)
     np.add.at(counts, (files.train.words, files.train.tags), 1)
-    found = np.where(counts.any(1), counts.argmax(1), counts.sum(0).argmax()).astype(np.int32)
-    right = int((found[files.test.words] == files.test.tags).sum())
-    return Baseline(found, right, len(files.test.words))
+    predicted = np.where(counts.any(1), counts.argmax(1), counts.sum(0).argmax()).astype(np.int32)
+    right = int((predicted[files.test.words] == files.test.tags).sum())
+    return Baseline(predicted, right, len(files.test.words))

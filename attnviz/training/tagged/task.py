@@ -1,4 +1,4 @@
-"""Tagging from a user's files as a task: its model, its batches, and how a typed text is read.
+"""Tagging with a user's files as a task: its model, its batches, and how it reads typed text.
 
 Shapes: B sentences, T words of the longest, S sentences of a file.
 """
@@ -20,19 +20,20 @@ from attnviz.training.tagged.files import FILL, UNKNOWN, TaggedFiles, TaggedPart
 from attnviz.training.tasks.task import IGNORED, Batch, Part, Task, tokens_of
 
 WATCHED = 256
-"""Test sentences that are evaluated while a training runs"""
+"""Number of test sentences evaluated during training"""
 AT_ONCE = 64
-"""Test sentences that a whole evaluation runs at once"""
+"""Test sentences per forward pass when all of them are evaluated"""
 DROPPED = 0.5
-"""The share of the words that stand once in the training file that a batch has as unknown words, so that the model
-learns what to say of these (Lample et al. 2016, "Neural Architectures for Named Entity Recognition", section 4.2)"""
+"""The probability that a word which occurs only once in the training file is replaced by the unknown word in a batch,
+so that the model learns to tag unknown words (Lample et al. 2016, "Neural Architectures for Named Entity Recognition",
+section 4.2)"""
 LONGEST_EXAMPLE = 80
-"""Characters of a sentence that is offered as an example, if there is such a short one"""
+"""The most characters of an example sentence"""
 _ENDS = re.compile(r"([^\w\s]*)(.*?)([^\w\s]*)", re.DOTALL)
 
 
 class TaggedWords(Task):
-    """The task as a trained model knows it: its words and tags, without the files."""
+    """The task of a trained model: its words and tags, without the files."""
 
     name, title = TAGGED, "Tagging: your files"
     explanation = (
@@ -44,7 +45,14 @@ class TaggedWords(Task):
     control = "Without a layer it sees each word alone, so it can do little better than each word's most frequent tag."
 
     def __init__(self, labels: Sequence[str], tags: Sequence[str], longest: int, examples: Sequence[str] = ()) -> None:
-        """Take the vocabulary, what each logit stands for, the most words of a sentence, and texts to begin with."""
+        """Set up the task.
+
+        Args:
+            labels: the vocabulary.
+            tags: the tag of each logit.
+            longest: the most words of a sentence.
+            examples: texts to begin with; by default, the first words of the vocabulary.
+        """
         self.labels, self.tags, self.longest = tuple(labels), tuple(tags), longest
         self.examples = tuple(examples) or (" ".join(self.labels[UNKNOWN + 1 : UNKNOWN + 7]),)
 
@@ -67,22 +75,22 @@ class TaggedWords(Task):
 
     @property
     def training(self) -> TrainingSettings:
-        """Those of the generated sentences."""
+        """The same settings as for the generated sentences."""
         return TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
-        """Return the words of a text; one that is not in the vocabulary is marked, and has the id of an unknown word.
+        """Return the words of a text; words not in the vocabulary are marked and get the id of the unknown word.
 
-        Words stand between spaces, as in a file. Of one that is not known, punctuation at its ends is cut off.
+        Words are separated by white space, as in a file. Punctuation at the ends of an unknown word is split off.
         """
         known = set(self.labels)
         parts = [part for match in re.finditer(r"\S+", repair(text)) for part in _cut(match, known)]
         kept = parts[: self.longest]
-        found = tokens_of(text, kept, self.labels, dropped=len(parts) - len(kept))
-        return replace(found, ids=tuple(UNKNOWN if one == NO_ID else one for one in found.ids)), None
+        tokens = tokens_of(text, kept, self.labels, dropped=len(parts) - len(kept))
+        return replace(tokens, ids=tuple(UNKNOWN if id_ == NO_ID else id_ for id_ in tokens.ids)), None
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Refuse: there are no files.
+        """Raise an error, since there are no files.
 
         Raises:
             ValueError: always.
@@ -91,7 +99,7 @@ class TaggedWords(Task):
         raise ValueError("A model that learned from files can't be trained or measured without them.")
 
     def batch(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw sentences of the training file: none of the test file's are among them, unless they stand in both."""
+        """Draw sentences of the training file only; some may also occur in the test file."""
         return self.draw(size, generator)
 
     def held_out(self) -> Batch:
@@ -100,11 +108,11 @@ class TaggedWords(Task):
 
 
 def _cut(match: re.Match[str], known: set[str]) -> list[Part]:
-    """Return a word, and what is cut off its ends."""
-    start, found = match.start(), _ENDS.fullmatch(match.group())
-    if match.group() in known or found is None:
+    """Return a word and the punctuation split off its ends, as tokens."""
+    start, ends = match.start(), _ENDS.fullmatch(match.group())
+    if match.group() in known or ends is None:
         return [(match.group(), *match.span())]
-    before, word, after = found.groups()
+    before, word, after = ends.groups()
     pieces = [*before, *([word] if word else []), *after]
     parts = []
     for piece in pieces:
@@ -114,12 +122,12 @@ def _cut(match: re.Match[str], known: set[str]) -> list[Part]:
 
 
 class TaggedSentences(TaggedWords):
-    """The task with the files: what a model is trained and tested on."""
+    """The task with the files, for training and testing."""
 
     data: TaggedFiles
 
     def __init__(self, data: TaggedFiles) -> None:
-        """Take both files."""
+        """Set up the task from both files."""
         super().__init__(data.labels, data.tags, data.longest, [example_of(data)])
         self.data = data
 
@@ -133,22 +141,22 @@ class TaggedSentences(TaggedWords):
 
     @cached_property
     def _once(self) -> Tensor:
-        """Which tokens stand in the training file once, (V,)."""
+        """Which tokens occur exactly once in the training file, (V,) bool."""
         return torch.bincount(self._train.words, minlength=len(self.labels)) == 1
 
     @property
     def has_rare_words(self) -> bool:
-        """Whether a word stands only once in the training file: from these a model learns what unknown words are."""
+        """Whether any word occurs only once in the training file; such words teach a model to tag unknown ones."""
         return bool(self._once.any())
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw sentences of the training file; some words that stand in it once are unknown words here."""
+        """Draw sentences of the training file; some words that occur in it only once become unknown words."""
         drawn = self._train.batch(torch.randint(len(self._train), (size,), generator=generator))
         dropped = self._once[drawn.ids] & (torch.rand(drawn.ids.shape, generator=generator) < DROPPED)
         return Batch(drawn.ids.masked_fill(dropped, UNKNOWN), drawn.targets)
 
     def held_out(self) -> Batch:
-        """Return up to `WATCHED` sentences of the test file, evenly spread."""
+        """Return up to `WATCHED` evenly spaced sentences of the test file."""
         count = len(self._test)
         return self._test.batch(torch.linspace(0, count - 1, min(WATCHED, count)).long().unique())
 
@@ -163,7 +171,7 @@ class _Sentences:
 
     def __init__(self, part: TaggedPart) -> None:
         self.words, self.tags, self.lengths = (
-            torch.from_numpy(one.astype("int64")) for one in (part.words, part.tags, part.lengths)
+            torch.from_numpy(array.astype("int64")) for array in (part.words, part.tags, part.lengths)
         )
         self.starts = self.lengths.cumsum(0) - self.lengths
 
@@ -171,7 +179,7 @@ class _Sentences:
         return len(self.lengths)
 
     def batch(self, rows: Tensor) -> Batch:
-        """Return some sentences, (B,), as rows (B, T), filled up to the longest; what fills them counts nothing."""
+        """Return the sentences with these indices, (B,), padded to the longest, (B, T); padding does not count."""
         starts, lengths = self.starts[rows, None], self.lengths[rows, None]  # (B, 1)
         places = torch.arange(int(lengths.max()))
         beyond = places >= lengths
@@ -180,15 +188,15 @@ class _Sentences:
 
 
 def example_of(files: TaggedFiles) -> str:
-    """Return the first sentence of the test file that is short, of 3 words or more, and has no unknown word.
+    """Return the first short sentence of the test file that has 3 words or more and no unknown words.
 
-    If there is none, the known words of its first sentence that has some, as many as fit.
+    If there is none, return the known words of the first sentence that has any, as many as fit.
     """
     first, labels, start = "", files.labels, 0
     for length in files.test.lengths.tolist():
         ids = files.test.words[start : start + length].tolist()
         start += length
-        text = " ".join(labels[one] for one in ids if one != UNKNOWN)
+        text = " ".join(labels[id_] for id_ in ids if id_ != UNKNOWN)
         if length > 2 and UNKNOWN not in ids and len(text) <= LONGEST_EXAMPLE:
             return text
         cut = text[: LONGEST_EXAMPLE + 1].rpartition(" ")[0]  # a word has at most 60 characters

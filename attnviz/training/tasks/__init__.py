@@ -1,4 +1,4 @@
-"""The tasks in which a head forms, by name."""
+"""The generated tasks, by name. In each, an attention head learns a known pattern."""
 
 from attnviz.training.tasks.counts import Counting, Depth
 from attnviz.training.tasks.numbers import Addition, Modular, Numbers
@@ -7,9 +7,9 @@ from attnviz.training.tasks.tagging import Tagging
 from attnviz.training.tasks.task import Task
 
 TASKS: dict[str, Task] = {
-    one.name: one
-    for one in [
+    task.name: task
+    for task in [
         Induction(), Reverse(), Sort(), Recall(), Counting(), Depth(), Addition(), Modular(), Numbers(), Tagging(),
     ]
 }  # fmt: skip
-"""In the order in which the page offers them"""
+"""The tasks, in the order in which the page offers them"""

@@ -1,4 +1,4 @@
-"""Tasks on all that stood before: how often a letter did, and how many brackets are open."""
+"""Tasks that depend on all earlier tokens: how often a letter occurred, and how many brackets are open."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from attnviz.training.tasks.task import Batch, Pattern, Task, mean_weight, parts
 COUNTING_LENGTH = 16
 """T"""
 FEWEST, MOST = 3, 16
-"""Of the letters of a sequence, how many may differ"""
+"""The range of the number of different letters in a sequence"""
 TOP = 2
-"""The largest count that is told from others"""
+"""The largest count that the model distinguishes; it means "twice or more" """
 
 
 def _same(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight on earlier equal letters, of those that have one, (H,)."""
+    """Return the mean weight on earlier equal letters, over the letters that have any, (H,)."""
     same = batch.ids[:, :, None] == batch.ids[:, None, :]
     return mean_weight(weights, same.tril(-1))
 
 
 class Counting(Task):
-    """Letters, and at each one how often it stood before."""
+    """A text of letters; the answer at each is how often the same letter occurred before."""
 
     name, title = "counting", "Counting: how often did this letter stand before?"
     explanation = (
@@ -62,7 +62,7 @@ class Counting(Task):
         return TrainingSettings(steps=1000, batch=64, learning_rate=2e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw some letters of the alphabet, and a text of them."""
+        """Draw a subset of the letters for each sequence, and a random text of them."""
         counts = torch.randint(FEWEST, MOST + 1, (size, 1), generator=generator)
         letters = torch.rand(size, len(self.labels), generator=generator).argsort(dim=1)
         ids = letters.gather(1, (torch.rand(size, COUNTING_LENGTH, generator=generator) * counts).long())
@@ -78,15 +78,16 @@ DEPTH_LENGTH = 16
 """T"""
 DEEPEST = 8
 OPEN, CLOSE = 0, 1
-"""Their ids"""
+"""The ids of the brackets"""
 OTHER = "x"
 """Any other character"""
 
 
 def _even(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the share of each query's weight that is evenly spread over all tokens up to it, (H,).
+    """Return how evenly each query spreads its weight over all tokens up to it, (H,).
 
-    It is 1 minus the total variation distance from equal weights, over all queries but the first, which has one key.
+    This is 1 minus the total variation distance from equal weights, averaged over all queries but the first, which has
+    only one key.
     """
     length = batch.ids.shape[1]
     even = torch.ones(length, length).tril() / torch.arange(1, length + 1)[:, None]
@@ -94,7 +95,7 @@ def _even(weights: Tensor, batch: Batch) -> Tensor:
 
 
 class Depth(Task):
-    """Brackets and other characters, and at each how many brackets are open."""
+    """Brackets and other characters; the answer at each is how many brackets are open."""
 
     name, title = "depth", "Depth: how many brackets are open?"
     explanation = (
@@ -131,14 +132,15 @@ class Depth(Task):
         return TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw brackets such that the depth stays between 0 and the deepest."""
+        """Draw brackets so that the depth stays between 0 and `DEEPEST`."""
         depth = torch.zeros(size, dtype=torch.long)
         ids, depths = [], []
         for _ in range(DEPTH_LENGTH):
-            one = torch.randint(5, (size,), generator=generator) // 2  # two of five open, two close
-            one = one.where((one != CLOSE) | (depth > 0), OPEN).where((one != OPEN) | (depth < DEEPEST), CLOSE)
-            depth = depth + (one == OPEN).long() - (one == CLOSE).long()
-            ids.append(one)
+            column = torch.randint(5, (size,), generator=generator) // 2  # two of five open, two close
+            column = column.where((column != CLOSE) | (depth > 0), OPEN)
+            column = column.where((column != OPEN) | (depth < DEEPEST), CLOSE)
+            depth = depth + (column == OPEN).long() - (column == CLOSE).long()
+            ids.append(column)
             depths.append(depth)
         return Batch(torch.stack(ids, 1), torch.stack(depths, 1))
 

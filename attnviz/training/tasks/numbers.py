@@ -32,17 +32,17 @@ from attnviz.training.tasks.task import (
 )
 
 QUESTION, ANSWER = 6, 3
-"""The tokens of "47+85=", and the digits of a sum"""
+"""The number of tokens of "47+85=", and of digits of a sum"""
 ADDITION_LENGTH = QUESTION + ANSWER - 1
-"""T: nothing reads the last digit"""
+"""T: the last digit is predicted but never read"""
 NUMBER_PAIRS = 100 * 100
 ADDITION_HELD_OUT = 1000
 ONES_PLACES, TENS_PLACES = (1, 4), (0, 3)
-"""Where the digits of a place stand in the question"""
+"""The positions of the ones and of the tens digits in the question"""
 
 
 def _place(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight on the two digits of the place to be written, ones and tens, (H,)."""
+    """Return the mean weight on the two digits to be added next, for the ones and the tens, (H,)."""
     cells = torch.zeros(ADDITION_LENGTH, ADDITION_LENGTH, dtype=torch.bool)
     cells[QUESTION - 1, list(ONES_PLACES)] = True
     cells[QUESTION, list(TENS_PLACES)] = True
@@ -51,13 +51,13 @@ def _place(weights: Tensor, batch: Batch) -> Tensor:
 
 @cache
 def _addition_rows() -> tuple[Tensor, Tensor]:
-    """Return the pairs to train on and those that are held out, as 100 · a + b."""
+    """Return the pairs to train on and the held-out pairs, encoded as 100 · a + b."""
     held_out = held_out_of(NUMBER_PAIRS, ADDITION_HELD_OUT)
     return (~held_out).nonzero().flatten(), held_out.nonzero().flatten()
 
 
 class Addition(Task):
-    """Two digits and two digits; the sum's last digit is written first, as one adds by hand."""
+    """The sum of two two-digit numbers; its last digit is written first, as in addition by hand."""
 
     name, title = "addition", "Addition: two digits each"
     explanation = (
@@ -88,14 +88,14 @@ class Addition(Task):
         return TrainingSettings(steps=800, batch=128, learning_rate=2e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw pairs of numbers that are not held out."""
+        """Draw training pairs of numbers."""
         rows = _addition_rows()[0]
         return self._batch(rows[torch.randint(len(rows), (size,), generator=generator)])
 
     batch = draw
 
     def held_out(self) -> Batch:
-        """Return the 1,000 of 10,000 sums on which no training is done."""
+        """Return the 1,000 held-out sums of the 10,000."""
         return self._batch(_addition_rows()[1])
 
     def _batch(self, rows: Tensor) -> Batch:
@@ -109,9 +109,9 @@ class Addition(Task):
         return Batch(whole[:, :-1], targets)
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
-        """Return the tokens of a sum; a missing 0 and the equals sign are added, and so is the right answer.
+        """Return the tokens of a sum; leading zeros, a missing equals sign and the right answer are added.
 
-        What is no sum of two numbers of up to two digits is read as it stands.
+        Anything that is not a sum of two numbers of up to two digits is read as typed.
         """
         text = repair(text)
         sum_ = re.fullmatch(r"\s*([0-9]{1,2})\s*\+\s*([0-9]{1,2})\s*(=.*)?", text, re.DOTALL)
@@ -132,7 +132,7 @@ class Addition(Task):
         return tokens_of(text, kept + added(total[:0:-1]), self.labels), None
 
     def answer(self, model: Answering, text: str) -> str:
-        """Return the sum that the model writes, in the usual order; "" if the text is no sum."""
+        """Return the sum that the model writes, in the usual order of digits; "" if the text is not a sum."""
         ids = known(self.read(text)[0])
         if (
             len(ids) != ADDITION_LENGTH
@@ -140,21 +140,21 @@ class Addition(Task):
             or ids[QUESTION - 1] != self.labels.index("=")
         ):
             return ""
-        written = "".join(self.labels[one] for one in continued(model, ids[:QUESTION], ANSWER))[::-1]
+        written = "".join(self.labels[id_] for id_ in continued(model, ids[:QUESTION], ANSWER))[::-1]
         return written.lstrip("0") or "0"
 
     def solution(self, text: str) -> str:
-        """Return the sum; "" if the text is none."""
-        found = re.match(r"\s*([0-9]{1,2})\s*\+\s*([0-9]{1,2})\s*(=|$)", repair(text))
-        return str(int(found[1]) + int(found[2])) if found else ""
+        """Return the sum; "" if the text is not a sum."""
+        sum_ = re.match(r"\s*([0-9]{1,2})\s*\+\s*([0-9]{1,2})\s*(=|$)", repair(text))
+        return str(int(sum_[1]) + int(sum_[2])) if sum_ else ""
 
 
 PRIME = 31
 SUMS = PRIME**2
 MODULAR_HELD_OUT = 481
-"""Half of the sums, and one more"""
+"""Half of the 961 sums, rounded up"""
 MODULAR_LENGTH = 3
-"""T: two numbers, and the equals sign, after which the sum is said"""
+"""T: two numbers and the equals sign, at which the sum is predicted"""
 
 
 def _both(weights: Tensor, batch: Batch) -> Tensor:
@@ -166,15 +166,15 @@ def _both(weights: Tensor, batch: Batch) -> Tensor:
 
 @cache
 def _modular_rows() -> tuple[Tensor, Tensor]:
-    """Return the sums to train on and those that are held out, as 31 · a + b."""
+    """Return the sums to train on and the held-out sums, encoded as 31 · a + b."""
     held_out = held_out_of(SUMS, MODULAR_HELD_OUT)
     return (~held_out).nonzero().flatten(), held_out.nonzero().flatten()
 
 
 class Modular(Task):
-    """Two numbers below 31, and what remains of their sum when it is divided by 31.
+    """The sum of two numbers below 31, modulo 31.
 
-    The model first learns its sums by heart, and only much later how to add: A. Power, Y. Burda, H. Edwards,
+    The model first memorises its training sums, and only much later learns to add: A. Power, Y. Burda, H. Edwards,
     I. Babuschkin and V. Misra (2022), Grokking: generalization beyond overfitting on small algorithmic datasets,
     arXiv:2201.02177.
     """
@@ -215,25 +215,25 @@ class Modular(Task):
 
     @property
     def training(self) -> TrainingSettings:
-        """All sums of the training at each step, and a strong weight decay."""
+        """All training sums at each step, and strong weight decay."""
         return TrainingSettings(
             steps=2500, batch=SUMS - MODULAR_HELD_OUT, learning_rate=1e-3, warm_up=10, optimiser="muon", beta2=0.98,
             weight_decay=1.0,
         )  # fmt: skip
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw sums that are not held out, each at most once; all of them if `size` is not smaller."""
+        """Draw `size` training sums without replacement, or all of them if there are fewer."""
         rows = _modular_rows()[0]
         return self._batch(rows[torch.randperm(len(rows), generator=generator)[:size]])
 
     batch = draw
 
     def held_out(self) -> Batch:
-        """Return the 481 of 961 sums on which no training is done."""
+        """Return the 481 held-out sums of the 961."""
         return self._batch(_modular_rows()[1])
 
     def trained_on(self) -> Batch:
-        """Return the other 480."""
+        """Return the 480 training sums."""
         return self._batch(_modular_rows()[0])
 
     def _batch(self, rows: Tensor) -> Batch:
@@ -251,24 +251,24 @@ class Modular(Task):
         return tokens_of(text, kept + sign, self.labels, dropped=len(parts) - len(kept)), None
 
     def answer(self, model: Answering, text: str) -> str:
-        """Return what the model says after the equals sign; "" if the text is no sum of two numbers below 31."""
+        """Return the model's output at the equals sign; "" if the text is not a sum of two numbers below 31."""
         ids = known(self.read(text)[0])
-        is_sum = len(ids) == MODULAR_LENGTH and [one == PRIME for one in ids] == [False, False, True]
+        is_sum = len(ids) == MODULAR_LENGTH and [id_ == PRIME for id_ in ids] == [False, False, True]
         return self.outputs[says(model, ids)[-1]] if is_sum else ""
 
     def solution(self, text: str) -> str:
-        """Return the sum modulo 31; "" if the text is none of two numbers below 31."""
-        found = re.fullmatch(r"\s*([0-9]{1,2})\s*\+\s*([0-9]{1,2})\s*(=.*)?", repair(text), re.DOTALL)
-        numbers = [int(one) for one in found.groups()[:2]] if found else []
+        """Return the sum modulo 31; "" if the text is not a sum of two numbers below 31."""
+        sum_ = re.fullmatch(r"\s*([0-9]{1,2})\s*\+\s*([0-9]{1,2})\s*(=.*)?", repair(text), re.DOTALL)
+        numbers = [int(number) for number in sum_.groups()[:2]] if sum_ else []
         return str(sum(numbers) % PRIME) if numbers and max(numbers) < PRIME else ""
 
 
 DIGITS = 3
 """S: the most digits of a number"""
 WORDS_LENGTH = 5
-"""T: "seven hundred seventy seven" and its start"""
+"""T: the start token and four words, such as "seven hundred seventy seven" """
 WORDS_HELD_OUT = 100
-"""Numbers of three digits: those of one or two are so few that each is trained on"""
+"""Only three-digit numbers are held out: there are so few shorter ones that all of them are trained on"""
 FILL, START, END = "<fill>", "<start>", "<end>"
 SMALL = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -279,21 +279,21 @@ HUNDRED = "hundred"
 
 
 def words_of(number: int) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the English words of a number from 0 to 999, each with the places that it stands for: 0 ones, 1 tens, 2
-    hundreds.
+    """Return the English words of a number from 0 to 999, each with the decimal places of the digits that it names.
 
-    A number from 10 to 19 is one word for two digits; "hundred" stands for none, but for how many follow.
+    The places are 0 for ones, 1 for tens and 2 for hundreds. A number from 10 to 19 is one word for two digits;
+    "hundred" names no digit.
     """
-    found: list[tuple[str, tuple[int, ...]]] = []
+    words: list[tuple[str, tuple[int, ...]]] = []
     hundreds, rest = divmod(number, 100)
     if hundreds:
-        found += [(SMALL[hundreds], (2,)), (HUNDRED, ())]
+        words += [(SMALL[hundreds], (2,)), (HUNDRED, ())]
     if rest >= 20:
-        found.append((TENS[rest // 10 - 2], (1,)))
+        words.append((TENS[rest // 10 - 2], (1,)))
         rest %= 10
-    if rest or not found:
-        found.append((SMALL[rest], (0, 1) if rest >= 10 else (0,)))
-    return found
+    if rest or not words:
+        words.append((SMALL[rest], (0, 1) if rest >= 10 else (0,)))
+    return words
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -307,11 +307,11 @@ class _Table(ShortRepr):
     source: Tensor
     """(1000, S)"""
     aligned: Tensor
-    """(1000, T, S) bool: which digits each next word stands for"""
+    """(1000, T, S) bool: which digits the next word at each position names"""
     held_out: Tensor
     """(1000,) bool"""
     drawn: Tensor
-    """(N,): what training draws from; shorter numbers several times, as there are few of them"""
+    """(N,): the numbers that training draws from; shorter ones are repeated because there are few of them"""
 
 
 @cache
@@ -338,18 +338,18 @@ def _table() -> _Table:
 
 
 def alignment(batch: Batch) -> Tensor:
-    """Return which digits the word after each position stands for, (B, T, S) bool; none for the end."""
+    """Return which digits the word after each position names, (B, T, S) bool; none for the end."""
     same = (batch.targets[:, None] == _table().targets).all(2)  # (B, 1000)
     return _table().aligned[same.int().argmax(1)]
 
 
 def _weight(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight of each word on the digits that it stands for, (H,)."""
+    """Return the mean weight of each word on the digits that it names, (H,)."""
     return mean_weight(weights, alignment(batch))
 
 
 def _share(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the share of words whose largest weight is on a digit that they stand for, (H,)."""
+    """Return the share of words whose largest weight is on a digit that they name, (H,)."""
     cells = alignment(batch)  # (B, T, S)
     right = cells[:, None].expand_as(weights).gather(-1, weights.argmax(-1, keepdim=True)).squeeze(-1)  # (B, H, T)
     counts = cells.any(-1)  # (B, T)
@@ -357,7 +357,7 @@ def _share(weights: Tensor, batch: Batch) -> Tensor:
 
 
 class Numbers(Task):
-    """0 to 999 in English words: a translation, with an encoder that reads digits and a decoder that writes words."""
+    """Translation of numbers from 0 to 999 into English: an encoder reads the digits, a decoder writes the words."""
 
     name, title = "numbers", "Numbers to words: a translation"
     explanation = (
@@ -390,22 +390,22 @@ class Numbers(Task):
         return TrainingSettings(steps=800, batch=64, learning_rate=1e-3, weight_decay=0.5)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw numbers that are not held out."""
+        """Draw training numbers."""
         rows = _table().drawn
         return self._batch(rows[torch.randint(len(rows), (size,), generator=generator)])
 
     batch = draw
 
     def held_out(self) -> Batch:
-        """Return the 100 numbers, all of three digits, on which no training is done."""
+        """Return the 100 held-out numbers, all of three digits."""
         return self._batch(_table().held_out.nonzero().flatten())
 
     def _batch(self, rows: Tensor) -> Batch:
-        every = _table()
-        return Batch(every.ids[rows], every.targets[rows], every.source[rows])
+        table = _table()
+        return Batch(table.ids[rows], table.targets[rows], table.source[rows])
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
-        """Return the digits of a text, and as added tokens what the decoder reads to write the right words."""
+        """Return the digits of a text, and the decoder's input for the right words, as added tokens."""
         parts = parts_of(text)
         kept = parts[:DIGITS]
         digits = "".join(piece for piece, _, _ in kept if piece in string.digits)
@@ -416,7 +416,7 @@ class Numbers(Task):
         )
 
     def answer(self, model: Answering, text: str) -> str:
-        """Return the words that the model writes; the control is not shown the digits."""
+        """Return the words that the model writes; the control model does not get the digits."""
         source = known(self.read(text)[0])
         if not source:
             return ""
@@ -424,7 +424,7 @@ class Numbers(Task):
         reads = isinstance(config, TokenConfig) and config.architecture == "both"
         start, end = self.labels.index(START), self.labels.index(END)
         written = continued(model, [start], WORDS_LENGTH, source if reads else None, end)
-        return " ".join(self.labels[one] for one in written)
+        return " ".join(self.labels[id_] for id_ in written)
 
     def solution(self, text: str) -> str:
         """Return the words of the number."""

@@ -1,4 +1,4 @@
-"""Tasks on letters and digits: what to say is a symbol that stood before, and a head has to find it."""
+"""Tasks on letters and digits: the answer is a symbol in the input, which a head has to find."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _previous(weights: Tensor, batch: Batch) -> Tensor:
 
 
 def _match(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight on what followed the query's symbol earlier, all occurrences together, (H,)."""
+    """Return the mean total weight on the symbols that followed earlier occurrences of the query's symbol, (H,)."""
     ids = batch.ids
     same = ids[:, :, None] == ids[:, None, :]  # [b, i, j]: symbol j equals symbol i
     after = torch.zeros_like(same)
@@ -73,7 +73,7 @@ class Induction(Task):
 
     @property
     def model(self) -> TokenConfig:
-        """Two layers of two heads, attention alone: 11 thousand parameters."""
+        """Two layers of two heads, with attention only: 11 thousand parameters."""
         return TokenConfig(len(self.labels), INDUCTION_LENGTH, layers=2, heads=2, width=32, feed_forward=0, norm=False)
 
     @property
@@ -87,11 +87,11 @@ class Induction(Task):
         return TrainingSettings(steps=800, batch=64, learning_rate=1e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw patterns of letters that differ."""
+        """Draw patterns in which all letters are different."""
         periods = torch.randint(PERIODS[0], PERIODS[1] + 1, (size, 1), generator=generator)
         letters = torch.rand(size, len(self.labels), generator=generator).argsort(dim=1)  # a permutation of each row
         ids = letters.gather(1, torch.arange(INDUCTION_LENGTH + 1) % periods)  # (B, T + 1)
-        known = torch.arange(INDUCTION_LENGTH) >= periods  # the first place where the letter has been seen before
+        known = torch.arange(INDUCTION_LENGTH) >= periods  # from the second round on
         return Batch(ids[:, :-1], ids[:, 1:].masked_fill(~known, IGNORED))
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
@@ -105,13 +105,13 @@ class Induction(Task):
         """Return the letters that the model writes after a text until the line is full."""
         ids = known(self.read(text)[0])
         following = continued(model, ids, INDUCTION_LENGTH + 1 - len(ids)) if ids else []
-        return "".join(self.labels[one] for one in following)
+        return "".join(self.labels[id_] for id_ in following)
 
 
 PAIRS = 12
-"""In a sequence"""
+"""Pairs in a sequence"""
 KEYS = 6
-"""The most letters that differ in a sequence"""
+"""The most different letters in a sequence"""
 
 
 def _letter(weights: Tensor, batch: Batch) -> Tensor:
@@ -123,7 +123,7 @@ def _letter(weights: Tensor, batch: Batch) -> Tensor:
 
 
 def _digit(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight of each letter that is asked on the digits that stood after it, (H,)."""
+    """Return the mean weight of each repeated letter on the digits that followed it earlier, (H,)."""
     ids = batch.ids
     length = ids.shape[1]
     after = torch.zeros(len(batch), length, length, dtype=torch.bool)
@@ -133,7 +133,7 @@ def _digit(weights: Tensor, batch: Batch) -> Tensor:
 
 
 class Recall(Task):
-    """Twelve pairs; a letter that occurs again has the same digit again (Ba et al. 2016)."""
+    """Twelve pairs of a letter and a digit; a letter has the same digit each time it occurs (Ba et al. 2016)."""
 
     name, title = "recall", "Recall: which digit belonged to this letter?"
     explanation = (
@@ -168,7 +168,7 @@ class Recall(Task):
         return TrainingSettings(steps=400, batch=64, learning_rate=2e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw two to six letters, their digits, and twelve pairs of them: first each once, then any."""
+        """Draw two to six letters, their digits, and twelve pairs: first each letter once, then any of them."""
         counts = torch.randint(2, KEYS + 1, (size, 1), generator=generator)
         letters = torch.rand(size, len(LETTERS), generator=generator).argsort(dim=1)[:, :KEYS]
         digits = torch.randint(len(LETTERS), len(self.labels), (size, KEYS), generator=generator)
@@ -187,7 +187,7 @@ class Recall(Task):
         return tokens_of(text.lower(), kept, self.labels, dropped=len(parts) - len(kept)), None
 
     def answer(self, model: Answering, text: str) -> str:
-        """Return what the model expects after the last letter."""
+        """Return the model's prediction after the last token."""
         ids = known(self.read(text)[0])
         return self.labels[says(model, ids)[-1]] if ids else ""
 
@@ -195,17 +195,17 @@ class Recall(Task):
 REVERSE_LENGTH = 16
 """T"""
 FILL = "·"
-"""Stands after a shorter text, and so before its reverse; and where there are fewer digits to sort"""
+"""Padding: after a shorter text, hence before its reverse, and after fewer digits to sort"""
 
 
 def _opposite(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight of each query on the key as far from the end as it is from the beginning, (H,)."""
+    """Return the mean weight of each query on the key at the mirrored position, (H,)."""
     cells = torch.eye(batch.ids.shape[1], dtype=torch.bool).flip(1)
     return mean_weight(weights, cells.expand(len(batch), -1, -1))
 
 
 class Reverse(Task):
-    """Up to 16 letters, and what is to be said at each position is the letter at the opposite one."""
+    """Up to 16 letters; the answer at each position is the letter at the opposite position."""
 
     name, title = "reverse", "Reverse: write it backwards"
     explanation = (
@@ -244,7 +244,7 @@ class Reverse(Task):
         return Batch(ids, ids.flip(1))
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
-        """Return the letters of a text, and dots up to 16."""
+        """Return the letters of a text, padded with dots to 16."""
         parts = parts_of(text.lower(), f"[^\\s{FILL}]")
         kept = parts[:REVERSE_LENGTH]
         fill = added(FILL * (REVERSE_LENGTH - len(kept))) if kept else []
@@ -253,26 +253,26 @@ class Reverse(Task):
     def answer(self, model: Answering, text: str) -> str:
         """Return the letters that the model writes, without the dots."""
         ids = self.read(typed(self.read(text)[0]))[0].ids
-        return "".join(self.labels[one] for one in says(model, ids)).replace(FILL, "") if ids else ""
+        return "".join(self.labels[id_] for id_ in says(model, ids)).replace(FILL, "") if ids else ""
 
 
 MOST_DIGITS = 8
-"""The most digits that are sorted"""
+"""The most digits to sort"""
 SORT_LENGTH = 2 * MOST_DIGITS
-"""T: the digits, the sign after them, and the sorted digits but the last, which nothing reads"""
+"""T: the digits, the sign after them, and the sorted digits except the last, which is predicted but never read"""
 SIGN = ">"
-"""Stands after the digits, always at the same place"""
+"""Separates the digits from the answer, always at the same position"""
 
 
 def _next(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight on the unsorted digits that equal the one to be written next, (H,)."""
+    """Return the mean weight on the unsorted digits that equal the next digit to write, (H,)."""
     unsorted = torch.arange(batch.ids.shape[1]) < MOST_DIGITS
     cells = (batch.ids[:, None, :] == batch.targets[:, :, None]) & unsorted
     return mean_weight(weights, cells)
 
 
 class Sort(Task):
-    """Up to eight digits, a sign, and the digits in order, as in the demonstration of minGPT (Karpathy 2020)."""
+    """Up to eight digits, a sign, and the digits in order, as in minGPT's demo (Karpathy 2020)."""
 
     name, title = "sort", "Sort: which digit comes next?"
     explanation = (
@@ -308,13 +308,13 @@ class Sort(Task):
         lengths = torch.randint(1, 2 * MOST_DIGITS, (size, 1), generator=generator)
         digits = torch.randint(fill, (size, MOST_DIGITS), generator=generator)
         digits = digits.masked_fill(torch.arange(MOST_DIGITS) >= lengths, fill)
-        in_order = digits.sort(dim=1).values  # what fills up comes last
+        in_order = digits.sort(dim=1).values  # padding comes last
         sequence = torch.cat([digits, torch.full((size, 1), sign), in_order], dim=1)
         targets = sequence[:, 1:].masked_fill(torch.arange(SORT_LENGTH) < MOST_DIGITS, IGNORED)
         return Batch(sequence[:, :-1], targets.masked_fill(targets == fill, IGNORED))
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
-        """Return the digits of a text up to a sign; dots up to eight, the sign and the right answer are added."""
+        """Return the digits of a text up to the sign, padded to eight; the sign and the right answer are added."""
         parts = parts_of(text.partition(SIGN)[0], f"[^\\s{FILL}]")
         kept = parts[:MOST_DIGITS]
         digits = sorted(piece for piece, _, _ in kept if piece in string.digits)
@@ -322,12 +322,12 @@ class Sort(Task):
         return tokens_of(text, kept + rest, self.labels, dropped=len(parts) - len(kept)), None
 
     def answer(self, model: Answering, text: str) -> str:
-        """Return as many digits as were read, as the model writes them."""
+        """Return the digits that the model writes, as many as it has read."""
         digits = typed(self.read(text)[0])
         if not digits:
             return ""
         question = self.read(digits)[0].ids[: MOST_DIGITS + 1]
-        return "".join(self.labels[one] for one in continued(model, question, len(digits)))
+        return "".join(self.labels[id_] for id_ in continued(model, question, len(digits)))
 
     def solution(self, text: str) -> str:
         """Return the digits in order."""

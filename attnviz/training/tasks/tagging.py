@@ -1,4 +1,4 @@
-"""Tagging: the part of speech of each word of a sentence from a small grammar, in which context decides some words."""
+"""Tagging: the part of speech of each word in sentences from a small grammar; for some words it depends on context."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attnviz.training.tasks.task import IGNORED, Batch, Pattern, Task, added, me
 LENGTH = 18
 """T: two clauses of eight words, "and", and a full stop"""
 DRAWS = 40
-"""The most random numbers that a sentence takes"""
+"""The most random numbers used for a sentence"""
 FILL, STOP, AND = "<fill>", ".", "and"
 TAGS = ("det", "adj", "noun", "pron", "verb", "adv", "conj", "stop")
 SUBJECTS = ("she", "he", "everyone", "nobody")
@@ -27,18 +27,18 @@ OBJECTS = ("houses", "letters", "rivers", "songs", "stories")
 VERBS = ("finds", "knows", "describes", "remembers", "wants")
 ADVERBS = ("often", "slowly", "today", "again")
 EITHER = ("plans", "walks", "answers", "paints", "visits", "drinks", "calls", "dreams")
-"""A verb of a singular subject, or a noun in the plural"""
+"""Verbs after a singular subject, or plural nouns"""
 HER = "her"
 """A pronoun, or a determiner before a noun"""
 FAST = ("late", "early", "fast", "hard")
-"""An adjective before a noun, or an adverb at the end"""
+"""Adjectives before a noun, or adverbs at the end"""
 
 Word = tuple[str, str]
 """A word and its tag"""
 Choose = Callable[[tuple[str, ...]], str]
-"""Draws one of several"""
+"""Draws one of several words"""
 Chance = Callable[[float], bool]
-"""Draws whether something of this probability happens"""
+"""Returns True with a given probability"""
 
 
 def sentence(choose: Choose, chance: Chance) -> list[Word]:
@@ -46,7 +46,7 @@ def sentence(choose: Choose, chance: Chance) -> list[Word]:
 
     Args:
         choose: draws one of several words.
-        chance: draws whether something of this probability happens.
+        chance: returns True with a given probability.
     """
     words = _clause(choose, chance)
     if chance(0.7):
@@ -75,29 +75,29 @@ def _clause(choose: Choose, chance: Chance) -> list[Word]:
 def _noun_phrase(
     choose: Choose, determiners: tuple[str, ...], nouns: tuple[str, ...], *, adjective: bool
 ) -> list[Word]:
-    found = [(choose(determiners), "det")]
+    phrase = [(choose(determiners), "det")]
     if adjective:
-        found.append((choose(ADJECTIVES + FAST), "adj"))
-    return [*found, (choose(nouns), "noun")]
+        phrase.append((choose(ADJECTIVES + FAST), "adj"))
+    return [*phrase, (choose(nouns), "noun")]
 
 
 def _before(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight of words that can be noun or verb on what decides which, before them, (H,)."""
+    """Return the mean weight of noun-or-verb words on the earlier words that decide which they are, (H,)."""
     return mean_weight(weights, deciding(batch.ids).tril())
 
 
 def _after(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight of the other words with two tags on what decides which, after them, (H,)."""
+    """Return the mean weight of the other words with two tags on the later words that decide which it is, (H,)."""
     return mean_weight(weights, deciding(batch.ids).triu())
 
 
 def deciding(ids: Tensor) -> Tensor:
-    """Return which words decide the tag of a word that has two, (B, T, T) bool, from ids (B, T).
+    """Return which words decide the tag of a word with two possible tags, (B, T, T) bool, from ids (B, T).
 
-    For a noun or verb, they are the words before it up to the nearest that is not one of these; for the others, the
-    words after it up to the nearest that is not one of those.
+    For a noun-or-verb word, they are the preceding words, back to the nearest that is not such a word. For the others,
+    they are the following words, up to the nearest that is not one of those.
     """
-    back, ahead = (torch.isin(ids, torch.tensor(one)) for one in (_BACK, _AHEAD))
+    back, ahead = (torch.isin(ids, torch.tensor(words)) for words in (_BACK, _AHEAD))
     length = ids.shape[1]
     cells = torch.zeros(len(ids), length, length, dtype=torch.bool)
     for query in range(length):
@@ -113,7 +113,7 @@ def deciding(ids: Tensor) -> Tensor:
 
 
 class Tagging(Task):
-    """Sentences of a small grammar, and the part of speech of each word."""
+    """Sentences from a small grammar; the answer at each word is its part of speech."""
 
     name, title = "tagging", "Tagging: noun or verb?"
     explanation = (
@@ -172,7 +172,7 @@ class Tagging(Task):
         return Batch(torch.tensor(ids), torch.tensor(targets))
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
-        """Return the words of a text, and a full stop where it has none."""
+        """Return the words of a text; a missing full stop is added."""
         parts = parts_of(text.lower(), r"\w+|[^\w\s]")
         kept = parts[: LENGTH - 1]
         stop = added([STOP]) if kept and kept[-1][0] != STOP else []

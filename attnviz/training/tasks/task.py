@@ -1,6 +1,6 @@
-"""What a task is: sequences drawn from a seed, the answers that count, and the pattern that a head is to show.
+"""The base classes of tasks: seeded random sequences, the answers that count, and the patterns to expect in heads.
 
-Shapes: B sequences, T tokens (S of the encoder's), V tokens of the vocabulary, H heads.
+Shapes: B sequences, T tokens (S for the encoder), V tokens of the vocabulary, H heads.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ if TYPE_CHECKING:
 
 
 Part = tuple[str, int, int]
-"""A token's piece, and where it starts and ends in the text; of a token that is added, both are 0"""
+"""A token's text, and where it starts and ends in the input; for an added token, both are 0"""
 IGNORED = -100
-"""A target that does not count, as torch's cross-entropy has it"""
+"""The target of positions that do not count, the default `ignore_index` of torch's cross-entropy"""
 HELD_OUT = 512
-"""How many sequences are held out of a task that has more than anyone can list"""
+"""How many held-out sequences are used for evaluation, in a task with too many sequences to list"""
 PART = 16
 """1 of 16 sequences is held out"""
 
 
 def parts_of(text: str, pattern: str = r"\S") -> list[Part]:
-    """Return what a pattern finds in a text; by default each character that is no white space."""
+    """Return all matches of a pattern in a text; by default each character that is not white space."""
     return [(match.group(), *match.span()) for match in re.finditer(pattern, repair(text))]
 
 
 def added(pieces: Iterable[str]) -> list[Part]:
-    """Return tokens that the user has not typed."""
+    """Return tokens that were added to what the user typed."""
     return [(piece, 0, 0) for piece in pieces]
 
 
 def typed(tokens: Tokens) -> str:
-    """Return what the user typed of the tokens, without those that are not in the vocabulary."""
+    """Return the text of the tokens that the user typed, without those that are not in the vocabulary."""
     marks = zip(tokens.pieces, tokens.special, tokens.unknown, strict=True)
     return "".join(piece for piece, special, unknown in marks if not special and not unknown)
 
 
 def tokens_of(text: str, parts: Sequence[Part], labels: Sequence[str], *, dropped: int = 0) -> Tokens:
-    """Return the tokens of a text; a piece that is not in the vocabulary has no id and is marked in `unknown`.
+    """Return the tokens of a text; a token that is not in the vocabulary has no id and is marked in `unknown`.
 
     Args:
         text: as typed.
         parts: the tokens.
         labels: the vocabulary.
-        dropped: how many tokens of the text were cut off.
+        dropped: the number of tokens of the text that were cut off.
     """
     known = {label: id_ for id_, label in enumerate(labels)}
     ids = tuple(known.get(piece, NO_ID) for piece, _, _ in parts)
@@ -78,22 +78,22 @@ def tokens_of(text: str, parts: Sequence[Part], labels: Sequence[str], *, droppe
 
 
 class Answering(Protocol):
-    """A model that can be asked: in evaluation mode, with the vocabulary of its task."""
+    """A model that can answer: in evaluation mode, with the vocabulary of its task."""
 
     def logits(self, ids: Tensor, source: Tensor | None = None) -> Tensor:
-        """Return (B, T, V) for ids (B, T), and a source (B, S) where there is an encoder to read it."""
+        """Return the logits (B, T, V) for ids (B, T), and for a source (B, S) if the model has both stacks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Sequences, and what is to be said at each position."""
+    """Sequences, and the right answer at each position."""
 
     ids: Tensor
-    """(B, T): what the model reads, or its decoder; of a linear layer, vectors, (B, C)"""
+    """(B, T): the input of the model, or of its decoder; for a linear layer, vectors, (B, C)"""
     targets: Tensor
-    """(B, T): the right answer of each position, or `IGNORED`; of vectors, their classes, (B,)"""
+    """(B, T): the right answer at each position, or `IGNORED`; for vectors, their classes, (B,)"""
     source: Tensor | None = None
-    """(B, S): what the encoder reads, if the model has both"""
+    """(B, S): the encoder's input, for a model with an encoder and a decoder"""
 
     def __len__(self) -> int:
         return self.ids.shape[0]
@@ -101,12 +101,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a model does on sequences. Both numbers are of the same ones."""
+    """Loss and accuracy of a model on the same sequences."""
 
     loss: float
     """The mean cross-entropy over all positions that count, in nats"""
     accuracy: float
-    """As the subject counts it, from 0 to 1"""
+    """As the subject defines it, from 0 to 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +115,21 @@ class Pattern:
 
     name: str
     title: str
-    """As a curve is named on the page, such as "looks one token back" """
+    """The name of its curve on the page, such as "looks one token back" """
     score: Callable[[Tensor, Batch], Tensor]
-    """Of the weights of a layer, (B, H, Tq, Tk): how much each head shows it, (H,), from 0 to 1; most often the mean
-    weight on the cells of the pattern"""
+    """Returns, from the weights of a layer, (B, H, Tq, Tk), how strongly each head shows the pattern, (H,), from 0 to
+    1; usually this is the mean weight on the cells of the pattern"""
     kind: Kind = "decoder"
-    """The attention in which to look for it"""
+    """The kind of attention in which to look for it"""
 
 
 class Subject(ABC):
-    """What a model learns from: sequences over a vocabulary (a task, or a text), or vectors with a class each."""
+    """The source of training data: sequences over a vocabulary (a task, or a text), or vectors with classes."""
 
     name: str
-    """In links and on the command line"""
+    """Its name in links and on the command line"""
     labels: tuple[str, ...]
-    """The vocabulary: labels[i] is the token with id i. Of vectors, the classes"""
+    """The vocabulary: labels[i] is the token with id i. For vectors, the classes"""
 
     @abstractmethod
     def batch(self, size: int, generator: torch.Generator) -> Batch:
@@ -137,38 +137,41 @@ class Subject(ABC):
 
     @abstractmethod
     def held_out(self) -> Batch:
-        """Return the same sequences each time, on which no training is done."""
+        """Return the held-out sequences, the same ones each time."""
 
     def trained_on(self) -> Batch | None:
-        """Return all sequences on which training is done, if they are few and the same ones again and again."""
+        """Return all training sequences if there are few of them, else None."""
         return None
 
     def accuracy(self, logits: Tensor, batch: Batch) -> float:
-        """Return the share of counted positions, of (B, T, V) or (B, classes), at which the likeliest one is right."""
+        """Return the share of counted positions at which the likeliest output is right.
+
+        The logits are (B, T, V), or (B, classes) for vectors.
+        """
         counts = batch.targets != IGNORED
         right = (logits.argmax(-1) == batch.targets) & counts
         return float(right.sum() / counts.sum())
 
 
 class Task(Subject):
-    """A task that the project generates: `attnviz.training.tasks.TASKS` lists them."""
+    """A task, usually with generated sequences: `attnviz.training.tasks.TASKS` lists the generated tasks."""
 
     title: str
     explanation: str
-    """What is to be learned, in two sentences"""
+    """What the model has to learn, in two sentences"""
     expected: str
     """Which pattern to expect and where, in a sentence or two"""
     patterns: tuple[Pattern, ...]
     control: str
-    """What the control lacks and why it fails, in a sentence"""
+    """What the control model lacks and why it fails, in a sentence"""
     examples: tuple[str, ...]
-    """Texts that `read` takes, to begin with"""
+    """Example inputs for `read`"""
     data: TaggedFiles | None = None
-    """What it draws sequences from, if that is given to it"""
+    """The data that it draws sequences from; None if they are generated"""
     writes = False
-    """Whether a model writes its answer, token by token, and `solution` says the right one"""
+    """Whether a model writes its answer token by token, and `solution` returns the right one"""
     sign = ""
-    """The token of the vocabulary at which answers begin: before it none counts; "" if they begin at once"""
+    """The token at which answers begin: no position before it counts; "" if they begin at the first token"""
     whole = False
     """Whether a sequence is right only if all its counted positions are, such as all digits of a sum"""
 
@@ -180,40 +183,40 @@ class Task(Subject):
     @property
     @abstractmethod
     def control_model(self) -> TokenConfig:
-        """The model that can't, trained in the same way."""
+        """A model that can't learn it, trained in the same way."""
 
     @property
     @abstractmethod
     def training(self) -> TrainingSettings:
-        """The settings with which a hall can watch it."""
+        """The settings for a live training, slow enough for an audience to watch."""
 
     def is_control(self, model: AnyConfig) -> bool:
-        """Whether a model is the control, with any dropout."""
+        """Whether a model is the control model, regardless of dropout."""
         return isinstance(model, TokenConfig) and replace(model, dropout=0.0) == self.control_model
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What each logit stands for: the vocabulary, where the answers are not something else."""
+        """The label of each logit: by default, the vocabulary."""
         return self.labels
 
     @abstractmethod
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
-        """Return the tokens of a text that a user types: of the model, or of its encoder and its decoder.
+        """Return the tokens of a typed text: those of the model, or those of its encoder and of its decoder.
 
-        Symbols that are not in the vocabulary are marked in `Tokens.unknown`, with the id `NO_ID` or that of an unknown
-        word, where the task has one.
+        Symbols that are not in the vocabulary are marked in `Tokens.unknown`; their id is `NO_ID`, or that of the
+        unknown word if the task has one.
         """
 
     @abstractmethod
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw sequences, those that are held out among them."""
+        """Draw any sequences, held-out ones included."""
 
     def batch(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw sequences to train on: none of those that are held out."""
+        """Draw training sequences, never held-out ones."""
         return self._kept(size, generator, held_out=False)
 
     def held_out(self) -> Batch:
-        """Return the same sequences each time, which `batch` never draws."""
+        """Return the held-out sequences, the same ones each time."""
         return self._held_out
 
     @cached_property
@@ -221,27 +224,28 @@ class Task(Subject):
         return self._kept(HELD_OUT, torch.Generator().manual_seed(0), held_out=True)
 
     def accuracy(self, logits: Tensor, batch: Batch) -> float:
-        """Return the share of right answers: of sequences if `whole`, else of counted positions."""
+        """Return the share of right sequences if `whole`, else of right positions among those that count."""
         if not self.whole:
             return super().accuracy(logits, batch)
         right = (logits.argmax(-1) == batch.targets) | (batch.targets == IGNORED)
         return float(right.all(-1).float().mean())
 
     def answer(self, model: Answering, text: str) -> str:
-        """Return what a model says to a text that a user types: here, one output for each token that it knows.
+        """Return a model's answer to a typed text; "" if it has none.
 
-        "" if there is none. What is to be written token by token is the likeliest one each time.
+        By default this is the likeliest output at each known token. Tasks in which the model writes its answer token by
+        token take the likeliest token each time.
         """
         ids = known(self.read(text)[0])
-        return " ".join(self.outputs[one] for one in says(model, ids)) if ids else ""
+        return " ".join(self.outputs[output] for output in says(model, ids)) if ids else ""
 
     def solution(self, text: str) -> str:
-        """Return the right answer to a text that a user types, as `answer` writes it; "" if it is not known."""
+        """Return the right answer to a typed text, in the format of `answer`; "" if it is not known."""
         del text
         return ""
 
     def _kept(self, size: int, generator: torch.Generator, *, held_out: bool) -> Batch:
-        """Draw until there are enough of the wanted part."""
+        """Draw until there are enough training sequences, or enough held-out ones."""
         ids, targets = [], []
         missing = size
         while missing > 0:
@@ -254,7 +258,7 @@ class Task(Subject):
 
 
 def is_held_out(ids: Tensor) -> Tensor:
-    """Return which sequences, (B, T), are held out, (B,): one of `PART`, by a polynomial hash of its ids."""
+    """Return which sequences, (B, T), are held out, (B,) bool: one in `PART`, by a polynomial hash of the ids."""
     value = torch.zeros(len(ids), dtype=torch.long)
     for column in ids.unbind(1):
         value = (value * 31 + column + 1) % 1_000_003
@@ -262,31 +266,31 @@ def is_held_out(ids: Tensor) -> Tensor:
 
 
 def held_out_of(count: int, number: int) -> Tensor:
-    """Return which rows of a table, (count,), are held out: `number` of them, by the order of a hash of their index."""
+    """Choose `number` of `count` rows to hold out, ordered by a hash of their index; returns (count,) bool."""
     order = sorted(range(count), key=lambda row: blake2b(str(row).encode(), digest_size=8).digest())
-    found = torch.zeros(count, dtype=torch.bool)
-    found[order[:number]] = True
-    return found
+    held_out = torch.zeros(count, dtype=torch.bool)
+    held_out[order[:number]] = True
+    return held_out
 
 
 def known(tokens: Tokens) -> list[int]:
     """Return the ids of the tokens that have one."""
-    return [one for one in tokens.ids if one != NO_ID]
+    return [id_ for id_ in tokens.ids if id_ != NO_ID]
 
 
 def says(model: Answering, ids: Sequence[int], source: Sequence[int] | None = None) -> list[int]:
     """Return the likeliest output at each position of one sequence."""
     with torch.no_grad():
-        read = torch.tensor([ids])
-        logits = model.logits(read) if source is None else model.logits(read, torch.tensor([source]))
-    found: list[int] = logits[0].argmax(-1).tolist()
-    return found
+        inputs = torch.tensor([ids])
+        logits = model.logits(inputs) if source is None else model.logits(inputs, torch.tensor([source]))
+    likeliest: list[int] = logits[0].argmax(-1).tolist()
+    return likeliest
 
 
 def continued(
     model: Answering, ids: Sequence[int], most: int, source: Sequence[int] | None = None, end: int | None = None
 ) -> list[int]:
-    """Return what a model writes after `ids`, the likeliest token each time: `most` tokens, or those before `end`."""
+    """Return the tokens that a model writes after `ids`, each the likeliest: `most` of them, or those before `end`."""
     written: list[int] = []
     while len(written) < most:
         following = says(model, [*ids, *written], source)[-1]
@@ -297,11 +301,11 @@ def continued(
 
 
 def mean_weight(weights: Tensor, cells: Tensor) -> Tensor:
-    """Return the mean, over all queries that the pattern has a cell for, of the weight on these cells together, (H,).
+    """Return each head's total weight on the pattern's cells, averaged over the queries that have such cells, (H,).
 
     Args:
         weights: (B, H, Tq, Tk).
-        cells: (B, Tq, Tk), bool; 0 for each head if there are none.
+        cells: (B, Tq, Tk), bool; if there are none, the result is 0 for each head.
     """
     on_cells = (weights * cells[:, None]).sum(-1)  # (B, H, Tq)
     counts = cells.any(-1)  # (B, Tq)

@@ -1,1 +1,1 @@
-"""A text as what a model learns from: the built-in corpus, the split, blocks and chunks."""
+"""Texts as training data: the built-in corpus, the split, blocks and chunks."""

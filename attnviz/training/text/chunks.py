@@ -1,4 +1,4 @@
-"""Documents of any length as sequences of bounded length, read from disk one line at a time."""
+"""Documents of any length, read from disk line by line and cut into sequences of bounded length."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from attnviz.training.text.cut import ChunkSettings, spans
 
 
 def chunks(ids: Sequence[int], settings: ChunkSettings) -> Iterator[list[int]]:
-    """Cut a document into sequences, as `spans` says; the token that ends the document is added to the last one."""
+    """Cut a document into sequences as `spans` does; the end-of-document token is added to the last one."""
     for start, stop in spans(len(ids), settings):
         piece = list(ids[start:stop])
         yield piece if settings.end is None or stop < len(ids) else [*piece, settings.end]
 
 
 def examples(chunk: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return what a model reads of a sequence of n tokens, and what is to follow each: (n - 1,) and (n - 1,)."""
+    """Return a model's inputs and targets for a sequence of n tokens: (n - 1,) and (n - 1,)."""
     whole = torch.tensor(chunk)
     return whole[:-1], whole[1:]
 
 
 def halves(ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Cut a sequence, (n,), in half: the context that is given, and the continuation that is to be matched."""
+    """Cut a sequence, (n,), in half: the given context, and the continuation to predict."""
     middle = (len(ids) + 1) // 2
     return ids[:middle], ids[middle:]
 
 
 class FileChunks(IterableDataset[tuple[Tensor, Tensor]]):
-    """The sequences of a file's documents, one document a line; the file is never in memory as a whole.
+    """The sequences of a file's documents, one document per line; the file is never read into memory as a whole.
 
-    Each item is what `examples` returns. With several workers of a `DataLoader`, each takes its share of the lines.
+    Each item is a result of `examples`. With several `DataLoader` workers, each takes its share of the lines.
     """
 
     def __init__(self, file: Path, encode: Callable[[str], Sequence[int]], settings: ChunkSettings) -> None:
-        """Read `file` as UTF-8, with U+FFFD for bytes that are not; `encode` turns a document into ids."""
+        """Read `file` as UTF-8, with U+FFFD for invalid bytes; `encode` turns a document into ids."""
         super().__init__()
         self._file, self._encode, self._settings = file, encode, settings
 
@@ -51,5 +51,5 @@ class FileChunks(IterableDataset[tuple[Tensor, Tensor]]):
                     yield from map(examples, self._cut(line.rstrip("\n")))
 
     def _cut(self, document: str) -> Iterable[list[int]]:
-        """Cut one document; a sequence of one token has nothing to predict."""
-        return (one for one in chunks(self._encode(document), self._settings) if len(one) > 1)
+        """Cut one document; sequences of one token are dropped, since they have nothing to predict."""
+        return (chunk for chunk in chunks(self._encode(document), self._settings) if len(chunk) > 1)

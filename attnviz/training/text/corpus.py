@@ -1,7 +1,7 @@
 """The built-in corpus: short scenes in plain English, which this module generates from a seed.
 
-It is no literature and shows no one's style. It has what a model can learn step by step: spelling, word order, names
-that come back, who speaks, questions with fitting answers, quotation marks that close, and sums that are right.
+It is not literature and imitates no author. It has patterns that a model can learn step by step: spelling, word order,
+recurring names, speakers, questions with matching answers, closing quotation marks, and correct sums.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NAMES = {
     "Anna": "she", "Ben": "he", "Clara": "she", "David": "he", "Emma": "she", "Felix": "he", "Grace": "she",
     "Henry": "he", "Ida": "she", "Jonas": "he",
 }  # fmt: skip
-"""Each with the pronoun by which a scene goes on"""
+"""Each with its pronoun"""
 PLACES = (
     "in the garden",
     "at the station",
@@ -42,7 +42,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 @lru_cache(1)
 def built_in() -> str:
     """Return the corpus, some 400,000 characters; it is the same on every machine."""
-    draw = random.Random(SEED)  # noqa: S311 — a seeded text, no secret
+    draw = random.Random(SEED)  # noqa: S311 — a seeded text, not a secret
     return "\n\n".join(_scene(draw) for _ in range(SCENES)) + "\n"
 
 

@@ -1,6 +1,6 @@
-"""Where a text is cut into the sequences that a model is trained on: blocks at random places, or line by line.
+"""Where a text is cut into training sequences: blocks at random positions, or line by line.
 
-It imports no torch.
+Does not import torch.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 Cut = Literal["blocks", "chunks", "plain"]
-"""blocks: at random places of the whole text. chunks: each line is a document, cut by itself into sequences of bounded
-length that overlap, and its line end is the token that ends it. plain: each line cut after every n tokens"""
+"""blocks: at random positions of the whole text. chunks: each line is a document, cut into overlapping sequences of
+bounded length, with its line end as the end-of-document token. plain: each line is cut after every n tokens"""
 CUTS: tuple[str, ...] = get_args(Cut)
 MOST, LEAST = 40, 20
 """The longest and the shortest sequence by default, in tokens"""
 OVERLAP_PART = 5
-"""Chunks have one token of so many in common with the one before"""
+"""Consecutive chunks overlap by the longest length divided by this"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,14 @@ class ChunkSettings:
     """How a document is cut."""
 
     most: int = MOST
-    """The longest sequence, in tokens, without the token that ends the document"""
+    """The longest sequence, in tokens, not counting the end-of-document token"""
     least: int = LEAST
-    """The shortest: a shorter rest is made up of the tokens before it; 1 keeps any rest as it is"""
+    """The shortest sequence: a shorter remainder is extended with the tokens before it; 1 keeps any remainder as it is
+    """
     overlap: int = 0
-    """Tokens that a sequence repeats of the one before it"""
+    """How many tokens of the previous sequence a sequence repeats"""
     end: int | None = None
-    """The id that ends a document; None for none, a plain cut"""
+    """The id of the end-of-document token; None for no such token (a plain cut)"""
 
     def __post_init__(self) -> None:
         if not 1 <= self.least <= self.most or not 0 <= self.overlap < self.most:
@@ -39,9 +40,9 @@ class ChunkSettings:
 
 
 def settings_of(cut: Cut, most: int, end: int | None = None) -> ChunkSettings:
-    """Return how lines are cut into sequences of at most so many tokens; `end` is for chunks alone.
+    """Return how lines are cut into sequences of at most `most` tokens; only chunks use `end`.
 
-    Chunks are at least half as long, and overlap by a fifth: 20 to 40 tokens, 8 in common.
+    Chunks have at least half of `most` tokens and overlap by a fifth of it: by default 20 to 40 tokens, 8 in common.
     """
     if cut == "plain":
         return ChunkSettings(most, 1)
@@ -49,10 +50,10 @@ def settings_of(cut: Cut, most: int, end: int | None = None) -> ChunkSettings:
 
 
 def spans(count: int, settings: ChunkSettings) -> Iterator[tuple[int, int]]:
-    """Cut a document of so many tokens into `least` to `most` of them: yields the first of each and the one after it.
+    """Cut a document of `count` tokens into sequences of `least` to `most` tokens: yields the start and stop of each.
 
-    Each begins `overlap` tokens before the end of the one before. If the last would be shorter than `least`, it begins
-    as much earlier as it needs. A document that is itself shorter than `least` is left out.
+    Each begins `overlap` tokens before the end of the previous one. If the last would be shorter than `least`, it
+    begins earlier. A document shorter than `least` yields nothing.
     """
     if count < settings.least:
         return
@@ -64,10 +65,10 @@ def spans(count: int, settings: ChunkSettings) -> Iterator[tuple[int, int]]:
 
 
 def sequences_of(text: str, cut: Cut, most: int) -> Iterator[tuple[int, int]]:
-    """Cut each line of a text by itself: yields where each sequence begins in the text, and where the text goes on.
+    """Cut each line of a text separately: yields the start and stop of each sequence in the text.
 
-    The last sequence of a line has its line end too where chunks are wanted, as the token that ends a document. One of
-    a single token has nothing to predict, and is left out.
+    With chunks, the last sequence of a line includes the line end, as the end-of-document token. Sequences of a single
+    token have nothing to predict and are left out.
     """
     settings, begin = settings_of(cut, most), 0
     for line in text.split("\n"):
@@ -80,17 +81,17 @@ def sequences_of(text: str, cut: Cut, most: int) -> Iterator[tuple[int, int]]:
 
 
 def length_of(characters: int, block_size: int) -> int:
-    """Return at how many places of a training part a block begins that has a character after it."""
+    """Return the number of positions in a training part at which a block with a following character can begin."""
     return max(0, characters - block_size)
 
 
 def id_lines(text: str, labels: Sequence[str], cut: Cut, most: int) -> Iterator[str]:
-    """Yield a line `{"ids": [...]}` for each sequence of a text, as a data set of them is written.
+    """Yield a line `{"ids": [...]}` for each sequence of a text, for export as a data set.
 
     Args:
         text: the training part.
         labels: the vocabulary: labels[i] is the character with id i.
-        cut: as a text is cut; blocks, which are drawn at any place, are written one after another, without overlap.
+        cut: how the text is cut; blocks, drawn at random in training, are written consecutively, without overlap.
         most: the longest sequence, in tokens.
     """
     ids = {label: id_ for id_, label in enumerate(labels)}
@@ -99,4 +100,4 @@ def id_lines(text: str, labels: Sequence[str], cut: Cut, most: int) -> Iterator[
     else:
         spans = sequences_of(text, cut, most)
     for start, stop in spans:
-        yield json.dumps({"ids": [ids[one] for one in text[start:stop]]})
+        yield json.dumps({"ids": [ids[character] for character in text[start:stop]]})

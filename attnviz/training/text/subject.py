@@ -1,7 +1,7 @@
-"""A text, character by character: its ids as one tensor, split into training and validation, as blocks or line by line.
+"""Character-level text data: the ids as one tensor, split into training and validation, in blocks or line by line.
 
-Shapes: N characters of the text, B sequences of a batch, T tokens of the longest (for blocks the block size), M
-sequences of a text that is cut line by line.
+Shapes: N characters of the text, B sequences of a batch, T tokens of the longest (for blocks, the block size), M
+sequences of a text cut line by line.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from attnviz.training.tasks.task import IGNORED, Batch, Result, Subject
 from attnviz.training.text.cut import Cut, sequences_of
 
 TRAIN_PART = 0.9
-"""The part of a text, from its beginning, on which a model is trained"""
+"""The fraction of a text, from its beginning, on which a model is trained"""
 WATCHED = 64
-"""Blocks of the validation part that are evaluated while a training runs"""
+"""Number of validation blocks evaluated during training"""
 AT_ONCE = 64
-"""Blocks that a whole validation evaluates at once"""
+"""Blocks per forward pass when the whole validation part is evaluated"""
 
 
 class TextError(ValueError):
@@ -31,10 +31,10 @@ class TextError(ValueError):
 
 
 def check_length(characters: int, block_size: int) -> None:
-    """Check that either part of a text of so many characters has a block and the character after it.
+    """Check that in a text of this length both parts have room for a block and the character after it.
 
     Raises:
-        TextError: it has not.
+        TextError: the text is too short.
     """
     needed = block_size + 1
     if characters - int(TRAIN_PART * characters) < needed:
@@ -46,15 +46,15 @@ def check_length(characters: int, block_size: int) -> None:
 
 
 def as_read(text: str) -> str:
-    """Return a text as it is trained on: every line ends with "\\n", as where Python reads a text file.
+    """Normalise a text for training: every line ends with "\\n", as when Python reads a text file.
 
-    Lone surrogates are replaced as `repair` does.
+    `repair` replaces lone surrogates.
     """
     return repair(text).replace("\r\n", "\n").replace("\r", "\n")
 
 
 class Text(Subject):
-    """A text whose next characters are to be predicted."""
+    """A text whose next characters a model learns to predict."""
 
     name = TEXT
 
@@ -62,13 +62,13 @@ class Text(Subject):
         """Encode and split a text.
 
         Args:
-            text: the whole text, read as `as_read` does; its characters are the vocabulary, in code-point order,
-                if none is given.
+            text: the whole text; `as_read` normalises it.
             block_size: T, the length of a training sequence.
-            vocabulary: the characters that are known; the text may hold no others.
+            vocabulary: the known characters; the text may contain no others. By default, the text's characters in
+                code-point order.
 
         Raises:
-            TextError: the text is empty, has one character only, or either part is shorter than a block and the
+            TextError: the text is empty, has only one character, or either part is too short for a block and the
                 character after it.
             UnknownCharacterError: a character is not in the given vocabulary.
             ValueError: the block size is below 1.
@@ -94,13 +94,13 @@ class Text(Subject):
         return _pairs(self.train, starts, self.block_size)
 
     def held_out(self) -> Batch:
-        """Return up to `WATCHED` blocks of the validation part, evenly spread."""
+        """Return up to `WATCHED` evenly spaced blocks of the validation part."""
         last = len(self.validation) - self.block_size - 1
         starts = torch.linspace(0, last, min(WATCHED, last + 1)).long().unique()
         return _pairs(self.validation, starts[:, None], self.block_size)
 
     def whole(self, model: nn.Module) -> Result:
-        """Return the loss, in nats a character, and the accuracy of a model on the whole validation part."""
+        """Return the loss, in nats per character, and the accuracy of a model on the whole validation part."""
         return result_of(model, _blocks(self.validation, self.block_size))
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
@@ -108,15 +108,15 @@ class Text(Subject):
         return self.vocabulary.tokenize(text, max_tokens=self.block_size), None
 
     def encode(self, text: str) -> Tensor:
-        """Return the ids of the characters that are in the vocabulary, (n,), without the others."""
-        return torch.tensor([one for one in self.vocabulary.tokenize(text).ids if one != NO_ID], dtype=torch.long)
+        """Return the ids of the characters that are in the vocabulary, (n,); others are skipped."""
+        return torch.tensor([id_ for id_ in self.vocabulary.tokenize(text).ids if id_ != NO_ID], dtype=torch.long)
 
 
 def validation_loss(model: nn.Module, ids: Tensor, block_size: int) -> float:
-    """Return the mean loss over a whole text, (N,), in nats a character.
+    """Return the mean loss over a whole text, (N,), in nats per character.
 
-    The text is cut into blocks without overlap, so that each character is predicted once; the first of a block is
-    predicted from one character alone.
+    The text is cut into blocks without overlap, so each character is predicted once; the first target of a block is
+    predicted from only one character.
 
     Raises:
         ValueError: the text has fewer than two characters.
@@ -127,9 +127,9 @@ def validation_loss(model: nn.Module, ids: Tensor, block_size: int) -> float:
 
 
 def result_of(model: nn.Module, batches: Iterable[Batch]) -> Result:
-    """Return the loss and the accuracy of a model over all positions that count of several batches together.
+    """Return a model's loss and accuracy over all positions that count, over several batches together.
 
-    The model is left in evaluation mode or in training as it was.
+    Afterwards the model is in the same mode (training or evaluation) as before.
     """
     total, right, count, was_training = 0.0, 0, 0, model.training
     model.eval()
@@ -137,34 +137,34 @@ def result_of(model: nn.Module, batches: Iterable[Batch]) -> Result:
         for batch in batches:
             logits, targets = model(batch.ids).flatten(0, -2), batch.targets.flatten()
             total += functional.cross_entropy(logits, targets, ignore_index=IGNORED, reduction="sum").item()
-            right += int((logits.argmax(-1) == targets).sum())  # no position that counts nothing is right
+            right += int((logits.argmax(-1) == targets).sum())  # an ignored target never equals an output
             count += int((targets != IGNORED).sum())
     model.train(was_training)
     return Result(total / count, right / count)
 
 
 def _blocks(ids: Tensor, block_size: int) -> Iterator[Batch]:
-    """Cut a text into blocks and what follows each of their characters, up to `AT_ONCE` blocks at a time."""
+    """Cut a text into blocks, with the next characters as targets, in batches of up to `AT_ONCE` blocks."""
     x, y = ids[:-1], ids[1:]
     whole = len(x) // block_size * block_size
     if whole:
-        rows = (one[:whole].view(-1, block_size).split(AT_ONCE) for one in (x, y))
+        rows = (tensor[:whole].view(-1, block_size).split(AT_ONCE) for tensor in (x, y))
         yield from map(Batch, *rows)
     if whole < len(x):
         yield Batch(x[None, whole:], y[None, whole:])
 
 
 def _pairs(ids: Tensor, starts: Tensor, length: int) -> Batch:
-    """Return the blocks that begin at these places, (B, 1), and what follows each of their characters."""
+    """Return the blocks that begin at these positions, (B, 1), with the next characters as targets."""
     blocks = ids[starts + torch.arange(length + 1)]
     return Batch(blocks[:, :-1], blocks[:, 1:])
 
 
 def check_lines(text: str, cut: Cut, most: int) -> None:
-    """Check that either part of a text has a sequence.
+    """Check that both parts of a text have at least one sequence.
 
     Raises:
-        TextError: it has not.
+        TextError: a part has none.
     """
     middle = int(TRAIN_PART * len(text))
     for part, of in ((text[:middle], "the part to train on"), (text[middle:], "the last tenth, for validation,")):
@@ -176,9 +176,9 @@ def check_lines(text: str, cut: Cut, most: int) -> None:
 
 
 class Documents(Text):
-    """A text whose next characters are to be predicted, in sequences that are parts of its lines.
+    """A text whose next characters a model learns to predict, cut line by line.
 
-    The text is split as any other: the line at the end of the training part may go on in the validation part.
+    The split into training and validation is that of `Text`, so it may divide a line.
     """
 
     def __init__(self, text: str, block_size: int, cut: Cut, *, vocabulary: CharVocab | None = None) -> None:
@@ -191,7 +191,7 @@ class Documents(Text):
             vocabulary: as `Text` takes it.
 
         Raises:
-            TextError: as `Text` raises it, or no line of either part is long enough.
+            TextError: as in `Text`, or a part has no line that is long enough.
         """
         super().__init__(text, block_size, vocabulary=vocabulary)
         text = as_read(text)
@@ -200,7 +200,7 @@ class Documents(Text):
         self.sequences, self.validation_sequences = (
             torch.tensor(list(sequences_of(part, cut, block_size))) for part in parts
         )
-        """(M, 2): where each sequence of a part begins, and the place after its last character"""
+        """(M, 2) for each part: the start of each sequence, and the position after its last character"""
 
     def batch(self, size: int, generator: torch.Generator) -> Batch:
         """Draw sequences of the training part."""
@@ -208,13 +208,13 @@ class Documents(Text):
         return padded(self.train, self.sequences[drawn])
 
     def held_out(self) -> Batch:
-        """Return up to `WATCHED` sequences of the validation part, evenly spread."""
+        """Return up to `WATCHED` evenly spaced sequences of the validation part."""
         count = len(self.validation_sequences)
         rows = torch.linspace(0, count - 1, min(WATCHED, count)).long().unique()
         return padded(self.validation, self.validation_sequences[rows])
 
     def whole(self, model: nn.Module) -> Result:
-        """Return loss and accuracy over all sequences of the validation part, of the characters that are predicted."""
+        """Return loss and accuracy over all predicted characters in the sequences of the validation part."""
         return result_of(model, self._validation())
 
     def _validation(self) -> Iterator[Batch]:
@@ -223,9 +223,9 @@ class Documents(Text):
 
 
 def padded(ids: Tensor, sequences: Tensor) -> Batch:
-    """Return sequences of a text, (B, 2), as rows (B, T): tokens[:-1] of each to be read, tokens[1:] to be predicted.
+    """Return sequences of a text, (B, 2), as rows (B, T): tokens[:-1] of each as inputs, tokens[1:] as targets.
 
-    The rest of a shorter row counts nothing: what it reads is id 0, and a position never sees what comes after it.
+    Shorter rows are padded: with id 0 as input, which no earlier position sees, and `IGNORED` as target.
     """
     starts, lengths = sequences[:, :1], sequences[:, 1:] - sequences[:, :1]  # (B, 1)
     places = torch.arange(int(lengths.max()))

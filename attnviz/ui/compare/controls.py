@@ -1,6 +1,6 @@
 """The controls of Compare: presets, a row of settings for each pane, and the shared settings.
 
-"Two heads" and "Two layers" take for B the head, or the layer, that differs most from A's on its text.
+The presets "Two heads" and "Two layers" choose for B the head or layer that differs most from A's on A's text.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 
 
 MOST_SHOWN = 400
-"""The most characters of a text that is shown above the picture."""
+"""The most characters of a text shown above the picture."""
 _PAIR, _PRESET = "compare_pair", "compare_preset"
 
 
 def texts() -> None:
-    """Show B's text field and the choice of a pair for both panes. A's text field is the page's."""
+    """Show B's text field and the choice of a pair for both panes. The page itself shows A's text field."""
     state.bound(
         "b_text", st.text_area, "Text of B",
         height=88, max_chars=settings().largest_text, placeholder="The same as A's",
@@ -69,7 +69,7 @@ def texts() -> None:
 
 
 def shared() -> DeltaGenerator:
-    """Show the settings that both panes share; return the place of one that the picture decides on."""
+    """Show the settings that both panes share; return a container for the switch that depends on the picture."""
     state.choice(
         "quantity", st.segmented_control, "Quantity", required=True,
         width="stretch",
@@ -96,7 +96,7 @@ def presets() -> None:
 
 
 def choose(pane: Pane) -> Choice:
-    """Show the settings of one pane in a row, and return the choice. Errors appear below the row."""
+    """Show the settings of one pane in a row, and return the resulting choice. Errors appear below the row."""
     key = f"row_{pane.name.lower()}"
     row = st.container(key=key, horizontal=True, vertical_alignment="center", gap="small")
     with row:
@@ -104,23 +104,23 @@ def choose(pane: Pane) -> Choice:
         _source(pane)
     source = SOURCES[pane.get("source")]
     model = open_model(source, pane.get)
-    here = _settled(pane, source, model)
+    settled = _settled(pane, source, model)
     kinds = list(model.description.layers)
     with row:
         if source.has_layers and len(kinds) > 1:
             _select(pane, "kind", kinds, KEYS["kind"].titles.__getitem__)
-            here = _settled(pane, source, model)
+            settled = _settled(pane, source, model)
         if source.has_layers:
-            _select(pane, "layer", here.layers, "layer {}".format)
-        _select(pane, "head", range(here.heads), "head {}".format)
+            _select(pane, "layer", settled.layers, "layer {}".format)
+        _select(pane, "head", range(settled.heads), "head {}".format)
         _select(pane, "scale", *_named(_scales(pane, source)))
         unmasked = "its own mask" if source.has_own_scale else "no mask"
         _select(pane, "mask", *_named({"none": unmasked, "causal": "causal mask"}))
-    return choice(pane.name, pane.get, model)  # of what the menus have made of the view
+    return choice(pane.name, pane.get, model)  # after the menus have updated the view
 
 
 def _source(pane: Pane) -> None:
-    """Show the choice of a model, or a source without names, which sets the link's keys source and model."""
+    """Show the choice of a model, or of a source without model names; it sets the link keys source and model."""
     key = f"compare_source_{pane.name}"
     open_ = pane is B and B.own("source") is None and B.own("model") is None
     shown = SOURCES[pane.get("source")].entry or pane.get("model")
@@ -142,7 +142,7 @@ def _take_source(pane: Pane, key: str) -> None:
             B.put("model", None)
             open_chosen(B, before)
         return
-    named = (source for source in SOURCES.values() if source.has_names)  # of which one may type a name
+    named = (source for source in SOURCES.values() if source.has_names)  # sources for which a name can be typed
     source = _entries().get(chosen) or next(named)
     pane.put("source", source.key)
     if source.has_names:
@@ -151,16 +151,16 @@ def _take_source(pane: Pane, key: str) -> None:
 
 
 def _entries() -> dict[str, Source]:
-    """Return the sources by their entries in the list of models: first whole sources, then models by name."""
+    """Return the sources by entry in the list of models: first sources as a whole, then models by name."""
     whole = {source.entry: source for source in SOURCES.values() if source.entry}
     named = {name: source for source in SOURCES.values() if source.names is not None for name in source.names.offered()}
     return {**whole, **named, **dict.fromkeys(trained_models.own_names(), TRAINED)}
 
 
 def _settled(pane: Pane, source: Source, model: Model) -> Shown:
-    """Return what a pane shows. Its own settings that the model does not have are reset, with a note.
+    """Return what a pane shows. The pane's own settings that do not exist in its model are reset, with a note.
 
-    An index that B inherits from A and does not have is replaced by B's last, without a note.
+    If B inherits an index from A that B's model does not have, its last one is used, without a note.
     """
     settled = of_model(source, model, pane.get, pane=pane.name)
     for name, sentence in settled.notes:
@@ -184,21 +184,21 @@ def _named(names: dict[str, str]) -> tuple[list[str], Callable[[str], str]]:
 
 def _select(pane: Pane, name: str, options: Iterable[Any], written: Callable[[Any], str]) -> None:
     """Show the choice of a setting. B's may be empty, which means A's value."""
-    options_of_widget: dict[str, Any] = {"format_func": written, "label_visibility": "collapsed"}
+    widget_settings: dict[str, Any] = {"format_func": written, "label_visibility": "collapsed"}
     label = f"{name.capitalize()} of {pane.name}"
     if pane is A:
-        state.bound(name, st.selectbox, label, list(options), **options_of_widget)
+        state.bound(name, st.selectbox, label, list(options), **widget_settings)
         return
     options = list(options)
     value = A.get(name)
     placeholder = f"= A: {written(value)}" if value in options else f"{written(options[-1])}, the last"
-    if pane.own(name) is None:  # the menu is empty, for assistive technology too: its label says what B takes
+    if pane.own(name) is None:  # the menu is empty, so its label tells assistive technology the inherited value
         label = f"{label}, {placeholder.replace('= A:', 'as A:')}"
-    state.bound(pane.key(name), st.selectbox, label, options, index=None, placeholder=placeholder, **options_of_widget)
+    state.bound(pane.key(name), st.selectbox, label, options, index=None, placeholder=placeholder, **widget_settings)
 
 
 def sentences() -> None:
-    """Show both texts as one line where they differ, with the differing words of A and B in bold."""
+    """If the texts differ, show both as one line, with the differing words of A and B in bold."""
     a, b = A.get("text"), B.get("text")
     if a == b or max(len(a), len(b)) > MOST_SHOWN:
         return
@@ -213,14 +213,14 @@ def _either(of_a: str, of_b: str) -> str:
 
 
 def _words_of(at: int) -> str:
-    """Return the words in which a pair differs: "key is / keys are"."""
+    """Return the words in which a pair differs, such as "key is / keys are"."""
     pair = MINIMAL_PAIRS[at]
     differing = [words for words in joined_words(pair.a, pair.b) if words[0] != words[1]]
     return " / ".join(" ".join(side).strip().rstrip(".") or "–" for side in zip(*differing, strict=True))
 
 
 def _take_preset() -> None:
-    chosen = st.session_state[_PRESET] or current_preset()  # None: the chosen one was pressed again
+    chosen = st.session_state[_PRESET] or current_preset()  # None: the selected preset was pressed again
     if chosen is None:
         return
     apply_preset(chosen)
@@ -237,16 +237,16 @@ def _take_pair() -> None:
 
 _Which = Literal["head", "layer"]
 _RESULT_BYTES = 2**20
-"""Hundreds of models, layers and texts"""
+"""Enough for hundreds of models, layers and texts"""
 
 
 def _ask_most_different(which: _Which) -> None:
-    """Ask from a callback for the most different head or layer, which the next run takes for B."""
+    """Request, from a callback, the most different head or layer; the next run sets it for B."""
     state.record(CompareRecord).asked = which
 
 
 def take_most_different(a: Choice) -> None:
-    """Give B what a preset has asked for. Before B's widgets, because it changes their values."""
+    """Set the head or layer that a preset has requested for B. Call before B's widgets, whose values it changes."""
     kept = state.record(CompareRecord)
     which, kept.asked = kept.asked, None
     divergences = None if which is None else _divergences(a, which)
@@ -255,7 +255,7 @@ def take_most_different(a: Choice) -> None:
 
 
 def show_most_different(a: Choice, b: Choice) -> None:
-    """Say by what measure B's head or layer is the most different one, or which is, where only that differs."""
+    """If only the head or layer differs, say which one differs most from A's, and by how much."""
     preset = current_preset()
     if preset not in ("head", "layer"):
         return
@@ -266,7 +266,7 @@ def show_most_different(a: Choice, b: Choice) -> None:
 
 
 def _most_different_sentence(divergences: Divergences, which: _Which, a: int, b: int) -> str:
-    """Say which of N is the most different from A's, and how far B's is if it is another one."""
+    """Return the sentence about the head or layer that differs most from A's, and about B's if it is another one."""
     most = a if divergences.most is None else divergences.most
     by = f"{number(divergences.bits_at(most), 2)} bits of Jensen-Shannon divergence between rows of weights, on average"
     ending = "" if b == most else f" {which.capitalize()} {b}: {number(divergences.bits_at(b), 2)}."
@@ -275,20 +275,20 @@ def _most_different_sentence(divergences: Divergences, which: _Which, a: int, b:
 
 
 def _divergences(a: Choice, which: _Which) -> Divergences | None:
-    """Return how far all heads of A's layer, or A's head in all layers, are from A's; None if that can't be said."""
+    """Return how much all heads of A's layer, or A's head in all layers, differ from A's; None if not available."""
     if which == "layer" and not a.source.has_layers:
         return None
     from attnviz.measures.survey import survey_name
 
-    here = shown(a.get, RESOURCES)
+    shown_a = shown(a.get, RESOURCES)
     try:
-        trace = here.trace(RESOURCES)
+        trace = shown_a.trace(RESOURCES)
     except NoTokensError:
         return None
-    # Here, because the thread that computes has no access to the view.
-    numbers = here.layers if which == "layer" else [a.layer]
+    # Run now, because the computing thread has no access to the view.
+    numbers = shown_a.layers if which == "layer" else [a.layer]
     walks = {layer: run(replace(a, layer=layer), RESOURCES) for layer in numbers}
-    key = survey_name(trace, here.kind), which, a.layer, a.head, a.get("scale"), a.get("mask")
+    key = survey_name(trace, shown_a.kind), which, a.layer, a.head, a.get("scale"), a.get("mask")
     compute = partial(_of_layers, walks, a.layer) if which == "layer" else partial(_of_heads, walks[a.layer], a.head)
     return result("most different", _RESULT_BYTES, key, compute)
 

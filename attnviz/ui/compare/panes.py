@@ -1,6 +1,6 @@
 """The two panes of Compare: A shows the view; B overrides some settings and inherits the others from A.
 
-A trained model that is chosen for a pane opens on its own example, as on every page.
+When a trained model is chosen for a pane, it opens with the model's own example, as on every page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PRESETS = {
 }
 """The presets: the setting in which A and B differ, and the preset's title."""
 _PRESET = "preset"
-"""The reason for which settings of A are replaced"""
+"""The reason under which settings of A are replaced"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Pane:
     name: str
     """A or B, as shown"""
     prefix: str
-    """The prefix of its own keys in a link"""
+    """The prefix of its keys in a link"""
 
     def key(self, name: str) -> str:
-        """Return the link's key of this pane's own value."""
+        """Return the link key of this pane's own value."""
         return f"{self.prefix}{name}"
 
     def own(self, name: str) -> Any:
@@ -66,19 +66,19 @@ A, B = Pane("A", ""), Pane("B", "b_")
 
 @dataclass(slots=True)
 class CompareRecord:
-    """What a session keeps of Compare."""
+    """The session state of Compare."""
 
     asked: Literal["head", "layer"] | None = None
-    """What a preset takes the most different one of, in the next run"""
+    """Whether a preset has requested the most different head, or layer, for the next run"""
     sent: str = ""
-    """The digest of the picture that was sent last"""
+    """The digest of the picture sent last"""
     chosen: str = ""
     """The digest of the picture in which the user has chosen something. If both are equal and the picture has not
-    changed, the payload contains what is chosen only."""
+    changed, the payload contains only the choices."""
 
 
 def current_preset() -> str | None:
-    """Return the preset that B's own settings correspond to, or None."""
+    """Return the preset that matches B's own settings, or None."""
     overrides = set(overridden(state.get))
     if A.get("source") != B.get("source"):
         return "source"
@@ -87,7 +87,7 @@ def current_preset() -> str | None:
 
 
 def apply_preset(preset: str) -> None:
-    """Make A and B differ in exactly one setting. What an earlier preset changed in A is as before."""
+    """Make A and B differ in exactly one setting. Changes of an earlier preset to A are undone."""
     state.give_back(_PRESET)
     for name in B_KEYS:
         B.put(name, None)
@@ -98,7 +98,7 @@ def apply_preset(preset: str) -> None:
 
 
 def _settings_of(preset: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a preset sets in A and in B."""
+    """Return the settings that a preset changes in A and in B."""
     if preset == "text":
         text, other = _pair_of_model(A.get("text"), PAGES["compare"].trained_model(A.get))
         return {"text": text}, {"text": other}
@@ -117,14 +117,14 @@ def _settings_of(preset: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def second_model() -> str | None:
-    """Return an offered model that is on this machine and is not A's, or None."""
+    """Return an offered model on this machine other than A's, or None."""
     return next(
         (name for name in PRETRAINED_NAMES.offered() if name != A.get("model") and is_on_this_machine(name)), None
     )
 
 
 def _pair_of_model(text: str, model: str | None) -> tuple[str, str]:
-    """Return a text and another one: for a trained model two of its examples, else a minimal pair."""
+    """Return two texts to compare: for a trained model two of its examples, else a minimal pair."""
     examples = trained_models.examples_of(model)
     if len(examples) < 2:
         return _minimal_pair(text)
@@ -133,37 +133,37 @@ def _pair_of_model(text: str, model: str | None) -> tuple[str, str]:
 
 
 def _minimal_pair(text: str) -> tuple[str, str]:
-    """Return a text and the other sentence of its minimal pair; if it is in no pair, the first pair."""
+    """Return a text and the other sentence of its minimal pair; if it is not in a pair, the first pair."""
     other = counterpart(text)
     return (MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b) if other is None else (text, other)
 
 
 def choose_default() -> None:
-    """Choose a comparison if the link neither sets B nor says that A and B are the same."""
+    """Choose a comparison, unless the link sets B or says that A and B are the same."""
     for name, value in default_of_b(state.get, RESOURCES).items():
         state.put(name, value)
 
 
 def link_keys() -> list[str]:
-    """Set `compare`, so that a link to two equal panes opens them equal; return the keys of A, and of B its own."""
+    """Set `compare`, so that a link to two equal panes opens them equal; return the keys of A, and those set in B."""
     same = not overridden(state.get)
-    # "own" exists in the session only: it keeps `choose_default` from overriding the user's choice.
+    # "own" exists only in the session: it keeps `choose_default` from overriding the user's choice.
     state.put("compare", "same" if same else "own")
     inherited = {B.key(name) for name in B_KEYS if B.own(name) is None} | (set() if same else {"compare"})
     return [name for name in PAGES["compare"].keys if name not in inherited]
 
 
 _TRAINED_IN_B = "trained in B"
-"""The reason for which settings of B are replaced"""
+"""The reason under which settings of B are replaced"""
 
 
 def trained_model(pane: Pane) -> str | None:
-    """Return the name of the trained model of a pane; None if it has another source's."""
+    """Return the name of a pane's trained model; None if its model comes from another source."""
     return PAGES["compare"].trained_model(pane.get)
 
 
 def open_chosen(pane: Pane, before: str | None) -> None:
-    """Open a pane's model that was just chosen, from a callback; `before` is the trained one that the pane had."""
+    """Open the model just chosen for a pane, from a callback; `before` is the trained model that the pane had."""
     if pane is A:
         _open_in_a(before)
         return
@@ -178,7 +178,7 @@ def open_chosen(pane: Pane, before: str | None) -> None:
 
 
 def _open_in_a(before: str | None) -> None:
-    """Open A's model. B's text, where it has one for A's model before, becomes another example of the new one."""
+    """Open A's model. If B's own text is an example of A's previous model, B gets another example of the new one."""
     text_of_b = B.own("text")
     is_offered_to_b = text_of_b is not None and is_offered(text_of_b, before)
     open_in_view(before, trained_model(A))
@@ -187,4 +187,4 @@ def _open_in_a(before: str | None) -> None:
     _, other = _pair_of_model(A.get("text"), trained_model(A))
     B.put("text", other if other != A.get("text") else None)
     if not overridden(state.get):
-        state.put("compare", "")  # then the page chooses what differs
+        state.put("compare", "")  # so that the page chooses a comparison

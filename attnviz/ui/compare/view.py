@@ -1,6 +1,6 @@
 """The comparison of the two panes: picture, pinned cell, notice and figures.
 
-The page imports it after showing the controls, because it imports torch.
+The page imports this module after showing the controls, because it imports torch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from attnviz.ui.sources import RESOURCES
 from attnviz.ui.widgets import palette
 
 CHOSEN = ("q", "k", "focus")
-"""The link keys of what a user chooses in the picture"""
+"""The link keys of the user's choices in the picture"""
 
 
 def _show_picture(compared: Compared) -> None:
@@ -54,7 +54,7 @@ def _show_picture(compared: Compared) -> None:
 
 
 def _focus(compared: Compared) -> str:
-    """Read the matrix that takes the whole picture from the view; reset one that is not there, with a note."""
+    """Return the matrix that fills the whole picture, from the view; reset it with a note if it does not exist."""
     focus: str = state.get("focus")
     if focus and focus not in compared.matrices():
         state.note(f"The comparison shows no matrix {focus}, so all are shown.")
@@ -73,7 +73,7 @@ def _take_choice(values: Mapping[str, object]) -> None:
 _DARKENED = "compare_darkened"
 BY_ITSELF = "On by itself in a long text: of ten rows, nine have no weight above it."
 Tile = tuple[str, str, str]
-"""A figure: its name, its value and what it refers to"""
+"""A figure: its name, its value, and a description"""
 ONE_MODEL = """So both panes would show {0}, and there is nothing to compare. A second model has to be fetched once,
 with a network; after that it is on this machine. Without one, **Toy beside BERT** sets weights that have learned
 nothing beside a trained model's, and **Two layers** and **Two heads** compare within {0}."""
@@ -83,12 +83,12 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     """Show A, B and their difference, with the figures.
 
     Args:
-        a: one of the two.
-        b: the other.
-        darkening: where the switch that darkens the colours stands.
+        a: the choice in pane A.
+        b: the choice in pane B.
+        darkening: the container for the switch that darkens the colours.
 
     Raises:
-        attnviz.tokens.NoTokensError: one of the texts has no token for its model.
+        attnviz.tokens.NoTokensError: one of the texts has no tokens for its model.
     """
     if _is_missing_a_model(a, b):
         st.info(ONE_MODEL.format(plain(str(a.model))))
@@ -115,7 +115,7 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
 
 
 def _darken(both: Compared) -> None:
-    """Show the switch that darkens the colours of A and B, where that changes them."""
+    """Show the switch that darkens the colours of A and B, if it has an effect."""
     if both.dark_end == 1:
         return
     st.session_state[_DARKENED] = darkens(STRETCH[state.get("stretch")], both.keys)
@@ -133,7 +133,7 @@ def _is_missing_a_model(a: Choice, b: Choice) -> bool:
 
 
 def differences(distance: Distance, labels: Mapping[str, Sequence[str]]) -> list[Tile]:
-    """Return the mean and the largest difference of A and B."""
+    """Return the mean and the largest difference between A and B."""
     row, column = explain_compare.place(labels["query"], labels["key"], distance.at)
     return [
         ("mean |A − B|", number(distance.mean, 4), f"of {distance.cells:,} cells"),

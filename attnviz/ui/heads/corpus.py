@@ -1,4 +1,4 @@
-"""The page Heads over a corpus: all heads by their mean weights, and one of them beside this text."""
+"""The page Heads over a corpus: the mean weights of all heads, and one head compared with this text."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 KEY = "corpus_grid"
 SAID = 3
-"""The labels that are said of a head that is pointed at"""
+"""The most labels shown for the head under the pointer"""
 
 
 def _show_grid(here: CorpusHead, alike: Sequence[int] = ()) -> None:
-    """Show the grid; `alike` are the numbers of heads with a frame, besides the chosen one."""
+    """Show the grid; `alike` are the numbers of the framed heads, in addition to the chosen one."""
     explorer(*payload(here, alike), key=KEY, on_view=heads_state.take)
 
 
@@ -79,7 +79,7 @@ def pictures(of: CorpusStatistics) -> npt.NDArray[np.float32]:
     apart = np.arange(of.offsets[-1] + 1)
     apart = apart[None, :] - apart[:, None]  # key − query
     means = np.nan_to_num(of.offset_mean)[..., apart - of.offsets[0]]
-    # In C's order, which indexing does not keep, and safetensors does not check.
+    # Make the array contiguous: indexing may change the memory order, which safetensors does not check.
     return np.ascontiguousarray(means.reshape(-1, *apart.shape), np.float32)
 
 
@@ -89,16 +89,16 @@ def _file(path: Path) -> bytes:
 
 
 def _of_heads(here: CorpusHead, say: Any) -> list[list[list[str]]]:
-    """Return what is said of each head's labels, as L lists of H lists."""
+    """Apply `say` to the labels of each head; returns L lists of H lists."""
     heads = here.statistics.shape[1]
     return [[say(here.labels(layer, head)) for head in range(heads)] for layer in here.statistics.numbers]
 
 
 def show_corpus(file: Path, survey: Survey) -> None:
-    """Show all heads over the corpus of a file, and the chosen one beside this text."""
+    """Show all heads over the corpus of a file, and the chosen head compared with this text."""
     head = CorpusHead(file, *read(file), survey, state.get("layer"), state.get("head"))
     statistics = head.statistics
-    state.sync_widget("corpus_view")  # its choice stands after the grid, which shows what it names
+    state.sync_widget("corpus_view")  # its widget comes after the grid, which depends on it
     st.html(style("corpus"))
     left, right = st.columns([1, 1], gap="medium")
     with left:
@@ -126,7 +126,7 @@ def show_corpus(file: Path, survey: Survey) -> None:
 
 
 def _offer(table: pd.DataFrame, file: str) -> None:
-    """Offer the numbers that are shown."""
+    """Show the button that downloads the numbers shown."""
     st.download_button(
         "Download as CSV", lambda: table_csv(table, index=False), file, "text/csv", on_click="ignore",
         icon=":material/download:", key="corpus_csv", type="tertiary",
@@ -134,7 +134,7 @@ def _offer(table: pd.DataFrame, file: str) -> None:
 
 
 def _said(here: CorpusHead) -> str:
-    """Say which labels hold, on which share of the sentences."""
+    """Return a sentence with the labels of the head, and the share of sentences on which each holds."""
     held = [(name, part) for name, part in here.labels(here.layer, here.head) if part >= 0.01]
     if not held:
         return f"no label holds on 1 % of {here.statistics.sentences:,} sentences."
@@ -143,7 +143,7 @@ def _said(here: CorpusHead) -> str:
 
 
 def _of_corpus(here: CorpusHead) -> str:
-    """Say what the corpus is."""
+    """Return a description of the corpus."""
     licence = f" Licence: {plain(here.card.licence)}." if here.card.licence else ""
     return (
         f"Corpus: {plain(here.card.corpus)}; {here.statistics.sentences:,} sentences, {here.statistics.tokens:,} "

@@ -1,4 +1,4 @@
-"""What is shown of one head over a corpus, a function each, by its name in links. Each returns its numbers."""
+"""The panels about one head over a corpus: one function each, named as in links, which returns the numbers shown."""
 
 from __future__ import annotations
 
@@ -25,49 +25,49 @@ from attnviz.ui.sources import RESOURCES
 from attnviz.ui.widgets import palette, plot
 
 LIKE_IT, CLUSTERS = 6, 12
-"""Heads that are named as alike; groups into which all heads are put"""
+"""The number of similar heads listed; the number of clusters of all heads"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusHead:
-    """A head over a corpus, beside a text."""
+    """A head over a corpus, and on the page's text."""
 
     file: Path
     statistics: CorpusStatistics
-    """What it holds"""
+    """The contents of the file"""
     card: CorpusCard
     survey: Survey
-    """Of this text"""
+    """The heads on the page's text"""
     layer: int
     """The model's own number of the layer"""
     head: int
 
     @property
     def row(self) -> int:
-        """The layer's place in arrays (L, H, ...)."""
+        """The layer's index in arrays (L, H, ...)."""
         return self.statistics.numbers.index(self.layer)
 
     @property
     def number(self) -> int:
-        """The head's place in arrays (L · H, ...)."""
+        """The head's index in arrays (L · H, ...)."""
         return self.row * self.statistics.shape[1] + self.head
 
     @property
     def words(self) -> Words:
-        """How measures and labels are called for this model."""
+        """The names of measures and labels for this model."""
         return words_for(self.survey)
 
     @property
     def names(self) -> list[str]:
-        """The measures that this head has over the corpus."""
+        """The measures of which this head has values over the corpus."""
         counts = self.statistics.count[self.row, self.head].tolist()
         return [name for name, count in zip(self.statistics.measures, counts, strict=True) if count]
 
     def strongest(self) -> str:
-        """Return the measure in which this head stands out: its commonest label's, or else the one farthest above all.
+        """Return the measure in which this head stands out: that of its most common label, or the one farthest above.
 
-        A label counts if it holds on half of the sentences, and if it is the name of a measure ("broad" is entropy).
-        Farthest above: the mean of this head less that of all heads, in standard deviations of the heads.
+        A label counts if it holds on half of the sentences and is the name of a measure ("broad" is entropy).
+        Farthest above: the mean of this head minus that of all heads, in standard deviations of the heads.
         """
         named = ["entropy" if name == "broad" else name for name, part in self.labels(self.layer, self.head)
                  if part >= HALF]  # fmt: skip
@@ -82,32 +82,32 @@ class CorpusHead:
         return max(self.names, key=above_all)
 
     def value(self, measure: str) -> float | None:
-        """Return this text's value; None if it has no such measure."""
-        for place, one in enumerate(self.survey.measures):
-            if one.name == measure:
-                value = float(self.survey.values[self.row, self.head, place])
+        """Return the value on this text; None if the text has no such measure."""
+        for index, text_measure in enumerate(self.survey.measures):
+            if text_measure.name == measure:
+                value = float(self.survey.values[self.row, self.head, index])
                 return None if isnan(value) else value
         return None
 
     def at(self, measure: str) -> tuple[int, int, int]:
-        """Return where the measure of this head stands in arrays (L, H, M)."""
+        """Return the index of this head's measure in arrays (L, H, M)."""
         return self.row, self.head, self.statistics.measures.index(measure)
 
     def nearest(self, count: int) -> list[int]:
-        """Return the numbers of the heads whose rows are most like this head's, the most alike first."""
+        """Return the numbers of the heads whose rows are most similar to this head's, the most similar first."""
         index = self.number
         ranked = np.argsort(self.statistics.divergence[index], kind="stable").tolist()
         return [other for other in ranked if other != index][:count]
 
     def labels(self, layer: int, head: int) -> list[tuple[str, float]]:
-        """Return the labels of a head that ever hold, and on which share of all sentences; the largest first."""
+        """Return a head's labels that hold on any sentence, with their shares of all sentences; the largest first."""
         shares = self.statistics.label_share[:, self.statistics.numbers.index(layer), head].tolist()
         held = [(name, share) for name, share in zip(self.statistics.labels, shares, strict=True) if share > 0]
         return sorted(held, key=lambda label: -label[1])
 
 
 def measures(here: CorpusHead) -> pd.DataFrame:
-    """Show each measure on this text beside the corpus."""
+    """Show each measure on this text and over the corpus."""
     table = beside(here)
     lines = ["| Measure | This text | Mean | Std. dev. | Below |", "| --- | ---: | ---: | ---: | ---: |"]
     for row in table.itertuples():
@@ -121,7 +121,7 @@ def measures(here: CorpusHead) -> pd.DataFrame:
 
 
 def beside(here: CorpusHead) -> pd.DataFrame:
-    """Return each measure of this head on this text and over the corpus, a row each."""
+    """Return a row for each measure of this head, with its values on this text and over the corpus."""
     corpus = here.statistics
     rows = []
     for name in here.names:
@@ -134,7 +134,7 @@ def beside(here: CorpusHead) -> pd.DataFrame:
 
 
 def distribution(here: CorpusHead) -> pd.DataFrame:
-    """Show how a measure is distributed, and where this text lies."""
+    """Show the distribution of a measure over the sentences, and the value on this text."""
     from attnviz.figures.corpus import distribution as figure
 
     name = _measure(here)
@@ -172,7 +172,7 @@ def positions(here: CorpusHead) -> pd.DataFrame:
 
 
 def parts(here: CorpusHead) -> pd.DataFrame:
-    """Show the mean weight from each part of a sentence to each."""
+    """Show the mean weight from each part of a sentence to each other part."""
     from attnviz.figures.corpus import by_part
 
     means, names = here.statistics.part_mean[here.row, here.head], here.statistics.parts
@@ -186,7 +186,7 @@ def parts(here: CorpusHead) -> pd.DataFrame:
 
 
 def alike(here: CorpusHead) -> pd.DataFrame:
-    """Show the heads whose rows are most like this head's; the grid has a frame around them."""
+    """Show the heads whose rows are most similar to this head's; the grid has frames around them."""
     corpus, index = here.statistics, here.number
     groups = clusters(corpus.divergence, min(CLUSTERS, len(corpus.divergence)))
     st.markdown("Nearest by the mean **Jensen-Shannon divergence** of their rows, framed in the grid:")
@@ -209,7 +209,7 @@ def alike(here: CorpusHead) -> pd.DataFrame:
 
 
 def examples(here: CorpusHead) -> pd.DataFrame:
-    """Show the sentences on which a measure is highest, as links to this head on each."""
+    """Show the sentences with the highest values of a measure, each as a link to this head on that sentence."""
     name = _measure(here)
     at, strongest = here.at(name), here.statistics.strongest
     shown = [
@@ -233,7 +233,7 @@ def examples(here: CorpusHead) -> pd.DataFrame:
 
 
 def lit(here: CorpusHead, name: str, text: str) -> str:
-    """Return a sentence as Markdown, its tokens marked whose rows have at least half of the largest value."""
+    """Return a sentence as Markdown, and mark the tokens whose rows have at least half of the largest value."""
     trace = RESOURCES.trace(RESOURCES.load(here.card.model), text, None)
     kind = trace.kinds[0]
     tokens, weights = trace.query_tokens(kind), trace.layers[kind][here.row].attentions()[here.head]
@@ -262,7 +262,7 @@ def heads(here: CorpusHead) -> pd.DataFrame:
 
 
 def _by_label(here: CorpusHead) -> str:
-    """Return how many heads have each label, and which has it most, as a table that a lecture has place for."""
+    """Return a table, short enough for lecture mode, of each label: how many heads have it, and which most often."""
     corpus, lines = here.statistics, ["| Label | Heads | Most often | On |", "| --- | ---: | --- | ---: |"]
     for name, shares in zip(corpus.labels, corpus.label_share, strict=True):
         layer, head = corpus.head(int(shares.argmax()))
@@ -273,7 +273,7 @@ def _by_label(here: CorpusHead) -> str:
 
 
 def all_heads(here: CorpusHead) -> pd.DataFrame:
-    """Return a row for each head: the mean and deviation of each measure, and the share of each label."""
+    """Return a row for each head: mean and standard deviation of each measure, and the share of each label."""
     corpus, (layers, count) = here.statistics, here.statistics.shape
     columns: dict[str, object] = {
         "layer": np.repeat(corpus.numbers, count),
@@ -282,14 +282,14 @@ def all_heads(here: CorpusHead) -> pd.DataFrame:
     columns |= {f"label: {here.words.labels[name]}": shares.ravel()
                 for name, shares in zip(corpus.labels, corpus.label_share, strict=True) if shares.any()}  # fmt: skip
     for name in corpus.present:
-        place = corpus.measures.index(name)
-        columns[f"{name} mean"] = corpus.mean[..., place].ravel()
-        columns[f"{name} std"] = corpus.std[..., place].ravel()
+        index = corpus.measures.index(name)
+        columns[f"{name} mean"] = corpus.mean[..., index].ravel()
+        columns[f"{name} std"] = corpus.std[..., index].ravel()
     return pd.DataFrame(columns)
 
 
 def _measure(here: CorpusHead) -> str:
-    """Show the choice of a measure, and return it; without one it is that in which the head stands out."""
+    """Show the choice of a measure, and return it; the default is the measure in which the head stands out."""
     strongest = here.strongest()
     if state.get("corpus_measure") not in (None, *here.names):
         state.keep_within("corpus_measure", "Measure", here.names)

@@ -1,6 +1,6 @@
-"""The view of Heads: its heads, validated when the browser sends them, and the choice between this text and a corpus.
+"""The view of Heads: the heads, validated when the browser sends them, and the choice between this text and a corpus.
 
-It imports neither torch nor pandas.
+Does not import torch or pandas.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def view() -> dict[str, Any]:
 
 
 def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[str], sorts: list[str]) -> None:
-    """Reset values that this model or text does not have, with notes; the current layer and head are there."""
+    """Reset values that don't exist in this model or text, with notes; the current layer and head must exist."""
     heads = survey.overview.shape[1]
     if state.get("rollout") and not rollout:
         _reset("rollout", "There is no rollout of cross-attention: it goes from one text to another.")
@@ -66,9 +66,9 @@ def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[s
 
 
 def take(partial: Mapping[str, object]) -> None:
-    """Apply the values from the browser that a link could hold, and ignore all others.
+    """Apply the values from the browser that a link could contain, and ignore all others.
 
-    `check` tests whether this model and text have such heads and tokens.
+    `check` tests whether the heads and tokens exist in this model and text.
     """
     state.apply_from_browser(partial, (*WORDS, "layer", "q", "k", "strongest", *SWITCHES))
     threshold = partial.get("threshold")
@@ -87,7 +87,7 @@ def take(partial: Mapping[str, object]) -> None:
 
 
 def read_heads(sent: object) -> list[Head]:
-    """Validate a list of [layer, head] from the browser; drop duplicates and anything else."""
+    """Validate a list of [layer, head] from the browser; drop duplicates and invalid entries."""
     heads: dict[Head, None] = {}
     for pair in sent[: MAX_CHOSEN + 1] if isinstance(sent, list | tuple) else ():
         if isinstance(pair, list | tuple) and len(pair) == 2:
@@ -103,11 +103,11 @@ def _reset(name: str, sentence: str) -> None:
 
 
 class MeasureName(NamedTuple):
-    """A measure in words."""
+    """The name of a measure."""
 
     title: str
     unit: str
-    """With it, "" for a share of the weight"""
+    """The unit of its values; "" for a share of the weight"""
 
 
 MEASURES = {
@@ -133,19 +133,19 @@ LABELS = {
     "broad": "looks everywhere",
 }
 HALF = 0.5
-"""The share of the sentences from which on a head is said to have a label"""
+"""The least share of sentences on which a label must hold for a head to have it"""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How measures and labels are called for one model: some spell [CLS] as `<s>`."""
+    """The names of measures and labels for one model: in some, [CLS] is spelled `<s>`."""
 
     measures: dict[str, MeasureName]
     labels: dict[str, str]
 
     @property
     def linked(self) -> dict[str, str]:
-        """The labels as `attnviz.measures.summary` and links have them."""
+        """The labels as in `attnviz.measures.summary` and in links."""
         return self.labels | {"broad": "broad"}
 
     def axis(self, measure: str) -> str:
@@ -155,7 +155,7 @@ class Words:
 
 
 def words_for(survey: Survey) -> Words:
-    """Return the words for the model of a text, which has its special tokens."""
+    """Return the words for the model of a survey, with its special tokens."""
     special = {measure.name: measure for measure in survey.measures if measure.name in ("cls", "sep")}
     return Words(
         MEASURES | {name: MeasureName(measure.title, "") for name, measure in special.items()},
@@ -164,7 +164,7 @@ def words_for(survey: Survey) -> Words:
 
 
 def share(part: float) -> str:
-    """Return a share in %, with a decimal where it is near nothing or all; "–" if there is none."""
+    """Return a share in %, with one decimal near 0 or 100 %; "–" for NaN."""
     if isnan(part):
         return "–"
     percent = 100 * part
@@ -185,7 +185,7 @@ def corpora_of(here: Shown) -> dict[str, Path]:
 
 
 def over_corpus(files: Mapping[str, Path]) -> bool:
-    """Return whether a corpus is chosen, before `choose_corpus`. If there is none, this text is shown, with a note."""
+    """Return whether a corpus is chosen, before `choose_corpus`. Without corpora, switch to this text, with a note."""
     state.sync_widget("over")
     if not files and state.get("over") == "corpus":
         state.note("There are no corpus statistics for this model, so this text is shown.")
@@ -197,8 +197,8 @@ def corpus_file(files: Mapping[str, Path], *, is_over: bool) -> Path | None:
     """Return the file of the chosen corpus, before `choose_corpus`; None if there is none. The first is "" in links.
 
     Args:
-        files: of `corpora_of`.
-        is_over: whether all of it is shown, not only its labels.
+        files: the result of `corpora_of`.
+        is_over: whether all statistics are needed, or only the labels.
     """
     state.sync_widget("corpus")
     names, name = list(files), state.get("corpus")
@@ -218,7 +218,7 @@ def corpus_file(files: Mapping[str, Path], *, is_over: bool) -> Path | None:
 
 
 def choose_corpus(files: Mapping[str, Path]) -> None:
-    """Show the choice between this text and a corpus, and of a corpus if there are several."""
+    """Show the choice between this text and a corpus, and the choice of a corpus if there are several."""
     with st.container(horizontal=True, vertical_alignment="center", width="content", key="heads_over"):
         over = state.choice(
             "over", st.segmented_control, "All heads over", required=True, label_visibility="collapsed",
@@ -233,10 +233,13 @@ def choose_corpus(files: Mapping[str, Path]) -> None:
 
 
 def corpus_shares_of_labels(here: Shown, file: Path | None, survey: Survey, layer: int, head: int) -> str:
-    """Say on which share of a corpus the labels of a head hold: those of this text, and those that mostly do."""
+    """Return a sentence with the share of a corpus on which a head's labels hold.
+
+    These are the labels on this text, and those that hold on at least half of the sentences.
+    """
     if file is None:
         is_read = source_of(here.model.name) is PRETRAINED and here.kind != "cross"
-        return NO_CORPUS if is_read else ""  # of others the command makes none
+        return NO_CORPUS if is_read else ""  # the command does not support other models
     of_corpus = labels(file)
     shares = dict(of_corpus.shares.get((layer, head), ()))
     on_text, words = survey.labels[survey.numbers.index(layer)][head], words_for(survey)

@@ -21,12 +21,12 @@ HEIGHT = 320
 
 @dataclass(slots=True)
 class _TableRecord:
-    """What a session keeps of the table."""
+    """The session state of the table."""
 
     head: Head | None = None
-    """The current head when the table was shown"""
+    """The current head when the table was last shown"""
     version: int = 0
-    """Counts the heads that were chosen elsewhere, each of which resets the selected row"""
+    """How often a head was chosen elsewhere, which resets the selected row"""
 
 
 def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
@@ -52,11 +52,11 @@ def show_table(survey: Survey) -> None:
     """Show the table; a click on a row selects that head."""
     table = heads_table(survey, state.get("sort"))
     layer, head = heads_state.current()
-    here = np.flatnonzero((table["layer"] == layer) & (table["head"] == head))  # empty for the rollout
+    current_rows = np.flatnonzero((table["layer"] == layer) & (table["head"] == head))  # empty for the rollout
     key = _table_key(survey)
 
     def pick() -> None:
-        table_state = st.session_state.get(key)  # None: a client may send a selection of a table that is gone
+        table_state = st.session_state.get(key)  # None if a client sends a selection in a table that no longer exists
         rows = table_state.selection.rows if table_state else []
         if rows and rows[0] < len(table):
             row = table.iloc[rows[0]]
@@ -70,7 +70,7 @@ def show_table(survey: Survey) -> None:
         hide_index=True,
         on_select=pick,
         selection_mode="single-row",
-        selection_default={"selection": {"rows": here.tolist()}},
+        selection_default={"selection": {"rows": current_rows.tolist()}},
         column_config=_columns(survey),
     )
     st.download_button(
@@ -98,7 +98,7 @@ def _columns(survey: Survey) -> dict[str, Any]:
 
 
 def _table_key(survey: Survey) -> str:
-    """Return the table's key. It changes if another head was chosen elsewhere, to reset the selected row."""
+    """Return the table's widget key. It changes when a head is chosen elsewhere, to reset the selected row."""
     kept = state.record(_TableRecord)
     if kept.head != heads_state.current():
         kept.version += 1

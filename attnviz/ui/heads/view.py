@@ -1,4 +1,4 @@
-"""The main part of Heads: the explorer, with a caution above it, and the table and explanations below.
+"""The main part of Heads: a caution, the explorer, and below it the table and the explanations.
 
 The browser requests the weights of all heads of a text as files (see `runtime.arrays`). The page imports this module
 after showing the controls, because it imports torch.
@@ -41,7 +41,7 @@ from attnviz.ui.widgets import palette
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """All heads of one kind of attention on a text, by their names: no tensors, so an offer may hold it."""
+    """All heads of one kind of attention on a text, by name only: without tensors, so that an offer can keep it."""
 
     model: str
     text: str
@@ -54,7 +54,7 @@ class Heads:
         """Return the trace, from the cache or computed again.
 
         Raises:
-            NotOfferedError: the model can't be loaded any more, or gives other numbers now.
+            NotOfferedError: the model can no longer be loaded, or now gives other numbers.
         """
         try:
             trace = caches.trace(caches.named(self.model), self.text, self.pair)
@@ -77,7 +77,7 @@ class Heads:
 
 
 def offer_arrays(of: Heads, survey: Survey, *, rollout: bool) -> dict[str, Any]:
-    """Offer all files; return for the browser which of them has what, by their digests (see `list_files`)."""
+    """Offer all files; return their digests with the contents of each, for the browser (see `list_files`)."""
     store = array_store()
 
     def offer(part: Part) -> str:
@@ -133,7 +133,7 @@ def show_heads(here: Shown) -> None:
     """Show all heads of a text and kind of attention.
 
     Raises:
-        attnviz.tokens.NoTokensError: the text has no token for this model.
+        attnviz.tokens.NoTokensError: the text has no tokens for this model.
     """
     # A container for notes, so that they do not change the explorer's position in the element tree.
     notes = st.container()
@@ -158,7 +158,7 @@ def show_heads(here: Shown) -> None:
             _say_what_labels_are(here, file, survey)
         _way_to_steps(here)
     if file is not None and is_over_corpus:
-        from attnviz.ui.heads.corpus import show_corpus  # reads statistics, which takes a second once
+        from attnviz.ui.heads.corpus import show_corpus  # reading statistics takes a second the first time
 
         show_corpus(file, survey)
         return
@@ -184,14 +184,14 @@ def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
 
 
 def _say_what_labels_are(here: Shown, file: Path | None, survey: Survey) -> None:
-    """Say what weights and labels don't, and on which share of a corpus the labels of the current head hold."""
+    """Show the caution, and on which share of a corpus the labels of the current head hold."""
     layer, head = heads_state.current()
     said = heads_state.corpus_shares_of_labels(here, file, survey, layer, head) if head != ROLLOUT else ""
     st.caption(f"{CAUTION}  \n{said}" if said else CAUTION, width="content")
 
 
 def _way_to_steps(here: Shown) -> None:
-    """Link to the same head in Step by step, with this page's settings, so that the way back restores them."""
+    """Link to the same head in Step by step, with this page's settings, so that going back restores them."""
     layer, head = state.get("layer"), state.get("head")
     view = state.every() | {"source": source_of(here.model.name).key, "step": "weights"}
     st.page_link(

@@ -1,9 +1,9 @@
-"""The bar of an open lesson, on every page: the scene's text, and controls to change scene or leave.
+"""The bar of an open lesson, on every page: the scene's text, and controls to change the scene or leave.
 
-Next goes on within the scene first: it reveals what a question covers, then it goes through the scene's own steps.
+Next first moves within the scene: it reveals the answer to a question, then goes through the scene's own steps.
 
-A callback opens a scene on the same page by setting the address; a link opens a scene on another page. Both keep the
-session and add one entry per scene to the browser's history.
+On the same page, a callback opens a scene by setting the address; on another page, a link does. Both keep the session
+and add one entry per scene to the browser's history.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from attnviz.ui.styles import style
 
 
 def show(page: str) -> None:
-    """Show the bar if a lesson is open; first open the scene that a callback has requested."""
+    """Open the scene that a callback has requested; then show the bar if a lesson is open."""
     _go_to_target()
     here = lesson_state.here()
     if here is None:
@@ -62,7 +62,7 @@ def is_open() -> bool:
 
 
 def go(by: int) -> None:
-    """Go on (1) or back (-1), from a callback: first to the answer of a question, then to the scene's steps."""
+    """Go forward (1) or back (-1), from a callback: first to a question's answer, then through the scene's steps."""
     here = lesson_state.here()
     if here is None:
         return
@@ -73,17 +73,17 @@ def go(by: int) -> None:
     if step is not None:
         state.put(PAGES[here.scene.page].step_key, step)
         return
-    there = here.at(here.number + by)
-    if there is not None:
-        state.record(LessonRecord).target = there
+    scene = here.at(here.number + by)
+    if scene is not None:
+        state.record(LessonRecord).target = scene
 
 
 def _go_to_target() -> None:
     """Open the scene that a callback has requested."""
     kept = state.record(LessonRecord)
-    there, kept.target = kept.target, None
-    if there is not None:
-        state.go_to_page(PAGES[there.scene.page].script, lesson_state.link_to(there))
+    target, kept.target = kept.target, None
+    if target is not None:
+        state.go_to_page(PAGES[target.scene.page].script, lesson_state.link_to(target))
 
 
 def _open(here: Here, page: str) -> None:
@@ -91,14 +91,14 @@ def _open(here: Here, page: str) -> None:
     if not state.is_opening_link() or state.notes():
         return
     query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
-    wanted = lesson_state.link_to(here)
-    bare = "lesson" in query and set(query) <= set(SHARED_KEYS)
-    if bare and (page, query) != (here.scene.page, wanted):
-        state.go_to_page(PAGES[here.scene.page].script, wanted)
+    scene_query = lesson_state.link_to(here)
+    is_bare = "lesson" in query and set(query) <= set(SHARED_KEYS)
+    if is_bare and (page, query) != (here.scene.page, scene_query):
+        state.go_to_page(PAGES[here.scene.page].script, scene_query)
 
 
 def _scene_control(key: str, label: str, icon: str, there: Here | None, page: str) -> None:
-    """Show the control that opens a scene: a button if it is on this page, else a link."""
+    """Show the control that opens a scene: a button if the scene is on this page, else a link."""
     with st.container(key=key, width="content"):
         if there is None or there.scene.page == page:
             st.button(label, key=f"{key}_button", icon=icon, disabled=there is None, on_click=_visit, args=(there,))
@@ -109,7 +109,7 @@ def _scene_control(key: str, label: str, icon: str, there: Here | None, page: st
 
 
 def _step_beside(here: Here, by: int) -> str | None:
-    """Return the scene's own step after (1) or before (-1) the one that is open; None at the first and last."""
+    """Return the scene's step after (1) or before (-1) the open one; None if there is none."""
     return here.scene.step_beside(state.get(PAGES[here.scene.page].step_key), by)
 
 

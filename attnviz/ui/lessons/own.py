@@ -1,4 +1,4 @@
-"""The tab with the visitor's own lesson: opened from a file or built from views, changed here, downloaded as a file."""
+"""The tab with the visitor's own lesson, opened from a file or built from views; it can be changed and downloaded."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ scenes:
     query: {source: pretrained, layer: 3, head: 1, step: weights, q: 3, predict: 1}
 """
 _AT = "lesson_at"
-"""The index of the scene that is chosen"""
+"""The session key of the index of the chosen scene"""
 
 
 def show_own() -> None:
-    """Show the visitor's own lesson: upload, download, and its scenes to open, change, move and remove."""
+    """Show the visitor's own lesson: upload, download, and scenes that can be opened, changed, moved and removed."""
     if settings().uploads:
         st.file_uploader(
             "Open a lesson file (YAML, up to 100 kB)",
@@ -97,10 +97,10 @@ def _show_lesson(lesson: Lesson) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         if lesson.scenes:
-            there = Here(lesson, 1)
+            first = Here(lesson, 1)
             st.page_link(
-                PAGES[there.scene.page].script, label="Start", icon=":material/play_arrow:",
-                query_params=lesson_state.link_to(there, lecture=True),
+                PAGES[first.scene.page].script, label="Start", icon=":material/play_arrow:",
+                query_params=lesson_state.link_to(first, lecture=True),
             )  # fmt: skip
             st.download_button(
                 "Download as YAML", data=lambda: write_lesson(lesson).encode(), file_name="lesson.yaml",
@@ -111,7 +111,7 @@ def _show_lesson(lesson: Lesson) -> None:
 
 
 def _show_scenes(lesson: Lesson) -> None:
-    """Show the list of scenes, and beside it what can be done with the one that is chosen."""
+    """Show the list of scenes, and beside it the buttons and the form for the chosen scene."""
     scenes = lesson.scenes
     labels = [f"{number} · {plain(scene.title)}" for number, scene in enumerate(scenes, 1)]
     st.session_state[_AT] = min(max(_chosen(), 0), len(scenes) - 1)
@@ -138,7 +138,7 @@ def _tool(label: str, icon: str, act: Callable[[], None], *, disabled: bool = Fa
 
 
 def _chosen() -> int:
-    """Return the index of the chosen scene. A client may send any."""
+    """Return the index of the chosen scene; a client may send any value."""
     at = st.session_state.get(_AT)
     return at if isinstance(at, int) else 0
 
@@ -157,7 +157,7 @@ def _rename() -> None:
 
 
 def _move(by: int) -> Callable[[], None]:
-    """Return the callback that moves the chosen scene up or down. It stays the chosen one."""
+    """Return the callback that moves the chosen scene up or down. The scene stays chosen."""
 
     def move() -> None:
         scenes, at = list(lesson_state.own_or_new().scenes), _chosen()
@@ -187,7 +187,7 @@ _EDITED = ("title", "sentence", "predict", "q", "question", "steps")
 def _show_edit(at: int) -> None:
     """Show the form of the scene at this index."""
     scene = lesson_state.own_or_new().scenes[at]
-    # The keys hold the scene's content: after any change the fields show what is kept.
+    # The keys depend on the scene's content, so that after any change the fields show the stored scene.
     keys = {name: f"lesson_edit_{name}_{at}_{crc32(repr(scene).encode()):08x}" for name in _EDITED}
     with st.form(f"lesson_edit_{at}", border=True):
         _field("title", st.text_input, "Title", scene.title, keys, max_chars=MAX_CHARACTERS["title"])
@@ -199,7 +199,7 @@ def _show_edit(at: int) -> None:
 
 
 def _show_walk(scene: Scene, keys: dict[str, str]) -> None:
-    """Show the fields that only a scene with a walk has."""
+    """Show the fields for scenes on a page with a walk."""
     values = scene.values()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         _field("predict", st.toggle, "Cover a row until it is revealed", values.get("predict") == "1", keys)
@@ -219,13 +219,13 @@ def _field(name: str, widget: Any, label: str, value: Any, keys: dict[str, str],
 
 
 def _save_scene(at: int, scene: Scene, keys: dict[str, str]) -> None:
-    """Take what the form holds, from its callback."""
+    """Save the form's values, from its callback."""
     scenes = list(lesson_state.own_or_new().scenes)
     if at >= len(scenes) or scenes[at] != scene:  # changed in the meantime
         return
-    given = {name: st.session_state.get(key) for name, key in keys.items()}
-    words = {name: str(given[name] or "").strip() for name in ("title", "sentence", "question")}
-    scenes[at] = replace(scene, **words, query=_edited_query(scene, given), steps=tuple(given["steps"] or ()))
+    fields = {name: st.session_state.get(key) for name, key in keys.items()}
+    words = {name: str(fields[name] or "").strip() for name in ("title", "sentence", "question")}
+    scenes[at] = replace(scene, **words, query=_edited_query(scene, fields), steps=tuple(fields["steps"] or ()))
     if scenes[at] == scene:
         return
     try:
@@ -235,10 +235,10 @@ def _save_scene(at: int, scene: Scene, keys: dict[str, str]) -> None:
 
 
 def _edited_query(scene: Scene, given: dict[str, Any]) -> str:
-    """Return the query of the scene with the row to guess that was given."""
+    """Return the query of the scene with the row to guess from the form's values."""
     if scene.page not in WALKED:
         return scene.query
     row = given["q"]
-    chosen = {"predict": "1" if given["predict"] else None, "q": None if row is None else f"{row}"}
-    values = {**scene.values(), **chosen}
+    edited = {"predict": "1" if given["predict"] else None, "q": None if row is None else f"{row}"}
+    values = {**scene.values(), **edited}
     return query_of({name: value for name, value in values.items() if value is not None})

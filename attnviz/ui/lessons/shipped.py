@@ -53,8 +53,8 @@ def show_gallery() -> None:
         "Layers and heads count from 0."
     )
     columns = st.columns(3)
-    for place, example in enumerate(gallery()):
-        with columns[place % len(columns)].container(border=True):
+    for index, example in enumerate(gallery()):
+        with columns[index % len(columns)].container(border=True):
             _example(example)
 
 
@@ -79,7 +79,7 @@ MARKS = {
 
 
 def show_ready() -> None:
-    """Show the checks and their results; not on a public server, to which the machine's details are private."""
+    """Show the checks and their results; not on a public server, where the machine's details are private."""
     if settings().public:
         st.info("These checks are for the person who runs the server: python \\-m attnviz ready")
         return

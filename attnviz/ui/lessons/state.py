@@ -1,7 +1,7 @@
-"""The open lesson of a session, its scene, and the visitor's own lesson, each change of which can be undone.
+"""The open lesson of a session, its scene, and the visitor's own lesson, whose changes can be undone.
 
-The visitor's own lesson ends with the session, and reloading the page starts a new session. So the browser tab also
-stores the lesson, as YAML, and sends it to a new session.
+The visitor's own lesson is lost when the session ends, and reloading the page starts a new session. So the browser tab
+also stores the lesson, as YAML, and sends it to a new session.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _MOST_CHANGES = 20
 
 @dataclass(slots=True)
 class LessonRecord:
-    """What a session keeps of lessons."""
+    """The session state of lessons."""
 
     is_known: bool = False
-    """Whether the visitor or the browser has provided a lesson of the visitor's own, or said that there is none"""
+    """Whether it is known if the visitor has a lesson: one was made or opened, or the browser has reported"""
     own: Lesson | None = None
     """The visitor's own lesson"""
     written: str = ""
-    """The same as YAML"""
+    """The visitor's own lesson as YAML"""
     before: list[tuple[str, Lesson | None]] = field(default_factory=list)
-    """What was done to the lesson, and the lesson before it, newest last"""
+    """The changes that can be undone: a description, and the lesson before the change; newest last"""
     refused: str = ""
     """Why the last change was refused"""
     in_fields: Lesson | None = None
@@ -51,7 +51,7 @@ class Here:
 
     lesson: Lesson
     number: int
-    """From 1"""
+    """The number of the scene, from 1"""
 
     @property
     def scene(self) -> Scene:
@@ -59,12 +59,12 @@ class Here:
         return self.lesson.scenes[self.number - 1]
 
     def at(self, number: int) -> Here | None:
-        """Return another scene of the lesson, or None if there is no such number."""
+        """Return another scene of the lesson, or None if the number does not exist."""
         return replace(self, number=number) if 1 <= number <= len(self.lesson.scenes) else None
 
 
 def find(name: str) -> Lesson | None:
-    """Return a shipped lesson or the visitor's own by name; None if it does not exist or has no scenes."""
+    """Return a shipped lesson, or the visitor's own, by name; None if it does not exist or has no scenes."""
     lesson = own() if name == OWN else shipped().get(name)
     return lesson if lesson and lesson.scenes else None
 
@@ -85,7 +85,7 @@ def keep(lesson: Lesson | None) -> None:
 
 
 def for_browser() -> dict[str, str | None]:
-    """Return the visitor's lesson for the keyboard component, see `attnviz.components.lecture.keyboard`."""
+    """Return the visitor's lesson for the keyboard component (see `attnviz.components.lecture.keyboard`)."""
     kept = record(LessonRecord)
     if kept.is_known:
         return {"lesson": kept.written}
@@ -97,7 +97,7 @@ def take_back(text: str) -> None:
     if record(LessonRecord).is_known:
         return
     try:
-        # Let lone surrogates pass here; the reader refuses them.
+        # Encode lone surrogates as well; the reader refuses them.
         keep(read_lesson(text.encode("utf-8", "surrogatepass"), OWN))
     except LessonError:
         keep(None)
@@ -131,7 +131,7 @@ def here() -> Here | None:
 
 
 def asks() -> bool:
-    """Whether the open scene asks for what is still covered."""
+    """Whether the open scene has a question whose answer is still covered."""
     lesson = find(state.get("lesson")) if state.get("lesson") else None
     if lesson is None or not (state.get("predict") or not state.get("answer")):
         return False
@@ -139,7 +139,7 @@ def asks() -> bool:
 
 
 def reveal() -> None:
-    """Show what the open scene asks for."""
+    """Reveal the answer to the open scene's question."""
     for name in ("predict", "answer"):
         state.put(name, KEYS[name].default)
 
@@ -151,7 +151,7 @@ def leave() -> None:
 
 
 def link_to(there: Here, *, lecture: bool = False) -> dict[str, str]:
-    """Return the query of a scene's link: its view, the lesson, and lecture mode if it is on now or `lecture`."""
+    """Return the query of a scene's link: its view, the lesson, and lecture mode if that is on or `lecture` is True."""
     values = there.scene.values()
     view, _ = read_link(values)
     view |= {"lesson": there.lesson.name, "scene": there.number, "lecture": lecture or state.get("lecture")}
@@ -159,7 +159,7 @@ def link_to(there: Here, *, lecture: bool = False) -> dict[str, str]:
 
 
 def own_or_new() -> Lesson:
-    """Return the visitor's own lesson, or one without scenes."""
+    """Return the visitor's own lesson, or a new one without scenes."""
     return own() or _NEW
 
 
@@ -186,7 +186,7 @@ def change_scenes(scenes: Sequence[Scene], done: str) -> None:
 
 
 def last_change() -> str:
-    """Return what was done last; "" if there is nothing to undo."""
+    """Return the description of the last change; "" if there is nothing to undo."""
     before = record(LessonRecord).before
     return before[-1][0] if before else ""
 

@@ -1,8 +1,8 @@
-"""The style sheets of the pages: files, which `st.html` shows.
+"""The style sheets of the pages: files for `st.html`.
 
-st.html(style("base"))  # styles/base.css
+    st.html(style("base"))  # styles/base.css
 
-Streamlit puts a sheet beside the page, where it takes no room, and reads the file at each run.
+Streamlit inserts a sheet where it takes no space in the layout, and reads the file at each run.
 """
 
 from pathlib import Path

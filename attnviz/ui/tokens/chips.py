@@ -1,7 +1,7 @@
 """Tokens as escaped HTML for `st.html`, with the style sheet `tokens`.
 
-A strip of chips, the pairs of next-token training, and a round trip (text -> ids -> text): the verdict, the first
-difference, and the reasons.
+They are a strip of chips, the pairs of next-token training, and a round trip (text -> ids -> text): the verdict, the
+first difference, and the reasons.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from html import escape
 from attnviz.tokens import RoundTrip, Tokens, code_point, context_pairs, printable
 
 MAX_CHIPS = 600
-"""The most chips in a strip, which then ends with the number of the rest. 20,000 would take the browser seconds."""
+"""The most chips in a strip; a longer one ends with the number of hidden chips. 20,000 chips would take seconds."""
 
 MAX_LABEL = 28
-"""The most characters of a chip's label; longer labels are shortened, and the tooltip shows the whole."""
+"""The most characters of a chip's label; longer labels are shortened, and the tooltip shows the whole label."""
 
 MAX_NAMED = 5
 """The most unknown characters that a sentence lists."""
 
 
 def token_strip(tokens: Tokens, name: str, *, limit: int = MAX_CHIPS) -> str:
-    """Return a strip of at most `limit` chips, each a piece above its id, and the number of tokens not shown.
+    """Return a strip of at most `limit` chips, each a piece above its id, and the number of hidden tokens.
 
-    `name` is its name as a picture, for Export.
+    `name` is the name of the picture in Export.
     """
     labels = tokens.labels[:limit]
     chips = "".join(_chip(tokens, index, label) for index, label in enumerate(labels))
@@ -34,7 +34,7 @@ def token_strip(tokens: Tokens, name: str, *, limit: int = MAX_CHIPS) -> str:
 
 
 def pair_rows(tokens: Tokens, block_size: int) -> str:
-    """Return one row per training pair of the first block: the context's chips, an arrow, the target's chip."""
+    """Return one row per training pair of the first block: the context's chips, an arrow, and the target's chip."""
     labels = tokens.labels[: block_size + 1]
     rows = []
     for context, target in context_pairs(range(len(labels)), block_size):

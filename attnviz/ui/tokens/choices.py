@@ -1,4 +1,4 @@
-"""Choices that hold what a visitor brings: a character vocabulary, or a text of one's own. No link holds either."""
+"""Choices of the visitor's own data, a character vocabulary or a text, which links do not contain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FILE = "charset_file"
 
 @dataclass(slots=True)
 class CharsetRecord:
-    """What a session keeps of an uploaded file with characters."""
+    """The session state of an uploaded character vocabulary."""
 
     vocabulary: CharVocab | None = None
     refused: str = ""
@@ -40,7 +40,7 @@ def wordpiece() -> WordPiece:
 def char_vocab(text: str) -> CharVocab:
     """Return the view's character vocabulary. An uploaded one is kept for the session.
 
-    Without an accepted file, the choice "from a file" returns Shakespeare's characters.
+    Without an accepted file, the choice "from a file" gives Shakespeare's characters.
     """
     if state.get("charset") == "text":
         return CharVocab.from_text(text)
@@ -62,7 +62,7 @@ def file_field(label: str, key: str, most_bytes: int, **more: Any) -> None:
 
 
 def uploaded(key: str) -> UploadedFile | None:
-    """Return the file in a field; None if it was removed, or if the server does not have it."""
+    """Return the file in a field; None if there is none, or one unknown to the server."""
     file = st.session_state.get(key)
     return file if isinstance(file, UploadedFile) else None
 
@@ -103,17 +103,17 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class _OwnTextRecord:
-    """What a session keeps of a choice of sources, by the name of the choice."""
+    """The session state of one choice of sources."""
 
     source: str = "built_in"
     texts: dict[str, Any] = field(default_factory=dict)
-    """What was read of the last good text of each source; None where it was refused or removed"""
+    """By source, the result of reading its last text; None if the text was refused or removed"""
     refused: dict[str, str] = field(default_factory=dict)
-    """Why the last text of each source was refused; "" if it was not"""
+    """By source, why its last text was refused; "" if it was not"""
 
 
 def source_of(name: str) -> str:
-    """Return the chosen source, also while another page is shown and the widget is not there."""
+    """Return the chosen source, even while another page is shown and the widget does not exist."""
     return state.record(_OwnTextRecord, name).source
 
 
@@ -123,13 +123,13 @@ def source_choice(
     """Show the choice of a source and return it.
 
     Args:
-        name: what its keys in the session begin with.
-        label: of the choice.
-        sources: what is offered, with titles; `built_in` is chosen at first.
-        on_change: is called after a click.
+        name: the prefix of its keys in the session.
+        label: the widget's label.
+        sources: the offered sources with their titles; `built_in` is the initial choice.
+        on_change: called after a click.
     """
     key = f"{name}_from"
-    # Set at each run: otherwise a page that is opened anew would show the choice without its value.
+    # Set at each run: otherwise a reopened page would show the choice without its value.
     kept = state.record(_OwnTextRecord, name)
     st.session_state[key] = next(
         (source for source in (st.session_state.get(key), kept.source) if source in sources), "built_in"
@@ -144,21 +144,21 @@ def source_choice(
 
 @dataclass(frozen=True, slots=True)
 class OwnText(Generic[V]):
-    """A text that is built in, pasted or uploaded: of each source the session keeps the last good one."""
+    """A text that is built in, pasted or uploaded; the session keeps one text for each source."""
 
     name: str
-    """What its keys in the session begin with"""
+    """The prefix of its keys in the session"""
     purpose: str
-    """What an uploaded file is to be, at the beginning of the sentence about one that is refused"""
+    """What an uploaded file is for: the beginning of the sentence if it is refused"""
     read: Callable[[str], V]
-    """Turns a text into what is kept; raises ValueError with a sentence for the user"""
+    """Converts a text to the value that is kept; raises ValueError with a sentence for the user"""
     on_change: Callable[[], None]
-    """Called when there is another text"""
+    """Called when the text changes"""
     most_bytes: int = MAX_UPLOAD
-    """Of a file"""
+    """The largest file, in bytes"""
 
     def chosen(self) -> V | None:
-        """Return the visitor's text; None if the built-in one is chosen, or there is no other yet."""
+        """Return the visitor's text; None if the built-in text is chosen, or the visitor has no text yet."""
         kept = self._kept()
         text: V | None = kept.texts.get(kept.source)
         return text
@@ -170,21 +170,21 @@ class OwnText(Generic[V]):
 
     @property
     def pasted(self) -> str:
-        """The key of the field for a text."""
+        """The key of the text field."""
         return f"{self.name}_pasted"
 
     def take_pasted(self, most: int) -> None:
-        """Read the field for a text, up to `most` characters."""
+        """Read the text field, up to `most` characters."""
         text = st.session_state.get(self.pasted)
         if isinstance(text, str):
             self._take("paste", lambda: text[:most])
 
     def file_field(self) -> None:
-        """Show the field for a file."""
+        """Show the upload field."""
         file_field(TEXT_FILE, f"{self.name}_file", self.most_bytes, on_change=self._take_file)
 
     def tell(self, source: str, without: str) -> V | None:
-        """Say why the last text was refused, or what is shown while there is none; return the text."""
+        """Show why the last text was refused, and the caption `without` if there is no text; return the text."""
         kept = self._kept()
         text: V | None = kept.texts.get(source)
         if kept.refused.get(source):

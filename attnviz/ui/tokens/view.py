@@ -23,7 +23,7 @@ NOTICE = {
     "bert": "Words among the 30,522 pieces stay whole, others are split: ## continues the piece before. "
     "[CLS] and [SEP] are added, and lower-casing comes first.",
 }
-"""What to notice, for each value of the link's `tokenizer`."""
+"""The notice for each value of the link key `tokenizer`."""
 
 
 def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:
@@ -46,9 +46,9 @@ def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:
 
 
 def _rule_of_thumb(kind: str, tokens: Tokens) -> str:
-    """Say how many characters a token has on this text, and what that means for the number that BERT takes."""
+    """Return the number of characters per token of this text, and for BERT how long a text can be at that rate."""
     ratio = tokens.characters_per_token
-    if kind == "char" or ratio is None:  # a character each
+    if kind == "char" or ratio is None:  # always one character per token
         return ""
     limit = MAX_POSITIONS
     fits = f"; at that rate {limit} tokens are {limit * ratio:,.0f} characters" if kind == "bert" else ""
@@ -75,7 +75,7 @@ def training_pairs(tokens: Tokens, block_size: int) -> None:
 
 
 def vocabulary(tokenizer: Tokenizer, tokens: Tokens) -> None:
-    """Show the entries of a vocabulary with a search field; of hashed words, only those of the text."""
+    """Show the entries of a vocabulary with a search field; for hashed words, only those of the text are known."""
     table = vocabulary_table(tokenizer, tokens)
     query = st.text_input("Search the vocabulary", key="vocabulary_search", placeholder="a piece, or an id")
     entries = search_vocabulary(table, query or "")
@@ -102,7 +102,7 @@ def _plural(count: int, noun: str) -> str:
 def vocabulary_table(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens) -> pd.DataFrame:
     """Return one row per entry, sorted by id: id, spelling, and number of occurrences in `tokens`.
 
-    Characters also have their code point and Unicode name. Of hashed words, only those of the text are known.
+    Characters also have their code point and Unicode name. For hashed words, only those of the text are known.
     """
     if isinstance(tokenizer, CharVocab):
         table = pd.DataFrame(

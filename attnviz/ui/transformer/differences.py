@@ -1,4 +1,4 @@
-"""What changes the outputs, and what does not: positions and order, another word, padding, dropout, wrong code."""
+"""Checks of what changes the outputs and what does not: positions, order, another word, padding, dropout, mistakes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ CAUSAL = "The causal mask hides the change from them."
 NOT_CAUSAL = "Every token looks at all others, so rows before the change depend on it too."
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
 DROPOUT_STEP = 0.05
-"""Of p in its slider"""
+"""The step of p in its slider"""
 
 
 def show_positions(here: ShownPart) -> None:
-    """Show the positions of the model, if it has some that are known."""
+    """Show the position embeddings of the model, if they are known."""
     from attnviz.figures.plots import heatmap
 
     trace = here.trace(RESOURCES)
@@ -53,7 +53,7 @@ def show_positions(here: ShownPart) -> None:
         colours, labels = palette(), numbered(trace.tokens.labels)
         lengths = position.norm(dim=-1)
         kind = "" if here.source.has_names else FORMULAS.get(state.get("positions"), "")
-        low, high = (number(one.item(), 3) for one in (lengths.min(), lengths.max()))
+        low, high = (number(length.item(), 3) for length in (lengths.min(), lengths.max()))
         spread = f"All rows have the same length, {low}." if low == high else f"Their lengths go from {low} to {high}."
         st.markdown(f"One row of numbers a position, which is added to the token's. {kind} {spread}")
         left, right = st.columns(2)
@@ -69,7 +69,7 @@ def show_positions(here: ShownPart) -> None:
 
 
 def _show_order(here: ShownPart) -> None:
-    """Show what happens if the words stand in the opposite order."""
+    """Show what changes if the words are in reverse order."""
     import torch
 
     from attnviz.figures.plots import lines
@@ -98,7 +98,7 @@ def _show_order(here: ShownPart) -> None:
 
 
 def show_change(here: ShownPart) -> None:
-    """Show how far each token's row moves after each block when one word is another."""
+    """Show how far each token's row moves after each block when one word is replaced."""
     import torch
 
     from attnviz.figures.plots import heatmap
@@ -147,17 +147,17 @@ def show_change(here: ShownPart) -> None:
 
 
 def show_padding(here: ShownPart) -> None:
-    """Show how far padding moves the outputs of the stack that reads the text."""
+    """Show how much padding changes the outputs of the stack that reads the text."""
     from attnviz.figures.plots import lines
     from attnviz.measures.changes import padding_moves
 
     count = state.bound("pads", st.slider, "Padding tokens after the text", 1, MAX_PADS)
     tokens = here.model.read(here.text, here.pair)[0]
-    found = _pretrained(here, count) if here.source.has_names else _toy(here, count)
-    if found is None:
+    inputs = _pretrained(here, count) if here.source.has_names else _toy(here, count)
+    if inputs is None:
         st.info(NO_PADDING)
         return
-    stack, x, pads = found
+    stack, x, pads = inputs
     moved = padding_moves(stack, x, pads)
     masked, free = float(moved.with_mask.max()), float(moved.without.max())
     same = "nothing but rounding" if masked else "nothing at all"
@@ -178,7 +178,7 @@ def show_padding(here: ShownPart) -> None:
 
 
 def _toy(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor]:
-    """Return the toy's stack that reads the text, and the inputs of the text and of the padding."""
+    """Return the toy's stack that reads the text, and the input vectors of the text and of the padding."""
     from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
     from attnviz.toy.embeddings import sum_of
     from attnviz.toy.stacks import Encoder
@@ -187,14 +187,14 @@ def _toy(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor]:
     config = TransformerConfig.of(state.get)
     ids = here.model.read(here.text, here.pair)[0].ids[: MAX_TEXT_TOKENS - count]
     known = list(dict.fromkeys((*ids, NO_ID)))
-    both = shared_stack(config)
-    model = Transformer(config, known, both)
-    x = sum_of(model.embed([known.index(one) for one in (*ids, *[NO_ID] * count)])).detach()
-    return both if isinstance(both, Encoder) else both.encoder, x[: len(ids)], x[len(ids) :]
+    stack = shared_stack(config)
+    model = Transformer(config, known, stack)
+    x = sum_of(model.embed([known.index(id_) for id_ in (*ids, *[NO_ID] * count)])).detach()
+    return stack if isinstance(stack, Encoder) else stack.encoder, x[: len(ids)], x[len(ids) :]
 
 
 def _pretrained(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor] | None:
-    """Return the same of the built-in model; None of another."""
+    """Return the same for the built-in model; None for other models."""
     import torch
 
     from attnviz.pretrained.built_in import BuiltInModel
@@ -213,7 +213,7 @@ def _pretrained(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor] | N
 
 
 def show_dropout(here: ShownPart) -> None:
-    """Show dropout on the output of the shown attention."""
+    """Show the effect of dropout on the output of the current attention."""
     from attnviz.figures.plots import heatmap, lines
     from attnviz.measures.changes import COUNTS, dropout, mean_differences
 
@@ -228,8 +228,8 @@ def show_dropout(here: ShownPart) -> None:
         rate = state.bound("dropout", st.slider, "Dropout p", 0.0, MAX_DROPOUT, step=DROPOUT_STEP)
     with right:
         draw = state.bound("draw", st.number_input, "Seed of the draw", 0, MAX_DRAW)
-    made = dropout(x, rate, draw)
-    zeros, factor = int((~made.kept).sum()), 1 / (1 - rate)
+    dropped = dropout(x, rate, draw)
+    zeros, factor = int((~dropped.kept).sum()), 1 / (1 - rate)
     st.markdown(
         f"**In training**, before the output of {here.place.name} is added to the stream, each of its {x.numel():,} "
         f"numbers becomes 0 with the probability p = {rate:g}: here {zeros:,} of them, "
@@ -238,9 +238,9 @@ def show_dropout(here: ShownPart) -> None:
         "is in use."
     )
     colours, labels = palette(), numbered(tokens.labels)
-    dimensions, limit = list(map(str, range(x.shape[-1]))), float(made.result.abs().max().maximum(x.abs().max()))
+    dimensions, limit = list(map(str, range(x.shape[-1]))), float(dropped.result.abs().max().maximum(x.abs().max()))
     left, right = st.columns(2)
-    for place, title, values, key in ((left, "In use", x, "use"), (right, "In training", made.result, "training")):
+    for place, title, values, key in ((left, "In use", x, "use"), (right, "In training", dropped.result, "training")):
         with place:
             st.caption(title)
             plot(heatmap(values, labels, dimensions, colours, across="dimension", limit=limit), f"check_{key}")
@@ -256,11 +256,11 @@ def show_dropout(here: ShownPart) -> None:
 
 
 DRAWN_FROM = ("mistake", "source", "seed")
-"""What a mistake depends on besides a text and a model, by link key"""
+"""The link keys on which a mistake depends, besides text and model"""
 
 
 def show_mistake(here: ShownPart) -> None:
-    """Show the mistake that is chosen, and beside it what is right, unless that is still to be guessed."""
+    """Show the chosen mistake, and beside it the right version, unless that is still to be guessed."""
     from attnviz.export.drawing.fonts import FontError
     from attnviz.export.drawing.marks import THEMES
     from attnviz.export.web.mistake import html

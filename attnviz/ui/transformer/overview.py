@@ -1,4 +1,4 @@
-"""The whole model: attention's place between text and answer, as a figure whose boxes are links, and what it costs."""
+"""The whole model: a figure of all stages between text and answer, whose boxes are links, and the model's cost."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 Link = Callable[[str, Mapping[str, Any]], str]
-"""Writes the address of a page with some values of the view changed"""
+"""Returns the address of a page with some values of the view changed"""
 
 QUOTED, FIRST = 24, 4
-"""The most characters of a text in its box, and tokens that are named"""
+"""The most characters of the text in its box, and the most tokens listed"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Box:
 
     title: str
     shape: str
-    """Of what leaves it, such as "(7, 32)"; or a few words of it"""
+    """The shape of its output, such as "(7, 32)", or a few words about it"""
     says: str
-    """What happens there, in one sentence"""
+    """What happens in this stage, in one sentence"""
     address: str
-    """Of the page that shows it, relative to the app's root"""
+    """The address of the page that shows it, relative to the app's root"""
     kind: Literal["", "attention", "task"] = ""
 
 
@@ -62,8 +62,8 @@ def overview(here: ShownPart, trace: Trace, link: Link) -> tuple[Row, ...]:
 
     Args:
         here: what the page shows.
-        trace: of its text, through its model.
-        link: writes the addresses of the boxes.
+        trace: the trace of the page's text.
+        link: returns the addresses of the boxes.
     """
     stacks = tuple(dict.fromkeys(place.stack for place in trace.places))
     return tuple(_row(here, trace, stack, link, is_last=stack == stacks[-1]) for stack in stacks)
@@ -80,8 +80,8 @@ def _row(
 
     def at(number: int, *steps: str) -> str:
         """Return the address of the first of these steps that an attention has."""
-        there = names_at(here.model.description, trace.places[number])
-        part = next(step for step in steps if step in there)
+        available = names_at(here.model.description, trace.places[number])
+        part = next(step for step in steps if step in available)
         return link("transformer", {"block": number, "part": part, "check": None, "q": None, "k": None})
 
     labels = " · ".join(shorten(label) for label in tokens.labels[:FIRST])
@@ -124,7 +124,7 @@ def _to_the_decoder(trace: Trace, at: Callable[..., str]) -> Box:
 
 
 def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list[Box]:
-    """Return the layer that a task adds, and its answer: the language head, or a layer that is still to be added."""
+    """Return the boxes of a task's layer and its answer: the language head, or a layer that is still to be trained."""
     if trace.vocabulary is None:
         width = trace.last_hidden_state.shape[-1]
         return [
@@ -148,7 +148,7 @@ def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list
 
 
 def html(rows: Sequence[Row]) -> str:
-    """Return the figure; all that comes from a text is escaped."""
+    """Return the figure as HTML; everything from a text is escaped."""
     return f'<div class="ov-rows">{"".join(_row_html(row, len(rows) > 1) for row in rows)}</div>'
 
 
@@ -165,9 +165,9 @@ def _row_html(row: Row, is_named: bool) -> str:
 
 def address(page: str, view: Mapping[str, Any], source: str | None = None) -> str:
     """Return the address of a view of a page, relative to the app's root."""
-    there = PAGES[page]
-    query = urlencode(there.write(view, there.link_keys(source)))
-    return f"{there.path.lstrip('/')}?{query}" if query else there.path.lstrip("/")
+    target = PAGES[page]
+    query = urlencode(target.write(view, target.link_keys(source)))
+    return f"{target.path.lstrip('/')}?{query}" if query else target.path.lstrip("/")
 
 
 def show_overview(here: ShownPart) -> None:
@@ -216,7 +216,7 @@ def show_parameters(here: ShownPart) -> None:
 
 
 def show_cost(here: ShownPart) -> None:
-    """Show what a forward pass costs at lengths from 8 to 131,072 tokens."""
+    """Show the cost of a forward pass at lengths from 8 to 131,072 tokens."""
     sizes = here.model.description.sizes
     if sizes is None:
         st.info(
@@ -232,8 +232,8 @@ def show_cost(here: ShownPart) -> None:
         f"same number of multiplications; in a longer text, scores and values cost more. Here T = {tokens}."
     )
     for place, (field, unit) in zip(st.columns(2), UNITS.items(), strict=True):
-        named = {part.name: [getattr(one[n], field) for one in by_length] for n, part in enumerate(by_length[0])}
-        series = _together(named)
+        by_part = {part.name: [getattr(parts[n], field) for parts in by_length] for n, part in enumerate(by_length[0])}
+        series = _together(by_part)
         with place:
             plot(
                 lines(
@@ -246,7 +246,7 @@ def show_cost(here: ShownPart) -> None:
 
 
 def _together(series: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
-    """Give equal lines one name, so that none is hidden by another, and mark those that grow with T²."""
+    """Combine equal lines under one name, so that none hides another, and mark those that grow with T²."""
     titled: dict[str, Sequence[int]] = {}
     for numbers in dict.fromkeys(map(tuple, series.values())):
         names = [name for name, line in series.items() if tuple(line) == numbers]

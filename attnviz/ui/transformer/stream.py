@@ -1,4 +1,4 @@
-"""What becomes of a token's vector: after every part of its stack, in a norm, and through the logit lens."""
+"""A token's vector on its way through the model: after every part of its stack, in a norm, and in the logit lens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_HEAD = "This model has no language head that is known here: it gives numbers 
 
 
 def choose_stack(here: ShownPart) -> tuple[tuple[Block, ...], Tokens]:
-    """Return the blocks and the tokens of the stack that the walk shows; a user may choose the other one, for both."""
+    """Return the blocks and tokens of the stack that the walk shows; the user can switch both to the other stack."""
     trace = here.trace(RESOURCES)
     first = {place.stack: number for number, place in reversed(list(enumerate(here.places)))}
     kind = here.place.stack
@@ -37,7 +37,7 @@ def choose_stack(here: ShownPart) -> tuple[tuple[Block, ...], Tokens]:
 
 
 def _open_stack(first: Mapping[str, int]) -> None:
-    """Lead the walk to the first attention of the stack that the user has chosen; the pinned cell was the other's."""
+    """Move the walk to the first attention of the chosen stack; unpin the cell, which belongs to the other stack."""
     number = first.get(st.session_state[_STACK])
     if number is not None:
         for name, value in (("block", number), ("q", None), ("k", None)):
@@ -45,7 +45,7 @@ def _open_stack(first: Mapping[str, int]) -> None:
 
 
 def choose_token(tokens: Tokens, label: str = "Token") -> int:
-    """Return the token that the user chooses, which is also the row that is pinned in the walk."""
+    """Return the token that the user chooses, which is also the pinned row of the walk."""
     rows = list(range(len(tokens)))
     if state.get("q") is None:
         state.put("q", rows[-1])
@@ -53,7 +53,7 @@ def choose_token(tokens: Tokens, label: str = "Token") -> int:
 
 
 def numbered(tokens: Sequence[str]) -> list[str]:
-    """Return labels that differ, though words may be the same."""
+    """Return unique labels, even if words are repeated."""
     return [f"{number} {token}" for number, token in enumerate(tokens)]
 
 
@@ -107,7 +107,7 @@ def show_norm(here: ShownPart) -> None:
         return
     colours, labels, x = palette(), numbered(tokens.labels), steps.attention_residual
     over_all = state.bound("over_all", st.toggle, "The mistake: one mean and one variance of all tokens together")
-    with_norm = norm_over_all if over_all else lambda given: layer_norm(given, given.shape[-1:])
+    with_norm = norm_over_all if over_all else lambda rows: layer_norm(rows, rows.shape[-1:])
     before, after = moments(x), moments(with_norm(x))
     st.markdown(
         "LayerNorm moves and rescales the row of each token by itself: mean 0, variance 1. Then each dimension is "
@@ -118,7 +118,7 @@ def show_norm(here: ShownPart) -> None:
     for place, what in ((left, "mean"), (right, "variance")):
         series: dict[str, Tensor] = {f"{what} before": getattr(before, what), f"{what} after": getattr(after, what)}
         with place:
-            listed = {name: one.tolist() for name, one in series.items()}
+            listed = {name: values.tolist() for name, values in series.items()}
             plot(lines(listed, labels, colours, title=what, across="token"), f"check_{what}")
     token = choose_token(tokens, "Change this token")
     moved = row_differences(with_norm(x), with_norm(change_row(x, token)))
@@ -143,7 +143,7 @@ def show_norm(here: ShownPart) -> None:
 
 
 def show_lens(here: ShownPart) -> None:
-    """Show the likeliest tokens after each block, and the probability of the one that is likeliest in the end."""
+    """Show the likeliest tokens after each block, and the probability of the token that is likeliest at the end."""
     from attnviz.figures.plots import lines
     from attnviz.measures.residual_stream import logit_lens
 
@@ -170,9 +170,9 @@ def show_lens(here: ShownPart) -> None:
     shown = [
         [
             f"{plain(label(int(token)))} {nonzero(100 * float(share), 1)} %"
-            for token, share in zip(*of_part, strict=True)
+            for token, share in zip(*tokens_and_shares, strict=True)
         ]
-        for of_part in zip(lens.tokens, lens.probabilities, strict=True)
+        for tokens_and_shares in zip(lens.tokens, lens.probabilities, strict=True)
     ]
     ranks = [str(number + 1) for number in range(lens.tokens.shape[1])]
     import pandas as pd

@@ -1,6 +1,6 @@
 """The page Transformer: the settings of the toy, and the walk through all steps of a whole model.
 
-The browser shows the walk from documents. What its diagram says of the model is known before anything is run.
+The browser shows the walk from documents. The diagram of the model is known before the model runs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CHECKS = Checks(
         **dict.fromkeys(("positions", "change", "padding", "dropout", "mistake"), "attnviz.ui.transformer.differences"),
     },
 )
-"""The checks beside the walk; some of their modules load pandas"""
+"""The checks of the page; some of their modules import pandas"""
 
 
 PURPOSES = {
@@ -50,13 +50,13 @@ PURPOSES = {
     "decoder": "A decoder alone writes: each token looks back only, to predict the next one (GPT).",
     "both": "Both translate: an encoder reads one text, a decoder writes another and looks at the first (the paper).",
 }
-"""What each architecture is for"""
+"""The purpose of each architecture"""
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
 POSITIONS = {"sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "none": "none"}
 STEP = 8
-"""Of the width in its slider"""
+"""The step of the width in its slider"""
 HIDDEN_HELP = "Numbers of a token between the two maps of a feed-forward. It is 4 · C until you choose another."
 _DECODER, _HIDDEN = "decoder_blocks", "hidden_width"
 
@@ -95,7 +95,7 @@ def toy_controls() -> None:
 
 
 def model_controls(source: Source, name: str | None) -> None:
-    """Show the settings of the model `name`, and say which of its parts can't be shown."""
+    """Show the settings of the model `name`, and which of its parts can't be shown."""
     described = None if name is None else DESCRIBED.load(name).description
     has_both = described is not None and "cross" in described.layers
     if source.takes_pairs or has_both:
@@ -109,39 +109,39 @@ def model_controls(source: Source, name: str | None) -> None:
 
 
 def _decoder_blocks() -> None:
-    """Show the number of the decoder's blocks, which follows the encoder's until another one is chosen."""
+    """Show the number of decoder blocks, which equals the encoder's until the user chooses another one."""
     state.sync_widget("depth")
-    usual = state.get("depth")
-    _put_own("decoder_depth", _DECODER, usual)
+    default = state.get("depth")
+    _put_own("decoder_depth", _DECODER, default)
     st.slider(
-        "Decoder blocks", 1, MAX_LAYERS, key=_DECODER, on_change=_take_own, args=("decoder_depth", _DECODER, usual)
+        "Decoder blocks", 1, MAX_LAYERS, key=_DECODER, on_change=_take_own, args=("decoder_depth", _DECODER, default)
     )
 
 
 def _hidden_width() -> None:
-    """Show the hidden width F, which follows the width C until another one is chosen."""
-    usual = default_hidden_width(state.get("width"))
-    _put_own("feed_forward", _HIDDEN, usual)
+    """Show the hidden width F, which depends on the width C until the user chooses another one."""
+    default = default_hidden_width(state.get("width"))
+    _put_own("feed_forward", _HIDDEN, default)
     st.number_input(
         "Hidden F", 1, MAX_FEED_FORWARD, key=_HIDDEN, help=HIDDEN_HELP,
-        on_change=_take_own, args=("feed_forward", _HIDDEN, usual),
+        on_change=_take_own, args=("feed_forward", _HIDDEN, default),
     )  # fmt: skip
 
 
-def _put_own(name: str, key: str, usual: int) -> None:
-    """Give the widget with this key the view's number, or the usual one if the view has none of its own."""
-    given = state.get(name)
-    st.session_state[key] = usual if given is None else given
+def _put_own(name: str, key: str, default: int) -> None:
+    """Set the widget with this key to the view's number, or to the default if the view has None."""
+    chosen = state.get(name)
+    st.session_state[key] = default if chosen is None else chosen
 
 
-def _take_own(name: str, key: str, usual: int) -> None:
-    """Apply a widget's number as far as a link could hold it: clients may send any. The usual one is not kept."""
+def _take_own(name: str, key: str, default: int) -> None:
+    """Apply a widget's number if a link could contain it: clients may send any value. The default is stored as None."""
     chosen = st.session_state[key]
-    state.apply_from_browser({name: None if chosen == usual else chosen}, [name])
+    state.apply_from_browser({name: None if chosen == default else chosen}, [name])
 
 
 def _heads() -> None:
-    """Show the numbers of heads into which the width can be divided; another one is replaced, with a note."""
+    """Show the numbers of heads that divide the width; a value that does not is replaced, with a note."""
     state.sync_widget("width")
     heads, width = state.get("heads"), state.get("width")
     fitting = fitting_heads(heads, width)
@@ -157,19 +157,19 @@ KEYS = {
     "step": "part", "layer": "block",
     **{name: name for name in ("head", "q", "k", "drawing", "predict", "stretch", "limit", "focus")},
 }  # fmt: skip
-"""What a user chooses in the walk, and its link keys"""
+"""The user's choices in the walk, with their link keys"""
 
 
 def show_transformer(here: ShownPart) -> None:
     """Show the walk of a text through a model.
 
     Raises:
-        NoTokensError: the text, or what the decoder reads, has no tokens.
+        NoTokensError: the text or the decoder's text has no tokens.
     """
     state.check_run()
     queries, keys = here.axes()
-    read = here.model.read(here.text, here.pair)
-    for tokens in read:
+    model_tokens = here.model.read(here.text, here.pair)
+    for tokens in model_tokens:
         if tokens is not None:
             shell.token_notes(tokens)
     state.keep_pin(len(queries), len(keys))
@@ -177,35 +177,35 @@ def show_transformer(here: ShownPart) -> None:
     view = SavedView(view_of(here), char_vocab(here.text), PAGE.name)
     mount_walk(
         PAGE,
-        offer_documents(here, view, read),
+        offer_documents(here, view, model_tokens),
         KEYS,
         source=here.source.key,
         values={name: state.get(key) for name, key in KEYS.items()} | {"layer": here.layer, "head": here.head},
         layers=here.layers,
-        model=diagram(here, read, "" if here.source.has_names else state.get("positions")),
+        model=diagram(here, model_tokens, "" if here.source.has_names else state.get("positions")),
     )
 
 
 def _check_step(here: ShownPart) -> None:
-    """Replace a step that the shown attention does not have by the nearest one before it that it has, with a note."""
-    there, asked = names_at(here.model.description, here.place), state.get("part")
-    if asked in there:
+    """If the current attention does not have the view's step, go to the nearest earlier step, with a note."""
+    available, requested = names_at(here.model.description, here.place), state.get("part")
+    if requested in available:
         return
     order = list(PARTS)
-    nearest = max((name for name in there if order.index(name) < order.index(asked)), key=order.index)
+    nearest = max((name for name in available if order.index(name) < order.index(requested)), key=order.index)
     place, kind = here.place.name[0].upper() + here.place.name[1:], here.place.kind
-    missing, shown = (PARTS[name].title_of(kind) for name in (asked, nearest))
+    missing, shown = (PARTS[name].title_of(kind) for name in (requested, nearest))
     state.note(f"{place} has no step “{missing}” in this model: the nearest before it, “{shown}”, is shown.")
     state.put("part", nearest)
 
 
 def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: str) -> dict[str, Any]:
-    """Return the model as the component's header has it: `ModelDiagram` in frontend/types/walk.d.ts.
+    """Return the model for the component's header: `ModelDiagram` in frontend/types/walk.d.ts.
 
     Args:
         here: what the page shows.
-        tokens: what the model reads: the text, and what the decoder reads of a model with both.
-        positions: the kind of the positions, if it is known.
+        tokens: the tokens of the text, and those of the decoder in a model with encoder and decoder.
+        positions: the kind of position embeddings; "" if unknown.
     """
     description = here.model.description
     sizes = description.sizes
@@ -241,7 +241,7 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
 
 
 def _feed_forward(sizes: ModelSizes | None, places: tuple[Place, ...], place: Place) -> list[list[int]] | None:
-    """Return what the maps of a block's feed-forward take and give; None if they are not known."""
+    """Return the input and output widths of a block's feed-forward maps; None if they are unknown."""
     blocks = list(dict.fromkeys((other.stack, other.layer) for other in places))
     if sizes is None or len(sizes.feed_forwards) != len(blocks):
         return None

@@ -33,6 +33,10 @@ def serving(folder: Path) -> Iterator[str]:
     settings = own["JUPYTER_CONFIG_DIR"] / "labconfig"
     settings.mkdir(parents=True)
     (settings / "page_config.json").write_text(json.dumps({"disabledExtensions": {ASKS_OUTSIDE: True}}))
+    notebooks = own["JUPYTERLAB_SETTINGS_DIR"] / "@jupyterlab" / "notebook-extension"
+    notebooks.mkdir(parents=True)
+    # Else a cell below the window may not be in the page until somebody scrolls there.
+    (notebooks / "tracker.jupyterlab-settings").write_text(json.dumps({"windowingMode": "none"}))
     port = free_port()
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1"),

@@ -44,13 +44,7 @@ PAGE = """<!doctype html>
       import { Walk } from "/frontend/walk/walk.ts";
 
       const link = new URL(location).searchParams;
-      const bytes = async (path) => {
-        const answer = await fetch(path);
-        if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-        return new Uint8Array(await answer.arrayBuffer());
-      };
-      const { layers, first, drawings, model } = await (await fetch("/given")).json();
-      const TYPES = { F32: Float32Array, BOOL: Uint8Array };
+      const { layers, first, documents, drawings, model } = await (await fetch("/given")).json();
       const plotly = () => new Promise((done) => {
         const script = Object.assign(document.createElement("script"), { src: "/plotly.js" });
         script.onload = () => done(window.Plotly);
@@ -61,11 +55,8 @@ PAGE = """<!doctype html>
         drawings,
         plotly,
         ...(link.has("alone") ? {} : { keyboard: document }),
-        load: async (layer) => read(await bytes(`/documents/${layer}`)),
-        array: async ({ digest, dtype, shape }) => {
-          const { buffer } = await bytes(`/arrays/${digest}`);
-          return { data: new TYPES[dtype](buffer), shape, dtype };
-        },
+        source: { request: (name) => fetch(`/documents/${name}`), offerAgain: async () => {} },
+        documents,
         changed: (values) => window.changes.push(values),
         revealed: () => { window.revealed += 1; },
       };
@@ -83,7 +74,8 @@ PAGE = """<!doctype html>
       window.walk.setLecture(link.get("lecture") === "1");
       const chosen = ["layer", "head", "q", "k"].map(number);
       const values = Object.assign({}, word("step"), word("drawing"), on("predict"), word("stretch"), ...chosen);
-      window.walk.show(values, await home.load(values.layer ?? first));
+      const answer = await fetch(`/documents/${documents[values.layer ?? first]}`);
+      window.walk.show(values, read(new Uint8Array(await answer.arrayBuffer())));
     </script>
   </body>
 </html>
@@ -92,10 +84,9 @@ PAGE = """<!doctype html>
 
 @dataclass
 class WalkPage:
-    """What the page serves: documents by layer, arrays by digest."""
+    """What the page serves: documents by layer."""
 
     documents: Mapping[int, bytes] = field(default_factory=dict)
-    arrays: Mapping[str, bytes] = field(default_factory=dict)
     drawings: list[tuple[str, str]] = field(default_factory=list)
     model: Mapping[str, Any] | None = None
     """What the diagram shows; None without one"""
@@ -114,14 +105,18 @@ class WalkPage:
             return "text/html", PAGE.encode()
         if kind == "given":
             layers = sorted(self.documents) if len(self.documents) > 1 else []
-            given = {"layers": layers, "first": min(self.documents), "drawings": self.drawings, "model": self.model}
+            given = {
+                "layers": layers,
+                "first": min(self.documents),
+                "documents": {layer: str(layer) for layer in self.documents},
+                "drawings": self.drawings,
+                "model": self.model,
+            }
             return "application/json", json.dumps(given).encode()
         if kind == "plotly.js":
             return "text/javascript", plotly.offline.get_plotlyjs().encode()
         if kind == "documents" and int(name) in self.documents:
             return "application/octet-stream", self.documents[int(name)]
-        if kind == "arrays" and name in self.arrays:
-            return "application/octet-stream", self.arrays[name]
         return source(name) if kind == "frontend" else None
 
 

@@ -4,11 +4,11 @@ import { Board } from "../board/board.ts";
 import { parts, rowParts } from "./line.ts";
 import { element, screenReaderOnly, span, theme } from "../core/dom.ts";
 import { setTheme } from "../core/colours.ts";
-import { unpack } from "../core/packing.ts";
 import { Marks } from "../marks/marks.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { Focus } from "../board/focus.ts";
+import { BLOCK, scrolled } from "../core/streamlit.ts";
 
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
 const NARROW = 640; // px: from here on the matrices stand side by side
@@ -21,7 +21,7 @@ const HINT = "Point at a cell to read both numbers and their difference; a click
 
 class Compare {
   painted: number;
-  setTriggerValue: SetTriggerValue;
+  host: Host;
   header: CompareHeader | null;
   matrices: Record<string, Float32Array>;
   panels: Panel[];
@@ -43,19 +43,16 @@ class Compare {
   named: Target | null;
   marks: Marks;
 
-  constructor(root: HTMLElement) {
+  constructor(root: HTMLElement, host: Host) {
     this.painted = 0;
-    this.setTriggerValue = () => {};
+    this.host = host;
     this.header = null;
     this.matrices = {};
     this.panels = [];
     this.wanting = 0; // the timer, until the picture is asked for again
     this.way = null;
     this.fresh = false;
-    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
-      pin: NOTHING,
-      focus: "",
-    });
+    this.updates = new PendingUpdates(host, { pin: NOTHING, focus: "" });
     this.hovered = null;
     this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
     this.frame = element("div", { class: "frame" });
@@ -79,7 +76,7 @@ class Compare {
     });
     this.sizes.observe(this.section);
     // What stands above may come and go, or wrap.
-    for (const around of document.querySelectorAll("[data-testid=stMainBlockContainer]")) this.sizes.observe(around);
+    for (const around of document.querySelectorAll(BLOCK)) this.sizes.observe(around);
     this.named = null;
     this.marks = new Marks([document], {
       onName: (target) => this.name(target),
@@ -87,9 +84,8 @@ class Compare {
     });
   }
 
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
-    this.setTriggerValue = setTriggerValue;
-    if (isNew) this.take(unpack(data));
+  update(payload: Payload<CompareHeader> | null) {
+    if (payload) this.take(payload);
     const shade = theme(this.section);
     setTheme(this.section, shade);
     this.board.setTheme(shade);
@@ -134,7 +130,7 @@ class Compare {
     Object.assign(this, { header: null, panels: [] });
     this.section.setAttribute("data-coming", "");
     this.line.replaceChildren(span("quiet", COMING));
-    this.setTriggerValue("want", true);
+    this.host.say("want", true);
     clearTimeout(this.wanting);
     this.wanting = setTimeout(() => this.want(), AGAIN);
   }
@@ -150,8 +146,7 @@ class Compare {
   fit() {
     const { style } = this.section;
     const below = getComputedStyle(this.section).getPropertyValue("--compare-below");
-    const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
-    const above = this.section.getBoundingClientRect().top + scrolled;
+    const above = this.section.getBoundingClientRect().top + scrolled();
     if (below) style.setProperty("--compare-height", `calc(100vh - ${above}px - ${below})`);
     else style.removeProperty("--compare-height");
   }

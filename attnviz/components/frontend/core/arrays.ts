@@ -16,16 +16,16 @@ export interface Source {
   offerAgain: () => Promise<unknown>;
 }
 
+/** Files of a host that has them as long as it is there. */
+export const sourceOf = (host: Pick<Host, "request">): Source => ({
+  request: (name) => host.request(name),
+  offerAgain: async () => {},
+});
+
 /** by digest, what was used longest ago first */
 const kept: Map<string, Arrays> = new Map();
 let held = 0; // bytes
 const coming: Map<string, Promise<Arrays>> = new Map();
-
-/** Requests files from the server at this address. */
-export const fromServer =
-  (server: string): Source["request"] =>
-  (digest) =>
-    fetch(`${server}/attnviz/arrays/${digest}`);
 
 export const bytesOf = (arrays: Arrays) => Object.values(arrays).reduce((sum, { data }) => sum + data.byteLength, 0);
 

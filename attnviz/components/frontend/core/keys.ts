@@ -1,8 +1,10 @@
 // Keys as text, and whether they are typed into something.
 
+import { DATA_FRAME, DIALOG } from "./streamlit.ts";
+
 const TYPING =
   "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog, [contenteditable], " +
-  "[role=dialog], [role=listbox], [role=combobox], [role=slider], [data-testid=stDataFrame]";
+  `[role=dialog], [role=listbox], [role=combobox], [role=slider], ${DATA_FRAME}`;
 
 /** What is pressed, whatever the state of Caps Lock: "h", "Shift+h", "PageDown", "?". */
 export function pressed({ key, shiftKey }: { key: string; shiftKey: boolean }) {
@@ -14,5 +16,5 @@ export function pressed({ key, shiftKey }: { key: string; shiftKey: boolean }) {
 export function isShortcut(event: KeyboardEvent) {
   if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return false;
   if (event.composedPath().some((one) => one instanceof Element && one.matches(TYPING))) return false;
-  return !document.querySelector("[role=dialog][aria-modal=true]");
+  return !document.querySelector(DIALOG);
 }

@@ -1,5 +1,7 @@
-// Optimistic updates: values change here immediately and are sent until the server acknowledges them; values without
-// pending updates come from the server.
+// Optimistic updates: values change here immediately and are sent until the host acknowledges them; values without
+// pending updates come from the host.
+
+import type { Source } from "./arrays.ts";
 
 const LATE = 5000; // ms without an answer after which a message is sent again
 const OVERTAKEN = 2000; // ms after an answer that does not know of it: where two messages meet, one can be lost
@@ -14,7 +16,7 @@ const nextNumber = () => (last = Math.max(last + 1, Date.now()));
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 export class PendingUpdates<Values extends object> {
-  send;
+  host: Pick<Host, "send" | "request">;
   values: Values;
   tries: number;
   /** who waits for an answer */
@@ -23,9 +25,9 @@ export class PendingUpdates<Values extends object> {
   /** name -> the number of the message with its change; Infinity until it is sent */
   pending: Map<string, number>;
 
-  /** `send` gives the server changed values; `values` are the values to begin with, by their names. */
-  constructor(send: (message: Message) => void, values: Values) {
-    this.send = send;
+  /** @param values to begin with, by their names */
+  constructor(host: Pick<Host, "send" | "request">, values: Values) {
+    this.host = host;
     this.values = values;
     this.tries = 0;
     this.asking = [];
@@ -77,11 +79,11 @@ export class PendingUpdates<Values extends object> {
    * Asks for an answer of the server, also where nothing has changed; resolves when it has come, or comes no more.
    */
   ask(): Promise<void> {
-    if (!this.asking.length) {
-      if (this.pending.size) this.sendAll(TRIES);
-      else this.send({ number: nextNumber(), values: {} });
-    }
-    return this.answered(LATE);
+    const isFirst = !this.asking.length;
+    const answered = this.answered(LATE);
+    if (isFirst && this.pending.size) this.sendAll(TRIES);
+    else if (isFirst) this.send({ number: nextNumber(), values: {} });
+    return answered;
   }
 
   /** Resolves when an answer has come to what was sent, or comes late; null if the server knows all. */
@@ -125,6 +127,17 @@ export class PendingUpdates<Values extends object> {
     const values = Object.fromEntries(Object.entries(this.values).filter(([name]) => this.pending.has(name)));
     this.sendAgainAfter(LATE);
     this.send({ number, values });
+  }
+
+  send(message: Message) {
+    if (!this.host.send(message)) return;
+    this.receive({}, message.number);
+    this.answer();
+  }
+
+  /** Where files come from, which the page has to offer before it is asked for them. */
+  get source(): Source {
+    return { request: (name) => this.host.request(name), offerAgain: () => this.ask() };
   }
 
   sendAgainAfter(ms: number) {

@@ -2,5 +2,6 @@
 
 import Compare from "../compare/compare.ts";
 import { show } from "./component.ts";
+import { root } from "./page.ts";
 
-show(Compare);
+show((host) => new Compare(root, host));

@@ -1,16 +1,17 @@
 // Shows a component of the app in a page of its own.
 
+import { unpack } from "../core/packing.ts";
+import { PageHost } from "./host.ts";
 import { followLecture } from "./lecture.ts";
-import { numbers, root, withFont } from "./page.ts";
+import { numbers, withFont } from "./page.ts";
 import { Scene } from "./scene.ts";
 
-export async function show(Made: new (root: HTMLElement) => Component) {
+export async function show(make: (host: Host) => Component) {
   await withFont();
-  const data = numbers();
-  const view = new Made(root);
-  const nobody = () => {}; // where there would be a server: the view keeps its changes to itself
-  const again = () => view.update(data, nobody, false);
-  view.update(data, nobody, true);
+  const payload = unpack(numbers());
+  const view = make(new PageHost(payload.arrays)); // the view keeps its changes to itself
+  const again = () => view.update(null);
+  view.update(payload);
   new Scene();
   followLecture(again);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);

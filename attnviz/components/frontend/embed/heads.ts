@@ -3,6 +3,7 @@
 import { unpack } from "../core/packing.ts";
 import { Explorer } from "../heads/explorer.ts";
 import { keysOf, viewOf } from "./heads_link.ts";
+import { PageHost } from "./host.ts";
 import { followLecture } from "./lecture.ts";
 import { chosen, write } from "./link.ts";
 import { numbers, root, settings, withFont } from "./page.ts";
@@ -11,19 +12,14 @@ import { Scene } from "./scene.ts";
 async function start() {
   await withFont();
   const { header, arrays }: Payload<ExplorerHeader> = unpack(numbers());
-  const explorer = new Explorer(root, async (name) => new Response(arrays[name].data as BufferSource));
-  explorer.setTriggerValue = (_, message) => {
-    const { number, values } = message as Message;
-    write(keysOf(values));
-    explorer.acknowledge(number);
-  };
+  const explorer = new Explorer(root, new PageHost(arrays, (values) => write(keysOf(values))));
   const show = () => {
     const view = viewOf(chosen(), settings.view, header);
-    explorer.show({ header: { ...header, view }, arrays: { measures: arrays.measures } });
+    explorer.update({ header: { ...header, view }, arrays: { measures: arrays.measures } });
   };
   new Scene();
   followLecture(show);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.show(null));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.update(null));
 }
 
 start();

@@ -1,11 +1,12 @@
 // A page with a walk of its own.
 
+import { sourceOf } from "../core/arrays.ts";
 import { read } from "../core/document.ts";
-import { Refused } from "../core/files.ts";
 import { Walk } from "../walk/walk.ts";
+import { PageHost } from "./host.ts";
 import { followLecture } from "./lecture.ts";
 import { isLecture, values, write } from "./link.ts";
-import { numbers, root, settings, withFont } from "./page.ts";
+import { numbers, root, withFont } from "./page.ts";
 import { Scene } from "./scene.ts";
 
 async function start() {
@@ -13,7 +14,7 @@ async function start() {
   const reveal = () => walk.choose({ predict: false });
   const walk = new Walk(root, {
     keyboard: document,
-    array: () => Promise.reject(new Refused(settings.missing)),
+    source: sourceOf(new PageHost()),
     changed: (changed) => {
       write(changed);
       ask();

@@ -7,7 +7,6 @@ import { makeFile, pngOf } from "./files.ts";
 import { findPictures, findPinned } from "./find.ts";
 import { ExportServer } from "./server.ts";
 import { compose } from "./sheet.ts";
-import { unpack } from "../core/packing.ts";
 import { toCanvas } from "../pen/canvas.ts";
 
 const PREVIEW = { width: 320, height: 140 }; // px at most
@@ -15,8 +14,7 @@ const CALM = 150; // ms: while somebody types a title, the preview waits
 const WATCH = 700; // ms between two looks at the page: what it shows may change while this is open
 
 class ExportView {
-  base: string;
-  setTriggerValue: SetTriggerValue;
+  host: Host;
   found: FoundPicture[] | null;
   words: ExportHeader | null;
   server: ExportServer | null;
@@ -31,10 +29,8 @@ class ExportView {
   section: HTMLElement;
   watch: number;
 
-  /** @param base the address at which the server's paths begin */
-  constructor(root: HTMLElement, base = "") {
-    this.base = base;
-    this.setTriggerValue = () => {};
+  constructor(root: HTMLElement, host: Host) {
+    this.host = host;
     this.found = null;
     this.words = null;
     this.server = null;
@@ -63,13 +59,12 @@ class ExportView {
     this.watch = setInterval(() => this.look(), WATCH);
   }
 
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
-    this.setTriggerValue = setTriggerValue;
-    if (isNew) {
+  update(payload: Payload<ExportHeader> | null) {
+    if (payload) {
       this.found = null;
-      const { header }: Payload<ExportHeader> = unpack(data);
+      const { header } = payload;
       this.words = header;
-      this.server = header.server && new ExportServer(header.server, this.base);
+      this.server = header.server && new ExportServer(header.server, this.host.server);
       this.heading.textContent = header.heading;
       this.heading.hidden = !header.heading;
       this.fields.setWords(header, theme(this.section));
@@ -81,7 +76,7 @@ class ExportView {
    * Looks which pictures there are; others than before are offered anew. Of another view, the words are asked for anew.
    */
   look() {
-    if (this.address && this.address !== location.href) this.setTriggerValue("moved", location.href);
+    if (this.address && this.address !== location.href) this.host.say("moved", location.href);
     this.address = location.href;
     const found = findPictures();
     const before = this.found;

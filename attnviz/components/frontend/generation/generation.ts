@@ -1,7 +1,6 @@
 // Generate: a text that a model has written, character by character, and the numbers of every draw. All of them come
 // at once, so that the browser goes through the characters by itself.
 
-import { fromServer } from "../core/arrays.ts";
 import { setTheme } from "../core/colours.ts";
 import { element, screenReaderOnly, setText, theme } from "../core/dom.ts";
 import { Latest } from "../core/latest.ts";
@@ -24,13 +23,13 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
   announcement: HTMLParagraphElement;
   view: View;
 
-  constructor(root: HTMLElement, server: string) {
-    super(root, element("section", { class: "generation", "aria-label": "Generated text" }), {
+  constructor(root: HTMLElement, host: Host) {
+    super(root, host, element("section", { class: "generation", "aria-label": "Generated text" }), {
       ...{ drawn: null, watch: "", panel: "draw" as GenerationPanel, seed: 0 },
     });
     this.draws = null;
     this.digest = ""; // of the draws that are here
-    const source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
+    const { source } = this.updates;
     this.drawn = new Latest(source, () => this.draw());
     this.other = new Latest(source, () => this.draw()); // what the shown panel compares with
     this.announcement = screenReaderOnly({ role: "status" });

@@ -10,9 +10,7 @@ import { firstWith, Scene } from "./scene.ts";
 import { Store } from "./store.ts";
 import { View } from "./view.ts";
 import { Marks } from "../marks/marks.ts";
-import { unpack } from "../core/packing.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
-import type { Source } from "../core/arrays.ts";
 import type { Pointed } from "./pictures.ts";
 
 const CALM = 150; // ms without a change before something is fetched ahead
@@ -24,7 +22,6 @@ export class Explorer {
   painted: number;
   /** what waits for the arrays that all heads share */
   next: Payload<ExplorerHeader> | null;
-  setTriggerValue: SetTriggerValue;
   hovered: Pointed;
   before: number;
   labels: { query: string[]; key: string[] };
@@ -41,11 +38,9 @@ export class Explorer {
   section: HTMLElement;
   ends: AbortController;
 
-  /** `request` gets a file that the payload names. */
-  constructor(root: HTMLElement, request: Source["request"]) {
+  constructor(root: HTMLElement, host: Host) {
     this.painted = 0;
     this.next = null;
-    this.setTriggerValue = () => {};
     this.hovered = NOWHERE;
     this.before = 0; // the head to come back to from rollout
     this.labels = { query: [], key: [] };
@@ -55,8 +50,8 @@ export class Explorer {
     this.scene = new Scene(this.store);
     this.received = 0; // bytes, for the trace of the last payload
     this.newest = ""; // this trace
-    this.files = this.fetching(request);
-    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), FRESH);
+    this.updates = new PendingUpdates(host, FRESH);
+    this.files = this.fetching();
     this.view = new View(root, {
       change: (partial) => this.change(partial),
       choose: (head, how) => this.choose(head, how),
@@ -81,8 +76,8 @@ export class Explorer {
   }
 
   /** What fetches heads, and what all heads share. */
-  fetching(request: Source["request"]): Files<Arrays> {
-    const source = { request, offerAgain: () => this.updates.ask() };
+  fetching(): Files<Arrays> {
+    const { source } = this.updates;
     const does = {
       isHere: (digest: string) => Boolean(keptArrays(digest)),
       onCome: (_: string, arrays: Arrays, isWanted: boolean) => {
@@ -105,13 +100,8 @@ export class Explorer {
     this.section.addEventListener("keydown", () => tooltip.leave(), { signal, capture: true });
   }
 
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
-    this.setTriggerValue = setTriggerValue;
-    this.show(isNew ? unpack(data) : null);
-  }
-
   /** Shows a payload, or the last one in a theme that has changed. */
-  show(payload: Payload<ExplorerHeader> | null) {
+  update(payload: Payload<ExplorerHeader> | null) {
     this.theme = theme(this.section);
     if (payload) {
       if (payload.header.trace !== this.newest) Object.assign(this, { newest: payload.header.trace, received: 0 });
@@ -119,11 +109,6 @@ export class Explorer {
       this.updates.answer();
     }
     this.arrive();
-  }
-
-  /** The values up to this update are known where `setTriggerValue` sends them. */
-  acknowledge(number: number) {
-    this.updates.receive({}, number);
   }
 
   /**
@@ -302,3 +287,5 @@ export class Explorer {
     this.view.destroy();
   }
 }
+
+export default Explorer;

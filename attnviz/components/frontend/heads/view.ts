@@ -23,6 +23,7 @@ import { isFaint } from "./values.ts";
 import { darkenText, FAINT, gridSentence, headName } from "./words.ts";
 import { Grid } from "../grid/grid.ts";
 import { leastType } from "../core/type.ts";
+import { BLOCK, scrolled } from "../core/streamlit.ts";
 import type { Store } from "./store.ts";
 import type { Pointed } from "./pictures.ts";
 
@@ -141,7 +142,7 @@ export class View {
     this.moved = perFrame(() => this.fitAgain());
     this.sizes = new ResizeObserver(this.moved);
     this.sizes.observe(this.section);
-    for (const around of document.querySelectorAll("[data-testid=stMainBlockContainer]")) this.sizes.observe(around);
+    for (const around of document.querySelectorAll(BLOCK)) this.sizes.observe(around);
   }
 
   /** Fades the picture of another text than the one that is on its way, and says so. */
@@ -307,8 +308,7 @@ export class View {
 
   /** As high as its place says, or as the window has room for, so that grid and pictures are seen at once. */
   fit() {
-    const scrolled = (document.querySelector("[data-testid=stMain]") ?? document.documentElement).scrollTop;
-    const top = this.section.getBoundingClientRect().top + scrolled;
+    const top = this.section.getBoundingClientRect().top + scrolled();
     const given = parseFloat(getComputedStyle(this.section).getPropertyValue("--given-height")); // px, of its place
     const least = Math.min(LEAST_HEIGHT, LEAST_SHARE * window.innerHeight);
     const room = window.innerHeight - Math.min(top, ABOVE) - (leastType() ? 16 : BOTTOM);

@@ -1,6 +1,5 @@
 // Train, part "Text": models from a table of pairs to a GPT learn the same text, and what they do at each snapshot.
 
-import { fromServer } from "../core/arrays.ts";
 import { setTheme } from "../core/colours.ts";
 import { element, theme } from "../core/dom.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
@@ -21,14 +20,14 @@ class Ladder extends Part<LadderHeader, LadderValues> {
   moments: Moments;
   view: View;
 
-  constructor(root: HTMLElement, server: string) {
-    super(root, element("section", { class: "training ladder", "aria-label": "Models that learn a text" }), {
+  constructor(root: HTMLElement, host: Host) {
+    super(root, host, element("section", { class: "training ladder", "aria-label": "Models that learn a text" }), {
       ...{ rung: "", text_view: "ladder", cut: "blocks", watch: "", snapshot: null, pin: NOTHING, predict: false },
       ...{ slow: 0, visitor: "" },
       command: [0, ""],
     });
     this.rows = [];
-    const source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
+    const { source } = this.updates;
     this.moments = new Moments(source, () => this.draw());
     this.view = new View(this.section, source, {
       command: (name) => this.command(name),

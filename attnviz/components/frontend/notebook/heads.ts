@@ -3,35 +3,23 @@
 import { unpack } from "../core/packing.ts";
 import { only } from "../heads/choice.ts";
 import { Explorer } from "../heads/explorer.ts";
+import { bytesOf, NotebookHost } from "./host.ts";
 import { Place } from "./place.ts";
-import { bytesOf, Requests } from "./requests.ts";
-import { chosen, followTraits, tell } from "./traits.ts";
 
 const NAMES = ["layer", "head", "q", "k"];
 
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }) {
   const place = new Place(el, String(model.get("_styles")));
-  const requests = new Requests(model);
   const payload: Payload<ExplorerHeader> = unpack(bytesOf(model.get("_payload") as DataView));
-  const { shared } = payload.header.files;
-  const explorer = new Explorer(place.root, async (name) => {
-    const isHere = name === shared;
-    return new Response(isHere ? (model.get("_shared") as DataView<ArrayBuffer>) : await ask(name));
-  });
-  const ask = (file: string) => requests.ask({ file });
-  explorer.setTriggerValue = (_, message) => {
-    const { number, values } = message as Message;
-    tell(model, NAMES, values);
-    explorer.acknowledge(number);
-  };
-  place.onTheme = () => explorer.show(null);
-  const follow = () => explorer.change(changes(chosen(model, NAMES), explorer.updates.values));
-  const end = followTraits(model, NAMES, follow);
-  const view = { ...payload.header.view, ...changes(chosen(model, NAMES), payload.header.view) };
-  explorer.show({ ...payload, header: { ...payload.header, view } });
+  const shared = model.get("_shared") as DataView<ArrayBuffer>;
+  const host = new NotebookHost(model, NAMES, { [payload.header.files.shared]: shared });
+  const explorer = new Explorer(place.root, host);
+  place.onTheme = () => explorer.update(null);
+  host.follow(() => explorer.change(changes(host.chosen, explorer.updates.values)));
+  const view = { ...payload.header.view, ...changes(host.chosen, payload.header.view) };
+  explorer.update({ ...payload, header: { ...payload.header, view } });
   return () => {
-    end();
-    requests.destroy();
+    host.destroy();
     explorer.destroy();
     place.destroy();
   };

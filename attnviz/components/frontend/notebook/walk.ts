@@ -1,39 +1,31 @@
 // The walk as a widget of a notebook; attnviz/notebook/widgets.py is its other side.
 
+import { sourceOf } from "../core/arrays.ts";
 import { read } from "../core/document.ts";
 import { Walk } from "../walk/walk.ts";
+import { bytesOf, NotebookHost } from "./host.ts";
 import { Place } from "./place.ts";
-import { bytesOf, Requests } from "./requests.ts";
-import { chosen, followTraits, tell } from "./traits.ts";
 
 const NAMES = ["step", "layer", "head", "q", "k"];
-const TYPES: Record<string, typeof Float32Array | typeof Uint8Array> = {
-  F32: Float32Array,
-  BOOL: Uint8Array,
-  U8: Uint8Array,
-};
 
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }) {
   const place = new Place(el, String(model.get("_styles")));
-  const requests = new Requests(model);
+  const host = new NotebookHost(model, NAMES);
+  const layers = model.get("_layers") as number[];
   const walk = new Walk(place.root, {
-    layers: model.get("_layers") as number[],
-    load: async (layer) => read(await requests.ask({ layer })),
-    array: async ({ digest, dtype, shape }) => {
-      const { buffer } = await requests.ask({ array: digest });
-      return { data: new TYPES[dtype](buffer), shape, dtype };
-    },
-    changed: (values) => tell(model, NAMES, values),
+    source: sourceOf(host),
+    documents: Object.fromEntries(layers.map((layer) => [layer, `document-${layer}`])),
+    layers,
+    changed: (values) => host.send({ values }),
   });
   place.onTheme = () => walk.setTheme();
   walk.setTheme();
-  const follow = () => walk.show(chosen(model, NAMES));
-  const end = followTraits(model, NAMES, follow);
-  walk.show(chosen(model, NAMES), read(bytesOf(model.get("_document") as DataView)));
+  const follow = () => walk.show(host.chosen);
+  host.follow(follow);
+  walk.show(host.chosen, read(bytesOf(model.get("_document") as DataView)));
   follow(); // the layer may be another one by now
   return () => {
-    end();
-    requests.destroy();
+    host.destroy();
     walk.destroy();
     place.destroy();
   };

@@ -1,12 +1,13 @@
 // Notices when the server does not answer what the page has sent, though the connection is open: Streamlit shows
 // nothing until it answers, so a new text would stand beside the old text's numbers.
 
+import { FIELDS } from "../core/streamlit.ts";
+
 const SLOW = 1000; // ms
 const STREAM = "/_stcore/stream";
 const RERUN = 0x5a; // the first byte of a message that asks for a run: BackMsg.rerun_script, field 11
 const [BEGINS, ENDS] = [4, 6]; // the fields of a ForwardMsg that say: a run has begun (new_session), or has ended
 const SHOWN = 200; // ms until the fields have what a run that has ended writes into them
-const FIELDS = "input, textarea, [data-testid=stSelectbox], [data-testid=stButtonGroup] button";
 
 /** `old`: late, and fields say something that the server has not read */
 export type State = "answered" | "late" | "old";

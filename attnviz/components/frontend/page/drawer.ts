@@ -2,18 +2,10 @@
 // closed at first in a low window.
 
 import { clickOn } from "../core/dom.ts";
+import { CHOICES, CLOSES_SIDE_BAR, MAIN, SIDE_BAR } from "../core/streamlit.ts";
 
 const DRAWER = matchMedia("(max-width: 768px)"); // Streamlit's own limit
 const LOW = matchMedia("(max-height: 520px)");
-const SIDE_BAR = "[data-testid=stSidebar]";
-/** What is chosen at once: a page, one of a few, an example, an entry of a list. Another slider may follow one. */
-const CHOICES = [
-  `${SIDE_BAR} [data-testid=stSidebarNavLink]`,
-  `${SIDE_BAR} [data-testid=stButtonGroup] button:not(.stTooltipIcon *)`,
-  ".st-key-surprise button",
-  "[class*=st-key-example_] button",
-  "[role=option]",
-].join();
 const SETTLED = 250; // ms after which Streamlit has sent the choice
 
 export function followDrawer(signal: AbortSignal) {
@@ -23,10 +15,10 @@ export function followDrawer(signal: AbortSignal) {
 
 function clicked({ target }: MouseEvent) {
   if (!DRAWER.matches || !(target instanceof Element) || !isOpen()) return;
-  const isBeside = target.closest("[data-testid=stMain]") !== null;
+  const isBeside = target.closest(MAIN) !== null;
   if (isBeside || target.closest(CHOICES)) setTimeout(close, isBeside ? 0 : SETTLED);
 }
 
 const isOpen = () => document.querySelector(SIDE_BAR)?.getAttribute("data-collapsed") === "false";
 
-const close = () => isOpen() && clickOn(`${SIDE_BAR} [data-testid=stSidebarCollapseButton] button`);
+const close = () => isOpen() && clickOn(CLOSES_SIDE_BAR);

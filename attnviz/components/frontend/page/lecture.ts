@@ -8,9 +8,9 @@ import { isShortcut, pressed } from "../core/keys.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
 import { oneEntryEach } from "./history.ts";
-import { unpack } from "../core/packing.ts";
 import { afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
+import { buttonOf, keyed, MAIN } from "../core/streamlit.ts";
 import type { State } from "./answers.ts";
 
 const SCROLLS: Record<string, string> = { PageDown: "scroll_on", PageUp: "scroll_back" };
@@ -22,10 +22,10 @@ const LATE: Record<State, string> = {
   late: "The server has not answered yet.",
   old: "The server has not answered yet. What is shown is from before the last change.",
 };
-const PICTURES = [".st-key-explorer", ".st-key-compare_picture"];
+const PICTURES = ["explorer", "compare_picture"].map(keyed);
 
 class Keyboard {
-  setTriggerValue: SetTriggerValue;
+  host: Host;
   lecture: boolean;
   /** what each key sends */
   sends: Record<string, string>;
@@ -39,9 +39,9 @@ class Keyboard {
   ends: AbortController;
   answers: Answers;
 
-  constructor(root: HTMLElement) {
+  constructor(root: HTMLElement, host: Host) {
     oneEntryEach();
-    this.setTriggerValue = () => {};
+    this.host = host;
     this.lecture = false;
     this.sends = {};
     this.says = element("div", { class: "lines" });
@@ -101,16 +101,15 @@ class Keyboard {
     return made;
   }
 
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
-    this.setTriggerValue = setTriggerValue;
+  update(payload: Payload<KeyboardHeader> | null) {
     this.section.dataset.theme = theme(this.section);
-    if (isNew) this.take(unpack(data).header as KeyboardHeader);
+    if (payload) this.take(payload.header);
   }
 
   take({ lines, lecture, lesson }: KeyboardHeader) {
     if (typeof lesson === "string") keep(lesson);
     // Null asks, whether there is one or not.
-    else if (lesson === null || kept()) this.setTriggerValue("lesson", kept());
+    else if (lesson === null || kept()) this.host.say("lesson", kept());
     this.lecture = lecture;
     this.corner.hidden = !lecture;
     this.hall.set(lecture);
@@ -159,11 +158,11 @@ class Keyboard {
       scroll_back: () => scroll(-1),
     };
     /** a button of the page that does it: then the page runs as for a click, no more */
-    const button: HTMLElement | null = document.querySelector(`.st-key-${name} :is(.stButton button, .stPageLink a)`);
+    const button: HTMLElement | null = document.querySelector(buttonOf(name));
     if (doneHere(name)) return;
     if (acts[name]) acts[name]();
     else if (button) afterWaiting(() => button.click());
-    else afterWaiting(() => this.setTriggerValue("act", name));
+    else this.host.say("act", name);
   }
 
   /** Streamlit reads its theme when it starts, so the page is loaded again; the link holds the view. */
@@ -223,7 +222,7 @@ function pin() {
 
 /** Scrolls the page by most of a screen. */
 function scroll(by: number) {
-  document.querySelector("[data-testid=stMain]")?.scrollBy({ top: by * 0.85 * window.innerHeight });
+  document.querySelector(MAIN)?.scrollBy({ top: by * 0.85 * window.innerHeight });
 }
 
 export default Keyboard;

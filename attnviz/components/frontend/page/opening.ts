@@ -2,11 +2,10 @@
 // anything is changed, and comes back by the button "?".
 
 import { clickOn, element } from "../core/dom.ts";
+import { OPENS_SIDE_BAR, pageLinks, TEXT_FIELD } from "../core/streamlit.ts";
 import type { Walk } from "../walk/walk.ts";
 
 const SAYS = "shows what attention computes in a real BERT, down to the last number.";
-const NAVIGATION = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
-const FIELD = ".st-key-text textarea";
 
 export class Opening {
   section: HTMLElement;
@@ -49,10 +48,10 @@ export class Opening {
   write() {
     this.show(false);
     const isThere = () => {
-      const field = document.querySelector(FIELD);
+      const field = document.querySelector(TEXT_FIELD);
       return field instanceof HTMLTextAreaElement && field.checkVisibility() && inSight(field) ? field : null;
     };
-    if (!isThere()) clickOn("[data-testid=stExpandSidebarButton]");
+    if (!isThere()) clickOn(OPENS_SIDE_BAR);
     const deadline = performance.now() + 3000;
     const tryAgain = () => {
       const field = isThere();
@@ -67,8 +66,7 @@ export class Opening {
   visit(event: MouseEvent, link: HTMLAnchorElement) {
     this.show(false);
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const links: NodeListOf<HTMLAnchorElement> = document.querySelectorAll(NAVIGATION);
-    const same = [...links].find(({ href }) => new URL(href).pathname === new URL(link.href).pathname);
+    const same = [...pageLinks()].find(({ href }) => new URL(href).pathname === new URL(link.href).pathname);
     if (!same) return;
     event.preventDefault();
     same.click();

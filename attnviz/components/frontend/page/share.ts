@@ -1,7 +1,6 @@
 // Shares the view: its address, as in the browser (so that it is correct behind a proxy), to copy or as a QR code.
 
 import { element } from "../core/dom.ts";
-import { unpack } from "../core/packing.ts";
 
 const LONG = 2000; // characters that mail and chat programs carry without cutting
 const MOVED = "currententrychange"; // the Navigation API's event of each change of the address in this document
@@ -13,7 +12,7 @@ const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
 const SVG = "http://www.w3.org/2000/svg";
 
 class Share {
-  setTriggerValue: SetTriggerValue | null;
+  host: Host;
   address: string;
   following: number | undefined;
   /** the address that a code was asked for */
@@ -25,15 +24,16 @@ class Share {
   said: HTMLParagraphElement;
   length: HTMLParagraphElement;
   local: HTMLParagraphElement;
-  host: string;
+  /** this machine's name for others; "" if the server does not listen for them */
+  machine: string;
   code: SVGSVGElement;
   under: HTMLParagraphElement;
   dialog: HTMLDialogElement;
   section: HTMLElement;
   ends: AbortController;
 
-  constructor(root: HTMLElement) {
-    this.setTriggerValue = null;
+  constructor(root: HTMLElement, host: Host) {
+    this.host = host;
     this.address = "";
     this.following = undefined;
     this.asked = null;
@@ -47,7 +47,7 @@ class Share {
     this.said = element("p", { class: "said", role: "status" });
     this.length = element("p", { class: "length" });
     this.local = element("p", { class: "local" });
-    this.host = "";
+    this.machine = "";
     this.code = document.createElementNS(SVG, "svg");
     this.under = element("p", { class: "under", dir: "ltr" });
     this.dialog = this.makeDialog();
@@ -85,12 +85,11 @@ class Share {
     return dialog;
   }
 
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
-    this.setTriggerValue = setTriggerValue;
-    if (!isNew) return;
-    const { header, arrays }: Payload<ShareHeader> = unpack(data);
+  update(payload: Payload<ShareHeader> | null) {
+    if (!payload) return;
+    const { header, arrays } = payload;
     this.known = { address: header.address, modules: arrays.modules, sentence: header.sentence };
-    this.host = header.host;
+    this.machine = header.host;
     this.sayLocal();
     if (this.asked && this.asked === header.address) this.show();
   }
@@ -115,19 +114,19 @@ class Share {
 
   /** On an address of this machine alone: the address for others, where the server knows it. */
   sayLocal() {
-    if (!this.host) {
+    if (!this.machine) {
       this.local.textContent = "Only on this computer: the server does not listen for others.";
       return;
     }
     const others = new URL(this.address);
-    others.hostname = this.host.includes(":") ? `[${this.host}]` : this.host;
+    others.hostname = this.machine.includes(":") ? `[${this.machine}]` : this.machine;
     this.local.replaceChildren("Only on this computer. For others: ", element("a", { href: others.href }, others.href));
   }
 
   /** Lets the scene file follow. */
   follow(address: string) {
     clearTimeout(this.following);
-    this.following = setTimeout(() => this.setTriggerValue?.("moved", address), SETTLED);
+    this.following = setTimeout(() => this.host.say("moved", address), SETTLED);
   }
 
   async copy() {
@@ -143,7 +142,7 @@ class Share {
       this.show();
     } else {
       this.codeButton.disabled = true;
-      this.setTriggerValue?.("code", this.asked);
+      this.host.say("code", this.asked);
     }
   }
 

@@ -6,8 +6,8 @@ import WalkComponent from "./walk.ts";
 class TransformerComponent extends WalkComponent {
   diagram: Diagram;
 
-  constructor(root: ShadowRoot, server: string) {
-    super(root, server);
+  constructor(root: ShadowRoot, host: Host) {
+    super(root, host);
     this.diagram = new Diagram((at) => this.walk.choose(at));
     this.walk.lead(this.diagram);
   }

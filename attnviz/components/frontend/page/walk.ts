@@ -1,23 +1,19 @@
 // The walk as a component of the page Step by step: its documents come from the server. What is chosen goes into the
 // address at once; it is sent to the server before anything else.
 
-import { fetchArrays, fetchFile, fromServer } from "../core/arrays.ts";
-import { read } from "../core/document.ts";
-import { unpack } from "../core/packing.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { beforeOthers } from "../core/waiting.ts";
 import { Walk } from "../walk/walk.ts";
 import { isBare, valuesIn, withoutValues, withValues } from "./address.ts";
 import { Opening } from "./opening.ts";
 import { loadPlotly } from "./plotly.ts";
+import { TEXT_FIELD } from "../core/streamlit.ts";
 
 const ACT = "attnviz-act"; // the event of the page's shortcuts
-const TEXT = ".st-key-text textarea"; // the server shows it in the same part of the page as the walk
 const BURST = 120; // ms: of steps that follow each other quickly, the history has the last
 
 class WalkComponent {
-  server: string;
-  setTriggerValue: SetTriggerValue;
+  host: Host;
   /** the digest of each layer's document; null for one without attention */
   documents: (string | null)[];
   link: LinkKeys;
@@ -28,16 +24,14 @@ class WalkComponent {
   /** the rest of the addresses that were written here, which the server may not know */
   rest: string | null;
   updates: PendingUpdates<Partial<WalkValues>>;
-  source;
   home: Home;
   walk: Walk;
   /** null on a page whose bare address opens no view of its own */
   opening: Opening | null;
   ends: AbortController;
 
-  constructor(root: ShadowRoot, server: string) {
-    this.server = server;
-    this.setTriggerValue = () => {};
+  constructor(root: ShadowRoot, host: Host) {
+    this.host = host;
     this.documents = [];
     this.link = { keys: [], names: {}, defaults: {}, bare: "", plain: "" };
     this.isOpening = false; // whether the server's view is the one that the app opens on
@@ -45,16 +39,11 @@ class WalkComponent {
     this.asks = false; // whether a lesson asks for the row that is covered
     this.writing = undefined;
     this.rest = null;
-    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {} as Partial<WalkValues>);
-    this.source = {
-      request: fromServer(server),
-      offerAgain: () => this.updates.ask(),
-    };
+    this.updates = new PendingUpdates(host, {} as Partial<WalkValues>);
     this.home = {
       keyboard: null, // the page's shortcuts come as events
-      load: async (layer) => read(await fetchFile(this.documents[layer] ?? "", this.source)),
-      place: (layer) => fetchPlace(server, this.documents[layer] ?? ""),
-      array: async ({ digest }) => (await fetchArrays(digest, this.source)).array,
+      source: this.updates.source,
+      place: (layer) => fetchPlace(host.server, this.documents[layer] ?? ""),
       changed: (values) => this.changed(values),
       revealed: () => this.answered(),
     };
@@ -69,7 +58,7 @@ class WalkComponent {
       () => updates.flush(),
       root,
       signal,
-      TEXT,
+      TEXT_FIELD, // the server shows it in the same part of the page as the walk
       () => updates.arrives(),
     );
     window.addEventListener("popstate", () => this.went(), { signal });
@@ -94,8 +83,8 @@ class WalkComponent {
 
   /** Makes what a newcomer reads, on a page whose bare address opens a view of its own. */
   greet() {
-    const tour = () => this.setTriggerValue("tour", Date.now());
-    this.opening ??= new Opening(this.walk, { server: this.server, tour });
+    const tour = () => this.host.say("tour", Date.now());
+    this.opening ??= new Opening(this.walk, { server: this.host.server, tour });
   }
 
   /** Writes what is chosen into the address. */
@@ -119,9 +108,8 @@ class WalkComponent {
     this.opening?.show(isBare(search, this.link));
   }
 
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
-    this.setTriggerValue = setTriggerValue;
-    if (isNew) this.take(unpack(data).header as WalkHeader);
+  update(payload: Payload<WalkHeader> | null) {
+    if (payload) this.take(payload.header);
     this.walk.setTheme();
   }
 
@@ -137,7 +125,8 @@ class WalkComponent {
     this.updates.receive(values, acknowledged);
     this.updates.answer();
     this.updates.flush(); // or this answer's address, which is older, would stay
-    Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.server + plotly) });
+    Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.host.server + plotly) });
+    this.home.documents = documents;
     this.walk.setLecture(lecture);
     if (documents.join() !== this.documents.join()) {
       this.documents = documents;

@@ -1,5 +1,7 @@
 // The stops of the tour of Step by step: what each says, and what it points at.
 
+import { keyed, OPENS_SIDE_BAR } from "../core/streamlit.ts";
+
 /**
  * The places of an element, best first: a selector of the page, or of the walk, which stands in a shadow root. `hint`:
  * what to add where it is the one pointed at
@@ -16,7 +18,7 @@ export const STOPS: Stop[] = [
     says:
       "Everything starts from a text. Type your own sentence, or take one of the examples. Below it you choose where " +
       "the attention comes from: a trained model, or a small random one.",
-    at: [{ page: ".st-key-text_field" }, { page: "[data-testid=stExpandSidebarButton]", hint: DRAWER }],
+    at: [{ page: keyed("text_field") }, { page: OPENS_SIDE_BAR, hint: DRAWER }],
   },
   {
     title: "Step by step",
@@ -60,13 +62,13 @@ export const STOPS: Stop[] = [
     says:
       "The address always holds the whole view: share it, and others see the same numbers. Export makes slides, " +
       "pictures, tables and code of it.",
-    at: [{ page: ".st-key-toolbar" }],
+    at: [{ page: keyed("toolbar") }],
   },
 ];
 
 /** The first of a stop's places with a visible element, and that; null while there is none. */
 export function find(places: Place[]): { target: HTMLElement; hint: string } | null {
-  const walk = document.querySelector(".st-key-walk .attnviz-isolated")?.shadowRoot;
+  const walk = document.querySelector(`${keyed("walk")} .attnviz-isolated`)?.shadowRoot;
   for (const { page, walk: inWalk, hint = "" } of places) {
     const found = page ? document.querySelector(page) : walk?.querySelector(inWalk ?? "");
     if (found instanceof HTMLElement && isSeen(found)) return { target: found, hint };

@@ -11,7 +11,7 @@ const RING = 4; // CSS px around what is pointed at
 const open = { stop: 0 };
 
 class Tour {
-  setTriggerValue: SetTriggerValue;
+  host: Host;
   /** what is pointed at */
   target: HTMLElement | null;
   before;
@@ -27,8 +27,8 @@ class Tour {
   section: HTMLElement;
   ends: AbortController;
 
-  constructor(root: HTMLElement) {
-    this.setTriggerValue = () => {};
+  constructor(root: HTMLElement, host: Host) {
+    this.host = host;
     this.target = null;
     this.before = document.activeElement;
     this.frame = undefined;
@@ -52,8 +52,7 @@ class Tour {
     this.show();
   }
 
-  update(_data: Uint8Array, setTriggerValue: SetTriggerValue) {
-    this.setTriggerValue = setTriggerValue;
+  update() {
     this.section.dataset.theme = theme(this.section);
   }
 
@@ -119,7 +118,7 @@ class Tour {
     open.stop = 0;
     this.close();
     if (this.before instanceof HTMLElement && this.before.isConnected) this.before.focus({ preventScroll: true });
-    this.setTriggerValue("ended", Date.now());
+    this.host.say("ended", Date.now());
   }
 
   close() {

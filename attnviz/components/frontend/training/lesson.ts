@@ -1,5 +1,7 @@
 // What an open lesson changes: its bar stands above, and its scenes are gone through with the arrow keys.
 
+import { scrolled } from "../core/streamlit.ts";
+
 const BELOW = 8; // px between the section and the end of the window
 
 /** Whether a key goes from scene to scene in a lesson. */
@@ -12,7 +14,6 @@ export function fit(section: HTMLElement, inLesson: boolean) {
     section.style.removeProperty("--training-height");
     return;
   }
-  const scrolled = document.querySelector(".stMain")?.scrollTop ?? 0;
-  const top = section.getBoundingClientRect().top + scrolled;
+  const top = section.getBoundingClientRect().top + scrolled();
   section.style.setProperty("--training-height", `${Math.floor(innerHeight - top - BELOW)}px`);
 }

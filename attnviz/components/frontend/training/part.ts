@@ -2,12 +2,10 @@
 
 import { perFrame } from "../core/dom.ts";
 import { isShortcut, pressed } from "../core/keys.ts";
-import { unpack } from "../core/packing.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { goesOn } from "./lesson.ts";
 
 export class Part<Header extends { values: object; in_lesson: boolean; acknowledged: number }, Values extends object> {
-  setTriggerValue: SetTriggerValue;
   header: Header | null;
   updates: PendingUpdates<Values>;
   section: HTMLElement;
@@ -15,10 +13,9 @@ export class Part<Header extends { values: object; in_lesson: boolean; acknowled
   resized: FrameTask;
 
   /** @param values to begin with */
-  constructor(root: HTMLElement, section: HTMLElement, values: Values) {
-    this.setTriggerValue = () => {};
+  constructor(root: HTMLElement, host: Host, section: HTMLElement, values: Values) {
     this.header = null;
-    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), values);
+    this.updates = new PendingUpdates(host, values);
     this.section = section;
     root.append(section);
     Object.assign(section, { attnviz: this });
@@ -29,9 +26,8 @@ export class Part<Header extends { values: object; in_lesson: boolean; acknowled
     window.addEventListener("resize", this.resized, { signal });
   }
 
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
-    this.setTriggerValue = setTriggerValue;
-    if (isNew) this.take(unpack(data));
+  update(payload: Payload<Header> | null) {
+    if (payload) this.take(payload);
     this.draw();
   }
 

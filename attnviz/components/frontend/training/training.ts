@@ -1,7 +1,6 @@
 // Train: the curves of a training, and the attention of its heads at each snapshot, through which the browser goes by
 // itself.
 
-import { fromServer } from "../core/arrays.ts";
 import { setTheme } from "../core/colours.ts";
 import { element, screenReaderOnly, theme } from "../core/dom.ts";
 import { Latest } from "../core/latest.ts";
@@ -13,7 +12,6 @@ import { Part } from "./part.ts";
 import { findAgain } from "./visitor.ts";
 import { placeKey, placeOf } from "./words.ts";
 import { View } from "./view.ts";
-import type { Source } from "../core/arrays.ts";
 import type { Known } from "./charts.ts";
 
 const CALM = 350; // ms: keys run through many snapshots, and a model without each of its heads takes long
@@ -26,15 +24,15 @@ class Training extends Part<TrainingHeader, TrainingValues> {
   announcement: HTMLParagraphElement;
   view: View;
 
-  /** @param files where snapshots come from, one at a time, without a server */
-  constructor(root: HTMLElement, server: string, files: Source | null = null) {
-    super(root, element("section", { class: "training", "aria-label": "A model in training" }), {
+  /** @param each snapshots a request at most */
+  constructor(root: HTMLElement, host: Host, each?: number) {
+    super(root, host, element("section", { class: "training", "aria-label": "A model in training" }), {
       ...{ watch: "", snapshot: null, pin: NOTHING, predict: false, run: "", slow: 0, visitor: "" },
       command: [0, ""],
     });
     this.known = [];
-    const source = files ?? { request: fromServer(server), offerAgain: () => this.updates.ask() };
-    this.moments = new Moments(source, () => this.draw(), files ? 1 : undefined);
+    const { source } = this.updates;
+    this.moments = new Moments(source, () => this.draw(), each);
     this.ablation = new Latest(source, () => this.draw(), CALM);
     this.announcement = screenReaderOnly({ role: "status" });
     this.view = new View(this.section, {

@@ -33,10 +33,23 @@ interface Payload<Header> {
   header: Header;
   arrays: Arrays;
 }
-/** Sends a value to the server under a name. */
-type SetTriggerValue = (name: string, value: unknown) => void;
+/**
+ * Where a view stands: in the app (page/host.ts), in a notebook (notebook/host.ts) or in a page of its own
+ * (embed/host.ts).
+ */
+interface Host {
+  /** Where the server's own paths begin; "" where there is no server. */
+  server: string;
+  /** Requests a file by its name, as `fetch` does. */
+  request(name: string): Promise<Response>;
+  /** Sends changed values; returns whether they have arrived already. Else an answer acknowledges the number. */
+  send(message: Message): boolean;
+  /** Sends what may be lost without harm: the user does it again, or it is sent until it is answered. */
+  say(name: string, value: unknown): void;
+}
 interface Component {
-  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean): void;
+  /** Shows a payload; null: the theme has changed, or Streamlit calls again. */
+  update(payload: Payload<any> | null): void;
   destroy(): void;
 }
 /** Changed values by their names; the server acknowledges the number. */

@@ -25,17 +25,16 @@ interface ArrayReference {
 }
 /** Where a walk stands: what it gets its documents from, and who hears of the user's choices. */
 interface Home {
-  /** Gets the document of a layer. */
-  load?(layer: number): Promise<WalkDocument>;
+  source: import("../core/arrays.ts").Source;
+  /** By layer the name of the file with its document; null for one without attention. */
+  documents?: Record<number, string | null>;
   /** Says in a sentence what the document of a layer, which is being loaded, waits for. */
   place?(layer: number): Promise<string>;
-  /** Gets an array that a document refers to. */
-  array?(reference: ArrayReference): Promise<Packed>;
   /** Is called with what the user has changed, after it is painted. */
   changed?(values: Partial<WalkValues>): void;
   /** Is called when the user has revealed all of a covered row. */
   revealed?(): void;
-  /** The numbers of the layers that `load` has to choose from; none if there is no choice. */
+  /** The numbers of the layers to choose from; none if there is no choice. */
   layers?: number[];
   /** What the matrices can be drawn as, beside the stage: names and labels. */
   drawings?: Option[];

@@ -1,7 +1,8 @@
 // Gets what a walk does not have: documents of its layers, arrays that a document only refers to, and matrices of long
 // texts, which are computed a few rows at a time. What the user may look at next is fetched ahead where it is small.
 
-import { addArray } from "../core/document.ts";
+import { fetchArrays, fetchFile } from "../core/arrays.ts";
+import { addArray, read } from "../core/document.ts";
 import { Files, Refused } from "../core/files.ts";
 import { compute, COMPUTED } from "./matrices.ts";
 
@@ -73,17 +74,19 @@ export class Loading {
 
   async get(file: string): Promise<Part> {
     const { layer, name } = partsOf(file);
+    const { source, documents } = this.home;
     if (!name) {
-      if (!this.home.load) throw new Refused(NOWHERE);
-      return this.home.load(layer);
+      const address = documents?.[layer];
+      if (!address) throw new Refused(NOWHERE);
+      return read(await fetchFile(address, source));
     }
     const document = this.documents.get(layer);
     if (document && name.startsWith(COMPUTED)) {
       const { files } = this;
       return compute(document, Number(name.slice(COMPUTED.length)), () => files.wanted.includes(file));
     }
-    if (!document || !this.home.array) throw new Refused(NOWHERE);
-    const array = await this.home.array(document.header.references[name]);
+    if (!document) throw new Refused(NOWHERE);
+    const { array } = await fetchArrays(document.header.references[name].digest, source);
     if (!(name in document.arrays)) addArray(document, name, array);
     return array;
   }

@@ -1,7 +1,7 @@
-"""Scripts on BERT's configuration and on its embeddings.
+"""Scripts for BERT's configuration and its embeddings.
 
-Of the embeddings: a text through their table and back; a first language model, whose attention has no parameters; and
-heads on subsets of their columns.
+The embedding scripts are: a text through the embedding table and back; a first language model, whose attention has no
+parameters; and heads on subsets of the table's columns.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ assert sum(count(model).values()) == SHOWN
 
 
 def configuration_script(name: str, configuration: Configuration) -> str:
-    """Return the script for a model: its name, and what the page shows of it."""
+    """Return the script for a model by its name; `configuration` is what the page shows."""
     return CONFIGURATION.format(
         name=name_lines(name),
         more=", add_pooling_layer=False" if name == BUILT_IN else "",
@@ -177,18 +177,18 @@ whole = AutoModelFor{kind}.from_pretrained(MODEL, dtype=torch.float32, use_safet
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """Which ends the text goes through."""
+    """The settings of the round trip from text to embeddings and back."""
 
     is_random: bool
     is_unit: bool
     seed: int
     scale: float
     bias_of: Literal["MaskedLM", "CausalLM"] | None = None
-    """The kind of the model's language head, if this has a bias; None to print the lengths of rows in its place"""
+    """The kind of the model's language head, if it has a bias; None to print the lengths of the output rows instead"""
 
 
 def round_trip_lines(settings: RoundTrip) -> str:
-    """Return the lines that compute what is shown, for the page."""
+    """Return the lines that compute the round trip, for the page."""
     return f"{TABLE}\n{_ends(settings)}\n\n{_through(settings)}"
 
 
@@ -203,17 +203,17 @@ def round_trip_script(
     token: int,
     shown: Sequence[int],
 ) -> str:
-    """Return the script.
+    """Return the script of the round trip.
 
     Args:
-        settings: which ends the text goes through.
+        settings: the embedding, the output layer and the scale.
         model: the model's name.
-        text: what is read.
-        ids: its tokens.
-        limit: the most tokens that are read.
-        place: the position of the token that is written out.
+        text: the input text.
+        ids: the ids of its tokens.
+        limit: the largest number of tokens to read.
+        place: the position of the token whose computation is written out.
         token: the id whose neighbours are printed.
-        shown: the ids that come back.
+        shown: the predicted ids, as the app showed them.
     """
     head = settings.bias_of
     favoured = FAVOURED.format(
@@ -326,12 +326,12 @@ def language_script(
     """Return the script of a first language model.
 
     Args:
-        text: what it reads.
+        text: the input text.
         ids: its T ids.
-        setup: the model.
-        limit: the most ids that the built-in model takes.
-        kept: how many tokens are printed of each row.
-        change: a position, and the id that stands there instead in the second run; None for no second run.
+        setup: the settings of the model.
+        limit: the largest number of ids that the built-in model takes.
+        kept: how many tokens to print for each row.
+        change: a position and the id that replaces the one there in a second run; None for no second run.
     """
     embed = EMBED[setup.x]
     code = LANGUAGE.format(
@@ -344,7 +344,7 @@ def language_script(
 
 
 def subsets_script(text: str, ids: Sequence[int], *, limit: int, heads: int, row: int) -> str:
-    """Return the script of heads on subsets of the embeddings of a text; `row` is the query that is printed."""
+    """Return the script of heads on subsets of a text's embeddings; it prints the weights of the query `row`."""
     return SUBSETS.format(read=_read(text, ids, limit), heads=heads, row=row, embed=EMBED["embeddings"])
 
 

@@ -1,4 +1,4 @@
-"""Scripts of what BERT is used for: blanks, search by meaning, classifying; and of BERT without some heads."""
+"""Scripts for uses of BERT (filling blanks, search by meaning, classification), and for BERT without some heads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ print(tokenizer.decode(ids[0], skip_special_tokens=True))
 
 
 def blank_script(name: str, ids: Sequence[int], mask: int, *, kept: int) -> str:
-    """Return the script for a model by its name, and the ids that it reads, with the id `mask` in each blank."""
+    """Return the script for a model by its name and for its input ids, which have the id `mask` in each blank."""
     return BLANK.format(
         model=name_lines(name), load=load_lines("AutoModelForMaskedLM"), ids=literals(list(ids)), mask=mask, kept=kept
     )
@@ -90,7 +90,7 @@ print("\\nThe plane of the first two principal components keeps", shares)
 
 
 def search_script(query: str, sentences: Sequence[str], hits: int) -> str:
-    """Return the script of a query among some sentences, which it contains."""
+    """Return the script that searches these sentences; the script contains them."""
     listed = "".join(f"    {sentence!a},\n" for sentence in sentences)
     return SEARCH.format(model=name_lines(BUILT_IN), load=load_lines(), query=ascii(query), hits=hits, sentences=listed)
 
@@ -161,16 +161,16 @@ for label, probability in zip(LABELS, probabilities.tolist()):
 def classifier_script(
     plan: Plan, labels: Sequence[str], text: str, *, mean: bool, tanh: bool, accuracy: float, most: int = 512
 ) -> str:
-    """Return the script.
+    """Return the script that trains the layer and classifies one text.
 
     Args:
         plan: the training of the layer.
         labels: the classes in their order.
-        text: what is read with the trained layer.
+        text: the text to classify.
         mean: whether a text's features are the mean over its tokens; else the vector of [CLS].
-        tanh: whether the hyperbolic tangent is taken of each.
-        accuracy: what the page showed.
-        most: how many tokens are read of each text that it learns from.
+        tanh: whether to take the hyperbolic tangent of each feature.
+        accuracy: the accuracy that the page showed.
+        most: the largest number of tokens to read of each training text.
     """
     from attnviz.training.vectors import HELD_OUT_PART
 
@@ -248,7 +248,7 @@ print(f"sentence        {{float(of_sentence):.4f}}")
 
 
 def without_script(text: str, off: Iterable[Head], *, by_mean: bool) -> str:
-    """Return a script that prints the cosines of a text without these heads."""
+    """Return a script that prints the cosines of a text's output with and without these heads."""
     sentences = "".join(f"    {sentence!a},\n" for sentence in reference().sentences)
     return WITHOUT.format(
         by="mean" if by_mean else "zero",

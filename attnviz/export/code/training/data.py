@@ -1,6 +1,6 @@
-"""The part of a training's script that reads its data, draws from them, and tests on them.
+"""The part of a training's script that reads the data, draws batches from them, and evaluates on them.
 
-They are a text, of which the last part validates; or a user's two files of words and tags.
+The data are a text, whose last part is for validation, or a user's two files of words and tags.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def validation_loss(model):
 
 
 def text_code(plan: Plan, sha256: str) -> str:
-    """Return the code that reads the text of this digest, draws batches of it as the plan cuts it, and validates."""
+    """Return the code that reads the text with this digest, draws batches as the plan cuts it, and validates."""
     is_cut = plan.cut != "blocks"
     size = "the longest sequence of a line, without its end" if is_cut else "block size: the longest context"
     read = READ_TEXT.format(sha256=repr(sha256), block=plan.block_size, size=size)
@@ -181,7 +181,7 @@ print(f"baseline: accuracy {{right / count:.4f}}; unknown words: {{sum(word not 
 
 
 def tagged_code(config: TokenConfig, files: TaggedFiles) -> str:
-    """Return the code that reads files of these digests and draws batches of them."""
+    """Return the code that reads the files with these digests and draws batches from them."""
     return READ_TAGGED.format(
         digests=(files.train.sha256, files.test.sha256), block=config.block_size, fill=FILL, unknown=UNKNOWN,
         first=len(files.labels) - len(files.words), ignored=IGNORED, dropped=tagged_task.DROPPED,
@@ -189,5 +189,5 @@ def tagged_code(config: TokenConfig, files: TaggedFiles) -> str:
 
 
 def tagged_end() -> str:
-    """Return the code that tests the model."""
+    """Return the code that evaluates the model on the test file."""
     return TAGGED_END.format(at_once=tagged_task.AT_ONCE, ignored=IGNORED)

@@ -1,4 +1,4 @@
-"""The model of a training as code of plain torch: `Model`, with the weights drawn in the same order as the app's."""
+"""The model of a training as plain torch code: `Model`, with weights drawn in the same order as in the app."""
 
 from __future__ import annotations
 
@@ -131,18 +131,18 @@ NOT_FILLED = "({} != {})[:, None, None, :]  # nobody looks at what fills up a sh
 EVERYTHING = "None  # every token looks at every token"
 ACTIVATIONS = {"relu": "F.relu({})", "gelu": "F.gelu({})", "gelu_tanh": "F.gelu({}, approximate='tanh')"}
 STACKS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder"}
-"""Of an encoder with a decoder: where each kind of attention is"""
+"""The stack with each kind of attention, in an encoder with a decoder"""
 
 
 def model_code(config: ModelConfig) -> str:
-    """Return the class `Model` of a model and the classes of its parts; `V` and `T` are defined before it."""
+    """Return the class `Model` and the classes of its parts; the code before it must define `V` and `T`."""
     if isinstance(config, BigramConfig):
         return BIGRAM
     if isinstance(config, GRUConfig):
         return GRU.format(width=config.width, layers=config.layers)
     norm = f"nn.LayerNorm(C, bias={config.bias})" if config.norm else "nn.Identity()"
     add = "x + " if config.residual else ""
-    filled = {
+    values = {
         "norm": norm,
         "outputs": "V" if config.outputs is None else config.outputs,
         "attention": f"        normed = self.attention_norm(x)\n"
@@ -151,16 +151,16 @@ def model_code(config: ModelConfig) -> str:
     }
     attention = ATTENTION.format(width=config.width, heads=config.heads, layers=config.layers, bias=config.bias)
     init = "".join(f"        {line}\n" for line in _init(config, norm))
-    block = attention + BLOCK.format(init=init, dropout=config.dropout, **filled)
+    block = attention + BLOCK.format(init=init, dropout=config.dropout, **values)
     if config.architecture == "both":
         seen = _not_filled(config, "source")
-        return block + DECODER_BLOCK.format(**filled) + TWO_STACKS.format(seen=seen, causal=CAUSAL, **filled)
+        return block + DECODER_BLOCK.format(**values) + TWO_STACKS.format(seen=seen, causal=CAUSAL, **values)
     is_decoder = config.architecture == "decoder"
-    return block + ONE_STACK.format(visible=CAUSAL if is_decoder else _not_filled(config, "ids"), **filled)
+    return block + ONE_STACK.format(visible=CAUSAL if is_decoder else _not_filled(config, "ids"), **values)
 
 
 def inside(config: ModelConfig) -> str:
-    """Return how the names of parameters inside the blocks begin, as an expression."""
+    """Return the prefix or prefixes of the names of the parameters inside the blocks, as an expression."""
     is_both = isinstance(config, TokenConfig) and config.architecture == "both"
     return '("encoder.", "decoder.")' if is_both else '"blocks."'
 

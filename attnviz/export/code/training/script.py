@@ -1,7 +1,7 @@
-"""Writes the script of a training: the data, the model, the loop, and what comes out; and that of a generated text.
+"""Writes the script of a training (data, model, loop and results), and the script of a generated text.
 
-A training draws weights and batches in the same order from the same seeds, so on the same machine its losses are equal
-to the last digits. A generation draws the same numbers from the same seed, so it prints the text of the page.
+A training's script draws weights and batches in the app's order from the same seeds, so on the same machine its losses
+agree to the last digits. A generation's script draws the same numbers from the same seed, so it prints the same text.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ ACCURACY = {
     False: "right[held.targets != IGNORED].float().mean()  # of all positions that count",
     True: "(right | (held.targets == IGNORED)).all(-1).float().mean()  # a sequence is right if all of it is",
 }
-"""By whether a sequence is right only as a whole"""
+"""The code for the accuracy, by whether a sequence is right only as a whole"""
 PATTERNS = """\
 
 # The head that shows each pattern most
@@ -137,7 +137,7 @@ class NoTrainingCodeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What the data of a training bring to its script."""
+    """The parts of a training's script that depend on its data."""
 
     about: str
     imports: frozenset[str]
@@ -159,12 +159,12 @@ def training_script(
     Args:
         plan: the training.
         losses: some losses of the training, by step; the script compares its own with them.
-        sha256: of the text as it is trained on (`as_read`), in UTF-8; the script says so if it is given another.
-            None for a task.
-        files: the files, of a training on these; the script says so if it is given others.
+        sha256: the digest, in UTF-8, of the text as the training reads it (`as_read`); the script warns if it is given
+            another text. None for a task.
+        files: the user's files, if the training is on such files; the script warns if it is given others.
 
     Raises:
-        NoTrainingCodeError: the plan's model does not fit its task, or no script is known for it.
+        NoTrainingCodeError: the plan's model does not fit its task, or there is no script for it.
     """
     config, settings = plan.token_model, plan.training
     if plan.subject == TAGGED:
@@ -179,11 +179,11 @@ def training_script(
 
 
 def _what(plan: Plan) -> str:
-    named = {TEXT: "a text", TAGGED: "words and their tags"}
-    config, on = plan.model, named.get(plan.subject, f"the task {plan.subject}")
+    subjects = {TEXT: "a text", TAGGED: "words and their tags"}
+    config, subject = plan.model, subjects.get(plan.subject, f"the task {plan.subject}")
     if isinstance(config, TokenConfig):
-        return f"{ARCHITECTURES[config.architecture]} on {on}"
-    return f"{'a GRU' if isinstance(config, GRUConfig) else 'a bigram model'} on {on}"
+        return f"{ARCHITECTURES[config.architecture]} on {subject}"
+    return f"{'a GRU' if isinstance(config, GRUConfig) else 'a bigram model'} on {subject}"
 
 
 def _imports(more: Iterable[str]) -> str:
@@ -194,8 +194,8 @@ def _imports(more: Iterable[str]) -> str:
             "from torch import Tensor",
             "from torch import nn",
         }
-    ordered = sorted(statements, key=lambda one: ("torch" in one, one.startswith("from"), one))
-    first = next(number for number, one in enumerate(ordered) if "torch" in one)
+    ordered = sorted(statements, key=lambda statement: ("torch" in statement, statement.startswith("from"), statement))
+    first = next(number for number, statement in enumerate(ordered) if "torch" in statement)
     return "\n".join([*ordered[:first], "", *ordered[first:]])
 
 
@@ -227,8 +227,11 @@ def _of_task(plan: Plan) -> _Part:
     config, task = plan.model, _subject(plan)
     if not isinstance(config, TokenConfig) or not isinstance(task, Task):
         raise NoTrainingCodeError("There is a script for transformers that learn a task, and for texts.")
-    draw = "draw" if type(task).batch is type(task).draw else "batch"  # a task may draw what is not held out at once
-    extract = source.extract(task, [draw, "held_out"], ["IGNORED", *(one.score.__name__ for one in task.patterns)])
+    # Some tasks draw only sequences that are not held out.
+    draw = "draw" if type(task).batch is type(task).draw else "batch"
+    extract = source.extract(
+        task, [draw, "held_out"], ["IGNORED", *(pattern.score.__name__ for pattern in task.patterns)]
+    )
     reads = "{0}.ids, {0}.source" if config.architecture == "both" else "{0}.ids"
     begin = TASK_BEGIN.format(vocabulary=config.vocabulary, block=config.block_size)
     end = TASK_END.format(reads=reads.format("held"), accuracy=ACCURACY[task.whole])
@@ -386,13 +389,13 @@ def generation_script(
         config: the model's shape.
         characters: its vocabulary; characters[i] has the id i.
         sampling: how each character is chosen.
-        ids: what it begins with.
-        generated: what the app generated after it.
+        ids: the ids of the prompt.
+        generated: the ids that the app generated after it.
         file: the name of the model's file, without a folder: letters, digits, dots and hyphens.
-        sha256: of the file.
+        sha256: the file's digest.
 
     Raises:
-        NoTrainingCodeError: the model is no decoder alone.
+        NoTrainingCodeError: the model has an encoder.
     """
     if isinstance(config, TokenConfig) and config.architecture != "decoder":
         raise NoTrainingCodeError("Only a decoder goes on with a text.")
@@ -400,7 +403,7 @@ def generation_script(
         file=file, digest=ascii(sha256), seed=sampling.seed, temperature=sampling.temperature, top_k=sampling.top_k,
         top_p=sampling.top_p, count=len(generated), characters=literals(characters),
         block=longest_context(config),
-        prompt=ascii("".join(characters[one] for one in ids)),
-        shown=ascii("".join(characters[one] for one in generated)),
+        prompt=ascii("".join(characters[id_] for id_ in ids)),
+        shown=ascii("".join(characters[id_] for id_ in generated)),
     )  # fmt: skip
     return begin + model_code(config) + GENERATION_END

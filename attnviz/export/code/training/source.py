@@ -1,4 +1,4 @@
-"""The source of a task's functions with all that they use, as code that needs torch alone."""
+"""Extracts the source of a task's functions, with everything that they use, as code that needs torch alone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any
 from attnviz.training.tasks.task import Task
 
 OWN = "attnviz."
-"""Of modules of this name, definitions are copied; what others define is imported"""
+"""Definitions of modules whose names begin with this are copied; those of other modules are imported"""
 WITHOUT = "ShortRepr"
-"""A class of this project that only changes how a value is printed"""
+"""A base class that only changes how a value is printed; the script leaves it out"""
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Definitions, and what they import."""
+    """Definitions, and the imports that they need."""
 
     imports: frozenset[str]
     """Statements such as "import string" and "from functools import cache" """
@@ -37,23 +37,23 @@ class _Definition:
     line: int
     text: str
     body: Mapping[str, _Definition]
-    """Of a class"""
+    """The definitions inside a class"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Module:
     definitions: Mapping[str, _Definition]
     imported: Mapping[str, tuple[str, str]]
-    """By the name here: the module (empty for a whole module) and the name there"""
+    """By local name: the module it comes from (empty if it is a module itself), and its name there"""
 
 
 def extract(task: Task, members: Iterable[str], names: Iterable[str]) -> Extract:
-    """Return members of a task and functions of its module as functions of a script, and all that they use.
+    """Return members of a task and functions of its module as functions of a script, with everything that they use.
 
     Args:
         task: the task.
         members: its methods. They become functions without `self`; its constants become names in capitals.
-        names: functions and constants of the task's module, or of what all tasks share.
+        names: functions and constants of the task's module, or of the module that all tasks share.
     """
     copying, of_task = _Copying(task), type(task).__module__
     for name in members:
@@ -67,14 +67,14 @@ def extract(task: Task, members: Iterable[str], names: Iterable[str]) -> Extract
 class _Copying:
     task: Task
     copied: dict[tuple[bool, str, int], str] = field(default_factory=dict)
-    """Text by place: what all tasks share comes first, then the task's own module, each in its order"""
+    """Source text by sort key: what all tasks share comes first, then the task's own module, each in its own order"""
     imports: set[str] = field(default_factory=set)
     members: set[str] = field(default_factory=set)
     """The names of the task's members in the script"""
 
     def member(self, name: str) -> None:
         """Copy a member of the task."""
-        owner = next(one for one in type(self.task).__mro__ if name in vars(one))
+        owner = next(cls for cls in type(self.task).__mro__ if name in vars(cls))
         definition = _module(owner.__module__).definitions[owner.__name__].body[name]
         text = re.sub(rf"^{name}\b", _constant(name), definition.text)
         text = text.replace("(self, ", "(").replace("(self)", "()").replace("self.", f"{type(self.task).__name__}.")
@@ -82,12 +82,12 @@ class _Copying:
         self._copy(definition.line, text, owner.__module__)
 
     def name(self, name: str, module: str) -> None:
-        """Copy or import what a name of a module stands for."""
-        there = _module(module)
-        if name in there.definitions:
-            self._copy(there.definitions[name].line, there.definitions[name].text, module)
-        elif name in there.imported:
-            origin, original = there.imported[name]
+        """Copy or import the object that has this name in a module."""
+        contents = _module(module)
+        if name in contents.definitions:
+            self._copy(contents.definitions[name].line, contents.definitions[name].text, module)
+        elif name in contents.imported:
+            origin, original = contents.imported[name]
             if origin.startswith(OWN):
                 self.name(original, origin)
             else:
@@ -96,7 +96,7 @@ class _Copying:
             raise NameError(f"{name} is neither defined nor imported in {module}")
 
     def _copy(self, line: int, text: str, module: str) -> None:
-        """Copy a definition, and all that it uses."""
+        """Copy a definition, and everything that it uses."""
         place = (module == type(self.task).__module__, module, line)
         if place in self.copied:
             return
@@ -110,7 +110,7 @@ class _Copying:
                 self.name(name, module)
 
     def _named(self, match: re.Match[str]) -> str:
-        """Return what stands for a member in a script."""
+        """Return the script's expression for a member."""
         name = match[1]
         self.members |= {name, _constant(name)}
         self.member(name)
@@ -131,19 +131,19 @@ def _module(name: str) -> _Module:
     imported: dict[str, tuple[str, str]] = {}
     for node in body:
         if isinstance(node, ast.Import):
-            imported |= {one.name: ("", one.name) for one in node.names}
+            imported |= {alias.name: ("", alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            imported |= {one.asname or one.name: (node.module or "", one.name) for one in node.names}
+            imported |= {alias.asname or alias.name: (node.module or "", alias.name) for alias in node.names}
     return _Module(dict(_definitions(body, source.splitlines())), imported)
 
 
 def _definitions(body: Sequence[ast.stmt], lines: Sequence[str]) -> Iterator[tuple[str, _Definition]]:
-    """Yield what stands in a module or a class, by name; a constant comes with the docstring that follows it."""
+    """Yield the definitions in a module or a class, by name; a constant includes the docstring that follows it."""
     for node, after in zip(body, [*body[1:], None], strict=True):
         last = node
         if after is not None and _is_docstring(after) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
             last = after
-        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
         text = textwrap.dedent("\n".join(lines[first - 1 : last.end_lineno]))
         inner = dict(_definitions(node.body, lines)) if isinstance(node, ast.ClassDef) else {}
         for name in _defined(node):
@@ -159,16 +159,18 @@ def _defined(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Assign | ast.AnnAssign):
-        return [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+        return [
+            target.id for target in ast.walk(node) if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+        ]
     return []
 
 
 def _used(tree: ast.AST) -> set[str]:
-    """Return the names that code takes from its module, annotations included."""
+    """Return the names that code uses but does not define, including those in annotations."""
     nodes = list(ast.walk(tree))
-    inside = {one.arg for one in nodes if isinstance(one, ast.arg)}
-    inside |= {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return {one.id for one in nodes if isinstance(one, ast.Name)} - inside
+    bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - bound
 
 
 def _joined(texts: Sequence[str]) -> str:

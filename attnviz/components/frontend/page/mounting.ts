@@ -1,29 +1,34 @@
 // The lifecycle of a component: created once per element, updated with new data, destroyed when it is removed.
 
-import { afterWaiting } from "./waiting.ts";
+import { unpack } from "../core/packing.ts";
+import { AppHost } from "./host.ts";
+import type { SetTriggerValue } from "./host.ts";
 
 export type Call = { data: Uint8Array; parentElement: HTMLElement; setTriggerValue: SetTriggerValue };
-export interface Mounted {
+export type Make = (payload: Payload<any>, parentElement: HTMLElement, host: Host) => Promise<Component>;
+interface Mounted {
   /** null until its module has come */
   component: Component | null;
+  host: AppHost;
   calls: number;
-  last: Call;
-  /** what the component was last updated with */
-  data?: Uint8Array;
+  /** what the last call brought */
+  data: Uint8Array;
+  /** what the component has not been updated with yet */
+  next: Payload<any> | null;
 }
 
 /**
- * The function that Streamlit calls, for components that `make(data, parentElement)` makes. Streamlit calls with every
- * change of theme too; then the data is not new. While a component is being made, only the last call counts.
+ * The function that Streamlit calls, for components that `make` makes. Streamlit calls with every change of theme too;
+ * then the data is not new. While a component is being made, only the last call counts.
  */
-export function mounting(make: (data: Uint8Array, parentElement: HTMLElement) => Promise<Component>) {
+export function mounting(make: Make, server: string) {
   const mounted: WeakMap<HTMLElement, Mounted> = new WeakMap();
 
-  const create = (call: Call): Mounted => {
-    const created: Mounted = { component: null, calls: 0, last: call };
-    const { parentElement } = call;
+  const create = ({ data, parentElement }: Call): Mounted => {
+    const payload = unpack(data);
+    const created: Mounted = { component: null, host: new AppHost(server), calls: 0, data, next: payload };
     mounted.set(parentElement, created);
-    make(call.data, parentElement).then(
+    make(payload, parentElement, created.host).then(
       (component) => {
         created.component = component;
         if (mounted.get(parentElement) === created) update(created);
@@ -38,10 +43,11 @@ export function mounting(make: (data: Uint8Array, parentElement: HTMLElement) =>
   };
 
   return (call: Call) => {
-    const { parentElement } = call;
+    const { data, parentElement, setTriggerValue } = call;
     const known = mounted.get(parentElement) ?? create(call);
     known.calls += 1;
-    known.last = call;
+    known.host.setTriggerValue = setTriggerValue;
+    if (data !== known.data) Object.assign(known, { data, next: unpack(data) });
     const { calls } = known;
     update(known);
     return () => {
@@ -54,14 +60,8 @@ export function mounting(make: (data: Uint8Array, parentElement: HTMLElement) =>
 }
 
 function update(known: Mounted) {
-  const { component, last } = known;
+  const { component, next } = known;
   if (!component) return;
-  const isNew = last.data !== known.data;
-  known.data = last.data;
-  component.update(last.data, announced(last.setTriggerValue), isNew);
+  known.next = null;
+  component.update(next);
 }
-
-const announced =
-  (setTriggerValue: SetTriggerValue): SetTriggerValue =>
-  (name, value) =>
-    afterWaiting(() => setTriggerValue(name, value));

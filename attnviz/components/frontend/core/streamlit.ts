@@ -1,0 +1,41 @@
+// Streamlit's own page around a component. Only this module knows its selectors.
+
+const testId = (name: string) => `[data-testid=${name}]`;
+
+/** What scrolls. */
+export const MAIN = testId("stMain");
+/** What holds all that a page shows. */
+export const BLOCK = testId("stMainBlockContainer");
+export const SIDE_BAR = testId("stSidebar");
+export const OPENS_SIDE_BAR = testId("stExpandSidebarButton");
+export const CLOSES_SIDE_BAR = `${SIDE_BAR} ${testId("stSidebarCollapseButton")} button`;
+/** Takes plain keys for itself. */
+export const DATA_FRAME = testId("stDataFrame");
+/** An open dialog. */
+export const DIALOG = "[role=dialog][aria-modal=true]";
+
+const BUTTONS = `${testId("stButtonGroup")} button`;
+/** What somebody may have changed: its value or its text says it. */
+export const FIELDS = `input, textarea, ${testId("stSelectbox")}, ${BUTTONS}`;
+/** What is chosen at once: a page, one of a few, an example, an entry of a list. Another slider may follow one. */
+export const CHOICES = [
+  `${SIDE_BAR} ${testId("stSidebarNavLink")}`,
+  `${SIDE_BAR} ${BUTTONS}:not(.stTooltipIcon *)`,
+  ".st-key-surprise button",
+  "[class*=st-key-example_] button",
+  "[role=option]",
+].join();
+
+/** The element to which Python gave this key. */
+export const keyed = (key: string) => `.st-key-${key}`;
+/** The field with the text. */
+export const TEXT_FIELD = `${keyed("text")} textarea`;
+/** A button or a link with this key. */
+export const buttonOf = (key: string) => `${keyed(key)} :is(.stButton button, .stPageLink a)`;
+
+/** The links to the pages, above or in the side bar. */
+export const pageLinks = (): NodeListOf<HTMLAnchorElement> =>
+  document.querySelectorAll(`${testId("stTopNavLink")}, ${testId("stSidebarNavLink")}`);
+
+/** How far the page is scrolled, px; outside of the app, the document. */
+export const scrolled = () => (document.querySelector(MAIN) ?? document.documentElement).scrollTop;

@@ -1,0 +1,35 @@
+// A page of its own as the host of a view: it holds the files, and its address says what is chosen.
+
+import { Refused } from "../core/files.ts";
+import { settings } from "./page.ts";
+
+const MISSING = "this page does not hold it";
+
+export class PageHost implements Host {
+  server: string;
+  files: Arrays;
+  changed: (values: Record<string, unknown>) => void;
+
+  /**
+   * @param files by the names under which the view requests them
+   * @param changed is called with what the user has changed
+   */
+  constructor(files: Arrays = {}, changed: (values: Record<string, unknown>) => void = () => {}) {
+    this.server = "";
+    this.files = files;
+    this.changed = changed;
+  }
+
+  /** @throws {Refused} the page does not hold the file */
+  async request(name: string) {
+    if (!(name in this.files)) throw new Refused(settings.missing || MISSING);
+    return new Response(this.files[name].data as BufferSource);
+  }
+
+  send({ values }: { values: Record<string, unknown> }) {
+    this.changed(values);
+    return true;
+  }
+
+  say() {}
+}
