@@ -14,6 +14,11 @@ def number(value: float, digits: int = 2) -> str:
     return text.replace("-", "−")
 
 
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share as a percentage with `digits` decimals: "12.5 %"."""
+    return f"{number(100 * share, digits)} %"
+
+
 def counted(count: int, thing: str) -> str:
     """Return a count of things, with a plural s unless the count is 1: "1 step", "2,000 steps"."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"

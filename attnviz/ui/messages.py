@@ -1,4 +1,4 @@
-"""Escaped text for Streamlit, spinners during a wait, and the warning about too many requests.
+"""Escaped text for Streamlit, spinners and bars during a wait, and the warning about too many requests.
 
 A spinner takes no space in the layout, so nothing moves when it appears or disappears. It costs a thread and two
 messages, so it appears only during an actual wait.
@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.runtime.pool import place_in_queue
 from attnviz.runtime.traffic import traffic
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
@@ -67,6 +71,26 @@ def queue_note() -> Iterator[Callable[[int], None]]:
                 spinner.enter_context(st.spinner(shown))
 
         yield on_wait
+
+
+@contextmanager
+def progress(count: int, what: str) -> Iterator[Callable[[int], None]]:
+    """Yield a function that shows how many of `count` are done, in a bar that stays until the block ends.
+
+    `what` is done with them, as in "texts are read".
+    """
+    bars: list[DeltaGenerator] = []
+
+    def show(done: int) -> None:
+        if not bars:
+            bars.append(st.empty())
+        bars[0].progress(done / count, f"{done:,} of {count:,} {what} …")
+
+    try:
+        yield show
+    finally:
+        for bar in bars:
+            bar.empty()
 
 
 def busy_note() -> None:

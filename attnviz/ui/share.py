@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -14,16 +14,22 @@ from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.messages import plain
 
-_ADDRESS = "share_asked"
-"""The session key of the address whose QR code was requested last."""
 TITLE, SENTENCE = "A shared view", "Made with Share in attnviz."
+
+
+@dataclass(slots=True)
+class _ShareRecord:
+    """What a session keeps of the popover."""
+
+    address: str = ""
+    """That of the QR code that was requested last"""
 
 
 def show_share(page: str) -> None:
     """Show the address, the QR code and the scene file of the view."""
     st.markdown("**Share this view**")
     host = address_for_others(st.get_option("server.address"))
-    share(st.session_state.get(_ADDRESS, ""), host=host, key="share_link", on_code=_take_code)
+    share(state.record(_ShareRecord).address, host=host, key="share_link", on_code=_take_code)
     if page not in PATHS:
         return  # the page Lessons can't be a scene
     try:
@@ -48,7 +54,7 @@ def scene_file(page: str, query: str) -> str:
 
 
 def _take_code(address: str) -> None:
-    st.session_state[_ADDRESS] = address
+    state.record(_ShareRecord).address = address
 
 
 def show_add(page: str) -> None:

@@ -6,6 +6,7 @@ The toolbar, right of the navigation, has Share, Export, Lecture and, on Step by
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from types import MappingProxyType
@@ -37,7 +38,13 @@ Tabs = Mapping[str, Callable[[], None]]
 """Tabs of Export for a single page: by title, the function that shows the tab"""
 NO_TABS: Tabs = MappingProxyType({})
 WITH_TOUR = "step_by_step"
-_TOUR_RUNS = "tour_runs"
+
+
+@dataclass(slots=True)
+class _TourRecord:
+    """What a session keeps of the tour."""
+
+    runs: bool = False
 
 
 def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> DeltaGenerator:
@@ -165,7 +172,7 @@ def _show_exports(page: str, page_tabs: Tabs) -> None:
 
 def start_tour() -> None:
     """Start the tour, from a callback of its button or of "Walk through it" in the first view."""
-    st.session_state[_TOUR_RUNS] = True
+    state.record(_TourRecord).runs = True
 
 
 def _tour(page: str) -> None:
@@ -174,10 +181,10 @@ def _tour(page: str) -> None:
         _end_tour()
     if page == WITH_TOUR:
         st.button("Tour", icon=":material/explore:", key="tour_start", on_click=start_tour)
-    if st.session_state.get(_TOUR_RUNS):
+    if state.record(_TourRecord).runs:
         with st.container(key="tour_place"):
             mount("tour", {}, {}, key="tour", on_ended_change=_end_tour)
 
 
 def _end_tour() -> None:
-    st.session_state[_TOUR_RUNS] = False
+    state.record(_TourRecord).runs = False

@@ -17,11 +17,11 @@ is not a pending link.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -35,6 +35,7 @@ from attnviz.ui.messages import plain
 _MAX_PENDING = 20
 """The most pending links"""
 R = TypeVar("R")
+V = TypeVar("V")
 _run = threading.local()
 """Caches the record during a run (each run has its own thread), because reading Streamlit's session state is slow."""
 
@@ -75,6 +76,24 @@ def record(kind: type[R], name: str = "") -> R:
 def record_key(kind: type[object], name: str = "") -> str:
     """Return the key of a record in Streamlit's session state."""
     return f"{kind.__module__}.{kind.__qualname__} {name}".rstrip()
+
+
+@dataclass(slots=True)
+class Last(Generic[V]):
+    """A field of a record: the last result of some work, which is kept until a result for another key replaces it."""
+
+    kept: tuple[Hashable, V] | None = None
+    """What the result depends on, and the result; None if there is none"""
+
+    def of(self, key: Hashable) -> V | None:
+        """Return the result if it is the one for this key."""
+        return self.kept[1] if self.kept is not None and self.kept[0] == key else None
+
+    def get(self, key: Hashable, make: Callable[[], V]) -> V:
+        """Return the result for this key, which is made unless it is the last one. A failure keeps the last one."""
+        if self.kept is None or self.kept[0] != key:
+            self.kept = key, make()
+        return self.kept[1]
 
 
 def begin(page: str) -> None:

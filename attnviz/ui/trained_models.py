@@ -14,17 +14,16 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, text_examples
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import ModelError
-from attnviz.settings import settings
 from attnviz.trained.shipped import is_kept, keep, load, opening
 from attnviz.ui import state
 from attnviz.ui.messages import plain
+from attnviz.ui.tokens.choices import file_field, uploaded
 from attnviz.ui.training_jobs import training_jobs
 
 if TYPE_CHECKING:  # torch, which the first view does not wait for
@@ -131,10 +130,9 @@ def add_own(name: str) -> None:
 
 def show_upload() -> None:
     """Show the field that opens a trained model's file. Call it only if `settings().uploads` is True."""
-    most = min(LARGEST_MB, settings().largest_upload)
-    st.file_uploader(
-        f"Open a model's file (safetensors, up to {most} MB)", type=["safetensors"], key=_FILE, on_change=_take_file,
-        max_upload_size=most, help="Export on the page Train makes such files. Nothing in a file is run.",
+    file_field(
+        "Open a model's file (safetensors, up to {most} MB)", _FILE, LARGEST_MB * 2**20, type=["safetensors"],
+        on_change=_take_file, help="Export on the page Train makes such files. Nothing in a file is run.",
     )  # fmt: skip
 
 
@@ -155,9 +153,9 @@ def go_if_opened() -> None:
 
 def _take_file() -> None:
     """Store the model of an uploaded file and choose it, or store the reason why it is refused."""
-    file, kept = st.session_state.get(_FILE), state.record(VisitorRecord)
+    file, kept = uploaded(_FILE), state.record(VisitorRecord)
     kept.refused = ""
-    if not isinstance(file, UploadedFile):  # no file, or one unknown to the server
+    if file is None:
         return
     try:
         if file.size > LARGEST_MB * 2**20:
@@ -196,7 +194,7 @@ def take_visitor(name: object) -> bool:
 def is_training() -> bool:
     """Whether a training of the visitor is running or waiting."""
     job = training_jobs().job(visitor())
-    return job is not None and job.view.status in ("running", "queued")
+    return job is not None and job.view.is_live
 
 
 def show_card(model: object, page: str) -> None:

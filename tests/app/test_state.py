@@ -5,14 +5,15 @@ Some of the links are old.
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
 from typing import Any
 
 import pytest
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
-from attnviz.links.link import DEFAULT_TEXT
-from attnviz.links.pages import OPENING
+from attnviz.links.link import DEFAULT_TEXT, KEYS
+from attnviz.links.pages import OPENING, PAGES
 from attnviz.ui import state
 from tests.app.pages import choose, go_to_page, messages, open_page, payload
 from tests.app.walking import panels, values, walk
@@ -188,3 +189,22 @@ def test_an_index_beyond_the_end_is_reset_with_a_note() -> None:
     (warning,) = at.warning  # Markdown with escapes
     assert warning.value.replace("\\", "") == "The pinned row 5 does not exist: this text has rows 0 to 4."
     assert at.query_params == {"k": "4"}
+
+
+PARTS = {"bert": "bert_part", "train": "train_part"}
+"""The keys of links that choose a part of a page"""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_session_keeps_values_of_widgets_and_typed_records_and_nothing_else(page: str) -> None:
+    at = open_page("" if page == "step_by_step" else page)
+    key = PARTS.get(page, "")
+    for part in KEYS[key].titles if key else ():
+        go_to_page(at, page, {key: part})
+    kept = at.session_state._state._state  # the session itself: no public one tells widgets from other values
+    others = {
+        name: value
+        for name, value in kept.filtered_state.items()
+        if kept.get_widget_id_from_key(name) is None and not is_dataclass(value)
+    }
+    assert not others

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from attnviz.reprs import ShortRepr
 from attnviz.trace.model import Kind, Place
 
+MOST_POINTS = 400
+"""Maximum points of a loss curve on the screen"""
 Status = Literal["queued", "running", "stopped", "done", "diverged", "failed"]
 """queued: it waits for others. running: it has a process. In the other states it can be resumed only if
 `View.can_continue`; a failed job resumes from the step at which it was last stopped."""
@@ -98,6 +100,11 @@ class View(ShortRepr):
     """Whether `Jobs.go_on` and `Jobs.one_step` have an effect"""
 
     @property
+    def is_live(self) -> bool:
+        """Whether it trains, or waits for its turn."""
+        return self.status in ("running", "queued")
+
+    @property
     def has_ended(self) -> bool:
         """Whether it has ended, successfully or not."""
         return self.status in ("done", "diverged", "failed")
@@ -106,6 +113,24 @@ class View(ShortRepr):
     def seconds_left(self) -> float | None:
         """The remaining seconds at the present speed; None if it is not running or the speed is unknown."""
         return (self.steps - self.step) / self.speed if self.status == "running" and self.speed else None
+
+
+def thinned_losses(
+    losses: NDArray[np.float32], most: int = MOST_POINTS
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return at most `most` points of a loss curve, steps and losses: means of equally many steps if there are more.
+
+    Args:
+        losses: (steps,): as in `View`.
+        most: points.
+    """
+    count = len(losses)
+    each = max(1, -(-count // most))
+    starts = np.arange(0, count, each)
+    if not len(starts):
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    sizes = np.diff(np.append(starts, count))
+    return (starts + (sizes - 1) / 2).astype(np.float32), (np.add.reduceat(losses, starts) / sizes).astype(np.float32)
 
 
 def best_of(scores: Mapping[Place, Iterable[float]]) -> HeadOf | None:

@@ -23,6 +23,7 @@ from attnviz.bert.agent import (
     over_positions,
     selective,
 )
+from attnviz.formatting import percent
 from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier.data import AGENT, show_controls
 from attnviz.ui.bert.classifier.tables import script_of, tables_of
@@ -31,7 +32,6 @@ from attnviz.ui.bert.classifier.views import (
     SENTENCE_LINES,
     TypedText,
     features_in,
-    percent,
     read_typed,
     show_arithmetic,
     show_mistakes,

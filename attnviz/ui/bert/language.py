@@ -22,8 +22,8 @@ from attnviz.links.pages import PAGES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LinearMap
-from attnviz.ui import shell, state
-from attnviz.ui.bert.models import built_in
+from attnviz.ui import state
+from attnviz.ui.bert.models import read_text, text_at_hand
 from attnviz.ui.bert.parts import Part, in_torch
 from attnviz.ui.bert.rows import (
     LIMITED,
@@ -183,9 +183,7 @@ def _mask() -> None:
 
 def show() -> None:
     """Show the model on the text."""
-    model, text = built_in(), shell.text()
-    tokens = model.tokenize(text)
-    shell.token_notes(tokens)
+    model, tokens = read_text()
     state.sync_widget("q")
     if state.get("lecture"):
         _mask()  # a lecture has no sidebar
@@ -311,10 +309,11 @@ def tables() -> dict[str, pd.DataFrame]:
     """Return the likeliest tokens of each row, and the weights of the shown block."""
     import pandas as pd
 
-    if not state.get("text").strip():
+    at_hand = text_at_hand()
+    if at_hand is None:
         return {}
-    model, setup = built_in(), setup_of()
-    tokens, labels = model.tokenize(state.get("text")), table_of(model).labels
+    model, tokens = at_hand
+    setup, labels = setup_of(), table_of(model).labels
     output, names = output_of(model, tokens, setup), numbered(tokens.labels)
     rows: dict[str, object] = {"token": tokens.labels, "id": tokens.ids}
     for place in range(output.guesses.tokens.shape[1]):
@@ -331,10 +330,10 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def script() -> str:
     """Return the script that computes the numbers on screen."""
-    if not state.get("text").strip():
+    at_hand = text_at_hand()
+    if at_hand is None:
         return ""
-    model = built_in()
-    tokens = model.tokenize(state.get("text"))
+    model, tokens = at_hand
     change = change_in(model, tokens)
     changed = None if change is None else (change.place, change.token)
     return language_script(tokens.text, tokens.ids, setup_of(), limit=model.max_tokens, kept=KEPT, change=changed)

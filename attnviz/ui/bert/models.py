@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz import trained
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.sources import PRETRAINED
-from attnviz.ui import controls, state
+from attnviz.ui import controls, shell, state
 from attnviz.ui.controls import open_model
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import with_model
@@ -17,11 +17,29 @@ from attnviz.ui.sources import with_model
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
     from attnviz.pretrained.built_in import BuiltInModel
+    from attnviz.tokens import Tokens
 
 
 def built_in() -> BuiltInModel:
     """Return the built-in model, which all sessions share. If it is not installed, the page stops and says why."""
     return cast("BuiltInModel", open_model(PRETRAINED, with_model(state.get, BUILT_IN)))
+
+
+def read_text() -> tuple[BuiltInModel, Tokens]:
+    """Return the built-in model and the text as its tokens, with notes on them; without a text the page stops."""
+    model, text = built_in(), shell.text()
+    tokens = model.tokenize(text)
+    shell.token_notes(tokens)
+    return model, tokens
+
+
+def text_at_hand() -> tuple[BuiltInModel, Tokens] | None:
+    """Return the same for Export, without the notes; None if there is no text."""
+    text = state.get("text")
+    if not text.strip():
+        return None
+    model = built_in()
+    return model, model.tokenize(text)
 
 
 def choose_model() -> None:

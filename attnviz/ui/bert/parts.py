@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.links.bert import BERT_PARTS
 from attnviz.ui import state
 from attnviz.ui.bert import MODULES
 from attnviz.ui.lessons import bar as lesson_bar
@@ -50,9 +49,7 @@ def choose_part() -> Part:
     """Show the menu of parts, except in a lecture or a lesson, and return the chosen part."""
     st.html(style("bert"))
     st.html(style("bert_lecture" if state.get("lecture") else "bert_window"))
-    if state.get("lecture") or lesson_bar.is_open():
-        state.keep_within("bert_part", "Part", BERT_PARTS)
-    else:
+    if not (state.get("lecture") or lesson_bar.is_open()):
         state.choice("bert_part", st.segmented_control, "What BERT does", required=True, label_visibility="collapsed")
     with starting(f"bert, {state.get('bert_part')}"):
         return chosen_part()

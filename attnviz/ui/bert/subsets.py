@@ -14,8 +14,8 @@ from attnviz.export.code.bert.embeddings import subsets_script
 from attnviz.formatting import number
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
-from attnviz.ui import shell, state
-from attnviz.ui.bert.models import built_in
+from attnviz.ui import state
+from attnviz.ui.bert.models import read_text, text_at_hand
 from attnviz.ui.bert.parts import Part, in_torch
 from attnviz.ui.bert.rows import (
     LIMITED,
@@ -92,9 +92,7 @@ def show() -> None:
     """Show attention over the whole X and in its parts."""
     from attnviz.figures.multiples import multiples
 
-    model, text = built_in(), shell.text()
-    tokens = model.tokenize(text)
-    shell.token_notes(tokens)
+    model, tokens = read_text()
     if state.get("lecture"):
         _parts()  # a lecture has no sidebar
     subsets = subsets_of(model, tokens)
@@ -212,10 +210,10 @@ def tables() -> dict[str, pd.DataFrame]:
     """Return the chosen row's weights with their measures, and the difference between any two softmaxes."""
     import pandas as pd
 
-    if not state.get("text").strip():
+    at_hand = text_at_hand()
+    if at_hand is None:
         return {}
-    model = built_in()
-    tokens = model.tokenize(state.get("text"))
+    model, tokens = at_hand
     subsets = subsets_of(model, tokens)
     place = chosen_row(tokens, partial(telling_row, subsets, tokens))
     row, names, labels = row_of(subsets, place), softmax_names(subsets.heads), numbered(tokens.labels)
@@ -231,10 +229,10 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def script() -> str:
     """Return the script that computes the numbers on screen."""
-    if not state.get("text").strip():
+    at_hand = text_at_hand()
+    if at_hand is None:
         return ""
-    model = built_in()
-    tokens = model.tokenize(state.get("text"))
+    model, tokens = at_hand
     subsets = subsets_of(model, tokens)
     row = chosen_row(tokens, partial(telling_row, subsets, tokens))
     return subsets_script(tokens.text, tokens.ids, limit=model.max_tokens, heads=subsets.heads, row=row)

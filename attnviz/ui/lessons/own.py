@@ -8,7 +8,6 @@ from typing import Any
 from zlib import crc32
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.lessons import MAX_BYTES, OWN, Lesson, LessonError, Scene, read_lesson
 from attnviz.lessons.files import write_lesson
@@ -19,6 +18,7 @@ from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import Here, LessonRecord
 from attnviz.ui.messages import plain
 from attnviz.ui.state import record
+from attnviz.ui.tokens.choices import uploaded
 
 FORMAT = """\
 title: My lesson
@@ -74,8 +74,8 @@ def show_own() -> None:
 
 def _take_file() -> None:
     """Open the uploaded file. If it is not a lesson, keep the previous one."""
-    file = st.session_state.get("lesson_file")
-    if not isinstance(file, UploadedFile):  # no file, or one unknown to the server
+    file = uploaded("lesson_file")
+    if file is None:
         return
     try:
         if file.size > MAX_BYTES:

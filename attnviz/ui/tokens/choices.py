@@ -18,6 +18,7 @@ from attnviz.ui.messages import plain
 TITLES = {"char": "Characters", "word": "Words", "bert": "BERT WordPiece"}
 """The titles of the link's `tokenizer` values."""
 
+TEXT_FILE = "A UTF-8 text file, up to {most} MB"
 _FILE = "charset_file"
 
 
@@ -43,8 +44,27 @@ def char_vocab(text: str) -> CharVocab:
     """
     if state.get("charset") == "text":
         return CharVocab.from_text(text)
-    uploaded = state.record(CharsetRecord).vocabulary if state.get("charset") == "file" else None
-    return CharVocab.shakespeare() if uploaded is None else uploaded
+    own = state.record(CharsetRecord).vocabulary if state.get("charset") == "file" else None
+    return CharVocab.shakespeare() if own is None else own
+
+
+def file_field(label: str, key: str, most_bytes: int, **more: Any) -> None:
+    """Show a field for a file, of at most so many bytes and no more than the settings allow.
+
+    Args:
+        label: of the field, with `{most}` where the MB stand.
+        key: of the widget; `uploaded` reads it.
+        most_bytes: whole MB.
+        **more: as in `st.file_uploader`.
+    """
+    most = min(most_bytes // 2**20, settings().largest_upload)
+    st.file_uploader(label.format(most=most), key=key, max_upload_size=most, **more)
+
+
+def uploaded(key: str) -> UploadedFile | None:
+    """Return the file in a field; None if there is none, or one unknown to the server."""
+    file = st.session_state.get(key)
+    return file if isinstance(file, UploadedFile) else None
 
 
 def choose_charset() -> None:
@@ -53,28 +73,27 @@ def choose_charset() -> None:
     choice = state.choice("charset", st.selectbox, "Character vocabulary", offered)
     if choice != "file":
         return
-    limit = min(MAX_UPLOAD // 2**20, settings().largest_upload)
-    st.file_uploader(f"A UTF-8 text file, up to {limit} MB", key=_FILE, max_upload_size=limit, on_change=_take_upload)
-    uploaded = state.record(CharsetRecord)
-    if uploaded.vocabulary is not None:
-        st.caption(f"In use: the {len(uploaded.vocabulary):,} different characters of your file.")
+    file_field(TEXT_FILE, _FILE, MAX_UPLOAD, on_change=_take_upload)
+    kept = state.record(CharsetRecord)
+    if kept.vocabulary is not None:
+        st.caption(f"In use: the {len(kept.vocabulary):,} different characters of your file.")
     else:
-        if uploaded.refused:
-            st.error(uploaded.refused)
+        if kept.refused:
+            st.error(kept.refused)
         st.caption("Until you upload a file, Shakespeare's 65 characters are used.")
 
 
 def _take_upload() -> None:
     """Store the vocabulary of the uploaded file, or the reason for refusing it; clear both if the file was removed."""
-    file, uploaded = st.session_state[_FILE], state.record(CharsetRecord)
-    uploaded.vocabulary, uploaded.refused = None, ""
-    if not isinstance(file, UploadedFile):  # no file, or one unknown to the server
+    file, kept = uploaded(_FILE), state.record(CharsetRecord)
+    kept.vocabulary, kept.refused = None, ""
+    if file is None:
         return
     try:
         # One byte over the limit is enough to refuse a file.
-        uploaded.vocabulary = CharVocab.from_bytes(file.read(MAX_UPLOAD + 1))
+        kept.vocabulary = CharVocab.from_bytes(file.read(MAX_UPLOAD + 1))
     except BadUploadError as why:
-        uploaded.refused = str(why)
+        kept.refused = str(why)
 
 
 SOURCES = {"built_in": "Built in", "paste": "Paste", "upload": "Upload"}
@@ -162,11 +181,7 @@ class OwnText(Generic[V]):
 
     def file_field(self) -> None:
         """Show the upload field."""
-        limit = min(self.most_bytes // 2**20, settings().largest_upload)
-        st.file_uploader(
-            f"A UTF-8 text file, up to {limit} MB", key=f"{self.name}_file", max_upload_size=limit,
-            on_change=self._take_file,
-        )  # fmt: skip
+        file_field(TEXT_FILE, f"{self.name}_file", self.most_bytes, on_change=self._take_file)
 
     def tell(self, source: str, without: str) -> V | None:
         """Show why the last text was refused, and the caption `without` if there is no text; return the text."""
@@ -179,8 +194,8 @@ class OwnText(Generic[V]):
         return text
 
     def _take_file(self) -> None:
-        file = st.session_state.get(f"{self.name}_file")
-        if not isinstance(file, UploadedFile):  # removed, or unknown to the server
+        file = uploaded(f"{self.name}_file")
+        if file is None:
             self._keep("upload", None, "")
             return
         self._take("upload", lambda: read_upload(file.read(self.most_bytes + 1), self.purpose, self.most_bytes))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 
 import streamlit as st
 
@@ -12,8 +12,6 @@ from attnviz.export.code.training.script import training_script
 from attnviz.links.link import KEYS, write_link
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import ModelError
-from attnviz.runtime.cache import SingleFlightCache
-from attnviz.runtime.pool import worker_pool
 from attnviz.trace.model import places
 from attnviz.trained.making import ModelFile, file_of
 from attnviz.trained.model import TrainedModel
@@ -28,12 +26,14 @@ from attnviz.training.settings import TEXT
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Task
 from attnviz.ui import state, trained_models
-from attnviz.ui.messages import plain, queue_note
+from attnviz.ui.caches import result
+from attnviz.ui.messages import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_of, task_of
-from attnviz.ui.train.runs import job_of, jobs_of, recorded_stage, runs_of
+from attnviz.ui.train.runs import Run, job_of, jobs_on, recorded_stage, runs_of
 from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained_models import visitor
+from attnviz.ui.widgets import file_button
 
 FILE_BYTES = 32 * 2**20
 """Size of the cache of recent files: hundreds of a task's models"""
@@ -110,12 +110,11 @@ def chosen() -> Chosen | None:
 
 
 def _of_text() -> Chosen | None:
-    name, text, stage = visitor(), chosen_facts().text, state.get("rung")
-    jobs = [job for job in jobs_of(name) if job.plan.subject == TEXT and job.text == text and job.view.snapshots]
-    jobs = [job for job in jobs if (at := stage_of(job.plan)) and stage in ("", at.name)]
-    if jobs:
-        job = jobs[-1]
-        return Chosen(name, TEXT, job.number, _step(job.view), _sample(job), state.get("watch"))
+    name, stage = visitor(), state.get("rung")
+    for job in jobs_on(name, chosen_facts().text):
+        trained = stage_of(job.plan)
+        if job.view.snapshots and trained is not None and stage in ("", trained.name):
+            return Chosen(name, TEXT, job.number, _step(job.view), _sample(job), state.get("watch"))
     recording = recorded_stage(STAGES[stage or FIRST_SHOWN], chosen_facts(), state.get)
     if recording is None:
         return None
@@ -124,13 +123,17 @@ def _of_text() -> Chosen | None:
 
 
 def _of_task() -> Chosen | None:
-    name, run = visitor(), commands.chosen_run()
-    runs = runs_of(name, fitting_plan(state.get)[0], task_of(state.get), state.get("run"))
+    runs, run = shown_runs(), commands.chosen_run()
     shown = next((other for other in runs if other.id == run), runs[-1])
     if not shown.view.snapshots:
         return None
-    owner, task, step = "" if shown.recording else name, shown.plan.subject, _step(shown.view)
+    owner, task, step = "" if shown.recording else visitor(), shown.plan.subject, _step(shown.view)
     return Chosen(owner, task, shown.number, step, sample_of(state.get), state.get("watch"), shown.recording)
+
+
+def shown_runs() -> list[Run]:
+    """Return the trainings of the view's task that are shown together, the newest last."""
+    return runs_of(visitor(), fitting_plan(state.get)[0], task_of(state.get), state.get("run"))
 
 
 def _step(view: View) -> int:
@@ -154,17 +157,15 @@ def model_file(of: Chosen) -> ModelFile:
         LookupError: the training is no longer there.
     """
     job, snapshot = of.job(), of.snapshot()
-
-    def make() -> ModelFile:
-        return file_of(job.plan, snapshot, job.view.losses, data=job.data)
-
-    with queue_note() as on_wait:
-        return _files().get((of.visitor, of.number, of.recording, snapshot.step), make, on_wait)
+    key = of.visitor, of.number, of.recording, snapshot.step
+    return result("trained files", FILE_BYTES, key, lambda: file_of(job.plan, snapshot, job.view.losses, data=job.data))
 
 
-@cache
-def _files() -> SingleFlightCache[ModelFile]:
-    return SingleFlightCache("trained files", FILE_BYTES, worker_pool())
+def model_buttons(key: str, stem: str, data: Callable[[], bytes], card: Callable[[], bytes]) -> None:
+    """Offer a model's file and its card, in a row with this key."""
+    with st.container(horizontal=True, key=key):
+        file_button("Model (safetensors)", f"{stem}.safetensors", "application/octet-stream", data, key="export_model")
+        file_button("Card (JSON)", f"{stem}.json", "application/json", card, key="export_card")
 
 
 def script_of(of: Chosen) -> str:

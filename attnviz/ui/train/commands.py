@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
-
-import streamlit as st
 
 from attnviz.components.registration import position
 from attnviz.links.link import KEYS
@@ -29,13 +29,34 @@ OF_TEXT = ("rung", "text_view", "cut")
 """The link keys that a user sets only in the component of a text"""
 IN_SIDEBAR = ("cut", "seed")
 """The link keys that a user may set in a component and in the sidebar"""
-_DONE, _RUN, _SLOW, _REFUSED = "train_done", "train_run", "train_slow", "train_refused"
-_REVEALED = "train_revealed"
-"""Whether the covered row was revealed since the last run of the whole page"""
-_ASKED, _OPEN, _SETTINGS = "train_asked", "train_open", "train_settings"
-"""The time of the visitor's last command, the page to open, and whether the sidebar's settings have changed"""
 ANSWERED = 2.0
 """Seconds after a command during which the page waits for its effect"""
+
+
+@dataclass(slots=True)
+class _CommandRecord:
+    """What a session keeps of the visitor's commands."""
+
+    number: int = 0
+    """Of the last command: a message may arrive twice, but a command must run only once"""
+    commanded: float = -math.inf
+    """When it arrived, in seconds of `time.monotonic`"""
+    refused: str = ""
+    """Why the last training was not started"""
+    run: str = ""
+    """The name of the task's training whose attention is shown; "" for the newest"""
+    slow: int = 0
+    """The minimum duration of a step, in milliseconds"""
+    page: str = ""
+    """The name of the page on which to open the model, until it is opened"""
+    is_revealed: bool = False
+    """Whether the covered row was revealed since the last run of the whole page"""
+    settings_changed: bool = False
+    """Whether the view's settings differ from the sidebar's"""
+
+
+def _kept() -> _CommandRecord:
+    return state.record(_CommandRecord)
 
 
 def is_text() -> bool:
@@ -55,19 +76,19 @@ def values() -> dict[str, Any]:
 
 def refusal() -> str:
     """Return why the last training was not started, in a sentence; "" if it was."""
-    sentence: str = st.session_state.get(_REFUSED, "")
-    return sentence
+    return _kept().refused
 
 
 def chosen_run() -> str:
     """Return the name of the training whose attention is shown; "" for the newest."""
-    run: str = state.get("run") or st.session_state.get(_RUN, "")
+    run: str = state.get("run") or _kept().run
     return run
 
 
 def page_to_open() -> str:
     """Return, once, the page on which to open the model; "" if there is none."""
-    page: str = st.session_state.pop(_OPEN, "")
+    kept = _kept()
+    page, kept.page = kept.page, ""
     return page
 
 
@@ -77,7 +98,7 @@ def take(sent: Mapping[str, object]) -> None:
     if take_visitor(sent.get("visitor")) and not is_text():
         _find_again()
     if isinstance(run, str) and len(run) <= 20:
-        st.session_state[_RUN] = run
+        _kept().run = run
         state.put("run", run if run in RECORDED else "")
         _show_settings(run)
     take_slow(sent.get("slow"))
@@ -92,22 +113,21 @@ def take_chosen(sent: Mapping[str, object], names: Sequence[str]) -> None:
     is_covered, before = state.get("predict"), [state.get(name) for name in IN_SIDEBAR]
     state.apply_from_browser(sent, names)
     if is_covered and not state.get("predict"):
-        st.session_state[_REVEALED] = True
+        _kept().is_revealed = True
     if before != [state.get(name) for name in IN_SIDEBAR]:
-        st.session_state[_SETTINGS] = True
+        _kept().settings_changed = True
 
 
 def slow() -> int:
     """Return the minimum duration of a step in slow motion, in milliseconds."""
-    milliseconds: int = st.session_state.get(_SLOW, 0)
-    return milliseconds
+    return _kept().slow
 
 
 def take_slow(sent: object) -> None:
     """Slow the visitor's training, and later ones, to `sent` milliseconds a step; 0 means as fast as possible."""
     wanted = position(sent)
     if wanted is not None and wanted <= 10_000:
-        st.session_state[_SLOW] = wanted
+        _kept().slow = wanted
         training_jobs().set_speed(visitor(), speed())
 
 
@@ -115,12 +135,10 @@ def new_command(sent: object) -> str:
     """Return the name of a command; "" if it is not a command, or was received before."""
     if not (isinstance(sent, list) and len(sent) == 2):
         return ""
-    number = position(sent[0])
-    # A message may arrive twice, but a command must run only once.
-    if number is None or number <= st.session_state.get(_DONE, 0) or not isinstance(sent[1], str):
+    number, kept = position(sent[0]), _kept()
+    if number is None or number <= kept.number or not isinstance(sent[1], str):
         return ""
-    st.session_state[_DONE] = number
-    st.session_state[_ASKED] = time.monotonic()
+    kept.number, kept.commanded = number, time.monotonic()
     return sent[1]
 
 
@@ -132,7 +150,7 @@ def _find_again() -> None:
         return
     jobs = training_jobs().jobs(visitor())
     if jobs and jobs[0].plan not in plans:
-        st.session_state[_RUN] = next((str(job.number) for job in jobs if job.plan == plans[0]), "")
+        _kept().run = next((str(job.number) for job in jobs if job.plan == plans[0]), "")
 
 
 def _show_settings(run: str) -> None:
@@ -145,12 +163,13 @@ def _show_settings(run: str) -> None:
         state.apply_from_browser(
             {name: None if value is None else str(value) for name, value in settings.items()}, settings
         )
-        st.session_state[_SETTINGS] = before != state.every()
+        _kept().settings_changed = before != state.every()
 
 
 def have_settings_changed() -> bool:
     """Whether the view's settings differ from the sidebar's; true once, so that the whole page runs again."""
-    changed: bool = st.session_state.pop(_SETTINGS, False)
+    kept = _kept()
+    changed, kept.settings_changed = kept.settings_changed, False
     return changed
 
 
@@ -164,7 +183,7 @@ def do(command: str) -> None:
     job = jobs.job(name)
     verb, _, stage = command.partition(":")
     if command.startswith("open "):
-        st.session_state[_OPEN] = command.removeprefix("open ")
+        _kept().page = command.removeprefix("open ")
     elif job is not None and command == "stop" and _is_of_view(job):
         jobs.stop(name)
     elif job is not None and command == "continue" and _can_go_on(job):
@@ -217,7 +236,7 @@ def _start(plans: Sequence[Plan], *, paused: bool) -> None:
     reasons = [fits(chosen_facts(), plan.cut, plan.block_size) if is_text() else "" for plan in plans]
     refuse(next(filter(None, reasons), ""))
     if not is_text():  # a chosen run is one on a task
-        st.session_state[_RUN] = ""
+        _kept().run = ""
         state.put("run", KEYS["run"].default)
     state.put("snapshot", KEYS["snapshot"].default)
     fitting = [plan for plan, reason in zip(plans, reasons, strict=True) if not reason]
@@ -228,7 +247,7 @@ def _start(plans: Sequence[Plan], *, paused: bool) -> None:
 
 def refuse(sentence: str) -> None:
     """Keep why a training was not started; "" if it was."""
-    st.session_state[_REFUSED] = sentence
+    _kept().refused = sentence
 
 
 @contextmanager
@@ -249,9 +268,11 @@ def speed() -> float:
 
 def has_revealed() -> bool:
     """Whether the visitor has revealed a covered row since the last call."""
-    return bool(st.session_state.pop(_REVEALED, False))
+    kept = _kept()
+    revealed, kept.is_revealed = kept.is_revealed, False
+    return revealed
 
 
 def is_live() -> bool:
     """Whether the visitor has a running or queued training, or has just sent a command: then the page polls."""
-    return is_training() or bool(time.monotonic() - st.session_state.get(_ASKED, -ANSWERED) < ANSWERED)
+    return is_training() or time.monotonic() - _kept().commanded < ANSWERED

@@ -26,19 +26,19 @@ from attnviz.training.tasks.task import Task
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, at_snapshots, reading_of, task_parts
-from attnviz.ui.train.chosen import Chosen
-from attnviz.ui.train.plans import fitting_plan, is_of, task_of
+from attnviz.ui.train.chosen import Chosen, shown_runs
+from attnviz.ui.train.plans import is_of
 from attnviz.ui.train.runs import (
     SHOWN,
     Run,
     all_curves,
+    cells_of,
     header_of,
     jobs_of,
     model_at,
     recorded_of,
     rows_of,
     run_of,
-    runs_of,
     task_header,
 )
 from attnviz.ui.train.text_choice import chosen_facts
@@ -114,12 +114,11 @@ class Losses(NamedTuple):
 
 def shown_losses() -> list[Losses]:
     """Return the losses of all trainings that the view shows."""
-    name = visitor()
     if commands.is_text():
-        named = [(row.stage.title.removeprefix("+ "), row.run.view) for row in rows_of(name, chosen_facts(), state.get)]
+        rows = rows_of(visitor(), chosen_facts(), state.get)
+        named = [(row.stage.title.removeprefix("+ "), row.run.view) for row in rows]
     else:
-        runs = runs_of(name, fitting_plan(state.get)[0], task_of(state.get), state.get("run"))
-        named = [(_losses_title(run), run.view) for run in runs]
+        named = [(_losses_title(run), run.view) for run in shown_runs()]
     return [Losses(title, view.losses, view.evaluations) for title, view in named if len(view.losses)]
 
 
@@ -214,8 +213,7 @@ def _runs(of: Chosen) -> tuple[list[Run], Run]:
 def _steps(header: dict[str, Any], runs: int) -> list[int]:
     """Return the snapshots in the page: fewer if each has many weights."""
     steps: list[int] = header["snapshots"]
-    cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in header["kinds"])
-    most = max(2, BYTES // (2 * max(1, cells) * runs))
+    most = max(2, BYTES // (2 * max(1, cells_of(header["kinds"])) * runs))
     chosen = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
     return [steps[at] for at in dict.fromkeys(chosen.tolist())]
 

@@ -5,7 +5,7 @@ Shapes: N characters of the text, V different ones, K of them in the table of pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from hashlib import blake2b
@@ -14,7 +14,6 @@ from string import ascii_letters
 from typing import Any
 
 import numpy as np
-import streamlit as st
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -36,8 +35,6 @@ BLOCKS, BLOCK = 4, 8
 """The number of blocks whose loss is written out, and the maximum characters of each"""
 LINES_SHOWN, BLOCKS_DRAWN = 4, 3
 """Sequences shown: the first ones of a text that is cut line by line, or of the first batch of blocks"""
-_KEPT = "train_text_cut"
-"""The session's last cut, kept because a running training reads it again and again"""
 VOWELS = "aeiou"
 """English vowels, in either case. The other letters from a to z, y too, are consonants; accented letters are neither"""
 
@@ -141,16 +138,6 @@ def _blocks(validation: Tensor) -> tuple[tuple[int, ...], ...]:
     length = min(BLOCK, len(validation) - 1)
     starts = np.linspace(0, len(validation) - length - 1, BLOCKS).astype(int).tolist()
     return tuple(tuple(validation[start : start + length + 1].tolist()) for start in starts)
-
-
-def cut_of(facts: Facts, plan: Plan) -> Mapping[str, Any]:
-    """Return `LadderCut` of frontend/types/ladder.d.ts: how a plan cuts the training part of a text."""
-    if plan.cut == "blocks":
-        return {"name": plan.cut, "lines": None}
-    key, kept = (facts.digest, plan.cut, plan.block_size), st.session_state.get(_KEPT)
-    if kept is None or kept[0] != key:
-        kept = st.session_state[_KEPT] = (key, lines_of(facts, plan.cut, plan.block_size))
-    return {"name": plan.cut, "lines": kept[1]}
 
 
 def drawn_of(facts: Facts, plan: Plan) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from attnviz.trained.shipped import FOLDER, is_kept, load
 from attnviz.training.generation import Drawn, generate
 from attnviz.training.settings import TEXT
 from attnviz.ui.messages import plain
-from attnviz.ui.train.chosen import Chosen, model_file
+from attnviz.ui.train.chosen import Chosen, model_buttons, model_file
 from attnviz.ui.train.generated import Asked, TextModel, asked_of, chosen_model, given_of, tokens_of
 from attnviz.ui.trained_models import visitor
 from attnviz.ui.widgets import file_button
@@ -89,10 +89,7 @@ def show_model() -> None:
         st.caption(AS_OPENED)
         return
     data, card = file.data, file.card
-    with st.container(horizontal=True, key="generate_model_export"):
-        name = f"{file.stem}.safetensors"
-        file_button("Model (safetensors)", name, "application/octet-stream", lambda: data, key="export_model")
-        file_button("Card (JSON)", f"{file.stem}.json", "application/json", lambda: card, key="export_card")
+    model_buttons("generate_model_export", file.stem, lambda: data, lambda: card)
     st.caption("The model that generates, in float16. The card says how it was trained and how good it is.")
 
 

@@ -42,6 +42,7 @@ HALVES_HELP = "The model gets the first half of the text below and goes on. The 
 CACHE_HELP = "Keys and values of earlier characters are kept, not computed again. The text is the same."
 VALUES = ("drawn", "watch", "panel", "seed")
 """The link keys that a user sets in the component"""
+_SNAPSHOT = "generate_snapshot"
 ASSISTANT = """
 A language model continues a text. It does not answer a question unless an answer is a likely continuation. Four stages
 make an assistant of it; the model and the loop that generates text stay the same.
@@ -109,13 +110,12 @@ def generate_controls() -> None:
 
 def _snapshot(model: TextModel) -> None:
     """Let the user choose a snapshot; the newest is not kept in the link."""
-    key = "generate_snapshot"
-    st.session_state[key] = model.step
-    st.select_slider("After so many steps", model.steps, key=key, on_change=_take_snapshot, args=(model.steps,))
+    st.session_state[_SNAPSHOT] = model.step
+    st.select_slider("After so many steps", model.steps, key=_SNAPSHOT, on_change=_take_snapshot, args=(model.steps,))
 
 
 def _take_snapshot(steps: tuple[int, ...]) -> None:
-    step = st.session_state["generate_snapshot"]
+    step = st.session_state[_SNAPSHOT]
     if step in steps:
         state.put("snapshot", None if step == steps[-1] else step)
 

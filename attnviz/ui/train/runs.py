@@ -5,7 +5,7 @@ For a task, several are shown together; for a text, the newest of each stage of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,7 +22,7 @@ from attnviz.toy.language.config import AnyConfig, TokenConfig
 from attnviz.trained.making import why_not_shown
 from attnviz.trained.recorded import CONTROL, Recording, of_stage, of_task
 from attnviz.training.jobs.jobs import Job
-from attnviz.training.jobs.view import Evaluation, View
+from attnviz.training.jobs.view import Evaluation, View, thinned_losses
 from attnviz.training.jobs.weights import model_of, thinned
 from attnviz.training.plan import Data, Plan, build, parameters_of, task_of
 from attnviz.training.series import SERIES, Stage
@@ -38,8 +38,6 @@ SHOWN = 3
 """Maximum trainings of a task that are shown together, the newest ones"""
 OVERLAID = 2
 """Maximum earlier trainings of a stage that are drawn beneath its newest one"""
-MOST_POINTS = 400
-"""Maximum points of a loss curve; with more steps, each point is the mean of several"""
 MOST_CODES = 4 * 2**20
 """Maximum weights of all snapshots offered to a browser, 2 bytes each"""
 SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
@@ -141,6 +139,11 @@ def jobs_of(visitor: str) -> tuple[Job, ...]:
     return training_jobs().jobs(visitor)[::-1]
 
 
+def jobs_on(visitor: str, text: str) -> tuple[Job, ...]:
+    """Return the visitor's trainings on a text, the newest first."""
+    return tuple(job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.text == text)
+
+
 def job_of(visitor: str, number: int) -> Job | None:
     """Return a visitor's training by its number; None if it is no longer kept."""
     return next((job for job in training_jobs().jobs(visitor) if job.number == number), None)
@@ -191,7 +194,7 @@ class Row:
 
 def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     """Return all stages of the series, in its order."""
-    jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.text == facts.text]
+    jobs = jobs_on(visitor, facts.text)
     stages, following = [stage_of(job.plan) for job in jobs], [stage_of(plan) for plan in _following(visitor, jobs)]
     return [
         _row(
@@ -201,7 +204,7 @@ def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     ]
 
 
-def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
+def _following(visitor: str, jobs: Sequence[Job]) -> tuple[Plan, ...]:
     """Return the plans queued after the visitor's latest training, if that is on this text and not finished."""
     latest = training_jobs().job(visitor)
     goes_on = latest is not None and latest in jobs and (latest.view.can_continue or not latest.view.has_ended)
@@ -278,7 +281,7 @@ def stage_header(row: Row, facts: Facts, visitor: str, reading: Reading, get: Ge
         "will_follow": row.will_follow, "earlier": [title for title, _ in row.earlier],
         "changed": difference(plan, [stage.plan(plan.token_model.vocabulary)]),
         "run": header,
-        "samples": _samples(header["snapshots"], is_live=run.view.status in ("running", "queued")),
+        "samples": _samples(header["snapshots"], is_live=run.view.is_live),
     }  # fmt: skip
 
 
@@ -286,8 +289,7 @@ def _header(run: Run, title: str, reading: Reading, digest: str) -> dict[str, An
     """Return `TrainingRun`, the header of any training, with the snapshots offered to the browser."""
     view, model = run.view, run.plan.model
     kinds = list(reading.kinds(model)) if isinstance(model, TokenConfig) else []
-    cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in kinds)
-    kept = thinned(view.snapshots, max(2, MOST_CODES // max(1, cells)))
+    kept = thinned(view.snapshots, max(2, MOST_CODES // max(1, cells_of(kinds))))
     return {
         "id": run.id, "title": title, "is_control": run.is_control, "digest": digest,
         "state": run.status, "message": run.message, "can_continue": view.can_continue,
@@ -295,6 +297,11 @@ def _header(run: Run, title: str, reading: Reading, digest: str) -> dict[str, An
         "snapshots": ([snapshot.step for snapshot in kept] or [0] * (not run.number)) if reading.ids else [],
         "kinds": kinds, "cannot_open": why_not_shown(run.plan),
     }  # fmt: skip
+
+
+def cells_of(kinds: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many weights a snapshot has on a text, by the `kinds` of a training's header."""
+    return sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in kinds)
 
 
 def _samples(steps: list[int], *, is_live: bool) -> list[int]:
@@ -413,23 +420,12 @@ def stage_curves(rows: Sequence[Row]) -> Arrays:
 
 def loss_curves(view: View) -> Arrays:
     """Return the losses of a training: `loss` at `loss_steps`, and `held_out` at `evaluated`."""
-    steps, loss = thinned_loss(view.losses)
+    steps, loss = thinned_losses(view.losses)
     return {
         "loss_steps": steps, "loss": loss,
         "evaluated": _floats(at.step for at in view.evaluations),
         "held_out": _floats(at.loss for at in view.evaluations),
     }  # fmt: skip
-
-
-def thinned_loss(losses: NDArray[np.float32], most: int = MOST_POINTS) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return at most `most` points of a loss curve, steps and losses: means of equally many steps if there are more."""
-    count = len(losses)
-    each = -(-count // most) if count else 1
-    starts = np.arange(0, count, each)
-    if not len(starts):
-        return _floats([]), _floats([])
-    sizes = np.diff(np.append(starts, count))
-    return (starts + (sizes - 1) / 2).astype(np.float32), (np.add.reduceat(losses, starts) / sizes).astype(np.float32)
 
 
 def _scores(evaluations: Sequence[Evaluation], pattern: Pattern) -> NDArray[np.float32]:

@@ -38,7 +38,7 @@ def _show_model() -> None:
         return
 
     from attnviz.pretrained.names import ModelError
-    from attnviz.ui.train.chosen import model_file
+    from attnviz.ui.train.chosen import model_buttons, model_file
 
     of = _chosen()
     if of is None:
@@ -48,14 +48,7 @@ def _show_model() -> None:
     except (ModelError, LookupError) as why:
         st.caption(plain(str(why)))
         return
-    with st.container(horizontal=True, key="train_model_export"):
-        file_button(
-            "Model (safetensors)", f"{stem}.safetensors", "application/octet-stream", lambda: model_file(of).data,
-            key="export_model",
-        )  # fmt: skip
-        file_button(
-            "Card (JSON)", f"{stem}.json", "application/json", lambda: model_file(of).card_file(), key="export_card"
-        )
+    model_buttons("train_model_export", stem, lambda: model_file(of).data, lambda: model_file(of).card_file())
     st.caption(
         f"The model after {counted(of.step, 'step')}, in float16. *Open a model's file* opens it again, here or in "
         "another attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was trained "
@@ -158,9 +151,8 @@ def _show_ids() -> None:
     """Offer the training part of the text as JSON lines of ids, and say how long the data set is."""
     from attnviz.training.series import FIRST_SHOWN
     from attnviz.training.text.cut import id_lines, length_of
-    from attnviz.ui.train.facts import cut_of
     from attnviz.ui.train.plans import STAGES, stage_plan_of
-    from attnviz.ui.train.text_choice import chosen_facts
+    from attnviz.ui.train.text_choice import chosen_facts, cut_of
 
     facts = chosen_facts()
     plan = stage_plan_of(STAGES[state.get("rung") or FIRST_SHOWN], len(facts.labels), state.get)

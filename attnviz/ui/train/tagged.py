@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from attnviz.formatting import counted, number, quoted
+from attnviz.formatting import counted, percent, quoted
 from attnviz.settings import settings
 from attnviz.training.tagged.files import MOST_BYTES, TaggedError, made_of, read_tagged
 from attnviz.training.tagged.task import WATCHED, TaggedSentences
+from attnviz.ui import state
 from attnviz.ui.messages import plain
-from attnviz.ui.tokens.choices import source_choice, source_of
+from attnviz.ui.tokens.choices import file_field, source_choice, source_of, uploaded
 
 SOURCES = {"built_in": "Generated", "own": "Your files"}
 FILES = {"training": "Training file", "test": "Test file"}
@@ -21,13 +22,23 @@ EXAMPLE = "she\tPRON\nplans\tVERB\n.\tPUNCT\n\nher\tDET\nplans\tNOUN\nwork\tVERB
 FORMAT = "UTF-8: a word and its tag a line, a tab or spaces between them, a blank line between sentences. For example:"
 NO_LINK = "The files stay in this session. They are in no link: a link opens the generated sentences."
 _NAME = "tagged"
-_GIVEN, _REFUSED, _MADE = (f"{_NAME}_{name}" for name in ("given", "refused", "made"))
+
+
+@dataclass(slots=True)
+class _FilesRecord:
+    """What a session keeps of the visitor's files."""
+
+    files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    """The name and the bytes of each of `FILES` that is there"""
+    sentences: TaggedSentences | None = None
+    """Both as a task; None if one is missing or refused"""
+    refused: str = ""
+    """Why one was refused"""
 
 
 def own_sentences() -> TaggedSentences | None:
     """Return the visitor's files as a task; None if generated sentences are chosen, or a file is missing or refused."""
-    sentences: TaggedSentences | None = st.session_state.get(_MADE)
-    return sentences if source_of(_NAME) == "own" else None
+    return state.record(_FilesRecord).sentences if source_of(_NAME) == "own" else None
 
 
 def sentences_choice(on_change: Callable[[], None]) -> None:
@@ -43,19 +54,16 @@ def sentences_choice(on_change: Callable[[], None]) -> None:
         _fields(on_change)
         for line in () if task is None else facts_of(task):
             st.caption(plain(line))
-    if refused := st.session_state.get(_REFUSED):
+    if refused := state.record(_FilesRecord).refused:
         st.error(plain(refused))
     st.caption("Until both files are there, the generated sentences are shown." if task is None else _counts(task))
 
 
 def _fields(on_change: Callable[[], None]) -> None:
     """Show the fields for the files, and the format that they need."""
-    most = min(MOST_BYTES // 2**20, settings().largest_upload)
     for which, title in FILES.items():
-        st.file_uploader(
-            f"{title} (text, up to {most} MB)", key=f"{_NAME}_{which}", max_upload_size=most, on_change=_take,
-            args=(which, on_change),
-        )  # fmt: skip
+        label = f"{title} (text, up to {{most}} MB)"
+        file_field(label, f"{_NAME}_{which}", MOST_BYTES, on_change=_take, args=(which, on_change))
     st.caption(FORMAT)
     st.code(EXAMPLE, language=None)
     st.caption(NO_LINK)
@@ -73,13 +81,9 @@ def _counts(task: TaggedSentences) -> str:
         f" {counted(files.seen, 'test sentence')} {'is' if files.seen == 1 else 'are'} in both." if files.seen else ""
     )
     return (
-        f"{train}, {len(files.tags)} tags. {test}, {_percent(files.unknown, len(files.test.words))} unknown.{both} "
-        f"Baseline: {_percent(files.baseline.right, files.baseline.total)} right. No link holds the files."
+        f"{train}, {len(files.tags)} tags. {test}, {percent(files.unknown / len(files.test.words))} unknown.{both} "
+        f"Baseline: {percent(files.baseline.right / files.baseline.total)} right. No link holds the files."
     )
-
-
-def _percent(part: int, of: int) -> str:
-    return f"{number(100 * part / of, 1)} %"
 
 
 def facts_of(task: TaggedSentences) -> Iterator[str]:
@@ -90,12 +94,12 @@ def facts_of(task: TaggedSentences) -> Iterator[str]:
         f"Training file {quoted(train.name)}: {counted(len(train.lengths), 'sentence')}, "
         f"{counted(len(train.words), 'word')}, {len(files.words):,} different; {len(files.tags)} tags."
     )
-    unknown = _percent(files.unknown, len(test.words))
+    unknown = percent(files.unknown / len(test.words))
     yield (
         f"Test file {quoted(test.name)}: {counted(len(test.lengths), 'sentence')}, {counted(len(test.words), 'word')}; "
         f"{unknown} of these are unknown, as the training file lacks them. {_seen(files.seen)}"
     )
-    right = _percent(usual.right, usual.total)
+    right = percent(usual.right / usual.total)
     yield (
         f"Baseline: {right} of the test file's words have the tag that is the word's most frequent one in the "
         "training file, or of an unknown word the most frequent tag of all."
@@ -117,16 +121,15 @@ def _seen(count: int) -> str:
 
 def _take(which: str, on_change: Callable[[], None]) -> None:
     """Keep an uploaded file, and read both; if one is refused, keep the reason."""
-    file = st.session_state.get(f"{_NAME}_{which}")
-    files: dict[str, tuple[str, bytes]] = dict(st.session_state.get(_GIVEN, {}))
-    files.pop(which, None)
-    if isinstance(file, UploadedFile):  # otherwise it was removed, or the server does not have it
-        files[which] = file.name, file.read(MOST_BYTES + 1)
-    st.session_state[_GIVEN], st.session_state[_MADE], st.session_state[_REFUSED] = files, None, ""
+    file, kept = uploaded(f"{_NAME}_{which}"), state.record(_FilesRecord)
+    kept.files.pop(which, None)
+    if file is not None:
+        kept.files[which] = file.name, file.read(MOST_BYTES + 1)
+    kept.sentences, kept.refused = None, ""
     on_change()
     try:
-        read = {name: read_tagged(data, name, title) for name, (title, data) in files.items() if name in FILES}
+        read = {name: read_tagged(data, name, title) for name, (title, data) in kept.files.items()}
         if len(read) == len(FILES):
-            st.session_state[_MADE] = TaggedSentences(made_of(*(read[name] for name in FILES)))
+            kept.sentences = TaggedSentences(made_of(*(read[name] for name in FILES)))
     except TaggedError as why:
-        st.session_state[_REFUSED] = str(why)
+        kept.refused = str(why)

@@ -5,24 +5,36 @@ No link holds the text. A part, such as a chapter of a book, is a range of chara
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
 from attnviz.settings import settings
+from attnviz.training.plan import Plan
 from attnviz.training.text.subject import TextError
 from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.tokens.choices import OwnText
-from attnviz.ui.train.facts import Facts, built_in_facts, facts_of
+from attnviz.ui.train.facts import Facts, built_in_facts, facts_of, lines_of
 
 ENDS = ("text_from", "text_to")
 HITS, AROUND = 4, 24
 """Maximum search hits listed, and the characters shown of each"""
 LONGEST = 100
 """Maximum characters of a search"""
-_KEPT, _WORDS = "train_text_part_facts", "train_text_words"
-"""The session's last part with its facts, and the search words"""
+_WORDS = "train_text_words"
+
+
+@dataclass(slots=True)
+class _TextRecord:
+    """What a session keeps of its text: a running training reads both again and again."""
+
+    part: state.Last[tuple[Facts | None, str]] = field(default_factory=state.Last)
+    """The chosen part's facts and ""; None and the reason if it can't be trained on"""
+    lines: state.Last[dict[str, Any]] = field(default_factory=state.Last)
+    """How the text is cut line by line"""
 
 
 def part_of(whole: Facts) -> tuple[Facts, str]:
@@ -32,14 +44,15 @@ def part_of(whole: Facts) -> tuple[Facts, str]:
         return whole, ""
     if begin >= end:
         return whole, f"The part has no text: it would begin at character {begin:,} and end at {end:,}."
-    key, kept = (whole.digest, begin, end), st.session_state.get(_KEPT)
-    if kept is None or kept[0] != key:
+
+    def read() -> tuple[Facts | None, str]:
         try:
-            kept = key, facts_of(whole.text[begin:end]), ""
+            return facts_of(whole.text[begin:end]), ""
         except TextError as why:
-            kept = key, None, f"The part from character {begin:,} to {end:,} is not used. {why}"
-        st.session_state[_KEPT] = kept
-    return kept[1] or whole, kept[2]
+            return None, f"The part from character {begin:,} to {end:,} is not used. {why}"
+
+    part, why = state.record(_TextRecord).part.get((whole.digest, begin, end), read)
+    return part or whole, why
 
 
 def _bounds(whole: Facts) -> tuple[int, int]:
@@ -111,6 +124,15 @@ def _take(key: str, at: int, changed: Callable[[], None]) -> None:
 def chosen_facts() -> Facts:
     """Return the text to train on: the chosen text, or the chosen part of it."""
     return part_of(_whole())[0]
+
+
+def cut_of(facts: Facts, plan: Plan) -> Mapping[str, Any]:
+    """Return `LadderCut` of frontend/types/ladder.d.ts: how a plan cuts the training part of a text."""
+    if plan.cut == "blocks":
+        return {"name": plan.cut, "lines": None}
+    key = facts.digest, plan.cut, plan.block_size
+    lines = state.record(_TextRecord).lines.get(key, lambda: lines_of(facts, plan.cut, plan.block_size))
+    return {"name": plan.cut, "lines": lines}
 
 
 def _whole() -> Facts:

@@ -23,11 +23,11 @@ from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, offer_pairs, reading_of, reading_of_tokens
 from attnviz.ui.train.chosen import open_if_asked
 from attnviz.ui.train.controls import forget_choices, text_controls, train_controls
-from attnviz.ui.train.facts import Facts, cut_of
+from attnviz.ui.train.facts import Facts
 from attnviz.ui.train.generate_view import generate_controls, show_generate
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_plan_of, task_of
 from attnviz.ui.train.runs import all_curves, header_of, rows_of, runs_of, stage_curves, stage_header, task_header
-from attnviz.ui.train.text_choice import chosen_facts
+from attnviz.ui.train.text_choice import chosen_facts, cut_of
 from attnviz.ui.trained_models import visitor
 from attnviz.ui.training_jobs import keep, training_jobs
 
@@ -182,16 +182,13 @@ PARTS: dict[str, Part] = {
     "text": Part(text_controls, show_text),
     "generate": Part(generate_controls, show_generate),
 }
-"""Keyed by name in links, in the order of the menu"""
+"""Keyed by name in links"""
 
 
 def choose_part() -> Part:
-    """Show the menu of parts, if there are several, and return the chosen part."""
-    if len(PARTS) == 1:
-        state.keep_within("train_part", "Part", list(PARTS))
-    else:
-        state.choice(
-            "train_part", st.segmented_control, "What is trained", list(PARTS), required=True, width="stretch",
-            label_visibility="collapsed", on_change=forget_choices,
-        )  # fmt: skip
-    return PARTS[state.get("train_part")]
+    """Show the menu of parts, and return the chosen part."""
+    name = state.choice(
+        "train_part", st.segmented_control, "What is trained", required=True, width="stretch",
+        label_visibility="collapsed", on_change=forget_choices,
+    )  # fmt: skip
+    return PARTS[name]

@@ -18,7 +18,7 @@ from attnviz.training.evaluation import weights_of
 from attnviz.training.jobs.jobs import SNAPSHOT_BYTES, SNAPSHOTS, Job
 from attnviz.training.jobs.process import BrokenMessageError, Message
 from attnviz.training.jobs.run import evaluation_steps, snapshot_steps
-from attnviz.training.jobs.view import Snapshot, View
+from attnviz.training.jobs.view import Snapshot, View, thinned_losses
 from attnviz.training.jobs.weights import attention_over_time, model_of, thinned, to_bytes
 from attnviz.training.plan import TEXT_BYTES, Limits, Plan, TooLargeError, build, parameters_of
 from attnviz.training.settings import TEXT, TrainingSettings
@@ -153,3 +153,16 @@ def test_a_view_says_how_long_it_takes() -> None:
 def test_watching_jobs_loads_no_torch() -> None:
     code = "import sys, attnviz.training.jobs.jobs, attnviz.training.jobs.worker; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(("count", "points"), [(0, 0), (1, 1), (10, 10), (11, 6), (1000, 10)])
+def test_a_long_loss_curve_is_means_of_steps(count: int, points: int) -> None:
+    losses = np.arange(count, dtype=np.float32) ** 2
+    steps, means = thinned_losses(losses, 10)
+    assert len(steps) == len(means) == points
+    each = -(-count // 10) or 1
+    blocks = [losses[at : at + each] for at in range(0, count, each)]
+    np.testing.assert_allclose(means, [block.mean() for block in blocks], rtol=1e-6)
+    np.testing.assert_allclose(
+        steps, [at + (len(b) - 1) / 2 for at, b in zip(range(0, count, each), blocks, strict=True)]
+    )

@@ -16,7 +16,7 @@ from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, heads_of, offer, reading_of, task_parts
 from attnviz.ui.train.plans import plan_of, sample_of
-from attnviz.ui.train.runs import Run, thinned_loss, title_of
+from attnviz.ui.train.runs import Run, title_of
 
 TASK = TASKS["induction"]
 TEXT = "abcabcabc"
@@ -132,19 +132,6 @@ def test_a_snapshot_that_is_gone_is_not_offered() -> None:
     digest = offer(("test", 2), reading(), gone, task_parts(TASK.name))
     with pytest.raises(NotOfferedError):
         array_store().request(f"{digest}~s.0").result(30)
-
-
-@pytest.mark.parametrize(("count", "points"), [(0, 0), (1, 1), (10, 10), (11, 6), (1000, 10)])
-def test_a_long_loss_curve_is_means_of_steps(count: int, points: int) -> None:
-    losses = np.arange(count, dtype=np.float32) ** 2
-    steps, means = thinned_loss(losses, 10)
-    assert len(steps) == len(means) == points
-    each = -(-count // 10) or 1
-    blocks = [losses[at : at + each] for at in range(0, count, each)]
-    np.testing.assert_allclose(means, [block.mean() for block in blocks], rtol=1e-6)
-    np.testing.assert_allclose(
-        steps, [at + (len(b) - 1) / 2 for at, b in zip(range(0, count, each), blocks, strict=True)]
-    )
 
 
 VIEW: dict[str, object] = dict.fromkeys(

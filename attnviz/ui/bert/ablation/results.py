@@ -8,8 +8,6 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from attnviz.bert.ablation import (
     Effects,
     Head,
@@ -26,10 +24,10 @@ from attnviz.measures.survey import survey_name
 from attnviz.ui import state
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.caches import result
+from attnviz.ui.messages import progress
 from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
     from torch import Tensor
 
     from attnviz.pretrained.built_in import BuiltInModel
@@ -43,10 +41,16 @@ INDEX_BYTES = 2**20
 """The embeddings of the built-in sentences"""
 AT_ONCE_UP_TO = 128
 """Tokens: the effects of all heads on longer texts take seconds, and are computed on request only"""
-_REQUESTED = "without_asked"
-"""The long text whose effects this session has requested, and how heads are switched off"""
 _progress: dict[tuple[str, str], int] = {}
 """How many heads each running computation has done: at most one entry for each thread of the pool"""
+
+
+@dataclass(slots=True)
+class _EffectsRecord:
+    """What a session keeps of the effects of all heads."""
+
+    requested: tuple[str, str] | None = None
+    """The key of the last ablation of a long text whose effects were requested"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +160,10 @@ def measures_of(ablation: Ablation) -> HeadMeasures:
 
 def effects_of(ablation: Ablation) -> Effects | None:
     """Return the effects of all heads; None for a long text until this session requests them."""
-    is_asked = st.session_state.get(_REQUESTED) == ablation.key
-    if len(ablation.trace.tokens) > AT_ONCE_UP_TO and not is_asked:
+    is_requested = state.record(_EffectsRecord).requested == ablation.key
+    if len(ablation.trace.tokens) > AT_ONCE_UP_TO and not is_requested:
         return None
     layers, heads = ablation.size
-    bars: list[DeltaGenerator] = []
-
-    def on_wait(_: int) -> None:
-        done = _progress.get(ablation.key, 0)
-        if not bars:
-            bars.append(st.empty())
-        bars[0].progress(done / (layers * heads), f"{done} of {layers * heads} heads are measured …")
 
     def compute() -> Effects:
         try:
@@ -176,13 +173,12 @@ def effects_of(ablation: Ablation) -> Effects | None:
         finally:
             _progress.pop(ablation.key, None)
 
-    try:
-        return result("head effects", EFFECT_BYTES, ablation.key, compute, on_wait)
-    finally:
-        for bar in bars:
-            bar.empty()
+    with progress(layers * heads, "heads are measured") as show:
+        return result(
+            "head effects", EFFECT_BYTES, ablation.key, compute, lambda _: show(_progress.get(ablation.key, 0))
+        )
 
 
 def request_effects(ablation: Ablation) -> None:
     """Request the effects of all heads on a long text, from a callback."""
-    st.session_state[_REQUESTED] = ablation.key
+    state.record(_EffectsRecord).requested = ablation.key

@@ -11,7 +11,7 @@ import streamlit as st
 from attnviz.bert.ablation import MEASURES, Effects, HeadMeasures, cosine, sentence_embedding, spearman
 from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
-from attnviz.formatting import number
+from attnviz.formatting import number, percent
 from attnviz.links.values import Head
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
@@ -120,8 +120,6 @@ def show() -> None:
     with right, st.container(key="off_right"):
         if not state.get("lecture"):
             state.choice("off_view", st.segmented_control, "What changes", required=True, label_visibility="collapsed")
-        else:
-            state.keep_within("off_view", "View", list(VIEWS))
         VIEWS[state.get("off_view")](ablation)
     notice(
         "A large weight need not matter: what a head adds to the output is its weights times its values, through W_O, "
@@ -244,16 +242,16 @@ def show_classifier(ablation: Ablation) -> None:
     before, after = table.columns
     likeliest, likeliest_after = table[before].idxmax(), table[after].idxmax()
     without_heads = (
-        f"; without **{ablation.off_text}** it is **{number(100 * table.loc[likeliest, after], 1)} %**"
+        f"; without **{ablation.off_text}** it is **{percent(table.loc[likeliest, after])}**"
         if ablation.off
         else ". Nothing is switched off: click a head in the grid"
     )
     new_class = f", so that it says **{plain(likeliest_after)}**" if likeliest_after != likeliest else ""
     st.markdown(
         f"The classifier of film reviews, a linear layer on the frozen model, says **{plain(likeliest)}** with a "
-        f"probability of **{number(100 * table.loc[likeliest, before], 1)} %**{without_heads}{new_class}."
+        f"probability of **{percent(table.loc[likeliest, before])}**{without_heads}{new_class}."
     )
-    st.table(table.map(lambda share: f"{number(100 * share, 1)} %"))
+    st.table(table.map(percent))
     st.caption("The layer was trained on the whole model’s output. It is made for reviews, whatever the text is.")
 
 

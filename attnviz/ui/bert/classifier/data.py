@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.bert.classification.examples import (
     MOST_BYTES,
@@ -23,7 +23,7 @@ from attnviz.settings import settings
 from attnviz.ui import controls, state
 from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
-from attnviz.ui.tokens.choices import source_choice, source_of
+from attnviz.ui.tokens.choices import file_field, source_choice, source_of, uploaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,12 @@ all tokens, as the built-in model was trained. **\\[CLS\\]**: the last hidden st
 authors do."""
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1.0)
 _NAME = "class"
-_UPLOAD, _USER_FILE, _REFUSED, _EXAMPLES = (f"{_NAME}_{name}" for name in ("file", "own", "refused", "made"))
+_UPLOAD = f"{_NAME}_file"
 _COLUMNS = {"text": "class_text_column", "label": "class_label_column"}
+"""The keys of the widgets that choose the columns, by the field of `UserFile`"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UserFile:
     """A file that this session's visitor uploaded."""
 
@@ -71,32 +72,36 @@ class UserFile:
     label: str
     """The column with the classes"""
 
+    @cached_property
+    def examples(self) -> tuple[Examples | None, str]:
+        """Its texts and classes, and ""; None and why they can't be used, in a sentence."""
+        try:
+            return examples_of(self.table, self.data, name=self.name, text=self.text, label=self.label), ""
+        except CsvError as why:
+            return None, str(why)
+
+
+@dataclass(slots=True)
+class _FileRecord:
+    """What a session keeps of its visitor's file."""
+
+    file: UserFile | None = None
+    refused: str = ""
+    """Why the last file could not be read"""
+
 
 def chosen_examples(kind: ClassifierKind) -> Examples | None:
     """Return the training texts; None if a user's file is chosen, but no usable one is there."""
     if not kind.takes_files or source_of(_NAME) != "own":
         return built_in(NAMES[kind.name])
-    file: UserFile | None = st.session_state.get(_USER_FILE)
-    if file is None:
-        return None
-    key = hashlib.sha256(file.data).hexdigest(), file.text, file.label
-    kept = st.session_state.get(_EXAMPLES)
-    if kept is None or kept[0] != key:
-        try:
-            loaded = examples_of(file.table, file.data, name=file.name, text=file.text, label=file.label)
-            kept = key, loaded, ""
-        except CsvError as why:
-            kept = key, None, str(why)
-        st.session_state[_EXAMPLES] = kept
-    examples: Examples | None = kept[1]
-    return examples
+    file = state.record(_FileRecord).file
+    return None if file is None else file.examples[0]
 
 
 def file_refusal() -> str:
     """Return why the user's file can't be used, in a sentence; "" if it can, or if there is no file."""
-    refused: str = st.session_state.get(_REFUSED, "")
-    kept = st.session_state.get(_EXAMPLES)
-    return refused or (kept[2] if kept is not None and st.session_state.get(_USER_FILE) is not None else "")
+    kept = state.record(_FileRecord)
+    return kept.refused if kept.file is None else kept.file.examples[1]
 
 
 def data_choice(kind: ClassifierKind) -> None:
@@ -105,17 +110,16 @@ def data_choice(kind: ClassifierKind) -> None:
         return
     source = source_choice(_NAME, "Learn from", TEXT_SOURCES)
     if source == "own":
-        most = min(MOST_BYTES // 2**20, settings().largest_upload)
-        st.file_uploader(
-            f"A CSV file, up to {most} MB", type=["csv", "tsv", "txt"], key=_UPLOAD, on_change=_take_upload,
-            max_upload_size=most, help=FORMAT,
+        file_field(
+            "A CSV file, up to {most} MB", _UPLOAD, MOST_BYTES, type=["csv", "tsv", "txt"], on_change=_take_upload,
+            help=FORMAT,
         )  # fmt: skip
         _columns()
 
 
 def _columns() -> None:
     """Let the user choose the columns of their file."""
-    file: UserFile | None = st.session_state.get(_USER_FILE)
+    file = state.record(_FileRecord).file
     if file is None:
         return
     places = st.columns(2)
@@ -130,11 +134,9 @@ def _columns() -> None:
 
 def _take_upload() -> None:
     """Read an uploaded file, or keep the reason why it is refused."""
-    upload = st.session_state.get(_UPLOAD)
-    st.session_state[_REFUSED] = ""
-    for key in (_USER_FILE, _EXAMPLES):
-        st.session_state.pop(key, None)
-    if not isinstance(upload, UploadedFile):  # no file, or one that the server does not have
+    upload, kept = uploaded(_UPLOAD), state.record(_FileRecord)
+    kept.file, kept.refused = None, ""
+    if upload is None:
         return
     try:
         if upload.size > MOST_BYTES:
@@ -142,9 +144,9 @@ def _take_upload() -> None:
         data = upload.getvalue()
         table = read_table(data)
     except CsvError as why:
-        st.session_state[_REFUSED] = str(why)
+        kept.refused = str(why)
         return
-    st.session_state[_USER_FILE] = UserFile(upload.name, data, table, *_likely(table))
+    kept.file = UserFile(upload.name, data, table, *_likely(table))
     for key in _COLUMNS.values():
         st.session_state.pop(key, None)
 
@@ -160,14 +162,12 @@ def _likely(table: Table) -> tuple[str, str]:
 
 def _take_columns() -> None:
     """Use the chosen columns if the file has them: a client may send any names."""
-    file: UserFile | None = st.session_state.get(_USER_FILE)
-    if file is None:
+    kept = state.record(_FileRecord)
+    if kept.file is None:
         return
-    names = {name: st.session_state.get(key) for name, key in _COLUMNS.items()}
-    if all(name in file.table.columns for name in names.values()):
-        st.session_state[_USER_FILE] = UserFile(
-            file.name, file.data, file.table, str(names["text"]), str(names["label"])
-        )
+    names: dict[str, Any] = {name: st.session_state.get(key) for name, key in _COLUMNS.items()}
+    if all(name in kept.file.table.columns for name in names.values()):
+        kept.file = replace(kept.file, **names)
 
 
 def show_controls(kind: ClassifierKind) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.export.code.bert.uses import classifier_script
 from attnviz.ui import state
-from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
+from attnviz.ui.bert.classifier.data import ClassifierKind
 from attnviz.ui.bert.classifier.training import TrainedClassifier, seed_results, trained_classifier
 from attnviz.ui.bert.classifier.views import read_typed, removals, seeds_table
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def tables_of(kind: ClassifierKind) -> dict[str, pd.DataFrame]:
     """Return tables of the texts, the held-out predictions, the losses, the seeds, and the typed text."""
-    trained = trained_classifier(kind) if chosen_examples(kind) is not None else None
+    trained = trained_classifier(kind)
     if trained is None:
         return {}
     tables = {
@@ -94,7 +94,7 @@ def _of_text(trained: TrainedClassifier) -> dict[str, pd.DataFrame]:
 
 def script_of(kind: ClassifierKind) -> str:
     """Return a script that trains the same layer and classifies the typed text with it."""
-    trained = trained_classifier(kind) if chosen_examples(kind) is not None else None
+    trained = trained_classifier(kind)
     if trained is None:
         return ""
     classifier = trained.classifier

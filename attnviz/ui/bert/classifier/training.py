@@ -6,12 +6,11 @@ Features and baselines of the project's own texts are shared by all sessions; th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import streamlit as st
 import torch
 from numpy.typing import NDArray
 
@@ -43,7 +42,7 @@ from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.caches import result
-from attnviz.ui.messages import queue_note
+from attnviz.ui.messages import progress, queue_note
 from attnviz.ui.trained_models import visitor
 from attnviz.ui.training_jobs import training_jobs
 
@@ -55,11 +54,32 @@ FEATURE_BYTES, USER_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20
 """Sizes of caches. Features take some 2 MB for the project's texts, up to 6 MB for a user's file, 3 kB a typed text"""
 SLICE = 8
 """Texts of a user's file that one task of the pool encodes: 0.6 s of one core if each has 256 tokens or more"""
-_USER_CACHE, _VECTORS, _READING = "class_own_results", "class_vectors", "class_reading"
-_REQUESTED = "class_training_asked"
-"""The requested training and its number of seeds, until it starts"""
-_REFUSED = "class_training_refused"
-"""For each kind of classifier, the training that was refused last, and why"""
+READ = "texts are read"
+"""What the bar says of encoded texts"""
+
+
+@dataclass(slots=True)
+class _TrainingRecord:
+    """What a session keeps of the trainings of classifiers."""
+
+    requested: tuple[str, int] | None = None
+    """The name of the kind to train, and with how many seeds, until the training starts"""
+    refused: dict[str, tuple[Plan, str]] = field(default_factory=dict)
+    """The plan that was requested last and why it was refused, or "", by the name of the kind"""
+    vectors: state.Last[LabelledVectors] = field(default_factory=state.Last)
+    """The features that are trained on, which jobs share"""
+
+
+@dataclass(slots=True)
+class _UserTextsRecord:
+    """What a session keeps of what was computed of its visitor's file."""
+
+    reading: state.Last[Slices[Pooled]] = field(default_factory=state.Last)
+    """Goes on where it was interrupted"""
+    results: SingleFlightCache[Any] = field(
+        default_factory=lambda: SingleFlightCache("own features", USER_BYTES, worker_pool())
+    )
+    """At most `USER_BYTES`, dropped with the session"""
 
 
 @dataclass(frozen=True)
@@ -132,17 +152,16 @@ def current_plan(examples: Examples) -> Plan:
 
 def vectors(examples: Examples) -> LabelledVectors:
     """Return the view's features of the texts, with their classes. The latest are kept, so that jobs share them."""
-    kept = kept_vectors(examples)
-    if kept is None:
-        kept = vectors_of(examples, pooled_of(examples), state.get("features"), tanh=state.get("tanh"))
-        st.session_state[_VECTORS] = _vectors_key(examples), kept
-    return kept
+
+    def make() -> LabelledVectors:
+        return vectors_of(examples, pooled_of(examples), state.get("features"), tanh=state.get("tanh"))
+
+    return state.record(_TrainingRecord).vectors.get(_vectors_key(examples), make)
 
 
 def kept_vectors(examples: Examples) -> LabelledVectors | None:
     """Return the same if they were the latest ones made: at once, without encoding the texts."""
-    key, kept = st.session_state.get(_VECTORS, (None, None))
-    return kept if key == _vectors_key(examples) else None
+    return state.record(_TrainingRecord).vectors.of(_vectors_key(examples))
 
 
 def _vectors_key(examples: Examples) -> Hashable:
@@ -183,9 +202,10 @@ def job_of(examples: Examples) -> Job | None:
     return _job(examples, current_plan(examples))
 
 
-def latest_job() -> Job | None:
-    """Return the visitor's latest training of a linear layer."""
-    return next((job for job in training_jobs().jobs(visitor()) if job.plan.subject == VECTORS), None)
+def live_job() -> Job | None:
+    """Return the visitor's training of a linear layer that goes on or waits; None if there is none."""
+    job = training_jobs().job(visitor())
+    return job if job is not None and job.plan.subject == VECTORS and job.view.is_live else None
 
 
 def seed_results(trained: TrainedClassifier) -> list[SeedResult]:
@@ -195,9 +215,8 @@ def seed_results(trained: TrainedClassifier) -> list[SeedResult]:
     results = []
     for seed in range(trained.seed, trained.seed + SEEDS):
         plan = replace(trained.plan, training=replace(trained.plan.training, seed=seed))
-        job = _job(trained.examples, plan)
-        of_seed = _trained_here(trained.kind, trained.examples, plan) if job and job.view.status == "done" else None
-        if of_seed is not None:
+        of_seed = _trained_here(trained.kind, trained.examples, plan)
+        if of_seed is not None and of_seed.view is not None and of_seed.view.status == "done":
             results.append(SeedResult(seed, of_seed.outcome.accuracy, of_seed.baselines))
     return results
 
@@ -220,28 +239,24 @@ def pooled_of(examples: Examples) -> Pooled:
 
 def _read(model: BuiltInModel, examples: Examples) -> Pooled:
     """Return the vectors of a user's texts. Leaving or redrawing the page interrupts it; the next run continues."""
-    key = examples.sha256, examples.texts
-    kept = st.session_state.get(_READING)
-    if kept is None or kept[0] != key:
-        limit_threads()
-        kept = key, Slices(worker_pool(), pool_in_steps(model, examples.texts, SENTENCE_TOKENS, SLICE))
-        st.session_state[_READING] = kept
-    slices: Slices[Pooled] = kept[1]
-    place = st.empty()
-    with queue_note() as in_queue:
+    limit_threads()
+    reading = state.record(_UserTextsRecord).reading
+    slices = reading.get(
+        (examples.sha256, examples.texts),
+        lambda: Slices(worker_pool(), pool_in_steps(model, examples.texts, SENTENCE_TOKENS, SLICE)),
+    )
+    with queue_note() as in_queue, progress(len(examples), READ) as show:
 
-        def show(done: int, ahead: int) -> None:  # raises if the session has ended or wants something else
+        def on_slice(done: int, ahead: int) -> None:  # raises if the session has ended or wants something else
             if ahead:
                 in_queue(ahead)
-            place.progress(done / len(examples), f"{done:,} of {len(examples):,} texts are read …")
+            show(done)
 
         try:
-            return slices.result(show)
+            return slices.result(on_slice)
         except Exception:
-            del st.session_state[_READING]  # so that the next call tries again
+            reading.kept = None  # so that the next call tries again
             raise
-        finally:
-            place.empty()
 
 
 def pooled_text(model: BuiltInModel, texts: tuple[str, ...]) -> Pooled:
@@ -263,30 +278,17 @@ def baselines_of(examples: Examples, seed: int) -> Baselines:
 def _get(examples: Examples, key: Hashable, compute: Callable[[], V], done: list[int]) -> V:
     """Return a result from the shared cache or the session's, with a progress bar while texts are encoded."""
     limit_threads()
-    place = st.empty()
-    with queue_note() as in_queue:
+    results = _shared_cache() if examples.has_links else state.record(_UserTextsRecord).results
+    with queue_note() as in_queue, progress(len(examples), READ) as show:
 
         def wait(ahead: int) -> None:
             if ahead or not done[0]:
                 in_queue(ahead)
             else:
-                place.progress(done[0] / len(examples), f"{done[0]:,} of {len(examples):,} texts are read …")
+                show(done[0])
 
-        try:
-            value: V = _cache(shared=examples.has_links).get(key, compute, wait)
-            return value
-        finally:
-            place.empty()
-
-
-def _cache(*, shared: bool) -> SingleFlightCache[Any]:
-    """Return the process's cache, or the session's, which is dropped with the session."""
-    if shared:
-        return _shared_cache()
-    if _USER_CACHE not in st.session_state:
-        st.session_state[_USER_CACHE] = SingleFlightCache("own features", USER_BYTES, worker_pool())
-    cache_: SingleFlightCache[Any] = st.session_state[_USER_CACHE]
-    return cache_
+        value: V = results.get(key, compute, wait)
+        return value
 
 
 @cache
@@ -297,7 +299,7 @@ def _shared_cache() -> SingleFlightCache[Any]:
 def train(kind: ClassifierKind, seeds: int = 1) -> None:
     """Request a training with the view's settings, from a callback: with its seed, or with `seeds` from that one on."""
     if chosen_examples(kind) is not None:
-        st.session_state[_REQUESTED] = kind.name, seeds
+        state.record(_TrainingRecord).requested = kind.name, seeds
 
 
 def begin(kind: ClassifierKind) -> None:
@@ -306,11 +308,12 @@ def begin(kind: ClassifierKind) -> None:
     Don't call this from a callback, which can't show a bar. If the visitor does something else meanwhile, the next run
     of the page continues; the part of the other kind drops the request.
     """
-    name, seeds = st.session_state.get(_REQUESTED, ("", 0))
+    kept = state.record(_TrainingRecord)
+    name, seeds = kept.requested or ("", 0)
     examples = chosen_examples(kind) if name == kind.name else None
     if examples is not None:
         _start(kind, examples, seeds)
-    st.session_state.pop(_REQUESTED, None)
+    kept.requested = None
 
 
 def _start(kind: ClassifierKind, examples: Examples, seeds: int) -> None:
@@ -324,12 +327,7 @@ def _start(kind: ClassifierKind, examples: Examples, seeds: int) -> None:
         why = str(error)
     except ValueError as error:
         why = f"This can't be trained: {error}"
-    st.session_state[_REFUSED] = {**st.session_state.get(_REFUSED, {}), kind.name: (plan, why)}
-
-
-def train_five(kind: ClassifierKind) -> None:
-    """Train with five seeds, from a callback."""
-    train(kind, SEEDS)
+    state.record(_TrainingRecord).refused[kind.name] = plan, why
 
 
 def stop() -> None:
@@ -360,14 +358,13 @@ def go_on() -> None:
 
 def training_refusal(kind: ClassifierKind, examples: Examples) -> str:
     """Return why a training with the view's settings was not started; "" if it was, or was not requested."""
-    plan, why = st.session_state.get(_REFUSED, {}).get(kind.name, (None, ""))
+    plan, why = state.record(_TrainingRecord).refused.get(kind.name, (None, ""))
     return why if plan == current_plan(examples) else ""
 
 
 def is_live() -> bool:
     """Whether a linear layer of the visitor is training or queued."""
-    job = training_jobs().job(visitor())
-    return job is not None and job.plan.subject == VECTORS and job.view.status in ("running", "queued")
+    return live_job() is not None
 
 
 def progress_text(view: View) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -18,17 +18,17 @@ from attnviz.bert.classification.examples import Examples
 from attnviz.bert.classification.outcome import Share, Without, most_passes, without_words
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.figures.plots import Spec
-from attnviz.formatting import number
+from attnviz.formatting import number, percent
 from attnviz.links.bert import MAX_SENTENCE
 from attnviz.settings import settings
 from attnviz.trace.trace import Trace
+from attnviz.training.jobs.view import thinned_losses
 from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier import training
 from attnviz.ui.bert.classifier.data import FORMAT, ClassifierKind, chosen_examples, file_refusal
 from attnviz.ui.bert.classifier.training import (
     TrainedClassifier,
     job_of,
-    latest_job,
     pooled_text,
     seed_results,
     trained_classifier,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 HIGHER = 1.6
 """How many times higher the plots are in a lecture"""
-MOST_POINTS = 400
 TRAINING_LINES = """with torch.no_grad():  # the model is frozen
     hidden = [model(**tokenizer(text, return_tensors="pt")) for text in texts]
 features = torch.stack([one.last_hidden_state[0].mean(0) for one in hidden])
@@ -77,7 +76,7 @@ def show_view(kind: ClassifierKind, views: Mapping[str, Callable[[TrainedClassif
     keep(visitor())
     training_jobs().prepare()
     examples = chosen_examples(kind)
-    _choose(kind, list(views), examples)
+    _choose(kind, examples)
     if examples is not None and (why := training.training_refusal(kind, examples)):
         st.warning(plain(why))
     if file_refusal() and kind.takes_files and settings().uploads:
@@ -92,19 +91,17 @@ def show_view(kind: ClassifierKind, views: Mapping[str, Callable[[TrainedClassif
     views[state.get(kind.view_key)](trained)
 
 
-def _choose(kind: ClassifierKind, views: Sequence[str], examples: Examples | None) -> None:
+def _choose(kind: ClassifierKind, examples: Examples | None) -> None:
     """Show the menu of views, and the buttons; a lesson shows neither."""
-    if state.get("lecture") or lesson_bar.is_open():
-        state.keep_within(kind.view_key, "View", views)
-        if lesson_bar.is_open():
-            return
+    if lesson_bar.is_open():
+        return
     with st.container(horizontal=True, key="class_bar", vertical_alignment="center"):
         if not state.get("lecture"):
             state.choice(
                 kind.view_key, st.segmented_control, "What is shown", required=True, label_visibility="collapsed"
             )
-        is_live = training.is_live()
-        if is_live:
+        live = training.live_job()
+        if live is not None:
             st.button("Stop", key="class_stop", icon=":material/stop:", on_click=training.stop)
         else:
             goes_on = examples is not None and training.can_go_on(examples)
@@ -118,9 +115,8 @@ def _choose(kind: ClassifierKind, views: Sequence[str], examples: Examples | Non
                 on_click=training.train, args=(kind,),
                 help="It takes a second or two. Another training of yours that goes on is stopped.",
             )  # fmt: skip
-        job = latest_job()
-        if job is not None and is_live:
-            st.caption(plain(training.progress_text(job.view)))
+        if live is not None:
+            st.caption(plain(training.progress_text(live.view)))
 
 
 def _say_what_failed(examples: Examples) -> None:
@@ -170,11 +166,6 @@ def show_plot(figure: Spec, key: str) -> None:
     plot(figure, key)
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """Format a share as a percentage."""
-    return f"{number(100 * share, digits)} %"
-
-
 def show_result(trained: TrainedClassifier) -> None:
     """Show the result."""
     from attnviz.figures.classification import confusion, losses
@@ -187,7 +178,7 @@ def show_result(trained: TrainedClassifier) -> None:
     )
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        steps, means = _thinned(trained.losses)
+        steps, means = thinned_losses(trained.losses)
         show_plot(losses(steps, means, trained.evaluations[:, :2], palette()), "class_losses")
     with right:
         show_plot(confusion(outcome.confusion(), trained.examples.labels, palette()), "class_confusion")
@@ -215,16 +206,6 @@ def interval(share: Share) -> str:
     return f"{percent(low).removesuffix(' %')} to {percent(high)}"
 
 
-def _thinned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return at most `MOST_POINTS` steps and the means of the losses around them."""
-    each = max(1, -(-len(values) // MOST_POINTS))
-    starts = np.arange(0, len(values), each)
-    if not len(starts):
-        return np.zeros(0, np.float32), np.zeros(0, np.float32)
-    sizes = np.diff(np.append(starts, len(values)))
-    return (starts + (sizes - 1) / 2).astype(np.float32), np.add.reduceat(values, starts) / sizes
-
-
 def show_seeds(trained: TrainedClassifier) -> None:
     """Show the accuracies of five seeds beside the baselines."""
     from attnviz.figures.classification import seeds
@@ -248,8 +229,8 @@ def show_seeds(trained: TrainedClassifier) -> None:
     if not (state.get("lecture") or training.is_live()):
         first = state.get("seed")
         st.button(
-            f"Train with seeds {first} to {first + SEEDS - 1}", key="class_five", on_click=training.train_five,
-            args=(trained.kind,),
+            f"Train with seeds {first} to {first + SEEDS - 1}", key="class_five", on_click=training.train,
+            args=(trained.kind, SEEDS),
         )  # fmt: skip
     if not state.get("lecture"):
         st.caption(plain(origin(trained)))

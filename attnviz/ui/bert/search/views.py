@@ -76,10 +76,7 @@ def controls() -> None:
 
 def show() -> None:
     """Show the query, and the chosen view of what it finds."""
-    is_alone = state.get("lecture") and lesson_bar.is_open()
-    if is_alone:
-        state.keep_within("find_view", "View", list(VIEWS))
-    else:
+    if not (state.get("lecture") and lesson_bar.is_open()):
         _ask()
     try:
         index = index_of_text()
