@@ -26,7 +26,7 @@ from attnviz.document import read
 from attnviz.export.drawing.marks import Drawing
 from attnviz.notebook import NotebookError, bundle
 from attnviz.notebook.base import BaseWidget, ChoiceError, _span
-from attnviz.notebook.heads import PROJECTIONS, _refer_to, heads_of
+from attnviz.notebook.heads import PROJECTIONS, heads_of
 from attnviz.notebook.widgets import GAP, LARGEST, LEFT, TOP, draw_heads
 from attnviz.steps import STEPS
 from attnviz.tokens import CharVocab
@@ -290,23 +290,26 @@ def test_the_rollout_is_no_head(trace: Trace) -> None:
      ("query/6", 2**20, None), ("query/6", 2**20 + 1, "3-query-6"), ("query/5", 2**30, None), ("output", 2**20, None),
      ("output", 2**20 + 1, "3-output")],
 )  # fmt: skip
-def test_small_arrays_and_those_of_the_first_head_are_sent_at_once(name: str, nbytes: int, digest: str | None) -> None:
-    assert _refer_to(3, 5, name, nbytes) == digest
+def test_small_arrays_and_those_of_the_first_head_are_sent_at_once(
+    trace: Trace, name: str, nbytes: int, digest: str | None
+) -> None:
+    heads, _ = heads_of(trace)
+    assert heads._refer_to(3, 5, name, nbytes) == (digest and f"{heads.id}-{digest}")
 
 
 def test_an_array_is_that_of_its_layer_and_its_head(trace: Trace) -> None:
     heads, _ = heads_of(trace)
     for layer, head in ((2, 7), (5, 11), (0, 0)):
-        found = np.frombuffer(heads.array(f"{layer}-query-{head}"), np.float32)
-        np.testing.assert_array_equal(found, trace.layer(layer).query[head].flatten())
+        sent = load(heads.array(f"{heads.id}-{layer}-query-{head}"))["array"]
+        np.testing.assert_array_equal(sent, trace.layer(layer).query[head])
     output = trace.layer(4).output()
     assert output is not None
-    np.testing.assert_allclose(np.frombuffer(heads.array("4-output"), np.float32), output.flatten(), atol=1e-6)
+    np.testing.assert_allclose(load(heads.array(f"{heads.id}-4-output"))["array"], output, atol=1e-6)
     own, first = heads_of(trace.walk(2, 4))
     assert (own.layers, own.count, first) == ((2,), 12, {"layer": 2, "head": 4})
     assert read(own.document(2, 9)).header.layer == 2
     with pytest.raises(LookupError):
-        own.array("3-query-0")
+        own.array(f"{own.id}-3-query-0")
 
 
 def drawings(monkeypatch: pytest.MonkeyPatch) -> list[Drawing]:

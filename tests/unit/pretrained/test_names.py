@@ -21,7 +21,7 @@ from attnviz.pretrained.names import (
     is_on_this_machine,
     shown,
 )
-from attnviz.pretrained.unfit import check_kind, in_its_place, joined, rows_of_embeddings
+from attnviz.pretrained.unfit import check_kind, embeddings_of, in_its_place, joined
 from attnviz.tokens import NoTokensError
 
 VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME")
@@ -130,6 +130,10 @@ def test_embeddings_are_those_of_the_first_model_that_has_them() -> None:
 
         return SimpleNamespace(get_input_embeddings=get)
 
-    assert rows_of_embeddings([of(None), of(7), of(9)]) == 7
-    assert rows_of_embeddings([of(None, NotImplementedError), of(9)]) == 9
-    assert rows_of_embeddings([of(None)]) is None
+    def shape(models: list[Any]) -> tuple[int, ...] | None:
+        embeddings = embeddings_of(models)
+        return None if embeddings is None else tuple(embeddings.shape)
+
+    assert shape([of(None), of(7), of(9)]) == (7, 2)
+    assert shape([of(None, NotImplementedError), of(9)]) == (9, 2)
+    assert shape([of(None)]) is None
