@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from safetensors.numpy import save
 
 from attnviz.document import array_of, document_of_layer, write
 from attnviz.measures.layers import weights_by_chunk
@@ -47,7 +48,7 @@ class Heads(ShortRepr):
         return write(document_of_layer(walk, thumbnails=small, refer_to=partial(_refer_to, layer, head)))
 
     def array(self, digest: str) -> bytes:
-        """Return an array that a document refers to: its cells row by row.
+        """Return an array that a document refers to, as a safetensors file with the one array `array`.
 
         Raises:
             LookupError: there is no such array.
@@ -57,7 +58,7 @@ class Heads(ShortRepr):
         if int(layer) not in self.layers:
             raise LookupError(digest)
         head = int(of[0]) if of else 0
-        return array_of(self.walk(int(layer), head), "/".join([name, *of])).tobytes()
+        return save({"array": array_of(self.walk(int(layer), head), "/".join([name, *of]))})
 
 
 def heads_of(what: Trace | Walk, kind: Kind | None = None) -> tuple[Heads, dict[str, Any]]:

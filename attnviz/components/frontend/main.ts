@@ -2,7 +2,7 @@
 
 import { element } from "./core/dom.ts";
 import { mounting } from "./core/mounting.ts";
-import { unpack } from "./core/packing.ts";
+import { readPayload } from "./core/payload.ts";
 
 const SERVER = import.meta.url.split("/_stcore/")[0];
 
@@ -16,7 +16,7 @@ interface Loaded {
 }
 
 async function make(data: Uint8Array, parentElement: HTMLElement) {
-  const { component, modules, needed, page_styles: pageStyles } = unpack<Loaded>(data).header;
+  const { component, modules, needed, page_styles: pageStyles } = readPayload<Loaded>(data).header;
   const address = `${SERVER}${modules}${component}`;
   parentElement.replaceChildren();
   const root = isolated(parentElement);

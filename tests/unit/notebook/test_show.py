@@ -19,7 +19,6 @@ from safetensors.numpy import load
 from traitlets import TraitError
 
 import attnviz
-from attnviz.components.packing import unpack
 from attnviz.document import read
 from attnviz.notebook import NotebookError, bundle
 from attnviz.notebook.base import BaseWidget, ChoiceError
@@ -30,6 +29,7 @@ from attnviz.tokens import CharVocab
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.trace import Trace
+from tests.payloads import read_payload
 
 TEXT = "The animal didn't cross the street."
 SIDE = LARGEST
@@ -65,7 +65,8 @@ def test_the_document_has_all_that_its_first_head_needs_and_refers_to_the_rest(t
     assert {"W_query/5", "query/0", "output", "thumbnails"} <= set(document.arrays)
     assert {name.partition("/")[0] for name in document.header.references} <= set(PROJECTIONS)
     for name, reference in document.header.references.items():
-        data = np.frombuffer(heads.array(reference.digest), np.float32).reshape(reference.shape)
+        data = load(heads.array(reference.digest))["array"]
+        assert data.shape == reference.shape
         kind, _, head = name.partition("/")
         projection = (trace.layer(3).projections or {})[kind.removeprefix("W_")]
         assert projection.weight is not None
@@ -150,7 +151,7 @@ def test_all_heads_are_shown_with_their_weights(trace: Trace) -> None:
     widget = attnviz.show_heads(trace, layer=3, head=5)
     assert repr(widget) == "HeadsWidget(layer 3, head 5)"
     assert torch.equal(widget.walk.steps.weights, trace.head(3, 5).weights)
-    header, _ = unpack(widget._payload)
+    header, _ = read_payload(widget._payload)
     assert (header["layers"], header["heads"]) == (list(range(6)), 12)
     assert {name: header["view"][name] for name in ("layer", "head", "chosen")} == {
         "layer": 3, "head": 5, "chosen": [[3, 5]],
@@ -167,7 +168,7 @@ def test_all_heads_are_shown_with_their_weights(trace: Trace) -> None:
 def test_of_a_long_text_the_weights_are_sent_head_by_head() -> None:
     trace = attnviz.trace("word " * 400)
     widget = attnviz.show_heads(trace)
-    header, _ = unpack(widget._payload)
+    header, _ = read_payload(widget._payload)
     assert "weights" not in load(widget._shared)
     name, first, count = header["files"]["weights"][3]
     _, (data,) = answers(widget, {"file": name})

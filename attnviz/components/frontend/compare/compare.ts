@@ -4,7 +4,7 @@ import { Board } from "../board/board.ts";
 import { parts, rowParts } from "./line.ts";
 import { element, screenReaderOnly, span, theme } from "../core/dom.ts";
 import { setTheme } from "../core/colours.ts";
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { Marks } from "../marks/marks.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
@@ -89,7 +89,7 @@ class Compare {
 
   update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
     this.setTriggerValue = setTriggerValue;
-    if (isNew) this.take(unpack(data));
+    if (isNew) this.take(readPayload(data));
     const shade = theme(this.section);
     setTheme(this.section, shade);
     this.board.setTheme(shade);

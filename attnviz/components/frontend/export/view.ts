@@ -7,7 +7,7 @@ import { makeFile, pngOf } from "./files.ts";
 import { findPictures, findPinned } from "./find.ts";
 import { ExportServer } from "./server.ts";
 import { compose } from "./sheet.ts";
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { toCanvas } from "../pen/canvas.ts";
 
 const PREVIEW = { width: 320, height: 140 }; // px at most
@@ -67,7 +67,7 @@ class ExportView {
     this.setTriggerValue = setTriggerValue;
     if (isNew) {
       this.found = null;
-      const { header }: Payload<ExportHeader> = unpack(data);
+      const { header }: Payload<ExportHeader> = readPayload(data);
       this.words = header;
       this.server = header.server && new ExportServer(header.server, this.base);
       this.heading.textContent = header.heading;

@@ -10,7 +10,7 @@ import { firstWith, Scene } from "./scene.ts";
 import { Store } from "./store.ts";
 import { View } from "./view.ts";
 import { Marks } from "../marks/marks.ts";
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import type { Source } from "../core/arrays.ts";
 import type { Pointed } from "./pictures.ts";
@@ -107,7 +107,7 @@ export class Explorer {
 
   update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
     this.setTriggerValue = setTriggerValue;
-    this.show(isNew ? unpack(data) : null);
+    this.show(isNew ? readPayload(data) : null);
   }
 
   /** Shows a payload, or the last one in a theme that has changed. */

@@ -1,6 +1,6 @@
 // All heads as a widget of a notebook; attnviz/notebook/widgets.py is its other side.
 
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { only } from "../heads/choice.ts";
 import { Explorer } from "../heads/explorer.ts";
 import { Place } from "./place.ts";
@@ -12,7 +12,7 @@ const NAMES = ["layer", "head", "q", "k"];
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }) {
   const place = new Place(el, String(model.get("_styles")));
   const requests = new Requests(model);
-  const payload: Payload<ExplorerHeader> = unpack(bytesOf(model.get("_payload") as DataView));
+  const payload: Payload<ExplorerHeader> = readPayload(bytesOf(model.get("_payload") as DataView));
   const { shared } = payload.header.files;
   const explorer = new Explorer(place.root, async (name) => {
     const isHere = name === shared;

@@ -1,17 +1,13 @@
 // The walk as a widget of a notebook; attnviz/notebook/widgets.py is its other side.
 
 import { read } from "../core/document.ts";
+import { readSafetensors } from "../core/safetensors.ts";
 import { Walk } from "../walk/walk.ts";
 import { Place } from "./place.ts";
 import { bytesOf, Requests } from "./requests.ts";
 import { chosen, followTraits, tell } from "./traits.ts";
 
 const NAMES = ["step", "layer", "head", "q", "k"];
-const TYPES: Record<string, typeof Float32Array | typeof Uint8Array> = {
-  F32: Float32Array,
-  BOOL: Uint8Array,
-  U8: Uint8Array,
-};
 
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }) {
   const place = new Place(el, String(model.get("_styles")));
@@ -19,10 +15,7 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }) {
   const walk = new Walk(place.root, {
     layers: model.get("_layers") as number[],
     load: async (layer) => read(await requests.ask({ layer })),
-    array: async ({ digest, dtype, shape }) => {
-      const { buffer } = await requests.ask({ array: digest });
-      return { data: new TYPES[dtype](buffer), shape, dtype };
-    },
+    array: async ({ digest }) => readSafetensors(await requests.ask({ array: digest })).arrays.array,
     changed: (values) => tell(model, NAMES, values),
   });
   place.onTheme = () => walk.setTheme();

@@ -8,7 +8,7 @@ import { isShortcut, pressed } from "../core/keys.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
 import { oneEntryEach } from "./history.ts";
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
 import type { State } from "./answers.ts";
@@ -104,7 +104,7 @@ class Keyboard {
   update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
     this.setTriggerValue = setTriggerValue;
     this.section.dataset.theme = theme(this.section);
-    if (isNew) this.take(unpack(data).header as KeyboardHeader);
+    if (isNew) this.take(readPayload(data).header as KeyboardHeader);
   }
 
   take({ lines, lecture, lesson }: KeyboardHeader) {

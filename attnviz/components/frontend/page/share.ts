@@ -1,7 +1,7 @@
 // Shares the view: its address, as in the browser (so that it is correct behind a proxy), to copy or as a QR code.
 
 import { element } from "../core/dom.ts";
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 
 const LONG = 2000; // characters that mail and chat programs carry without cutting
 const MOVED = "currententrychange"; // the Navigation API's event of each change of the address in this document
@@ -88,7 +88,7 @@ class Share {
   update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
     this.setTriggerValue = setTriggerValue;
     if (!isNew) return;
-    const { header, arrays }: Payload<ShareHeader> = unpack(data);
+    const { header, arrays }: Payload<ShareHeader> = readPayload(data);
     this.known = { address: header.address, modules: arrays.modules, sentence: header.sentence };
     this.host = header.host;
     this.sayLocal();

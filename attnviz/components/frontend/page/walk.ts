@@ -3,7 +3,7 @@
 
 import { fetchArrays, fetchFile, fromServer } from "../core/arrays.ts";
 import { read } from "../core/document.ts";
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { beforeOthers } from "../core/waiting.ts";
 import { Walk } from "../walk/walk.ts";
@@ -121,7 +121,7 @@ class WalkComponent {
 
   update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
     this.setTriggerValue = setTriggerValue;
-    if (isNew) this.take(unpack(data).header as WalkHeader);
+    if (isNew) this.take(readPayload(data).header as WalkHeader);
     this.walk.setTheme();
   }
 

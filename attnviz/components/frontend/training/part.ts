@@ -2,7 +2,7 @@
 
 import { perFrame } from "../core/dom.ts";
 import { isShortcut, pressed } from "../core/keys.ts";
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { goesOn } from "./lesson.ts";
 
@@ -31,7 +31,7 @@ export class Part<Header extends { values: object; in_lesson: boolean; acknowled
 
   update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean) {
     this.setTriggerValue = setTriggerValue;
-    if (isNew) this.take(unpack(data));
+    if (isNew) this.take(readPayload(data));
     this.draw();
   }
 
