@@ -12,7 +12,7 @@ from streamlit.components.v2.types import ComponentRenderer
 from streamlit.errors import StreamlitAPIException
 
 from attnviz.components.built import KINDS, folder, needed_by
-from attnviz.components.packing import pack
+from attnviz.components.payload import write_payload
 
 
 class ComponentNotFoundError(RuntimeError):
@@ -27,7 +27,7 @@ def mount(
     key: str,
     **callbacks: Any,
 ) -> None:
-    """Mount a component of `built.KINDS` with a header and arrays (see `packing.pack`).
+    """Mount a component of `built.KINDS` with a header and arrays (see `payload.write_payload`).
 
     `callbacks` are functions by names such as `on_updates_change`, called before the script reruns.
 
@@ -38,7 +38,7 @@ def mount(
         "component": component, "modules": folder(), "needed": needed_by(component),
         "page_styles": KINDS[component].page_styles,
     }  # fmt: skip
-    _browser_side()(data=pack({**header, **loaded}, arrays), key=key, **callbacks)
+    _browser_side()(data=write_payload({**header, **loaded}, arrays), key=key, **callbacks)
 
 
 @cache

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from traitlets import Bytes, List, Unicode
 
 from attnviz.components.built import widget_module
-from attnviz.components.packing import pack
+from attnviz.components.payload import write_payload
 from attnviz.components.styles import styles
 from attnviz.export.drawing.marks import LIGHT_THEME as THEME
 from attnviz.export.drawing.marks import Drawing, Mark, Matrix, Text
@@ -154,7 +154,7 @@ class HeadsWidget(BaseWidget):
         super().__init__(choices, **{"layer": layers[0], "head": 0, **chosen})
         view = {"layer": self.layer, "head": self.head, "chosen": [(self.layer, self.head)], "q": None, "k": None}
         header, arrays = all_heads.payload(view)
-        self._payload = pack(header, arrays)
+        self._payload = write_payload(header, arrays)
         self._shared = all_heads.file(header["files"]["shared"])
 
     @property

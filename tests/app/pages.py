@@ -7,18 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
-from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.runtime.state.session_state_proxy import SessionStateProxy
 from streamlit.testing.v1 import AppTest
 
-from attnviz.components.packing import unpack
 from attnviz.ui import FRAME
 from attnviz.ui.state import ViewRecord, record_key
-
-Payload = tuple[dict[str, Any], dict[str, np.ndarray]]
+from tests.payloads import Payload, read_payload
 
 _numbers = count(1)
 
@@ -119,20 +115,20 @@ def sent(at: AppTest, component: str) -> list[bytes]:
 
 
 def _name(data: bytes) -> str:
-    name: str = unpack(data)[0]["component"]
+    name: str = read_payload(data)[0]["component"]
     return "walk" if name == "transformer" else name  # the same walk, with a diagram in place of a row of steps
 
 
 def payloads(at: AppTest) -> list[tuple[str, Payload]]:
     """Return the name of each browser component on the page, and the header and the arrays that it is sent."""
     shown = [one.proto for one in at.get("bidi_component")]
-    return [(_name(proto.bytes), unpack(proto.bytes)) for proto in shown]
+    return [(_name(proto.bytes), read_payload(proto.bytes)) for proto in shown]
 
 
 def payload(at: AppTest, component: str) -> Payload:
     """Read the header and the arrays that the one component of this name is sent."""
     (found,) = sent(at, component)
-    return unpack(found)
+    return read_payload(found)
 
 
 @contextmanager

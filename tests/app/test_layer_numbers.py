@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.cli import main
-from attnviz.components.packing import unpack
 from attnviz.corpus import table
 from attnviz.corpus.offered import about
 from attnviz.corpus.run import CorpusCard
@@ -28,6 +27,7 @@ from attnviz.ui.heads.table import heads_table
 from tests.app.compare import picture, same
 from tests.app.pages import messages, open_page, payload
 from tests.app.walking import walk
+from tests.payloads import read_payload
 from tests.unit.families import HYBRIDS, save_model
 
 TEXT = "the cat sat on the mat"
@@ -137,7 +137,7 @@ def test_a_notebook_takes_these_numbers_and_no_others(folder: str) -> None:
         assert torch.equal(widget.walk.steps.weights, trace.head(3, 0).weights)
         with pytest.raises(ChoiceError, match="layer takes only 1 or 3, not 0; it stays 3"):
             widget.layer = 0
-    assert unpack(every._payload)[0]["layers"] == [1, 3]
+    assert read_payload(every._payload)[0]["layers"] == [1, 3]
     assert every._picture().startswith(b"\x89PNG")
 
 

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.components.packing import unpack
 from attnviz.ui import FRAME
 from tests.app.pages import open_page, payload
+from tests.payloads import read_payload
 
 APP = FRAME
 
 
 def keyboard(at: AppTest) -> dict[str, Any]:
     """Return the header of the keyboard shortcuts."""
-    headers = [unpack(component.proto.bytes)[0] for component in at.get("bidi_component")]
+    headers = [read_payload(component.proto.bytes)[0] for component in at.get("bidi_component")]
     return next(header for header in headers if "lines" in header)
 
 

@@ -18,7 +18,6 @@ from PIL import Image
 from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
 
-from attnviz.components.packing import unpack
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained.shipped import keep
@@ -35,6 +34,7 @@ from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import open_page
 from tests.app.test_train_page import FAST, newest, told
 from tests.app.test_train_page import trained as train
+from tests.payloads import read_payload
 
 SAMPLE = "</script><b>abcabcab"
 
@@ -115,7 +115,7 @@ def test_the_web_page_holds_what_the_server_offers_and_not_who_trained() -> None
     assert "<b>abc" not in file
     found = re.search(r'id="attnviz-numbers">([^<]*)<', file)
     assert found
-    header, arrays = unpack(b64decode(found[1]))
+    header, arrays = read_payload(b64decode(found[1]))
     assert (header["is_page"], header["values"]["visitor"]) == (True, "")
     assert chosen.visitor not in json.dumps(header)
     assert [run["snapshots"] for run in header["runs"]] == [[0, 5, 10, 15, 20]] * 2

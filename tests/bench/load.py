@@ -26,7 +26,6 @@ from urllib.parse import urlencode
 
 import psutil
 
-from attnviz.components.packing import unpack
 from attnviz.steps import STEPS
 from tests.bench.apps import PLAIN_SCRIPT
 from tests.bench.load_session import Visitor
@@ -34,6 +33,7 @@ from tests.bench.processes import cpu, memory
 from tests.bench.table import Row
 from tests.bench.texts import fresh_text
 from tests.browser.server import Server, free_port, launch, start
+from tests.payloads import read_payload
 
 THINK = 2.0
 """Seconds between one's changes, on average"""
@@ -96,7 +96,7 @@ async def write_ours(visitor: Visitor) -> float:
 
 async def fetch_layer(visitor: Visitor, beside: int = 0) -> float:
     """Fetch the document of the chosen layer, or of one beside it, if there is one, and return the ms that it took."""
-    header, _ = unpack(visitor.sent["walk"])
+    header, _ = read_payload(visitor.sent["walk"])
     documents = header["documents"]
     layer = visitor.unsent.get("layer", header["values"]["layer"]) + beside
     return await visitor.fetch(documents[layer]) if 0 <= layer < len(documents) else 0.0

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from attnviz.components.packing import pack
+from attnviz.components.payload import write_payload
 from attnviz.figures.compose import Labels, compose
 from attnviz.figures.panels import Layout, Panel, Pin
 from attnviz.figures.steps import lay_out
@@ -43,9 +43,9 @@ PINS = (Pin(), Pin(0, 0), Pin(2, None), Pin(None, 3), Pin(39, 12))
 PALETTES = {"light": LIGHT, "dark": DARK}
 LOOKS = [*(("light", pin) for pin in PINS), ("dark", Pin(2, None))]
 FIGURES = """
-  const { unpack } = await import("FILES/core/packing.ts");
+  const { readPayload } = await import("FILES/core/payload.ts");
   return given.map(({ sent, looks }) => {
-    const { header, arrays } = unpack(Uint8Array.from(atob(sent), (character) => character.charCodeAt(0)));
+    const { header, arrays } = readPayload(Uint8Array.from(atob(sent), (character) => character.charCodeAt(0)));
     const panels = header.panels.map((panel, i) => ({ ...panel, ...arrays[i] }));
     return looks.map((one, i) => {
       const { data, layout } = m.figureOf({ ...header, panels }, one);
@@ -61,7 +61,7 @@ Case = tuple[Layout, Labels]
 def composed_in_browser(run: Run, cases: list[Case]) -> list[list[Any]]:
     """Return [data, layout] of each case in each look."""
     looks = [{"theme": theme, "pin": {"q": pin.q, "k": pin.k}} for theme, pin in LOOKS]
-    sent = [b64encode(pack(*board_picture(*case))).decode() for case in cases]
+    sent = [b64encode(write_payload(*board_picture(*case))).decode() for case in cases]
     made: list[list[Any]] = run("chart/figure.ts", FIGURES, [{"sent": one, "looks": looks} for one in sent])
     return made
 

@@ -7,30 +7,10 @@ import pytest
 import torch
 from playwright.sync_api import Page
 
-from attnviz.components.packing import pack
+from attnviz.components.payload import write_payload
 from attnviz.figures.style import DARK, LIGHT
 from attnviz.formatting import nonzero
-from tests.browser.apps.operands import HOSTILE
 from tests.browser.modules import Run, imported
-
-
-@pytest.mark.parametrize("shift", [0, 1, 3])
-def test_the_browser_unpacks_what_python_packs(page: Page, served: str, shift: int) -> None:
-    floats = np.array([[0.1, -np.inf], [3e38, np.nan]], np.float32)
-    sent = pack({"tokens": ["🙂", HOSTILE]}, {"bytes": np.arange(250, 253, dtype=np.uint8), "floats": floats})
-    body = """
-      const all = new Uint8Array(given.bytes.length + given.shift);
-      all.set(given.bytes, given.shift);
-      const { header, arrays } = m.unpack(all.subarray(given.shift));
-      return [header.tokens, [...arrays.bytes.data], arrays.floats.shape,
-              [...new Uint32Array(new Float32Array(arrays.floats.data).buffer)]];
-    """
-    tokens, small, shape, bits = imported(page, served, "core/packing.ts", body, {"bytes": list(sent), "shift": shift})
-    assert tokens == ["🙂", HOSTILE]
-    assert small == [250, 251, 252]
-    assert shape == [2, 2]
-    assert bits == floats.view(np.uint32).ravel().tolist()
-
 
 PENDING = """
   const [sent, seen] = [[], []];
@@ -260,7 +240,7 @@ def test_heads_shown_together_have_colours_of_their_own(page: Page, served: str)
     assert len(set(colours)) == 24
 
 
-PAYLOADS = [list(pack({"n": n}, {})) for n in (1, 2)]
+PAYLOADS = [list(write_payload({"n": n}, {})) for n in (1, 2)]
 
 
 def test_a_component_lives_until_its_last_call_ends(page: Page, served: str) -> None:

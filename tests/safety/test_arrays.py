@@ -15,9 +15,9 @@ import pytest
 from safetensors.numpy import load
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from attnviz.components.packing import unpack
 from attnviz.serving.arrays import PATH
 from tests.browser.server import Server
+from tests.payloads import read_payload
 from tests.safety.client import Visitor
 from tests.safety.server import SECRET, status
 
@@ -37,7 +37,7 @@ def offered(server: Server, text: str) -> dict[str, Any]:
     def note(raw: bytes) -> None:
         element = ForwardMsg.FromString(raw).delta.new_element
         if element.WhichOneof("type") == "bidi_component":
-            header = unpack(element.bidi_component.bytes)[0]
+            header = read_payload(element.bidi_component.bytes)[0]
             found.extend([header["files"]] if header["component"] == "explorer" else [])
 
     with Visitor(server.url, note=note) as visitor:

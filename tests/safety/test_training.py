@@ -13,10 +13,10 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from attnviz.components.packing import unpack
 from attnviz.links.pages import PAGES
 from attnviz.serving.arrays import PATH
 from tests.browser.server import Server
+from tests.payloads import read_payload
 from tests.safety.client import Shown, Visitor
 from tests.safety.hostile import EVENTS_ID
 from tests.safety.links import HOSTILE
@@ -66,7 +66,7 @@ class Trainee:
         if message.WhichOneof("type") == "navigation":
             self._page = message.navigation.page_script_hash
         if element.WhichOneof("type") == "bidi_component":
-            header = unpack(element.bidi_component.bytes)[0]
+            header = read_payload(element.bidi_component.bytes)[0]
             if header["component"] == "training":
                 self._widget, self.header = element.bidi_component.id, header
 

@@ -33,7 +33,7 @@ LEVELS = (
     ("attnviz.pretrained", "attnviz.compare", "attnviz.figures", "attnviz.training"),
     ("attnviz.trained", "attnviz.bert"),
     ("attnviz.sources", "attnviz.document", "attnviz.corpus"),
-    ("attnviz.components.styles", "attnviz.components.packing"),  # the browser side as text and bytes
+    ("attnviz.components.styles", "attnviz.components.payload"),  # the browser side as text and bytes
     ("attnviz.components.built",),
     ("attnviz.links",),
     ("attnviz.lessons", "attnviz.heads"),

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import numpy as np
 
 from attnviz.components.built import page_script
-from attnviz.components.packing import pack
+from attnviz.components.payload import write_payload
 from attnviz.components.styles import styles
 from attnviz.export import views
 from attnviz.export.drawing.fonts import BOLD, FAMILY, REGULAR, subset
@@ -72,7 +72,7 @@ class Page:
     about: str
     """The text and what computed its attention, in a sentence or two"""
     numbers: bytes
-    """What the browser side of `kind` reads: a document, or a payload of `components.packing`"""
+    """What the browser side of `kind` reads: a document, or a payload of `components.payload`"""
     words: str
     """All text in `numbers`, for whose characters the page needs a font"""
     view: Mapping[str, str] = field(default_factory=dict)
@@ -302,7 +302,7 @@ def _compare_page(view: View, resources: Resources) -> Page:
         "compare",
         views.title("compare", view.__getitem__),
         views.caption("compare", view.__getitem__),
-        pack(header, {name: matrix for name, (matrix, _) in coded.items()}),
+        write_payload(header, {name: matrix for name, (matrix, _) in coded.items()}),
         json.dumps(header, ensure_ascii=False),
         notes=tuple(filter(None, (both.notice(), both.caveats(), _precision(levels for _, levels in coded.values())))),
         lecture=view["lecture"],
@@ -329,7 +329,7 @@ def _heads_page(view: View, resources: Resources) -> Page:
         "heads",
         f"{title(selection.model.name)}{kind}, all heads",
         views.caption("heads", view.__getitem__),
-        pack(header, {**arrays, **files}),
+        write_payload(header, {**arrays, **files}),
         json.dumps(header, ensure_ascii=False),
         {name: KEYS[name].write(view[name]) for name in HEADS_KEYS if view[name] is not None},
         notes=(ROUNDED.format(error=ERROR), CAUTION),

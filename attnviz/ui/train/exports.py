@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from attnviz.components.packing import pack
+from attnviz.components.payload import write_payload
 from attnviz.export.csv_files import rows_csv
 from attnviz.export.files.images import FRAMES, AnimationKind, Frame, write_animation
 from attnviz.export.web import write_page
@@ -192,7 +192,7 @@ def training_page(of: Chosen) -> Page:
         "training",
         title_of_page(of),
         f"“{' '.join(of.sample.split())}” {HOW}",
-        pack(header, {**all_curves(runs), **files}),
+        write_payload(header, {**all_curves(runs), **files}),
         json.dumps(header, ensure_ascii=False),
     )
 

@@ -17,7 +17,6 @@ import pytest
 import torch
 from safetensors.numpy import load as read
 
-from attnviz.components.packing import unpack
 from attnviz.components.styles import styles
 from attnviz.document import read as document_of
 from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, site, write_page
@@ -28,6 +27,7 @@ from attnviz.lessons import Lesson, Scene
 from attnviz.links.link import read_link
 from attnviz.sources.models import Direct
 from attnviz.tokens import NoTokensError
+from tests.payloads import read_payload
 from tests.unit.families import save
 
 HOSTILE = "</script><img src=x onerror=alert(1)> <!-- é 🙂 & \u2028 '\""
@@ -102,7 +102,7 @@ def test_a_page_is_one_file_that_allows_itself_and_nothing_else(name: str) -> No
 def test_a_comparison_holds_the_numbers_of_both_heads() -> None:
     link = {"source": "pretrained", "layer": "3", "head": "1", "q": "10", "k": "99"}
     page = page_of("compare", **link)
-    header, arrays = unpack(page.numbers)
+    header, arrays = read_payload(page.numbers)
     trace = Direct().load("minilm").trace(view()["text"], None)
     np.testing.assert_array_equal(arrays["a"], trace.attentions(3)[1].numpy())
     assert np.nanmax(np.abs(arrays["difference"])) > 0.5  # as in the app, B is the other sentence of the pair
@@ -175,7 +175,7 @@ def test_a_page_of_heads_has_room_for_its_longer_side(
 def test_a_page_of_heads_holds_all_of_them_and_what_is_chosen() -> None:
     link = {"layer": "3", "head": "1", "chosen": "3.1_0.r", "q": "2", "threshold": "0.25", "mean": "1", "text": "a b"}
     page = page_of("heads", **link)  # the page has one source, whatever the link says
-    header, arrays = unpack(page.numbers)
+    header, arrays = read_payload(page.numbers)
     trace = Direct().load("minilm").trace("a b", None)
     every = torch.cat([trace.attentions(layer) for layer in range(6)]).double().numpy()
     weights = read(arrays[header["files"]["shared"]].tobytes())["weights"] / 65535

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from attnviz.attention import Mask, causal_mask
-from attnviz.components.packing import pack, unpack
+from attnviz.components.payload import write_payload
 from attnviz.heads.all_heads import (
     ALL_BYTES,
     ERROR,
@@ -31,6 +31,7 @@ from attnviz.measures.thumbnails import thumbnails
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
+from tests.payloads import read_payload
 from tests.unit.families import save
 
 TEXT = "The cat sat on the mat, and <img src=x onerror=alert(1)> was “🙂 مرحبا”."
@@ -62,7 +63,9 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 
 def sent(trace: Trace, kind: Kind) -> dict[str, Any]:
     """Return the header of the payload."""
-    header, arrays = unpack(pack(*explorer_payload(trace, kind, surveyed(trace, kind), {}, {"layer": 1})))
+    header, arrays = read_payload(
+        write_payload(*explorer_payload(trace, kind, surveyed(trace, kind), {}, {"layer": 1}))
+    )
     assert arrays.keys() == {"measures"}
     np.testing.assert_array_equal(arrays["measures"], surveyed(trace, kind).values)
     return header

@@ -21,7 +21,6 @@ from safetensors.numpy import load
 from traitlets import TraitError
 
 import attnviz
-from attnviz.components.packing import unpack
 from attnviz.document import read
 from attnviz.export.drawing.marks import Drawing
 from attnviz.notebook import NotebookError, bundle
@@ -33,6 +32,7 @@ from attnviz.tokens import CharVocab
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.trace import Trace
+from tests.payloads import read_payload
 from tests.unit.families import save
 
 TEXT = "The animal didn't cross the street."
@@ -159,7 +159,7 @@ def test_all_heads_are_shown_with_their_weights(trace: Trace) -> None:
     widget = attnviz.show_heads(trace, layer=3, head=5)
     assert repr(widget) == "HeadsWidget(layer 3, head 5)"
     assert torch.equal(widget.walk.steps.weights, trace.head(3, 5).weights)
-    header, _ = unpack(widget._payload)
+    header, _ = read_payload(widget._payload)
     assert (header["layers"], header["heads"]) == (list(range(6)), 12)
     assert {name: header["view"][name] for name in ("layer", "head", "chosen")} == {
         "layer": 3, "head": 5, "chosen": [[3, 5]],
@@ -176,7 +176,7 @@ def test_all_heads_are_shown_with_their_weights(trace: Trace) -> None:
 def test_of_a_long_text_the_weights_are_sent_head_by_head() -> None:
     trace = attnviz.trace("word " * 400)
     widget = attnviz.show_heads(trace)
-    header, _ = unpack(widget._payload)
+    header, _ = read_payload(widget._payload)
     assert "weights" not in load(widget._shared)
     name, first, count = header["files"]["weights"][3]
     _, (data,) = answers(widget, {"file": name})

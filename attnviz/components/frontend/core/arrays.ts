@@ -56,7 +56,7 @@ export function fetchArrays(digest: string, source: Source): Promise<Arrays> {
 }
 
 async function load(digest: string, source: Source) {
-  return readSafetensors(await fetchFile(digest, source), ["F32", "BOOL", "U8", "U16"]).arrays;
+  return readSafetensors(await fetchFile(digest, source)).arrays;
 }
 
 /**

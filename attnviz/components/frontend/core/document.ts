@@ -147,7 +147,7 @@ const FORMULA = new RegExp(
  * @throws {DocumentError} where this is no document of this version; the message says why in one sentence
  */
 export function read(file: Uint8Array): WalkDocument {
-  const { metadata, arrays } = readSafetensors(file);
+  const { metadata, arrays } = readSafetensors(file, "document", ["F32", "BOOL", "U8"]);
   if (!Object.hasOwn(metadata, KEY)) refuse("This safetensors file is not a document of attnviz.");
   const header = parsed(metadata[KEY]);
   header.key ??= header.query; // the same tokens as the queries'

@@ -1,6 +1,6 @@
 // Reads a safetensors file: https://github.com/safetensors/safetensors#format. Whatever is not one is refused.
 
-/** A document is refused; the message says why, in one sentence. */
+/** A file is refused; the message says why, in one sentence. */
 export class DocumentError extends Error {
   constructor(why: string) {
     super(why);
@@ -19,7 +19,7 @@ const LENGTH = 8; // bytes, of the number with which a file begins
 const TYPES = { F32: Float32Array, BOOL: Uint8Array, U8: Uint8Array, U16: Uint16Array };
 
 export type Dtype = keyof typeof TYPES;
-const OF_DOCUMENTS: readonly Dtype[] = ["F32", "BOOL", "U8"];
+const ALL = Object.keys(TYPES) as Dtype[];
 
 export type Entry = { dtype: string; shape: number[]; data_offsets: [number, number] };
 /** An array of a file, with the dtype that the file says. */
@@ -27,14 +27,16 @@ export type Stored = Packed & { dtype: string };
 
 /**
  * Reads the metadata and the arrays, which are views on the file where its alignment allows.
+ * @param what the file is, for the sentence with which it is refused
  * @param dtypes which its arrays may have
  * @throws {DocumentError}
  */
 export function readSafetensors(
   file: Uint8Array,
-  dtypes: readonly Dtype[] = OF_DOCUMENTS,
+  what = "file",
+  dtypes: readonly Dtype[] = ALL,
 ): { metadata: Record<string, string>; arrays: Record<string, Stored> } {
-  const length = headerLength(file);
+  const length = headerLength(file, what);
   const { __metadata__: metadata, ...listed } = outerHeader(file.subarray(LENGTH, LENGTH + length));
   const body = file.subarray(LENGTH + length);
   const entries = Object.entries(listed);
@@ -42,7 +44,7 @@ export function readSafetensors(
   if (!fills(entries, body.length)) notSafetensors();
   return {
     metadata: metadata ?? {},
-    arrays: Object.fromEntries(entries.map(([name, one]) => [name, array(one, body, dtypes)])),
+    arrays: Object.fromEntries(entries.map(([name, one]) => [name, array(one, body, { what, dtypes })])),
   };
 }
 
@@ -50,15 +52,15 @@ const notSafetensors = (): never => refuse("This is not a safetensors file.");
 
 const grouped = (n: number) => n.toLocaleString("en-US");
 
-function headerLength(file: Uint8Array) {
+function headerLength(file: Uint8Array, what: string) {
   if (file.length > MAX_BYTES) {
-    refuse(`The file has ${grouped(file.length)} bytes; a document has at most ${grouped(MAX_BYTES)}.`);
+    refuse(`The file has ${grouped(file.length)} bytes; a ${what} has at most ${grouped(MAX_BYTES)}.`);
   }
   if (file.length < LENGTH) notSafetensors();
   const length = Number(new DataView(file.buffer, file.byteOffset, LENGTH).getBigUint64(0, true));
   if (length > file.length - LENGTH) notSafetensors();
   if (length > MAX_HEADER_BYTES) {
-    refuse(`The file's header has ${grouped(length)} bytes; a document's has at most ${grouped(MAX_HEADER_BYTES)}.`);
+    refuse(`The file's header has ${grouped(length)} bytes; a ${what}'s has at most ${grouped(MAX_HEADER_BYTES)}.`);
   }
   return length;
 }
@@ -97,10 +99,14 @@ function fills(entries: [string, Entry][], bytes: number) {
   return end === bytes;
 }
 
-function array({ dtype, shape, data_offsets: [from, to] }: Entry, body: Uint8Array, dtypes: readonly Dtype[]): Stored {
+function array(
+  { dtype, shape, data_offsets: [from, to] }: Entry,
+  body: Uint8Array,
+  { what, dtypes }: { what: string; dtypes: readonly Dtype[] },
+): Stored {
   const known = dtypes.find((one) => one === dtype);
   if (!known) {
-    return refuse(`The document has an array that is neither ${dtypes.slice(0, -1).join(", ")} nor ${dtypes.at(-1)}.`);
+    return refuse(`The ${what} has an array that is neither ${dtypes.slice(0, -1).join(", ")} nor ${dtypes.at(-1)}.`);
   }
   const Type = TYPES[known];
   const count = shape.reduce((product, side) => product * side, 1);

@@ -1,6 +1,6 @@
 // A page with all heads of a text of its own.
 
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { Explorer } from "../heads/explorer.ts";
 import { keysOf, viewOf } from "./heads_link.ts";
 import { PageHost } from "./host.ts";
@@ -11,7 +11,7 @@ import { Scene } from "./scene.ts";
 
 async function start() {
   await withFont();
-  const { header, arrays }: Payload<ExplorerHeader> = unpack(numbers());
+  const { header, arrays }: Payload<ExplorerHeader> = readPayload(numbers());
   const explorer = new Explorer(root, new PageHost(arrays, (values) => write(keysOf(values))));
   const show = () => {
     const view = viewOf(chosen(), settings.view, header);

@@ -1,6 +1,6 @@
 // All heads as a widget of a notebook; attnviz/notebook/widgets.py is its other side.
 
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { only } from "../heads/choice.ts";
 import { Explorer } from "../heads/explorer.ts";
 import { bytesOf, NotebookHost } from "./host.ts";
@@ -10,7 +10,7 @@ const NAMES = ["layer", "head", "q", "k"];
 
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }) {
   const place = new Place(el, String(model.get("_styles")));
-  const payload: Payload<ExplorerHeader> = unpack(bytesOf(model.get("_payload") as DataView));
+  const payload: Payload<ExplorerHeader> = readPayload(bytesOf(model.get("_payload") as DataView));
   const shared = model.get("_shared") as DataView<ArrayBuffer>;
   const host = new NotebookHost(model, NAMES, { [payload.header.files.shared]: shared });
   const explorer = new Explorer(place.root, host);

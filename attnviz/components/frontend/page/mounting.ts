@@ -1,6 +1,6 @@
 // The lifecycle of a component: created once per element, updated with new data, destroyed when it is removed.
 
-import { unpack } from "../core/packing.ts";
+import { readPayload } from "../core/payload.ts";
 import { AppHost } from "./host.ts";
 import type { SetTriggerValue } from "./host.ts";
 
@@ -25,7 +25,7 @@ export function mounting(make: Make, server: string) {
   const mounted: WeakMap<HTMLElement, Mounted> = new WeakMap();
 
   const create = ({ data, parentElement }: Call): Mounted => {
-    const payload = unpack(data);
+    const payload = readPayload(data);
     const created: Mounted = { component: null, host: new AppHost(server), calls: 0, data, next: payload };
     mounted.set(parentElement, created);
     make(payload, parentElement, created.host).then(
@@ -47,7 +47,7 @@ export function mounting(make: Make, server: string) {
     const known = mounted.get(parentElement) ?? create(call);
     known.calls += 1;
     known.host.setTriggerValue = setTriggerValue;
-    if (data !== known.data) Object.assign(known, { data, next: unpack(data) });
+    if (data !== known.data) Object.assign(known, { data, next: readPayload(data) });
     const { calls } = known;
     update(known);
     return () => {

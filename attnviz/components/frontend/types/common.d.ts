@@ -28,7 +28,7 @@ interface Packed {
   shape: number[];
 }
 type Arrays = Record<string, Packed>;
-/** A header and arrays, as attnviz/components/packing.py writes them. */
+/** A header and arrays, as attnviz/components/payload.py writes them. */
 interface Payload<Header> {
   header: Header;
   arrays: Arrays;

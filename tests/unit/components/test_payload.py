@@ -1,0 +1,72 @@
+"""What Python writes for browser components, read by safetensors itself."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load
+
+from attnviz.components.payload import write_payload
+from tests.payloads import read_payload
+
+
+@pytest.fixture
+def arrays() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return {
+        "weights": rng.integers(0, 256, (2, 3, 5), dtype=np.uint8),
+        "query": rng.normal(size=(3, 4)).astype(np.float32),
+        "coded": rng.integers(0, 2**16, (3, 1), dtype=np.uint16),
+        "mask": np.array([[0, -np.inf], [np.nan, 0.35]], np.float32),
+    }
+
+
+LABELS = ["</script>", "🙂", "\u202ea", "\ud800", '"\\']
+
+
+def test_what_is_written_comes_back_bit_for_bit(arrays: dict[str, np.ndarray]) -> None:
+    header, back = read_payload(write_payload({"step": "scores", "q": None, "labels": LABELS}, arrays))
+    assert header == {"step": "scores", "q": None, "labels": LABELS}
+    assert back.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert back[name].dtype == array.dtype
+        assert back[name].shape == array.shape
+        assert back[name].tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("filler", ["", "a", "ab", "abc", "é"])
+def test_every_array_lies_at_a_multiple_of_its_numbers_size(arrays: dict[str, np.ndarray], filler: str) -> None:
+    payload = write_payload({"note": filler}, {"a": arrays["weights"][0, 0], **arrays})
+    body = 8 + int.from_bytes(payload[:8], "little")
+    outer = json.loads(payload[8:body])
+    assert outer.pop("__metadata__").keys() == {"header"}
+    for name, entry in outer.items():
+        assert (body + entry["data_offsets"][0]) % load(payload)[name].itemsize == 0
+    assert payload == write_payload({"note": filler}, {**arrays, "a": arrays["weights"][0, 0]})
+
+
+def test_a_view_that_is_not_in_order_is_written_in_its_own_order() -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for view in (x.T, x[:, ::2], x[::-1], np.broadcast_to(x[0], (4, 3))):
+        assert read_payload(write_payload({}, {"x": view}))[1]["x"].tolist() == view.tolist()
+
+
+def test_big_endian_floats_are_turned_round() -> None:
+    assert read_payload(write_payload({}, {"x": np.array([1.5], ">f4")}))[1]["x"].tolist() == [1.5]
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (), (1,)])
+def test_empty_and_scalar_shapes(shape: tuple[int, ...]) -> None:
+    assert read_payload(write_payload({}, {"x": np.zeros(shape, np.float32)}))[1]["x"].shape == shape
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.bool_])
+def test_other_dtypes_are_refused_by_name(dtype: type[np.generic]) -> None:
+    with pytest.raises(TypeError, match=r"'x' is .*float32, uint16 and uint8"):
+        write_payload({}, {"x": np.zeros(2, dtype)})
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_a_header_that_no_browser_parses_is_refused(number: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_payload({"scale": [number]}, {})
