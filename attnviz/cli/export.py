@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
         return failed(str(error), 1)
     existing = [name for job in jobs for name in job.files(formats, steps) if (arguments.out / name).exists()]
     if existing and not arguments.force:
-        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
-        return failed(f"{arguments.out / existing[0]}{more} already exists; --force overwrites", 1)
+        others = f" and {len(existing) - 1} more already exist" if len(existing) > 1 else " already exists"
+        return failed(f"{arguments.out / existing[0]}{others}; --force overwrites", 1)
     return _write_all(arguments, exporter, jobs, formats, steps)
 
 

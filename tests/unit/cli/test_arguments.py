@@ -150,7 +150,7 @@ def test_existing_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == f"attnviz: {tmp_path / 'toy-head0.py'} already exists; --force overwrites\n"
     (tmp_path / "toy-head0.npz").write_text("mine")
     assert main(command) == 1
-    assert "toy-head0.npz and 1 more already exists" in capsys.readouterr().err
+    assert "toy-head0.npz and 1 more already exist; --force overwrites" in capsys.readouterr().err
 
 
 def test_files_of_many_texts_and_heads_are_numbered_so_that_they_sort() -> None:
@@ -244,7 +244,7 @@ def test_a_lesson_becomes_a_site_and_what_is_none_is_refused(
     (tmp_path / "no.yaml").write_text("[")
     for lesson in ("nowhere.yaml", str(tmp_path / "no.yaml")):
         assert main(["site", lesson, "--out", str(tmp_path / "other")]) == 2
-        assert f"{lesson} is no lesson" in capsys.readouterr().err
+        assert f"{lesson} is not a lesson" in capsys.readouterr().err
     assert main(["site", "heads", "--out", str(tmp_path / "no.yaml" / "x"), "--force"]) == 1
     assert "can't be written" in capsys.readouterr().err
 

@@ -38,6 +38,18 @@ def test_each_snapshot_is_a_frame_and_the_last_stays(kind: Any) -> None:
     assert shades[0] > shades[-1]
 
 
+def test_a_weight_of_1_has_the_last_colour_of_the_scale_in_every_frame() -> None:
+    last = list(bytes.fromhex(THEMES["light"].palette.weights[-1][1][1:]))
+
+    def coloured(weights: Any) -> int:
+        picture = opened(write_animation([Frame(weights, "")], "apng", title="", labels=LABELS))
+        return int((np.asarray(picture.convert("RGB")) == last).all(axis=-1).sum())
+
+    bar, two, four = (coloured(weights) for weights in (np.zeros((2, 3)), np.eye(2, 3), 1 - np.eye(2, 3)))
+    assert two - bar > 5_000, "pixels of two cells"
+    assert four - bar == pytest.approx(2 * (two - bar), rel=0.01)
+
+
 def test_long_trainings_are_thinned_with_both_ends() -> None:
     many = [Frame(np.full((2, 3), step / 399), f"step {step}") for step in range(400)]
     picture = opened(write_animation(many, "gif", title="t", labels=LABELS))
