@@ -166,7 +166,7 @@ def _about(path: Path, _: tuple[int, int]) -> About:
     except Exception as error:  # for other files, the reader raises almost any type
         raise OfferedError(f"{path.name} has no statistics of a corpus, or it can't be read.") from error
     if not is_known:
-        raise OfferedError(f"The statistics in {path.name} are of another version of this program; make them anew.")
+        raise OfferedError(f"The statistics in {path.name} are of another version of this program; compute them again.")
     if file_about.sentences < 1:
         raise OfferedError(f"The statistics in {path.name} are of no sentence.")
     return file_about

@@ -115,7 +115,7 @@ def read(data: bytes) -> Saved:
     try:
         module = build(plan.model, 0)
     except (ValueError, RuntimeError) as error:  # such as an activation that does not exist
-        raise ModelError(f"The model's file says what can't be: {_short(error)}.") from error
+        raise ModelError(f"The model's file is not valid: {_short(error)}.") from error
     _check_weights(weights, module.state_dict())
     module.load_state_dict({name: weight.float() for name, weight in weights.items()})
     return Saved(plan, labels, card, module.eval().requires_grad_(False), task)
@@ -146,7 +146,7 @@ def _said(metadata: Any) -> tuple[Plan, tuple[str, ...], Card]:
     try:
         plan, card, labels = Plan.from_json(values["plan"]), Card.from_json(values["card"]), values["labels"]
     except (ValueError, OverflowError) as error:
-        raise ModelError(f"The model's file says what can't be: {_short(error)}.") from error
+        raise ModelError(f"The model's file is not valid: {_short(error)}.") from error
     if isinstance(plan.model, LinearConfig):
         raise ModelError("The model in this file is one linear layer, which reads vectors and not a text.")
     return plan, _names(labels, "tokens"), card
@@ -162,7 +162,7 @@ def _check_size(model: ModelConfig, nbytes: int) -> None:
     """Refuse a shape that takes more than the file can hold, before anything is built."""
     numbers = {name: number for name, number in asdict(model).items() if isinstance(number, int)}
     if any(number < 0 or (number == 0 and name in _POSITIVE) for name, number in numbers.items()):
-        raise ModelError("The model's file says what can't be: a number of its shape is too small.")
+        raise ModelError("The model's file is not valid: a number of its shape is too small.")
     vocabulary, layers, block = (numbers.get(name, 1) for name in ("vocabulary", "layers", "block_size"))
     if vocabulary > LARGEST_VOCABULARY or block > LONGEST_BLOCK or layers > MOST_LAYERS:
         raise ModelError(

@@ -276,7 +276,7 @@ def why_not_shown(plan: Plan) -> str:
     try:
         check_plan(plan)
     except ModelError:
-        return "Its model reads something else than the other pages give it: they show the task's own model only."
+        return "Its model reads other inputs than the other pages give it, so they show only the task's own model."
     return ""
 
 

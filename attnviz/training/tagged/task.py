@@ -37,8 +37,8 @@ class TaggedWords(Task):
 
     name, title = TAGGED, "Tagging: your files"
     explanation = (
-        "For each word of a sentence, its tag is to be said, as your training file has it. Accuracy is the share of "
-        "the test file's words whose tag is right; the baseline says each word's most frequent tag."
+        "The model predicts the tag of each word of a sentence, as your training file has it. Accuracy is the share of "
+        "the test file's words whose tag is right; the baseline predicts each word's most frequent tag."
     )
     expected = "Which head looks at what depends on your sentences: no pattern is known in advance."
     patterns = ()

@@ -29,7 +29,7 @@ def _same(weights: Tensor, batch: Batch) -> Tensor:
 class Counting(Task):
     """A text of letters; the answer at each is how often the same letter occurred before."""
 
-    name, title = "counting", "Counting: how often did this letter stand before?"
+    name, title = "counting", "Counting: how often has this letter come before?"
     explanation = (
         "At each letter of a text, the model is to say how often the same letter stood before it: never, once, or "
         "twice and more. The answer depends on all earlier letters, however far away."

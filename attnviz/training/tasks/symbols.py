@@ -137,8 +137,8 @@ class Recall(Task):
 
     name, title = "recall", "Recall: which digit belonged to this letter?"
     explanation = (
-        "Each letter of a line has a digit of its own, which is drawn anew for each line. When a letter comes again, "
-        "its digit is to be said."
+        "Each letter of a line has a digit of its own, drawn at random for each line. When a letter comes again, the "
+        "model predicts its digit."
     )
     expected = (
         "In the first layer digits look at the letter before them; in the second, a letter finds the digit whose "

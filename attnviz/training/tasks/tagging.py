@@ -117,8 +117,8 @@ class Tagging(Task):
 
     name, title = "tagging", "Tagging: noun or verb?"
     explanation = (
-        "For each word of a sentence, its part of speech is to be said: determiner, adjective, noun, pronoun, verb or "
-        "adverb. Some words have two, such as plans, her and late, and the words around them decide."
+        "The model predicts the part of speech of each word of a sentence: determiner, adjective, noun, pronoun, verb "
+        "or adverb. Some words have two, such as plans, her and late, and the words around them decide."
     )
     expected = (
         "Words with two tags look at the one that decides: plans and walks at the word before, her and late at the "
