@@ -182,9 +182,7 @@ def check_kinds(plan: Plan, data: Data | None) -> None:
 def _check_files(plan: Plan, data: Data | None) -> None:
     files = data if isinstance(data, TaggedFiles) else None
     if (plan.subject == TAGGED) != (files is not None):
-        raise ValueError(
-            "Tagging with your own files needs a training file and a test file; no other training takes them."
-        )
+        raise ValueError("Tagging with your own files needs a training and a test file; no other training takes them.")
     if files is None:
         return
     model = plan.model

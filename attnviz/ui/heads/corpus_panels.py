@@ -178,9 +178,7 @@ def parts(here: CorpusHead) -> pd.DataFrame:
     means, names = here.statistics.part_mean[here.row, here.head], here.statistics.parts
     st.markdown("Where queries of each kind look: a row adds up to **1**.")
     plot(by_part(means, names, palette(), _height()), f"corpus_parts_{here.layer}_{here.head}")
-    st.caption(
-        r"Special: added tokens such as \[CLS\]. Rare: pieces of words that are not in the vocabulary as a whole."
-    )
+    st.caption(r"Special: added tokens such as \[CLS\]. Rare: pieces of words that are not whole in the vocabulary.")
     table = pd.DataFrame(means, columns=[f"to {name}" for name in names])
     table.insert(0, "from", names)
     table["queries"] = here.statistics.part_count

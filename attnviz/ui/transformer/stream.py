@@ -158,9 +158,7 @@ def show_lens(here: ShownPart) -> None:
     row = choose_token(tokens)
     lens = logit_lens(trace, row)
     if lens is None:
-        st.info(
-            "The norm after the last block of this family is not a LayerNorm, so the lens of this model is not known here."
-        )
+        st.info("The norm after this model's last block is not a LayerNorm, so its lens is not known here.")
         return
     label = trace.vocabulary.label
     likeliest = label(int(lens.tokens[-1, 0]))
