@@ -11,9 +11,9 @@ from tests.browser.modules import Run
 COMPARE = """
   const style = document.documentElement.style;
   document.body.style.width = "1200px";
-  const compare = new m.default(document.body);
   const sent = [];
-  compare.setTriggerValue = (name, value) => sent.push([name, value]);
+  const say = (name, value) => sent.push([name, value]);
+  const compare = new m.default(document.body, { say, send: (message) => say("updates", message) });
   const labels = { query: ["the", "cat"], key: ["a", "b", "c"] };
   const side = { query: [0, 1], key: [0, 1, 2] };
   const panel = (name) => ({ name, title: name, role: null, scale: name === "difference" ? "signed" : "weights",

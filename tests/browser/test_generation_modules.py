@@ -317,7 +317,7 @@ def test_the_lens_names_each_state_and_marks_the_drawn_character(run: Run) -> No
 
 
 GENERATION = """
-  const generation = new m.default(document.body, "");
+  const generation = new m.default(document.body, { send() {} });
   const { view } = generation;
   let [arrays, failure] = [{}, {}];
   const asked = [];

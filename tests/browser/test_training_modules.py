@@ -255,8 +255,7 @@ def test_snapshots_are_played_from_the_first_one_in_nine_seconds_at_most(run: Ru
 
 
 TRAINING = """
-  const never = { request: () => new Promise(() => {}), offerAgain: async () => {} };
-  const training = new m.default(document.body, "", never);
+  const training = new m.default(document.body, { request: () => new Promise(() => {}), send() {} });
   const kind = (name, layers, heads) => ({
     kind: name, layers, heads, rows: 2, cols: 2, causal: false, query: ["a", "b"], key: ["c", "d"],
   });

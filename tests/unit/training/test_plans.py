@@ -250,7 +250,7 @@ def test_what_a_plan_is_given_is_of_its_kind_and_vocabulary() -> None:
         (text, vectors, "Vectors are what"), (replace(linear, subject="text"), vectors, "Vectors are what"),
         (replace(linear, model=LinearConfig(4, 2)), vectors, "Vectors of 5 numbers with classes up to 1"),
         (replace(linear, model=LinearConfig(5, 1)), vectors, "Vectors of 5 numbers with classes up to 1"),
-        (replace(text, subject="tagged"), None, "A training file and a test file"),
+        (replace(text, subject="tagged"), None, "needs a training and a test file"),
     ]  # fmt: skip
     for plan, data, said in wrong:
         with pytest.raises(ValueError, match=said):

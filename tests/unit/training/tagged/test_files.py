@@ -161,9 +161,9 @@ def test_a_plan_that_does_not_fit_its_files_is_refused() -> None:
     plan = Plan(TAGGED, TASK.model, TASK.training)
     Limits().check(plan, FILES)
     assert isinstance(task_of(plan, FILES), TaggedSentences)
-    with pytest.raises(ValueError, match="A training file and a test file"):
+    with pytest.raises(ValueError, match="needs a training and a test file"):
         Limits().check(plan)
-    with pytest.raises(ValueError, match="A training file and a test file"):
+    with pytest.raises(ValueError, match="needs a training and a test file"):
         Limits().check(Plan("tagging", TASK.model, TASK.training), FILES)
     other = tagged_files(b"a X\nb Y", b"a X")
     with pytest.raises(ValueError, match="is not for files with 4, 2 and 2"):
