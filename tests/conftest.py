@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
+import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -25,9 +27,16 @@ from tests.slow import function_of, slow_tests
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch when something imports it
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+# Streamlit warns each time that code outside a page reads the session's state: hundreds of times in one test.
+for name in ("runtime.scriptrunner_utils.script_run_context", "runtime.state.session_state_proxy"):
+    logging.getLogger(f"streamlit.{name}").disabled = True
+
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+UNFREEZE = gc.unfreeze
 
 
 class NoNetworkError(OSError):
@@ -51,6 +60,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if function_of(item.nodeid) in slow]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if function_of(item.nodeid) not in slow]
+
+
+def pytest_collection_finish() -> None:
+    """Hide all that the tests have imported from the collector, which takes a second to go through it.
+
+    And let it look for garbage more seldom: that took up to a tenth of the time of tests that open pages.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def imports_stay_frozen() -> Iterator[None]:
+    """Keep it hidden where the app loads a model, which collects all else; see `unfreezing`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "unfreeze", lambda: None)
+        yield
+
+
+@pytest.fixture
+def unfreezing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test whose subject is what the collector finds have all of it collected."""
+    monkeypatch.setattr(gc, "unfreeze", UNFREEZE)
 
 
 def is_here(host: object) -> bool:

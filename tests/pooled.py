@@ -6,13 +6,11 @@ from functools import cache
 
 from attnviz.bert.classification.classifier import Pooled, pool
 from attnviz.bert.classification.examples import built_in
-from attnviz.pretrained import load
-from attnviz.pretrained.built_in import BuiltInModel
+from tests.loaded import built_in_model
 
 
 @cache
 def pooled(examples: str) -> Pooled:
     """Return the vectors of the examples of this name, such as `reviews`."""
-    model = load()
-    assert isinstance(model, BuiltInModel)
+    model = built_in_model()
     return pool(model, built_in(examples).texts)

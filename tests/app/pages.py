@@ -13,7 +13,6 @@ from streamlit.runtime.state.session_state_proxy import SessionStateProxy
 from streamlit.testing.v1 import AppTest
 
 from attnviz.ui import FRAME
-from attnviz.ui.state import ViewRecord, record_key
 from tests.payloads import Payload, read_payload
 
 _numbers = count(1)
@@ -38,8 +37,6 @@ def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **q
     for key, value in (opened or {}).items():
         at.session_state[key] = value
     if name:
-        at.run()
-        at.session_state[record_key(ViewRecord)].links.clear()  # a session that begins on this page
         return go_to_page(at, name, query)
     for key, value in query.items():
         at.query_params[key] = value

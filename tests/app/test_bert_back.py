@@ -16,9 +16,10 @@ from torch.nn import functional
 
 from attnviz.bert.table import table_of
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import PretrainedModel, load
+from attnviz.pretrained import PretrainedModel
 from attnviz.ui import caches
 from tests.app.pages import messages, open_page
+from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
 from tests.unit.families import save
 
@@ -27,7 +28,7 @@ LONG = "one word after another " * 200
 
 @pytest.fixture(scope="module")
 def minilm() -> PretrainedModel:
-    return load("minilm")
+    return built_in_model()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -17,8 +17,9 @@ from torch.nn import functional
 
 from attnviz.bert.table import table_of
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import PretrainedModel, load
+from attnviz.pretrained import PretrainedModel
 from tests.app.pages import boxes, lines_of_torch, messages, open_page
+from tests.loaded import built_in_model
 
 LONG = "one word after another " * 200
 HOSTILE = "<script>alert(1)</script> $x$ **b** [a](b) :smile: \u202e"
@@ -26,7 +27,7 @@ HOSTILE = "<script>alert(1)</script> $x$ **b** [a](b) :smile: \u202e"
 
 @pytest.fixture(scope="module")
 def minilm() -> PretrainedModel:
-    return load("minilm")
+    return built_in_model()
 
 
 def opened(**query: str) -> AppTest:

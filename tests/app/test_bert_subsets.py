@@ -13,15 +13,16 @@ from torch.nn import functional
 from transformers import AutoModel
 
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import PretrainedModel, load
+from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.described import find_folder
 from tests.app.pages import lines_of_torch, messages, open_page
 from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers
+from tests.loaded import built_in_model
 
 
 @pytest.fixture(scope="module")
 def minilm() -> PretrainedModel:
-    return load("minilm")
+    return built_in_model()
 
 
 @pytest.fixture(scope="module")

@@ -17,18 +17,16 @@ from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from tests.app.pages import BAD_SELECTIONS, lines_of_torch, messages, open_page, select
+from tests.loaded import built_in_model
 
-LONG = "one word after another " * 60
+LONG = "one word after another " * 35
 
 
 @pytest.fixture(scope="module")
 def minilm() -> BuiltInModel:
-    model = load()
-    assert isinstance(model, BuiltInModel)
-    return model
+    return built_in_model()
 
 
 def opened(**query: str) -> AppTest:

@@ -17,6 +17,7 @@ from attnviz.tokens import WordPiece
 from attnviz.toy.config import ToyConfig
 from tests.app.compare import link, notice, open_link, picture, press, same, sdpa, words
 from tests.app.pages import messages, send_update, sent
+from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.families import save
 
@@ -28,7 +29,7 @@ def test_a_bare_address_opens_a_pair_on_which_a_head_of_the_real_model_differs()
     assert link(at) == {"source": "pretrained", "layer": "3", "head": "1", "q": "10", "k": "2", "b_text": WIDE}
     header, arrays = picture(at)
     for name, text in (("a", DEFAULT_TEXT), ("b", WIDE)):
-        same(arrays[name], sdpa(load("minilm").trace(text).layer(3), 1))
+        same(arrays[name], sdpa(built_in_model().trace(text).layer(3), 1))
     assert (header["labels"]["query"][header["q"]], header["labels"]["key"][header["k"]]) == ("it", "animal")
     assert arrays["a"][10, 2] > 0.6
     assert arrays["b"][10, 2] < 0.3
@@ -37,7 +38,7 @@ def test_a_bare_address_opens_a_pair_on_which_a_head_of_the_real_model_differs()
 
 
 def test_of_all_pairs_and_heads_the_opening_is_where_a_pronoun_changes_most() -> None:
-    minilm, changes = load("minilm"), dict[tuple[str, int, int, int], float]()
+    minilm, changes = built_in_model(), dict[tuple[str, int, int, int], float]()
     for pair in MINIMAL_PAIRS:
         labels = [minilm.tokenize(text).labels for text in (pair.a, pair.b)]
         if len(labels[0]) != len(labels[1]):
@@ -101,7 +102,7 @@ def test_the_matrix_in_focus_is_sent_alone_and_one_that_is_not_there_is_noted() 
 
 
 def _all_heads(text: str) -> torch.Tensor:
-    trace = load("minilm").trace(text)
+    trace = built_in_model().trace(text)
     return torch.stack([trace.attentions(layer) for layer in range(6)])
 
 
@@ -121,7 +122,7 @@ def test_a_link_with_any_key_shows_a_word_changed_of_the_toy() -> None:
 
 def test_two_heads_of_a_model_equal_torch() -> None:
     at = open_link(source="pretrained", layer="3", head="5", b_head="7")
-    layer = load("minilm").trace(DEFAULT_TEXT).layer(3)
+    layer = built_in_model().trace(DEFAULT_TEXT).layer(3)
     _, arrays = picture(at)
     same(arrays["a"], sdpa(layer, 5))
     same(arrays["b"], sdpa(layer, 7))
@@ -135,7 +136,7 @@ def test_two_heads_of_a_model_equal_torch() -> None:
 @pytest.mark.parametrize(("preset", "b"), [("scale", {"scale": 1.0}), ("mask", {"causal": True})])
 def test_scale_and_mask_change_on_the_same_queries_and_keys(source: str, preset: str, b: dict[str, Any]) -> None:
     at = press(open_link(source=source, head="1"), preset)
-    trained = load("minilm").trace(DEFAULT_TEXT).layer(0)
+    trained = built_in_model().trace(DEFAULT_TEXT).layer(0)
     layer = run_block(words(), ToyConfig()).layer(0) if source == "toy" else trained
     _, arrays = picture(at)
     same(arrays["a"], sdpa(layer, 1))
@@ -164,7 +165,7 @@ def test_the_toy_beside_a_model_has_the_same_tokens() -> None:
     pieces = WordPiece().tokenize(DEFAULT_TEXT)
     assert header["labels"]["query"] == list(pieces.labels)
     same(arrays["a"], sdpa(run_block(pieces.ids, ToyConfig()).layer(0), 0))
-    same(arrays["b"], sdpa(load("minilm").trace(DEFAULT_TEXT).layer(0), 0))
+    same(arrays["b"], sdpa(built_in_model().trace(DEFAULT_TEXT).layer(0), 0))
     assert "seed 0 and have learned nothing" in notice(at)
     assert [panel["title"] for panel in header["panels"]][:2] == ["A · toy", "B · minilm"]
 
@@ -174,7 +175,7 @@ def test_two_models(tmp_path: Path) -> None:
     at = open_link(source="pretrained", b_model=folder, b_layer="1", b_head="3")
     _, arrays = picture(at)
     same(arrays["b"], sdpa(load(folder).trace(DEFAULT_TEXT).layer(1), 3))
-    same(arrays["a"], sdpa(load("minilm").trace(DEFAULT_TEXT).layer(0), 0))
+    same(arrays["a"], sdpa(built_in_model().trace(DEFAULT_TEXT).layer(0), 0))
 
 
 def test_a_model_that_reads_other_tokens_is_aligned(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_long_texts_are_cut_and_fit_in_what_a_view_may_send() -> None:
     assert "first 512 tokens are used; 290 were dropped" in messages(at)
     assert len(sent(at, "compare")[0]) < 2_000_000
     header, arrays = picture(at)
-    expected = load("minilm").trace("word " * 800).attentions(0)[0].numpy()
+    expected = built_in_model().trace("word " * 800).attentions(0)[0].numpy()
     low, high = header["ranges"]["a"]
     assert np.abs(low + arrays["a"].astype(float) * (high - low) / 65534 - expected).max() <= 8e-6
 

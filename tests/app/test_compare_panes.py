@@ -11,13 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.formatting import number
-from attnviz.pretrained import load
 from attnviz.settings import Settings
 from attnviz.sources import models
 from attnviz.toy.config import ToyConfig
 from attnviz.ui.compare.panes import PRESETS
 from tests.app.compare import link, notice, open_link, picture, press, same, sdpa, words
 from tests.app.pages import messages, sent
+from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.families import save
 
@@ -229,7 +229,7 @@ def of_scipy(weights: np.ndarray, of: int) -> np.ndarray:
 @pytest.mark.parametrize("which", ["head", "layer"])
 def test_two_heads_and_two_layers_take_the_most_different_one_by_scipy(which: str, query: dict[str, str]) -> None:
     at = press(open_link(source="pretrained", text=TEXT, b_mask="causal", **query), which)
-    trace, layer, head = load("minilm").trace(TEXT), int(query["layer"]), int(query["head"])
+    trace, layer, head = built_in_model().trace(TEXT), int(query["layer"]), int(query["head"])
     scale = 1.0 if "scale" in query else None
     if which == "head":
         every, of = np.stack([sdpa(trace.layer(layer), one, scale=scale) for one in range(12)]), head

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import gallery, text_examples
-from attnviz.pretrained import load
 from tests.app.pages import go_to_page, messages, open_page, send, sent
+from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
 HOSTILE = [
@@ -56,7 +56,7 @@ def offered(at: AppTest) -> list[object]:
 
 def weight(text: str, layer: int, head: int, query: int, key: int) -> tuple[float, float]:
     """Compute a weight, and the mean of the same cell in all other heads of the built-in model."""
-    trace = load("minilm").trace(text)
+    trace = built_in_model().trace(text)
     cells = [trace.attentions(at)[:, query, key] for at in range(6)]
     own = float(cells[layer][head])
     return own, (sum(float(one.sum()) for one in cells) - own) / 71
@@ -77,7 +77,7 @@ def test_surprise_opens_the_head_that_it_speaks_of_and_then_the_next(page: str) 
         assert (link.get("layer", "0"), link.get("head", "0")) == (layer, head)
         assert page == "heads" or (link["source"], link["step"]) == ("pretrained", "weights")
         q, k = int(link["q"]), int(link["k"])
-        labels = load("minilm").trace(BICYCLE).tokens.labels
+        labels = built_in_model().trace(BICYCLE).tokens.labels
         assert (labels[q], labels[k]) == (query, key)
         expected = weight(BICYCLE, int(layer), int(head), q, k)
         assert (float(own), float(others)) == pytest.approx(expected, abs=0.006)

@@ -13,14 +13,16 @@ from scipy.stats import zscore
 from streamlit.testing.v1 import AppTest
 
 from attnviz import cli
+from attnviz.corpus.blocks import read_block
 from attnviz.corpus.offered import SHIPPED, statistics
+from attnviz.corpus.run import Job
 from attnviz.links.link import CORPUS_VIEWS, DEFAULT_TEXT
 from attnviz.measures.survey import survey
-from attnviz.pretrained import load
 from attnviz.settings import Settings
 from attnviz.ui.heads.corpus_panels import CorpusHead, all_heads
 from tests.app.heads import every_weight
 from tests.app.pages import messages, open_page, payload, send_update
+from tests.loaded import built_in_model
 from tests.unit.corpus.conftest import SENTENCES
 from tests.unit.families import save
 
@@ -43,7 +45,7 @@ def test_a_head_s_label_is_said_with_its_share_and_the_corpus_is_named() -> None
 
 def test_this_text_stands_beside_the_corpus() -> None:
     found = said(open_corpus(layer="1", head="8"))
-    trace = load("minilm").trace(DEFAULT_TEXT)
+    trace = built_in_model().trace(DEFAULT_TEXT)
     value = float(trace.attentions(1)[8].diagonal(1).mean())
     at = 1, 8, STATISTICS.measures.index("next")
     below = STATISTICS.share_below(1, 8, "next", value)
@@ -90,7 +92,7 @@ def test_with_this_text_the_label_says_on_which_share_of_the_corpus_it_holds() -
 
 
 def test_all_heads_as_a_table() -> None:
-    trace = load("minilm").trace(DEFAULT_TEXT)
+    trace = built_in_model().trace(DEFAULT_TEXT)
     table = all_heads(CorpusHead(SHIPPED, STATISTICS, CARD, survey(trace, "encoder", ""), 0, 0))
     assert len(table) == 72
     row = table[(table["layer"] == 2) & (table["head"] == 4)].iloc[0]
@@ -142,6 +144,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
         text, out = tmp_path / "some.txt", tmp_path / f"{family}_some.parquet"
         text.write_text("".join(f"{one}\n" for one in SENTENCES))
         name = "minilm" if family == "minilm" else str(model)
+        reader = Job(name).reader()  # here and not in processes of their own, which take seconds to start
+        monkeypatch.setattr("attnviz.cli.corpus._engine", lambda *_: partial(map, partial(read_block, reader)))
         assert cli.main(["corpus", str(text), "--model", name, "--out", str(out), "--name", "Some", "--quiet"]) == 0
         files.append(str(out))
         monkeypatch.setattr("attnviz.corpus.offered.settings", lambda: Settings(corpora=tuple(files)))
@@ -211,7 +215,7 @@ def test_the_tokens_that_make_a_sentence_strong_are_marked() -> None:
     at = open_corpus(layer="1", head="8", corpus_view="examples", corpus_measure="next")
     label = [one.proto.label for one in at.get("page_link")][-1]
     text = re.sub(r"\\(.)", r"\1", re.sub(r":violet-background\[((?:\\.|[^\]])*)\]", r"\1", label.split(" · ", 1)[1]))
-    trace = load("minilm").trace(text)
+    trace = built_in_model().trace(text)
     rows = np.append(trace.attentions(1)[8].diagonal(1).numpy(), 0)
     wanted = sum(not special and row >= rows.max() / 2 for row, special in zip(rows, trace.tokens.special, strict=True))
     assert label.count(":violet-background[") == wanted > 0

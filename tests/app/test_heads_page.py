@@ -22,6 +22,7 @@ from attnviz.tokens import NoTokensError
 from attnviz.ui.heads import table as heads_table
 from tests.app.heads import every_weight, shared, weights
 from tests.app.pages import messages, open_page, payload, sent
+from tests.loaded import built_in_model
 from tests.unit.families import save
 
 open_link = partial(open_page, "heads")
@@ -39,7 +40,7 @@ def view(at: AppTest) -> dict[str, Any]:
 
 def test_every_weight_of_the_built_in_model_equals_its_trace() -> None:
     header, _ = explorer(open_link())
-    trace = load("minilm").trace(DEFAULT_TEXT)
+    trace = built_in_model().trace(DEFAULT_TEXT)
     assert header["query_labels"][:3] == ["[CLS]", "the", "animal"]
     expected = np.concatenate([trace.attentions(layer).double().numpy() for layer in range(6)])
     np.testing.assert_allclose(every_weight(header) / 65535, expected, rtol=0, atol=7.7e-6)
@@ -194,7 +195,7 @@ def test_the_table_holds_every_head_ranked() -> None:
     assert len(found) == 72
     assert found["previous"].is_monotonic_decreasing
     assert (found["layer"][0], found["head"][0], found["labels"][0]) == (0, 2, "previous-token head")
-    trace = load("minilm").trace(DEFAULT_TEXT)
+    trace = built_in_model().trace(DEFAULT_TEXT)
     row = found[(found["layer"] == 3) & (found["head"] == 5)].iloc[0]
     weights = trace.attentions(3)[5].double().numpy()
     assert row["cls"] == pytest.approx(weights[:, 0].mean(), rel=1e-5)
@@ -203,7 +204,7 @@ def test_the_table_holds_every_head_ranked() -> None:
 
 
 def test_the_table_as_csv() -> None:
-    trace = load("minilm").trace(DEFAULT_TEXT)
+    trace = built_in_model().trace(DEFAULT_TEXT)
     table = heads_table.heads_table(survey(trace, "encoder", ""), "")
     read = pd.read_csv(StringIO(table_csv(table, index=False).decode("utf-8-sig")), keep_default_na=False)
     assert list(read.columns) == list(table.columns)

@@ -11,12 +11,12 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
 from attnviz.links.link import DEFAULT_TEXT, KEYS
-from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.app.pages import choose, messages, open_page, payload, send_update, sent
 from tests.app.walking import of_head, panels, step_of, values, walk
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 COMPUTED = [step for step in STEPS if step != "tokens"]
@@ -41,11 +41,11 @@ def test_the_toys_figures_equal_torch(causal: bool) -> None:
 
 def test_a_head_of_the_built_in_model_equals_its_trace() -> None:
     at = open_page(source="pretrained", layer="3", head="5", step="weights")
-    expected = load("minilm").trace(DEFAULT_TEXT).attentions(3)[5]
+    expected = built_in_model().trace(DEFAULT_TEXT).attentions(3)[5]
     np.testing.assert_allclose(panels(at)["weights"], expected.numpy(), rtol=0, atol=1e-6)
     _, document = walk(at)
     assert document.header.query.labels[:3] == ("[CLS]", "the", "animal")
-    np.testing.assert_array_equal(document.arrays["query/5"], load("minilm").trace(DEFAULT_TEXT).layer(3).query[5])
+    np.testing.assert_array_equal(document.arrays["query/5"], built_in_model().trace(DEFAULT_TEXT).layer(3).query[5])
 
 
 @pytest.mark.parametrize("step", COMPUTED)

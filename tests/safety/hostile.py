@@ -130,9 +130,13 @@ def breaches(count: int, seed: int, shown: Shown) -> list[bytes | str]:
 
 
 def wrongly_typed(count: int, seed: int, shown: Shown, page_hash: str) -> list[bytes]:
-    """Return changes of widgets by values of another type than theirs."""
-    random = Random(seed)
-    return [_wrong_change(random, shown, page_hash) for _ in range(count)]
+    """Return changes of widgets by values of another type than theirs.
+
+    The types take turns, and go on where those of the seed before ended.
+    """
+    random, types = Random(seed), list(FIELDS)
+    turns = (types[(seed * count + number) % len(types)] for number in range(count))
+    return [_wrong_change(random, shown, page_hash, wrong) for wrong in turns]
 
 
 def well_typed(count: int, seed: int, shown: Shown, page_hash: str) -> list[bytes]:
@@ -168,8 +172,8 @@ def _breach(random: Random, shown: Shown) -> bytes | str:
     return _bytes(message)
 
 
-def _wrong_change(random: Random, shown: Shown, page_hash: str) -> bytes:
-    """A change of widgets by a value of another type."""
+def _wrong_change(random: Random, shown: Shown, page_hash: str, wrong: str = "") -> bytes:
+    """A change of widgets by a value of another type: of this field, or of a random one."""
     message = BackMsg()
     asked = message.rerun_script
     asked.query_string = random.choice(["", f"text={SECRET}", "step=weights&layer=%ff"])
@@ -178,8 +182,8 @@ def _wrong_change(random: Random, shown: Shown, page_hash: str) -> bytes:
     asked.fragment_id = random.choice(["", *sorted(shown.fragments), SECRET, "0" * 32])
     asked.widget_states.widgets.add(id=f"$$ID-{random.randbytes(16).hex()}-{SECRET}", string_value=SECRET)
     name, usual = random.choice(sorted(shown.fields.items()))
-    wrong = random.choice([field for field in FIELDS if not {field, usual} <= {"double_value", "int_value"}])
-    field = "bytes_value" if wrong == usual else wrong
+    wrong = wrong or random.choice(list(FIELDS))
+    field = "bytes_value" if wrong == usual or {wrong, usual} <= {"double_value", "int_value"} else wrong
     asked.widget_states.widgets.append(WidgetState(id=name, **{field: FIELDS[field](random)}))
     return _bytes(message)
 

@@ -23,10 +23,11 @@ from attnviz.bert.ablation import (
     sentence_embedding,
     spearman,
 )
-from attnviz.pretrained import PretrainedModel, load
+from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.tokens import NoTokensError
+from tests.loaded import built_in_model
 from tests.toy import tokens_of
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -36,9 +37,7 @@ D, HEADS, LAYERS = 32, 12, 6
 
 @pytest.fixture(scope="module")
 def minilm() -> BuiltInModel:
-    model = load()
-    assert isinstance(model, BuiltInModel)
-    return model
+    return built_in_model()
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from tokenizers import ByteLevelBPETokenizer, Tokenizer
 from attnviz.bert.blank import completed, fill, label_for, lacks, last_word, mask_of, maskable, masks_in, read
 from attnviz.export.code.bert.uses import blank_script
 from attnviz.pretrained import PretrainedModel, load
+from tests.loaded import built_in_model
 from tests.unit.families import BART, BERT, SIZES, save, save_model
 
 TEXT = "The cat [MASK] on the [MASK] near Ann."
@@ -117,7 +118,7 @@ def test_what_is_not_there_is_refused(model: PretrainedModel) -> None:
     with pytest.raises(IndexError, match="position 99"):
         fill(model, tokens, (99,))
     with pytest.raises(ValueError, match="minilm can't fill blanks"):
-        fill(load("minilm"), load("minilm").tokenize("Ann [MASK]"))
+        fill(built_in_model(), built_in_model().tokenize("Ann [MASK]"))
 
 
 def test_a_long_text_is_cut_and_its_end_stays(model: PretrainedModel) -> None:
@@ -167,7 +168,7 @@ def test_models_that_fill_no_blank_say_why(name: str, lack: str, tmp_path: Path)
 
 
 def test_the_built_in_model_has_no_head_and_a_tokenizer_may_have_no_mask(tmp_path: Path) -> None:
-    assert lacks(load("minilm")) == "head"
+    assert lacks(built_in_model()) == "head"
     folder = saved("bert", tmp_path / "bert")
     tokenizer = tf.AutoTokenizer.from_pretrained(folder)
     tokenizer.mask_token = None

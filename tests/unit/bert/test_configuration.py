@@ -13,6 +13,7 @@ from torch import nn
 
 from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
 from attnviz.pretrained import load
+from tests.loaded import built_in_model
 from tests.unit.families import FAMILIES, save
 
 
@@ -56,7 +57,7 @@ def test_bert_base_is_what_transformers_builds_without_any_setting() -> None:
 
 def test_the_built_in_model_is_what_its_configuration_says() -> None:
     config = tf.BertConfig(**json.loads((MODEL_DIR / "config.json").read_text()))
-    own = configuration_of(load("minilm"))
+    own = configuration_of(built_in_model())
     agrees(own, config)
     assert dict(own.parameters) == theirs(config, pooler=False)
     assert own.parameters["token embeddings"] == nn.Embedding(30522, 384).weight.numel() == 30522 * 384

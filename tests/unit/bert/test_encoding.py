@@ -12,9 +12,9 @@ from transformers import BertModel
 import attnviz.bert
 from attnviz.bert import encoding
 from attnviz.bert.encoding import SENTENCE_TOKENS, embed_sentences, hidden_states, token_ids
-from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import HEADS, WIDTH, find_folder
+from tests.loaded import built_in_model
 
 TEXTS = (
     "A dog barks.", "", "The animal didn't cross the street because it was too tired.", "Hund 🐶 日本語 \x00 <b>\u202e",
@@ -24,9 +24,7 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def minilm() -> BuiltInModel:
-    model = load()
-    assert isinstance(model, BuiltInModel)
-    return model
+    return built_in_model()
 
 
 @pytest.fixture(scope="module")

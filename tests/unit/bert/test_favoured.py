@@ -13,6 +13,7 @@ from torch.nn import functional
 from attnviz.bert.embedding_and_output import drawn, favoured, tied
 from attnviz.bert.table import table_of
 from attnviz.pretrained import load
+from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import OTHERS
 from tests.unit.families import BERT, SIZES, save_model
 
@@ -61,11 +62,11 @@ def test_a_head_without_a_bias_and_a_model_without_a_head_have_none(tmp_path: Pa
     assert gpt2.output_bias is None
     headless = load(str(save_model(tf.BertModel(tf.BertConfig(**BERT)), tmp_path / "bert", "bert")))
     assert (headless.language_head, headless.output_bias) == (None, None)
-    assert load("minilm").output_bias is None
+    assert built_in_model().output_bias is None
 
 
 def test_without_a_bias_the_longer_of_two_rows_at_the_same_angle_has_the_larger_logit() -> None:
-    weight = table_of(load("minilm")).weight
+    weight = table_of(built_in_model()).weight
     found = favoured(tied(weight).output)
     lengths = weight.double().norm(dim=1).float()
     assert found.by == "length"

@@ -12,8 +12,8 @@ from torch.nn import functional
 from attnviz.bert.embedding_and_output import ROWS, EmbeddingAndOutput, drawn, rows_of, tied
 from attnviz.bert.round_trip import LOST, neighbours, operands, there_and_back
 from attnviz.bert.table import search, table_of
-from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
+from tests.loaded import built_in_model
 
 TEXT = "The animal didn't cross the street because it was too tired."
 SIZES = (30522, 384), (ROWS + 3, 24), (2 * ROWS, 10), (1500, 7)
@@ -21,7 +21,7 @@ SIZES = (30522, 384), (ROWS + 3, 24), (2 * ROWS, 10), (1500, 7)
 
 @pytest.fixture(scope="module")
 def model() -> BuiltInModel:
-    loaded = load("minilm")
+    loaded = built_in_model()
     assert isinstance(loaded, BuiltInModel)
     return loaded
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 import torch
@@ -13,18 +14,17 @@ from transformers import AutoTokenizer, BertModel
 from attnviz.bert.ablation import cosine, head_means, hidden_without
 from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
-from attnviz.pretrained import load
-from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
+from tests.loaded import built_in_model
 
 TEXT = 'He said: "it\'s {odd}", and \\n left.\nThen """ 🙂'
 OFF = [(0, 2), (3, 1), (5, 11)]
 
 
+@cache
 def expected(*, by_mean: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the cosines of the tokens, (T,), and of the sentence embedding."""
-    model = load()
-    assert isinstance(model, BuiltInModel)
+    model = built_in_model()
     means = head_means(model, reference().sentences) if by_mean else None
     after, before = hidden_without(model, model.tokenize(TEXT), OFF, means), model.trace(TEXT).last_hidden_state
     return cosine(before, after), cosine(before.mean(0), after.mean(0))

@@ -9,8 +9,8 @@ from attnviz.corpus.blocks import Source, read_block
 from attnviz.corpus.run import Job, Run
 from attnviz.corpus.sentences import Reader
 from attnviz.corpus.statistics import HeadStatistics
-from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
+from tests.loaded import built_in_model
 
 JOB = Job("minilm", batch=4, pairs_every=2, lines=3)
 SENTENCES = (
@@ -27,9 +27,7 @@ SENTENCES = (
 
 @pytest.fixture(scope="session")
 def minilm() -> BuiltInModel:
-    model = load("minilm")
-    assert isinstance(model, BuiltInModel)
-    return model
+    return built_in_model()
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ from attnviz.steps.picture import AXES, MadeFrom, MatrixProduct, Operation, Oper
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.documents import document, random_document
+from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.families import save
 
@@ -40,7 +41,7 @@ FAMILIES = {"gpt2": "decoder", "t5": "decoder", "bart": "cross", "llama": "decod
 def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
     """Heads of each source, with causal, added, cross and no masks, with and without known projections."""
     found = {name: run_block((4, 8, 15, 16), config, "abcd").walk(0, 0) for name, config in TOYS.items()}
-    found["minilm"] = load().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
+    found["minilm"] = built_in_model().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
     for name, kind in FAMILIES.items():
         model = load(str(save(name, tmp_path_factory.mktemp(name))))
         found[name] = model.trace("the cat sat on the mat", "the dog" if name in ("t5", "bart") else None).walk(

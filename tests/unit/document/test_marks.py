@@ -12,9 +12,9 @@ from attnviz.annotated_text import Mark, marks_of
 from attnviz.document import Document, document_of_layer, read, write
 from attnviz.document.header import SAID
 from attnviz.formatting import number
-from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
+from tests.loaded import built_in_model
 from tests.pictures import Matrices
 from tests.toy import run_block
 
@@ -28,7 +28,7 @@ WALKS = {
     "causal": lambda: walk_toy(ToyConfig(causal=True)),
     "identity": lambda: walk_toy(ToyConfig(qkv="identity", projection=False)),
     "positions": lambda: walk_toy(ToyConfig(qkv="positions")),
-    "MiniLM": lambda: load("minilm").trace("My sister bought a bicycle because she wanted to ride it.").walk(3, 1),
+    "MiniLM": lambda: built_in_model().trace("My sister bought a bicycle because she wanted to ride it.").walk(3, 1),
 }
 
 

@@ -22,6 +22,7 @@ from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.walk import Walk
+from tests.loaded import built_in_model
 from tests.pictures import board_picture, board_picture_of
 from tests.toy import run_block, tokens_of
 from tests.unit.families import save
@@ -72,7 +73,7 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
     found["no X"] = replace(found["default"], layer=replace(found["default"].layer, query_input=None, key_input=None))
     found |= {name: averages(tokens) for name, tokens in AVERAGES.items()}
     found |= {name: block(*of) for name, of in BLOCKS.items()}
-    found["minilm"] = load().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
+    found["minilm"] = built_in_model().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
     for name, kind in FAMILIES.items():
         model = load(str(save(name, tmp_path_factory.mktemp(name))))
         found[name] = model.trace("the cat sat on the mat", "the dog" if name in ("t5", "bart") else None).walk(

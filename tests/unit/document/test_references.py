@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from attnviz.document import DocumentError, array_of, document_of, document_of_layer, read, write
-from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 
 @pytest.fixture(scope="module")
 def walk() -> Walk:
-    return load().trace("The cat sat on the mat.").walk(3, 5)
+    return built_in_model().trace("The cat sat on the mat.").walk(3, 5)
 
 
 def test_each_array_is_in_the_file_or_made_apart(walk: Walk) -> None:
@@ -28,7 +28,7 @@ def test_each_array_is_in_the_file_or_made_apart(walk: Walk) -> None:
     assert sizes == {name: array.nbytes for name, array in whole.arrays.items()}
     for name, reference in parts.header.references.items():
         head = 6 if name.endswith("/6") else 5
-        own = walk if head == 5 else load().trace("The cat sat on the mat.").walk(3, 6)
+        own = walk if head == 5 else built_in_model().trace("The cat sat on the mat.").walk(3, 6)
         assert reference.digest == "d-" + name.replace("/", "-")
         made = array_of(own, name)
         assert made.shape == reference.shape

@@ -18,6 +18,7 @@ from attnviz.bert.table import table_of
 from attnviz.export.code.bert.embeddings import RoundTrip, configuration_script, round_trip_lines, round_trip_script
 from attnviz.export.code.bert.uses import classifier_script
 from attnviz.pretrained import PretrainedModel, load
+from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
 from tests.unit.families import save
 
@@ -61,7 +62,7 @@ def ends_of(settings: RoundTrip, weight: torch.Tensor) -> EmbeddingAndOutput:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Run all scripts in one process, which imports transformers once."""
     folder = tmp_path_factory.mktemp("scripts")
-    model, other = load("minilm"), load(str(save("bert", folder / "bert")))
+    model, other = built_in_model(), load(str(save("bert", folder / "bert")))
     masked = load(str(saved("bert", folder / "masked")))
     ids = model.tokenize(TEXT).ids  # they have the same tokenizer
     scripts = {one.name: configuration_script(one.name, configuration_of(one)) for one in (model, other)}

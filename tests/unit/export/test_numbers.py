@@ -37,6 +37,7 @@ from attnviz.toy.block import trace_toy
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from attnviz.ui import caches
+from tests.loaded import built_in_model
 from tests.unit.families import save
 
 HOSTILE = '=1+1 -2 @x "";=2 \'\'\'"""+\\ <img/src=x/onerror=alert(1)> {0}\u2028\u202e🙂 السلام'
@@ -312,7 +313,7 @@ def test_of_a_model_that_is_not_there_the_built_in_one_is_exported_as_it_is_show
     assert "minilm · layer 0 · head 0" in caption.replace("\\", "")
     (tmp_path / "walk.py").write_bytes(waiting["Script"]())
     found = runpy.run_path(str(tmp_path / "walk.py"))
-    np.testing.assert_allclose(found["weights"], load("minilm").trace("The cat sat.").attentions(0), atol=1e-5)
+    np.testing.assert_allclose(found["weights"], built_in_model().trace("The cat sat.").attentions(0), atol=1e-5)
     monkeypatch.setattr(caches, "model", fail)
     waiting, caption = offered(monkeypatch, text="The cat sat.", **link)
     assert not waiting
@@ -323,6 +324,7 @@ def fail(_: str) -> PretrainedModel:
     raise ModelError("Nothing can be loaded.")
 
 
+@pytest.mark.usefixtures("unfreezing")
 def test_buttons_that_wait_to_be_pressed_keep_no_model_in_memory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ from attnviz.measures.thumbnails import thumbnails
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
+from tests.loaded import built_in_model
 from tests.payloads import read_payload
 from tests.unit.families import save
 
@@ -43,12 +44,12 @@ def surveyed(trace: Trace, kind: Kind = "encoder") -> Survey:
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    return load("minilm").trace(TEXT, "Another one.")
+    return built_in_model().trace(TEXT, "Another one.")
 
 
 @pytest.fixture(scope="module")
 def long_trace() -> Trace:
-    return load("minilm").trace("word and " * 100)
+    return built_in_model().trace("word and " * 100)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_rollout_is_that_of_the_measures_to_half_a_step(trace: Trace) -> None:
 
 def test_weights_of_one_and_of_nothing_are_exact() -> None:
     query = torch.tensor([[[100.0], [-100.0], [0.0]]])
-    tokens = load("minilm").tokenize("a")
+    tokens = built_in_model().tokenize("a")
     trace = Trace(tokens, None, {"encoder": (Block(LayerTrace(query, query, query, 1.0)),)}, torch.zeros(3, 1))
     codes = encoded_weights(trace, "encoder", 0, 1)
     assert codes.tolist() == [[[65535, 0, 0], [0, 65535, 0], [21845, 21845, 21845]]]
@@ -212,7 +213,7 @@ def test_other_masks_than_a_causal_one_are_sent(trace: Trace) -> None:
 
 
 def test_a_name_changes_with_whatever_shapes_the_numbers(trace: Trace, bart: Trace) -> None:
-    model = load("minilm")
+    model = built_in_model()
     others = [model.trace(TEXT), model.trace(TEXT, "Another one"), model.trace("A", "b"), model.trace("a", "b"),
               model.trace("a", "B")]  # fmt: skip
     names = [survey_name(one, "encoder") for one in (trace, *others)]
@@ -240,7 +241,7 @@ def test_what_sessions_share_can_not_be_changed(trace: Trace) -> None:
 
 
 def test_special_tokens_and_sentences_have_different_groups() -> None:
-    tokens = load("minilm").tokenize("one [SEP] two", "three")
+    tokens = built_in_model().tokenize("one [SEP] two", "three")
     assert groups(tokens) == [0, 1, 0, 1, 0, 2, 0]
 
 

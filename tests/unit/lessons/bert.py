@@ -25,8 +25,8 @@ from attnviz.bert.search import built_in as sentences
 from attnviz.bert.table import table_of
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link
-from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
+from tests.loaded import built_in_model
 from tests.pooled import pooled
 from tests.unit.lessons.forming import written
 
@@ -36,7 +36,7 @@ NOT, BORING = 3, 5
 
 @cache
 def model() -> BuiltInModel:
-    found = load()
+    found = built_in_model()
     assert isinstance(found, BuiltInModel)
     return found
 

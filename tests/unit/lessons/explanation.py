@@ -13,7 +13,6 @@ from attnviz.bert.classification.shipped import load as classifier
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link
 from attnviz.measures.layers import mean_weights, rollout
-from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
@@ -22,6 +21,7 @@ from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import accuracy_without, heads_of
+from tests.loaded import built_in_model
 from tests.unit.lessons.forming import written
 
 Heads = Sequence[tuple[int, int]]
@@ -33,7 +33,7 @@ IT, RIDDEN = 11, 5
 
 @cache
 def model() -> BuiltInModel:
-    found = load()
+    found = built_in_model()
     assert isinstance(found, BuiltInModel)
     return found
 

@@ -24,13 +24,14 @@ from attnviz.measures.mistakes.case import Case
 from attnviz.measures.mistakes.computed import find
 from attnviz.measures.rows import entropy
 from attnviz.measures.summary import choose_measures, label_heads, measure_head, uniform_measures
-from attnviz.pretrained import Trace, load
+from attnviz.pretrained import Trace
 from attnviz.sources.models import Direct
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
 from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import LayerTrace
+from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.lessons.bert import bert
 from tests.unit.lessons.claims import claims
@@ -66,7 +67,7 @@ SENTENCES = (
 
 @cache
 def trace(text: str) -> Trace:
-    return load("minilm").trace(text)
+    return built_in_model().trace(text)
 
 
 @cache

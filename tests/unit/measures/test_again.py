@@ -9,9 +9,9 @@ import torch
 from torch.nn import functional as F
 
 from attnviz.measures.recomputed import LOOP, MOST_LOOPED, PRODUCT, NoPastError, rows_from_past, scores_by_loop
-from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.layer import LayerTrace
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 IDS = (4, 8, 15, 16, 23, 42)
@@ -94,7 +94,7 @@ def test_a_finite_mask_leaks_into_rows_that_see_nothing() -> None:
 
 
 def test_a_head_of_a_model_that_looks_both_ways_has_no_causal_rows_but_the_last() -> None:
-    layer = load("minilm").trace("The animal was too tired.").layer(3)
+    layer = built_in_model().trace("The animal was too tired.").layer(3)
     found = rows_from_past(layer, 5)
     assert found.is_projected
     assert found.differing == list(range(layer.query.shape[1] - 1))

@@ -15,7 +15,6 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes.case import Case, Found, NotKnownError
 from attnviz.measures.mistakes.computed import COMPUTED, find
 from attnviz.measures.mistakes.texts import NAMES, TEXTS
-from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.layers import DecoderLayer, EncoderLayer
@@ -24,6 +23,7 @@ from attnviz.toy.transformer import draw_stack, trace_transformer
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
+from tests.loaded import built_in_model
 from tests.unit.toy.transformers import copy_attention
 
 TEXT, TARGET = DEFAULT_TEXT, "das Tier war zu müde"
@@ -310,8 +310,8 @@ def test_each_is_found_in_the_smallest_and_the_largest_toy_and_in_minilm(name: s
     traces = [
         trace(small, "one", "two"),
         trace(large, long, long),
-        load("minilm").trace("one"),
-        load("minilm").trace(TEXT),
+        built_in_model().trace("one"),
+        built_in_model().trace(TEXT),
     ]
     for one in traces:
         if name == "cross" and "cross" not in one.blocks:

@@ -16,6 +16,7 @@ from attnviz.measures.summary import choose_measures, label_heads, possible_labe
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.tokens import WordPiece
 from attnviz.trace.layer import LayerTrace, OutputProjection
+from tests.loaded import built_in_model
 from tests.unit.families import save
 
 TEXT = "The cat sat on the mat, and it was warm."
@@ -130,7 +131,7 @@ def test_rollout_refuses_what_it_can_not_multiply() -> None:
 
 
 def test_mean_weights_are_the_mean_of_the_heads() -> None:
-    trace = load("minilm").trace(TEXT)
+    trace = built_in_model().trace(TEXT)
     np.testing.assert_allclose(
         mean_weights(trace.layer(2)).numpy(), trace.attentions(2).mean(0).numpy(), rtol=1e-5, atol=1e-7
     )
@@ -169,7 +170,7 @@ def test_norms_need_the_output_projection() -> None:
 
 
 def test_a_value_of_zeros_moves_nothing() -> None:
-    layer = load("minilm").trace(TEXT).layer(0)
+    layer = built_in_model().trace(TEXT).layer(0)
     silent = LayerTrace(layer.query, layer.key, layer.value * 0, layer.scale, layer.mask,
                         output_projection=layer.output_projection)  # fmt: skip
     assert float(transformed_norms(silent).abs().max()) == 0
@@ -196,6 +197,6 @@ def test_the_built_in_model_has_a_head_for_the_previous_and_one_for_the_next_tok
     from attnviz.measures.survey import survey
 
     kind: Kind = "encoder"
-    labels = survey(load("minilm").trace(TEXT), kind, "").labels
+    labels = survey(built_in_model().trace(TEXT), kind, "").labels
     assert "previous-token head" in labels[0][2]
     assert "next-token head" in labels[1][8]

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from attnviz.measures.residual_stream import Lens, lens_of, residual_stream, states
-from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.block import Block
 from attnviz.trace.trace import Trace
+from tests.loaded import built_in_model
 
 TEXT = "The animal didn't cross the street."
 
@@ -27,7 +27,7 @@ def cosine(a: torch.Tensor, b: torch.Tensor) -> float:
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    return load("minilm").trace(TEXT)
+    return built_in_model().trace(TEXT)
 
 
 def test_the_stream_passes_through_the_inputs_of_all_blocks(trace: Trace) -> None:

@@ -16,6 +16,7 @@ from attnviz.tokens import Tokens, WordPiece, WordTokenizer
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
+from tests.loaded import built_in_model
 from tests.unit.families import save
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
@@ -54,7 +55,7 @@ def looped(weights: list[Tensor], tokens: Tokens) -> list[Striking]:
 
 @pytest.mark.parametrize("text", [BICYCLE, CATS])
 def test_the_ranking_is_that_of_a_plain_loop(text: str) -> None:
-    trace = load("minilm").trace(text)
+    trace = built_in_model().trace(text)
     expected = looped([trace.attentions(layer) for layer in range(6)], trace.tokens)
     found = most_striking(trace, "encoder").heads
     assert len(found) == len(expected) > 5

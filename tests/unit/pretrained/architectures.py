@@ -41,8 +41,7 @@ MOST = 1e-6
 """The largest difference between weights, as everywhere in the tests"""
 MOST_NUMBERS = 12_000_000
 """The most parameters of a tiny model"""
-CHUNKS = 4
-"""Processes, one after another, in which all architectures run"""
+ENDED = "the process of the test ended"
 
 SMALL: tuple[tuple[str, int], ...] = (
     (r"vocab_size|^vocab$", VOCABULARY),
@@ -96,6 +95,8 @@ class Outcome:
     """equal, refused, not built, or different"""
     words: str = ""
     """The refusal, or why it is not built, or how it differs"""
+    name: str = ""
+    """Its class"""
 
 
 def architectures() -> dict[str, str]:
@@ -226,43 +227,31 @@ def _compared(model: Any, trace: Trace) -> Outcome:
     return Outcome("equal")
 
 
-def outcomes(chunks: int = CHUNKS) -> dict[str, Outcome]:
-    """Return what becomes of every architecture. Each chunk runs in a process of its own, so that none of them takes
-    the others with it."""
+def outcomes() -> dict[str, Outcome]:
+    """Return what becomes of every architecture. They run in a process of their own, and where one of them ends it, the
+    others in another."""
     found: dict[str, Outcome] = {}
-    names = architectures()
-    types = list(names)
-    for number in range(chunks):
-        part = types[number::chunks]
-        while part:
-            done = _run({one: names[one] for one in part})
-            found |= done
-            if len(done) < len(part):  # the process ended in the next one
-                found[part[len(done)]] = Outcome("not built", "the process of the test ended")
-            part = part[len(done) + 1 :]
-    return found
-
-
-def _run(names: Mapping[str, str]) -> dict[str, Outcome]:
-    given = [f"{model_type}={name}" for model_type, name in names.items()]
-    command = [sys.executable, "-W", "ignore", "-m", "tests.unit.pretrained.architectures", *given]
-    lines = subprocess.run(command, capture_output=True, text=True, cwd=TABLE.parents[1], check=False).stdout
-    return {
-        found[0]: Outcome(found[1], found[2])
-        for line in lines.splitlines()
-        if len(found := line.split("\t")) == 3 and found[0] in names
-    }
+    command = [sys.executable, "-W", "ignore", "-m", "tests.unit.pretrained.architectures", "--after"]
+    while True:
+        after = next(reversed(found), "")
+        done = subprocess.run([*command, after], capture_output=True, text=True, cwd=TABLE.parents[1], check=False)
+        for line in done.stdout.splitlines():
+            if len(parts := line.split("\t")) == 4:
+                found[parts[0]] = Outcome(parts[2], parts[3], parts[1])
+        if done.returncode == 0:
+            return found
+        if next(reversed(found), "") == after:
+            raise RuntimeError(done.stderr)
 
 
 def table(found: Mapping[str, Outcome]) -> str:
     """Return the table of docs/models.md."""
-    names = architectures()
     lines = ["| type | class of transformers | outcome |", "| --- | --- | --- |"]
     said = {"equal": "shown", "not built": "not tried: no tiny one could be made", "different": "DIFFERENT"}
     for model_type, one in sorted(found.items()):
-        words = said.get(one.state, one.words.removeprefix(f"{names[model_type]} "))
+        words = said.get(one.state, one.words.removeprefix(f"{one.name} "))
         more = f" ({one.words})" if one.state in ("not built", "different") else ""
-        lines.append(f"| {model_type} | {names[model_type]} | {(words + more).replace('|', '/')} |")
+        lines.append(f"| {model_type} | {one.name} | {(words + more).replace('|', '/')} |")
     counts = defaultdict(int)
     for one in found.values():
         counts[one.state] += 1
@@ -278,15 +267,23 @@ def written() -> str:
     return TABLE.read_text().partition(BEGIN)[2].partition(END)[0].strip()
 
 
-def main(types: list[str]) -> None:
-    """Print the outcomes of these types, each given as type=class, or write the table of all."""
-    if types:
+def say(model_type: str, name: str, one: Outcome) -> None:
+    """Print an outcome, for `outcomes` in another process."""
+    sys.stdout.write("\t".join((model_type, name, one.state, one.words.replace("\t", " "))) + "\n")
+    sys.stdout.flush()
+
+
+def main(arguments: list[str]) -> None:
+    """Write the table of all, or, given `--after TYPE`, print the outcomes of the types after this one.
+
+    Of each it first prints that it has ended the process, which then does not stay the last word on it.
+    """
+    if arguments:
         torch.set_num_threads(1)
-        for given in types:
-            model_type, _, name = given.partition("=")
-            one = outcome(name, model_type)
-            sys.stdout.write("\t".join((model_type, one.state, one.words.replace("\t", " "))) + "\n")
-            sys.stdout.flush()
+        for model_type, name in architectures().items():
+            if model_type > arguments[1]:
+                say(model_type, name, Outcome("not built", ENDED))
+                say(model_type, name, outcome(name, model_type))
         return
     before, _, rest = TABLE.read_text().partition(BEGIN)
     TABLE.write_text(f"{before}{BEGIN}\n\n{table(outcomes())}\n\n{END}{rest.partition(END)[2]}")

@@ -40,8 +40,7 @@ def test_the_table_names_every_architecture_and_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("model_type", ["phi3", "glm", "glm4", "nemotron", "arcee", "persimmon"])
 def test_attention_is_shown_though_what_follows_it_is_not_known(model_type: str) -> None:
-    name = architectures.architectures()[model_type]
-    model = architectures.made(name, model_type)
+    model = architectures.made(found()[model_type].name, model_type)
     opened = architectures.open_model(model, architectures.tokenizer())
     assert opened.trace(architectures.TEXT).attentions(0).shape[0] == 4
     assert "after its attention is not known" in opened.description.unavailable["attention_residual"]

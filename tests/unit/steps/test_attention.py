@@ -27,6 +27,7 @@ from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.walk import Walk
+from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.families import BERT, save, save_model
 
@@ -89,7 +90,7 @@ def test_the_toys_lines_give_its_numbers(config: ToyConfig) -> None:
 
 
 def test_the_built_in_models_lines_give_its_numbers() -> None:
-    trace = load("minilm").trace("The animal was too tired.")
+    trace = built_in_model().trace("The animal was too tired.")
     for layer in range(6):
         check(trace.walk(layer, 2 * layer))
 
@@ -144,7 +145,7 @@ def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(t
 
 
 def walk_long(text: str, layer: int, head: int) -> Walk:
-    return load("minilm").trace(text).walk(layer, head)
+    return built_in_model().trace(text).walk(layer, head)
 
 
 def test_only_weights_that_look_empty_are_called_faint() -> None:

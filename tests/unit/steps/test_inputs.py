@@ -9,19 +9,19 @@ from torch.nn import functional as F
 
 from attnviz.document import document_of_layer
 from attnviz.export.views import title
-from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.steps.step import Step
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 from attnviz.trained import load as load_trained
+from tests.loaded import built_in_model
 
 STEP: Step[Walk] = STEPS["embeddings"]
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    return load("minilm").trace("It was too tired.")
+    return built_in_model().trace("It was too tired.")
 
 
 @pytest.mark.parametrize(

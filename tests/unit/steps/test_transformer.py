@@ -17,6 +17,7 @@ from attnviz.steps import PARTS, STEPS, steps_of
 from attnviz.toy.config import TransformerConfig
 from attnviz.trace.context import MATRICES, NORMS
 from attnviz.trace.walk import Walk
+from tests.loaded import built_in_model
 from tests.unit.families import save
 from tests.unit.toy.test_transformer import CONFIGS, run
 
@@ -142,7 +143,7 @@ def test_operations_make_the_panels_that_they_are_said_to_make(config: Transform
 
 
 def test_minilm_has_its_own_norms_and_feed_forwards() -> None:
-    model = load()
+    model = built_in_model()
     trace = model.trace("The cat sat.")
     walk = trace.walk_at(5, 3)
     assert walk.block is not None

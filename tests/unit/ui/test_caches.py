@@ -178,6 +178,7 @@ def test_a_mistake_that_cannot_be_drawn_says_so_each_time() -> None:
             caches.mistake(trace, "fail", fail)
 
 
+@pytest.mark.usefixtures("unfreezing")
 def test_garbage_that_was_frozen_with_a_model_is_freed_at_the_next_load(loads: Loads, folders: list[str]) -> None:
     class Ring:
         """A cycle, which only the collector frees."""

@@ -13,7 +13,6 @@ from attnviz.bert.classification.classifier import Pooled, plan_of, pool, pool_i
 from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import Shipped, load
-from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.training.loop import Trainer
@@ -21,6 +20,7 @@ from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors
 from attnviz.ui.bert import agent
 from attnviz.ui.bert.classifier import views
+from tests.loaded import built_in_model
 from tests.pooled import pooled
 
 TEXT = "Since the dose was raised she feels dizzy."
@@ -30,9 +30,7 @@ SOME = 48
 
 @pytest.fixture(scope="module")
 def minilm() -> BuiltInModel:
-    model = load_model()
-    assert isinstance(model, BuiltInModel)
-    return model
+    return built_in_model()
 
 
 @pytest.fixture(scope="module")

@@ -21,18 +21,16 @@ from attnviz.bert.classification.making import Making, make, result_of
 from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import NAMES, Card, Shipped, load, write
 from attnviz.cli import main
-from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.training.vectors import split
+from tests.loaded import built_in_model
 from tests.pooled import pooled as pooled_here
 
 
 @pytest.fixture(scope="module")
 def minilm() -> BuiltInModel:
-    model = load_model()
-    assert isinstance(model, BuiltInModel)
-    return model
+    return built_in_model()
 
 
 @pytest.fixture(scope="module")

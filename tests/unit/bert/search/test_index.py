@@ -26,18 +26,16 @@ from attnviz.bert.search import (
     token_similarity,
     words_of,
 )
-from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
+from tests.loaded import built_in_model
 
 QUERY = "The software stopped working."
 
 
 @pytest.fixture(scope="module")
 def minilm() -> BuiltInModel:
-    model = load()
-    assert isinstance(model, BuiltInModel)
-    return model
+    return built_in_model()
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from attnviz.bert.search import Plane, TokenSimilarity, token_similarity
 from attnviz.export.code.bert.uses import search_script
 from attnviz.figures.search import LONGEST, MANY, NUMBERED, SHORTEST, plane_map, token_heatmap
 from attnviz.figures.style import DARK, LIGHT
-from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.ui.bert.search.views import MAP_LINES, RANKING_LINES, TOKENS_LINES, isolated, most_alike
+from tests.loaded import built_in_model
 
 QUERY = "The software stopped working."
 SENTENCES = [
@@ -34,9 +34,7 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def minilm() -> BuiltInModel:
-    model = load()
-    assert isinstance(model, BuiltInModel)
-    return model
+    return built_in_model()
 
 
 def test_the_lines_of_torch_give_the_same_numbers(minilm: BuiltInModel) -> None:
