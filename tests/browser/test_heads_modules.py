@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+from attnviz.export.web.pages import HEADS_KEYS
+from attnviz.links.link import KEYS
+from attnviz.links.values import BadValueError
+from attnviz.measures import NAMES as MEASURES
 from tests.browser.modules import Run
 
 SENTENCES: list[tuple[str, str]] = [
@@ -460,3 +464,36 @@ def test_thumbnails_are_as_large_as_room_allows(run: Run, width: int) -> None:
     assert low["side"] == min(across, 18)
     assert (hall["left"], hall["top"]) == (72, 64)
     assert narrow["side"] == 12
+
+
+RAW = [
+    "", "0", "1", "2", "5", "007", "1000", "1001", "999999", "-1", "1e3", "0.05", ".5", "0.50", "1.", "1.0", "1.5", ".",
+    "NaN", "x", "٣", "keep", "hide", "weights", "norms", "off", "true", "r", "both", "lines", "aa", "all", "vertical",
+    "0.1", "0.1_2.r", "0.1_0.1_3.5", "0.1_", "1.1_1.x", "_".join(f"0.{n}" for n in range(24)),
+    "_".join(f"0.{n}" for n in range(25)), *list(MEASURES)[:2],
+]  # fmt: skip
+"""What an address may say behind any key"""
+
+
+def test_an_exported_page_reads_its_address_as_the_app_reads_a_link(run: Run) -> None:
+    """A page of Heads by itself has no server: what its address says is checked in the browser."""
+    body = """
+      const header = { measures: given.measures.map((name) => ({ name })), labels: [] };
+      return given.links.map(([key, raw]) => m.viewOf(raw === null ? {} : { [key]: raw }, {}, header)[key]);
+    """
+    keys = [key for key in HEADS_KEYS if key not in ("head", "rollout", "label")]  # head and rollout are one value here
+    links: list[tuple[str, str | None]] = [(key, raw) for key in keys for raw in (None, *RAW)]
+    values = run("embed/heads_link.ts", body, {"links": links, "measures": list(MEASURES)})
+    for (key, raw), value in zip(links, values, strict=True):
+        expected = KEYS[key].default if raw is None else read(key, raw)
+        if key == "chosen":
+            expected = [list(head) for head in expected or [(0, 0)]]
+        assert value == expected, (key, raw)
+
+
+def read(key: str, raw: str) -> Any:
+    """What the app takes from a link: its default where the link says nothing that the key takes."""
+    try:
+        return KEYS[key].read(raw)
+    except BadValueError:
+        return KEYS[key].default

@@ -1,4 +1,5 @@
-// What is chosen in Heads, from the keys of links to the explorer's settings and back: see attnviz/links/link.py.
+// What is chosen in Heads, from the keys of links to the explorer's settings and back, as attnviz/links/link.py reads
+// them: tests/browser/test_heads_modules.py compares the two.
 
 import { FRESH, MOST, ROLLOUT } from "../heads/choice.ts";
 import { BETWEEN, SPECIAL } from "../heads/words.ts";
@@ -9,11 +10,19 @@ export type Read = (raw: string, header: ExplorerHeader) => unknown;
 
 const HEAD = /^(\d{1,4})\.(\d{1,4}|r)$/;
 
-const whole: Read = (raw) => (/^\d{1,6}$/.test(raw) ? Number(raw) : undefined);
+const upTo =
+  (most: number): Read =>
+  (raw) =>
+    /^\d{1,10}$/.test(raw) && Number(raw) <= most ? Number(raw) : undefined;
 
-const position: Read = (raw, header) => (raw === "" ? null : whole(raw, header));
+const index = upTo(100_000);
 
-const fraction: Read = (raw) => (/^\d?(\.\d{0,8})?$/.test(raw) && Number(raw) <= 1 ? Number(raw) : undefined);
+/** The address of such a page says "" where nothing is pinned. */
+const position: Read = (raw, header) => (raw === "" ? null : index(raw, header));
+
+/** To four decimals. */
+const fraction: Read = (raw) =>
+  /^(\d{1,4}\.?|\d{0,4}\.\d{1,10})$/.test(raw) && Number(raw) <= 1 ? Math.round(1e4 * Number(raw)) / 1e4 : undefined;
 
 const onOrOff: Read = (raw) => (raw === "1" ? true : raw === "0" ? false : undefined);
 
@@ -23,14 +32,15 @@ const oneOf =
     words(header).includes(raw) ? raw : undefined;
 
 const heads: Read = (raw) => {
-  const found = raw === "" ? [] : raw.split("_").map((one) => HEAD.exec(one));
+  const words = raw === "" ? [] : [...new Set(raw.split("_"))];
+  const found = words.map((one) => HEAD.exec(one));
   if (found.length > MOST || !found.every(Boolean)) return undefined;
   return found.map((one) => [Number(one?.[1]), one?.[2] === "r" ? ROLLOUT : Number(one?.[2])]);
 };
 
 const READ: Record<string, Read> = {
-  layer: whole,
-  head: whole,
+  layer: index,
+  head: index,
   rollout: onOrOff,
   chosen: heads,
   q: position,
@@ -38,7 +48,7 @@ const READ: Record<string, Read> = {
   show: oneOf(() => ["both", "lines", "heatmap"]),
   direction: oneOf(() => ["vertical", "horizontal"]),
   threshold: fraction,
-  strongest: whole,
+  strongest: upTo(1000),
   special: oneOf(() => Object.keys(SPECIAL)),
   between: oneOf(() => Object.keys(BETWEEN)),
   values: oneOf(() => ["weights", "norms"]),

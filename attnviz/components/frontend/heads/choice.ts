@@ -14,7 +14,7 @@ export const FRESH: HeadsView = {
   k: null,
   show: "both",
   direction: "vertical",
-  threshold: 0,
+  threshold: 0.05,
   strongest: 0,
   special: "keep",
   between: "all",
