@@ -63,9 +63,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Hide all that the tests have imported from the collector, which takes a second to go through it.
+    """Freeze all that the tests have imported: the collector takes a second to go through it.
 
-    And let it look for garbage more seldom: that took up to a tenth of the time of tests that open pages.
+    Collecting less often saves up to a tenth of the time of tests that open pages.
     """
     gc.collect()
     gc.freeze()
@@ -74,7 +74,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def imports_stay_frozen() -> Iterator[None]:
-    """Keep it hidden where the app loads a model, which collects all else; see `unfreezing`."""
+    """Keep what the tests have imported frozen when the app calls `gc.unfreeze()`; see `unfreezing`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "unfreeze", lambda: None)
         yield

@@ -87,7 +87,7 @@ def _read(arguments: argparse.Namespace) -> int:
             corpus_run.save(checkpoint)
     if not is_done:
         return failed(
-            f"stopped after {corpus_run.lines:,} of {corpus_run.total:,} lines; the same command goes on", 130
+            f"stopped after {corpus_run.lines:,} of {corpus_run.total:,} lines; the same command resumes", 130
         )
     return _finish(corpus_run, arguments, checkpoint)
 

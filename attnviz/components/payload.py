@@ -1,4 +1,4 @@
-"""Payloads: what a browser component is sent, as one safetensors file, which Streamlit passes on unchanged.
+"""Payloads: what a component or an exported page reads, as one safetensors file. Streamlit sends it unchanged.
 
 The header is JSON under the key "header" of the file's `__metadata__`. `frontend/core/payload.ts` reads it, and the
 arrays in place: safetensors puts arrays of larger numbers first, so that each lies at a multiple of its number's size.

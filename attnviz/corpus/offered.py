@@ -144,11 +144,11 @@ def _statistics(path: Path, _: tuple[int, int]) -> tuple[CorpusStatistics, Corpu
     from attnviz.corpus.table import TableError, read  # imported late: its own imports take half a second
 
     try:
-        statistics_, card = read(path)
+        corpus, card = read(path)
     except (TableError, OSError) as error:
         raise OfferedError(f"{path.name} can't be shown: {error}") from error
-    statistics_.freeze()
-    return statistics_, card
+    corpus.freeze()
+    return corpus, card
 
 
 @lru_cache(64)

@@ -314,7 +314,13 @@ class TransformersModel(PretrainedModel):
         if not isinstance(head, nn.Module):
             return None
         vocabulary = find_vocabulary(head, self._label, self._tokenizer.mask_token_id)
-        return vocabulary if vocabulary is not None and _is_near(vocabulary.logits(hidden), head(hidden)) else None
+        if vocabulary is None:
+            return None
+        try:
+            logits = vocabulary.logits(hidden)
+        except RuntimeError:  # the head's layer has another width, as MobileBERT's
+            return None
+        return vocabulary if _is_near(logits, head(hidden)) else None
 
     def _output_bias(self) -> Tensor | None:
         """Return the bias of the language head's last layer, which transformers calls the output embeddings."""
@@ -464,7 +470,7 @@ class TransformersModel(PretrainedModel):
             for side in parameter.shape
         }
         stated = (getattr(self._model.config, name, None) for name in FEED_FORWARD_WIDTHS)
-        return next((states for states in stated if isinstance(states, int) and sides & {states, 2 * states}), None)
+        return next((number for number in stated if isinstance(number, int) and sides & {number, 2 * number}), None)
 
     def _unavailable(self) -> dict[str, str]:
         """Return the quantities that the model or at least one block does not provide, with the reasons."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -52,14 +52,25 @@ class ModelSizes:
 def feed_forward_widths(sizes: ModelSizes, width: int) -> tuple[int, ...]:
     """Return F of each feed-forward, in order of computation: what its map back to C numbers takes.
 
-    Feed-forwards without such a map are left out.
+    A map from C to F numbers, or to 2F for a gate and a layer in one, must come before that map. Feed-forwards without
+    such a pair are left out: MobileBERT's work between two maps that narrow and widen.
 
     Args:
         sizes: the sizes of the model.
         width: C.
     """
-    back = (next((size.inputs for size in maps[1:] if size.outputs == width), None) for maps in sizes.feed_forwards)
-    return tuple(found for found in back if found is not None)
+    widths = (_hidden_width(maps, width) for maps in sizes.feed_forwards)
+    return tuple(hidden for hidden in widths if hidden is not None)
+
+
+def _hidden_width(maps: Sequence[MapSize], width: int) -> int | None:
+    from_width: set[int] = set()
+    for size in maps:
+        if size.outputs == width and from_width & {size.inputs, 2 * size.inputs}:
+            return size.inputs
+        if size.inputs == width:
+            from_width.add(size.outputs)
+    return None
 
 
 def weights(maps: Iterable[MapSize]) -> int:

@@ -78,11 +78,11 @@ class Plan:
             ValueError: something is missing, unknown or out of range; the message names it.
         """
         cut: Any = value.get("cut", "blocks") if isinstance(value, dict) else "blocks"
-        fields_ = _checked(value, {"subject", "model", "training"}, {"cut"})
-        subject = fields_["subject"]
+        values = _checked(value, {"subject", "model", "training"}, {"cut"})
+        subject = values["subject"]
         if not isinstance(subject, str):
             raise ValueError(f"subject is {subject!r}, which is not a name")
-        return cls(subject, config_from_json(fields_["model"]), _of(TrainingSettings, fields_["training"]), cut)
+        return cls(subject, config_from_json(values["model"]), _of(TrainingSettings, values["training"]), cut)
 
 
 def config_to_json(config: AnyConfig) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Stage:
     expected: Mapping[int, float]
     """Its measured validation loss on the built-in corpus by number of steps, with the default settings"""
     reported: float | None = None
-    """The lecture's loss on tiny Shakespeare; None if it has no comparable model"""
+    """The loss that Karpathy's lecture reports on tiny Shakespeare; None if it has no comparable model"""
     training: TrainingSettings = field(
         default_factory=lambda: TrainingSettings(steps=STEPS, batch=32, learning_rate=1e-3, seed=SEED)
     )

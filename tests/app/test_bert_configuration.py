@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import torch
 import transformers as tf
 from streamlit.testing.v1 import AppTest
 
+from attnviz.bert.configuration import BERT_BASE
+from attnviz.ui.bert.configuration import _heads
 from tests.app.pages import messages, open_page
 from tests.unit.families import BART, FAMILIES, HYBRIDS, save, save_model
 
@@ -115,3 +118,10 @@ def test_a_lecture_has_the_numbers_without_what_is_to_be_read_later() -> None:
     assert sizes(at)["hidden_size"][0] == "384"
     assert not at.table
     assert not at.expander
+
+
+def test_one_wide_head_shares_c_also_where_numbers_have_commas() -> None:
+    wide = replace(BERT_BASE, width=1024, heads=1, head_size=1024, heads_and_sizes="1 × 1,024")
+    assert _heads(wide).replace("\u00a0", " ").startswith("The heads of a layer share C, so D = C / H = 1,024: more")
+    mixed = replace(wide, heads_and_sizes="1 × 512 or 1,024")
+    assert _heads(mixed).startswith("Layers differ")

@@ -131,7 +131,7 @@ def test_a_notebook_takes_these_numbers_and_no_others(folder: str) -> None:
     trace = load(folder).trace(TEXT)
     walked, every = attnviz.show(trace), attnviz.show_heads(trace)
     assert (walked._layers, walked.layer, every.layer) == ([1, 3], 1, 1)
-    assert read(walked._file({"layer": 3})).header.layer == 3
+    assert read(walked._file("document-3")).header.layer == 3
     for widget in (walked, every):
         widget.layer = 3
         assert torch.equal(widget.walk.steps.weights, trace.head(3, 0).weights)

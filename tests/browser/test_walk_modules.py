@@ -292,7 +292,7 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
         ],
         kept: keep(),
         refused: [await refused({}, "document 2"), await refused({}, "array 1 query/0"),
-          await refused({ array() {} }, "array 2 x")],
+          await refused({}, "array 2 x")],
       };
     """
     found = run("walk/loading.ts", body)

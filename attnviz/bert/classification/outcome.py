@@ -120,7 +120,7 @@ def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[floa
         ValueError: there is no text, or more are right than there are.
     """
     if not 0 <= right <= total or not total:
-        raise ValueError(f"{right} of {total} is no share")
+        raise ValueError(f"{right} of {total} is not a share")
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     share = right / total
     middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)

@@ -71,8 +71,8 @@ def body(text: Text, found: Found, picture: Callable[[str], str], *, answer: boo
     """
     hidden = "" if answer else " hidden"
     says = "" if brief else f'<p class="mistake-answer"{hidden}>{escape(text.says)}</p>\n'
-    ends = () if brief else (text.notice, " ".join(filter(None, (_where(found), found.note))))
-    notes = "".join(f"<p>{escape(end)}</p>" for end in ends)
+    closing = () if brief else (text.notice, " ".join(filter(None, (_where(found), found.note))))
+    notes = "".join(f"<p>{escape(note)}</p>" for note in closing)
     return (
         f'<div class="mistake{" is-brief" if brief else ""}">\n{says}<div class="mistake-sides">\n'
         f"{_side('wrong', text.wrong, picture('wrong'))}"

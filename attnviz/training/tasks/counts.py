@@ -31,7 +31,7 @@ class Counting(Task):
 
     name, title = "counting", "Counting: how often has this letter come before?"
     explanation = (
-        "At each letter of a text, the model is to say how often the same letter stood before it: never, once, or "
+        "At each letter of a text, the model predicts how often the same letter has come before: never, once, or "
         "twice and more. The answer depends on all earlier letters, however far away."
     )
     expected = "A head looks at the letters before that are equal to its own, and shares its weight among them."
@@ -99,11 +99,11 @@ class Depth(Task):
 
     name, title = "depth", "Depth: how many brackets are open?"
     explanation = (
-        "At each character of a text, the model is to say how many brackets are open. That is the number of opening "
+        "At each character of a text, the model predicts how many brackets are open. That is the number of opening "
         "brackets so far less that of closing ones."
     )
     expected = (
-        "Nothing sharp forms: heads spread their weight over all that stood before, as they do untrained. What is "
+        "Nothing sharp forms: heads spread their weight over all that came before, as they do untrained. What is "
         "learned is the values: the mean of +1 for ( and -1 for ), times the position, is the depth."
     )
     labels = ("(", ")", OTHER)

@@ -61,10 +61,10 @@ class Addition(Task):
 
     name, title = "addition", "Addition: two digits each"
     explanation = (
-        "Two numbers of up to two digits are to be added. The sum is written from its last digit to its first, as one "
+        "The model adds two numbers of up to two digits. It writes the sum from its last digit to its first, as one "
         "adds by hand."
     )
-    expected = "Heads look at the two digits of the place that is to be written: the ones first, then the tens."
+    expected = "Heads look at the two digits of the place that comes next: the ones first, then the tens."
     labels = (*string.digits, "+", "=")
     patterns = (Pattern("place", "looks at the two digits of its place", _place),)
     control = "With one layer it learns the ones and the hundreds, but not the tens, where two digits and a carry meet."
@@ -181,8 +181,8 @@ class Modular(Task):
 
     name, title = "modular", "Grokking: addition modulo 31"
     explanation = (
-        f"Two numbers below {PRIME} are to be added, and {PRIME} is taken off where the sum reaches it: 20 + 15 is 4. "
-        "The model trains on half of all sums, the same ones at every step."
+        f"The model adds two numbers below {PRIME}, and {PRIME} is taken off where the sum reaches it: 20 + 15 is 4. "
+        "It trains on half of all sums, the same ones at every step."
     )
     expected = (
         "First it learns the sums of the training by heart: those are right, and hardly any other is. Much later the "
@@ -361,7 +361,7 @@ class Numbers(Task):
 
     name, title = "numbers", "Numbers to words: a translation"
     explanation = (
-        "The digits of a number from 0 to 999 are to be translated into English words. The encoder reads the digits, "
+        "The model translates the digits of a number from 0 to 999 into English words. The encoder reads the digits, "
         "and the decoder writes word after word, and looks at the digits each time."
     )
     expected = "In attention from decoder to encoder, a word looks at the digit that it stands for."

@@ -209,7 +209,7 @@ class Reverse(Task):
 
     name, title = "reverse", "Reverse: write it backwards"
     explanation = (
-        "Up to 16 letters are to be written backwards, all of them at once. Which letter is right depends on its "
+        "The model writes up to 16 letters backwards, all of them at once. Which letter is right depends on its "
         "position alone, not on what it is."
     )
     expected = "The only head looks at the opposite position: its weights form the other diagonal, from bottom to top."
@@ -276,10 +276,10 @@ class Sort(Task):
 
     name, title = "sort", "Sort: which digit comes next?"
     explanation = (
-        "Up to eight digits are to be written again, from the smallest to the largest. After each digit that it has "
-        "written, the model finds the next one among those that it has read."
+        "The model writes up to eight digits again, from the smallest to the largest. After each digit that it has "
+        "written, it finds the next one among those that it has read."
     )
-    expected = "A head looks back at the unsorted digits: most at the one that is to be written next."
+    expected = "A head looks back at the unsorted digits: most at the one that comes next."
     labels = (*string.digits, FILL, SIGN)
     patterns = (Pattern("next", "looks at the digit to be written next", _next),)
     control = "Without a layer it sees only the digit that it wrote last, and has to guess what comes after it."

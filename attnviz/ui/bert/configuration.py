@@ -111,12 +111,12 @@ def _positions(config: Configuration) -> str:
 
 
 def _heads(config: Configuration) -> str:
-    if config.heads_and_sizes != f"{config.heads} × {config.head_size}":
+    if config.heads_and_sizes != f"{config.heads} × {config.head_size:,}":
         return "Layers differ: each number holds for some of them. In BERT, all have the same, and D = C / H."
     if config.heads * config.head_size == config.width:
-        split = f"The heads of a layer share C, so D\u00a0=\u00a0C\u00a0/\u00a0H\u00a0=\u00a0{config.head_size}"
+        split = f"The heads of a layer share C, so D\u00a0=\u00a0C\u00a0/\u00a0H\u00a0=\u00a0{config.head_size:,}"
         return f"{split}: more heads are narrower ones, with no more parameters."
-    return f"Each head works with D = {config.head_size} numbers; in BERT, D = C / H."
+    return f"Each head works with D = {config.head_size:,} numbers; in BERT, D = C / H."
 
 
 def _layers(config: Configuration) -> str:

@@ -144,7 +144,7 @@ def source_choice(
 
 @dataclass(frozen=True, slots=True)
 class OwnText(Generic[V]):
-    """A text that is built in, pasted or uploaded; the session keeps one text for each source."""
+    """A text that is built in, pasted or uploaded; the session keeps the last good text of each source."""
 
     name: str
     """The prefix of its keys in the session"""

@@ -29,7 +29,7 @@ _WORDS = "train_text_words"
 
 @dataclass(slots=True)
 class _TextRecord:
-    """What a session keeps of its text: a running training reads both again and again."""
+    """What a session keeps of its text: a running training reads its facts and its lines at each refresh."""
 
     part: state.Last[tuple[Facts | None, str]] = field(default_factory=state.Last)
     """The chosen part's facts and ""; None and the reason if it can't be trained on"""

@@ -73,7 +73,7 @@ OWN: dict[str, dict[str, Any]] = {
     "lilt": {"channel_shrink_ratio": 4},
     "mamba2": {"num_heads": 8, "head_dim": 8},
     "ministral": {"head_dim": 8},
-    "mobilebert": {"intra_bottleneck_size": 32, "true_hidden_size": 32},
+    "mobilebert": {"intra_bottleneck_size": 8, "true_hidden_size": 8, "embedding_size": 16},
     "nemotron": {"head_dim": 8},
     "qwen3_next": {"num_hidden_layers": 4},
     "qwen3_5_text": {"num_hidden_layers": 4},

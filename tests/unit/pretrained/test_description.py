@@ -115,6 +115,11 @@ def test_the_width_of_a_feed_forward_is_read_off_its_maps(tmp_path: Path) -> Non
     assert found.parameters["feed_forward"] == 2 * sum(weight.numel() for weight in theirs.parameters())
     ctrl = tf.CTRLModel(tf.CTRLConfig(**SIZES, n_embd=32, n_layer=2, n_head=4, dff=72))
     assert described(ctrl, tmp_path / "ctrl").feed_forward == 72
+    narrow = {"intra_bottleneck_size": 8, "true_hidden_size": 8, "num_feedforward_networks": 2, "embedding_size": 16}
+    mobile = tf.MobileBertForMaskedLM(tf.MobileBertConfig(**{**BERT, "intermediate_size": 40}, **narrow))
+    found = described(mobile, tmp_path / "mobilebert")
+    block = mobile.mobilebert.encoder.layer[0]
+    assert found.feed_forward == block.intermediate.dense.out_features == 40, "not the map that widens after it"
 
 
 def test_a_width_that_no_feed_forward_has_is_not_said(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ export class PageHost implements Host {
 
   /** @throws {Refused} the page does not hold the file */
   async request(name: string) {
-    if (!(name in this.files)) throw new Refused(settings.missing || MISSING);
+    if (!Object.hasOwn(this.files, name)) throw new Refused(settings.missing || MISSING);
     return new Response(this.files[name].data as BufferSource);
   }
 

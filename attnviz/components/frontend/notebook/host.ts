@@ -20,6 +20,7 @@ export class NotebookHost implements Host {
   waiting: Map<string, { done: (bytes: Uint8Array<ArrayBuffer>) => void; fail: (error: Error) => void }>;
   /** ends what listens to the model */
   ends: (() => void)[];
+  isSending: boolean;
 
   constructor(model: WidgetModel, names: readonly string[], here: Record<string, DataView<ArrayBuffer>> = {}) {
     this.server = "";
@@ -28,6 +29,7 @@ export class NotebookHost implements Host {
     this.here = here;
     this.waiting = new Map();
     this.ends = [];
+    this.isSending = false;
     this.listen("msg:custom", (answer, buffers) => this.answer(answer, buffers));
   }
 
@@ -43,15 +45,18 @@ export class NotebookHost implements Host {
     return Object.fromEntries(this.names.map((name) => [name, this.model.get(name)]));
   }
 
-  /** Calls a function when a trait changes. */
+  /** Calls a function when the notebook changes a trait. */
   follow(listener: () => void) {
-    for (const name of this.names) this.listen(`change:${name}`, listener);
+    const heard = () => this.isSending || listener();
+    for (const name of this.names) this.listen(`change:${name}`, heard);
   }
 
   /** Writes into the traits what the user has changed. */
   send({ values }: { values: object }) {
     const changed = Object.entries(values).filter(([name]) => this.names.includes(name));
+    this.isSending = true; // each trait that is set is heard of at once, when the others are still the old ones
     for (const [name, value] of changed) this.model.set(name, value);
+    this.isSending = false;
     if (changed.length) this.model.save_changes();
     return true;
   }
@@ -62,7 +67,7 @@ export class NotebookHost implements Host {
 
   /** @throws {Error} the kernel says why there is no such file, or says nothing */
   async request(name: string) {
-    return new Response(this.here[name] ?? (await this.ask(name)));
+    return new Response(Object.hasOwn(this.here, name) ? this.here[name] : await this.ask(name));
   }
 
   ask(file: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -90,6 +95,7 @@ export class NotebookHost implements Host {
 
   destroy() {
     for (const end of this.ends) end();
-    this.waiting.clear();
+    // Another view may wait for the same file: it asks for it again.
+    for (const number of [...this.waiting.keys()]) this.settle(number)?.fail(new Error("the view is gone"));
   }
 }

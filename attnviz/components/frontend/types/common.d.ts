@@ -44,7 +44,7 @@ interface Host {
   request(name: string): Promise<Response>;
   /** Sends changed values; returns whether they have arrived already. Else an answer acknowledges the number. */
   send(message: Message): boolean;
-  /** Sends what may be lost without harm: the user does it again, or it is sent until it is answered. */
+  /** Sends what may be lost without harm: the user does it again, or it is sent again. See docs/architecture.md. */
   say(name: string, value: unknown): void;
 }
 interface Component {

@@ -85,8 +85,9 @@ export class Loading {
       const { files } = this;
       return compute(document, Number(name.slice(COMPUTED.length)), () => files.wanted.includes(file));
     }
-    if (!document) throw new Refused(NOWHERE);
-    const { array } = await fetchArrays(document.header.references[name].digest, source);
+    const reference = document?.header.references[name];
+    if (!document || !reference) throw new Refused(NOWHERE);
+    const { array } = await fetchArrays(reference.digest, source);
     if (!(name in document.arrays)) addArray(document, name, array);
     return array;
   }
