@@ -142,7 +142,7 @@ def test_the_script_of_the_configuration_prints_what_is_shown(ran: Ran) -> None:
             fields = dict(re.findall(r"^  (\S.*?)  +(\S+)$", part, re.MULTILINE))
             assert fields["vocab_size"] == str(configuration.vocabulary)
             assert fields["hidden_size"] == str(configuration.width)
-            assert fields["intermediate_size"] == str(configuration.feed_forward)
+            assert (int(fields["intermediate_size"]),) == configuration.feed_forward
             assert fields["max_position_embeddings"] == str(configuration.positions)
             assert fields["num_attention_heads"] == str(configuration.heads)
             assert fields["num_hidden_layers"] == str(configuration.layers)
