@@ -186,8 +186,8 @@ def refusal(model: Any, tokenizer: Any) -> str:
 
 def test_what_cannot_be_traced_is_refused_in_one_sentence() -> None:
     model, tokenizer = made("bert"), tf.AutoTokenizer.from_pretrained(MODEL_DIR)
-    assert "no model of transformers" in refusal(torch.nn.Linear(2, 2), tokenizer)
-    assert "no model of transformers" in refusal(torch.nn.DataParallel(model), tokenizer)
+    assert "not a model of transformers" in refusal(torch.nn.Linear(2, 2), tokenizer)
+    assert "not a model of transformers" in refusal(torch.nn.DataParallel(model), tokenizer)
     assert "has no tokenizer that says where" in refusal(model, str.split)
     assert "meta" in refusal(tf.BertModel(tf.BertConfig(**BERT)).to("meta"), tokenizer)
     assert "has embeddings for 99 token ids, and its tokenizer has 30,522" in refusal(
