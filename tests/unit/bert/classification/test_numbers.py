@@ -54,7 +54,7 @@ def test_the_interval_is_scipy_s_wilson_interval(counts: tuple[int, int]) -> Non
 
 def test_no_text_has_no_interval() -> None:
     for right, total in ((0, 0), (3, 2), (-1, 4)):
-        with pytest.raises(ValueError, match="is no share"):
+        with pytest.raises(ValueError, match="is not a share"):
             wilson(right, total)
     assert math.isnan(Share(0, 0).value)
 
