@@ -32,5 +32,5 @@ def test_cases_of_one_function_count_together_and_the_browser_does_not() -> None
         ("tests.unit.test_a", "test_two", 0.7), ("tests.app.test_b", "test_three", 1.1),
         ("tests.browser.test_c", "test_four", 100.0),
     ]  # fmt: skip
-    assert slowest(cases) == ["tests/app/test_b.py::test_three", "tests/unit/test_a.py::test_one"]
+    assert slowest(cases, 0.7) == ["tests/app/test_b.py::test_three", "tests/unit/test_a.py::test_one"]
     assert function_of("tests/unit/test_a.py::test_one[a[0]]") == "tests/unit/test_a.py::test_one"
