@@ -243,6 +243,16 @@ def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
     assert [at[0], at[2], high] == pytest.approx([0.3, 0.5, 0.5])
 
 
+def test_a_row_of_which_less_than_a_thousandth_is_left_is_not_renormalised(run: Run) -> None:
+    """Of 65 of 65,535 steps the numbers would be off by a hundredth; of 66 they are shown, and sum to 1."""
+    weights = np.array([[65535 - 65, 60, 5], [65535 - 66, 60, 6], [65535, 0, 0]]) / 65535
+    shown = filtered(run, weights, ([1, 1, 1], [0, 1, 2]), special="renormalise")
+    assert shown["short"] == 2
+    assert np.isnan(shown["at"][[0, 2]]).all()
+    assert shown["at"][1, 1:] == pytest.approx([60 / 66, 6 / 66], abs=1e-6)
+    assert np.isnan(shown["at"][1, 0])
+
+
 def test_only_certain_digits_are_shown(run: Run) -> None:
     """A digit is certain where the error is at most half of its unit: 1 to 4 of them are written."""
     errors = [0.0, 7.7e-6, 4.9e-5, 5.1e-5, 2e-4, 4.9e-4, 5.1e-4, 6e-4, 4.9e-3, 5.1e-3, 9e-3, 0.04, 0.06, 3.0]

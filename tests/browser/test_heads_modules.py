@@ -246,6 +246,34 @@ def test_a_head_a_cell_and_a_token_are_read(run: Run) -> None:
     assert found["waits"] == [[f"{coming} are on their way."], [f"{coming} have not come. ", "Ask again"]]
 
 
+def test_a_token_looks_at_three_at_most_though_more_have_weight(run: Run) -> None:
+    body = """
+      const wide = { rows: 1, cols: 5, causal: false, hidden: null, groups: { query: [1], key: [1, 1, 1, 1, 1] } };
+      const own = { name: "one", colour: "#000", at: Float32Array.of(0.1, 0.3, 0.15, 0.25, 0.2), errors: [0] };
+      const named = { query: ["the"], key: ["a", "b", "c", "d", "e"] };
+      return words(m.tokenReading({ heads: [own], frame: wide, labels: named }, { q: 0, k: null }));
+    """
+    read_out = ["the0 looks most at", "b10.3000", "d30.2500", "e40.2000"]
+    assert run("heads/reading.ts", READ + body) == read_out
+
+
+def test_the_only_head_of_a_legend_can_not_be_taken_away(run: Run) -> None:
+    body = """
+      const taken = [];
+      const legend = new m.Legend(document.body, { onRemove: (head) => taken.push(head) });
+      const chip = (head) => ({ head, colour: "#000", labels: [], note: "" });
+      const buttons = () => [...legend.element.querySelectorAll("button")];
+      legend.update([chip([0, 1])], "");
+      const alone = buttons().length;
+      legend.update([chip([0, 1]), chip([2, -1])], "");
+      const names = buttons().map((one) => one.title);
+      buttons()[1].click();
+      return { alone, names, taken };
+    """
+    names = ["Take away layer 0 · head 1", "Take away rollout up to layer 2"]
+    assert run("heads/legend.ts", body) == {"alone": 0, "names": names, "taken": [[2, -1]]}
+
+
 def test_a_drawing_says_how_much_of_the_heads_it_shows(run: Run) -> None:
     body = """
       const look = (own, fit, shown = {}) => m.drawnText({
