@@ -23,7 +23,7 @@ from attnviz.measures.rows import distance, entropy
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.layers import EncoderLayer
-from attnviz.trace.ablation import Replaced, replaced
+from attnviz.trace.ablation import Replacement, replaced
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
 
@@ -155,9 +155,9 @@ def without(model: BuiltInModel, heads: Iterable[Head], means: Tensor | None = N
         if not 0 <= layer < len(layers):
             raise IndexError(f"layer {layer} does not exist: layers go from 0 to {len(layers) - 1}")
         chosen.setdefault(layer, []).append(head)
-    by_module: dict[nn.Module, Replaced] = {
-        layers[layer].attention: Replaced(
-            Replaced.by_zero(which, layers[layer].attention.heads).heads, None if means is None else means[layer]
+    by_module: dict[nn.Module, Replacement] = {
+        layers[layer].attention: Replacement(
+            Replacement.by_zero(which, layers[layer].attention.heads).heads, None if means is None else means[layer]
         )
         for layer, which in chosen.items()
     }
@@ -228,7 +228,7 @@ def effects(
         values = None if means is None else means[number]
         for some in torch.eye(count, dtype=torch.bool).split(at_once):
             after = x.expand(len(some), *x.shape)  # (B, T, C)
-            with torch.inference_mode(), replaced({layer.attention: Replaced(some, values)}):
+            with torch.inference_mode(), replaced({layer.attention: Replacement(some, values)}):
                 for following in layers[number:]:
                     after = following(after)
                 after = model.bert.encoder.norm(after)

@@ -98,7 +98,7 @@ By = Literal["bias", "length"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Favoured(ShortRepr):
+class TokenExtremes(ShortRepr):
     """The tokens with the largest and the smallest biases of an output layer, or with its longest and shortest rows."""
 
     by: By
@@ -133,7 +133,7 @@ class Favoured(ShortRepr):
 
 
 @torch.inference_mode()
-def favoured(output: Chunks, bias: Tensor | None = None, *, count: int = LISTED) -> Favoured:
+def favoured(output: Chunks, bias: Tensor | None = None, *, count: int = LISTED) -> TokenExtremes:
     """Return the tokens that an output layer favours.
 
     Args:
@@ -146,7 +146,7 @@ def favoured(output: Chunks, bias: Tensor | None = None, *, count: int = LISTED)
     logits = torch.zeros_like(numbers) if bias is None else numbers
     count = min(count, len(numbers))
     most, least = numbers.topk(count), numbers.topk(count, largest=False)
-    return Favoured(
+    return TokenExtremes(
         "length" if bias is None else "bias", most.indices, most.values, least.indices, least.values,
         float(logits.double().logsumexp(0)),
     )  # fmt: skip

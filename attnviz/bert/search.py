@@ -140,7 +140,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-class Words:
+class WordIndex:
     """The word index of some sentences. Immutable after construction."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
@@ -233,7 +233,7 @@ class Index(ShortRepr):
     text: Sentences
     embeddings: Tensor
     """(N, C): of length 1"""
-    words: Words
+    words: WordIndex
     plane: Plane
     cut: int
     """How many sentences have more tokens than an embedding reads"""
@@ -319,7 +319,7 @@ def build(model: BuiltInModel, text: Sentences) -> Iterator[int | Index]:
         embeddings[places] = embedded
         done += len(places)
         yield done
-    words = Words(text.sentences)
+    words = WordIndex(text.sentences)
     yield done
     yield Index(text, embeddings, words, Plane.of(embeddings), cut)
 

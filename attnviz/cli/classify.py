@@ -55,7 +55,7 @@ def _make(arguments: argparse.Namespace, out: Path) -> int:
     from tqdm import tqdm
 
     from attnviz.bert.classification.baselines import verdict
-    from attnviz.bert.classification.making import Making, make
+    from attnviz.bert.classification.making import ClassifierSettings, make
     from attnviz.bert.classification.shipped import write
     from attnviz.files import write_atomically
     from attnviz.pretrained.built_in import BuiltInModel
@@ -64,7 +64,7 @@ def _make(arguments: argparse.Namespace, out: Path) -> int:
     torch.set_num_threads(1)
     options = {"how": arguments.features, "steps": arguments.steps, "rate": arguments.learning_rate}
     settings = {name: value for name, value in options.items() if value is not None}
-    making = Making(arguments.name, tanh=arguments.tanh, seed=arguments.seed, **settings)
+    making = ClassifierSettings(arguments.name, tanh=arguments.tanh, seed=arguments.seed, **settings)
     with tqdm(unit="text", disable=arguments.quiet) as bar:
         classifier = make(
             making, BuiltInModel(find_folder()), _command(arguments), lambda done: bar.update(done - bar.n)

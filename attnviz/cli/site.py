@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.export.web.site import build_site
     from attnviz.lessons import LessonError
     from attnviz.pretrained import ModelError
-    from attnviz.sources.models import Direct
+    from attnviz.sources.models import DirectResources
     from attnviz.tokens import NoTokensError
 
     try:
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         return failed(f"{out / 'index.html'} already exists; --force overwrites", 1)
     written = 0
     try:
-        for name, content in build_site(lesson, Direct()):
+        for name, content in build_site(lesson, DirectResources()):
             file = out / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)

@@ -14,7 +14,7 @@ from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
     from attnviz.trained.card import AboutFiles
-    from attnviz.trained.making import Making
+    from attnviz.trained.making import ModelTraining
     from attnviz.training.settings import TrainingSettings
     from attnviz.training.tasks.task import Result
 
@@ -72,11 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
         return failed(str(error), 2)
 
 
-def _begin(arguments: argparse.Namespace, out: Path) -> Making:
+def _begin(arguments: argparse.Namespace, out: Path) -> ModelTraining:
     """Return the requested training, at its first step or at the checkpoint's step."""
     import torch
 
-    from attnviz.trained.making import Making, given_of
+    from attnviz.trained.making import ModelTraining, given_of
     from attnviz.training.loop import Checkpoint
     from attnviz.training.series import plan_of
     from attnviz.training.settings import TAGGED, TEXT
@@ -101,7 +101,7 @@ def _begin(arguments: argparse.Namespace, out: Path) -> Making:
     checkpoint = arguments.resume or out.with_suffix(".checkpoint")
     if plan.subject == TAGGED and files is None:
         raise ValueError("this checkpoint is of a training on files: --train-file and --test-file name them")
-    making = Making.begin(arguments.name, given_of(plan, arguments.text, files), checkpoint, arguments.every)
+    making = ModelTraining.begin(arguments.name, given_of(plan, arguments.text, files), checkpoint, arguments.every)
     if saved is not None:
         making.resume(saved)
     return making
@@ -119,7 +119,7 @@ def files_of(arguments: argparse.Namespace) -> tuple[Path, Path] | None:
     return None if train is None else (train, test)
 
 
-def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
+def _train(making: ModelTraining, arguments: argparse.Namespace, out: Path) -> int:
     """Make the steps, and write the model, or the checkpoint if Ctrl-C stops it."""
     from tqdm import tqdm
 

@@ -94,7 +94,7 @@ NEIGHBOURS = {"previous": -1, "next": 1, "same": 0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observed:
+class Observations:
     """The observations of N sentences. Sums are over their tokens, in float64."""
 
     values: npt.NDArray[np.float32]
@@ -111,7 +111,7 @@ class Observed:
     """(P,): the number of queries"""
 
 
-def observe(layers: Iterable[Tensor], marks: Marks, *, causal: bool = False) -> Observed:
+def observe(layers: Iterable[Tensor], marks: Marks, *, causal: bool = False) -> Observations:
     """Observe the heads of a self-attention on a batch.
 
     Args:
@@ -128,7 +128,7 @@ def observe(layers: Iterable[Tensor], marks: Marks, *, causal: bool = False) -> 
     not_special = (marks.parts > 0) & tokens  # (B, T)
     pairs = (not_special[:, :, None] & not_special[:, None, :]).double()[:, None]  # (B, 1, T, T)
     parts = torch.nn.functional.one_hot(marks.parts, NO_PART + 1)[..., :NO_PART]  # (B, T, P)
-    return Observed(
+    return Observations(
         torch.stack([values for values, _, _ in by_layer], 1).numpy(),
         _measures(uniform[:, None], marks, causal=causal)[:, 0].numpy(),
         torch.stack([offsets for _, offsets, _ in by_layer]).numpy(),

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.corpus import LABELLED, LABELS, QUANTILES
-from attnviz.corpus.observing import OFFSETS, PARTS, Observed, divergence_sums, marks_of, observe
+from attnviz.corpus.observing import OFFSETS, PARTS, Observations, divergence_sums, marks_of, observe
 from attnviz.measures import NAMES
 from attnviz.measures.summary import holding
 from attnviz.trace.model import Kind
@@ -340,7 +340,7 @@ class HeadStatistics:
                 self.add_pairs(divergence_sums(torch.cat(weights)).numpy(), len(tokens))
 
     def add_observed(
-        self, of: Observed, lengths: Sequence[int], sentences: tuple[list[Place], list[str]] | None = None
+        self, of: Observations, lengths: Sequence[int], sentences: tuple[list[Place], list[str]] | None = None
     ) -> None:
         """Add the observations of N sentences.
 
@@ -423,7 +423,7 @@ class HeadStatistics:
         statistics.strongest = Strongest(arrays["values"].copy(), arrays["places"].copy(), texts)
         return statistics
 
-    def _labels(self, of: Observed) -> npt.NDArray[np.bool_]:
+    def _labels(self, of: Observations) -> npt.NDArray[np.bool_]:
         """Return which labels hold, (K, N, L, H)."""
         names = [name for name in NAMES if not (self.causal and name == "next")]
         values = {name: of.values[..., NAMES.index(name)] for name in names}

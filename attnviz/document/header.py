@@ -13,7 +13,7 @@ import orjson
 from attnviz.annotated_text import AnnotatedText, Mark, Target, marks_of
 from attnviz.document.checks import refuse
 from attnviz.document.value import VERSION, Axis, Header, OfHeads, Reference, StepText
-from attnviz.steps.picture import MadeFrom, MatrixProduct, Operation, PanelSpec, Picture
+from attnviz.steps.picture import MatrixProduct, MorphSource, Operation, PanelSpec, Picture
 
 SAID = ("notice", "fact", "advice")
 """The texts of a step that may have marks"""
@@ -122,7 +122,7 @@ def _picture(picture: Mapping[str, Any]) -> Picture:
 
 def _panel(panel: Mapping[str, Any]) -> PanelSpec:
     arguments = {name: _frozen(value) for name, value in panel.items()}
-    arguments["made_from"] = None if panel["made_from"] is None else MadeFrom(**panel["made_from"])
+    arguments["made_from"] = None if panel["made_from"] is None else MorphSource(**panel["made_from"])
     arguments["ticks"] = {int(column): text for column, text in panel["ticks"].items()}
     return PanelSpec(**arguments)
 

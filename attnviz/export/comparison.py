@@ -48,7 +48,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class HeadComparison:
     """Two heads, and the comparison of one quantity."""
 
     choices: tuple[Choice, Choice]
@@ -151,13 +151,13 @@ class Compared:
         return " ".join(filter(None, parts))
 
 
-def compared(choices: tuple[Choice, Choice], heads: tuple[Walk, Walk], quantity: str) -> Compared:
+def compared(choices: tuple[Choice, Choice], heads: tuple[Walk, Walk], quantity: str) -> HeadComparison:
     """Align two heads by their tokens and compare a quantity, one of `compare.matrices.QUANTITIES`."""
     left, right = heads
     queries = align_tokens(left.query_tokens, right.query_tokens)
     across = any(head.query_tokens is not head.key_tokens for head in heads)
     keys = align_tokens(left.key_tokens, right.key_tokens) if across else queries
-    return Compared(choices, heads, compare(left.steps, right.steps, quantity, queries, keys))
+    return HeadComparison(choices, heads, compare(left.steps, right.steps, quantity, queries, keys))
 
 
 def title(side: Side, other: Side, keys: Alignment) -> str:

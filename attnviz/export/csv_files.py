@@ -17,7 +17,7 @@ from attnviz.tokens.value import label_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnviz.training.generation import Drawn
+    from attnviz.training.generation import GeneratedToken
 
 
 _START, _SIGNS = r"""((?:^|[;,\t\r\n])["\s]*)""", r"[=+\-@＝＋－＠]"
@@ -75,7 +75,7 @@ DRAW_COLUMNS = (
 )  # fmt: skip
 
 
-def draws_csv(drawn: Iterable[Drawn], characters: Sequence[str], *, begin: int) -> bytes:
+def draws_csv(drawn: Iterable[GeneratedToken], characters: Sequence[str], *, begin: int) -> bytes:
     """Return CSV with a row for each of the likeliest tokens of each draw, in UTF-8 with a byte order mark.
 
     `step` counts the draws from 1, `position` the characters of the whole text from 0, `rank` the tokens of a draw from
@@ -94,7 +94,7 @@ def draws_csv(drawn: Iterable[Drawn], characters: Sequence[str], *, begin: int) 
     return rows_csv(DRAW_COLUMNS, rows)
 
 
-def _rows_of_draw(draw: Drawn, characters: Sequence[str]) -> Iterator[list[object]]:
+def _rows_of_draw(draw: GeneratedToken, characters: Sequence[str]) -> Iterator[list[object]]:
     """Yield the cells of each listed token of a draw, from its rank on."""
     order = draw.order.tolist()
     softmax = draw.scaled.softmax(-1)

@@ -13,8 +13,8 @@ from attnviz.export.sheets import FORMATS, sheets, svg_files
 from attnviz.export.views import START, View, walk_of
 from attnviz.export.web import make_page, write_page
 from attnviz.links.link import KEYS
-from attnviz.sources.models import Direct
-from attnviz.sources.shown import Shown, ShownPart, shown, shown_part
+from attnviz.sources.models import DirectResources
+from attnviz.sources.shown import ShownHead, ShownPart, shown, shown_part
 from attnviz.steps import STEPS, names_at, steps_of
 from attnviz.trace.walk import Walk
 
@@ -65,7 +65,7 @@ class Job:
 class Exporter:
     """Makes the files of jobs. Jobs are ordered by text, so its resources need to keep only the last trace."""
 
-    resources: Direct = field(default_factory=Direct)
+    resources: DirectResources = field(default_factory=DirectResources)
     site: str = ""
     bare: bool = False
     theme: Theme = LIGHT_THEME
@@ -105,7 +105,7 @@ class Exporter:
         """The page whose walk is exported."""
         return self.page if self.page == TRANSFORMER else START
 
-    def _shown(self, view: View) -> Shown:
+    def _shown(self, view: View) -> ShownHead:
         """Return what a view shows; a layer or head that does not exist is replaced.
 
         Raises:

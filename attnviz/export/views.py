@@ -14,7 +14,7 @@ from attnviz.sources.compared import of_b
 from attnviz.steps import PARTS, STEPS
 
 if TYPE_CHECKING:
-    from attnviz.sources.shown import Shown
+    from attnviz.sources.shown import ShownHead
     from attnviz.trace.walk import Walk
 
 START = "step_by_step"
@@ -41,7 +41,7 @@ def link_of(view: View, site: str, page: str = START) -> str:
     return f"{site.rstrip('/')}{to.path}?{urlencode(query)}"
 
 
-def walk_of(view: View, shown: Shown, resources: Resources, site: str = "", page: str = START) -> Walk:
+def walk_of(view: View, shown: ShownHead, resources: Resources, site: str = "", page: str = START) -> Walk:
     """Return the head that a view of a page shows, with its link.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from attnviz.figures.panels import Layout, Panel, Pin, Place, place_panels
+from attnviz.figures.panels import Layout, Panel, Pin, PlacedPanel, place_panels
 from attnviz.figures.style import AXIS_TITLE, LIGHT, Palette, escape, shorten
 from attnviz.formatting import number
 
@@ -63,7 +63,7 @@ def compose(
     return {"data": [_heatmap(place, palette) for place in places], "layout": spec}
 
 
-def _heatmap(place: Place, palette: Palette) -> dict[str, Any]:
+def _heatmap(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
     panel = place.panel
     signed = panel.scale == "signed"
     limit = panel.limit if panel.limit is not None else panel.largest or 1.0
@@ -89,7 +89,7 @@ def _heatmap(place: Place, palette: Palette) -> dict[str, Any]:
     return trace
 
 
-def _margins(places: list[Place], labels: Labels) -> dict[str, int]:
+def _margins(places: list[PlacedPanel], labels: Labels) -> dict[str, int]:
     """Return margins in pixels that fit the labels. Plotly's automargin would lay out every figure three times."""
 
     def longest(kind: str) -> int:
@@ -106,7 +106,7 @@ def _margins(places: list[Place], labels: Labels) -> dict[str, int]:
     }
 
 
-def _x_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
+def _x_axis(place: PlacedPanel, labels: Labels, palette: Palette) -> dict[str, Any]:
     panel, size = place.panel, place.panel.values.shape[1]
     tokens = labels.get(panel.cols)
     width = USUAL_WIDTH * (place.box[1] - place.box[0])
@@ -120,7 +120,7 @@ def _x_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
     }
 
 
-def _y_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
+def _y_axis(place: PlacedPanel, labels: Labels, palette: Palette) -> dict[str, Any]:
     panel, size = place.panel, place.panel.values.shape[0]
     height = USUAL_HEIGHT * (place.box[3] - place.box[2])
     ticks = _ticks(labels.get(panel.rows), size, height, 9)
@@ -163,7 +163,7 @@ def _ticks(tokens: Sequence[str] | None, size: int, length: float, needed: float
     return {i: f"{i} {tokens[i]}" if numbered else tokens[i] for i in range(0, size, step)}
 
 
-def _title(place: Place, palette: Palette) -> dict[str, Any]:
+def _title(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
     """Return the annotation with a matrix's name, shape and range."""
     panel = place.panel
     rows, cols = panel.values.shape
@@ -183,7 +183,7 @@ def _title(place: Place, palette: Palette) -> dict[str, Any]:
     }
 
 
-def _operation(layout: Layout, places: list[Place]) -> dict[str, Any]:
+def _operation(layout: Layout, places: list[PlacedPanel]) -> dict[str, Any]:
     """Return the annotation with the operation, in the empty corner above the left operand."""
     beside = places[0].box
     below = next(place.box for place in places if place.leftmost and place.bottom)
@@ -199,7 +199,7 @@ def _operation(layout: Layout, places: list[Place]) -> dict[str, Any]:
     }
 
 
-def _rectangle(place: Place, x: tuple[float, float], y: tuple[float, float], colour: str) -> dict[str, Any]:
+def _rectangle(place: PlacedPanel, x: tuple[float, float], y: tuple[float, float], colour: str) -> dict[str, Any]:
     return {
         "type": "rect",
         "xref": f"x{place.suffix}",
@@ -213,7 +213,7 @@ def _rectangle(place: Place, x: tuple[float, float], y: tuple[float, float], col
     }
 
 
-def _pin_shapes(place: Place, pin: Pin, palette: Palette) -> list[dict[str, Any]]:
+def _pin_shapes(place: PlacedPanel, pin: Pin, palette: Palette) -> list[dict[str, Any]]:
     """Outline the pinned query and key in their colours in every matrix that has them as a row or column."""
     panel = place.panel
     rows, cols = panel.values.shape
@@ -228,7 +228,7 @@ def _pin_shapes(place: Place, pin: Pin, palette: Palette) -> list[dict[str, Any]
     return shapes
 
 
-def _heads(place: Place, palette: Palette) -> list[dict[str, Any]]:
+def _heads(place: PlacedPanel, palette: Palette) -> list[dict[str, Any]]:
     """Draw lines between concatenated heads, and a frame around the current head."""
     panel: Panel = place.panel
     if panel.parts is None:
@@ -244,7 +244,7 @@ def _heads(place: Place, palette: Palette) -> list[dict[str, Any]]:
     ]
 
 
-def _hatching(place: Place, palette: Palette) -> dict[str, Any]:
+def _hatching(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
     """Return hatching behind a matrix, visible in its hidden cells."""
     rows, cols = place.panel.values.shape
     return {

@@ -94,7 +94,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class PlacedPanel:
     """A panel and its position in the figure."""
 
     panel: Panel
@@ -111,13 +111,13 @@ class Place:
         return "" if self.axis == 1 else str(self.axis)
 
 
-def place_panels(layout: Layout) -> list[Place]:
+def place_panels(layout: Layout) -> list[PlacedPanel]:
     """Compute the box of each panel. The space without gaps is divided in proportion to widths and heights."""
     gap_x, gap_y = 0.05, 0.14
     free_x, free_y = 1 - gap_x * (len(layout.widths) - 1), 1 - gap_y * (len(layout.heights) - 1)
     wide = [w / sum(layout.widths) * free_x for w in layout.widths]
     high = [h / sum(layout.heights) * free_y for h in layout.heights]
-    places: list[Place] = []
+    places: list[PlacedPanel] = []
     for r, row in enumerate(layout.grid):
         for c, panel in enumerate(row):
             if panel is None:
@@ -125,5 +125,5 @@ def place_panels(layout: Layout) -> list[Place]:
             left, top = sum(wide[:c]) + gap_x * c, 1 - sum(high[:r]) - gap_y * r
             box = (left, min(1.0, left + wide[c]), max(0.0, top - high[r]), top)
             bottom = all(lower[c] is None for lower in list(layout.grid)[r + 1 :])
-            places.append(Place(panel, box, len(places) + 1, bottom, all(p is None for p in row[:c])))
+            places.append(PlacedPanel(panel, box, len(places) + 1, bottom, all(p is None for p in row[:c])))
     return places

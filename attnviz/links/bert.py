@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attnviz.links.values import HeadsOff, Index, Key, Number, Switch, Text, Whole, titled
+from attnviz.links.values import HeadsOff, Index, Integer, Key, Number, Switch, Text, titled
 
 SUBSETS = (1, 2, 3, 4, 6, 8, 12)
 """The numbers of parts that an embedding may be cut into: they divide 384, the width of the built-in model"""
@@ -71,7 +71,7 @@ BERT_KEYS: dict[str, Key] = {
     ),
     "lm_blocks": Key(
         2,
-        Whole(1, MAX_BLOCKS),
+        Integer(1, MAX_BLOCKS),
         "a first language model: its number of blocks, each parameter-free attention and a linear layer",
     ),
     "lm_mask": Key(True, Switch(), "whether its blocks have the causal mask"),
@@ -98,7 +98,7 @@ BERT_KEYS: dict[str, Key] = {
         "what is shown of the search: the ranking by meaning beside the one by words, the tokens of query "
         "and hit, or all sentences in the plane",
     ),
-    "hits": Key(6, Whole(1, MAX_HITS), "how many sentences of each ranking are listed"),
+    "hits": Key(6, Integer(1, MAX_HITS), "how many sentences of each ranking are listed"),
     "hit": Key(None, Index(), "the selected sentence of the text; without it, the best hit"),
     "blank_at": Key(
         None,
@@ -106,7 +106,7 @@ BERT_KEYS: dict[str, Key] = {
         "fill the blank: the token that is masked in addition to the text's own masks; without it, in a "
         "text without a mask, the last word",
     ),
-    "blank_kept": Key(5, Whole(1, MAX_KEPT), "how many of the likeliest tokens are listed"),
+    "blank_kept": Key(5, Integer(1, MAX_KEPT), "how many of the likeliest tokens are listed"),
     "off": Key(((5, 11),), HeadsOff(), "the heads that are switched off: layer and head; empty for none"),
     "off_by": Key(
         "zero",
@@ -147,7 +147,7 @@ BERT_KEYS: dict[str, Key] = {
     ),
     "tanh": Key(False, Switch(), "whether it gets the hyperbolic tangent of each of these numbers"),
     "class_steps": Key(
-        200, Whole(1, MAX_CLASS_STEPS), "steps of its training; `seed` is the seed of split, first weights and order"
+        200, Integer(1, MAX_CLASS_STEPS), "steps of its training; `seed` is the seed of split, first weights and order"
     ),
     "class_rate": Key(0.003, Number(10, decimals=None), "its learning rate"),
     "class_view": Key(
@@ -166,7 +166,7 @@ BERT_KEYS: dict[str, Key] = {
     "sentence": Key(SENTENCE, Text(MAX_SENTENCE), "the sentence that is classified"),
     "cls_head": Key(
         None,
-        Whole(0, 11),
+        Integer(0, 11),
         "the head of the last layer whose attention from [CLS] is shown beside the mean over all heads",
     ),
     "agent_view": Key(

@@ -15,6 +15,7 @@ from attnviz.links.values import (
     BadValueError,
     Heads,
     Index,
+    Integer,
     Key,
     Name,
     Number,
@@ -22,7 +23,6 @@ from attnviz.links.values import (
     Scale,
     Switch,
     Text,
-    Whole,
     one_of,
     quoted,
     titled,
@@ -115,17 +115,19 @@ KEYS: dict[str, Key] = {
         titled({"linear": "learned-style (X·W)", "identity": "X itself", "positions": "mix positions (U·X)"}),
         "how the toy computes queries, keys and values",
     ),
-    "heads": Key(2, Whole(1, 8), "the number of heads of the toy"),
-    "head_size": Key(8, Whole(2, 64), "the width D of a head"),
+    "heads": Key(2, Integer(1, 8), "the number of heads of the toy"),
+    "head_size": Key(8, Integer(2, 64), "the width D of a head"),
     "scale": Key("sqrt_d", Scale(), "what the scores are multiplied by: 1/√D, 1/√C, 1, or this"),
     "mask": Key("none", titled({"none": "none", "causal": "causal"}), "the toy's mask"),
-    "padding": Key(0, Whole(0, MAX_TOKENS), "how many tokens at the beginning are padding, which no query attends to"),
+    "padding": Key(
+        0, Integer(0, MAX_TOKENS), "how many tokens at the beginning are padding, which no query attends to"
+    ),
     "mask_value": Key(
         "-inf",
         titled({"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10, before scaling"}),
         "the value in masked cells: −∞, or −1e10 after or before the scaling",
     ),
-    "model_width": Key(WIDTH, Whole(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
+    "model_width": Key(WIDTH, Integer(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
     "embedding": Key(
         "normal",
         titled({"normal": "normal", "uniform": "uniform, 0 to 1"}),
@@ -138,7 +140,7 @@ KEYS: dict[str, Key] = {
     "projection": Key(True, Switch(), "the toy's output projection"),
     "seed": Key(
         0,
-        Whole(0, 999_999),
+        Integer(0, 999_999),
         "the seed of the toy's weights; for a training, of its weights and all random numbers; for a first "
         "language model, of its linear layers; for there and back, of the random weights",
     ),
@@ -147,14 +149,16 @@ KEYS: dict[str, Key] = {
         titled({name: name for name in ARCHITECTURES}),
         "the toy transformer: an encoder, a decoder, or an encoder with a decoder that attends to it",
     ),
-    "depth": Key(2, Whole(1, MAX_LAYERS), "its number of blocks; with an encoder and a decoder, that of the encoder"),
+    "depth": Key(2, Integer(1, MAX_LAYERS), "its number of blocks; with an encoder and a decoder, that of the encoder"),
     "decoder_depth": Key(
         None,
-        Whole(1, MAX_LAYERS),
+        Integer(1, MAX_LAYERS),
         "the number of blocks of a decoder with an encoder; without it, as many as the encoder has",
     ),
-    "width": Key(32, Whole(MIN_WIDTH, MAX_WIDTH), "its width C, which the number of heads must divide"),
-    "feed_forward": Key(None, Whole(1, MAX_FEED_FORWARD), "the hidden width F of its feed-forwards; without it, 4 · C"),
+    "width": Key(32, Integer(MIN_WIDTH, MAX_WIDTH), "its width C, which the number of heads must divide"),
+    "feed_forward": Key(
+        None, Integer(1, MAX_FEED_FORWARD), "the hidden width F of its feed-forwards; without it, 4 · C"
+    ),
     "norm": Key(
         "post",
         titled({name: name for name in NORM_PLACES}),
@@ -187,7 +191,7 @@ KEYS: dict[str, Key] = {
     ),
     "predict": Key(False, Switch(), "cover the pinned row, for a prediction"),
     "way": Key("loop", one_of(*WAYS), "the way to the mean"),
-    "block_size": Key(8, Whole(1, 64), "the tokens in a training block"),
+    "block_size": Key(8, Integer(1, 64), "the tokens in a training block"),
     "chosen": Key((), Heads(), "up to 24 heads together: layer and head, or r for the rollout up to a layer"),
     "rollout": Key(False, Switch(), "the rollout up to the layer instead of a head"),
     "show": Key("both", one_of("both", "lines", "heatmap"), "how the chosen heads are drawn"),
@@ -197,7 +201,7 @@ KEYS: dict[str, Key] = {
         "the layout of the lines: two columns of tokens (lines go from left to right), or two rows",
     ),
     "threshold": Key(0.05, Number(1), "the smallest weight drawn as a line"),
-    "strongest": Key(0, Whole(0, 1000), "draw only the strongest lines of each query; 0 draws all"),
+    "strongest": Key(0, Integer(0, 1000), "draw only the strongest lines of each query; 0 draws all"),
     "special": Key("keep", one_of("keep", "hide", "renormalise"), "how to treat special tokens"),
     "between": Key("all", one_of("all", "aa", "ab", "ba", "bb"), "attention within or between the two sentences"),
     "values": Key("weights", one_of("weights", "norms"), "the weights, or the norms of the weighted vectors"),
@@ -223,9 +227,9 @@ KEYS: dict[str, Key] = {
         Text(MAX_OTHER),
         "the check of another word: what the token becomes; on BERT at work, what the last token becomes",
     ),
-    "pads": Key(4, Whole(1, MAX_PADS), "the check of padding: how many tokens follow the text"),
+    "pads": Key(4, Integer(1, MAX_PADS), "the check of padding: how many tokens follow the text"),
     "dropout": Key(0.1, Number(MAX_DROPOUT), "the check of dropout: the probability of a 0"),
-    "draw": Key(0, Whole(0, MAX_DRAW), "its seed"),
+    "draw": Key(0, Integer(0, MAX_DRAW), "its seed"),
     "over_all": Key(False, Switch(), "the check of LayerNorm: the mistake of one norm over all tokens"),
     "mistake": Key(MISTAKES[0], one_of(*MISTAKES), "the mistake that `check=mistake` shows"),
     "answer": Key(True, Switch(), "whether the right way is shown beside it"),
@@ -269,7 +273,7 @@ KEYS: dict[str, Key] = {
         "`explanation`, `bert`, `claims`, or `own`",
     ),
     "scene": Key(
-        1, Whole(1, 100), "its scene; a link with only lesson and scene (and lecture mode) opens the scene's view"
+        1, Integer(1, 100), "its scene; a link with only lesson and scene (and lecture mode) opens the scene's view"
     ),
 }
 SHARED_KEYS: tuple[str, ...] = ("lecture", "lesson", "scene")

@@ -14,7 +14,7 @@ from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Get, Resources, Source
 from attnviz.sources.compared import B_KEYS
 from attnviz.sources.models import TRAINED_NAMES
-from attnviz.sources.shown import TRANSFORMER_SOURCES, Shown, shown, shown_part
+from attnviz.sources.shown import TRANSFORMER_SOURCES, ShownHead, shown, shown_part
 from attnviz.trained import is_name
 from attnviz.trained.shipped import OPENING_KEYS, opening
 
@@ -44,7 +44,7 @@ class Page:
     """The source that it always shows; None if the view chooses one, or the page shows none"""
     sources: Mapping[str, Source] = field(default_factory=lambda: SOURCES)
     """The sources that its views can choose, by name in links"""
-    shows: Callable[[Get, Resources], Shown] = shown
+    shows: Callable[[Get, Resources], ShownHead] = shown
     """Resolves one of its views to the part of a model that it shows"""
     short_title: str = ""
     """Its title in the navigation, which has all pages in one row; `title` if empty"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attnviz.links.values import Key, Name, Number, Switch, Text, Whole, one_of, titled
+from attnviz.links.values import Integer, Key, Name, Number, Switch, Text, one_of, titled
 from attnviz.toy.config import MAX_HEADS, MAX_LAYERS, MAX_WIDTH, MIN_WIDTH
 from attnviz.training.series import SERIES
 from attnviz.training.settings import MOST_STEPS
@@ -43,7 +43,7 @@ TRAIN_KEYS: dict[str, Key] = {
     ),
     "train_block": Key(
         None,
-        Whole(1, MOST_BLOCK),
+        Integer(1, MOST_BLOCK),
         "the block size of all models trained on a text; without it, each rung's own",
     ),
     "cut": Key(
@@ -60,10 +60,10 @@ TRAIN_KEYS: dict[str, Key] = {
     ),
     "text_from": Key(
         None,
-        Whole(0, MOST_TEXT),
+        Integer(0, MOST_TEXT),
         "the character, counted from 0, at which the part of the text to train on begins; without it, the first",
     ),
-    "text_to": Key(None, Whole(0, MOST_TEXT), "the character before which it ends; without it, the end of the text"),
+    "text_to": Key(None, Integer(0, MOST_TEXT), "the character before which it ends; without it, the end of the text"),
     "task": Key(
         "induction",
         Name("the name of a task", "a task, such as `induction`", r"[a-z_]{1,30}"),
@@ -73,20 +73,20 @@ TRAIN_KEYS: dict[str, Key] = {
     "sample": Key("", Text(MAX_SAMPLE), "the text whose attention is shown; without it, the task's first example"),
     "steps": Key(
         None,
-        Whole(1, MOST_STEPS),
+        Integer(1, MOST_STEPS),
         "steps of training; for this and the keys up to `train_width`, the default is the task's own value "
         "or, on a text, the model's",
     ),
-    "batch": Key(None, Whole(1, MOST_BATCH), "sequences a step"),
+    "batch": Key(None, Integer(1, MOST_BATCH), "sequences a step"),
     "rate": Key(None, Number(10, decimals=None), "the learning rate"),
-    "warm_up": Key(None, Whole(0, MOST_STEPS), "steps over which the learning rate rises from 0"),
+    "warm_up": Key(None, Integer(0, MOST_STEPS), "steps over which the learning rate rises from 0"),
     "decay": Key(None, titled({"none": "none", "cosine": "cosine"}), "how the learning rate falls after that"),
     "optimiser": Key(None, titled({"adamw": "AdamW", "sgd": "SGD", "muon": "Muon"}), "the optimiser"),
     "weight_decay": Key(None, Number(1), "weight decay of the matrices"),
     "train_dropout": Key(None, Number(MAX_DROPOUT), "dropout in training"),
-    "train_layers": Key(None, Whole(0, MAX_LAYERS), "layers of the model"),
-    "train_heads": Key(None, Whole(1, MAX_HEADS), "heads of each layer, which must divide the width"),
-    "train_width": Key(None, Whole(MIN_WIDTH, MAX_WIDTH), "the width C of the model"),
+    "train_layers": Key(None, Integer(0, MAX_LAYERS), "layers of the model"),
+    "train_heads": Key(None, Integer(1, MAX_HEADS), "heads of each layer, which must divide the width"),
+    "train_width": Key(None, Integer(MIN_WIDTH, MAX_WIDTH), "the width C of the model"),
     "watch": Key(
         "",
         Name(
@@ -103,7 +103,7 @@ TRAIN_KEYS: dict[str, Key] = {
     ),
     "snapshot": Key(
         None,
-        Whole(0, MOST_STEPS),
+        Integer(0, MOST_STEPS),
         "after how many steps, or the nearest snapshot to that; without it, the newest one",
     ),
     "text_model": Key(
@@ -117,14 +117,14 @@ TRAIN_KEYS: dict[str, Key] = {
         Switch(),
         "whether it gets only the first half of the text, and the true second half is shown beside the generated one",
     ),
-    "length": Key(120, Whole(1, MAX_LENGTH), "how many characters are generated"),
+    "length": Key(120, Integer(1, MAX_LENGTH), "how many characters are generated"),
     "temperature": Key(0.8, Number(MAX_TEMPERATURE, decimals=2), "divides the logits; 0 is greedy"),
-    "top_k": Key(0, Whole(0, 10_000), "how many of the likeliest characters can be drawn; 0 means all"),
+    "top_k": Key(0, Integer(0, 10_000), "how many of the likeliest characters can be drawn; 0 means all"),
     "top_p": Key(
         1.0, Number(1), "only the fewest likeliest characters that together have this probability can be drawn"
     ),
     "cache": Key(True, Switch(), "whether keys and values are kept; the text is the same"),
-    "drawn": Key(None, Whole(0, MAX_LENGTH - 1), "which of the drawn characters is shown; without it, the last"),
+    "drawn": Key(None, Integer(0, MAX_LENGTH - 1), "which of the drawn characters is shown; without it, the last"),
     "panel": Key(
         "draw",
         one_of("draw", "seeds", "cache", "half"),

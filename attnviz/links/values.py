@@ -126,7 +126,7 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class Integer:
     """A decimal integer from `low` to `high`."""
 
     low: int
@@ -149,7 +149,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Index(Whole):
+class Index(Integer):
     """An index whose range depends on the text or the model: the page limits it, with a note."""
 
     low: int = 0

@@ -66,7 +66,7 @@ Stack = Callable[..., Tensor]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Moved(ShortRepr):
+class PaddingChange(ShortRepr):
     """How much padding changes each token's output: the largest difference in its row."""
 
     with_mask: Tensor
@@ -75,7 +75,7 @@ class Moved(ShortRepr):
     """(T,)"""
 
 
-def padding_moves(stack: Stack, x: Tensor, pads: Tensor) -> Moved:
+def padding_moves(stack: Stack, x: Tensor, pads: Tensor) -> PaddingChange:
     """Return how much the outputs of the tokens change when padding follows them.
 
     Args:
@@ -87,7 +87,7 @@ def padding_moves(stack: Stack, x: Tensor, pads: Tensor) -> Moved:
     mask = padding_mask(torch.tensor([count]), len(whole))[0, 0]  # (1, T + N)
     with torch.inference_mode():
         alone = stack(x)
-        return Moved(
+        return PaddingChange(
             row_differences(alone, stack(whole, mask=mask)[:count]), row_differences(alone, stack(whole)[:count])
         )
 
@@ -97,7 +97,7 @@ COUNTS = (1, 4, 16, 64, 256)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Dropped(ShortRepr):
+class DropoutDraw(ShortRepr):
     """One draw of dropout."""
 
     kept: Tensor
@@ -106,7 +106,7 @@ class Dropped(ShortRepr):
     """(T, C): 0, or the number times 1 / (1 − p)"""
 
 
-def dropout(x: Tensor, rate: float, seed: int) -> Dropped:
+def dropout(x: Tensor, rate: float, seed: int) -> DropoutDraw:
     """Return what torch's dropout in training returns for (T, C) after `torch.manual_seed(seed)`.
 
     The draw has its own generator, because other threads use torch's global one.
@@ -145,11 +145,11 @@ def mean_differences(x: Tensor, rate: float, seed: int, counts: Sequence[int] = 
     return [differences[count] for count in counts]
 
 
-def _drop(x: Tensor, rate: float, generator: torch.Generator) -> Dropped:
+def _drop(x: Tensor, rate: float, generator: torch.Generator) -> DropoutDraw:
     if not 0 <= rate < 1:
         raise ValueError(f"a dropout of {rate} is not from 0 to less than 1")
     noise = torch.empty_like(x).bernoulli_(1 - rate, generator=generator)
-    return Dropped(noise.bool(), x * noise.div(1 - rate))
+    return DropoutDraw(noise.bool(), x * noise.div(1 - rate))
 
 
 EPS = 1e-5

@@ -24,7 +24,7 @@ NEIGHBOURS = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Striking:
+class StrikingHead:
     """A head, and the pair of tokens by which it stands out."""
 
     layer: int
@@ -42,7 +42,7 @@ class Striking:
 class Ranking:
     """The heads that stand out on a text, the most striking one first."""
 
-    heads: tuple[Striking, ...]
+    heads: tuple[StrikingHead, ...]
 
     @property
     def nbytes(self) -> int:
@@ -108,7 +108,7 @@ def _word_numbers(tokens: Tokens) -> list[int]:
     ]
 
 
-def _best_of_each_head(layers: Mapping[int, LayerTrace], pairs: Tensor) -> list[Striking]:
+def _best_of_each_head(layers: Mapping[int, LayerTrace], pairs: Tensor) -> list[StrikingHead]:
     """Return each head, in order of layers, with the pair where it exceeds the mean of all other heads most."""
     others = sum(layer.heads for layer in layers.values()) - 1
     if others < 1 or not pairs.any():
@@ -125,14 +125,14 @@ def _best_of_each_head(layers: Mapping[int, LayerTrace], pairs: Tensor) -> list[
             for place, (head, cell) in enumerate(zip(heads, best.tolist(), strict=True)):
                 query, key = divmod(cell, pairs.shape[1])
                 index = place, query, key
-                best_pairs.append(Striking(number, head, query, key, float(weights[index]), float(mean[index])))
+                best_pairs.append(StrikingHead(number, head, query, key, float(weights[index]), float(mean[index])))
     return best_pairs
 
 
-def _distinct(heads: Sequence[Striking]) -> list[Striking]:
+def _distinct(heads: Sequence[StrikingHead]) -> list[StrikingHead]:
     """Sort by how far each head exceeds the others, and keep the first head of each pair."""
     ordered = sorted(heads, key=lambda head: head.others - head.weight)
-    first: dict[tuple[int, int], Striking] = {}
+    first: dict[tuple[int, int], StrikingHead] = {}
     for head in ordered:
         if head.weight > head.others:
             first.setdefault((head.query, head.key), head)

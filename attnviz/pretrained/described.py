@@ -59,7 +59,7 @@ def read_tokenizer(folder: Path) -> WordPiece:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Described:
+class WeightlessModel:
     """The model without its weights, for a page that shows the tokens before loading it. It can't be run."""
 
     tokenizer: WordPiece
@@ -82,10 +82,10 @@ class Described:
 
 
 @cache
-def described() -> Described:
+def described() -> WeightlessModel:
     """Return the model without its weights; all sessions share it.
 
     Raises:
         ModelError: the package with the model is not installed.
     """
-    return Described(read_tokenizer(find_folder()))
+    return WeightlessModel(read_tokenizer(find_folder()))

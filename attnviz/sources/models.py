@@ -134,7 +134,7 @@ def _load(name: str) -> Model:
 
 
 @dataclass(slots=True)
-class Direct:
+class DirectResources:
     """Loads and runs models in this process."""
 
     load: Callable[[str], Model] = _load

@@ -27,7 +27,7 @@ KIND_NAMES: dict[Kind, str] = {"encoder": "encoder", "decoder": "decoder", "cros
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownHead:
     """The model and head that a view shows."""
 
     source: Source
@@ -70,7 +70,7 @@ class Shown:
         layer = f" · layer {self.layer}" if self.source.has_layers else ""
         return f"{title(self.model.name)}{kind}{layer} · head {self.head}"
 
-    def at(self, layer: int, head: int) -> Shown:
+    def at(self, layer: int, head: int) -> ShownHead:
         """Return the same with another layer and head.
 
         Raises:
@@ -117,7 +117,7 @@ class Shown:
         return replace(walk, name=self.name)
 
 
-def shown(get: Get, resources: Resources) -> Shown:
+def shown(get: Get, resources: Resources) -> ShownHead:
     """Return what a view shows. A kind, layer or head that does not exist is replaced by the first, with a note.
 
     Raises:
@@ -129,7 +129,7 @@ def shown(get: Get, resources: Resources) -> Shown:
 
 def of_model(
     source: Source, model: Model, get: Get, *, pane: str = "", beyond: Literal["first", "last"] = "first"
-) -> Shown:
+) -> ShownHead:
     """Return what a view shows of an open model. A kind, layer or head that does not exist is replaced, with a note.
 
     Args:
@@ -160,7 +160,7 @@ def of_model(
             below = [number for number in numbers if number < requested]
             indices[name] = below[-1] if below and beyond == "last" else numbers[0]
     pair = (get("pair").strip() or None) if "pair" in source.keys else None
-    return Shown(source, model, get("text"), pair, kind, indices["layer"], indices["head"], tuple(notes))
+    return ShownHead(source, model, get("text"), pair, kind, indices["layer"], indices["head"], tuple(notes))
 
 
 TOY_KEYS = ("pair", "head", "architecture", "depth", "decoder_depth", "heads", "width", "feed_forward", "norm",
@@ -187,7 +187,7 @@ TRANSFORMER_SOURCES: dict[str, Source] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPart(Shown):
+class ShownPart(ShownHead):
     """An attention of a whole model and one of its heads, as a view shows them; `layer` is the attention's number."""
 
     @property

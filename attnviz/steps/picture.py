@@ -48,7 +48,7 @@ def darkens(stretch: bool | None, keys: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeFrom:
+class MorphSource:
     """The matrix that morphs into another, cell by cell, in the transition between two pictures."""
 
     name: str
@@ -57,20 +57,20 @@ class MadeFrom:
 
 
 MADE_FROM = {
-    "scaled": MadeFrom("scores", "even"),
-    "masked": MadeFrom("scaled", "columns"),
-    "weights": MadeFrom("masked", "rows"),
-    "attention_norm": MadeFrom("attention_residual", "even"),
-    "feed_forward_norm": MadeFrom("attention_residual", "even"),
-    "feed_forward_hidden": MadeFrom("feed_forward_inner", "even"),
-    "block_output": MadeFrom("feed_forward_residual", "even"),
-    "transform_hidden": MadeFrom("transform_inner", "even"),
-    "transform_norm": MadeFrom("transform_hidden", "even"),
-    "probabilities": MadeFrom("logits", "rows"),
-    "softmax_weights": MadeFrom("triangle", "even"),
-    "by_matrix": MadeFrom("by_loop", "even"),
-    "by_softmax": MadeFrom("by_matrix", "even"),
-    "by_data": MadeFrom("by_softmax", "even"),
+    "scaled": MorphSource("scores", "even"),
+    "masked": MorphSource("scaled", "columns"),
+    "weights": MorphSource("masked", "rows"),
+    "attention_norm": MorphSource("attention_residual", "even"),
+    "feed_forward_norm": MorphSource("attention_residual", "even"),
+    "feed_forward_hidden": MorphSource("feed_forward_inner", "even"),
+    "block_output": MorphSource("feed_forward_residual", "even"),
+    "transform_hidden": MorphSource("transform_inner", "even"),
+    "transform_norm": MorphSource("transform_hidden", "even"),
+    "probabilities": MorphSource("logits", "rows"),
+    "softmax_weights": MorphSource("triangle", "even"),
+    "by_matrix": MorphSource("by_loop", "even"),
+    "by_softmax": MorphSource("by_matrix", "even"),
+    "by_data": MorphSource("by_softmax", "even"),
 }
 """What a matrix is made from in a transition, by its name"""
 
@@ -86,7 +86,7 @@ class PanelSpec:
     """The axis kind of the rows: query, key, model, dim, concat or none"""
     cols: str
     role: Role | None
-    made_from: MadeFrom | None
+    made_from: MorphSource | None
     limit: float | tuple[str, ...] | None = None
     """The end of the colour domain: a number, or the largest finite magnitude in these matrices together, or (None) in
     this one. It is 1 where that magnitude is 0"""

@@ -23,7 +23,7 @@ from attnviz.reprs import ShortRepr
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Replaced(ShortRepr):
+class Replacement(ShortRepr):
     """The replacement for the outputs of some heads of one attention. B texts, H heads, D head width."""
 
     heads: Tensor
@@ -32,7 +32,7 @@ class Replaced(ShortRepr):
     """(H, D): the replacement for the head's output at every position; None is 0"""
 
     @classmethod
-    def by_zero(cls, which: Iterable[int], heads: int) -> Replaced:
+    def by_zero(cls, which: Iterable[int], heads: int) -> Replacement:
         """Replace the outputs of these heads, out of `heads` heads, by 0.
 
         Raises:
@@ -53,11 +53,11 @@ class Replaced(ShortRepr):
         return torch.where(mask, self.values[:, None, :].to(head_outputs.dtype), head_outputs)
 
 
-_replaced: ContextVar[Mapping[nn.Module, Replaced] | None] = ContextVar("replaced", default=None)
+_replaced: ContextVar[Mapping[nn.Module, Replacement] | None] = ContextVar("replaced", default=None)
 
 
 @contextmanager
-def replaced(by_module: Mapping[nn.Module, Replaced]) -> Iterator[None]:
+def replaced(by_module: Mapping[nn.Module, Replacement]) -> Iterator[None]:
     """Replace outputs of heads in the forward passes that this thread runs inside the `with` block.
 
     Args:

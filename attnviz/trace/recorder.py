@@ -80,7 +80,7 @@ class Recorder:
         self.inputs, self.block_input = (None, None), None
 
 
-class _Enough(Exception):  # noqa: N818 — no error: it ends a pass
+class _AllRecorded(Exception):  # noqa: N818 — no error: it ends a pass
     """The last requested attention has run."""
 
 
@@ -93,7 +93,7 @@ class _Weights:
     def take(self, _: nn.Module, steps: AttentionSteps) -> None:
         self.weights.append(steps.weights)
         if len(self.weights) == self.calls:
-            raise _Enough
+            raise _AllRecorded
 
 
 _recorder: ContextVar[Recorder | _Weights | None] = ContextVar("recorder", default=None)
@@ -123,7 +123,7 @@ def batch_weights(run: Callable[[], object], calls: int) -> list[Tensor]:
     with _recorded_by(_Weights(calls)) as recorder:
         try:
             run()
-        except _Enough:
+        except _AllRecorded:
             return recorder.weights
     raise ValueError(f"the forward pass has {len(recorder.weights)} attention calls, not {calls}")
 

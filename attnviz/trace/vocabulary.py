@@ -41,7 +41,7 @@ class Transform(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Shown(ShortRepr):
+class ShownLogits(ShortRepr):
     """The logits of some tokens of the vocabulary, and of all others together."""
 
     tokens: tuple[int, ...]
@@ -83,7 +83,7 @@ class Vocabulary(ShortRepr):
         ids = list(tokens)
         return LinearMap(weight[:, ids], None if bias is None else bias[ids])
 
-    def shown(self, x: Tensor, focus: Sequence[int]) -> Shown:
+    def shown(self, x: Tensor, focus: Sequence[int]) -> ShownLogits:
         """Choose which logits of x, (T, C), are shown; x is already transformed.
 
         A vocabulary of up to `ALL` tokens is shown whole. Of a larger one, the `LIKELY` likeliest tokens of each row in
@@ -95,7 +95,7 @@ class Vocabulary(ShortRepr):
             focus: the rows in focus.
         """
         if self.size <= ALL:
-            return Shown(tuple(range(self.size)), self.projection.apply(x), None)
+            return ShownLogits(tuple(range(self.size)), self.projection.apply(x), None)
         likely: list[int] = []
         for rows in torch.tensor(list(focus)).split(self._rows):
             likely += self.projection.apply(x[rows]).topk(LIKELY, dim=-1).indices.T.flatten().tolist()
@@ -103,7 +103,7 @@ class Vocabulary(ShortRepr):
             likely += self.projection.apply(rows).argmax(-1).tolist()
         tokens = tuple(dict.fromkeys(likely))[:MOST]
         rest = [self._rest(rows, tokens) for rows in x.split(self._rows)]
-        return Shown(tokens, self.columns(tokens).apply(x), torch.cat(rest))
+        return ShownLogits(tokens, self.columns(tokens).apply(x), torch.cat(rest))
 
     @property
     def _rows(self) -> int:

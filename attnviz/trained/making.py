@@ -63,7 +63,7 @@ class Subjects:
 
 
 @dataclass(slots=True)
-class Making:
+class ModelTraining:
     """One training, from its first step or from a checkpoint to a model's file."""
 
     name: str
@@ -76,7 +76,7 @@ class Making:
     """The losses of the last steps, in nats"""
 
     @classmethod
-    def begin(cls, name: str, given: Subjects, checkpoint: Path, every: int | None = None) -> Making:
+    def begin(cls, name: str, given: Subjects, checkpoint: Path, every: int | None = None) -> ModelTraining:
         """Return a training before its first step; its model and dropout are drawn from the plan's seed."""
         settings = given.plan.training
         trainer = Trainer(build(given.plan.model, settings.seed), given.subject.batch, settings)

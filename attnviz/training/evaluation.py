@@ -19,7 +19,7 @@ from attnviz.toy.language.config import has_attention
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import MultiHeadAttention
 from attnviz.toy.stacks import Seq2Seq
-from attnviz.trace.ablation import Replaced, replaced
+from attnviz.trace.ablation import Replacement, replaced
 from attnviz.trace.model import Kind, Place, places
 from attnviz.trace.recorder import batch_weights
 from attnviz.training.jobs.view import HeadOf, View, best_of
@@ -84,8 +84,8 @@ def without_heads(model: TokenModel, heads: Iterable[tuple[Place, int]]) -> Iter
         if place not in modules or not 0 <= head < modules[place].heads:
             raise IndexError(f"{place.name}, head {head} does not exist")
         heads_by_place.setdefault(place, []).append(head)
-    zeroed: dict[nn.Module, Replaced] = {
-        modules[place]: Replaced.by_zero(of, modules[place].heads) for place, of in heads_by_place.items()
+    zeroed: dict[nn.Module, Replacement] = {
+        modules[place]: Replacement.by_zero(of, modules[place].heads) for place, of in heads_by_place.items()
     }
     with replaced(zeroed):
         yield

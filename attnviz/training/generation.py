@@ -55,7 +55,7 @@ class Sampling:
 
 
 def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> dict[str, Any]:
-    """Choose a token from logits, (V,), and return the fields of `Drawn` that the choice determines."""
+    """Choose a token from logits, (V,), and return the fields of `GeneratedToken` that the choice determines."""
     greedy = sampling.temperature == 0
     scaled = logits if greedy else logits / sampling.temperature
     order = scaled.argsort(descending=True, stable=True)
@@ -80,7 +80,7 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> di
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class GeneratedToken:
     """One generated token, and how it was chosen."""
 
     id: int
@@ -115,7 +115,7 @@ def generate(
     *,
     cached: bool = True,
     truth: Sequence[int] = (),
-) -> Iterator[Drawn]:
+) -> Iterator[GeneratedToken]:
     """Yield `count` tokens that continue a context.
 
     When the context outgrows the block size, only its last half is kept. Position embeddings are learned, so the keys
@@ -150,7 +150,7 @@ def generate(
         logits, weights, states = _last(model, new, past)
         read = len(context)
         chosen = choose(logits, sampling, generator)
-        drawn = Drawn(
+        drawn = GeneratedToken(
             logits=logits, weights=weights, states=states, context=len(context), computed=len(new), **chosen
         )  # fmt: skip
         yield drawn
@@ -195,7 +195,7 @@ def record(
         logit, scaled logit, probability and sum, (N, 4).
         If the model has a logit lens: `lens_tokens` and `lens_probabilities`, (N, P, 5).
     """
-    draws: list[Drawn] = []
+    draws: list[GeneratedToken] = []
     seconds: list[float] = []
     began = time.thread_time()
     for draw in generate(model, ids, count, sampling, cached=cached):
@@ -212,7 +212,7 @@ def record(
     return arrays, _codes(draws)
 
 
-def _draws(drawn: Sequence[Drawn]) -> Arrays:
+def _draws(drawn: Sequence[GeneratedToken]) -> Arrays:
     columns: dict[str, list[Tensor]] = {}
     for draw in drawn:
         order, probabilities = draw.order, draw.probabilities[draw.order]
@@ -232,7 +232,7 @@ def _draws(drawn: Sequence[Drawn]) -> Arrays:
     return {name: torch.stack(values).numpy().astype(np.float32) for name, values in columns.items()}
 
 
-def _codes(drawn: Sequence[Drawn]) -> NDArray[np.uint16]:
+def _codes(drawn: Sequence[GeneratedToken]) -> NDArray[np.uint16]:
     parts = [weights.flatten() for draw in drawn for weights in draw.weights]
     whole = torch.cat(parts).numpy() if parts else np.zeros(0, np.float32)
     return np.rint(whole * np.float32(FULL)).astype(np.uint16)
@@ -243,7 +243,7 @@ def has_lens(config: ModelConfig) -> bool:
     return has_attention(config) and config.residual
 
 
-def _lens(model: nn.Module, drawn: Sequence[Drawn]) -> Arrays:
+def _lens(model: nn.Module, drawn: Sequence[GeneratedToken]) -> Arrays:
     """Return the likeliest tokens of each draw's last position before the first block and after each."""
     if not isinstance(model, TokenModel) or not has_lens(model.config) or not isinstance(model.blocks, Encoder):
         return {}
@@ -262,7 +262,7 @@ def _lens(model: nn.Module, drawn: Sequence[Drawn]) -> Arrays:
     }
 
 
-def multiplications(sizes: ModelSizes | None, drawn: Drawn) -> int:
+def multiplications(sizes: ModelSizes | None, drawn: GeneratedToken) -> int:
     """Return the number of multiplications in a draw's forward pass (`measures.cost`); 0 if not a transformer."""
     if sizes is None:
         return 0

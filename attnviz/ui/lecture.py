@@ -23,7 +23,7 @@ from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.styles import style
 
 if TYPE_CHECKING:
-    from attnviz.sources.shown import Shown
+    from attnviz.sources.shown import ShownHead
 
 
 WITH_STEPS = ("step_by_step", "averages", "transformer")
@@ -164,7 +164,7 @@ def _move(name: str, by: int) -> Callable[[str], None]:
     return go
 
 
-def _shown(page: str) -> Shown:
+def _shown(page: str) -> ShownHead:
     from attnviz.ui.sources import shown_now
 
     def get(name: str) -> Any:

@@ -10,7 +10,7 @@ from attnviz.links.pages import PAGES
 from attnviz.pretrained import BUILT_IN
 from attnviz.pretrained.described import described
 from attnviz.sources import SOURCES, Get
-from attnviz.sources.shown import Shown
+from attnviz.sources.shown import ShownHead
 from attnviz.sources.toy import tokenizer
 from attnviz.tokens import CharVocab, Tokens
 from attnviz.ui import caches, state
@@ -80,7 +80,7 @@ class SavedView:
     page: str = START
     """The page that shows the view"""
 
-    def shown(self) -> Shown:
+    def shown(self) -> ShownHead:
         """Return what the view shows.
 
         Raises:
@@ -89,12 +89,12 @@ class SavedView:
         return PAGES[self.page].shows(self.view.__getitem__, AppResources(self.vocabulary))
 
 
-def view_of(shown: Shown) -> dict[str, Any]:
+def view_of(shown: ShownHead) -> dict[str, Any]:
     """Return the session's view with the choices that are actually shown."""
     return state.every() | shown.choices
 
 
-def shown_now(get: Get = state.get, page: str = START) -> Shown:
+def shown_now(get: Get = state.get, page: str = START) -> ShownHead:
     """Return what a view of a page shows, with the source's fallback if the view's model can't be loaded.
 
     Raises:
@@ -113,7 +113,7 @@ def shown_now(get: Get = state.get, page: str = START) -> Shown:
 
 def shown_with(
     model_name: str | None, get: Get = state.get, resources: AppResources = RESOURCES, page: str = START
-) -> Shown:
+) -> ShownHead:
     """Return what a view of a page shows, with the given model. Values that do not exist are reset, with a note.
 
     Raises:
@@ -124,7 +124,7 @@ def shown_with(
     return shown
 
 
-def settle(shown: Shown, names: Collection[str] = ("kind", "layer", "block", "head")) -> None:
+def settle(shown: ShownHead, names: Collection[str] = ("kind", "layer", "block", "head")) -> None:
     """Reset those of the settings `names` that do not exist in the model, with a note if the value was chosen."""
     for name, sentence in shown.notes:
         if name in names:

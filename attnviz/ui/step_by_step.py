@@ -17,7 +17,7 @@ from attnviz import files
 from attnviz.formatting import nonzero, number
 from attnviz.links.link import read_link
 from attnviz.links.pages import OPENING, PAGES
-from attnviz.sources.shown import Shown
+from attnviz.sources.shown import ShownHead
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, SavedView, view_of
@@ -43,7 +43,7 @@ KEYS = {name: name for name in _VALUES}
 """The user's choices in the walk, with their link keys"""
 
 
-def show_walk(here: Shown) -> None:
+def show_walk(here: ShownHead) -> None:
     """Show the walk of a text.
 
     Raises:
@@ -76,7 +76,7 @@ CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __n
 """Checks that compute the numbers of the head in another way"""
 
 
-def show_loop(here: Shown) -> None:
+def show_loop(here: ShownHead) -> None:
     """Show two ways to compute the head's scores, and compare their results."""
     from attnviz.measures.recomputed import LOOP, MOST_LOOPED, PRODUCT, scores_by_loop
 
@@ -123,7 +123,7 @@ def _cell(scores: LoopScores) -> str:
     return f"The pinned cell, row {q}, column {k}: the loop gives {loop}, the product {product}."
 
 
-def show_past(here: Shown) -> None:
+def show_past(here: ShownHead) -> None:
     """Show how much each row differs from the row computed from its past alone."""
     from attnviz.figures.plots import lines
     from attnviz.measures.recomputed import MOST_ROWS, NoPastError, rows_from_past
@@ -227,10 +227,10 @@ def _read_shipped() -> Document:
 
 def make_document() -> Document:
     """Compute the document with the built-in model."""
-    from attnviz.sources.models import Direct
+    from attnviz.sources.models import DirectResources
     from attnviz.sources.shown import shown
 
-    view, resources = read_link(OPENING)[0], Direct()
+    view, resources = read_link(OPENING)[0], DirectResources()
     return document_of_walk(shown(view.__getitem__, resources).walk(resources), "opening")
 
 

@@ -24,8 +24,8 @@ from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, shown_now
 
 if TYPE_CHECKING:
-    from attnviz.measures.striking import Striking
-    from attnviz.sources.shown import Shown
+    from attnviz.measures.striking import StrikingHead
+    from attnviz.sources.shown import ShownHead
 
 
 _ABOUT = ("text", "pair", "source", "model", "kind", "layer", "head")
@@ -42,7 +42,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Surprise:
+class SuggestedHead:
     """The head that the button "Surprise me" has opened last."""
 
     of: tuple[Any, ...]
@@ -56,7 +56,7 @@ class _SuggestionRecord:
     """The session state of suggestions."""
 
     message: Message | None = None
-    surprise: Surprise | None = None
+    surprise: SuggestedHead | None = None
 
 
 def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
@@ -142,7 +142,7 @@ def show_surprise(page: str) -> None:
         _open_next(page)
 
 
-def sentence(striking: Striking, here: Shown, heads: int) -> AnnotatedText:
+def sentence(striking: StrikingHead, here: ShownHead, heads: int) -> AnnotatedText:
     """Return a sentence on why a head stands out among all `heads` of its kind of attention."""
     queries, keys = here.axes()
     query, key = queries.labels[striking.query], keys.labels[striking.key]
@@ -180,12 +180,12 @@ def _open_next(page: str) -> None:
     if ranking:
         _open(page, shown, ranking[place])
         says = sentence(ranking[place], shown, layers * heads)
-    kept.surprise = Surprise(settings, place)
+    kept.surprise = SuggestedHead(settings, place)
     more = f"{place + 1} of {len(ranking)}; press again for the next." if len(ranking) > 1 else ""
     say(AnnotatedText.of(SWITCHED if of_toy else "", says), more)
 
 
-def _open(page: str, here: Shown, striking: Striking) -> None:
+def _open(page: str, here: ShownHead, striking: StrikingHead) -> None:
     """Open a head, with its pair of tokens pinned."""
     state.choose_head(striking.layer, striking.head)
     for name, value in (("kind", here.kind), ("q", striking.query), ("k", striking.key), ("predict", False)):

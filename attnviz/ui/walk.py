@@ -21,7 +21,7 @@ from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import Page
 from attnviz.pretrained import BUILT_IN
 from attnviz.runtime.arrays import PART, NotOfferedError, UnmakeableError, array_store
-from attnviz.sources.shown import Shown
+from attnviz.sources.shown import ShownHead
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.ui import caches, state
 from attnviz.ui.lessons import bar as lesson_bar
@@ -106,7 +106,7 @@ class Checks:
         state.sync_widget(self.key)
         return bool(state.get(self.key) and (state.get("lecture") or lesson_bar.is_open()))
 
-    def show(self, here: Shown) -> None:
+    def show(self, here: ShownHead) -> None:
         """Show the choice of a check, and the chosen one.
 
         In lecture mode, the choice is shown only if a check is chosen and no lesson is open.
@@ -115,7 +115,7 @@ class Checks:
             self.choose()
         self.show_chosen(here)
 
-    def show_chosen(self, here: Shown) -> None:
+    def show_chosen(self, here: ShownHead) -> None:
         """Show the chosen check, if any."""
         chosen = state.get(self.key)
         if chosen:
@@ -176,7 +176,7 @@ class _Layers:
 
 
 def offer_documents(
-    here: Shown, view: SavedView, tokens: tuple[Tokens | None, ...], shipped: Shipped | None = None
+    here: ShownHead, view: SavedView, tokens: tuple[Tokens | None, ...], shipped: Shipped | None = None
 ) -> list[str | None]:
     """Offer the documents of all layers, or attentions, and return their digests by layer number.
 

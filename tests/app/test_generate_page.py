@@ -25,7 +25,7 @@ from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.ui.state import record_key
 from attnviz.ui.train.generate_exports import file_of, script_of
 from attnviz.ui.train.generate_exports import text_of as whole_text
-from attnviz.ui.train.generated import Asked, text_model_of, text_models
+from attnviz.ui.train.generated import GenerationRequest, text_model_of, text_models
 from attnviz.ui.trained_models import VisitorRecord
 from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import messages, open_page, payload, payloads, send_update
@@ -201,7 +201,7 @@ def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:
         for key, one in load_file(file.data).items():
             assert torch.equal(one.float(), module.state_dict()[key]), "the script's file has the page's weights"
         sampling = Sampling(header["temperature"], header["top_k"], header["top_p"], header["values"]["seed"])
-        asked = Asked(model, tuple(header["prompt"]), header["count"], sampling, cached=True)
+        asked = GenerationRequest(model, tuple(header["prompt"]), header["count"], sampling, cached=True)
         shown = text_of(header, [*header["prompt"], *fetched(header)["ids"]])
         assert whole_text(asked) == shown
         assert f"{file.stem}.safetensors" in script_of(asked, file)

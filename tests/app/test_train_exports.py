@@ -26,7 +26,7 @@ from attnviz.training.series import SERIES
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
-from attnviz.ui.train.chosen import Chosen, model_file, script_of
+from attnviz.ui.train.chosen import SnapshotName, model_file, script_of
 from attnviz.ui.train.exports import Losses, frames_of, losses_csv, moving_picture, training_file
 from attnviz.ui.train.generate_exports import NOTHING as NO_TEXT
 from attnviz.ui.train.tabs import EXPORTS, GENERATED, NOTHING
@@ -47,9 +47,9 @@ def no_training_is_left() -> Iterator[None]:
         training_jobs().release(visitor)
 
 
-def of(at: AppTest, step: int = 20, watch: str = "", sample: str = SAMPLE) -> Chosen:
+def of(at: AppTest, step: int = 20, watch: str = "", sample: str = SAMPLE) -> SnapshotName:
     header = told(at)
-    return Chosen(header["values"]["visitor"], header["task"]["name"], int(newest(at)["id"]), step, sample, watch)
+    return SnapshotName(header["values"]["visitor"], header["task"]["name"], int(newest(at)["id"]), step, sample, watch)
 
 
 @pytest.mark.parametrize("tab", EXPORTS)
@@ -141,7 +141,7 @@ def test_a_model_of_a_text_is_a_file_that_the_other_pages_show_and_has_no_moving
     while not (job := jobs.jobs(visitor)[0]).view.has_ended:
         assert time.monotonic() - since < 60
         time.sleep(0.05)
-    chosen = Chosen(visitor, "text", job.number, 10, "to be", "decoder.0.3")
+    chosen = SnapshotName(visitor, "text", job.number, 10, "to be", "decoder.0.3")
     assert chosen.head() == (Place("decoder", 0), 3)
     made = model_file(chosen)
     assert (made.stem, made.card.after) == ("text-10-steps", 10)

@@ -20,7 +20,7 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
-from attnviz.ui.train.chosen import Chosen, model_file, script_of
+from attnviz.ui.train.chosen import SnapshotName, model_file, script_of
 from attnviz.ui.train.exports import frames_of, training_file
 from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import boxes, go_to_page, open_page, payload
@@ -137,8 +137,8 @@ def test_a_training_on_files_is_followed_and_tested_on_the_test_file() -> None:
     assert any("not in the vocabulary" in one.value.lower() for one in at.warning)
 
 
-def of(at: AppTest) -> Chosen:
-    return Chosen(told(at)["values"]["visitor"], TAGGED, int(newest(at)["id"]), 20, "she plans", "")
+def of(at: AppTest) -> SnapshotName:
+    return SnapshotName(told(at)["values"]["visitor"], TAGGED, int(newest(at)["id"]), 20, "she plans", "")
 
 
 def test_what_is_exported_is_of_the_files() -> None:

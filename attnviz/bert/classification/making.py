@@ -44,7 +44,7 @@ WHAT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class ClassifierSettings:
     """The settings of a classifier to make."""
 
     name: str
@@ -56,7 +56,9 @@ class Making:
     seed: int = 0
 
 
-def make(making: Making, model: BuiltInModel, command: str, progress: Callable[[int], object] | None = None) -> Shipped:
+def make(
+    making: ClassifierSettings, model: BuiltInModel, command: str, progress: Callable[[int], object] | None = None
+) -> Shipped:
     """Train a classifier, and compare it and its trainings with the four following seeds with both baselines.
 
     Args:
@@ -87,7 +89,7 @@ def make(making: Making, model: BuiltInModel, command: str, progress: Callable[[
 
 
 def _train(
-    plan: Plan, examples: Examples, pooled: Pooled, making: Making
+    plan: Plan, examples: Examples, pooled: Pooled, making: ClassifierSettings
 ) -> tuple[Classifier, NDArray[np.float32], NDArray[np.float32]]:
     """Train in this process, as a job does: returns the classifier, its losses and its evaluations."""
     subject = Vectors(

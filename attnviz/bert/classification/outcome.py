@@ -135,7 +135,7 @@ _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class TextWithoutWords:
     """A text without one word, or without several neighbouring ones."""
 
     words: str
@@ -149,7 +149,7 @@ def most_passes(tokens: int) -> int:
     return max(FEWEST, min(MOST, MOST * SHORT // max(1, tokens)))
 
 
-def without_words(text: str, most: int = MOST) -> list[Without]:
+def without_words(text: str, most: int = MOST) -> list[TextWithoutWords]:
     """Return the text without each of its words in turn: words are separated by white space.
 
     With more than `most` words, as few neighbours as possible are left out together. A text of one word gives an empty
@@ -163,5 +163,5 @@ def without_words(text: str, most: int = MOST) -> list[Without]:
     for first in range(0, len(words), each):
         removed = words[first : first + each]
         rest = text[: removed[0].start()] + text[removed[-1].end() :]
-        texts.append(Without(text[removed[0].start() : removed[-1].end()], " ".join(rest.split())))
+        texts.append(TextWithoutWords(text[removed[0].start() : removed[-1].end()], " ".join(rest.split())))
     return texts

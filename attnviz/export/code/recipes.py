@@ -9,7 +9,7 @@ from attnviz.export.code import cells as code
 from attnviz.export.code.toy import ToyRecipe
 from attnviz.export.views import START
 from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Resources
-from attnviz.sources.shown import KIND_NAMES, Shown, ShownPart
+from attnviz.sources.shown import KIND_NAMES, ShownHead, ShownPart
 from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 
@@ -29,7 +29,7 @@ class NoCodeError(ValueError):
     """No code can be written for the models of a source. The message is one sentence for the user."""
 
 
-def walk_cells(shown: Shown, walk: Walk, resources: Resources) -> Cells:
+def walk_cells(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:
     """Return the code cells of a walk, or of the whole model that it goes through.
 
     Args:
@@ -65,12 +65,12 @@ def _whole_toy(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
     return transformer_cells(shown.trace(resources), cast(Any, shown.model).config, walk.head, walk.link)
 
 
-def _from_seed(shown: Shown, walk: Walk) -> Cells:
+def _from_seed(shown: ShownHead, walk: Walk) -> Cells:
     recipe = ToyRecipe(walk.query_tokens.ids, cast(Any, shown.model).config)
     return code.cells(walk, recipe, place=f"the toy block, head {walk.head}", needs="torch", link=walk.link)
 
 
-def _from_transformers(shown: Shown, walk: Walk) -> Cells:
+def _from_transformers(shown: ShownHead, walk: Walk) -> Cells:
     from attnviz.export.code.pretrained import model_recipe
 
     recipe_of_model = model_recipe(cast(Any, shown.model), shown.text, shown.pair, shown.kind, shown.layer)
@@ -90,7 +90,7 @@ def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) 
     return *attention, *around_pretrained(walk, shown.trace(resources), recipe_of_model.names.attention)
 
 
-def _from_file(shown: Shown, walk: Walk) -> Cells:
+def _from_file(shown: ShownHead, walk: Walk) -> Cells:
     return _attention_from_file(shown, walk, Place(shown.kind, shown.layer), "Step by step")
 
 
@@ -101,7 +101,7 @@ def _part_from_file(shown: ShownPart, walk: Walk, resources: Resources) -> Cells
     return *_attention_from_file(shown, walk, shown.place, "Transformer"), *around_trained(walk)
 
 
-def _attention_from_file(shown: Shown, walk: Walk, place: Place, page: str) -> Cells:
+def _attention_from_file(shown: ShownHead, walk: Walk, place: Place, page: str) -> Cells:
     from attnviz.export.code.trained import trained_recipe
 
     recipe = trained_recipe(cast(Any, shown.model), shown.text, shown.pair, place)
@@ -114,7 +114,7 @@ OF_TRANSFORMER: dict[str, Callable[[ShownPart, Walk, Resources], Cells]] = {
     TOY.key: _whole_toy, PRETRAINED.key: _part_from_transformers, TRAINED.key: _part_from_file,
 }  # fmt: skip
 """The code of a view of Transformer, by source"""
-RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {
+RECIPES: dict[str, Callable[[ShownHead, Walk], Cells]] = {
     TOY.key: _from_seed, PRETRAINED.key: _from_transformers, TRAINED.key: _from_file,
 }  # fmt: skip
 """The code of a walk of Step by step, by source. Models of other sources are exported without code."""

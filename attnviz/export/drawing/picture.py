@@ -130,7 +130,7 @@ Labels = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class PlacedPanel:
     """A panel and its position on the sheet."""
 
     panel: Panel
@@ -160,7 +160,7 @@ class _Slot:
     column_labels: bool
 
 
-def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[list[Placed], tuple[float, float]]:
+def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[list[PlacedPanel], tuple[float, float]]:
     """Place each panel in a picture of this size, in pixels from the picture's upper left corner.
 
     Returns:
@@ -192,7 +192,9 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
         size = (widths[c] * slot.panel.values.shape[1] / across[c], heights[r] * slot.panel.values.shape[0] / down[r])
         boxes.append((slot, x, y, *size))
     placed = [
-        Placed(slot.panel, x, y, wide, high, slot.row_labels, slot.column_labels, _title_width(slot, x, boxes, width))
+        PlacedPanel(
+            slot.panel, x, y, wide, high, slot.row_labels, slot.column_labels, _title_width(slot, x, boxes, width)
+        )
         for slot, x, y, wide, high in boxes
     ]
     return placed, (sum(before) + sum(widths) + sum(after), height - free + sum(heights))
@@ -321,7 +323,7 @@ def draw_layout(
     return marks
 
 
-def _draw(at: Placed, labels: Labels, theme: Theme) -> list[Mark]:
+def _draw(at: PlacedPanel, labels: Labels, theme: Theme) -> list[Mark]:
     palette = theme.palette
     marks: list[Mark] = [_matrix(at, theme), *_heads(at, palette), *_title(at, palette)]
     if at.row_labels:
@@ -333,7 +335,7 @@ def _draw(at: Placed, labels: Labels, theme: Theme) -> list[Mark]:
     return marks
 
 
-def _matrix(at: Placed, theme: Theme) -> Matrix:
+def _matrix(at: PlacedPanel, theme: Theme) -> Matrix:
     numbers, size = _numbers(at.panel, at.cell)
     colours = colour_cells(at.panel, theme.palette)
     box = (at.x, at.y, at.width, at.height)
@@ -369,7 +371,7 @@ def _cell_text(value: float, decimals: int, bare: bool) -> str:
     return re.sub(r"^(−?)0(?=\.)", r"\1", text) if bare else text
 
 
-def _heads(at: Placed, palette: Palette) -> list[Mark]:
+def _heads(at: PlacedPanel, palette: Palette) -> list[Mark]:
     """Draw lines between concatenated heads and a frame around the current head."""
     if at.panel.parts is None:
         return []
@@ -381,7 +383,7 @@ def _heads(at: Placed, palette: Palette) -> list[Mark]:
     return [*lines, frame]
 
 
-def _title(at: Placed, palette: Palette) -> list[Mark]:
+def _title(at: PlacedPanel, palette: Palette) -> list[Mark]:
     panel = at.panel
     rows, cols = panel.values.shape
     size = f"{rows} × {cols}"
@@ -396,7 +398,7 @@ def _title(at: Placed, palette: Palette) -> list[Mark]:
     ]
 
 
-def _row_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
+def _row_labels(at: PlacedPanel, labels: Labels, palette: Palette) -> list[Mark]:
     tokens, high = labels.get(at.panel.rows), at.cell[1]
     size = max(11.0, min(LABEL, high * 1.05))
     shown, step = ticks(at.panel.values.shape[0], high, 13 if tokens else 17)
@@ -413,7 +415,7 @@ def _row_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
     return marks
 
 
-def _column_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
+def _column_labels(at: PlacedPanel, labels: Labels, palette: Palette) -> list[Mark]:
     tokens, wide, bottom = labels.get(at.panel.cols), at.cell[0], at.y + at.height
     turned = tokens is not None and longest(tokens) > wide - 4
     shown, step = ticks(at.panel.values.shape[1], wide, 18 if tokens else 30)
@@ -448,7 +450,7 @@ def _thinned(texts: dict[int, str], wide: float) -> dict[int, str]:
     return {j: texts[j] for j in places[::step]}
 
 
-def _bar(at: Placed, palette: Palette) -> list[Mark]:
+def _bar(at: PlacedPanel, palette: Palette) -> list[Mark]:
     low, high = domain(at.panel)
     tall = min(at.height, 220.0) if at.height >= 70 else 70.0
     left, top = at.x + at.width + 14, at.y + at.height - tall

@@ -16,7 +16,7 @@ from attnviz.export.files.svg import write_svg
 from attnviz.export.views import View
 from attnviz.figures.panels import Panel, in_a_row
 from attnviz.formatting import nonzero, scientific
-from attnviz.measures.mistakes.case import Case, Effect, Found, Picture, Value
+from attnviz.measures.mistakes.case import Case, Effect, MistakeEffect, Picture, Value
 from attnviz.measures.mistakes.computed import find
 from attnviz.measures.mistakes.texts import TEXTS, Text
 from attnviz.sources import TOY
@@ -33,7 +33,7 @@ FEW = 3
 """The most rows of the table in its brief form"""
 
 
-def found_in(view: View, trace: Trace) -> Found:
+def found_in(view: View, trace: Trace) -> MistakeEffect:
     """Return the effects of the mistake that a view names, on its text.
 
     Raises:
@@ -42,7 +42,7 @@ def found_in(view: View, trace: Trace) -> Found:
     return find(view["mistake"], Case(trace, view["seed"] if view["source"] == TOY.key else 0))
 
 
-def draw(found: Found, side: str, theme: Theme, *, brief: bool = False) -> tuple[bytes, str]:
+def draw(found: MistakeEffect, side: str, theme: Theme, *, brief: bool = False) -> tuple[bytes, str]:
     """Return a side's matrix as SVG, and its text alternative; both sides have the same colour limits.
 
     `brief` is as in `body`.
@@ -59,7 +59,9 @@ def draw(found: Found, side: str, theme: Theme, *, brief: bool = False) -> tuple
     return write_svg(Drawing(WIDTH, height, tuple(marks), alt, alt, theme)).encode(), alt
 
 
-def body(text: Text, found: Found, picture: Callable[[str], str], *, answer: bool = True, brief: bool = False) -> str:
+def body(
+    text: Text, found: MistakeEffect, picture: Callable[[str], str], *, answer: bool = True, brief: bool = False
+) -> str:
     """Return a mistake as HTML; all text is escaped.
 
     Args:
@@ -81,12 +83,12 @@ def body(text: Text, found: Found, picture: Callable[[str], str], *, answer: boo
     )
 
 
-def words(text: Text, found: Found) -> str:
+def words(text: Text, found: MistakeEffect) -> str:
     """Return all text that `body` may show."""
     return " ".join((text.says, text.notice, text.wrong, text.right, found.note, _table(found.effects), _where(found)))
 
 
-def inline(found: Found, theme: Theme, *, brief: bool) -> Callable[[str], str]:
+def inline(found: MistakeEffect, theme: Theme, *, brief: bool) -> Callable[[str], str]:
     """Return a function that returns the HTML of a side's picture, with the picture in it."""
 
     def picture(side: str) -> str:
@@ -121,7 +123,7 @@ def _table(effects: Sequence[Effect]) -> str:
     return f'<table class="mistake-effects"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def _where(found: Found) -> str:
+def _where(found: MistakeEffect) -> str:
     return f"Computed here: {found.where}." if found.where else ""
 
 
@@ -134,7 +136,7 @@ def written(value: Value) -> str:
     return nonzero(value, 3) if abs(value) < LARGE else scientific(value)
 
 
-def _panel(picture: Picture, found: Found) -> Panel:
+def _panel(picture: Picture, found: MistakeEffect) -> Panel:
     return Panel(
         picture.name,
         picture.title,
@@ -146,7 +148,7 @@ def _panel(picture: Picture, found: Found) -> Panel:
     )
 
 
-def _limit(found: Found) -> float:
+def _limit(found: MistakeEffect) -> float:
     """Return the value at which the colours of both sides end."""
     if not found.signed:
         return 1.0

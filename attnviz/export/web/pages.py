@@ -30,7 +30,7 @@ from attnviz.links.link import KEYS, STRETCH
 from attnviz.links.pages import PAGES
 from attnviz.sources import Resources
 from attnviz.sources.compared import choices, default_of_b, run
-from attnviz.sources.shown import KIND_NAMES, Shown, shown
+from attnviz.sources.shown import KIND_NAMES, ShownHead, shown
 from attnviz.tokens import NoTokensError
 from attnviz.toy.config import MAX_TOKENS
 from attnviz.trained.shipped import title
@@ -191,9 +191,9 @@ class NoPageError(ValueError):
 class Maker:
     """How the views of one page of the app become standalone pages."""
 
-    limit: Callable[[Shown], tuple[int, str]]
+    limit: Callable[[ShownHead], tuple[int, str]]
     """Returns the most tokens of a page that opens quickly everywhere, and the beginning of a sentence about it"""
-    shown: Callable[[View, Resources], Iterable[Shown]]
+    shown: Callable[[View, Resources], Iterable[ShownHead]]
     """Resolves a view to the heads that it shows"""
     make: Callable[[View, Resources], Page]
 
@@ -226,7 +226,7 @@ def make_page(name: str, view: View, resources: Resources) -> Page:
     return MAKERS[name].make(on_page(name, view), resources)
 
 
-def _one(page: str, view: View, resources: Resources) -> Iterable[Shown]:
+def _one(page: str, view: View, resources: Resources) -> Iterable[ShownHead]:
     return [PAGES[page].shows(view.__getitem__, resources)]
 
 
@@ -277,7 +277,7 @@ def _leave_out(head: int, name: str, _: object) -> str | None:
     return "elsewhere" if kind in PROJECTIONS and head_number != str(head) else None
 
 
-def _compared(view: View, resources: Resources) -> Iterable[Shown]:
+def _compared(view: View, resources: Resources) -> Iterable[ShownHead]:
     view = {**view, **default_of_b(view.__getitem__, resources)}
     return [shown(side.get, resources) for side in choices(view.__getitem__, resources)]
 
@@ -337,13 +337,13 @@ def _heads_page(view: View, resources: Resources) -> Page:
     )
 
 
-def _most_of_heads(selection: Shown) -> tuple[int, str]:
+def _most_of_heads(selection: ShownHead) -> tuple[int, str]:
     layers, heads = len(selection.numbers), selection.heads
     most = isqrt(HEADS_BYTES // (2 * layers * (heads + 1)))  # with the rollout
     return most, f"A web page of Heads has at most 3 MB: with {layers} x {heads} heads, it"
 
 
-def _up_to(most: int, title: str) -> Callable[[Shown], tuple[int, str]]:
+def _up_to(most: int, title: str) -> Callable[[ShownHead], tuple[int, str]]:
     return lambda _: (most, f"A web page of {title}")
 
 

@@ -51,7 +51,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Found(ShortRepr):
+class MistakeEffect(ShortRepr):
     """The effect of a mistake on a text."""
 
     wrong: Picture

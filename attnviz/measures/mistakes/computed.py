@@ -18,7 +18,7 @@ from torch.nn import functional
 from attnviz.attention import attend, causal_mask
 from attnviz.formatting import number
 from attnviz.measures.changes import change_row, moments, norm_over_all
-from attnviz.measures.mistakes.case import Case, Effect, Found, NotKnownError, Picture, Value, known, leak
+from attnviz.measures.mistakes.case import Case, Effect, MistakeEffect, NotKnownError, Picture, Value, known, leak
 from attnviz.trace.block import ACTIVATIONS, BlockSteps
 from attnviz.trace.model import Activation
 
@@ -29,7 +29,7 @@ WIDTHS = (32, 128, 768)
 LATER = "the last token changes: {} before it moves by at most"
 
 
-def maps(case: Case) -> Found:
+def maps(case: Case) -> MistakeEffect:
     """A map of T × T, drawn at random, in place of W_Q of head 0."""
     x, layer = case.inputs, case.attention
     projection = known(layer.projections, "its W_Q")["query"]
@@ -39,7 +39,7 @@ def maps(case: Case) -> Found:
     weight = projection.weight[0]  # (C, D)
     drawn = torch.randn(t, t, generator=_generator(case)) / math.sqrt(t)
     longer = torch.cat([x, x[-1:]])
-    return Found(
+    return MistakeEffect(
         case.picture("U_query", drawn, "W in q = W @ x"),
         case.picture("W_query", weight, "W in q = x @ W"),
         (
@@ -52,7 +52,7 @@ def maps(case: Case) -> Found:
     )
 
 
-def fill(case: Case) -> Found:
+def fill(case: Case) -> MistakeEffect:
     """Hide cells with −1e10 before scaling, in a text where one row is wholly hidden."""
     head = case.attention.head(0)
     t = len(head.scores)
@@ -63,7 +63,7 @@ def fill(case: Case) -> Found:
     wrong = torch.softmax(filled, dim=-1)
     bare = torch.softmax(right.masked[:1], dim=-1)
     seeing = (wrong[1:] - right.weights[1:]).abs().max().item() if t > 1 else "no such row"
-    return Found(
+    return MistakeEffect(
         case.picture("weights", wrong),
         case.picture("weights", right.weights.masked_fill(~visible, torch.nan)),
         (
@@ -81,7 +81,7 @@ def fill(case: Case) -> Found:
     )
 
 
-def cross(case: Case) -> Found:
+def cross(case: Case) -> MistakeEffect:
     """Make queries from the encoder's output, keys and values from the decoder's tokens."""
     if "cross" not in case.trace.blocks:
         raise NotKnownError(
@@ -109,7 +109,7 @@ def cross(case: Case) -> Found:
     ]
     names = case.trace.query_tokens("encoder").labels, case.tokens.labels
     fits = "yes: no error" if len(y) == len(encoded) else "no: an error"
-    return Found(
+    return MistakeEffect(
         Picture("weights", "weights", wrong, {"query": names[0], "key": names[1]}),
         Picture("weights", "weights", right, {"query": names[1], "key": names[0]}),
         (
@@ -122,7 +122,7 @@ def cross(case: Case) -> Found:
     )
 
 
-def mask(case: Case) -> Found:
+def mask(case: Case) -> MistakeEffect:
     """Leave the causal mask out."""
     x, scale = case.inputs, case.attention.scale
     t = len(x)
@@ -135,7 +135,7 @@ def mask(case: Case) -> Found:
     seen = causal_mask(t)
     wrong, right = run(x, None)[0], run(x, seen)[0]
     reads = case.kind == "encoder"
-    return Found(
+    return MistakeEffect(
         case.picture("weights", wrong),
         case.picture("weights", right.masked_fill(~seen, torch.nan)),
         (
@@ -151,7 +151,7 @@ def mask(case: Case) -> Found:
     )  # fmt: skip
 
 
-def same(case: Case) -> Found:
+def same(case: Case) -> MistakeEffect:
     """Use random vectors as queries, keys and values."""
     ids = case.tokens.ids
     rows: dict[int, int] = {}
@@ -173,7 +173,7 @@ def same(case: Case) -> Found:
     def on_itself(width: int, *, projected: bool) -> float:
         return float((weights(width, projected=projected) * alike).sum(-1).mean())
 
-    return Found(
+    return MistakeEffect(
         case.picture("weights", weights(widest, projected=False), f"weights, C = {widest}"),
         case.picture("weights", weights(widest, projected=True), f"weights, C = {widest}"),
         tuple(
@@ -215,7 +215,7 @@ AFTER = "what follows its attention"
 FEED_FORWARD = "its feed-forward"
 
 
-def relu(case: Case) -> Found:
+def relu(case: Case) -> MistakeEffect:
     """Put the activation after the second linear map."""
     steps, weights = known(case.block.steps(), AFTER), known(case.block.weights, AFTER)
     name: Activation = known(weights.activation, "its activation")
@@ -226,7 +226,7 @@ def relu(case: Case) -> Found:
     weight = first.weight @ second.weight  # (C, C): both maps as one
     bias = second.apply(first.bias) if first.bias is not None else second.bias
     merged = x @ weight if bias is None else x @ weight + bias
-    return Found(
+    return MistakeEffect(
         case.picture("feed_forward_output", wrong, "feed-forward output"),
         case.picture("feed_forward_output", right, "feed-forward output"),
         (
@@ -243,7 +243,7 @@ def relu(case: Case) -> Found:
     )  # fmt: skip
 
 
-def norm(case: Case) -> Found:
+def norm(case: Case) -> MistakeEffect:
     """Normalise all tokens together."""
     x = known(case.block.steps(), AFTER).attention_residual
 
@@ -252,7 +252,7 @@ def norm(case: Case) -> Found:
 
     wrong, right = norm_over_all(x), alone(x)
     statistics = [moments(rows) for rows in (wrong, right)]
-    return Found(
+    return MistakeEffect(
         case.picture("attention_norm", wrong, "after the norm"),
         case.picture("attention_norm", right, "after the norm"),
         (
@@ -264,7 +264,7 @@ def norm(case: Case) -> Found:
     )
 
 
-def width(case: Case) -> Found:
+def width(case: Case) -> MistakeEffect:
     """Split the width into a number of heads that does not divide it."""
     layer = case.attention
     joined = {name: _joined(getattr(layer, name)) for name in ("query", "key", "value")}  # (T, H·D) each
@@ -283,7 +283,7 @@ def width(case: Case) -> Found:
     output = attend(*(split(x) for x in joined.values()), mask=layer.mask).concat  # (T, H'·D')
     wrong = torch.cat([output, torch.full((t, c - heads * size), torch.nan)], dim=-1)
     full, uneven, even = EXAMPLE
-    return Found(
+    return MistakeEffect(
         case.picture("concat", wrong, f"{heads} heads side by side"),
         case.picture("concat", layer.concat(), f"{layer.heads} heads side by side"),
         (
@@ -296,7 +296,7 @@ def width(case: Case) -> Found:
     )
 
 
-def add(case: Case) -> Found:
+def add(case: Case) -> MistakeEffect:
     """Add up the heads' outputs instead of joining them."""
     layer = case.attention
     projection = known(layer.output_projection, "its W_O")
@@ -313,7 +313,7 @@ def add(case: Case) -> Found:
 
     changes = [(make(outputs.roll(1, 0)) - make(outputs)).abs().max().item() for make in (summed, side_by_side)]
     wrong, right = summed(outputs), side_by_side(outputs)
-    return Found(
+    return MistakeEffect(
         case.picture("output", wrong),
         case.picture("output", right),
         (
@@ -362,7 +362,7 @@ def _view(x: Tensor, heads: int) -> Value:
     return "works"
 
 
-COMPUTED: Mapping[str, Callable[[Case], Found]] = {
+COMPUTED: Mapping[str, Callable[[Case], MistakeEffect]] = {
     "maps": maps,
     "fill": fill,
     "cross": cross,
@@ -376,7 +376,7 @@ COMPUTED: Mapping[str, Callable[[Case], Found]] = {
 """By the names in `texts.TEXTS`"""
 
 
-def find(name: str, case: Case) -> Found:
+def find(name: str, case: Case) -> MistakeEffect:
     """Compute a mistake and its correction.
 
     Raises:

@@ -16,7 +16,7 @@ from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks.task import (
     IGNORED,
-    Answering,
+    AnsweringModel,
     Batch,
     Part,
     Pattern,
@@ -131,7 +131,7 @@ class Addition(Task):
         total = f"{int(sum_[1]) + int(sum_[2]):03d}"
         return tokens_of(text, kept + added(total[:0:-1]), self.labels), None
 
-    def answer(self, model: Answering, text: str) -> str:
+    def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the sum that the model writes, in the usual order of digits; "" if the text is not a sum."""
         ids = known(self.read(text)[0])
         if (
@@ -250,7 +250,7 @@ class Modular(Task):
         sign = added(["="]) if len(kept) == MODULAR_LENGTH - 1 and kept[-1][0] != "=" else []
         return tokens_of(text, kept + sign, self.labels, dropped=len(parts) - len(kept)), None
 
-    def answer(self, model: Answering, text: str) -> str:
+    def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the model's output at the equals sign; "" if the text is not a sum of two numbers below 31."""
         ids = known(self.read(text)[0])
         is_sum = len(ids) == MODULAR_LENGTH and [id_ == PRIME for id_ in ids] == [False, False, True]
@@ -415,7 +415,7 @@ class Numbers(Task):
             tokens_of("", added(words), self.labels),
         )
 
-    def answer(self, model: Answering, text: str) -> str:
+    def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the words that the model writes; the control model does not get the digits."""
         source = known(self.read(text)[0])
         if not source:

@@ -12,7 +12,7 @@ from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks.task import (
     IGNORED,
-    Answering,
+    AnsweringModel,
     Batch,
     Pattern,
     Task,
@@ -101,7 +101,7 @@ class Induction(Task):
             text.lower(), parts[:INDUCTION_LENGTH], self.labels, dropped=max(len(parts) - INDUCTION_LENGTH, 0)
         ), None
 
-    def answer(self, model: Answering, text: str) -> str:
+    def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the letters that the model writes after a text until the line is full."""
         ids = known(self.read(text)[0])
         following = continued(model, ids, INDUCTION_LENGTH + 1 - len(ids)) if ids else []
@@ -186,7 +186,7 @@ class Recall(Task):
         kept = parts[: 2 * PAIRS]
         return tokens_of(text.lower(), kept, self.labels, dropped=len(parts) - len(kept)), None
 
-    def answer(self, model: Answering, text: str) -> str:
+    def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the model's prediction after the last token."""
         ids = known(self.read(text)[0])
         return self.labels[says(model, ids)[-1]] if ids else ""
@@ -250,7 +250,7 @@ class Reverse(Task):
         fill = added(FILL * (REVERSE_LENGTH - len(kept))) if kept else []
         return tokens_of(text.lower(), kept + fill, self.labels, dropped=len(parts) - len(kept)), None
 
-    def answer(self, model: Answering, text: str) -> str:
+    def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the letters that the model writes, without the dots."""
         ids = self.read(typed(self.read(text)[0]))[0].ids
         return "".join(self.labels[id_] for id_ in says(model, ids)).replace(FILL, "") if ids else ""
@@ -321,7 +321,7 @@ class Sort(Task):
         rest = added([*FILL * (MOST_DIGITS - len(kept)), SIGN, *digits[:-1]]) if digits else []
         return tokens_of(text, kept + rest, self.labels, dropped=len(parts) - len(kept)), None
 
-    def answer(self, model: Answering, text: str) -> str:
+    def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the digits that the model writes, as many as it has read."""
         digits = typed(self.read(text)[0])
         if not digits:

@@ -77,7 +77,7 @@ def tokens_of(text: str, parts: Sequence[Part], labels: Sequence[str], *, droppe
     )
 
 
-class Answering(Protocol):
+class AnsweringModel(Protocol):
     """A model that can answer: in evaluation mode, with the vocabulary of its task."""
 
     def logits(self, ids: Tensor, source: Tensor | None = None) -> Tensor:
@@ -230,7 +230,7 @@ class Task(Subject):
         right = (logits.argmax(-1) == batch.targets) | (batch.targets == IGNORED)
         return float(right.all(-1).float().mean())
 
-    def answer(self, model: Answering, text: str) -> str:
+    def answer(self, model: AnsweringModel, text: str) -> str:
         """Return a model's answer to a typed text; "" if it has none.
 
         By default this is the likeliest output at each known token. Tasks in which the model writes its answer token by
@@ -278,7 +278,7 @@ def known(tokens: Tokens) -> list[int]:
     return [id_ for id_ in tokens.ids if id_ != NO_ID]
 
 
-def says(model: Answering, ids: Sequence[int], source: Sequence[int] | None = None) -> list[int]:
+def says(model: AnsweringModel, ids: Sequence[int], source: Sequence[int] | None = None) -> list[int]:
     """Return the likeliest output at each position of one sequence."""
     with torch.no_grad():
         inputs = torch.tensor([ids])
@@ -288,7 +288,7 @@ def says(model: Answering, ids: Sequence[int], source: Sequence[int] | None = No
 
 
 def continued(
-    model: Answering, ids: Sequence[int], most: int, source: Sequence[int] | None = None, end: int | None = None
+    model: AnsweringModel, ids: Sequence[int], most: int, source: Sequence[int] | None = None, end: int | None = None
 ) -> list[int]:
     """Return the tokens that a model writes after `ids`, each the likeliest: `most` of them, or those before `end`."""
     written: list[int] = []

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from attnviz.compare.matrices import Divergences
-    from attnviz.sources.shown import Shown
+    from attnviz.sources.shown import ShownHead
     from attnviz.trace.model import Model
     from attnviz.trace.walk import Walk
 
@@ -157,7 +157,7 @@ def _entries() -> dict[str, Source]:
     return {**whole, **named, **dict.fromkeys(trained_models.own_names(), TRAINED)}
 
 
-def _settled(pane: Pane, source: Source, model: Model) -> Shown:
+def _settled(pane: Pane, source: Source, model: Model) -> ShownHead:
     """Return what a pane shows. The pane's own settings that do not exist in its model are reset, with a note.
 
     If B inherits an index from A that B's model does not have, its last one is used, without a note.

@@ -17,7 +17,7 @@ from attnviz.compare import explain as explain_compare
 from attnviz.compare.explain import FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
 from attnviz.components.compare import comparison
-from attnviz.export.comparison import Compared, compared
+from attnviz.export.comparison import HeadComparison, compared
 from attnviz.figures.colour_limit import end_text
 from attnviz.formatting import number
 from attnviz.formulas import latex
@@ -35,7 +35,7 @@ CHOSEN = ("q", "k", "focus")
 """The link keys of the user's choices in the picture"""
 
 
-def _show_picture(compared: Compared) -> None:
+def _show_picture(compared: HeadComparison) -> None:
     """Show A, B and their difference on one board, with the pinned cell."""
     stretch = STRETCH[state.get("stretch")]
     row, column = state.keep_pin(len(compared.labels["query"]), len(compared.labels["key"]), "there are")
@@ -53,7 +53,7 @@ def _show_picture(compared: Compared) -> None:
     kept.sent = digest
 
 
-def _focus(compared: Compared) -> str:
+def _focus(compared: HeadComparison) -> str:
     """Return the matrix that fills the whole picture, from the view; reset it with a note if it does not exist."""
     focus: str = state.get("focus")
     if focus and focus not in compared.matrices():
@@ -114,7 +114,7 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
             st.caption(explain_compare.SOURCES)
 
 
-def _darken(both: Compared) -> None:
+def _darken(both: HeadComparison) -> None:
     """Show the switch that darkens the colours of A and B, if it has an effect."""
     if both.dark_end == 1:
         return

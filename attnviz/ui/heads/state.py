@@ -21,7 +21,7 @@ from attnviz.links.link import KEYS
 from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head, write_heads
 from attnviz.sources import PRETRAINED
 from attnviz.sources.models import source_of
-from attnviz.sources.shown import Shown
+from attnviz.sources.shown import ShownHead
 from attnviz.ui import state
 from attnviz.ui.messages import plain
 
@@ -178,7 +178,7 @@ There are no corpus statistics for this model: `python -m attnviz corpus FILES -
 the setting ATTNVIZ_CORPORA shows them here."""
 
 
-def corpora_of(here: Shown) -> dict[str, Path]:
+def corpora_of(here: ShownHead) -> dict[str, Path]:
     """Return the files with statistics of this model and kind of attention, by their names in links."""
     warn = lambda reason: st.warning(plain(reason))  # noqa: E731
     return corpora(here.model.name, here.kind, here.numbers, here.heads, on_error=warn)
@@ -232,7 +232,7 @@ def choose_corpus(files: Mapping[str, Path]) -> None:
             )  # fmt: skip
 
 
-def corpus_shares_of_labels(here: Shown, file: Path | None, survey: Survey, layer: int, head: int) -> str:
+def corpus_shares_of_labels(here: ShownHead, file: Path | None, survey: Survey, layer: int, head: int) -> str:
     """Return a sentence with the share of a corpus on which a head's labels hold.
 
     These are the labels on this text, and those that hold on at least half of the sentences.

@@ -27,7 +27,7 @@ from attnviz.measures.survey import Survey, survey_name
 from attnviz.pretrained import ModelError
 from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.sources.models import source_of
-from attnviz.sources.shown import Shown
+from attnviz.sources.shown import ShownHead
 from attnviz.tokens import NoTokensError
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
@@ -129,7 +129,7 @@ arXiv:1906.04341 · Vig and Belinkov 2019, *Analyzing the Structure of Attention
 arXiv:1906.04284"""
 
 
-def show_heads(here: Shown) -> None:
+def show_heads(here: ShownHead) -> None:
     """Show all heads of a text and kind of attention.
 
     Raises:
@@ -174,7 +174,7 @@ def show_heads(here: Shown) -> None:
         _show_care()
 
 
-def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
+def _explorer(here: ShownHead, trace: Trace, survey: Survey) -> None:
     """Show the explorer, and offer it the weights."""
     heads = Heads(here.model.name, here.text, here.pair, here.kind, survey.name)
     files = offer_arrays(heads, survey, rollout=here.kind != "cross")
@@ -183,14 +183,14 @@ def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
     explorer(*payload, key="explorer", on_view=heads_state.take)
 
 
-def _say_what_labels_are(here: Shown, file: Path | None, survey: Survey) -> None:
+def _say_what_labels_are(here: ShownHead, file: Path | None, survey: Survey) -> None:
     """Show the caution, and on which share of a corpus the labels of the current head hold."""
     layer, head = heads_state.current()
     said = heads_state.corpus_shares_of_labels(here, file, survey, layer, head) if head != ROLLOUT else ""
     st.caption(f"{CAUTION}  \n{said}" if said else CAUTION, width="content")
 
 
-def _way_to_steps(here: Shown) -> None:
+def _way_to_steps(here: ShownHead) -> None:
     """Link to the same head in Step by step, with this page's settings, so that going back restores them."""
     layer, head = state.get("layer"), state.get("head")
     view = state.every() | {"source": source_of(here.model.name).key, "step": "weights"}

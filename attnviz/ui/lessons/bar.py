@@ -17,7 +17,7 @@ from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
-from attnviz.ui.lessons.state import Here, LessonRecord
+from attnviz.ui.lessons.state import CurrentScene, LessonRecord
 from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
 
@@ -86,7 +86,7 @@ def _go_to_target() -> None:
         state.go_to_page(PAGES[target.scene.page].script, lesson_state.link_to(target))
 
 
-def _open(here: Here, page: str) -> None:
+def _open(here: CurrentScene, page: str) -> None:
     """Open the scene's page and view if the link contains only the lesson and scene."""
     if not state.is_opening_link() or state.notes():
         return
@@ -97,7 +97,7 @@ def _open(here: Here, page: str) -> None:
         state.go_to_page(PAGES[here.scene.page].script, scene_query)
 
 
-def _scene_control(key: str, label: str, icon: str, there: Here | None, page: str) -> None:
+def _scene_control(key: str, label: str, icon: str, there: CurrentScene | None, page: str) -> None:
     """Show the control that opens a scene: a button if the scene is on this page, else a link."""
     with st.container(key=key, width="content"):
         if there is None or there.scene.page == page:
@@ -108,7 +108,7 @@ def _scene_control(key: str, label: str, icon: str, there: Here | None, page: st
             )
 
 
-def _step_beside(here: Here, by: int) -> str | None:
+def _step_beside(here: CurrentScene, by: int) -> str | None:
     """Return the scene's step after (1) or before (-1) the open one; None if there is none."""
     return here.scene.step_beside(state.get(PAGES[here.scene.page].step_key), by)
 
@@ -118,17 +118,17 @@ def _step_control(key: str, label: str, icon: str, by: int) -> None:
         st.button(label, key=f"{key}_button", icon=icon, on_click=go, args=(by,))
 
 
-def _visit(there: Here | None) -> None:
+def _visit(there: CurrentScene | None) -> None:
     if there is not None:
         state.visit(lesson_state.link_to(there))
 
 
-def _has_question(here: Here, page: str) -> bool:
+def _has_question(here: CurrentScene, page: str) -> bool:
     """Whether the scene shows a question without its answer."""
     return page == here.scene.page and lesson_state.asks()
 
 
-def _text(here: Here, page: str) -> str:
+def _text(here: CurrentScene, page: str) -> str:
     """Return the text of the bar as HTML: the title, and the question or the sentence."""
     text = here.scene.asked if _has_question(here, page) else here.scene.said
     shown = html(text) if page == here.scene.page else escape(text)
@@ -136,7 +136,7 @@ def _text(here: Here, page: str) -> str:
 
 
 @st.fragment
-def _outline(here: Here, page: str) -> None:
+def _outline(here: CurrentScene, page: str) -> None:
     """Show the scene's number, and all scenes in a popover. A fragment, so opening it does not rerun the page."""
     count = len(here.lesson.scenes)
     # The key contains the scene, so the popover closes when another scene opens.
@@ -147,7 +147,7 @@ def _outline(here: Here, page: str) -> None:
                 _list(here, page)
 
 
-def _list(here: Here, page: str) -> None:
+def _list(here: CurrentScene, page: str) -> None:
     for number, scene in enumerate(here.lesson.scenes, 1):
         there = here.at(number)
         label = f"{number} · {plain(scene.title)}"

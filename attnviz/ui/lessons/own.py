@@ -15,7 +15,7 @@ from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, check_summary, 
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
-from attnviz.ui.lessons.state import Here, LessonRecord
+from attnviz.ui.lessons.state import CurrentScene, LessonRecord
 from attnviz.ui.messages import plain
 from attnviz.ui.state import record
 from attnviz.ui.tokens.choices import uploaded
@@ -97,7 +97,7 @@ def _show_lesson(lesson: Lesson) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         if lesson.scenes:
-            first = Here(lesson, 1)
+            first = CurrentScene(lesson, 1)
             st.page_link(
                 PAGES[first.scene.page].script, label="Start", icon=":material/play_arrow:",
                 query_params=lesson_state.link_to(first, lecture=True),
@@ -120,7 +120,7 @@ def _show_scenes(lesson: Lesson) -> None:
         st.radio("Scenes", range(len(scenes)), format_func=labels.__getitem__, key=_AT)
     at = min(max(_chosen(), 0), len(scenes) - 1)
     with chosen:
-        there = Here(lesson, at + 1)
+        there = CurrentScene(lesson, at + 1)
         with st.container(horizontal=True, vertical_alignment="center", key="lesson_tools"):
             _tool("Up", "arrow_upward", _move(-1), disabled=at == 0)
             _tool("Down", "arrow_downward", _move(1), disabled=at == len(scenes) - 1)

@@ -10,7 +10,7 @@ from attnviz.lessons import Example, Lesson, gallery, shipped
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
-from attnviz.ui.lessons.state import Here, LessonRecord
+from attnviz.ui.lessons.state import CurrentScene, LessonRecord
 from attnviz.ui.messages import plain
 from attnviz.ui.state import record
 
@@ -32,14 +32,14 @@ def _card(lesson: Lesson) -> None:
     st.html(f'<div class="lesson-card"><h2>{escape(lesson.title)}</h2></div>')
     if lesson.summary:
         st.caption(plain(lesson.summary))
-    first = Here(lesson, 1)
+    first = CurrentScene(lesson, 1)
     with st.container(key=f"lesson_start_{lesson.name}"):
         st.page_link(
             PAGES[first.scene.page].script, label=f"Start, {len(lesson.scenes)} scenes", icon=":material/play_arrow:",
             query_params=lesson_state.link_to(first, lecture=True),
         )  # fmt: skip
     for number in range(1, len(lesson.scenes) + 1):
-        there = Here(lesson, number)
+        there = CurrentScene(lesson, number)
         st.page_link(
             PAGES[there.scene.page].script, label=f"{number} · {plain(there.scene.title)}",
             query_params=lesson_state.link_to(there),

@@ -39,14 +39,14 @@ class LessonRecord:
     """Why the last change was refused"""
     in_fields: Lesson | None = None
     """The lesson whose title and summary are in the fields of the page"""
-    target: Here | None = None
+    target: CurrentScene | None = None
     """The scene that a callback has requested: callbacks can't switch pages themselves"""
     checks: tuple[Check, ...] = ()
     """The results of the checks before class"""
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class CurrentScene:
     """A lesson and one of its scenes."""
 
     lesson: Lesson
@@ -58,7 +58,7 @@ class Here:
         """The scene."""
         return self.lesson.scenes[self.number - 1]
 
-    def at(self, number: int) -> Here | None:
+    def at(self, number: int) -> CurrentScene | None:
         """Return another scene of the lesson, or None if the number does not exist."""
         return replace(self, number=number) if 1 <= number <= len(self.lesson.scenes) else None
 
@@ -105,7 +105,7 @@ def take_back(text: str) -> None:
         state.reopen_link()
 
 
-def here() -> Here | None:
+def here() -> CurrentScene | None:
     """Return the open lesson and scene, or None. A link to an unknown lesson is reset, with a note.
 
     A link to the visitor's own lesson waits until the browser has reported whether it has stored one.
@@ -127,7 +127,7 @@ def here() -> Here | None:
     if state.get("scene") > count:
         state.note(f"Scene {state.get('scene')} does not exist: this lesson has {count}.")
         state.put("scene", count)
-    return Here(lesson, max(state.get("scene"), 1))
+    return CurrentScene(lesson, max(state.get("scene"), 1))
 
 
 def asks() -> bool:
@@ -150,7 +150,7 @@ def leave() -> None:
     state.put("scene", 1)
 
 
-def link_to(there: Here, *, lecture: bool = False) -> dict[str, str]:
+def link_to(there: CurrentScene, *, lecture: bool = False) -> dict[str, str]:
     """Return the query of a scene's link: its view, the lesson, and lecture mode if that is on or `lecture` is True."""
     values = there.scene.values()
     view, _ = read_link(values)

@@ -42,7 +42,7 @@ OPENS = ("step_by_step", "heads", "compare", "transformer")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SnapshotName:
     """A snapshot of a training, by its names: it holds no weights, so it may be kept long."""
 
     visitor: str
@@ -92,7 +92,7 @@ class Chosen:
             raise LookupError("This training has no snapshot yet.")
         return min(snapshots, key=lambda snapshot: abs(snapshot.step - self.step))
 
-    def at(self, step: int) -> Chosen:
+    def at(self, step: int) -> SnapshotName:
         """Return another snapshot of the same training."""
         return replace(self, step=step)
 
@@ -102,33 +102,33 @@ class Chosen:
         return head_of(job.plan, job.view, self.watch)
 
 
-def chosen() -> Chosen | None:
+def chosen() -> SnapshotName | None:
     """Return what the view of a task or a text shows; None if nothing was trained or is left."""
     if state.get("train_part") == "generate":
         return None
     return _of_text() if commands.is_text() else _of_task()
 
 
-def _of_text() -> Chosen | None:
+def _of_text() -> SnapshotName | None:
     name, stage = visitor(), state.get("rung")
     for job in jobs_on(name, chosen_facts().text):
         trained = stage_of(job.plan)
         if job.view.snapshots and trained is not None and stage in ("", trained.name):
-            return Chosen(name, TEXT, job.number, _step(job.view), _sample(job), state.get("watch"))
+            return SnapshotName(name, TEXT, job.number, _step(job.view), _sample(job), state.get("watch"))
     recording = recorded_stage(STAGES[stage or FIRST_SHOWN], chosen_facts(), state.get)
     if recording is None:
         return None
     step = _step(recording.view)
-    return Chosen("", TEXT, 0, step, _sample(recording), state.get("watch"), recording.card.name)
+    return SnapshotName("", TEXT, 0, step, _sample(recording), state.get("watch"), recording.card.name)
 
 
-def _of_task() -> Chosen | None:
+def _of_task() -> SnapshotName | None:
     runs, run = shown_runs(), commands.chosen_run()
     shown = next((other for other in runs if other.id == run), runs[-1])
     if not shown.view.snapshots:
         return None
     owner, task, step = "" if shown.recording else visitor(), shown.plan.subject, _step(shown.view)
-    return Chosen(owner, task, shown.number, step, sample_of(state.get), state.get("watch"), shown.recording)
+    return SnapshotName(owner, task, shown.number, step, sample_of(state.get), state.get("watch"), shown.recording)
 
 
 def shown_runs() -> list[Run]:
@@ -149,7 +149,7 @@ def _sample(job: Job | Recording) -> str:
     return str(state.get("sample")) or job.text[: getattr(job.plan.model, "block_size", 8)]
 
 
-def model_file(of: Chosen) -> ModelFile:
+def model_file(of: SnapshotName) -> ModelFile:
     """Return a snapshot's model as a file; works on any thread.
 
     Raises:
@@ -168,7 +168,7 @@ def model_buttons(key: str, stem: str, data: Callable[[], bytes], card: Callable
         file_button("Card (JSON)", f"{stem}.json", "application/json", card, key="export_card")
 
 
-def script_of(of: Chosen) -> str:
+def script_of(of: SnapshotName) -> str:
     """Return a script of plain torch that trains the same model to the same losses.
 
     Raises:
@@ -199,7 +199,7 @@ def open_if_asked() -> None:
     state.go_to_page(PAGES[page].script, link)
 
 
-def link_to_generate(of: Chosen) -> dict[str, str]:
+def link_to_generate(of: SnapshotName) -> dict[str, str]:
     """Return a link to the part Generate, with a snapshot of a training on a text and the sample as its prompt."""
     last = of.job().view.snapshots[-1].step
     view = state.every() | {
@@ -209,7 +209,7 @@ def link_to_generate(of: Chosen) -> dict[str, str]:
     return write_link(view, PAGES["train"].link_keys(None))
 
 
-def link_to(of: Chosen, page: str) -> dict[str, str]:
+def link_to(of: SnapshotName, page: str) -> dict[str, str]:
     """Keep a snapshot's model, and return a link that opens it on another page with this page's text and head.
 
     Compare shows it as A beside the untrained model as B.
@@ -231,7 +231,7 @@ def link_to(of: Chosen, page: str) -> dict[str, str]:
     return PAGES[page].write(view, PAGES[page].link_keys(None if page == "heads" else "trained"))
 
 
-def _kept(of: Chosen) -> TrainedModel:
+def _kept(of: SnapshotName) -> TrainedModel:
     model = keep(model_file(of).data)
     trained_models.add_own(model.name)
     return model

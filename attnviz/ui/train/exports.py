@@ -26,7 +26,7 @@ from attnviz.training.tasks.task import Task
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, at_snapshots, reading_of, task_parts
-from attnviz.ui.train.chosen import Chosen, shown_runs
+from attnviz.ui.train.chosen import SnapshotName, shown_runs
 from attnviz.ui.train.plans import is_of
 from attnviz.ui.train.runs import (
     SHOWN,
@@ -52,7 +52,7 @@ ABLATIONS = 8
 HOW = "Its attention at each snapshot of the training: press play, drag the slider, or use the arrow keys."
 
 
-def frames_of(of: Chosen) -> int:
+def frames_of(of: SnapshotName) -> int:
     """Return how many frames the animation has; 0 if there is no head, or no text for it."""
     task = of.learned()
     if task is None or of.head() is None or not reading_of(task, *task.read(of.sample)).ids:
@@ -60,7 +60,7 @@ def frames_of(of: Chosen) -> int:
     return min(FRAMES, len(of.job().view.snapshots))
 
 
-def moving_picture(of: Chosen, kind: AnimationKind) -> bytes:
+def moving_picture(of: SnapshotName, kind: AnimationKind) -> bytes:
     """Return the animation. It is made in the worker pool, as it takes seconds.
 
     Raises:
@@ -69,7 +69,7 @@ def moving_picture(of: Chosen, kind: AnimationKind) -> bytes:
     return worker_pool().run(lambda: _picture(of, kind))
 
 
-def _picture(of: Chosen, kind: AnimationKind) -> bytes:
+def _picture(of: SnapshotName, kind: AnimationKind) -> bytes:
     job, head, task = of.job(), of.head(), of.learned()
     model = job.plan.model
     if head is None or task is None:
@@ -147,19 +147,19 @@ def _losses_title(run: Run) -> str:
     return f"{what}, control" if run.is_control else what
 
 
-def title_of_page(of: Chosen) -> str:
+def title_of_page(of: SnapshotName) -> str:
     """Return the title of the page; raises as `training_file` does."""
     return f"{_task(of).title.partition(':')[0]}: a small model in training"
 
 
-def _task(of: Chosen) -> Task:
+def _task(of: SnapshotName) -> Task:
     task = of.learned()
     if task is None:
         raise LookupError("There is no page of a training on a text.")
     return task
 
 
-def training_file(of: Chosen) -> bytes:
+def training_file(of: SnapshotName) -> bytes:
     """Return the page as one file. It is made in the worker pool, as it takes seconds.
 
     Raises:
@@ -168,7 +168,7 @@ def training_file(of: Chosen) -> bytes:
     return worker_pool().run(lambda: write_page(training_page(of)))
 
 
-def training_page(of: Chosen) -> Page:
+def training_page(of: SnapshotName) -> Page:
     """Return the newest trainings of a task as a page; raises as `training_file` does."""
     task = _task(of)
     reading = reading_of(task, *task.read(of.sample))
@@ -197,7 +197,7 @@ def training_page(of: Chosen) -> Page:
     )
 
 
-def _runs(of: Chosen) -> tuple[list[Run], Run]:
+def _runs(of: SnapshotName) -> tuple[list[Run], Run]:
     """Return the trainings in the page, and the one it shows first: recorded ones, or the visitor's."""
     if of.recording:
         runs = recorded_of(of.task)

@@ -16,11 +16,11 @@ from attnviz.export.csv_files import MOST_LISTED, draws_csv
 from attnviz.pretrained.names import ModelError
 from attnviz.runtime.pool import worker_pool
 from attnviz.trained.shipped import FOLDER, is_kept, load
-from attnviz.training.generation import Drawn, generate
+from attnviz.training.generation import GeneratedToken, generate
 from attnviz.training.settings import TEXT
 from attnviz.ui.messages import plain
-from attnviz.ui.train.chosen import Chosen, model_buttons, model_file
-from attnviz.ui.train.generated import Asked, TextModel, asked_of, chosen_model, given_of, tokens_of
+from attnviz.ui.train.chosen import SnapshotName, model_buttons, model_file
+from attnviz.ui.train.generated import GenerationRequest, TextModel, asked_of, chosen_model, given_of, tokens_of
 from attnviz.ui.trained_models import visitor
 from attnviz.ui.widgets import file_button
 
@@ -46,7 +46,7 @@ def file_of(model: TextModel, visitor: str) -> File:
         LookupError: its training is no longer there.
     """
     if model.job:
-        file = model_file(Chosen(visitor, TEXT, model.job, model.step, "", ""))
+        file = model_file(SnapshotName(visitor, TEXT, model.job, model.step, "", ""))
         return File(file.stem, hashlib.sha256(file.data).hexdigest(), file.data, file.card_file())
     digest = load(model.name).digest
     if is_kept(model.name):
@@ -56,22 +56,22 @@ def file_of(model: TextModel, visitor: str) -> File:
     )
 
 
-def drawn_of(asked: Asked) -> list[Drawn]:
+def drawn_of(asked: GenerationRequest) -> list[GeneratedToken]:
     """Return all draws; raises NotOfferedError if the model is no longer there."""
     return list(generate(asked.model.load(), asked.ids, asked.count, asked.sampling, cached=asked.cached))
 
 
-def text_of(asked: Asked) -> str:
+def text_of(asked: GenerationRequest) -> str:
     """Return the whole text: the prompt, and what is generated. Raises as `drawn_of`."""
     return "".join(asked.model.labels[token] for token in (*asked.ids, *(draw.id for draw in drawn_of(asked))))
 
 
-def numbers_of(asked: Asked) -> bytes:
+def numbers_of(asked: GenerationRequest) -> bytes:
     """Return every draw as CSV. Raises as `drawn_of`."""
     return draws_csv(drawn_of(asked), asked.model.labels, begin=len(asked.ids))
 
 
-def script_of(asked: Asked, file: File) -> str:
+def script_of(asked: GenerationRequest, file: File) -> str:
     """Return a script of plain torch that generates the same text from the model's file. Raises as `drawn_of`."""
     return generation_script(
         asked.model.config, asked.model.labels, asked.sampling, ids=asked.ids,
@@ -138,7 +138,7 @@ def _chosen() -> tuple[TextModel, File] | None:
         return None
 
 
-def _shown() -> tuple[Asked, File] | None:
+def _shown() -> tuple[GenerationRequest, File] | None:
     """Return the text to generate, and its model's file; if there is none, say why."""
     chosen = _chosen()
     if chosen is None:

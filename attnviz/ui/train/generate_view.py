@@ -22,7 +22,7 @@ from attnviz.ui.messages import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.generated import (
     SHIPPED,
-    Asked,
+    GenerationRequest,
     TextModel,
     asked_of,
     chosen_model,
@@ -147,7 +147,7 @@ def show_generate() -> None:
         show_assistant()
 
 
-def _say(model: TextModel, truth: Sequence[int] | None, asked: Asked | None) -> None:
+def _say(model: TextModel, truth: Sequence[int] | None, asked: GenerationRequest | None) -> None:
     """Say why nothing is generated, or less than requested."""
     if asked is None:
         least = "one character" if truth is None else "two characters"
@@ -156,7 +156,7 @@ def _say(model: TextModel, truth: Sequence[int] | None, asked: Asked | None) -> 
         st.info(f"With this model, at most {counted(asked.count, 'character')} can be generated at once.")
 
 
-def _header(asked: Asked, truth: Sequence[int] | None) -> dict[str, Any]:
+def _header(asked: GenerationRequest, truth: Sequence[int] | None) -> dict[str, Any]:
     """Return `GenerationHeader` of frontend/types/generation.d.ts."""
     model, sampling = asked.model, asked.sampling
     config = model.config

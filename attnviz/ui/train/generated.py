@@ -177,7 +177,7 @@ def _title(job: Job) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GenerationRequest:
     """A text to generate."""
 
     model: TextModel
@@ -207,21 +207,21 @@ def most_tokens(config: ModelConfig, *, cached: bool) -> int:
     return max(1, min(MOST_WORK // max(1, work), MOST_CODES // max(1, layers * heads * block)))
 
 
-def offer(asked: Asked) -> str:
+def offer(asked: GenerationRequest) -> str:
     """Offer a text with the numbers of its draws (`training.generation.record`), and return the digest."""
     return array_store().offer(
         asked.key, lambda: _whole(asked), part=lambda name: _compared(asked, name), compress=True
     )
 
 
-def _whole(asked: Asked) -> bytes:
+def _whole(asked: GenerationRequest) -> bytes:
     from safetensors.numpy import save
 
     arrays, codes = record(asked.model.load(), asked.ids, asked.count, asked.sampling, cached=asked.cached)
     return save({**arrays, "weights": codes})
 
 
-def _compared(asked: Asked, name: str) -> bytes:
+def _compared(asked: GenerationRequest, name: str) -> bytes:
     from safetensors.numpy import save
 
     if name == AGAIN:
@@ -239,7 +239,7 @@ def _compared(asked: Asked, name: str) -> bytes:
     raise NotOfferedError
 
 
-def read_truth(asked: Asked) -> dict[str, NDArray[np.float32]]:
+def read_truth(asked: GenerationRequest) -> dict[str, NDArray[np.float32]]:
     """Return the likeliest character at each place of the true text, and the true one's probability at T = 1, (N,)."""
     count = min(asked.count, len(asked.truth))
     drawn = list(generate(asked.model.load(), asked.ids, count, Sampling(), truth=asked.truth))
@@ -282,14 +282,14 @@ def wanted_count(truth: Sequence[int] | None) -> int:
     return int(state.get("length")) if truth is None else len(truth)
 
 
-def asked_of(model: TextModel, given: Sequence[int], truth: Sequence[int] | None) -> Asked | None:
+def asked_of(model: TextModel, given: Sequence[int], truth: Sequence[int] | None) -> GenerationRequest | None:
     """Return the text to generate, at most as long as the model may generate at once; None if there is none."""
     if not given or truth == []:
         return None
     cached = state.get("cache")
     count = min(wanted_count(truth), MAX_LENGTH, most_tokens(model.config, cached=cached))
     sampling = Sampling(state.get("temperature"), state.get("top_k"), state.get("top_p"), state.get("seed"))
-    return Asked(model, tuple(given), count, sampling, cached, tuple(truth or ()))
+    return GenerationRequest(model, tuple(given), count, sampling, cached, tuple(truth or ()))
 
 
 def _usual(model: TextModel) -> str:

@@ -21,7 +21,7 @@ from attnviz.ui.widgets import file_button
 
 if TYPE_CHECKING:
     from attnviz.export.files.images import AnimationKind
-    from attnviz.ui.train.chosen import Chosen
+    from attnviz.ui.train.chosen import SnapshotName
 
 
 NOTHING = "Nothing was trained yet: press Train, and then open Export again."
@@ -175,7 +175,7 @@ def _show_ids() -> None:
     st.code("\n".join(islice(lines(), 2)), language="json")
 
 
-def _chosen() -> Chosen | None:
+def _chosen() -> SnapshotName | None:
     """Return the snapshot on screen; if nothing was trained yet, say what to do."""
     from attnviz.ui.train.chosen import chosen
 
@@ -185,7 +185,7 @@ def _chosen() -> Chosen | None:
     return snapshot
 
 
-def _of_task() -> Chosen | None:
+def _of_task() -> SnapshotName | None:
     """Return a task's snapshot on screen; for a text, say that there is nothing."""
     snapshot = _chosen()
     if snapshot is not None and snapshot.task == TEXT:

@@ -19,7 +19,7 @@ from attnviz.document.checks import ARRAYS
 from attnviz.document.files import MAX_BYTES
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
-from attnviz.steps.picture import AXES, MadeFrom, MatrixProduct, Operation, OperationKind, PanelSpec, Picture
+from attnviz.steps.picture import AXES, MatrixProduct, MorphSource, Operation, OperationKind, PanelSpec, Picture
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.documents import document, random_document
@@ -183,7 +183,7 @@ def test_the_docs_name_every_field_and_array_and_their_example_runs() -> None:
     assert named == {*ARRAYS, *(field.name for value in (Header, PanelSpec) for field in fields(value))}
     others = [
         field.name
-        for value in (StepText, Picture, MatrixProduct, Operation, MadeFrom, Reference)
+        for value in (StepText, Picture, MatrixProduct, Operation, MorphSource, Reference)
         for field in fields(value)
     ]
     assert [name for name in (*(set(AXES) - set(ARRAYS)), *others) if f"`{name}`" not in docs] == []

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attnviz.export.comparison import Compared, compared
+from attnviz.export.comparison import HeadComparison, compared
 from attnviz.export.views import caption, link_of, title
 from attnviz.links.link import read_link
 from attnviz.sources.compared import choices, run
-from attnviz.sources.models import Direct
+from attnviz.sources.models import DirectResources
 from attnviz.steps import PARTS
 from attnviz.training.tasks import TASKS
 
-RESOURCES = Direct()
+RESOURCES = DirectResources()
 SAT = "the cat sat"
 
 
-def of(quantity: str = "weights", **link: str) -> Compared:
+def of(quantity: str = "weights", **link: str) -> HeadComparison:
     view, notes = read_link({"text": SAT, **link})
     assert not notes
     both = choices(view.__getitem__, RESOURCES)

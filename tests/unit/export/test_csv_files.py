@@ -15,7 +15,7 @@ import torch
 from attnviz.export.code.bert.uses import CLASSIFIER
 from attnviz.export.csv_files import DRAW_COLUMNS, PROTECTED, draws_csv, plain, protected, rows_csv, table_csv
 from attnviz.export.numbers import table
-from attnviz.training.generation import Drawn
+from attnviz.training.generation import GeneratedToken
 
 HOSTILE = ["=1+1", "x;=cmd", " +2 and", "a\t-3x", '"@x', "one\n=two", "'=x", "''=x", "a,＝1", "-x;-y"]
 
@@ -68,8 +68,9 @@ def test_the_rows_of_a_draw_are_its_likeliest_tokens_and_the_one_that_was_drawn(
     logits = torch.linspace(3, -3, 200)
     scaled = logits / 0.5
     order, softmax = torch.arange(200), torch.softmax(scaled, -1)
-    draw = Drawn(**{**dict.fromkeys(Drawn.__dataclass_fields__), "logits": logits, "scaled": scaled, "order": order,
-                    "probabilities": 2 * softmax, "number": 0.75, "id": 149})  # fmt: skip
+    unset = dict.fromkeys(GeneratedToken.__dataclass_fields__)
+    held = {"logits": logits, "scaled": scaled, "order": order, "probabilities": 2 * softmax, "number": 0.75, "id": 149}
+    draw = GeneratedToken(**(unset | held))
     greedy = replace(draw, id=0, number=None, scaled=logits)
     text = draws_csv([draw, greedy], [chr(0x100 + at) for at in range(200)], begin=7).decode("utf-8-sig")
     header, *rows = csv.reader(io.StringIO(text, newline=""))

@@ -20,7 +20,7 @@ from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe, safe_font_size, safe_lines, set_formula, wrap
 from attnviz.export.drawing.marks import LIGHT_THEME, THEMES, Box, Drawing, Gradient, Line, Matrix, Table, Text
 from attnviz.export.drawing.picture import (
-    Placed,
+    PlacedPanel,
     _numbers,
     channels,
     colour_cells,
@@ -329,7 +329,7 @@ def test_matrices_that_share_an_axis_have_its_labels_once() -> None:
 def test_a_cell_shows_as_many_decimals_as_fit(
     value: float, scale: Any, cell: tuple[float, float], shown: str | None
 ) -> None:
-    at = Placed(one([[value, np.nan]], scale=scale), 0, 0, 2 * cell[0], cell[1], False, False, 99)
+    at = PlacedPanel(one([[value, np.nan]], scale=scale), 0, 0, 2 * cell[0], cell[1], False, False, 99)
     numbers, size = _numbers(at.panel, at.cell)
     assert numbers == (() if shown is None else ((shown, ""),))
     assert shown is None or (9 <= size < cell[1] and fonts.width(shown, size) < cell[0])

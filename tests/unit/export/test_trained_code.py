@@ -14,8 +14,8 @@ import pytest
 from attnviz import trained
 from attnviz.export.code import cells as code
 from attnviz.export.code.recipes import no_code_reason, walk_cells
-from attnviz.sources.models import Direct
-from attnviz.sources.shown import Shown, shown, shown_part
+from attnviz.sources.models import DirectResources
+from attnviz.sources.shown import ShownHead, shown, shown_part
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.files import write
 from attnviz.trained.shipped import FOLDER, keep
@@ -41,8 +41,8 @@ def view(model: str, text: str, **more: Any) -> dict[str, Any]:
             "block": 0, **more}  # fmt: skip
 
 
-def script(found: Shown) -> str:
-    resources = Direct()
+def script(found: ShownHead) -> str:
+    resources = DirectResources()
     return code.script(walk_cells(found, found.walk(resources), resources))
 
 
@@ -80,8 +80,8 @@ def test_every_place_of_every_kind_of_model_is_computed_from_the_file_where_attn
         shutil.copy(FOLDER / f"{name}.safetensors", tmp_path)
     model = trained.load(views["visitor"]["model"])
     (tmp_path / f"{model.name}.safetensors").write_bytes(write(model.module, model.plan, model.labels, model.card))
-    scripts = {f"{name}_head": script(shown(one.__getitem__, Direct())) for name, one in views.items()}
-    scripts |= {f"{name}_part": script(shown_part(one.__getitem__, Direct())) for name, one in views.items()}
+    scripts = {f"{name}_head": script(shown(one.__getitem__, DirectResources())) for name, one in views.items()}
+    scripts |= {f"{name}_part": script(shown_part(one.__getitem__, DirectResources())) for name, one in views.items()}
     first = "torch.tensor(corner)"
     assert first in scripts["sort_head"]
     scripts["changed"] = scripts["sort_head"].replace(first, "torch.tensor(corner) + 1e-3")
@@ -103,7 +103,7 @@ def test_the_app_offers_the_models_file_beside_its_code(monkeypatch: pytest.Monk
 
 def test_the_code_names_the_file_and_where_it_is() -> None:
     own = of_visitor()
-    texts = {name: script(shown(view(name, "abc").__getitem__, Direct())) for name in ("induction", own)}
+    texts = {name: script(shown(view(name, "abc").__getitem__, DirectResources())) for name in ("induction", own)}
     assert "ships with attnviz, in assets/weights" in texts["induction"]
     assert "as the page Train saves it" in texts[own]
     for name, text in texts.items():

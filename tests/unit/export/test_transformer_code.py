@@ -17,7 +17,7 @@ from attnviz.export.code import cells as code
 from attnviz.export.code.recipes import walk_cells
 from attnviz.export.code.transformer import transformer_cells
 from attnviz.export.numbers import collect
-from attnviz.sources.models import Direct
+from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import shown_part
 from attnviz.steps import PARTS
 from attnviz.tokens import CharVocab, WordTokenizer
@@ -159,7 +159,7 @@ def test_of_a_pretrained_model_the_script_records_the_steps_around_the_attention
             "source": "pretrained", "model": folders.get(name, name), "text": f"the cat sat {HOSTILE}", "pair": "",
             "block": block, "head": 3,
         }  # fmt: skip
-        resources = Direct()
+        resources = DirectResources()
         here = shown_part(view.__getitem__, resources)
         file = tmp_path / f"{name}-{block}.py"
         file.write_text(code.script(walk_cells(here, here.walk(resources), resources)), encoding="utf-8")

@@ -35,7 +35,7 @@ from attnviz.export.sheets import FORMATS, HEIGHT, PICTURE_BOTTOM, WIDTH, TooLon
 from attnviz.export.views import walk_of
 from attnviz.figures.panels import Panel
 from attnviz.links.link import read_link
-from attnviz.sources.models import Direct
+from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import shown
 from attnviz.steps import ATTENTION, STEPS
 from attnviz.trace.walk import Walk
@@ -49,7 +49,7 @@ NASTY = r"<img src=x onerror=alert(1)> \input{x} $a_1^2$ 100% & # ~ } 你好 �
 def toy(text: str, **settings: str) -> Walk:
     view, notes = read_link({"text": text, "head": "1", **settings})
     assert not notes
-    return walk_of(view, shown(view.__getitem__, Direct()), Direct(), SITE)
+    return walk_of(view, shown(view.__getitem__, DirectResources()), DirectResources(), SITE)
 
 
 @cache
@@ -60,7 +60,7 @@ def causal_toy() -> Walk:
 @cache
 def minilm() -> Walk:
     view, _ = read_link({"text": "The cat sat.", "source": "pretrained", "layer": "3", "head": "5"})
-    return walk_of(view, shown(view.__getitem__, Direct()), Direct(), SITE)
+    return walk_of(view, shown(view.__getitem__, DirectResources()), DirectResources(), SITE)
 
 
 def weights_of_torch(walk: Walk) -> np.ndarray:

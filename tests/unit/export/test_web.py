@@ -25,7 +25,7 @@ from attnviz.export.web.pictures import draw_view
 from attnviz.files import CONFIG
 from attnviz.lessons import Lesson, Scene
 from attnviz.links.link import read_link
-from attnviz.sources.models import Direct
+from attnviz.sources.models import DirectResources
 from attnviz.tokens import NoTokensError
 from tests.payloads import read_payload
 from tests.unit.families import save
@@ -66,7 +66,7 @@ def view(**link: str) -> dict[str, Any]:
 
 
 def page_of(name: str, **link: str) -> Page:
-    return make_page(name, view(**link), Direct())
+    return make_page(name, view(**link), DirectResources())
 
 
 def hash_of(text: str) -> str:
@@ -103,7 +103,7 @@ def test_a_comparison_holds_the_numbers_of_both_heads() -> None:
     link = {"source": "pretrained", "layer": "3", "head": "1", "q": "10", "k": "99"}
     page = page_of("compare", **link)
     header, arrays = read_payload(page.numbers)
-    trace = Direct().load("minilm").trace(view()["text"], None)
+    trace = DirectResources().load("minilm").trace(view()["text"], None)
     np.testing.assert_array_equal(arrays["a"], trace.attentions(3)[1].numpy())
     assert np.nanmax(np.abs(arrays["difference"])) > 0.5  # as in the app, B is the other sentence of the pair
     assert (header["q"], header["k"]) == (10, None)
@@ -146,13 +146,13 @@ def test_what_can_not_be_a_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     can = "one of Step by step, Heads, From averages to attention, Transformer and Compare can."
     sentence = f"A view of Tokens can't be a web page of its own; {can}"
     with pytest.raises(NoPageError, match=f"^{re.escape(sentence)}$"):
-        check_page("tokens", view(), Direct())
+        check_page("tokens", view(), DirectResources())
     with pytest.raises(NoTokensError):
-        check_page("compare", view(text=" "), Direct())
+        check_page("compare", view(text=" "), DirectResources())
     monkeypatch.setitem(MAKERS, "compare", replace(MAKERS["compare"], limit=lambda _: (2, "A page")))
-    check_page("compare", view(text="two words"), Direct())
+    check_page("compare", view(text="two words"), DirectResources())
     with pytest.raises(NoPageError, match="A page takes up to 2 tokens, and this text has 3"):
-        check_page("compare", view(text="now three words"), Direct())
+        check_page("compare", view(text="now three words"), DirectResources())
 
 
 @pytest.mark.parametrize(("kind", "refused"), [("encoder", "text"), ("decoder", "pair"), ("cross", "text pair")])
@@ -167,16 +167,16 @@ def test_a_page_of_heads_has_room_for_its_longer_side(
         if long in refused:
             sentence = f"has at most 3 MB: with {layers} x 4 heads, it takes up to 6 tokens, and this text has 7."
             with pytest.raises(NoPageError, match=f"^A web page of Heads {sentence}$"):
-                check_page("heads", asked, Direct())
+                check_page("heads", asked, DirectResources())
         else:
-            check_page("heads", asked, Direct())
+            check_page("heads", asked, DirectResources())
 
 
 def test_a_page_of_heads_holds_all_of_them_and_what_is_chosen() -> None:
     link = {"layer": "3", "head": "1", "chosen": "3.1_0.r", "q": "2", "threshold": "0.25", "mean": "1", "text": "a b"}
     page = page_of("heads", **link)  # the page has one source, whatever the link says
     header, arrays = read_payload(page.numbers)
-    trace = Direct().load("minilm").trace("a b", None)
+    trace = DirectResources().load("minilm").trace("a b", None)
     every = torch.cat([trace.attentions(layer) for layer in range(6)]).double().numpy()
     weights = read(arrays[header["files"]["shared"]].tobytes())["weights"] / 65535
     np.testing.assert_allclose(weights, every, rtol=0, atol=7.7e-6)
@@ -188,32 +188,32 @@ def test_a_page_of_heads_holds_all_of_them_and_what_is_chosen() -> None:
 
 
 def test_heads_that_are_too_many_for_a_page_are_drawn_from_the_source_of_that_page() -> None:
-    files, alt = draw_view("heads", view(text="two words", layer="5", head="11"), Direct())
+    files, alt = draw_view("heads", view(text="two words", layer="5", head="11"), DirectResources())
     assert "weights = softmax of each row, 4 rows by 4 columns" in alt  # MiniLM's tokens, not the toy's
     assert all(b"[CLS]" in file for file in files.values())
 
 
 def test_a_scene_of_a_training_is_drawn_as_its_weights_at_that_step() -> None:
-    files, alt = draw_view("train", view(run="recorded", snapshot="285", watch="decoder.1.0"), Direct())
+    files, alt = draw_view("train", view(run="recorded", snapshot="285", watch="decoder.1.0"), DirectResources())
     assert "weights of decoder layer 1 · head 0 after 285 steps, 18 rows by 18 columns" in alt
     assert all(b">q<" in file for file in files.values())
-    _, alt = draw_view("train", view(train_part="text", rung="heads"), Direct())
+    _, alt = draw_view("train", view(train_part="text", rung="heads"), DirectResources())
     assert alt.count("8 rows by 8 columns") == 4
     for link in (
         {"train_part": "text", "rung": "bigram"}, {"train_part": "generate"}, {"task": "no_such_task"},
         {"sample": "no digit 7"}, {"watch": "cross.0.0"}, {"watch": "decoder.7.0"}, {"task": "addition"},
         {"task": "numbers", "watch": "cross.0.1"}, {"run": "control"},
     ):  # fmt: skip
-        assert draw_view("train", view(**link), Direct())[1]
+        assert draw_view("train", view(**link), DirectResources())[1]
 
 
 @pytest.mark.parametrize("by", ["zero", "mean"])
 def test_a_scene_without_a_head_is_drawn_as_the_effects_of_all_heads(by: str) -> None:
-    files, alt = draw_view("bert", view(bert_part="without", off="3.1", off_by=by), Direct())
+    files, alt = draw_view("bert", view(bert_part="without", off="3.1", off_by=by), DirectResources())
     assert "Heatmaps, row is layer and column is head: 1 − cosine of the sentence embedding without each head" in alt
     assert "6 rows by 12 columns" in alt
     assert set(files) == {"light", "dark"}
-    _, alt = draw_view("bert", view(bert_part="search", text="two words"), Direct())
+    _, alt = draw_view("bert", view(bert_part="search", text="two words"), DirectResources())
     assert alt == "4 tokens with their positions and ids"
 
 

@@ -20,7 +20,7 @@ from attnviz.bert.configuration import BERT_BASE, Configuration, configuration_o
 from attnviz.bert.embedding_and_output import tied
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.round_trip import there_and_back
-from attnviz.bert.search import Ranking, Words
+from attnviz.bert.search import Ranking, WordIndex
 from attnviz.bert.search import built_in as sentences
 from attnviz.bert.table import table_of
 from attnviz.lessons import shipped
@@ -124,7 +124,7 @@ def found() -> str:
     """Return the cosine of the best hit, which shares no word with the query."""
     query, text = view(7)["find"], sentences().sentences
     embeddings = embed_sentences([query, *text], model=model())
-    ranking = Ranking.of(embeddings[1:] @ embeddings[0], Words(text).scores(query))
+    ranking = Ranking.of(embeddings[1:] @ embeddings[0], WordIndex(text).scores(query))
     first, by_words = (int(order[0]) for order in (ranking.by_meaning, ranking.by_words))
     assert ranking.words_rank[first] == 0
     assert "suitcase" in text[first]

@@ -25,7 +25,7 @@ from attnviz.measures.mistakes.computed import find
 from attnviz.measures.rows import entropy
 from attnviz.measures.summary import choose_measures, label_heads, measure_head, uniform_measures
 from attnviz.pretrained import Trace
-from attnviz.sources.models import Direct
+from attnviz.sources.models import DirectResources
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
 from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
@@ -213,8 +213,8 @@ def mistakes() -> dict[int, Sequence[str]]:
     found = []
     for scene in shipped()["mistakes"].scenes:
         view, _ = read_link(scene.values())
-        shown = PAGES["transformer"].shows(view.__getitem__, Direct())
-        found.append(find(view["mistake"], Case(shown.trace(Direct()))))
+        shown = PAGES["transformer"].shows(view.__getitem__, DirectResources())
+        found.append(find(view["mistake"], Case(shown.trace(DirectResources()))))
     written_ = [{one.what: (one.wrong, one.right) for one in each.effects} for each in found]
 
     def value(number: int, part: str, side: int = 0) -> Any:

@@ -16,12 +16,12 @@ from attnviz.lessons.targets import html
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
 from attnviz.sources.compared import choices, default_of_b, run
-from attnviz.sources.models import Direct
+from attnviz.sources.models import DirectResources
 from attnviz.sources.toy import averages_of
 from tests.pictures import Matrices
 
 CAT = "the cat saw the dog run"
-DIRECT = Direct()
+DIRECT = DirectResources()
 
 
 def lesson_of(sentence: str, page: str = "step_by_step", link: str = "") -> bytes:

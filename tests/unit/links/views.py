@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from attnviz.links.link import DEFAULT_TEXT, KEYS
-from attnviz.links.values import MAX_NUMBER, Heads, HeadsOff, Key, Name, Number, OneOf, Scale, Switch, Text, Whole
+from attnviz.links.values import MAX_NUMBER, Heads, HeadsOff, Integer, Key, Name, Number, OneOf, Scale, Switch, Text
 
 DEFAULTS: dict[str, Any] = {
     "train_part": "task",
@@ -234,7 +234,7 @@ def _(_: Switch) -> st.SearchStrategy[Any]:
 
 
 @taken.register
-def _(values: Whole) -> st.SearchStrategy[Any]:
+def _(values: Integer) -> st.SearchStrategy[Any]:
     return st.integers(values.low, values.high)
 
 

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from attnviz.attention import causal_mask
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.measures.mistakes.case import Case, Found, NotKnownError
+from attnviz.measures.mistakes.case import Case, MistakeEffect, NotKnownError
 from attnviz.measures.mistakes.computed import COMPUTED, find
 from attnviz.measures.mistakes.texts import NAMES, TEXTS
 from attnviz.tokens import WordTokenizer
@@ -62,7 +62,7 @@ def close(found: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
-def effect(found: Found, part: str) -> tuple[Any, Any]:
+def effect(found: MistakeEffect, part: str) -> tuple[Any, Any]:
     (one,) = [each for each in found.effects if part in each.what]
     return one.wrong, one.right
 

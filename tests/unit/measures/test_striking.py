@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attnviz.measures.striking import Striking, most_striking, word_pairs
+from attnviz.measures.striking import StrikingHead, most_striking, word_pairs
 from attnviz.measures.summary import is_punctuation
 from attnviz.pretrained import load
 from attnviz.tokens import Tokens, WordPiece, WordTokenizer
@@ -29,7 +29,7 @@ def pairs_of(text: str, pair: str | None = None) -> set[tuple[str, str]]:
     return {(tokens.pieces[i], tokens.pieces[j]) for i, j in found}
 
 
-def looped(weights: list[Tensor], tokens: Tokens) -> list[Striking]:
+def looped(weights: list[Tensor], tokens: Tokens) -> list[StrikingHead]:
     """Rank by plain loops over heads and cells, for a text of words without pieces: weights is L times (H, T, T)."""
     every = [(layer, head) for layer, of_layer in enumerate(weights) for head in range(len(of_layer))]
     words = [not special and not is_punctuation(piece)
@@ -43,10 +43,10 @@ def looped(weights: list[Tensor], tokens: Tokens) -> list[Striking]:
                     continue
                 own = float(weights[layer][head, i, j])
                 others = [float(weights[m][g, i, j]) for m, g in every if (m, g) != (layer, head)]
-                found.append(Striking(layer, head, i, j, own, sum(others) / len(others)))
+                found.append(StrikingHead(layer, head, i, j, own, sum(others) / len(others)))
         best.append(max(found, key=lambda one: one.weight - one.others))
     best.sort(key=lambda one: one.others - one.weight)
-    ranked: list[Striking] = []
+    ranked: list[StrikingHead] = []
     for one in best:
         if one.weight > one.others and (one.query, one.key) not in [(other.query, other.key) for other in ranked]:
             ranked.append(one)

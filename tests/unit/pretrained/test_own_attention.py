@@ -25,9 +25,9 @@ from attnviz.pretrained.attention_interface import (
     check_shown,
 )
 from attnviz.pretrained.names import UnfitError
-from attnviz.sources.models import Direct
+from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import shown
-from attnviz.trace.ablation import Replaced, replaced
+from attnviz.trace.ablation import Replacement, replaced
 from tests.app.pages import messages, open_page
 from tests.unit.families import BERT, FAMILIES, save
 from tests.unit.pretrained.architectures import tokenizer
@@ -255,7 +255,7 @@ def test_an_error_of_the_models_code_is_one_sentence() -> None:
 def test_without_a_head_the_weights_are_still_compared(calls: list[int]) -> None:
     for capped, refused in (((), False), ((0,), True)):
         opened = open_model(qwen2(capped=capped, layers=1), tokenizer())
-        with replaced({opened.body.layers[0].self_attn: Replaced.by_zero([1], heads=4)}):
+        with replaced({opened.body.layers[0].self_attn: Replacement.by_zero([1], heads=4)}):
             if refused:
                 with pytest.raises(ModelError, match="call 0 of 1"):
                     opened.trace("the cat sat on the mat")
@@ -276,9 +276,9 @@ def test_a_view_is_refused_where_its_source_opens_the_model(
         view, _ = read_link({"source": "pretrained", "model": folder, "text": given})
         if refused:
             with pytest.raises(ModelError, match="own eager attention gives other numbers"):
-                shown(view.__getitem__, Direct())
+                shown(view.__getitem__, DirectResources())
         else:
-            assert shown(view.__getitem__, Direct()).model.name == folder
+            assert shown(view.__getitem__, DirectResources()).model.name == folder
     page = open_page("step_by_step", source="pretrained", model=folder, text=text)
     assert "its own eager attention gives other numbers" in messages(page)
     assert "Showing minilm." in messages(page)

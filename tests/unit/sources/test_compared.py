@@ -11,7 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import read_link
 from attnviz.sources.compared import B_KEYS, choices, default_of_b, differs, of_b, overridden, run
-from attnviz.sources.models import Direct
+from attnviz.sources.models import DirectResources
 from attnviz.sources.source import Get
 
 
@@ -54,11 +54,11 @@ def test_where_a_view_says_nothing_of_b_another_text_mask_or_head_is_chosen(
     link: dict[str, str], b: dict[str, Any]
 ) -> None:
     view, _ = read_link(link)
-    assert default_of_b(view.__getitem__, Direct()) == b
+    assert default_of_b(view.__getitem__, DirectResources()) == b
 
 
 def test_each_of_the_two_has_the_models_own_place_and_name() -> None:
-    a, b = choices(view_of(source="pretrained", layer="9", head="3", b_source="toy", b_head="7"), Direct())
+    a, b = choices(view_of(source="pretrained", layer="9", head="3", b_source="toy", b_head="7"), DirectResources())
     assert (a.name, a.model, a.kind, a.layer, a.head) == ("A", "minilm", "encoder", 5, 3)
     assert (b.name, b.model, b.head) == ("B", None, 1)
     assert [a.get(name) for name in ("model", "kind", "layer", "head", "source", "b_source")] == [
@@ -78,8 +78,8 @@ def test_another_scale_and_mask_give_torchs_attention_with_the_models_q_and_k(
     scale: str, factor: float, mask: str
 ) -> None:
     get = view_of(text=TEXT, source="pretrained", layer="2", head="3", scale="off", b_scale=scale, b_mask=mask)
-    a, b = choices(get, Direct())
-    walk, layer = run(b, Direct()), Direct().load("minilm").trace(TEXT).layer(2)
+    a, b = choices(get, DirectResources())
+    walk, layer = run(b, DirectResources()), DirectResources().load("minilm").trace(TEXT).layer(2)
     query, key, value = (one[None, 3] for one in (layer.query, layer.key, layer.value))
     expected = scaled_dot_product_attention(query, key, value, is_causal=mask == "causal", scale=factor)
     torch.testing.assert_close(walk.steps.head_outputs, expected[0], rtol=1e-4, atol=1e-5)
@@ -90,9 +90,9 @@ def test_another_scale_and_mask_give_torchs_attention_with_the_models_q_and_k(
 
 def test_the_toys_scale_is_its_own_setting_and_no_question_of_what_if() -> None:
     get = view_of(text="a b c", source="toy", scale="off", b_scale="0.5", b_mask="causal")
-    a, b = choices(get, Direct())
+    a, b = choices(get, DirectResources())
     assert not a.is_what_if and not b.is_what_if
-    one, other = run(a, Direct()), run(b, Direct())
+    one, other = run(a, DirectResources()), run(b, DirectResources())
     assert (one.layer.scale, other.layer.scale) == (1.0, 0.5)
     assert (one.layer.mask.kind, other.layer.mask.kind) == ("none", "causal")
 
@@ -108,11 +108,11 @@ def test_the_toys_scale_is_its_own_setting_and_no_question_of_what_if() -> None:
 )  # fmt: skip
 def test_the_settings_in_which_the_two_differ_are_named(b: dict[str, str], names: list[str]) -> None:
     get = view_of(text="a cat", source="pretrained", layer="2", head="3", **b)
-    assert differs(*choices(get, Direct())) == names
+    assert differs(*choices(get, DirectResources())) == names
 
 
 def test_of_two_models_of_one_source_the_model_comes_first_and_of_a_toy_there_is_no_layer() -> None:
     link = {"text": "abab", "source": "trained", "model": "induction", "b_model": "reverse", "b_head": "1"}
-    assert differs(*choices(view_of(**link), Direct()))[0] == "model"
-    toys = choices(view_of(text="a b", source="toy", layer="1", b_layer="0", b_head="1"), Direct())
+    assert differs(*choices(view_of(**link), DirectResources()))[0] == "model"
+    toys = choices(view_of(text="a b", source="toy", layer="1", b_layer="0", b_head="1"), DirectResources())
     assert differs(*toys) == ["head"]

@@ -17,8 +17,8 @@ from attnviz.links.link import KEYS, read_link
 from attnviz.pretrained import ModelError, load
 from attnviz.settings import settings
 from attnviz.sources import PRETRAINED, SOURCES, TRAINED, Get, Names, Resources, Source
-from attnviz.sources.models import EVERY_MODEL, Direct, open_by_name, source_of
-from attnviz.sources.shown import Shown, ShownPart, of_model, shown, shown_part
+from attnviz.sources.models import EVERY_MODEL, DirectResources, open_by_name, source_of
+from attnviz.sources.shown import ShownHead, ShownPart, of_model, shown, shown_part
 from attnviz.sources.toy import averages_of
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.block import Toy
@@ -28,10 +28,10 @@ from tests.app.pages import boxes, messages, open_page
 from tests.unit.families import save
 
 
-def seen(**link: str) -> Shown:
+def seen(**link: str) -> ShownHead:
     view, notes = read_link(link)
     assert not notes
-    return shown(view.__getitem__, Direct())
+    return shown(view.__getitem__, DirectResources())
 
 
 def test_the_toys_settings_say_what_it_is() -> None:
@@ -39,14 +39,14 @@ def test_the_toys_settings_say_what_it_is() -> None:
     assert here.name == "toy, seed 7 · head 2"
     assert (here.layers, here.heads, here.layer, here.head, here.notes) == ((), 3, 0, 2, ())
     assert here.tokens().pieces == ("the", "cat", "sat")
-    assert here.walk(Direct()).layer.heads == 3
+    assert here.walk(DirectResources()).layer.heads == 3
 
 
 def test_a_models_head_is_named_by_its_place() -> None:
     here = seen(text="the cat", source="pretrained", layer="3", head="5")
     assert here.name == "minilm · layer 3 · head 5"
     assert (here.layers, here.heads) == (tuple(range(6)), 12)
-    walk = here.walk(Direct())
+    walk = here.walk(DirectResources())
     assert walk.name == here.name
     assert walk.head == 5
     assert walk.layer.attentions().equal(load().trace("the cat").attentions(3))
@@ -85,7 +85,7 @@ def test_of_a_pair_the_rows_are_the_decoders(tmp_path: Path) -> None:
     here = seen(source="pretrained", model=folder, kind="cross", text="the cat sat", pair="a dog", layer="2")
     assert here.name == f"{folder} · decoder to encoder · layer 2 · head 0"
     assert here.tokens().text == "a dog"
-    walk = here.walk(Direct())
+    walk = here.walk(DirectResources())
     assert (walk.query_tokens.text, walk.key_tokens.text) == ("a dog", "the cat sat")
 
 
@@ -104,7 +104,7 @@ def test_another_head_is_one_that_the_model_has() -> None:
 
 
 def test_the_last_trace_is_kept_and_belongs_to_its_text_and_model() -> None:
-    resources = Direct()
+    resources = DirectResources()
     models = [seen(text="the cat", seed=seed).model for seed in ("1", "2")]
     first = resources.trace(models[0], "the cat", None)
     assert resources.trace(models[0], "the cat", None) is first
@@ -244,7 +244,7 @@ def test_a_source_that_is_not_registered_is_refused() -> None:
 
 def part(**link: str) -> ShownPart:
     view, _ = read_link(link)
-    return shown_part(view.__getitem__, Direct())
+    return shown_part(view.__getitem__, DirectResources())
 
 
 BOTH = {"source": "toy", "architecture": "both", "depth": "3", "decoder_depth": "2", "text": "the cat sat"}
@@ -263,7 +263,7 @@ def test_an_attention_of_a_whole_model_is_counted_in_order_of_computation() -> N
     assert (here.choices["block"], here.choices["head"]) == (6, 1)
     assert [tokens.pieces for tokens in here.axes()] == [("a", "dog"), ("the", "cat", "sat")]
     assert here.longest() == 3
-    walk = here.walk(Direct())
+    walk = here.walk(DirectResources())
     assert (walk.name, walk.head, walk.kind) == (here.name, 1, "cross")
     assert walk.layer.attentions().shape == (2, 2, 3)
     last = here.at(2, 0)
@@ -346,7 +346,7 @@ def test_a_name_opens_the_model_of_its_own_source() -> None:
         "Toy weights of seed 7, which have learned nothing.",
     ]
     with pytest.raises(ModelError, match="no trained model"):
-        shown({**view, "source": "trained", "model": "nonsense"}.__getitem__, Direct())
+        shown({**view, "source": "trained", "model": "nonsense"}.__getitem__, DirectResources())
 
 
 def test_what_a_source_is_follows_from_its_keys() -> None:
@@ -361,6 +361,6 @@ def test_the_views_tokenizer_reads_at_most_what_the_model_takes() -> None:
     assert len(seen(text="a " * 600).tokens()) == 512
     assert len(part(source="toy", text="a " * 600).tokens()) == 128
     view, _ = read_link({"text": "a " * 100, "positions": "lab", "seed": "3", "heads": "5"})
-    walk = averages_of(view.__getitem__, Direct())
+    walk = averages_of(view.__getitem__, DirectResources())
     own = Toy(ToyConfig(positions="lab", seed=3), WordTokenizer().tokenize).trace("a " * 64)
     assert torch.equal(walk.layer.query[0], own.layer(0).query[0])

@@ -18,7 +18,7 @@ from attnviz.toy import BigramModel, CharGPT, GRUModel
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.transformer import sizes_of
-from attnviz.training.generation import FULL, SHOWN, Drawn, Sampling, choose, generate, multiplications, record
+from attnviz.training.generation import FULL, SHOWN, GeneratedToken, Sampling, choose, generate, multiplications, record
 
 LOGITS = torch.tensor([0.3, 2.0, -1.0, 1.4, 0.0, 1.9, -3.0, 0.9])
 
@@ -31,7 +31,7 @@ def gpt(block_size: int = 8) -> CharGPT:
     return model
 
 
-def drawn(model: nn.Module, count: int = 20, *, cached: bool = True, **sampling: float) -> list[Drawn]:
+def drawn(model: nn.Module, count: int = 20, *, cached: bool = True, **sampling: float) -> list[GeneratedToken]:
     return list(generate(model, [3, 1, 4], count, Sampling(**sampling), cached=cached))  # type: ignore[arg-type]
 
 

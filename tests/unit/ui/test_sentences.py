@@ -13,7 +13,7 @@ import streamlit as st
 from attnviz.compare.matrices import Divergences
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import STRETCH
-from attnviz.measures.striking import Striking
+from attnviz.measures.striking import StrikingHead
 from attnviz.steps.picture import darkens
 from attnviz.ui import controls, state
 from attnviz.ui import suggestions as message
@@ -54,7 +54,7 @@ def test_a_head_that_stands_out_is_compared_with_the_others(
 ) -> None:
     axes = SimpleNamespace(labels=("cat", "cat", "sat"))
     here: Any = SimpleNamespace(axes=lambda: (axes, axes), kind=kind)
-    said = striking(Striking(3, 1, 0, key, 0.75, 0.0625), here, heads)
+    said = striking(StrikingHead(3, 1, 0, key, 0.75, 0.0625), here, heads)
     assert said == f"Layer 3, head 1: “cat” {looks} with 0.75; {others}"
     where, row, column, cell = (mark.target for mark in said.marks)
     assert (where.layer, where.head, row.row, column.column) == (3, 1, 0, key)

@@ -15,7 +15,7 @@ from torch import Tensor
 from attnviz.bert.classification.baselines import NAMES, SEEDS, SeedResult, Spread, spreads, verdict
 from attnviz.bert.classification.classifier import terms
 from attnviz.bert.classification.examples import Examples
-from attnviz.bert.classification.outcome import Share, Without, most_passes, without_words
+from attnviz.bert.classification.outcome import Share, TextWithoutWords, most_passes, without_words
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.figures.plots import Spec
 from attnviz.formatting import number, percent
@@ -406,7 +406,7 @@ def _short(words: str) -> str:
     return words if len(several) < 2 else f"{several[0]} … {several[-1]}"
 
 
-def removals(trained: TrainedClassifier, typed: TypedText) -> tuple[list[Without], list[float]]:
+def removals(trained: TrainedClassifier, typed: TypedText) -> tuple[list[TextWithoutWords], list[float]]:
     """Return what was left out each time, and how much the probability of the likeliest class falls then."""
     words = without_words(typed.text, most_passes(len(built_in().tokenize(typed.text))))
     if not words:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from torch import Tensor
 
-from attnviz.bert.embedding_and_output import EmbeddingAndOutput, Favoured, drawn, favoured, tied
+from attnviz.bert.embedding_and_output import EmbeddingAndOutput, TokenExtremes, drawn, favoured, tied
 from attnviz.bert.round_trip import Neighbours, Operands, RoundTrip, neighbours, operands, there_and_back
 from attnviz.bert.table import EmbeddingTable, table_of
 from attnviz.pretrained import PretrainedModel
@@ -55,7 +55,7 @@ class RoundTripSetup:
         """(V,): the bias of the model's own output layer; None if it has none, or if the layers are random."""
         return None if self.is_random else self.model.output_bias
 
-    def favoured(self) -> Favoured:
+    def favoured(self) -> TokenExtremes:
         """Return which tokens the output layer favours before any text is read."""
         return self._cached(("favoured",), partial(favoured, self.ends().output, self.bias))
 

@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from attnviz.bert.embedding_and_output import Favoured
+from attnviz.bert.embedding_and_output import TokenExtremes
 from attnviz.bert.round_trip import LOST
 from attnviz.formatting import nonzero, number
 from attnviz.pretrained import BUILT_IN
@@ -188,7 +188,7 @@ def show_favoured(setup: RoundTripSetup) -> None:
         show_html(_favoured_html(setup, favoured, favoured.least, favoured.smallest, least))
 
 
-def _favoured_html(setup: RoundTripSetup, favoured: Favoured, ids: Tensor, numbers: Tensor, title: str) -> str:
+def _favoured_html(setup: RoundTripSetup, favoured: TokenExtremes, ids: Tensor, numbers: Tensor, title: str) -> str:
     """Return tokens with their numbers as a table."""
     bottom, top = float(favoured.smallest[0]), float(favoured.largest[0])
     is_bias = favoured.by == "bias"
@@ -214,7 +214,7 @@ def label_in(setup: RoundTripSetup, token: int) -> str:
     return labels[token] if token < len(labels) else f"id {token}"
 
 
-def _favoured_notice(setup: RoundTripSetup, favoured: Favoured) -> str:
+def _favoured_notice(setup: RoundTripSetup, favoured: TokenExtremes) -> str:
     name = shown(setup.model.name.strip())
     if favoured.by == "bias":
         adds = f"The language head of {name} adds a bias b to each logit: x · w + b."

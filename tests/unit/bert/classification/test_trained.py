@@ -17,7 +17,7 @@ from transformers import AutoTokenizer, BertModel
 from attnviz.bert.classification.baselines import SEEDS, beats
 from attnviz.bert.classification.classifier import WAYS, How, Pooled, plan_of, pool, vectors_of
 from attnviz.bert.classification.examples import FOLDER, built_in
-from attnviz.bert.classification.making import Making, make, result_of
+from attnviz.bert.classification.making import ClassifierSettings, make, result_of
 from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import NAMES, Card, Shipped, load, write
 from attnviz.cli import main
@@ -180,7 +180,7 @@ def test_the_command_writes_a_classifier_and_its_card(
     card = Card.from_json(json.loads(out.with_suffix(".json").read_text()))
     assert (card.plan.training.steps, card.features, card.tanh, card.seed) == (20, "cls", True, 2)
     assert card.command == "python -m attnviz classify classifier --features cls --steps 20 --tanh --seed 2"
-    made = make(Making("classifier", "cls", tanh=True, steps=20, seed=2), minilm, card.command)
+    made = make(ClassifierSettings("classifier", "cls", tanh=True, steps=20, seed=2), minilm, card.command)
     assert write(made)[0] == out.read_bytes()
     assert read == [built_in("reviews").texts] * 2
     assert main(words) == 1

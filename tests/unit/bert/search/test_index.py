@@ -19,7 +19,7 @@ from attnviz.bert.search import (
     Plane,
     Ranking,
     Sentences,
-    Words,
+    WordIndex,
     build,
     built_in,
     split,
@@ -61,7 +61,7 @@ def mean_of(theirs: BertModel, model: BuiltInModel, text: str) -> Tensor:
 
 def test_bm25_by_hand() -> None:
     """Three sentences of 3, 2 and 4 words: the mean is 3. "cat" is in two of them, "sat" in one, twice."""
-    found = Words(["The cat sat.", "A cat!", "sat sat on it"]).scores("cat, sat cat zebra")
+    found = WordIndex(["The cat sat.", "A cat!", "sat sat on it"]).scores("cat, sat cat zebra")
     cat = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     sat = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
 
@@ -74,8 +74,8 @@ def test_bm25_by_hand() -> None:
 
 @pytest.mark.parametrize("query", ["", "zebra", "?!", "\x00"])
 def test_bm25_without_a_shared_word_is_0(query: str) -> None:
-    assert Words(["The cat sat.", "🐶"]).scores(query).tolist() == [0, 0]
-    assert Words(["🐶", "…"]).scores(query).tolist() == [0, 0]
+    assert WordIndex(["The cat sat.", "🐶"]).scores(query).tolist() == [0, 0]
+    assert WordIndex(["🐶", "…"]).scores(query).tolist() == [0, 0]
     assert words_of("Über-Größe 3, Ночь") == ["über", "größe", "3", "ночь"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from attnviz.bert.search import Index, Plane, Sentences, Words, split
+from attnviz.bert.search import Index, Plane, Sentences, WordIndex, split
 from attnviz.runtime.pool import Task, WorkerPool
 from attnviz.ui.bert.search import embedder as embedding
 from attnviz.ui.bert.search.embedder import Embedder, Job
@@ -21,7 +21,7 @@ SECONDS = 20
 
 def index_of(text: Sentences) -> Index:
     embeddings = torch.eye(len(text), 4)
-    return Index(text, embeddings, Words(text.sentences), Plane.of(embeddings), 0)
+    return Index(text, embeddings, WordIndex(text.sentences), Plane.of(embeddings), 0)
 
 
 class Steps:
