@@ -128,13 +128,15 @@ def _pairs(corpus: CorpusStatistics) -> pa.Table:
     """Return the rows of the divergence. They are built column by column, since there are (L · H)² of them."""
     heads = corpus.shape[1]
     count = len(corpus.divergence)
-    head, other = np.divmod(np.arange(count**2), count)
+    head_number, other_number = np.divmod(np.arange(count**2), count)  # of each row, as `corpus.head` counts them
     names = pa.array(["{}.{}".format(*corpus.head(number)) for number in range(count)])
     columns = {
         "kind": pa.array(["pair"] * count**2).dictionary_encode().cast(SCHEMA.field("kind").type),
-        "layer": np.array(corpus.numbers, np.int16)[head // heads],
-        "head": (head % heads).astype(np.int16),
-        "measure": pa.DictionaryArray.from_arrays(other.astype(np.int32), names).cast(SCHEMA.field("measure").type),
+        "layer": np.array(corpus.numbers, np.int16)[head_number // heads],
+        "head": (head_number % heads).astype(np.int16),
+        "measure": pa.DictionaryArray.from_arrays(other_number.astype(np.int32), names).cast(
+            SCHEMA.field("measure").type
+        ),
         "mean": pa.array(corpus.divergence.ravel(), from_pandas=True),  # NaN becomes null
         "count": np.full(count**2, corpus.pair_count),
     }

@@ -2,7 +2,7 @@
 
 A configuration with ten billion layers, or a table of a terabyte, would exhaust the server's memory while transformers
 builds the model. So its numbers are checked before transformers reads it, and the model is first built on torch's meta
-device, which allocates no memory.
+device, which allocates no memory, until it has more parameters or modules than the headers of its files allow.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import (
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from transformers import EncoderDecoderConfig
 from transformers.initialization import no_init_weights
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -102,10 +108,17 @@ MAX_SIZE = 2**20
 """The largest width or vocabulary; the largest known vocabularies are a quarter of it."""
 MAX_NUMBER = 2**24
 """The largest other number; some models state a context of ten million tokens."""
+MAX_LAYERS = 2**8
+"""The largest number of layers or blocks that a configuration may state whatever its files hold. Some list the indices
+of layers, or have settings of a part that the files don't hold."""
 SLACK, SPARE = 4, 2**24
 """A model may have SLACK times the numbers in its file (shared weights) plus SPARE (poolers, position tables)."""
 
-_COUNT = re.compile(r"layer|group|block|expert|stage|depth|inner_group", re.IGNORECASE)
+PARTS_A_WEIGHT, SPARE_PARTS = 8, 2**10
+"""While it is built, a model may have PARTS_A_WEIGHT parameters and modules for each weight in its files, and
+SPARE_PARTS more. Tiny models of all architectures have up to 6 for each weight."""
+
+_COUNT = re.compile(r"layer|block|stage|depth(?!wise)", re.IGNORECASE)
 _NO_COUNT = re.compile(r"(size|dim)(_|$)|multiple_of$", re.IGNORECASE)
 """Of what counts something, but is a size: Gemma 4's vocab_size_per_layer_input, LFM2's block_multiple_of"""
 _SIZE = re.compile(r"size|dim|width|hidden|embd|channel|labels|(^|_)(d|n|num|vocab)_|_(heads?|ffn)$", re.IGNORECASE)
@@ -123,6 +136,9 @@ class SizeError(UnfitError):
 
 def check_numbers(folder: Path) -> None:
     """Check the numbers in a folder's config.json. Each layer has weights, so it has at most as many layers as weights.
+
+    Experts and other parts are counted by `check_model`: a configuration may state numbers of parts that the model
+    lacks, such as Doge's 16,384 experts.
 
     Raises:
         SizeError: a number is larger than in any model, or a JSON file is too large.
@@ -147,15 +163,36 @@ def check_model(folder: Path, config: Any, auto_class: Any) -> Any:
         auto_class: the class of transformers that builds it, such as AutoModel.
 
     Raises:
-        SizeError: the model has more numbers than the folder's weights, by more than SLACK and SPARE allow.
+        SizeError: the model has more parameters and modules than PARTS_A_WEIGHT and SPARE_PARTS allow, or more numbers
+            than SLACK and SPARE allow.
     """
-    with torch.device("meta"), no_init_weights():
+    all_shapes = [shape for file in folder.glob("*.safetensors") for shape in shapes(file).values()]
+    with _few_parts(len(all_shapes)), torch.device("meta"), no_init_weights():
         model = auto_class.from_config(config, trust_remote_code=False)
-    stored = sum(math.prod(shape) for file in folder.glob("*.safetensors") for shape in shapes(file).values())
+    stored = sum(map(math.prod, all_shapes))
     required = sum(tensor.numel() for tensor in chain(model.parameters(), model.buffers()))
     if required > SLACK * stored + SPARE:
         raise SizeError(f"its configuration asks for {required:.3g} numbers, and its file holds {stored:.3g}")
     return model
+
+
+@contextmanager
+def _few_parts(weights: int) -> Iterator[None]:
+    """Raise SizeError inside if this thread gives modules more parameters and modules than fit so many weights."""
+    most, counted, own = PARTS_A_WEIGHT * weights + SPARE_PARTS, count(1), get_ident()
+
+    def note(*_: object) -> None:
+        if get_ident() == own and next(counted) > most:
+            raise SizeError(
+                f"its configuration asks for more than {most:,} parts, and its file holds {weights:,} weights"
+            )
+
+    hooks = [register_module_parameter_registration_hook(note), register_module_module_registration_hook(note)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def shapes(file: Path) -> dict[str, tuple[int, ...]]:
@@ -188,7 +225,7 @@ def _limit(name: str, weights: int) -> float:
     if _LENGTH.search(name):
         return MAX_NUMBER
     if _COUNT.search(name) and not _NO_COUNT.search(name):
-        return weights
+        return max(weights, MAX_LAYERS)
     return MAX_SIZE if _SIZE.search(name) else MAX_NUMBER
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.lessons import OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
+from attnviz.lessons import MAX_BYTES, OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.ui import FRAME
@@ -125,6 +125,11 @@ def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
     at = go_to_page(open_page(), "lessons", {})
     at.session_state["lessons_tab"] = "Your own"
     at.run()
+    field = at.file_uploader(key="lesson_file")
+    assert field.label == f"Open a lesson file (YAML, up to {MAX_BYTES // 1000} kB)"
+    assert field.proto.max_upload_size_mb == 1  # Streamlit's least
+    field.set_value(("large.yaml", bytes(MAX_BYTES + 1), "application/yaml")).run()
+    assert "at most 100,000 are allowed" in messages(at)
     at.get("file_uploader")[0].set_value(("bad.yaml", b"- 1", "application/yaml")).run()
     assert "The file is not a mapping" in messages(at)
     text = write_lesson(Lesson(OWN, HOSTILE, HOSTILE, scenes))

@@ -32,6 +32,8 @@ BOMBS: dict[str, tuple[str, dict[str, Any]]] = {
     "a class for each number": ("distilbert", {"num_labels": 10**9}),
     "a table made in Python": ("distilbert", {"sinusoidal_pos_embds": True, "max_position_embeddings": 2**24}),
     "groups": ("albert", {"inner_group_num": 10**9}),
+    "as many groups as may be stated": ("albert", {"inner_group_num": 2**24}),
+    "as many layers as may be stated": ("bert", {"num_hidden_layers": 256}),
     "a decoder": ("bart", {"decoder_layers": 10**9}),
     "a nested number": ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 2.0, "layers": [10**11]}}),
     "a number of 4,000 digits": ("t5", {"d_ff": 10**4000}),

@@ -18,7 +18,7 @@ from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import CurrentScene, LessonRecord
 from attnviz.ui.messages import plain
 from attnviz.ui.state import record
-from attnviz.ui.tokens.choices import uploaded
+from attnviz.ui.tokens.choices import file_field, uploaded
 
 FORMAT = """\
 title: My lesson
@@ -43,13 +43,10 @@ _AT = "lesson_at"
 def show_own() -> None:
     """Show the visitor's own lesson: upload, download, and scenes that can be opened, changed, moved and removed."""
     if settings().uploads:
-        st.file_uploader(
-            "Open a lesson file (YAML, up to 100 kB)",
-            type=["yaml", "yml"],
-            key="lesson_file",
+        file_field(
+            f"Open a lesson file (YAML, up to {MAX_BYTES // 1000} kB)", "lesson_file", MAX_BYTES, type=["yaml", "yml"],
             on_change=_take_file,
-            max_upload_size=1,
-        )
+        )  # fmt: skip
     refused = lesson_state.refused_change()
     if refused:
         st.error(plain(refused))

@@ -54,10 +54,10 @@ def file_field(label: str, key: str, most_bytes: int, **more: Any) -> None:
     Args:
         label: of the field, with `{most}` where the MB stand.
         key: of the widget; `uploaded` reads it.
-        most_bytes: whole MB.
+        most_bytes: whole MB, or less than one: then the caller checks the size.
         **more: as in `st.file_uploader`.
     """
-    most = min(most_bytes // 2**20, settings().largest_upload)
+    most = max(1, min(most_bytes // 2**20, settings().largest_upload))  # Streamlit counts whole MB
     st.file_uploader(label.format(most=most), key=key, max_upload_size=most, **more)
 
 

@@ -90,7 +90,9 @@ def test_a_page_is_one_file_that_allows_itself_and_nothing_else(name: str) -> No
     }  # fmt: skip
     assert [own["type"] for own, _ in blocks] == ["application/json", "application/octet-stream;base64"]
     assert b64decode(blocks[1][1]) == page.numbers
-    assert json.loads(blocks[0][1])["view"] == page.view
+    settings = json.loads(blocks[0][1])
+    assert settings["view"] == page.view
+    assert re.fullmatch(r"this page [^.]+", settings["missing"])  # the browser ends a sentence with it
     assert [own for _, own, _ in parsed.elements if own.keys() & set(LOADS)] == []
     assert re.findall(r"url\((?!data:font/woff2;base64,)", style) == []
     assert parsed.all("title")[0][1] == parsed.all("h1")[0][1] == page.title

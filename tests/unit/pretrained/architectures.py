@@ -8,6 +8,7 @@ AutoModelForSeq2SeqLM and AutoModel, by its class in the first of these that has
 
 from __future__ import annotations
 
+import copy
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -25,6 +27,8 @@ from torch import Tensor
 from transformers.models.auto import modeling_auto
 
 from attnviz.pretrained import ModelError, Trace, open_model
+from attnviz.pretrained.opening import auto_class
+from attnviz.pretrained.unfit import SizeError, check_model, check_numbers
 
 TABLE = Path(__file__).parents[3] / "docs" / "models.md"
 BEGIN, END = "<!-- the table begins: python -m tests.unit.pretrained.architectures -->", "<!-- the table ends -->"
@@ -64,6 +68,7 @@ SMALL: tuple[tuple[str, int], ...] = (
 """Patterns of a setting's name, and the number that a tiny model has there; the first that fits counts"""
 
 OWN: dict[str, dict[str, Any]] = {
+    "blt": {"encoder_hash_byte_group_vocab": VOCABULARY},
     "deepseek_v2": {"topk_method": "greedy"},
     "ernie4_5_moe": {"moe_k": 1},
     "esm": {"vocab_size": VOCABULARY, "pad_token_id": 0},
@@ -192,6 +197,9 @@ def outcome(name: str, model_type: str) -> Outcome:
             model = made(name, model_type)
         except Exception as error:  # whatever transformers raises
             return Outcome("not built", " ".join(str(error).split())[:160] or type(error).__name__)
+        refused = _refused_by_size(model, model_type)
+        if refused:
+            return Outcome("different", refused)
         try:
             trace = open_model(model, tokenizer()).trace(TEXT, PAIR if model.config.is_encoder_decoder else None)
         except ModelError as error:
@@ -200,6 +208,27 @@ def outcome(name: str, model_type: str) -> Outcome:
             return _compared(model, trace)
         except Exception as error:  # a fault of ours, or of the test's, which must not end the process
             return Outcome("different", f"{type(error).__name__}: {error}")
+
+
+def _refused_by_size(model: Any, model_type: str) -> str:
+    """Return why files of a model, or its type's own configuration, are refused as too large; "" if they are not."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        try:
+            tf.AutoConfig.for_model(model_type).save_pretrained(folder)
+            check_numbers(folder)
+            model.save_pretrained(folder)
+            check_numbers(folder)
+            check_model(folder, copy.deepcopy(model.config), auto_class(model.config))
+        except SizeError as error:
+            return str(error)
+        except (
+            KeyError,
+            ValueError,
+            AttributeError,
+        ):  # AutoModel does not know it; from a folder it is refused for that
+            return ""
+    return ""
 
 
 def _compared(model: Any, trace: Trace) -> Outcome:

@@ -8,18 +8,28 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.nn.modules.module import register_module_module_registration_hook
 from transformers import AutoConfig, AutoModel
 
-from attnviz.pretrained.unfit import MAX_JSON, MAX_TOKENIZER, SizeError, check_model, check_numbers, shapes
+from attnviz.pretrained.unfit import (
+    MAX_JSON,
+    MAX_LAYERS,
+    MAX_TOKENIZER,
+    SizeError,
+    check_model,
+    check_numbers,
+    shapes,
+)
 from tests.unit.families import save
 
-WEIGHTS = 3
+WEIGHTS = MAX_LAYERS + 3
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with three small weights and an empty configuration."""
+    """Return a folder with some small weights and an empty configuration."""
     save_file({f"w{i}": torch.zeros(2) for i in range(WEIGHTS)}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text("{}")
     return tmp_path
@@ -37,10 +47,14 @@ def folder(tmp_path: Path) -> Path:
         ("embed_dim_per_stage", 2**20),
         ("block_multiple_of", 2**24),  # LFM2: 256
         ("block_sizes", WEIGHTS),  # Funnel: how many layers each block has
-        ("num_experts", WEIGHTS),
+        ("num_experts", 2**20),  # Doge: 16,384, also if it has none
+        ("upsample_groups", 2**24),  # Moshi: 512
+        ("encoder_hash_byte_group_vocab", 2**24),  # BLT: 500,002
+        ("depthwise_separable_out_channel", 2**20),  # Phi-4: 1,024
+        ("vision_depth", WEIGHTS),
         ("max_position_embeddings", 2**24),
         ("something_else", 2**24),
-        ("n_experts", WEIGHTS),
+        ("n_experts", 2**20),
         ("encoder_layers", WEIGHTS),
         ("expert_dim", 2**20),
         ("d_model", 2**20),
@@ -84,6 +98,37 @@ def test_a_model_much_larger_than_its_file_is_refused(tmp_path: Path) -> None:
     config.vocab_size = 2**20  # by 32: 33 million numbers, where the file holds one million
     with pytest.raises(SizeError, match=r"asks for 3\.36e\+07 numbers, and its file holds 1\.01e\+06"):
         check_model(folder, config, AutoModel)
+
+
+def test_as_many_layers_as_any_model_has_may_be_stated_without_weights(folder: Path) -> None:
+    """A list of the indices of layers, as Mllama's, says nothing about how many there are."""
+    (folder / "model.safetensors").unlink()
+    (folder / "config.json").write_text(json.dumps({"cross_attention_layers": [3, 38, MAX_LAYERS]}))
+    check_numbers(folder)
+    (folder / "config.json").write_text(json.dumps({"cross_attention_layers": [3, 38, MAX_LAYERS + 1]}))
+    with pytest.raises(SizeError):
+        check_numbers(folder)
+
+
+@pytest.mark.parametrize(
+    ("family", "change"), [("bert", {"num_hidden_layers": 2**12}), ("albert", {"inner_group_num": 2**24})]
+)
+def test_a_model_is_built_no_further_than_its_file_allows(family: str, change: dict[str, int], tmp_path: Path) -> None:
+    folder = save(family, tmp_path)
+    weights = len(load_file(folder / "model.safetensors"))
+    config = AutoConfig.from_pretrained(folder)
+    check_model(folder, config, AutoModel)
+    made = []
+    hook = register_module_module_registration_hook(lambda *_: made.append(0))
+    for name, number in change.items():
+        setattr(config, name, number)
+    with pytest.raises(
+        SizeError, match=f"asks for more than {8 * weights + 1024:,} parts, and its file holds {weights}"
+    ):
+        check_model(folder, config, AutoModel)
+    hook.remove()
+    assert len(made) <= 8 * weights + 1024
+    nn.Sequential(*(nn.Identity() for _ in range(2000)))  # other models are not limited
 
 
 def header_of(shape: list[object], data: int) -> bytes:

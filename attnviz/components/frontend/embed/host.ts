@@ -3,8 +3,6 @@
 import { Refused } from "../core/files.ts";
 import { settings } from "./page.ts";
 
-const MISSING = "this page does not hold it";
-
 export class PageHost implements Host {
   server: string;
   files: Arrays;
@@ -22,7 +20,7 @@ export class PageHost implements Host {
 
   /** @throws {Refused} the page does not hold the file */
   async request(name: string) {
-    if (!Object.hasOwn(this.files, name)) throw new Refused(settings.missing || MISSING);
+    if (!Object.hasOwn(this.files, name)) throw new Refused(settings.missing);
     return new Response(this.files[name].data as BufferSource);
   }
 
