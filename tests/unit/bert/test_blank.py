@@ -24,11 +24,10 @@ MODELS = ("bert", "roberta")
 def with_masks() -> Any:
     """Train a small tokenizer of RoBERTa's kind."""
     trained = ByteLevelBPETokenizer()
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    trained.train_from_iterator(["The cat sat on the mat near Ann."] * 4, vocab_size=300, special_tokens=special)
-    whole = Tokenizer.from_str(trained.to_str())
     mask = AddedToken("<mask>", lstrip=True)  # as RoBERTa's: it includes the space before it
-    return tf.RobertaTokenizerFast(tokenizer_object=whole, mask_token=mask)
+    special = ["<s>", "<pad>", "</s>", "<unk>", mask]
+    trained.train_from_iterator(["The cat sat on the mat near Ann."] * 4, vocab_size=300, special_tokens=special)
+    return tf.RobertaTokenizerFast(tokenizer_object=Tokenizer.from_str(trained.to_str()))
 
 
 def saved(name: str, folder: Path) -> Path:
