@@ -19,7 +19,7 @@ from attnviz.export.drawing.marks import LIGHT_THEME, Drawing, Mark, Table, Text
 from attnviz.export.drawing.picture import draw_layout, shorten
 from attnviz.figures.panels import Layout
 from attnviz.figures.steps import describe, lay_out
-from attnviz.formatting import number
+from attnviz.formatting import counted, number
 from attnviz.formulas import Expression
 from attnviz.steps import Step, steps_of, unavailable
 from attnviz.tokens import NO_ID, Tokens
@@ -55,7 +55,9 @@ class Sheet:
             return describe(self.layout)
         tokens = self.walk.query_tokens
         pairs = (f"{label} {id_}" for label, id_ in zip(tokens.labels[:50], tokens.ids[:50], strict=True))
-        return f"{len(tokens)} tokens with their ids: {', '.join(pairs)}{', …' if len(tokens) > 50 else ''}."
+        ids = "its id" if len(tokens) == 1 else "their ids"
+        more = ", …" if len(tokens) > 50 else ""
+        return f"{counted(len(tokens), 'token')} with {ids}: {', '.join(pairs)}{more}."
 
     @property
     def notes(self) -> str:
@@ -65,7 +67,7 @@ class Sheet:
             f"{self.title}: {self.notice} {self.fact}".strip(),
             self.alt,
             "Rows are queries (from), columns are keys (to). Layers and heads are counted from 0.",
-            f"Scale s = {number(layer.scale, 4)}; {layer.heads} heads of width {layer.head_size}.",
+            f"Scale s = {number(layer.scale, 4)}; {counted(layer.heads, 'head')} of width {layer.head_size}.",
             f"In PyTorch:\n{self.code}" if self.layout is not None else f"In Python:\n{self.code}",
             f"Text: {self.walk.query_tokens.text}",
             f"Second text: {self.walk.query_tokens.pair}" if self.walk.query_tokens.pair else "",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from attnviz.formatting import counted
 from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
 from attnviz.sources import PRETRAINED, SOURCES, Get, Resources, Source
@@ -109,7 +110,7 @@ def _trained(get: Get) -> tuple[str, str]:
     from attnviz.training.tasks import TASKS  # late: it imports torch
 
     task = TASKS.get(get("task")) or next(iter(TASKS.values()))
-    after = "" if get("snapshot") is None else f" · after {get('snapshot'):,} steps"
+    after = "" if get("snapshot") is None else f" · after {counted(get('snapshot'), 'step')}"
     return f"{task.title}{after}", get("sample") if get("sample").strip() else task.examples[0]
 
 

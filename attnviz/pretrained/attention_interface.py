@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
+from attnviz.formatting import counted
 from attnviz.pretrained.names import UnfitError
 from attnviz.reprs import ShortRepr
 from attnviz.trace.ablation import is_replacing
@@ -227,7 +228,8 @@ def check_shown(comparison: Comparison, shown: Sequence[Tensor | None]) -> None:
     """
     if comparison.modules != len(shown):
         raise UnfitError(
-            f"computes {len(shown)} attentions in {comparison.modules} layers: how they make one is not known here"
+            f"computes {counted(len(shown), 'attention')} in {counted(comparison.modules, 'layer')}: "
+            "how they make one is not known here"
         )
     for number, weights in enumerate(shown):
         wanted = comparison.weights.get(number)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
+from attnviz.formatting import counted
 from attnviz.pretrained.attention_interface import (
     OwnAttention,
     attention_inputs,
@@ -166,7 +167,8 @@ class TransformersModel(PretrainedModel):
         """Return the maximum length of a text for a model that has positions for `room` tokens."""
         added = int(self._tokenizer.num_special_tokens_to_add())
         if room <= added:
-            raise UnfitError(f"has positions for {max(room, 0)} tokens, and its tokenizer adds {added} to each text")
+            places = counted(max(room, 0), "token")
+            raise UnfitError(f"has positions for {places}, and its tokenizer adds {added} to each text")
         return min(self.max_tokens, room)
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
@@ -249,7 +251,8 @@ class TransformersModel(PretrainedModel):
             recorded = super().run(ids, segments, decoder_ids)
         if len(recorded.calls) != len(self.blocks):
             raise UnfitError(
-                f"computes {len(recorded.calls)} attentions for this text, and {len(self.blocks)} for another one"
+                f"computes {counted(len(recorded.calls), 'attention')} for this text, "
+                f"and {len(self.blocks)} for another one"
             )
         with torch.inference_mode():
             weights = [

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import annotated
+from attnviz.formatting import counted
 from attnviz.formulas.tree import Box, Relation, Row, Symbol, Text
 from attnviz.steps.formula import X, projection_formula, projection_kind
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
@@ -27,7 +28,7 @@ _TOKENS_CODE = {
 
 
 def _tokens_fact(tokens: Tokens) -> str:
-    fact = f"Here {len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}."
+    fact = f"Here {counted(len(tokens), 'token')}, from a vocabulary of {tokens.vocab_size:,}."
     return f"{fact} A character that is not in the vocabulary has no id." if NO_ID in tokens.ids else fact
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
+from attnviz.formatting import counted
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import PanelSpec, Picture, panel, picture, product_picture, share
 from attnviz.steps.step import Step
@@ -51,7 +52,7 @@ def _concat_fact(walk: Walk) -> str:
     if not queries or not keys:
         return ""
     return AnnotatedText.of(
-        f"Here {heads} heads × {width} numbers = {heads * width} a row; ",
+        f"Here {counted(heads, 'head')} × {counted(width, 'number')} = {heads * width} a row; ",
         named(f"head {walk.head}", head=walk.head),
         f" has columns {walk.head * width} to {(walk.head + 1) * width - 1}: its own subspace, which no other "
         "head writes, as each group of a grouped convolution, or each filter of a bank, has channels of its own.",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz import files
-from attnviz.formatting import quoted
+from attnviz.formatting import counted, quoted
 from attnviz.reprs import ShortRepr
 from attnviz.tokens.value import repair
 
@@ -151,8 +151,8 @@ def _check_header(columns: Sequence[str]) -> None:
 def _check_row(row: Sequence[str], number: int, columns: Sequence[str]) -> None:
     if len(row) != len(columns):
         raise CsvError(
-            f"Row {number} has {len(row)} cells, and row 1 names {len(columns)} columns: a cell with a comma in it is "
-            "put in quotation marks."
+            f"Row {number} has {counted(len(row), 'cell')}, and row 1 names {counted(len(columns), 'column')}: a "
+            "cell with a comma in it is put in quotation marks."
         )
     for name, cell in zip(columns, row, strict=True):
         if len(cell) > LONGEST_CELL:
@@ -268,8 +268,7 @@ def _check_classes(raw: Sequence[str], names: Sequence[str], numbers: Sequence[i
         if name not in names:
             raise CsvError(f"Row {number}, column {quoted(column)}: {quoted(name)} is none of {', '.join(names)}.")
         if count < FEWEST_ROWS:
-            rows = "1 row" if count == 1 else f"{count} rows"
             raise CsvError(
-                f"The class {quoted(name)} has {rows} only (row {number}, column {quoted(column)}): each needs at "
-                f"least {FEWEST_ROWS}, because some are held out."
+                f"The class {quoted(name)} has {counted(count, 'row')} only (row {number}, column {quoted(column)}): "
+                f"each needs at least {FEWEST_ROWS}, because some are held out."
             )

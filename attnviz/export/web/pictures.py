@@ -22,6 +22,7 @@ from attnviz.export.views import View, on_page
 from attnviz.figures.colour_limit import as_array
 from attnviz.figures.panels import Layout, Panel, in_a_row
 from attnviz.figures.steps import describe, lay_out
+from attnviz.formatting import counted
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.names import BUILT_IN
@@ -42,7 +43,6 @@ from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text
 
 WIDTH, HEIGHT, MARGIN = 1120.0, 560.0, 8.0
-ID_TABLE = "{} tokens with their positions and ids"
 
 
 def draw_view(page: str, view: View, resources: Resources) -> tuple[dict[str, bytes], str]:
@@ -71,15 +71,21 @@ def _shown(page: str, view: View, resources: Resources) -> tuple[Layout | None, 
         tokens = tokenizer(view.__getitem__, resources)(view["text"])
         if not len(tokens):
             raise NoTokensError
-        return None, {"query": tokens}, ID_TABLE.format(len(tokens))
+        return None, {"query": tokens}, _table_of(tokens)
     if page in ("bert", "train"):
         layout, tokens_of_axes = _of_bert(view, resources) if page == "bert" else _of_training(view)
         if layout is None:
-            return None, tokens_of_axes, ID_TABLE.format(len(tokens_of_axes["query"]))
+            return None, tokens_of_axes, _table_of(tokens_of_axes["query"])
         return layout, tokens_of_axes, describe(layout, axes="layer and head" if page == "bert" else "")
     walk = PAGES[page].shows(view.__getitem__, resources).walk(resources)
     layout = lay_out(walk, "weights" if page == "heads" else view[PAGES[page].step_key])
     return layout, {"query": walk.query_tokens, "key": walk.key_tokens}, describe(layout)
+
+
+def _table_of(tokens: Tokens) -> str:
+    """Return the text alternative of a table of tokens."""
+    one = len(tokens) == 1
+    return f"{counted(len(tokens), 'token')} with {'its position and id' if one else 'their positions and ids'}"
 
 
 EFFECTS_TITLE = "1 − cosine of the sentence embedding without each head, in thousandths"
@@ -137,7 +143,7 @@ def _of_task(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
     weights = weights_of(_model(recording, snapshot), batch)[watched.place]
     if source is not None:
         tokens = {"query": source if kind == "encoder" else query, "key": query if kind == "decoder" else source}
-    title = f"weights of {kind} layer {layer} · head {head} after {snapshot.step} steps"
+    title = f"weights of {kind} layer {layer} · head {head} after {counted(snapshot.step, 'step')}"
     return _side_by_side([(title, weights[0, head])], causal=kind == "decoder"), tokens
 
 

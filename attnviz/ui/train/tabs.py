@@ -75,8 +75,9 @@ def _show_animation() -> None:
         file_button("GIF", f"training-{of.task}.gif", "image/gif", write("gif"), key="export_gif")
         file_button("Animated PNG", f"training-{of.task}.png", "image/png", write("apng"), key="export_apng")
     st.caption(
-        f"The head that is shown large, on this text: {count} snapshots, one after another, with step and accuracy in "
-        "the picture. Making it takes some seconds. Slides and web pages play both; the PNG has all colours."
+        f"The head that is shown large, on this text: {counted(count, 'snapshot')}, one after another, with step and "
+        "accuracy in the picture. Making it takes some seconds. Slides and web pages play both; the PNG has all "
+        "colours."
     )
 
 
@@ -168,9 +169,9 @@ def _show_ids() -> None:
         )  # fmt: skip
     if plan.cut == "blocks":
         places = length_of(len(train), most)
-        length = f"len(dataset) is {places:,}: a block of {most} characters can begin at as many places."
+        length = f"len(dataset) is {places:,}: a block of {counted(most, 'character')} can begin at as many places."
     else:
-        length = f"len(dataset) is {cut_of(facts, plan)['lines']['sequences']:,} sequences."
+        length = f"len(dataset) is {counted(cut_of(facts, plan)['lines']['sequences'], 'sequence')}."
     st.caption(f"{length} The file has a line for each sequence, of blocks one after another:")
     st.code("\n".join(islice(lines(), 2)), language="json")
 

@@ -59,6 +59,7 @@ def test_coverage_and_error_by_hand() -> None:
     found = selective(outcome, (0.0, 0.5, 0.51, 0.75, 0.875, 0.9))
     np.testing.assert_allclose(found.coverage, [1, 1, 0.8, 0.6, 0.4, 0])
     np.testing.assert_allclose(found.error, [2 / 5, 2 / 5, 1 / 4, 1 / 3, 1 / 2, np.nan])
+    np.testing.assert_allclose(selective(outcome, (0.75,)).coverage, [0.6])
 
 
 @pytest.mark.parametrize("tanh", [False, True])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import transformers as tf
-from tokenizers import ByteLevelBPETokenizer, Tokenizer
+from tokenizers import AddedToken, ByteLevelBPETokenizer, Tokenizer
 
 from attnviz.bert.blank import completed, fill, label_for, lacks, last_word, mask_of, maskable, masks_in, read
 from attnviz.export.code.bert.uses import blank_script
@@ -24,7 +24,8 @@ MODELS = ("bert", "roberta")
 def with_masks() -> Any:
     """Train a small tokenizer of RoBERTa's kind."""
     trained = ByteLevelBPETokenizer()
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    mask = AddedToken("<mask>", lstrip=True)  # as RoBERTa's: it includes the space before it
+    special = ["<s>", "<pad>", "</s>", "<unk>", mask]
     trained.train_from_iterator(["The cat sat on the mat near Ann."] * 4, vocab_size=300, special_tokens=special)
     return tf.RobertaTokenizerFast(tokenizer_object=Tokenizer.from_str(trained.to_str()))
 
@@ -95,6 +96,12 @@ def test_the_text_is_completed_with_the_likeliest_tokens(model: PretrainedModel)
         blank = " [MASK]" if name.startswith("##") else "[MASK]"
         expected = expected.replace(blank, name.removeprefix("##"), 1)
     assert whole == expected
+
+
+def test_the_label_of_a_token_has_no_mark_of_a_space_unless_it_is_one(tmp_path: Path) -> None:
+    model = load(str(saved("roberta", tmp_path / "roberta")))
+    ids = with_masks().convert_tokens_to_ids(["Ġ", "Ġmat", "m"])
+    assert [label_for(model, one) for one in ids] == ["␣", "mat", "m"]
 
 
 def test_what_can_be_masked_and_what_is_masked_by_itself(model: PretrainedModel) -> None:

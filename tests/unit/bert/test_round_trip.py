@@ -154,3 +154,5 @@ def test_a_vocabulary_is_searched(model: BuiltInModel) -> None:
     assert find("\0").token is None
     assert table_of(model).containing("bicycl") == ("bicycle", "bicycles")
     assert table_of(model).containing("") == ()
+    assert table_of(model).containing("Cycl")[:2] == ("cycle", "cycles"), "the shortest first"
+    assert table_of(model).containing("cls") == ("[CLS]",), "in either case"

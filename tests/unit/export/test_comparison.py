@@ -179,6 +179,7 @@ def test_of_many_heads_their_number_is_said_and_a_rollout_is_no_head() -> None:
     assert title("heads", {**view, "chosen": [*four, (5, 5)]}.__getitem__) == "5 heads"
     after = {**view, "task": "sort", "train_part": "task", "snapshot": 1500, "sample": "31"}
     assert title("train", after.__getitem__) == f"{TASKS['sort'].title} · after 1,500 steps"
+    assert title("train", {**after, "snapshot": 1}.__getitem__).endswith(" · after 1 step")
     assert caption("train", after.__getitem__).startswith("“31” A small")
     for count, end in ((300, "x”"), (301, "x …”")):
         assert caption("bert", {**view, "text": "x" * count}.__getitem__) == f"“{'x' * 300}" + end[1:]

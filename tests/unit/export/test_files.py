@@ -229,3 +229,11 @@ def test_pdfs_that_are_written_at_the_same_time_are_as_those_written_one_after_t
     with ThreadPoolExecutor(4) as threads:
         together = list(threads.map(lambda drawing: write_pdf([drawing]), drawings * 4))
     assert together == alone * 4
+
+
+def test_one_token_and_one_head_are_no_plurals_in_notes() -> None:
+    alone = replace(causal_toy(), query_tokens=CharVocab.from_text("ab").tokenize("b"))
+    sheet = sheets(alone, ["tokens"])[0]
+    assert sheet.alt == "1 token with its id: b 1."
+    assert sheet.fact.startswith("Here 1 token, from a vocabulary of 2.")
+    assert " 1 head of width " in sheets(toy("a b", heads="1", head="0"), ["tokens"])[0].notes

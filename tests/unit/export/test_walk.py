@@ -47,7 +47,7 @@ NASTY = r"<img src=x onerror=alert(1)> \input{x} $a_1^2$ 100% & # ~ } 你好 �
 
 
 def toy(text: str, **settings: str) -> Walk:
-    view, notes = read_link({"text": text, "head": "1", **settings})
+    view, notes = read_link({"text": text, "head": "1"} | settings)
     assert not notes
     return walk_of(view, shown(view.__getitem__, DirectResources()), DirectResources(), SITE)
 

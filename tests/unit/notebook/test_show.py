@@ -31,8 +31,12 @@ from attnviz.steps import STEPS
 from attnviz.tokens import CharVocab
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.block import Block
+from attnviz.trace.layer import LayerTrace
+from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from tests.payloads import read_payload
+from tests.toy import tokens_of
 from tests.unit.families import save
 
 TEXT = "The animal didn't cross the street."
@@ -58,8 +62,11 @@ def test_a_text_a_trace_and_a_head_are_shown(trace: Trace) -> None:
 def test_the_head_that_is_shown_has_the_numbers_of_the_trace(trace: Trace) -> None:
     widget = attnviz.show(trace, layer=1, head=2)
     assert torch.equal(widget.walk.steps.weights, trace.head(1, 2).weights)
+    document = read(widget._document)
+    assert document.header.layer == 1 and {"W_query/2"} == {name for name in document.arrays if "W_query" in name}
     widget.layer, widget.head = 4, 7
     assert torch.equal(widget.walk.steps.weights, trace.head(4, 7).weights)
+    assert repr(attnviz.show(trace.walk(2, 4), head=0)) == "WalkWidget(step weights, layer 2, head 0)"
 
 
 def test_the_document_has_all_that_its_first_head_needs_and_refers_to_the_rest(trace: Trace) -> None:
@@ -141,9 +148,10 @@ def test_what_the_browser_may_not_ask_for_is_answered_with_a_sentence(trace: Tra
 
 def test_the_browser_gets_the_document_of_another_layer(trace: Trace) -> None:
     widget = attnviz.show(trace)
+    widget.head = 7
     content, (data,) = answers(widget, {"file": "document-4", "number": "a-1"})
     assert content == {"number": "a-1"}
-    assert read(data).header.layer == 4
+    assert read(data).header.layer == 4 and "W_query/7" in read(data).arrays
 
 
 @pytest.mark.parametrize("step", [*STEPS])
@@ -276,6 +284,61 @@ def test_a_model_and_a_second_text_are_taken(tmp_path: Path) -> None:
     assert (first.walk.kind, first.choices["head"].start) == ("encoder", -1)
     toy = Toy(ToyConfig(), CharVocab.from_text("abc").tokenize)
     assert attnviz.show("abc", model=toy).walk.model == "toy, seed 0"
+
+
+def all_different() -> Trace:
+    """Return a trace whose kinds of attention differ in layers, heads and tokens; its encoder's layers are 1 and 4."""
+    made = torch.Generator().manual_seed(0)
+
+    def blocks(layers: int, heads: int, queries: int, keys: int) -> tuple[Block, ...]:
+        shapes = [(heads, length, 4) for length in (queries, keys, keys)]
+        return tuple(
+            Block(LayerTrace(*(torch.randn(shape, generator=made) for shape in shapes), 0.5)) for _ in range(layers)
+        )
+
+    return Trace(
+        tokens_of((1, 2, 3), "abc"),
+        tokens_of((4, 5), "de"),
+        {"encoder": blocks(2, 4, 3, 3), "decoder": blocks(3, 2, 2, 2), "cross": blocks(1, 5, 2, 3)},
+        torch.zeros(2, 8),
+        model="tiny",
+        numbers={"encoder": (1, 4)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "layers", "heads", "queries", "keys"),
+    [(None, (1, 4), 4, 3, 3), ("decoder", (0, 1, 2), 2, 2, 2), ("cross", (0,), 5, 2, 3)],
+)
+def test_each_kind_of_attention_has_its_own_layers_heads_and_tokens(
+    kind: Kind | None, layers: tuple[int, ...], heads: int, queries: int, keys: int
+) -> None:
+    trace = all_different()
+    walk, all_heads = attnviz.show(trace, kind=kind), attnviz.show_heads(trace, kind=kind)
+    assert walk._layers == (list(layers) if len(layers) > 1 else [])
+    for widget, first in ((walk, 0), (all_heads, 0 if kind == "cross" else -1)):
+        assert widget.walk.kind == (kind or "encoder")
+        assert (widget.choices["layer"], widget.choices["head"]) == (layers, range(first, heads))
+        assert (widget.choices["q"], widget.choices["k"]) == (range(queries), range(keys))
+        widget.layer, widget.head = layers[-1], heads - 1
+    last = walk._heads.array(f"{walk._heads.id}-{layers[-1]}-query-{heads - 1}")
+    np.testing.assert_array_equal(load(last)["array"], trace.layer(layers[-1], kind or "encoder").query[-1])
+    with pytest.raises(LookupError):
+        walk._heads.array(f"{walk._heads.id}-3-query-0")
+
+
+def test_a_layer_that_can_not_be_shown_is_answered_with_the_reason() -> None:
+    trace = all_different()
+    trace.layer(4).query[0, 0, 0] = torch.inf
+    content, buffers = answers(attnviz.show(trace), {"file": "document-4", "number": "a-3"})
+    assert (content["number"], buffers) == ("a-3", [])
+    assert "finite" in content["error"] and not content["error"].endswith(".")
+
+
+def test_the_picture_of_a_step_that_a_model_lacks_is_that_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = drawings(monkeypatch)
+    attnviz.show(all_different(), step="embeddings")._picture()
+    assert f"{[*STEPS].index('weights') + 1} / {len(STEPS)}" in [text.text for text in made[0].texts]
 
 
 def test_the_rollout_is_no_head(trace: Trace) -> None:

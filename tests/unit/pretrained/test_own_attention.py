@@ -229,8 +229,10 @@ def test_weights_are_compared_to_a_ten_thousandth_and_outputs_in_units_of_the_la
     check_shown(Comparison((1,), modules=2, weights={0: weights + 1}), [None, weights])
     with pytest.raises(UnfitError, match="call 1 of 2"):
         check_shown(Comparison((1,), modules=2, differing=[1]), [None, weights])
-    with pytest.raises(UnfitError, match="computes 2 attentions in 1 layers"):
+    with pytest.raises(UnfitError, match="computes 2 attentions in 1 layer:"):
         check_shown(Comparison((0,), modules=1), [weights, weights])
+    with pytest.raises(UnfitError, match="computes 1 attention in 2 layers:"):
+        check_shown(Comparison((0,), modules=2), [weights])
 
 
 def test_a_pass_with_other_attentions_than_the_first_is_refused() -> None:

@@ -382,6 +382,8 @@ def test_the_middle_of_each_heads_columns_has_its_label(heads: int, labels: list
         assert panel.part_width == 6
     fact = ATTENTION["concat"].fact(walk)
     assert fact.startswith(f"Here {heads} heads × 6 numbers = {6 * heads} a row; head 2 has columns 12 to 17: ")
+    alone = ATTENTION["concat"].fact(run_block((4, 8), ToyConfig(heads=1, head_size=2)).walk(0, 0))
+    assert alone.startswith("Here 1 head × 2 numbers = 2 a row; head 0 has columns 0 to 1: ")
 
 
 def test_what_is_said_of_the_output_is_about_its_projection() -> None:

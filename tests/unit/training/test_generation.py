@@ -70,6 +70,22 @@ def test_the_drawn_number_lies_in_the_tokens_interval(logits: list[float], seed:
     assert found["kept"][found["id"]]
 
 
+def test_at_an_exact_boundary_the_fewest_are_kept_and_the_sum_has_to_exceed_the_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    even = torch.zeros(2)
+    assert choose(even, Sampling(top_p=0.5), torch.Generator())["kept"].tolist() == [True, False]
+    assert TopPLogitsWarper(0.5)(torch.zeros(1, 1), even[None].clone()).isfinite().sum() == 1
+    monkeypatch.setattr(torch, "rand", lambda *_, **__: torch.tensor(0.5))
+    assert choose(even, Sampling(), torch.Generator())["id"] == 1
+
+
+@pytest.mark.parametrize(("size", "half"), [(8, 4), (7, 3), (1, 1)])
+def test_of_a_context_that_outgrows_the_block_its_last_half_is_kept(size: int, half: int) -> None:
+    contexts = [one.context for one in drawn(gpt(size), 2 * size + 3)]
+    assert contexts == [*range(min(3, size), size + 1), *list(range(half, size + 1)) * 5][: len(contexts)]
+
+
 def test_greedy_takes_the_likeliest() -> None:
     found = choose(LOGITS, Sampling(temperature=0), torch.Generator())
     assert (found["id"], found["number"]) == (1, None)

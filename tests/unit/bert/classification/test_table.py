@@ -63,6 +63,8 @@ REFUSED = [
     (b"text,\na,b\n", "Row 1, column 2 has no name"),
     (b"a," * 60 + b"b\n", "Row 1 has 61 columns"),
     (b"text,label\na,b\na,b,c\n", "Row 3 has 3 cells, and row 1 names 2 columns"),
+    (b"text\na\nb,c\n", "Row 3 has 2 cells, and row 1 names 1 column:"),
+    (b"text,label\na,b\nc\n", "Row 3 has 1 cell, and row 1 names 2 columns:"),
     (b'text,label\n"a,b\nc,d\n', "Row 2 is not CSV"),
     (b'text,label\na,b\n"a"x,b\n', "Row 3 is not CSV"),
     (b"text,label\n" + b"x" * (LONGEST_CELL + 1) + b",b\n", "Row 2, column “text” has 5,001 characters"),

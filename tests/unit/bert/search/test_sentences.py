@@ -60,6 +60,7 @@ def test_lines_are_wrapped_prose_if_a_third_of_them_goes_on_in_lower_case(text: 
 
 def test_a_sentence_of_just_the_longest_is_whole() -> None:
     assert [len(one) for one in split("x" * LONGEST).sentences] == [LONGEST]
+    assert split("x" * (LONGEST - 3) + " yz").sentences == ("x" * (LONGEST - 3) + " yz",)
     words = "x" * (LONGEST - 2) + " yz"
     assert split(words).sentences == tuple(words.split())
     assert split("a.\n" * 3).left_out == 0
