@@ -114,7 +114,8 @@ def test_a_thumbnail_has_the_colours_of_its_own_head_in_the_place_of_its_rank(ru
                         [[3, 0, 0], [0, 7, 7]]])  # fmt: skip
     hidden, order, faded = np.array([[0, 1, 1], [0, 0, 0]]), [2, 0, 3, 1], [1, 0, 1, 0]
     body = """
-      const overview = { data: Uint8Array.from(given.data), height: 2, width: 3, hidden: Uint8Array.from(given.hidden) };
+      const [data, hidden] = [given.data, given.hidden].map((numbers) => Uint8Array.from(numbers));
+      const overview = { data, height: 2, width: 3, hidden };
       return paint({ layers: [3, 7], heads: 2, overview, order: Int32Array.from(given.order),
         faded: Uint8Array.from(given.faded), theme: given.theme, density: 2 });
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from PIL import Image, ImageSequence
 from playwright.sync_api import Page
 
 from attnviz.figures.style import DARK, LIGHT
-from tests.browser.modules import Run
+from tests.browser.modules import BYTES, Run
 
 
 @pytest.fixture
@@ -50,13 +50,14 @@ def test_an_animation_has_the_pixels_of_each_frame_and_its_time(run: Run) -> Non
     frames[-1][30:32, 40:90] = colours[:50]
     frames[-1][31, 50] = frames[-2][31, 50]
     body = """
-      const pixels = given.map((frame) => Uint32Array.from(frame, little));
+      const pixels = given.map((frame) => new Uint32Array(bytes(frame).buffer));
       const gif = new m.Gif(110, 90, pixels);
       pixels.forEach((frame, n) => gif.add(frame, 10 + n));
       return base64(gif.blob());
     """
-    flat = [frame.reshape(-1, 3).tolist() for frame in frames]
-    seen, durations = shown(run("export/gif.ts", BYTES_OF + body, flat))
+    opaque = [np.dstack([frame, np.full(frame.shape[:2], 255)]).astype(np.uint8) for frame in frames]
+    given = [b64encode(frame.tobytes()).decode() for frame in opaque]
+    seen, durations = shown(run("export/gif.ts", BYTES + BYTES_OF + body, given))
     assert durations == [100, 110, 120, 130 + 140, 150]
     for found, n in zip(seen, (0, 1, 2, 3, 5), strict=True):
         assert (found == frames[n]).all(), n
@@ -397,7 +398,8 @@ def test_fields_offer_what_the_format_and_the_pictures_allow(run: Run) -> None:
         fields.setPictures(names, own);
         return [fields.pictures.hidden, fields.boxes.length, fields.chips.hidden, fields.pinned.hidden];
       };
-      seen.push(pictures(["a"], { tokens: true, pinned: false }), pictures(["a", "b"], { tokens: false, pinned: true }));
+      seen.push(pictures(["a"], { tokens: true, pinned: false }));
+      seen.push(pictures(["a", "b"], { tokens: false, pinned: true }));
       changes = 0;
       fields.boxes[1].click();
       seen.push(changes);
@@ -494,7 +496,9 @@ def test_the_dialog_follows_the_page_and_says_what_fails(run: Run) -> None:
       seen.moved = said.map(([name]) => name);
       const keys = [];
       document.body.addEventListener("keydown", ({ key }) => keys.push(key));
-      for (const key of ["x", "Escape"]) fields.title.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      for (const key of ["x", "Escape"]) {
+        fields.title.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      }
       seen.keys = keys;
       let looks = 0;
       view.look = () => { looks += 1; };
