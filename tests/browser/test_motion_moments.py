@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from playwright.sync_api import Page
 
 from attnviz.document import document_of_layer, write
@@ -29,6 +31,7 @@ PLAYED = """
   const plain = ({ says, stands, ...frame }) => ({
     ...frame, said: says.map(([text]) => text).join(""),
     stands: Object.fromEntries(Object.entries(stands).map(([name, one]) => [name, [...(one.data ?? [])]])),
+    titles: Object.fromEntries(Object.entries(stands).map(([name, one]) => [name, one.title])),
   });
   const { stills } = timeline;
   return stills.slice(1).map((still, n) => {
@@ -82,6 +85,10 @@ def test_what_is_said_of_a_cell_has_its_signs_and_digits(beats: Beats) -> None:
         "row 1 “b” · column 2 “e”: 30.00 × 0.08839 = 2.65",
     ]
     assert [one["ms"] for one in found[:3]] == [1500, 520, 520]  # the first cell slowly
+    others = [one["still"] for one in found[3:6]]  # the other row, cell by cell
+    assert [one["said"].split(":")[0] for one in others] == [f"row 0 “a” · column {j} “{'cde'[j]}”" for j in range(3)]
+    assert [lit(one, strong=True)[0] for one in others] == [("scores", box(0, j), "attention") for j in range(3)]
+    assert found[3]["half"]["said"] == "all other cells the same way"
     found = beats("masked", {"scaled": [[1.5, -0.5, 2]], "masked": [[1.25, -0.5, None]]}, q=0, k=0, labels=labels)
     assert [one["still"]["said"].split(": ", 1)[1] for one in found[:3]] == [
         "1.50 + (−0.25) = 1.25", "−0.50 stays: the query may look there", "2.00 is hidden: −∞"
@@ -145,6 +152,27 @@ def test_the_bias_is_added_last_and_a_rows_sum_is_there_with_its_weights(beats: 
     ]  # fmt: skip
     assert [len(lit(one["still"], strong=True)) for one in found[1:4]] == [3, 3, 1]  # no cells make the bias
     assert [one["still"]["work"]["sum"] for one in found[1:4]] == [1, 1, 1.5]
+    # The bias is that of the column, not of the row; and the cell is named by both.
+    panels = {
+        "x": {"numbers": [[1, 2], [3, 4]], "cols": "model"}, "output": [[1.5, 2.25], [3.5, 4.25]],
+        "W": {"numbers": [[1, 0], [0, 1]], "rows": "model", "cols": "dim"},
+    }  # fmt: skip
+    product = {"output": {"left": "x", "right": "W", "bias": [0.5, 0.25]}}
+    found = beats("output", panels, q=1, products=product, labels={"query": ["a", "b"]})
+    assert found[3]["still"]["said"] == "and the bias: 0.50"
+    assert found[4]["still"]["said"] == "row 1 “b” of x · dim 0 of W = 3.50"
+    assert found[0]["still"]["said"] == "row 1 “b” of x · dim 0 of W"
+    assert found[0]["still"]["upright"]["name"] == "x[1, ·]"
+    slid = found[5]  # the row meets the other column
+    assert (slid["half"]["said"], slid["still"]["said"]) == (
+        "row 1 “b” of x · dim 1 of W", "row 1 “b” of x · dim 1 of W = 4.25"
+    )  # fmt: skip
+    # A hidden weight counts as 0.
+    weighted = {"A": [[0.5, None]], "x": [[2], [9]], "by_matrix": [[1]]}
+    found = beats("matrix", weighted, products={"by_matrix": {"left": "A", "right": "x"}})
+    assert [one["still"]["said"] for one in found[1:3]] == [
+        "product 1 of 2: 0.50 × 2.00 = 1.00", "product 2 of 2: 0.00 × 9.00 = 0.00"
+    ]  # fmt: skip
     masked, weights = [[0, 0, 0, 0], [1, 1, 1, 1]], [[0.25] * 4] * 2
     found = beats("weights", {"masked": masked, "weights": weights, "row_sum": [[1], [1]]}, q=0)
     adding, other = found[4], found[-2]
@@ -195,6 +223,101 @@ def test_a_norm_is_told_with_the_weight_and_bias_of_its_column(beats: Beats) -> 
     ]  # fmt: skip
     said = [one["still"]["said"].split(": ", 1)[1] for one in found[:3]]
     assert said == [one.replace("= -", "= −") for one in expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "makes", "says"),
+    [
+        ("relu", F.relu, ["max(0, 0.50) = {}", "max(0, −1.50) = {}"]),
+        ("gelu", F.gelu, ["0.50 × Φ = 0.50 × {share} = {}", "(−1.50) × Φ = (−1.50) × {share} = {}"]),
+        (
+            "gelu_tanh",
+            partial(F.gelu, approximate="tanh"),
+            ["½ × 0.50 × (1 + tanh …) = ½ × 0.50 × (1 + {tanh}) = {}",
+             "½ × (−1.50) × (1 + tanh …) = ½ × (−1.50) × (1 + ({tanh})) = {}"],
+        ),
+    ],
+)  # fmt: skip
+def test_an_activation_is_told_with_the_numbers_of_torch(
+    beats: Beats, name: str, makes: Callable[[torch.Tensor], torch.Tensor], says: list[str]
+) -> None:
+    x = torch.tensor([[9.0, 9.0], [0.5, -1.5]])
+    made = makes(x)
+    operation = {
+        "kind": "activation",
+        "of": ["x"],
+        "eps": None,
+        "over": None,
+        "name": name,
+        "weight": None,
+        "bias": None,
+    }
+    found = beats("hidden", {"x": x.tolist(), "hidden": made.tolist()}, q=1, products={"hidden": operation})
+    shares, tanhs = torch.special.ndtr(x[1]), 2 * F.gelu(x[1], approximate="tanh") / x[1] - 1
+
+    def text(value: torch.Tensor) -> str:
+        digits = 2 if abs(value) >= 0.1 or value == 0 else 3
+        return f"{float(value) + 0.0:.{digits}f}".replace("-", "−")
+
+    expected = [
+        one.format(text(value), share=text(share), tanh=text(tanh))
+        for one, value, share, tanh in zip(says, made[1], shares, tanhs, strict=True)
+    ]
+    assert [one["still"]["said"].split(": ", 1)[1] for one in found[:2]] == expected
+
+
+def test_a_sum_has_all_that_is_added_and_a_norm_of_all_numbers_has_one_mean(beats: Beats) -> None:
+    """First the sum, then the norm of it, whose result is not there before."""
+    parts = {
+        name: torch.tensor(rows)
+        for name, rows in (
+            ("a", [[1.0, -2.0], [0.5, 4.0]]),
+            ("b", [[1.0, 1.0], [2.0, 0.25]]),
+            ("c", [[0.0, 3.0], [-1.0, 8.0]]),
+        )
+    }
+    total = sum(parts.values(), torch.zeros(2, 2))
+    eps = 3.0
+    made = torch.nn.functional.layer_norm(total, (2, 2), eps=eps)
+    plain = {"weight": None, "bias": None, "name": None}
+    found = beats(
+        "odd", {name: one.tolist() for name, one in ({**parts, "total": total, "norm": made}).items()},
+        q=1,
+        products={
+            "total": {**plain, "kind": "sum", "of": ["a", "b", "c"], "eps": None, "over": None},
+            "norm": {**plain, "kind": "norm", "of": ["total"], "eps": eps, "over": "all"},
+        },
+    )  # fmt: skip
+    assert found[0]["still"]["said"].split(": ", 1)[1] == "0.50 + 2.00 + (−1.00) = 1.50"
+    assert all(one["still"]["blank"]["norm"] == [box(0, 0, 2, 2)] for one in found[:4])
+    mean, spread = float(total.mean()), float((total.var(correction=0) + eps).sqrt())
+    assert found[4]["still"]["said"].split(": ", 1)[1] == (
+        f"mean of all 4 numbers {mean:.2f}, standard deviation {spread:.2f}: "
+        f"(1.50 − {mean:.2f}) ÷ {spread:.2f} = {made[1, 0]:.2f}".replace("= -", "= −")
+    )
+
+
+def test_a_softmax_names_what_its_matrices_hold_meanwhile_and_each_row_its_own_sum(beats: Beats) -> None:
+    masked = torch.tensor([[0.0, 1.0], [-200.0, -210.0], [2.0, -12.0]])
+    weights, sums = masked.softmax(-1), masked.exp().sum(-1)
+    panels = {"masked": masked.tolist(), "weights": weights.tolist(), "row_sum": [[1], [1], [1]]}
+    found = beats("weights", panels, q=0)
+    exponential, adding, division = found[0]["still"], found[2]["still"], found[3]["still"]
+    assert exponential["titles"] == {"weights": "row 0: exp(masked)"}
+    assert adding["titles"] == {"weights": "row 0: exp(masked)", "row_sum": "Σ exp"}
+    assert division["titles"] == {"weights": "row 0: exp(masked) ÷ sum, from the left", "row_sum": "Σ exp"}
+    assert [cell["column"] for cell in division["written"] if cell["panel"] == "weights"] == [1]  # no exponential now
+    assert [one["still"]["said"] for one in found[6:8]] == [
+        "1: ÷ 1.00, the sum of its exponentials", f"2: ÷ {sums[2]:.2f}, the sum of its exponentials"
+    ]  # fmt: skip
+    large = beats("weights", panels, q=1)
+    assert large[0]["still"]["titles"]["weights"] == "row 1: exp(masked − largest)"
+    tiny = beats("weights", panels, q=2)
+    small = f"{masked[2, 1].exp():.1e}".replace("e-0", "e−")
+    assert tiny[1]["still"]["said"] == f"1: exp(−12.00) = {small}"
+    # What a mask fills in is a number too: the row's largest, where all is hidden.
+    filled = beats("weights", {"masked": [[None, None]], "weights": [[0.5, 0.5]]}, q=0, hidden=-3.4028e38)
+    assert filled[0]["still"]["said"] == "0: exp(−3.4e38 − (−3.4e38)) = 1.00"
 
 
 def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> None:
