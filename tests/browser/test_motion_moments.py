@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from playwright.sync_api import Page
 
 from attnviz.document import document_of_layer, write
+from attnviz.figures.style import LIGHT
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.modules import Run
@@ -138,6 +139,8 @@ def test_what_is_computed_with_is_lit(beats: Beats) -> None:
         first = 2 * head + 1
         assert one["half"]["stands"]["head_outputs"] == [first, first + 1, first + 6, first + 7]
     # A mean is taken of the rows up to its own.
+    others = beats("loop", {"embeddings_k": [[1, 2], [3, 4]], "by_loop": [[1, 2], [2, 3]]}, q=0)
+    assert others[2]["still"]["said"] == "1: the mean of the rows 0 to 1"
     means = [[1, 2], [2, 3], [3, 4]]
     found = beats("loop", {"embeddings_k": [[1, 2], [3, 4], [5, 6]], "by_loop": means}, q=1)
     assert lit(found[2]["still"], strong=False) == [("embeddings_k", box(0, 0, 2, 2), "key")]
@@ -420,6 +423,8 @@ def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run
       const seen = [motion.t === first];  // after the end it begins again
       motion.act("cell_on");
       seen.push(motion.t === others[0]);
+      for (const name of ["cell_on", "cell_on", "cell_back"]) motion.act(name);
+      seen.push(motion.t === others[1]);
       motion.act("cell_back");
       motion.act("cell_back");
       seen.push(motion.t === first);
@@ -442,7 +447,7 @@ def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run
       return { seen, steps, unknown, rest: [motion.t, motion.isPlaying, board.motion] };
     """
     found = run("motion/motion.ts", MOTION + body)
-    assert found["seen"] == [True, True, True]
+    assert found["seen"] == [True, True, True, True]
     assert found["steps"] == [0, 50, 100, 100, 0, 20]  # ms of the step, of which at most 100 pass in one frame
     assert (found["unknown"], found["rest"]) == (False, [1, False, None])
 
@@ -503,6 +508,41 @@ def test_an_exponential_is_written_as_long_as_its_cell_is_wide(run: Run) -> None
     given = [[value, 60] for value in long] + [[value, 14] for value in narrow]
     written = [[text] for text in (*long.values(), *narrow.values())]
     assert run("motion/paint.ts", WORK + body, given) == written
+
+
+def test_the_words_of_a_file_follow_each_other_and_its_board_goes_away(run: Run) -> None:
+    body = """
+      const panel = { name: "scaled", title: "", role: null, rows: "query", cols: "key", data: Float32Array.of(1),
+        shape: [1, 1], low: 0, high: 9, scale: "signed" };
+      const bare = { blank: {}, stands: {}, turn: null, veiled: [], lit: [], flights: [], upright: null, work: null,
+        written: [] };
+      const asked = [];
+      const timeline = { ms: 1, at: (t) => (asked.push(t), { ...bare, says: [["aaaa", "query"], ["bbbb", "key"]] }) };
+      const header = { step: "scaled", grid: [[0]], labels: {}, panels: [panel] };
+      const before = document.body.children.length;
+      const made = (title) => {
+        const animation = m.animationOf(document.body, { header, timeline, theme: "light", title });
+        const pixels = animation.draw(0.5);
+        const columns = ([red, green, blue]) => {
+          const ink = (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
+          const found = [];
+          for (let n = 1280 * 650; n < pixels.length; n += 1) if (pixels[n] === ink) found.push(n % 1280);
+          return [Math.min(...found), Math.max(...found)];
+        };
+        const dark = pixels.subarray(0, 1280 * 60).filter((pixel) => pixel !== 0xffffffff).length;
+        const whole = animation.draw(1);
+        const foot = whole.subarray(1280 * 680).filter((pixel) => pixel !== 0xffffffff).length;
+        animation.destroy();
+        return [columns(given[0]), columns(given[1]), dark > 0, foot];
+      };
+      return [made("A title"), made(""), asked, document.body.children.length - before];
+    """
+    inks = [[int(colour[n : n + 2], 16) for n in (1, 3, 5)] for colour in (LIGHT.ink.query, LIGHT.ink.key)]
+    titled, bare, asked, left = run("motion/animation.ts", body, inks)
+    assert titled[0][1] < titled[1][0]
+    assert titled[2:] == [True, 0], "at the end nothing is said any more"
+    assert bare[2] is False
+    assert (asked, left) == ([0.5, 0.5], 0)
 
 
 def test_the_words_of_a_file_have_its_themes_colours(page: Page) -> None:

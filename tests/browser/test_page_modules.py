@@ -137,6 +137,58 @@ def test_ones_own_lesson_is_kept_for_the_tab_and_given_where_it_is_asked_for(run
     assert found["after"] is False
 
 
+# ---- core/hall.ts
+
+
+def test_a_black_screen_takes_the_next_key_and_a_timer_counts_from_the_first_page(run: Run) -> None:
+    body = """
+      const keys = [];
+      document.body.addEventListener("keydown", ({ key }) => keys.push(key));
+      let now = 1_000_000;
+      Date.now = () => now;
+      const hall = new m.Hall(document.body);
+      const press = (key) => {
+        const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
+        document.body.dispatchEvent(event);
+        return [hall.black.hidden, event.defaultPrevented, keys.splice(0).join()];
+      };
+      const time = (of = hall) => (of.tick(), [of.timer.hidden, of.timer.textContent]);
+      hall.set(true);
+      const seen = [press("a")];
+      hall.acts.black();
+      seen.push(press("b"), press("c"));
+      hall.acts.black();
+      hall.black.click();
+      seen.push(hall.black.hidden);
+      const times = [time()];
+      hall.acts.timer();
+      now += 65_900;
+      times.push(time());
+      hall.set(true);  // the next page
+      hall.destroy();
+      const next = new m.Hall(document.body);
+      next.set(true);
+      now += 3_600_000;
+      times.push(time(next));
+      next.acts.timer();
+      times.push(time(next));
+      next.acts.timer();
+      next.acts.black();
+      next.set(false);
+      times.push(time(next), next.black.hidden);
+      next.set(true);
+      next.acts.timer();
+      times.push(time(next));
+      return { seen, times, gone: [hall.black.isConnected, hall.timer.isConnected] };
+    """
+    found = run("core/hall.ts", body)
+    assert found["seen"] == [[True, False, "a"], [True, True, ""], [True, False, "c"], True]
+    assert found["times"] == [
+        [True, "0:00"], [False, "1:05"], [False, "61:05"], [True, "61:05"], [True, "0:00"], True, [False, "0:00"]
+    ]  # fmt: skip
+    assert found["gone"] == [False, False]
+
+
 # ---- share.ts
 
 SHARE = """
