@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import ImageColor
 from playwright.sync_api import Page
 
+from attnviz.figures.style import DARK, LIGHT
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
@@ -39,6 +41,26 @@ def test_thumbnails_are_pooled_as_python_pools_them(run: Run, rows: int, cols: i
     assert hidden == masked.ravel().tolist()
 
 
+@pytest.mark.parametrize(("rows", "cols"), [(3, 5), (60, 7)])
+def test_keys_that_a_mask_hides_are_pooled_as_python_pools_them(run: Run, rows: int, cols: int) -> None:
+    """A padded text: of some columns every cell is hidden, of others some; also where the mask is causal too."""
+    own = np.random.default_rng(1).random((rows, cols)) < 0.3
+    own[:, 1] = True
+    body = """
+      const { rows, cols, cells, size: [height, width] } = given;
+      const pooled = (causal, hidden) => m.poolHidden({ rows, cols, causal, hidden }, height, width);
+      return [pooled(false, Uint8Array.from(cells)), pooled(true, Uint8Array.from(cells)), pooled(false, null)].map(
+        (found) => found && [...found]);
+    """
+    size = hidden_thumbnail(own).shape
+    given = {"rows": rows, "cols": cols, "size": size, "cells": own.astype(int).ravel().tolist()}
+    padded, both, none = run("grid/pool.ts", body, given)
+    causal = np.triu(np.ones((rows, cols), bool), 1)
+    assert padded == hidden_thumbnail(own).ravel().tolist()
+    assert both == hidden_thumbnail(own | causal).ravel().tolist()
+    assert none is None
+
+
 @pytest.mark.parametrize("ranked", [False, True])
 @pytest.mark.parametrize(
     ("layers", "heads", "width"), [(6, 12, 328), (12, 12, 328), (24, 16, 430), (1, 1, 300), (6, 12, 240)]
@@ -60,6 +82,109 @@ def test_every_thumbnail_has_a_place_of_its_own(run: Run, layers: int, heads: in
     assert layout["side"] >= 12
     assert max(box["x"] + box["side"] for box in boxes) <= layout["width"]
     assert max(box["y"] + box["side"] for box in boxes) <= layout["height"]
+
+
+PAINTED = """
+  const drawn = { images: [], frames: [], texts: [] };
+  const own = {
+    putImageData: (image, x, y) => drawn.images.push([[...image.data], x, y]),
+    strokeRect: (x, y) =>
+      drawn.frames.push([own.strokeStyle.toUpperCase(), own.lineWidth, own.globalAlpha, x, y]),
+    fillText: (text, x, y) => drawn.texts.push([text, Math.round(x), Math.round(y)]),
+    measureText: (text) => ({ width: 10 * text.length }),
+  };
+  const context = new Proxy(own, { get: (of, name) => of[name] ?? (() => {}) });
+  const paint = ({ layers, heads, order = null, least = 0, density = 1, ...looks }) => {
+    const layout = m.layOut({
+      layers: layers.length, heads, width: 120, most: 300, ranked: order !== null, least, mostSide: 12,
+    });
+    m.paintGrid({ style: {}, getContext: () => context }, {
+      layout, layers, heads, order, faded: null, overview: null, theme: "light", density, font: "serif", ...looks,
+    });
+    return { ...drawn, layout, boxes: Array.from({ length: layout.count }, (_, n) => m.boxAt(layout, n)) };
+  };
+"""
+"""What is drawn of a grid: images, frames and texts, on a canvas where a letter is 10 px wide"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_thumbnail_has_the_colours_of_its_own_head_in_the_place_of_its_rank(run: Run, theme: str) -> None:
+    """Two layers of two heads, of two queries and three keys: bytes of weights, of which two cells are hidden."""
+    weights = np.array([[[0, 10, 0], [64, 128, 255]], [[1, 0, 0], [0, 0, 9]], [[255, 0, 0], [255, 0, 200]],
+                        [[3, 0, 0], [0, 7, 7]]])  # fmt: skip
+    hidden, order, faded = np.array([[0, 1, 1], [0, 0, 0]]), [2, 0, 3, 1], [1, 0, 1, 0]
+    body = """
+      const [data, hidden] = [given.data, given.hidden].map((numbers) => Uint8Array.from(numbers));
+      const overview = { data, height: 2, width: 3, hidden };
+      return paint({ layers: [3, 7], heads: 2, overview, order: Int32Array.from(given.order),
+        faded: Uint8Array.from(given.faded), theme: given.theme, density: 2 });
+    """
+    given = {"data": weights.ravel().tolist(), "hidden": hidden.ravel().tolist(), "order": order, "faded": faded}
+    found = run("grid/paint.ts", PAINTED + body, {**given, "theme": theme})
+    palette = LIGHT if theme == "light" else DARK
+    ground, full = (np.array(ImageColor.getrgb(colour), float) for _, colour in palette.weights)
+    side = found["layout"]["side"] * 2
+    for place, (pixels, x, y) in enumerate(found["images"]):
+        n = order[place]
+        assert (x, y) == (2 * found["boxes"][place]["x"], 2 * found["boxes"][place]["y"])
+        image = np.array(pixels).reshape(side, side, 4)[..., :3]
+        share = np.sqrt(weights[n] / 255)[..., None]
+        expected = ground + share * (full - ground)
+        if faded[n]:
+            expected = ground + 0.2 * (expected - ground)
+        middles = image[[side // 4, 3 * side // 4]][:, [side // 6, side // 2, 5 * side // 6]]
+        assert np.abs(middles - expected)[hidden == 0].max() <= 2, n
+        cell = image[: side // 2, side // 3 : 2 * side // 3].reshape(-1, 3)
+        assert len(np.unique(cell, axis=0)) == 2, "hidden cells are hatched"
+    ink = palette.ink.attention.upper()
+    frames = [(colour == ink, width, alpha) for colour, width, alpha, *_ in found["frames"]]
+    assert frames == [(False, 0.5, 0.35) if faded[n] else (True, 1.5, 1) for n in order]
+    assert [text for text, *_ in found["texts"]] == ["7·0", "3·0", "7·1", "3·1"]
+    for (_, x, y), box in zip(found["texts"], found["boxes"], strict=True):
+        assert (x, y) == (round(box["x"] + box["side"] / 2), box["y"] - 3)
+
+
+def test_layers_and_heads_are_named_where_their_names_have_room(run: Run) -> None:
+    body = "return given.map((one) => { drawn.texts = []; return paint(one); })"
+    layers = [*range(2, 8)]
+    given: list[dict[str, Any]] = [
+        {"layers": layers, "heads": 3},
+        {"layers": layers, "heads": 12},
+        {"layers": layers, "heads": 2, "order": [*range(12)], "least": 20},
+    ]
+    few, many, large = run("grid/paint.ts", PAINTED + body, given)
+    for found, heads in ((few, ["0", "1", "2"]), (many, ["0", "2", "4", "6", "8", "10"])):  # 16 px apart
+        texts = [text for text, *_ in found["texts"]]
+        assert texts == [*map(str, layers), *heads, "head", "layer"]
+        boxes, columns = found["boxes"], found["layout"]["columns"]
+        for (_, x, y), box in zip(found["texts"], boxes[::columns], strict=False):
+            assert y == pytest.approx(box["y"] + box["side"] / 2, abs=1)
+            assert x < box["x"]
+        for text, x, y in found["texts"][len(layers) : -2]:
+            assert x == pytest.approx(boxes[int(text)]["x"] + boxes[int(text)]["side"] / 2, abs=1)
+            assert y < boxes[0]["y"]
+    assert large["texts"] == [], "in lecture mode a name that is wider than its thumbnail is left out"
+
+
+def test_a_grid_is_drawn_anew_for_another_density_until_it_is_gone(run: Run) -> None:
+    body = """
+      const queries = [];
+      window.matchMedia = () => queries[queries.push(new EventTarget()) - 1];
+      let fits = 0;
+      class Counted extends m.Grid { fit() { fits += 1; } }
+      const grid = new Counted(document.body, { onChoose() {}, onHover() {} });
+      await document.fonts.ready;
+      await new Promise((done) => setTimeout(done, 50));
+      const changed = () => {
+        const before = fits;
+        queries.at(-1).dispatchEvent(new Event("change"));
+        return fits - before;
+      };
+      const seen = [changed(), changed()];
+      grid.destroy();
+      return [...seen, changed()];
+    """
+    assert run("grid/grid.ts", body) == [1, 1, 0]
 
 
 # ---- heads/choice.ts, scene.ts, pictures.ts

@@ -413,6 +413,9 @@ def test_a_draw_is_told_with_the_numbers_of_torch(page: Page, served: str) -> No
     said = imported(page, served, "generation/words.ts", WORDS, {"draw": draw, "header": SAMPLED})
     low, high = float(shares[:2].sum()), float(shares[:3].sum())
     assert said["drawn"] == f"The number 0.9500 falls into {low:.4f} to {high:.4f}: “⏎”, of 3 that are left."
+    whole = {**draw, "kept": len(SAMPLED["model"]["characters"])}
+    of_all = imported(page, served, "generation/words.ts", WORDS, {"draw": whole, "header": SAMPLED})
+    assert of_all["drawn"] == f"The number 0.9500 falls into {low:.4f} to {high:.4f}: “⏎”."
     assert said["rows"][1] == f"“a”: 1.5000 / 0.5 = 3.0000;  exp(3.0000 − 4.0000) / {total:.4f} = {shares[1]:.4f}"
     assert said["rows"][3] == "“d”: cut by top-p, so its probability is 0."
     assert said["rows"][4] == "“b”: cut by top-k, so its probability is 0."

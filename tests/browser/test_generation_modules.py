@@ -250,6 +250,9 @@ def test_the_table_of_a_draw_ends_with_the_drawn_character_and_its_line_has_each
         found = run("generation/draw.ts", GIVEN + DRAW + body, {"kept": 14, "own": own, "number": 0.75})
         assert found["rows"][-1][0] == last
         assert len(found["rows"]) == 1 + 12 + (own == 12)
+    late = run("generation/draw.ts", GIVEN + DRAW + body, {"kept": 14, "own": 12, "number": 0})
+    assert late["mark"] == "0%"
+    assert late["rows"][3] == found["rows"][3]  # exponentials of what is left over, whichever was drawn
     assert found["rows"][0] == ["", "", "logit", "logit / 0.5", "exp", "softmax", "sum", ""]
     assert found["rows"][3] == ["3", "c", "−1.000", "−2.000", "0.1353", "0.1250", "0.8750", ""]
     assert found["parts"][:3] == [
@@ -377,6 +380,36 @@ def test_what_is_chosen_of_a_text_stays_inside_of_it(run: Run) -> None:
     assert found["walked"] == [f"decoder.{name}" for name in names]
     assert found["seeds"] == [8, 0]
     assert found["end"] == [1, ""]
+
+
+def test_while_a_text_is_played_nothing_is_spoken_and_the_next_seed_or_the_end_of_the_view_stops_it(run: Run) -> None:
+    body = """
+      const cleared = [];
+      const { clearInterval: clear } = window;
+      window.clearInterval = (timer) => (timer && cleared.push(timer), clear.call(window, timer));
+      const said = () => generation.announcement.textContent;
+      show({}, { drawn: 0 });
+      const spoken = [said()];
+      view.scrubber.toggle();
+      const { playing } = view.scrubber;
+      generation.announcement.textContent = "";
+      generation.go(1);
+      spoken.push(said());
+      generation.again();
+      const stopped = [view.scrubber.playing, cleared.includes(playing)];
+      spoken.push(said());
+      view.scrubber.toggle();
+      const last = view.scrubber.playing;
+      generation.destroy();
+      return { spoken, stopped, last: last > 0 && cleared.includes(last) };
+    """
+    found = run("generation/generation.ts", GIVEN + GENERATION + body)
+    spoken, quiet, again = found["spoken"]
+    assert spoken.startswith("The number 0.2500 falls into")
+    assert quiet == ""
+    assert again.startswith("The number")
+    assert found["stopped"] == [0, True]
+    assert found["last"]
 
 
 def test_a_panel_compares_with_what_there_is_and_a_text_that_fails_leaves_nothing(run: Run) -> None:

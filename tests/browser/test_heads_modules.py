@@ -395,7 +395,7 @@ def test_keys_go_through_the_grid_and_stop_at_its_ends(run: Run) -> None:
         from([4, 1], "ArrowUp"), from([8, 2], "ArrowDown"), from([4, 2], "ArrowDown"), from([4, 2], "Home"), from([4,
           2], "End"),
         from([4, 2], "ArrowLeft", { shiftKey: true }), from([4, 2], "ArrowLeft", { ctrlKey: true }), from([4, 2], " "),
-        from([4, 2], "Enter"), from([4, 2], "x"),
+        from([4, 2], "Enter"), from([4, 2], "x"), from([4, 0], "ArrowUp"),
       ];
       const told = () => [grid.row.ariaRowIndex, grid.cell.ariaColIndex, grid.cell.ariaSelected, grid.cell.ariaLabel];
       update({ current: [8, 2] });
@@ -415,7 +415,7 @@ def test_keys_go_through_the_grid_and_stop_at_its_ends(run: Run) -> None:
         ["2.1", "2.1", "only", True], ["8.2", "8.2", "only", True], ["8.2", "8.2", "only", True], ["4.0", "4.0",
         "only", True],
         ["4.3", "4.3", "only", True], ["4.1", "4.1", "add", True], ["4.1", True], ["4.2", "4.2", "toggle", True],
-        ["4.2", "4.2", "only", True], ["4.2", False],
+        ["4.2", "4.2", "only", True], ["4.2", False], ["2.0", "2.0", "only", True],
     ]  # fmt: skip
     assert found["spoken"] == ["8.2", "3", "3", "false", "head 8.2"]
     assert found["back"] == ["2", "2", "true", "head 4.1"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from playwright.sync_api import Page
 
 from attnviz.document import document_of_layer, write
+from attnviz.figures.style import LIGHT
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.modules import Run
@@ -29,6 +32,7 @@ PLAYED = """
   const plain = ({ says, stands, ...frame }) => ({
     ...frame, said: says.map(([text]) => text).join(""),
     stands: Object.fromEntries(Object.entries(stands).map(([name, one]) => [name, [...(one.data ?? [])]])),
+    titles: Object.fromEntries(Object.entries(stands).map(([name, one]) => [name, one.title])),
   });
   const { stills } = timeline;
   return stills.slice(1).map((still, n) => {
@@ -82,6 +86,10 @@ def test_what_is_said_of_a_cell_has_its_signs_and_digits(beats: Beats) -> None:
         "row 1 “b” · column 2 “e”: 30.00 × 0.08839 = 2.65",
     ]
     assert [one["ms"] for one in found[:3]] == [1500, 520, 520]  # the first cell slowly
+    others = [one["still"] for one in found[3:6]]  # the other row, cell by cell
+    assert [one["said"].split(":")[0] for one in others] == [f"row 0 “a” · column {j} “{'cde'[j]}”" for j in range(3)]
+    assert [lit(one, strong=True)[0] for one in others] == [("scores", box(0, j), "attention") for j in range(3)]
+    assert found[3]["half"]["said"] == "all other cells the same way"
     found = beats("masked", {"scaled": [[1.5, -0.5, 2]], "masked": [[1.25, -0.5, None]]}, q=0, k=0, labels=labels)
     assert [one["still"]["said"].split(": ", 1)[1] for one in found[:3]] == [
         "1.50 + (−0.25) = 1.25", "−0.50 stays: the query may look there", "2.00 is hidden: −∞"
@@ -131,6 +139,8 @@ def test_what_is_computed_with_is_lit(beats: Beats) -> None:
         first = 2 * head + 1
         assert one["half"]["stands"]["head_outputs"] == [first, first + 1, first + 6, first + 7]
     # A mean is taken of the rows up to its own.
+    others = beats("loop", {"embeddings_k": [[1, 2], [3, 4]], "by_loop": [[1, 2], [2, 3]]}, q=0)
+    assert others[2]["still"]["said"] == "1: the mean of the rows 0 to 1"
     means = [[1, 2], [2, 3], [3, 4]]
     found = beats("loop", {"embeddings_k": [[1, 2], [3, 4], [5, 6]], "by_loop": means}, q=1)
     assert lit(found[2]["still"], strong=False) == [("embeddings_k", box(0, 0, 2, 2), "key")]
@@ -145,6 +155,27 @@ def test_the_bias_is_added_last_and_a_rows_sum_is_there_with_its_weights(beats: 
     ]  # fmt: skip
     assert [len(lit(one["still"], strong=True)) for one in found[1:4]] == [3, 3, 1]  # no cells make the bias
     assert [one["still"]["work"]["sum"] for one in found[1:4]] == [1, 1, 1.5]
+    # The bias is that of the column, not of the row; and the cell is named by both.
+    panels = {
+        "x": {"numbers": [[1, 2], [3, 4]], "cols": "model"}, "output": [[1.5, 2.25], [3.5, 4.25]],
+        "W": {"numbers": [[1, 0], [0, 1]], "rows": "model", "cols": "dim"},
+    }  # fmt: skip
+    product = {"output": {"left": "x", "right": "W", "bias": [0.5, 0.25]}}
+    found = beats("output", panels, q=1, products=product, labels={"query": ["a", "b"]})
+    assert found[3]["still"]["said"] == "and the bias: 0.50"
+    assert found[4]["still"]["said"] == "row 1 “b” of x · dim 0 of W = 3.50"
+    assert found[0]["still"]["said"] == "row 1 “b” of x · dim 0 of W"
+    assert found[0]["still"]["upright"]["name"] == "x[1, ·]"
+    slid = found[5]  # the row meets the other column
+    assert (slid["half"]["said"], slid["still"]["said"]) == (
+        "row 1 “b” of x · dim 1 of W", "row 1 “b” of x · dim 1 of W = 4.25"
+    )  # fmt: skip
+    # A hidden weight counts as 0.
+    weighted = {"A": [[0.5, None]], "x": [[2], [9]], "by_matrix": [[1]]}
+    found = beats("matrix", weighted, products={"by_matrix": {"left": "A", "right": "x"}})
+    assert [one["still"]["said"] for one in found[1:3]] == [
+        "product 1 of 2: 0.50 × 2.00 = 1.00", "product 2 of 2: 0.00 × 9.00 = 0.00"
+    ]  # fmt: skip
     masked, weights = [[0, 0, 0, 0], [1, 1, 1, 1]], [[0.25] * 4] * 2
     found = beats("weights", {"masked": masked, "weights": weights, "row_sum": [[1], [1]]}, q=0)
     adding, other = found[4], found[-2]
@@ -195,6 +226,101 @@ def test_a_norm_is_told_with_the_weight_and_bias_of_its_column(beats: Beats) -> 
     ]  # fmt: skip
     said = [one["still"]["said"].split(": ", 1)[1] for one in found[:3]]
     assert said == [one.replace("= -", "= −") for one in expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "makes", "says"),
+    [
+        ("relu", F.relu, ["max(0, 0.50) = {}", "max(0, −1.50) = {}"]),
+        ("gelu", F.gelu, ["0.50 × Φ = 0.50 × {share} = {}", "(−1.50) × Φ = (−1.50) × {share} = {}"]),
+        (
+            "gelu_tanh",
+            partial(F.gelu, approximate="tanh"),
+            ["½ × 0.50 × (1 + tanh …) = ½ × 0.50 × (1 + {tanh}) = {}",
+             "½ × (−1.50) × (1 + tanh …) = ½ × (−1.50) × (1 + ({tanh})) = {}"],
+        ),
+    ],
+)  # fmt: skip
+def test_an_activation_is_told_with_the_numbers_of_torch(
+    beats: Beats, name: str, makes: Callable[[torch.Tensor], torch.Tensor], says: list[str]
+) -> None:
+    x = torch.tensor([[9.0, 9.0], [0.5, -1.5]])
+    made = makes(x)
+    operation = {
+        "kind": "activation",
+        "of": ["x"],
+        "eps": None,
+        "over": None,
+        "name": name,
+        "weight": None,
+        "bias": None,
+    }
+    found = beats("hidden", {"x": x.tolist(), "hidden": made.tolist()}, q=1, products={"hidden": operation})
+    shares, tanhs = torch.special.ndtr(x[1]), 2 * F.gelu(x[1], approximate="tanh") / x[1] - 1
+
+    def text(value: torch.Tensor) -> str:
+        digits = 2 if abs(value) >= 0.1 or value == 0 else 3
+        return f"{float(value) + 0.0:.{digits}f}".replace("-", "−")
+
+    expected = [
+        one.format(text(value), share=text(share), tanh=text(tanh))
+        for one, value, share, tanh in zip(says, made[1], shares, tanhs, strict=True)
+    ]
+    assert [one["still"]["said"].split(": ", 1)[1] for one in found[:2]] == expected
+
+
+def test_a_sum_has_all_that_is_added_and_a_norm_of_all_numbers_has_one_mean(beats: Beats) -> None:
+    """First the sum, then the norm of it, whose result is not there before."""
+    parts = {
+        name: torch.tensor(rows)
+        for name, rows in (
+            ("a", [[1.0, -2.0], [0.5, 4.0]]),
+            ("b", [[1.0, 1.0], [2.0, 0.25]]),
+            ("c", [[0.0, 3.0], [-1.0, 8.0]]),
+        )
+    }
+    total = sum(parts.values(), torch.zeros(2, 2))
+    eps = 3.0
+    made = torch.nn.functional.layer_norm(total, (2, 2), eps=eps)
+    plain = {"weight": None, "bias": None, "name": None}
+    found = beats(
+        "odd", {name: one.tolist() for name, one in ({**parts, "total": total, "norm": made}).items()},
+        q=1,
+        products={
+            "total": {**plain, "kind": "sum", "of": ["a", "b", "c"], "eps": None, "over": None},
+            "norm": {**plain, "kind": "norm", "of": ["total"], "eps": eps, "over": "all"},
+        },
+    )  # fmt: skip
+    assert found[0]["still"]["said"].split(": ", 1)[1] == "0.50 + 2.00 + (−1.00) = 1.50"
+    assert all(one["still"]["blank"]["norm"] == [box(0, 0, 2, 2)] for one in found[:4])
+    mean, spread = float(total.mean()), float((total.var(correction=0) + eps).sqrt())
+    assert found[4]["still"]["said"].split(": ", 1)[1] == (
+        f"mean of all 4 numbers {mean:.2f}, standard deviation {spread:.2f}: "
+        f"(1.50 − {mean:.2f}) ÷ {spread:.2f} = {made[1, 0]:.2f}".replace("= -", "= −")
+    )
+
+
+def test_a_softmax_names_what_its_matrices_hold_meanwhile_and_each_row_its_own_sum(beats: Beats) -> None:
+    masked = torch.tensor([[0.0, 1.0], [-200.0, -210.0], [2.0, -12.0]])
+    weights, sums = masked.softmax(-1), masked.exp().sum(-1)
+    panels = {"masked": masked.tolist(), "weights": weights.tolist(), "row_sum": [[1], [1], [1]]}
+    found = beats("weights", panels, q=0)
+    exponential, adding, division = found[0]["still"], found[2]["still"], found[3]["still"]
+    assert exponential["titles"] == {"weights": "row 0: exp(masked)"}
+    assert adding["titles"] == {"weights": "row 0: exp(masked)", "row_sum": "Σ exp"}
+    assert division["titles"] == {"weights": "row 0: exp(masked) ÷ sum, from the left", "row_sum": "Σ exp"}
+    assert [cell["column"] for cell in division["written"] if cell["panel"] == "weights"] == [1]  # no exponential now
+    assert [one["still"]["said"] for one in found[6:8]] == [
+        "1: ÷ 1.00, the sum of its exponentials", f"2: ÷ {sums[2]:.2f}, the sum of its exponentials"
+    ]  # fmt: skip
+    large = beats("weights", panels, q=1)
+    assert large[0]["still"]["titles"]["weights"] == "row 1: exp(masked − largest)"
+    tiny = beats("weights", panels, q=2)
+    small = f"{masked[2, 1].exp():.1e}".replace("e-0", "e−")
+    assert tiny[1]["still"]["said"] == f"1: exp(−12.00) = {small}"
+    # What a mask fills in is a number too: the row's largest, where all is hidden.
+    filled = beats("weights", {"masked": [[None, None]], "weights": [[0.5, 0.5]]}, q=0, hidden=-3.4028e38)
+    assert filled[0]["still"]["said"] == "0: exp(−3.4e38 − (−3.4e38)) = 1.00"
 
 
 def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> None:
@@ -297,6 +423,8 @@ def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run
       const seen = [motion.t === first];  // after the end it begins again
       motion.act("cell_on");
       seen.push(motion.t === others[0]);
+      for (const name of ["cell_on", "cell_on", "cell_back"]) motion.act(name);
+      seen.push(motion.t === others[1]);
       motion.act("cell_back");
       motion.act("cell_back");
       seen.push(motion.t === first);
@@ -319,7 +447,7 @@ def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run
       return { seen, steps, unknown, rest: [motion.t, motion.isPlaying, board.motion] };
     """
     found = run("motion/motion.ts", MOTION + body)
-    assert found["seen"] == [True, True, True]
+    assert found["seen"] == [True, True, True, True]
     assert found["steps"] == [0, 50, 100, 100, 0, 20]  # ms of the step, of which at most 100 pass in one frame
     assert (found["unknown"], found["rest"]) == (False, [1, False, None])
 
@@ -380,6 +508,41 @@ def test_an_exponential_is_written_as_long_as_its_cell_is_wide(run: Run) -> None
     given = [[value, 60] for value in long] + [[value, 14] for value in narrow]
     written = [[text] for text in (*long.values(), *narrow.values())]
     assert run("motion/paint.ts", WORK + body, given) == written
+
+
+def test_the_words_of_a_file_follow_each_other_and_its_board_goes_away(run: Run) -> None:
+    body = """
+      const panel = { name: "scaled", title: "", role: null, rows: "query", cols: "key", data: Float32Array.of(1),
+        shape: [1, 1], low: 0, high: 9, scale: "signed" };
+      const bare = { blank: {}, stands: {}, turn: null, veiled: [], lit: [], flights: [], upright: null, work: null,
+        written: [] };
+      const asked = [];
+      const timeline = { ms: 1, at: (t) => (asked.push(t), { ...bare, says: [["aaaa", "query"], ["bbbb", "key"]] }) };
+      const header = { step: "scaled", grid: [[0]], labels: {}, panels: [panel] };
+      const before = document.body.children.length;
+      const made = (title) => {
+        const animation = m.animationOf(document.body, { header, timeline, theme: "light", title });
+        const pixels = animation.draw(0.5);
+        const columns = ([red, green, blue]) => {
+          const ink = (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
+          const found = [];
+          for (let n = 1280 * 650; n < pixels.length; n += 1) if (pixels[n] === ink) found.push(n % 1280);
+          return [Math.min(...found), Math.max(...found)];
+        };
+        const dark = pixels.subarray(0, 1280 * 60).filter((pixel) => pixel !== 0xffffffff).length;
+        const whole = animation.draw(1);
+        const foot = whole.subarray(1280 * 680).filter((pixel) => pixel !== 0xffffffff).length;
+        animation.destroy();
+        return [columns(given[0]), columns(given[1]), dark > 0, foot];
+      };
+      return [made("A title"), made(""), asked, document.body.children.length - before];
+    """
+    inks = [[int(colour[n : n + 2], 16) for n in (1, 3, 5)] for colour in (LIGHT.ink.query, LIGHT.ink.key)]
+    titled, bare, asked, left = run("motion/animation.ts", body, inks)
+    assert titled[0][1] < titled[1][0]
+    assert titled[2:] == [True, 0], "at the end nothing is said any more"
+    assert bare[2] is False
+    assert (asked, left) == ([0.5, 0.5], 0)
 
 
 def test_the_words_of_a_file_have_its_themes_colours(page: Page) -> None:

@@ -70,9 +70,17 @@ def test_the_charts_name_each_curve_and_its_number_at_the_shown_step(run: Run) -
       charts.mark(20);
       const marked = [charts.sharesChart, charts.lossChart].map(({ svg }) => svg.dataset.step);
       const baseline = charts.sharesChart.drawn.lines.at(-1);
+      const after = legends();
+      const { unit, alt } = charts.lossChart.drawn;
+      const units = [0.5, 999, 12345, 2.5e6].map(unit);
+      charts.update([{ run: run("a", "own", 40, 20), curves }], task, 12);
+      high.push(charts.lossChart.drawn.high);
+      charts.destroy();
+      const left = document.querySelectorAll(".chart").length;
       return {
-        lines, high, before, after: legends(), marked, baseline: [[...baseline.steps], [...baseline.values]],
-        alt: charts.lossChart.drawn.alt,
+        units, left,
+        lines, high, before, after, marked, baseline: [[...baseline.steps], [...baseline.values]],
+        alt,
       };
     """
     found = run("training/charts.ts", CHARTS + body)
@@ -91,7 +99,9 @@ def test_the_charts_name_each_curve_and_its_number_at_the_shown_step(run: Run) -
         ["training, other", "loss", True], ["held out, other", "held", True], ["training", "loss", False],
         ["held out", "held", False],
     ]  # fmt: skip
-    assert found["high"] == [30, 30]  # a training that goes on beyond its plan
+    assert found["high"] == [30, 30, 40]  # a training that goes on beyond its plan; one that has not come that far
+    assert found["units"] == ["0.5", "999.0", "12K", "2.5M"]  # of a training that diverges
+    assert found["left"] == 0
     assert found["baseline"] == [[0, 30], [0.25, 0.25]]
     assert found["before"] == [
         ["accuracy, held out 40.0 %", "training 50.0 %", "baseline 25.0 %", "first 0.35", "second –"],

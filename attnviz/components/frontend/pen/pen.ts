@@ -257,9 +257,8 @@ export class Pen {
 
   // ---- images
 
-  drawImage(image: HTMLCanvasElement, ...numbers: number[]) {
-    const [sx, sy, sw, sh, dx, dy, dw, dh] =
-      numbers.length === 8 ? numbers : [0, 0, image.width, image.height, ...numbers];
+  /** @param box [x, y, width, height] of the image, then where they are drawn */
+  drawImage(image: HTMLCanvasElement, ...[sx, sy, sw, sh, dx, dy, dw, dh]: [...BoxNumbers, ...BoxNumbers]) {
     // Whole pixels only; what that is too much lies outside the clip.
     const [left, top] = [Math.floor(sx + 1e-6), Math.floor(sy + 1e-6)];
     const [wide, high] = [Math.ceil(sx + sw - 1e-6) - left, Math.ceil(sy + sh - 1e-6) - top];
