@@ -4,6 +4,12 @@ from __future__ import annotations
 
 LONGEST_SHOWN = 40
 """The most characters of a text that is quoted in a sentence"""
+DIGITS = 4
+"""Digits after the point of a weight"""
+TINY_DIGITS = 2
+"""Digits after the point of a number that is written with a power of ten because it is near 0"""
+HUGE = 1e6
+"""From this magnitude on, a number is written with a power of ten"""
 
 
 def number(value: float, digits: int = 2) -> str:

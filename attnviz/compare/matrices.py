@@ -202,8 +202,9 @@ def joined_labels(places: Alignment, first: Sequence[str], second: Sequence[str]
 
 EXACT_CELLS = 2**17
 """Matrices with up to this many cells (362 × 362) are sent as float32, larger ones with 16 bits per cell."""
-_LEVELS = 2**16 - 2
-_MISSING = 2**16 - 1
+LEVELS = 2**16 - 2
+MISSING = 2**16 - 1
+"""The 16-bit level of the largest number, and of no number"""
 
 
 def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[float] | None]:
@@ -216,8 +217,8 @@ def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[floa
         return matrix, None
     finite = np.isfinite(matrix)
     low, high = (float(matrix[finite].min()), float(matrix[finite].max())) if finite.any() else (0.0, 1.0)
-    levels = (matrix.astype(np.float64) - low) * (_LEVELS / ((high - low) or 1.0))
-    coded = np.where(finite, np.rint(np.where(finite, levels, 0)), _MISSING).astype(np.uint16)
+    levels = (matrix.astype(np.float64) - low) * (LEVELS / ((high - low) or 1.0))
+    coded = np.where(finite, np.rint(np.where(finite, levels, 0)), MISSING).astype(np.uint16)
     return coded, [low, high]
 
 

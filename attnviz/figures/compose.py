@@ -6,14 +6,19 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from attnviz.figures.panels import Layout, Panel, Pin, PlacedPanel, place_panels
-from attnviz.figures.style import AXIS_TITLE, LIGHT, Palette, escape, shorten
+from attnviz.figures.panels import SPACED, Layout, Panel, Pin, PlacedPanel, place_panels
+from attnviz.figures.style import AXIS_TITLE, LIGHT, LONGEST_LABEL, TURN, Palette, escape, hatching, shorten
 from attnviz.formatting import number
 
 COLOUR_BAR = {"thickness": 10, "len": 0.5, "x": 1.01, "y": 0, "yanchor": "bottom", "outlinewidth": 0, "nticks": 5}
 
 USUAL_WIDTH, USUAL_HEIGHT = 560, 380
 """The usual size of the plotting area on a laptop in pixels, which decides how many labels fit."""
+NEEDED_ACROSS, NEEDED_DOWN = {"tokens": 11, "numbers": 26}, 9
+"""px: what a label of a column and of a row takes up along its axis"""
+MARGINS = {"left": 34, "letter": 6.5, "right": 12, "bar": 56, "top": 46, "bottom": 30, "numbers": 14, "slant": 0.82}
+"""px: the margins without labels (right of a colour bar: `bar`), the width of a letter, the height of numbers below;
+`slant`: the height of a rotated label, as a fraction of its width"""
 
 Spec = dict[str, Any]
 Labels = Mapping[str, Sequence[str]]
@@ -84,25 +89,26 @@ def _heatmap(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
         trace["colorbar"] = COLOUR_BAR
     if panel.has_numbers:
         trace |= {"texttemplate": f"%{{z:.{panel.decimals}f}}", "textfont": {"size": 10}}
-    if max(panel.values.shape) <= 48 and not panel.has_gaps:  # hatching would show through between the cells
+    if max(panel.values.shape) <= SPACED and not panel.has_gaps:  # hatching would show through between the cells
         trace |= {"xgap": 1, "ygap": 1}
     return trace
 
 
-def _margins(places: list[PlacedPanel], labels: Labels) -> dict[str, int]:
+def _margins(places: list[PlacedPanel], labels: Labels) -> dict[str, float]:
     """Return margins in pixels that fit the labels. Plotly's automargin would lay out every figure three times."""
 
     def longest(kind: str) -> int:
-        return max((min(12, len(label)) for label in labels.get(kind, ())), default=3)
+        return max((min(LONGEST_LABEL, len(label)) for label in labels.get(kind, ())), default=3)
 
     left = max((longest(place.panel.rows) for place in places if place.leftmost), default=3)
     below = [place.panel.cols for place in places if place.bottom]
-    bottom = max((0.82 * 6.5 * longest(kind) if kind in labels else 14 for kind in below), default=0)
+    depth = MARGINS["slant"] * MARGINS["letter"]
+    bottom = max((depth * longest(kind) if kind in labels else MARGINS["numbers"] for kind in below), default=0)
     return {
-        "l": 34 + ceil(6.5 * left),
-        "r": 56 if any(place.panel.bar for place in places) else 12,
-        "t": 46,
-        "b": 30 + ceil(bottom),
+        "l": MARGINS["left"] + ceil(MARGINS["letter"] * left),
+        "r": MARGINS["bar" if any(place.panel.bar for place in places) else "right"],
+        "t": MARGINS["top"],
+        "b": MARGINS["bottom"] + ceil(bottom),
     }
 
 
@@ -110,20 +116,20 @@ def _x_axis(place: PlacedPanel, labels: Labels, palette: Palette) -> dict[str, A
     panel, size = place.panel, place.panel.values.shape[1]
     tokens = labels.get(panel.cols)
     width = USUAL_WIDTH * (place.box[1] - place.box[0])
-    ticks = panel.col_ticks or _ticks(tokens, size, width, 11 if tokens else 26)
+    ticks = panel.col_ticks or _ticks(tokens, size, width, NEEDED_ACROSS["tokens" if tokens else "numbers"])
     return {
         **_axis(panel.cols, ticks, size, palette, show=place.bottom and bool(panel.cols)),
         "domain": place.box[:2],
         "anchor": f"y{place.suffix}",
         "range": [-0.5, size - 0.5],
-        "tickangle": -55 if tokens else 0,
+        "tickangle": -TURN if tokens else 0,
     }
 
 
 def _y_axis(place: PlacedPanel, labels: Labels, palette: Palette) -> dict[str, Any]:
     panel, size = place.panel, place.panel.values.shape[0]
     height = USUAL_HEIGHT * (place.box[3] - place.box[2])
-    ticks = _ticks(labels.get(panel.rows), size, height, 9)
+    ticks = _ticks(labels.get(panel.rows), size, height, NEEDED_DOWN)
     return {
         **_axis(panel.rows, ticks, size, palette, show=place.leftmost),
         "tickfont": {"size": max(8, min(12, int(height / max(1, len(ticks)))))},
@@ -248,7 +254,7 @@ def _hatching(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
     """Return hatching behind a matrix, visible in its hidden cells."""
     rows, cols = place.panel.values.shape
     return {
-        "source": palette.hatch,
+        "source": hatching(*palette.hatch),
         "xref": f"x{place.suffix}",
         "yref": f"y{place.suffix}",
         "x": -0.5,

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attnviz.figures.plots import LONGEST, MOST, Spec, base, heatmap
 from attnviz.figures.plots import TITLE as BESIDE
-from attnviz.figures.style import Palette, escape, shorten
+from attnviz.figures.style import Palette, escape, hatching, shorten
 
 GAP, TITLE = 0.03, 24
 """The space between two matrices, as a fraction of the width; px: the height of a title"""
@@ -122,8 +122,8 @@ def one_matrix(
     if hidden is not None:
         count = len(labels)
         figure["layout"]["images"] = [{
-            "source": palette.hatch, "xref": "x", "yref": "y", "x": -0.5, "y": -0.5, "sizex": count, "sizey": count,
-            "sizing": "stretch", "layer": "below",
+            "source": hatching(*palette.hatch), "xref": "x", "yref": "y", "x": -0.5, "y": -0.5, "sizex": count,
+            "sizey": count, "sizing": "stretch", "layer": "below",
         }]  # fmt: skip
     return figure
 

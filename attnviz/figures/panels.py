@@ -13,6 +13,17 @@ from attnviz.reprs import ShortRepr
 
 NUMBERED = 16
 """Matrices with up to this many rows and columns show their numbers in the cells."""
+ONE_DECIMAL_FROM = 9.995
+"""From this magnitude on, a number in a cell or beside a colour bar has one decimal: it has two digits before the
+point"""
+THREE_DECIMALS_BELOW = 0.1
+"""The end of a colour bar whose numbers have three decimals"""
+BARE_BELOW = 0.995
+"""Numbers below this magnitude may be written without the zero before the point, as .36, if their cells are narrow"""
+SPACED = 48
+"""Matrices with up to this many rows and columns have space between the cells of a Plotly figure"""
+GAP = (0.05, 0.14)
+"""The space between two matrices of a Plotly figure, across and down, as fractions of the figure"""
 
 Scale = Literal["signed", "weights"]
 
@@ -59,7 +70,7 @@ class Panel(ShortRepr):
     @property
     def decimals(self) -> int:
         """Decimals of the numbers in the cells: 2, or 1 if numbers have two digits before the point."""
-        return 2 if self.largest < 9.995 else 1
+        return 2 if self.largest < ONE_DECIMAL_FROM else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +124,7 @@ class PlacedPanel:
 
 def place_panels(layout: Layout) -> list[PlacedPanel]:
     """Compute the box of each panel. The space without gaps is divided in proportion to widths and heights."""
-    gap_x, gap_y = 0.05, 0.14
+    gap_x, gap_y = GAP
     free_x, free_y = 1 - gap_x * (len(layout.widths) - 1), 1 - gap_y * (len(layout.heights) - 1)
     wide = [w / sum(layout.widths) * free_x for w in layout.widths]
     high = [h / sum(layout.heights) * free_y for h in layout.heights]

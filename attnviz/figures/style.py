@@ -1,4 +1,7 @@
-"""Colours of figures in light and dark themes, and the text of labels."""
+"""Colours of figures in light and dark themes, and the text of labels.
+
+The browser has the same values: tests/unit/components/constants.py writes them into frontend/core/constants.ts.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,20 @@ AXIS_TITLE = {
     "head": "head",
 }
 
+"""The titles of axes, by their kinds"""
+RULE, RULE_OPACITY = "#80808C", 0.6
+"""The colour of lines that are visible in both themes, and their opacity where they are less important"""
+INK_ON_LIGHT, INK_ON_DARK, LIGHT_FROM = "#1B1B26", "#FFFFFF", 140
+"""The colours of text on a coloured cell: dark on a luminance (0 to 255) above the last number, otherwise light"""
+TURN = 55
+"""The rotation of column labels that do not fit side by side, in degrees"""
+NUMBERED_LABELS = 24
+"""With more tokens than this, labels include their position if only every n-th has one"""
+LONGEST_LABEL = 12
+"""Characters of the longest label in a Plotly figure"""
 
-def _hatch(ground: str, line: str) -> str:
+
+def hatching(ground: str, line: str) -> str:
     """Return hatching as an SVG data URL, for cells without a number."""
     return "data:image/svg+xml," + quote(
         "<svg xmlns='http://www.w3.org/2000/svg' width='240' height='240'>"
@@ -60,10 +75,19 @@ class Palette:
     signed: Colours
     """Brown is negative, purple is positive"""
     weights: Colours
-    hatch: str
+    hatch: tuple[str, str]
+    """Background and lines of hidden cells"""
     text: str
     canvas: str
-    rule: str = "rgba(128,128,140,0.6)"
+    paper: str
+    """The background of a page, a slide and an exported picture"""
+    heading: str
+    """Text on the page, and titles of exported pictures"""
+
+    @property
+    def rule(self) -> str:
+        """The colour of grid lines."""
+        return f"rgba({','.join(str(int(RULE[at : at + 2], 16)) for at in (1, 3, 5))},{RULE_OPACITY:g})"
 
     def role(self, quantity: str) -> str | None:
         """Return the colour of a quantity's name, or None if it has the text colour."""
@@ -75,9 +99,11 @@ LIGHT = Palette(
     Ink("#0068A3", "#A84800", "#007050", "#5E3C99"),
     signed=[[0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#B2ABD2"], [1, "#5E3C99"]],
     weights=[[0, "#FFFFFF"], [1, "#5E3C99"]],
-    hatch=_hatch("#D4D4DC", "#AFAFBB"),
+    hatch=("#D4D4DC", "#AFAFBB"),
     text="#4A4A57",
     canvas="#FFFFFF",
+    paper="#FFFFFF",
+    heading="#1B1B26",
 )
 DARK = Palette(
     # The same hues, light enough to be read on a dark ground.
@@ -85,9 +111,11 @@ DARK = Palette(
     Ink("#6BBCF0", "#FF9B52", "#3CCBA0", "#BDA6EE"),
     signed=[[0, "#FDB863"], [0.25, "#A4610F"], [0.5, "#20202B"], [0.75, "#6F5AA8"], [1, "#CDBBF5"]],
     weights=[[0, "#20202B"], [1, "#BDA6EE"]],
-    hatch=_hatch("#3A3A46", "#55555F"),
+    hatch=("#3A3A46", "#55555F"),
     text="#C9C9D4",
     canvas="#20202B",
+    paper="#14141B",
+    heading="#EDEDF4",
 )
 
 
@@ -96,7 +124,7 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def shorten(token: str, limit: int = 12) -> str:
+def shorten(token: str, limit: int = LONGEST_LABEL) -> str:
     """Shorten a long token in the middle: its end is often more informative."""
     if len(token) <= limit:
         return token

@@ -20,6 +20,7 @@ from safetensors.numpy import save
 from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS
 from attnviz.measures.survey import Survey, rolled_out, survey, survey_name
+from attnviz.measures.thumbnails import FULL
 from attnviz.tokens import Tokens
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
@@ -120,7 +121,7 @@ def encoded_weights(trace: Trace, kind: Kind, first: int, count: int) -> npt.NDA
 
 def encode(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
     """Return rint(weight · 65535)."""
-    codes: npt.NDArray[np.uint16] = np.rint(weights * np.float32(65535)).astype(np.uint16)
+    codes: npt.NDArray[np.uint16] = np.rint(weights * np.float32(FULL)).astype(np.uint16)
     return codes
 
 

@@ -50,6 +50,8 @@ from attnviz.toy.config import (
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_OTHER = 40
 """Maximum characters of the word that replaces another one"""
+MAX_SEED = 999_999
+"""The largest seed"""
 MAX_DRAW, MAX_PADS = 999, 16
 """The largest seed for dropout, and the maximum number of padding tokens"""
 
@@ -140,7 +142,7 @@ KEYS: dict[str, Key] = {
     "projection": Key(True, Switch(), "the toy's output projection"),
     "seed": Key(
         0,
-        Integer(0, 999_999),
+        Whole(0, MAX_SEED),
         "the seed of the toy's weights; for a training, of its weights and all random numbers; for a first "
         "language model, of its linear layers; for there and back, of the random weights",
     ),

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 SIZE = 48
 """The most cells along a side of a thumbnail, about one per pixel."""
+FULL = 65535
+"""The code of a weight of 1 where weights are sent to the browser as 16-bit numbers"""
 
 
 def thumbnails(weights: npt.NDArray[Any], size: int = SIZE) -> npt.NDArray[np.uint8]:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from attnviz.attention import attend
 from attnviz.measures.cost import cost
 from attnviz.measures.residual_stream import lens_of, state_logits
+from attnviz.measures.thumbnails import FULL
 from attnviz.toy.language.config import ModelConfig, has_attention
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import Past, linear_map
@@ -30,8 +31,6 @@ from attnviz.trace.vocabulary import Vocabulary
 
 SHOWN = 128
 """K: how many of the likeliest tokens a record keeps for each draw"""
-FULL = 65535
-"""The code for a weight of 1"""
 Arrays = dict[str, NDArray[np.float32]]
 
 

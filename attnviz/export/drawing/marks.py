@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.figures.style import DARK, LIGHT, Palette
+from attnviz.figures.style import DARK, LIGHT, RULE, Palette
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,7 +19,6 @@ class Theme:
     """The colours of a sheet, each as "#5E3C99"."""
 
     palette: Palette
-    paper: str
     quiet: str
     """Secondary text: the subject, the sheet's number"""
     link: str
@@ -31,8 +30,16 @@ class Theme:
     """The background of a formula's boxed term"""
     highlight: str
     """The same on a slide, without an outline"""
-    hatch: tuple[str, str]
-    """Background and lines of hidden cells"""
+
+    @property
+    def paper(self) -> str:
+        """The background."""
+        return self.palette.paper
+
+    @property
+    def hatch(self) -> tuple[str, str]:
+        """Background and lines of hidden cells."""
+        return self.palette.hatch
 
     @property
     def text(self) -> str:
@@ -42,13 +49,12 @@ class Theme:
 
 THEMES = {
     "light": Theme(
-        LIGHT, paper="#FFFFFF", quiet="#6B6B78", link="#0072B2", rule="#DCDCE4", frame="#B5B5BD",
-        boxed="#F1EDF8", highlight="#E3DAF3", hatch=("#D4D4DC", "#AFAFBB"),
+        LIGHT, quiet="#6B6B78", link=LIGHT.ink.query, rule="#DCDCE4", frame="#B5B5BD",
+        boxed="#F1EDF8", highlight="#E3DAF3",
     ),
-    # Paper as in components/frontend/export/theme.ts, hatching as on the board.
     "dark": Theme(
-        DARK, paper="#14141B", quiet="#9A9AA8", link="#6CBDF0", rule="#3A3A46", frame="#55555F",
-        boxed="#2E2740", highlight="#4A3D6B", hatch=("#3A3A46", "#55555F"),
+        DARK, quiet="#9A9AA8", link=DARK.ink.query, rule="#3A3A46", frame="#55555F",
+        boxed="#2E2740", highlight="#4A3D6B",
     ),
 }  # fmt: skip
 LIGHT_THEME = THEMES["light"]
@@ -56,8 +62,6 @@ LIGHT_THEME = THEMES["light"]
 
 Rgb = npt.NDArray[np.uint8]
 """(rows, cols, 3): red, green and blue of each cell"""
-RULE = "#80808C"
-"""The colour of lines that are visible in both themes"""
 Anchor = Literal["start", "middle", "end"]
 
 

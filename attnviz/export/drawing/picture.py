@@ -15,12 +15,20 @@ import numpy.typing as npt
 from PIL import Image
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.marks import RULE, Box, Gradient, Line, Mark, Matrix, Rgb, Text, Theme
-from attnviz.figures.panels import Layout, Panel
-from attnviz.figures.style import AXIS_TITLE, Colours, Palette
+from attnviz.export.drawing.marks import Box, Gradient, Line, Mark, Matrix, Rgb, Text, Theme
+from attnviz.figures.panels import BARE_BELOW, ONE_DECIMAL_FROM, THREE_DECIMALS_BELOW, Layout, Panel
+from attnviz.figures.style import (
+    AXIS_TITLE,
+    INK_ON_DARK,
+    INK_ON_LIGHT,
+    LIGHT_FROM,
+    NUMBERED_LABELS,
+    RULE,
+    TURN,
+    Colours,
+    Palette,
+)
 from attnviz.formatting import number
-
-DARK_INK_ON, LIGHT_INK_ON = "#1B1B26", "#FFFFFF"
 
 
 def domain(panel: Panel) -> tuple[float, float]:
@@ -63,7 +71,7 @@ def hexadecimal(rgb: npt.ArrayLike) -> str:
 def ink_on(rgb: npt.ArrayLike) -> str:
     """Return a text colour with a contrast of 3 or more on a colour of the scales: dark on light, light on dark."""
     red, green, blue = (float(channel) for channel in np.asarray(rgb))
-    return DARK_INK_ON if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 140 else LIGHT_INK_ON
+    return INK_ON_LIGHT if 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT_FROM else INK_ON_DARK
 
 
 MAX_VECTOR_CELLS = 1024
@@ -121,10 +129,6 @@ NUMBERED_SHARE = 0.62
 """The largest share of the space that cells with numbers may take from cells without"""
 MIN_EVEN_CELL = (22.0, 15.0)
 """From this size, the cells of all matrices have the same size"""
-TURN = 55.0
-"""Rotation of column labels that do not fit, in degrees"""
-NUMBERED_LABELS = 24
-"""With more tokens than this, thinned labels include their number"""
 
 Labels = Mapping[str, Sequence[str]]
 
@@ -348,13 +352,13 @@ def _numbers(panel: Panel, cell: tuple[float, float]) -> tuple[tuple[tuple[str, 
         return (), 0.0
     signed = panel.scale == "signed"
     digits = max(1, math.floor(math.log10(max(1.0, panel.largest))) + 1) + signed
-    small = panel.scale == "weights" or panel.largest < 0.995
+    small = panel.scale == "weights" or panel.largest < BARE_BELOW
 
     def size(letters: float) -> float:
         return min(LARGEST_NUMBER, cell[1] * 0.66, cell[0] * 0.9 / (letters * 0.53))
 
     formats = (
-        (2, False, size(digits + 2.5) if panel.largest < 9.995 else 0.0, SMALLEST_NUMBER + 1),
+        (2, False, size(digits + 2.5) if panel.largest < ONE_DECIMAL_FROM else 0.0, SMALLEST_NUMBER + 1),
         (2, True, size(2.6 + signed) if small else 0.0, SMALLEST_NUMBER),
         (1, False, 0.0 if small else size(digits + 1.5), SMALLEST_NUMBER),
     )
@@ -455,7 +459,7 @@ def _bar(at: PlacedPanel, palette: Palette) -> list[Mark]:
     tall = min(at.height, 220.0) if at.height >= 70 else 70.0
     left, top = at.x + at.width + 14, at.y + at.height - tall
     colours = tuple(str(colour) for _, colour in reversed(scale(at.panel, palette)))
-    digits = 1 if high >= 9.995 else 3 if high < 0.1 else 2
+    digits = 1 if high >= ONE_DECIMAL_FROM else 3 if high < THREE_DECIMALS_BELOW else 2
     values = (high, 0.0, low) if low < 0 else (high, (high + low) / 2, low)
     marks: list[Mark] = [Gradient(left, top, 12, tall, colours), Box(left, top, 12, tall, outline=RULE, line=0.5)]
     for place_, value in enumerate(values):

@@ -21,7 +21,6 @@ from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import (
     LIGHT_THEME,
-    RULE,
     Box,
     Drawing,
     Gradient,
@@ -34,6 +33,7 @@ from attnviz.export.drawing.marks import (
 )
 from attnviz.export.drawing.picture import channels, draw_layout, hatched, image, ink_on, is_raster, shorten
 from attnviz.figures.panels import Panel, in_a_row
+from attnviz.figures.style import RULE
 
 ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 """Pillow's names for the anchor points of a line of text"""

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import colour_of, safe, safe_font_size, safe_lines
-from attnviz.export.drawing.marks import LIGHT_THEME, RULE, Box, Gradient, Line, Mark, Matrix, Table, Text, Theme
+from attnviz.export.drawing.marks import LIGHT_THEME, Box, Gradient, Line, Mark, Matrix, Table, Text, Theme
 from attnviz.export.drawing.picture import channels, hexadecimal, ink_on, png, shorten
 from attnviz.export.sheets import (
     HEIGHT,
@@ -26,6 +26,7 @@ from attnviz.export.sheets import (
     draw_picture,
 )
 from attnviz.figures.panels import NUMBERED
+from attnviz.figures.style import RULE
 from attnviz.formulas import Expression, runs
 
 if TYPE_CHECKING:

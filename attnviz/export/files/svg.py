@@ -7,8 +7,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe
-from attnviz.export.drawing.marks import RULE, Box, Drawing, Gradient, Line, Matrix, Plain, Text
+from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Matrix, Plain, Text
 from attnviz.export.drawing.picture import data_url, hexadecimal, ink_on, is_raster
+from attnviz.figures.style import RULE, RULE_OPACITY
 
 FALLBACK = (
     f"'{fonts.FAMILY}', 'Source Sans 3', Calibri, Carlito, 'Noto Sans', 'Noto Sans CJK SC', 'Noto Color Emoji', "
@@ -96,7 +97,9 @@ def _matrix(matrix: Matrix) -> str:
         )
     else:
         parts.append(_cells(matrix))
-    parts.append(f'<rect {_box(matrix)} fill="none" stroke="{RULE}" stroke-opacity="0.6" stroke-width="0.7"/></g>')
+    parts.append(
+        f'<rect {_box(matrix)} fill="none" stroke="{RULE}" stroke-opacity="{RULE_OPACITY:g}" stroke-width="0.7"/></g>'
+    )
     return "".join(parts)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from attnviz.formatting import counted
+from attnviz.links.link import MAX_SEED
 from attnviz.links.train import MAX_LENGTH
 from attnviz.pretrained.names import ModelError
 from attnviz.runtime.arrays import NotOfferedError, array_store
@@ -55,7 +56,7 @@ MOST_CODES = 4 * 2**20
 """Maximum attention weights of one text, 2 bytes each"""
 MOST_WORK = 10**11
 """Maximum multiplications for one text, which take some seconds: one per parameter for each token computed"""
-SEEDS = 1_000_000
+SEEDS = MAX_SEED + 1
 """How many seeds a link can hold: after the last one comes the first"""
 AGAIN, CACHE, HALF = "again", "cache", "half"
 """The names of the parts: the same with the next seed; the same with the cache switched the other way; and the model's

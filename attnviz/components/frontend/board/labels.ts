@@ -2,16 +2,10 @@
 
 import { labelText, shorten, ticks, TURN } from "./layout.ts";
 import { INK, TEXT_INK } from "../core/colours.ts";
+import { AXIS_TITLES } from "../core/constants.ts";
 
-export const AXIS_TITLES: Record<string, string> = {
-  query: "query (from)",
-  key: "key (to)",
-  model: "model width C",
-  hidden: "neuron",
-  vocabulary: "token of the vocabulary",
-  dim: "head width D",
-  concat: "heads side by side, H·D",
-};
+/** The name of an axis; none where its kind has none. */
+export const axisName = (kind: string): string | undefined => (AXIS_TITLES as Record<string, string>)[kind];
 
 export function paintRowLabels(
   { context, theme, font, type, labels, written }: BoardPen,
@@ -47,7 +41,7 @@ export function paintRowLabels(
     });
   }
   const looks = { font, type, ink: TEXT_INK[theme], kind: panel.axes ? "text" : panel.rows };
-  const box = paintAxisTitle(context, panel.axes?.[0] ?? AXIS_TITLES[panel.rows], looks, (width) => {
+  const box = paintAxisTitle(context, panel.axes?.[0] ?? axisName(panel.rows), looks, (width) => {
     const left = tokens
       ? Math.min(labelRoom.rows, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
       : 22 * type.unit;
@@ -109,7 +103,7 @@ export function paintColumnLabels(
  * What is written under the columns of a kind: its name, or where the next matrix is too near, its letter or one word.
  */
 export function axisTitle(kind: string, room: number, widthOf: WidthOf) {
-  const title = AXIS_TITLES[kind];
+  const title = axisName(kind);
   if (!title || widthOf(title) <= room) return title;
   const words = title.split(" ");
   return title.endsWith(")") ? words[0] : words.at(-1);

@@ -1,5 +1,6 @@
 // The layout of a picture's matrices: a grid with cells of equal size where possible, and space for labels.
 
+import { NUMBERED_LABELS, TURN as DEGREES } from "../core/constants.ts";
 import { typeFor } from "../core/type.ts";
 
 // Lengths in px; those that hold text grow with its type (see core/type.ts).
@@ -10,11 +11,10 @@ const BAR = 50; // a colour bar with its numbers, right of its matrix
 const BUTTONS = 28; // the zoom buttons, right of all
 const INDEX_GUTTER = 22; // labels that are numbers only
 const LONGEST = 104; // longer labels are shortened in the middle, except beside empty space
-const NUMBERED = 24; // tokens from which on thinned labels carry their number
 const LARGEST_CELL = { width: 60, height: 42 };
 const FEWEST = { width: 14, height: 11 }; // cells that fill a large picture: those of fewer are larger than that
 const EVEN = { width: 20, height: 11.5 }; // from this size on, in units of type, all matrices get cells of one size
-export const TURN = (55 * Math.PI) / 180;
+export const TURN = (DEGREES * Math.PI) / 180;
 
 /** A picture before it has a size: which matrices stand where, and which of them carry labels. */
 export function arrange(picture: BoardPicture<CompletePanel>): Slot[] {
@@ -199,7 +199,7 @@ function longestLabel(labels: string[] | undefined, widthOf: WidthOf, { unit, mo
 
 /** A token as it is written on an axis: where many are left out, its number says which it is. */
 export function labelText(labels: string[], i: number, every: number) {
-  return every > 1 && labels.length > NUMBERED ? `${i} ${labels[i]}` : labels[i];
+  return every > 1 && labels.length > NUMBERED_LABELS ? `${i} ${labels[i]}` : labels[i];
 }
 
 /**

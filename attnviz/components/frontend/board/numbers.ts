@@ -1,6 +1,8 @@
 // The numbers in a matrix's cells, and their format for the cell's size.
 
 import { blend, inkOn, SCALES } from "../core/colours.ts";
+import { CELL_NUMBERS } from "../core/constants.ts";
+import { fixed } from "../core/format.ts";
 import { typeFor } from "../core/type.ts";
 
 const SMALLEST = 7; // px, type size of numbers in cells; under it they are left out
@@ -20,12 +22,12 @@ export function numbering(
   const digits = Math.max(1, Math.floor(Math.log10(Math.max(1, panel.largest))) + 1) + (panel.low < 0 ? 1 : 0);
   const type = (letters: number) =>
     Math.min(14 * unit, cell.height * (least ? 0.85 : 0.72), (cell.width * 0.92) / (letters * digit));
-  const small = panel.scale === "weights" || panel.largest < 0.995;
+  const small = panel.scale === "weights" || panel.largest < CELL_NUMBERS.bareBelow;
   const ways = [
     {
       decimals: 2,
       bare: false,
-      type: panel.largest < 9.995 ? type(digits + 2.5) : 0,
+      type: panel.largest < CELL_NUMBERS.oneDecimalFrom ? type(digits + 2.5) : 0,
       least: Math.max(SMALLEST + 1, least),
     },
     {
@@ -62,7 +64,7 @@ export function paintNumbers(pen: BoardPen, place: Place, { from, to, cell }: Ce
       const value = panel.data[i * cols + j];
       if (Number.isNaN(value) || place.covers?.(i, j) || isBlank(place, i, j)) continue;
       context.fillStyle = inkOn(blend(scale, (value - panel.low) / (panel.high - panel.low || 1)));
-      const text = plainNumber(value, shown.decimals);
+      const text = fixed(value, shown.decimals);
       context.fillText(
         shown.bare ? bared(text) : text,
         x + (j + 0.5 - from.column) * cell.width,
@@ -83,15 +85,9 @@ export function paintValue({ context, theme, font, type }: BoardPen, panel: Comp
   if (!shown) return;
   Object.assign(context, { font: `${shown.type}px ${font}`, textAlign: "center", textBaseline: "middle" });
   context.fillStyle = inkOn(blend(SCALES[theme][panel.scale], (value - panel.low) / (panel.high - panel.low || 1)));
-  const text = plainNumber(value, shown.decimals);
+  const text = fixed(value, shown.decimals);
   context.fillText(shown.bare ? bared(text) : text, cell.x + cell.width / 2, cell.y + cell.height / 2 + 0.5);
 }
 
 /** A number of at most 1 as it is written in a narrow cell, and not wider where it rounds to 1: .36, 1.0. */
 const bared = (text: string) => text.replace(/^(−?)0/, "$1").replace(/1\.00$/, "1.0");
-
-/** A number in a cell: a true minus sign, no negative zero. */
-export function plainNumber(value: number, decimals: number) {
-  const text = value.toFixed(decimals);
-  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
-}

@@ -2,9 +2,11 @@
 
 import { contextOf } from "../core/dom.ts";
 import { blend, COVER, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.ts";
+import { CELL_NUMBERS } from "../core/constants.ts";
+import { fixed } from "../core/format.ts";
 import { paintColumnLabels, paintRowLabels } from "./labels.ts";
 import { fitFormula, shorten } from "./layout.ts";
-import { paintNumbers, plainNumber } from "./numbers.ts";
+import { paintNumbers } from "./numbers.ts";
 
 const GRID = 9; // px: cells from this size on are set apart
 const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
@@ -90,7 +92,7 @@ export function paintTitle({ context, theme, font, type }: BoardPen, { panel, x,
   context.font = `${type.fine}px ${font}`;
   const [rows, cols] = panel.shape;
   const size = `${rows} × ${cols}`;
-  const range = !covers && panel.seen?.map((value) => plainNumber(value, 2)).join(" … ");
+  const range = !covers && panel.seen?.map((value) => fixed(value, 2)).join(" … ");
   const whole = range ? `${size} · ${range}` : size;
   context.fillText(widthOf(whole) <= titleRoom ? whole : size, x, y - 6 * type.unit);
 }
@@ -241,12 +243,12 @@ function paintBar({ context, theme, font, type }: BoardPen, { panel, x, y, width
   context.fillStyle = INK[theme].text;
   context.textAlign = "left";
   context.textBaseline = "middle";
-  const digits = panel.high >= 9.995 ? 1 : panel.high < 0.1 ? 3 : 2;
+  const digits = panel.high >= CELL_NUMBERS.oneDecimalFrom ? 1 : panel.high < CELL_NUMBERS.threeDecimalsBelow ? 3 : 2;
   const marks = panel.low < 0 ? [panel.high, 0, panel.low] : [panel.high, (panel.high + panel.low) / 2, panel.low];
   marks.forEach((value, i) => {
     const above = i === 0 && panel.largest > 1.005 * panel.high ? "≥" : ""; // numbers beyond have the last colour too
     context.fillText(
-      above + plainNumber(value, value === 0 ? 0 : digits),
+      above + fixed(value, value === 0 ? 0 : digits),
       left + 13,
       top + 5 * type.unit + ((tall - 10 * type.unit) * i) / 2,
     );

@@ -1,11 +1,11 @@
 // The axes of a chart's matrices, their labels, and the margins that these need. See figure.ts.
 
-import { AXIS_TITLES } from "../board/labels.ts";
+import { axisName } from "../board/labels.ts";
 import { TEXT_INK } from "../core/colours.ts";
+import { CHART, TURN } from "../core/constants.ts";
 import type { ChartPlace } from "./figure.ts";
 
-const USUAL = { width: 560, height: 380 }; // px: the usual plotting area on a laptop, which decides how many labels fit
-const LONGEST = 12; // letters of a label
+const { margins: MARGINS, needed: NEEDED, usual: USUAL, longest: LONGEST } = CHART;
 
 /** Margins in pixels that fit the labels. Plotly's automargin would lay out every figure three times. */
 export function marginsOf(places: ChartPlace[], labels: Labels) {
@@ -14,32 +14,35 @@ export function marginsOf(places: ChartPlace[], labels: Labels) {
   const beside = places.filter(({ leftmost }) => leftmost).map(({ panel }) => longest(panel.rows));
   const below = places.filter(({ bottom }) => bottom).map(({ panel: { cols } }) => cols);
   const left = beside.length ? Math.max(...beside) : 3;
-  const bottom = Math.max(0, ...below.map((kind) => (labels[kind] ? 0.82 * 6.5 * longest(kind) : 14)));
+  const bottom = Math.max(
+    0,
+    ...below.map((kind) => (labels[kind] ? MARGINS.slant * MARGINS.letter * longest(kind) : MARGINS.numbers)),
+  );
   return {
-    l: 34 + Math.ceil(6.5 * left),
-    r: places.some(({ panel }) => panel.bar) ? 56 : 12,
-    t: 46,
-    b: 30 + Math.ceil(bottom),
+    l: MARGINS.left + Math.ceil(MARGINS.letter * left),
+    r: places.some(({ panel }) => panel.bar) ? MARGINS.bar : MARGINS.right,
+    t: MARGINS.top,
+    b: MARGINS.bottom + Math.ceil(bottom),
   };
 }
 
 export function xAxis({ panel, cols, x, suffix, bottom }: ChartPlace, labels: Labels, theme: Theme) {
   const tokens = labels[panel.cols];
   const named = Object.entries(panel.ticks ?? {});
-  const needed = tokens ? 11 : 26;
+  const needed = tokens ? NEEDED.tokens : NEEDED.numbers;
   const ticks = named.length ? named : ticksOf(tokens, cols, USUAL.width * (x[1] - x[0]), needed);
   return {
     ...axisOf(panel.cols, ticks, cols, { theme, shown: bottom && panel.cols !== "" }),
     domain: x,
     anchor: `y${suffix}`,
     range: [-0.5, cols - 0.5],
-    tickangle: tokens ? -55 : 0,
+    tickangle: tokens ? -TURN : 0,
   };
 }
 
 export function yAxis({ panel, rows, y, suffix, leftmost }: ChartPlace, labels: Labels, theme: Theme) {
   const height = USUAL.height * (y[1] - y[0]);
-  const ticks = ticksOf(labels[panel.rows], rows, height, 9);
+  const ticks = ticksOf(labels[panel.rows], rows, height, NEEDED.rows);
   return {
     ...axisOf(panel.rows, ticks, rows, { theme, shown: leftmost }),
     tickfont: { size: Math.max(8, Math.min(12, Math.trunc(height / Math.max(1, ticks.length)))) },
@@ -66,7 +69,7 @@ function axisOf(
     showline: false,
     automargin: false,
     title: {
-      text: shown ? (AXIS_TITLES[kind] ?? "") : "",
+      text: shown ? (axisName(kind) ?? "") : "",
       font: { size: 12, color: kind === "query" || kind === "key" ? TEXT_INK[theme][kind] : null },
       standoff: 6,
     },

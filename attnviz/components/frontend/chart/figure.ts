@@ -3,6 +3,7 @@
 
 import { complete } from "../board/panel.ts";
 import { channels, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.ts";
+import { CELL_NUMBERS, CHART, RULE_OPACITY } from "../core/constants.ts";
 import { fixed } from "../core/format.ts";
 import { escape, marginsOf, xAxis, yAxis } from "./axes.ts";
 
@@ -25,11 +26,7 @@ export interface ChartPlace {
 }
 export type ChartLooks = { theme: Theme; pin: Pair };
 
-const GAP = { x: 0.05, y: 0.14 };
-const NUMBERED = 16; // rows and columns up to which cells show their numbers
-const SPACED = 48; // rows and columns up to which there is space between cells
 const CLEAR = "rgba(0,0,0,0)";
-const COLOUR_BAR = { thickness: 10, len: 0.5, x: 1.01, y: 0, yanchor: "bottom", outlinewidth: 0, nticks: 5 };
 
 /** The data and the layout for plotly.js. */
 export function figureOf(picture: ChartPicture, { theme, pin }: ChartLooks): PlotlyFigure {
@@ -86,14 +83,14 @@ export function numberSizes(
 // ---- places
 
 function placesOf({ panels, grid, widths, heights }: ChartPicture): ChartPlace[] {
-  const [wide, high] = [shares(widths, GAP.x), shares(heights, GAP.y)];
+  const [wide, high] = [shares(widths, CHART.gap.x), shares(heights, CHART.gap.y)];
   const places: ChartPlace[] = [];
   for (const [r, row] of grid.entries()) {
     for (const [c, index] of row.entries()) {
       if (index === null) continue;
       const panel = complete(panels[index]);
-      const left = sum(wide.slice(0, c)) + GAP.x * c;
-      const top = 1 - sum(high.slice(0, r)) - GAP.y * r;
+      const left = sum(wide.slice(0, c)) + CHART.gap.x * c;
+      const top = 1 - sum(high.slice(0, r)) - CHART.gap.y * r;
       places.push({
         panel,
         rows: panel.shape[0],
@@ -122,8 +119,8 @@ const sum = (numbers: number[]) => numbers.reduce((total, x) => total + x, 0);
 function heatmapOf({ panel, rows, cols, suffix }: ChartPlace, theme: Theme): PlotlyTrace {
   const largest = Math.max(rows, cols);
   const colours = SCALES[theme][panel.scale];
-  const isNumbered = panel.numbered && largest <= NUMBERED;
-  const decimals = panel.largest < 9.995 ? 2 : 1; // 1 where numbers have two digits before the point
+  const isNumbered = panel.numbered && largest <= CHART.numbered;
+  const decimals = panel.largest < CELL_NUMBERS.oneDecimalFrom ? 2 : 1; // 1 where numbers have two digits before the point
   return {
     type: "heatmap",
     name: panel.name,
@@ -136,9 +133,9 @@ function heatmapOf({ panel, rows, cols, suffix }: ChartPlace, theme: Theme): Plo
     colorscale: colours.map((colour, n) => [n / (colours.length - 1), colour] as [number, string]),
     showscale: panel.bar ?? false,
     hovertemplate: `${panel.name}[%{y}, %{x}] = %{z:.4f}<extra></extra>`,
-    ...(panel.bar && { colorbar: COLOUR_BAR }),
+    ...(panel.bar && { colorbar: CHART.colourBar }),
     ...(isNumbered && { texttemplate: `%{z:.${decimals}f}`, textfont: { size: 10 } }),
-    ...(largest <= SPACED && !panel.gaps && { xgap: 1, ygap: 1 }), // hatching would show through between the cells
+    ...(largest <= CHART.spaced && !panel.gaps && { xgap: 1, ygap: 1 }), // hatching would show through between the cells
   };
 }
 
@@ -232,4 +229,4 @@ function headShapes(place: ChartPlace, theme: Theme) {
   return [...lines, rectangle(place, [followed * width - 0.5, (followed + 1) * width - 0.5], whole, frame)];
 }
 
-const ruleOf = (theme: Theme) => `rgba(${channels(INK[theme].rule).join()},0.6)`;
+const ruleOf = (theme: Theme) => `rgba(${channels(INK[theme].rule).join()},${RULE_OPACITY})`;

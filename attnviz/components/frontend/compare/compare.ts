@@ -4,6 +4,7 @@ import { Board } from "../board/board.ts";
 import { parts, rowParts } from "./line.ts";
 import { element, screenReaderOnly, span, theme } from "../core/dom.ts";
 import { setTheme } from "../core/colours.ts";
+import { COMPARED_LEVELS } from "../core/constants.ts";
 import { Marks } from "../marks/marks.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
@@ -279,8 +280,8 @@ class Compare {
 export function decode(data: Numbers, range: [number, number] | null | undefined): Float32Array {
   if (!range) return data as Float32Array;
   const [low, high] = range;
-  const step = (high - low) / 65534;
-  return Float32Array.from(data, (level) => (level === 65535 ? NaN : low + level * step));
+  const step = (high - low) / COMPARED_LEVELS.full;
+  return Float32Array.from(data, (level) => (level === COMPARED_LEVELS.missing ? NaN : low + level * step));
 }
 
 export default Compare;

@@ -1,5 +1,6 @@
 // The line under the picture: the hovered or pinned cell, its numbers in A and B, and their difference.
 
+import { COMPARED_LEVELS } from "../core/constants.ts";
 import { result, span } from "../core/dom.ts";
 import { fixed, number, operand } from "../core/format.ts";
 import { leastType } from "../core/type.ts";
@@ -64,5 +65,5 @@ const bracketed = (x: number) => (leastType() ? read(x).replace(/^−.*/, "($&)"
 /** How far a number that was sent in 16 bits may be from its float32. */
 function precision({ ranges }: CompareHeader) {
   const widest = Math.max(...Object.values(ranges).map((range) => (range ? range[1] - range[0] : 0)));
-  return number(widest / 131068, 1);
+  return number(widest / (2 * COMPARED_LEVELS.full), 1);
 }

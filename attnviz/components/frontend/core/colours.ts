@@ -1,37 +1,10 @@
 // The colours of all pictures in the browser: one per role, and the colour scales of numbers.
-//
-// The values are those of attnviz/figures/style.py; a test compares the two files.
 
-export type InkName = "query" | "key" | "value" | "attention" | "text" | "canvas" | "rule";
+import { HATCH, INK, ON_CELL, SCALES, TEXT_INK } from "./constants.ts";
 
-export const INK: Record<Theme, Record<InkName, string>> = {
-  light: {
-    query: "#0072B2",
-    key: "#D55E00",
-    value: "#009E73",
-    attention: "#5E3C99",
-    text: "#4A4A57",
-    canvas: "#FFFFFF",
-    rule: "#80808C",
-  },
-  dark: {
-    query: "#6CBDF0",
-    key: "#FF9D5C",
-    value: "#3FD0A4",
-    attention: "#BDA6EE",
-    text: "#C9C9D4",
-    canvas: "#20202B",
-    rule: "#80808C",
-  },
-};
+export { HATCH, INK, SCALES, TEXT_INK };
 
-/**
- * The same as text: dark enough on white, and light enough in the dark, for small type (a contrast of 4.5 and more).
- */
-export const TEXT_INK: Record<Theme, Record<InkName, string>> = {
-  light: { ...INK.light, query: "#0068A3", key: "#A84800", value: "#007050" },
-  dark: { ...INK.dark, query: "#6BBCF0", key: "#FF9B52", value: "#3CCBA0" },
-};
+export type InkName = keyof typeof INK.light;
 
 /**
  * Gives an element the theme that style sheets ask for, and the roles' colours as text in --query, --key, ...
@@ -43,21 +16,6 @@ export function setTheme(element: HTMLElement, theme: Theme) {
     element.style.setProperty(`--${name}`, colour);
   }
 }
-
-/** Hatching of cells that are masked: ground and line. */
-export const HATCH = { light: ["#D4D4DC", "#AFAFBB"], dark: ["#3A3A46", "#55555F"] };
-
-/** Brown is negative, the canvas's own colour is 0, purple is positive; weights go from the canvas to purple. */
-export const SCALES = {
-  light: {
-    signed: ["#B35806", "#FDB863", "#FFFFFF", "#B2ABD2", "#5E3C99"],
-    weights: ["#FFFFFF", "#5E3C99"],
-  },
-  dark: {
-    signed: ["#FDB863", "#A4610F", "#20202B", "#6F5AA8", "#CDBBF5"],
-    weights: ["#20202B", "#BDA6EE"],
-  },
-};
 
 const LEVELS = 512;
 
@@ -113,7 +71,7 @@ export function colourCells(
 
 /** Black or white, whichever is read better on a colour given as channels. */
 export function inkOn([red, green, blue]: number[]) {
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 140 ? "#1B1B26" : "#FFFFFF";
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > ON_CELL.from ? ON_CELL.dark : ON_CELL.light;
 }
 
 /**

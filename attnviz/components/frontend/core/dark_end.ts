@@ -1,8 +1,10 @@
 // Where the colours of weights end when they are darkened: by the user, or in a long text by themselves, because there
 // nearly all weights are small. attnviz/figures/colour_limit.py does the same.
 
+import { DARK_END } from "./constants.ts";
+
 /** Keys from which on the colours end there by themselves. */
-export const MANY = 40;
+export const MANY = DARK_END.many;
 
 /**
  * Whether the colours of weights are darkened: "0" in a long text, "1" always, "off" never.
@@ -16,8 +18,6 @@ export function turned(stretch: string, columns: number) {
   if (wanted === darkens("0", columns)) return "0";
   return wanted ? "1" : "off";
 }
-
-const SHARE = 0.9; // of the rows of a long text have no weight above it
 
 const known: WeakMap<Float32Array, Float32Array> = new WeakMap();
 
@@ -45,7 +45,7 @@ function largestOfRows(data: Float32Array, columns: number) {
  */
 export function darkEnd(matrices: Float32Array[], columns: number) {
   const largest = matrices.flatMap((data) => [...largestOfRows(data, columns)]).sort((a, b) => a - b);
-  const share = columns >= MANY ? SHARE : 1;
+  const share = columns >= MANY ? DARK_END.share : 1;
   const end = largest[Math.floor(share * (largest.length - 1))];
   return end && endText(end) !== "1" ? end : 1;
 }

@@ -1,6 +1,7 @@
 // Reads a document: all that is shown of the heads of a layer, in one safetensors file. docs/document.md describes the
 // format; attnviz/document writes it, and checks there that names, shapes and numbers agree.
 
+import { DOCUMENT_VERSION } from "./constants.ts";
 import { DocumentError, readSafetensors, refuse } from "./safetensors.ts";
 import type { Stored } from "./safetensors.ts";
 
@@ -126,12 +127,11 @@ export interface Header {
   kind: "walk" | "averages" | "block";
   /** where the attention is in the model, if the kind is block; else "" */
   place: string;
-  version: 5;
+  version: typeof DOCUMENT_VERSION;
 }
 export type WalkDocument = { header: Header; arrays: Record<string, Stored> };
 
 const KEY = "attnviz";
-const VERSION = 5;
 
 const MAX_FORMULA = 20_000; // characters; a longer one may exhaust the stack of regular expressions
 const ELEMENTS = "math|mrow|mi|mn|mo|mtext|mspace|msub|msup|munderover|mfrac|mstyle|msqrt";
@@ -174,8 +174,8 @@ function parsed(text: string): Header {
   } catch {
     return refuse("The document's header is not JSON.");
   }
-  if (header?.version !== VERSION) {
-    refuse(`The document's version is not ${VERSION}, the only one that this reader knows.`);
+  if (header?.version !== DOCUMENT_VERSION) {
+    refuse(`The document's version is not ${DOCUMENT_VERSION}, the only one that this reader knows.`);
   }
   return header;
 }

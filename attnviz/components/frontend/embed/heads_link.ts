@@ -1,70 +1,34 @@
-// What is chosen in Heads, from the keys of links to the explorer's settings and back, as attnviz/links/link.py reads
-// them: tests/browser/test_heads_modules.py compares the two.
+// What is chosen in Heads, from the keys of links to the explorer's settings and back.
 
-import { FRESH, MOST, ROLLOUT } from "../heads/choice.ts";
-import { BETWEEN, SPECIAL } from "../heads/words.ts";
+import { LINK_KEYS, ROLLOUT } from "../core/constants.ts";
+import { FRESH } from "../heads/choice.ts";
+import { valueOf } from "./link_values.ts";
+import type { LinkKey } from "./link_values.ts";
 
 export type Link = Record<string, string>;
+
+const NAMES = [...Object.keys(FRESH), "rollout"] as LinkKey[];
+
+/** The words that a page has of keys whose words come with it. */
+const WORDS: Partial<Record<LinkKey, (header: ExplorerHeader) => string[]>> = {
+  sort: ({ measures }) => ["", ...measures.map(({ name }) => name)],
+  label: ({ labels }) => ["", ...labels.flat(2)],
+};
+
 /** undefined where a link can't say this */
-export type Read = (raw: string, header: ExplorerHeader) => unknown;
-
-const HEAD = /^(\d{1,4})\.(\d{1,4}|r)$/;
-
-const upTo =
-  (most: number): Read =>
-  (raw) =>
-    /^\d{1,10}$/.test(raw) && Number(raw) <= most ? Number(raw) : undefined;
-
-const index = upTo(100_000);
-
-/** The address of such a page says "" where nothing is pinned. */
-const position: Read = (raw, header) => (raw === "" ? null : index(raw, header));
-
-/** To four decimals. */
-const fraction: Read = (raw) =>
-  /^(\d{1,4}\.?|\d{0,4}\.\d{1,10})$/.test(raw) && Number(raw) <= 1 ? Math.round(1e4 * Number(raw)) / 1e4 : undefined;
-
-const onOrOff: Read = (raw) => (raw === "1" ? true : raw === "0" ? false : undefined);
-
-const oneOf =
-  (words: (header: ExplorerHeader) => string[]): Read =>
-  (raw, header) =>
-    words(header).includes(raw) ? raw : undefined;
-
-const heads: Read = (raw) => {
-  const words = raw === "" ? [] : [...new Set(raw.split("_"))];
-  const found = words.map((one) => HEAD.exec(one));
-  if (found.length > MOST || !found.every(Boolean)) return undefined;
-  return found.map((one) => [Number(one?.[1]), one?.[2] === "r" ? ROLLOUT : Number(one?.[2])]);
-};
-
-const READ: Record<string, Read> = {
-  layer: index,
-  head: index,
-  rollout: onOrOff,
-  chosen: heads,
-  q: position,
-  k: position,
-  show: oneOf(() => ["both", "lines", "heatmap"]),
-  direction: oneOf(() => ["vertical", "horizontal"]),
-  threshold: fraction,
-  strongest: upTo(1000),
-  special: oneOf(() => Object.keys(SPECIAL)),
-  between: oneOf(() => Object.keys(BETWEEN)),
-  values: oneOf(() => ["weights", "norms"]),
-  mean: onOrOff,
-  stretch: oneOf(() => ["0", "1", "off"]),
-  sort: oneOf(({ measures }) => ["", ...measures.map(({ name }) => name)]),
-  label: oneOf(({ labels }) => ["", ...labels.flat(2)]),
-};
+function read(name: LinkKey, link: Link, header: ExplorerHeader) {
+  if (!(name in link)) return undefined;
+  const words = WORDS[name]?.(header);
+  return words && !words.includes(link[name]) ? undefined : valueOf(name, link[name]);
+}
 
 /**
  * The settings that a link says; where it says what there is not, those of `made`, with which the page was made.
  */
 export function viewOf(link: Link, made: Link, header: ExplorerHeader): HeadsView {
-  const said: Record<string, any> = { ...FRESH, rollout: false, chosen: [] };
-  for (const [name, read] of Object.entries(READ)) {
-    const values = [made, link].map((one) => (name in one ? read(one[name], header) : undefined));
+  const said: Record<string, any> = { ...FRESH, rollout: LINK_KEYS.rollout.default, chosen: LINK_KEYS.chosen.default };
+  for (const name of NAMES) {
+    const values = [made, link].map((one) => read(name, one, header));
     for (const value of values) if (value !== undefined) said[name] = value;
   }
   const { rollout, chosen, ...rest } = said;

@@ -1,8 +1,11 @@
 // The address of a page of its own: what is chosen stands behind its "#", by the keys of the app's links.
 
+import { LINK_KEYS } from "../core/constants.ts";
+import { valueOf } from "./link_values.ts";
 import { settings } from "./page.ts";
 
-const NUMBERS = ["head", "q", "k", "limit"];
+/** What a walk gets from a link besides its step. */
+const OF_WALK = ["head", "q", "k", "limit", "focus", "predict", "stretch"] as const;
 
 /** What is chosen: as the address says, else as the page was made. */
 export function chosen() {
@@ -11,21 +14,21 @@ export function chosen() {
 
 /** Whether type is as large as in lecture mode. */
 export function isLecture() {
-  return (chosen().lecture ?? String(Number(settings.lecture))) === "1";
+  return (valueOf("lecture", chosen().lecture ?? "") ?? settings.lecture) === true;
 }
 
-/** As a walk has it. */
+/** As a walk has it; where the address says what a key does not take, as the page was made. */
 export function values(): Partial<WalkValues> {
-  const { step, focus = "", predict, stretch = "0", ...rest } = chosen();
-  const number: (name: string) => [string, unknown][] = (name) =>
-    name in rest ? [[name, rest[name] === "" ? null : Number(rest[name])]] : [];
-  return {
-    ...(step && { step }),
-    focus,
-    predict: predict === "1",
-    stretch,
-    ...Object.fromEntries(NUMBERS.flatMap(number)),
+  const made: Record<string, string> = settings.view;
+  const { step, ...said } = chosen();
+  const read = (name: (typeof OF_WALK)[number]): [string, unknown][] => {
+    const value = [said, made]
+      .flatMap((link) => (name in link ? [valueOf(name, link[name])] : []))
+      .find((one) => one !== undefined);
+    if (value !== undefined) return [[name, value]];
+    return name === "focus" || name === "predict" || name === "stretch" ? [[name, LINK_KEYS[name].default]] : [];
   };
+  return { ...(step && { step }), ...Object.fromEntries(OF_WALK.flatMap(read)) };
 }
 
 /** Writes what was changed. */

@@ -3,8 +3,9 @@
 
 import { canvasOf, cellPixels } from "../board/image.ts";
 import { blend, HATCH, inkOn, SCALES } from "../core/colours.ts";
+import { PAPER } from "../core/constants.ts";
 import { theme as themeOf } from "../core/dom.ts";
-import { inTheme, PAPER, paintPins } from "./theme.ts";
+import { inTheme, paintPins } from "./theme.ts";
 import { cellAt, readPanels } from "../board/panels.ts";
 import { colourOf } from "../pen/measure.ts";
 import type { Pen } from "../pen/pen.ts";

@@ -1,7 +1,7 @@
 // Arranges pictures on a sheet as on the page, cropped to their content, with title and caption.
 
 import { INK } from "../core/colours.ts";
-import { PAPER, TITLE_INK } from "./theme.ts";
+import { HEADING, PAPER } from "../core/constants.ts";
 import { Pen } from "../pen/pen.ts";
 import { measure } from "../pen/measure.ts";
 import { bounds } from "../pen/bounds.ts";
@@ -41,11 +41,11 @@ export async function compose(found: FoundPicture[], looks: SheetLooks): Promise
     const pen = new Pen({ paper: ground });
     const words = { ink: INK[theme].text, width, family };
     let y = MARGIN;
-    if (written && title) y = write(pen, title, { ...TITLE, ...words, y, ink: TITLE_INK[theme] }) + APART;
+    if (written && title) y = write(pen, title, { ...TITLE, ...words, y, ink: HEADING[theme] }) + APART;
     if (tokens.length) y = writeChips(pen, tokens, { ...words, y, theme }) + APART;
     draw(pen, (width - drawn.width) / 2 - drawn.x, y - drawn.y);
     y += Math.ceil(drawn.height);
-    if (pinned) y = write(pen, pinned, { ...PINNED, ...words, y: y + APART, ink: TITLE_INK[theme] });
+    if (pinned) y = write(pen, pinned, { ...PINNED, ...words, y: y + APART, ink: HEADING[theme] });
     if (written && caption) y = write(pen, caption, { ...CAPTION, ...words, y: y + APART });
     return { pen, height: Math.ceil(y + MARGIN) };
   };

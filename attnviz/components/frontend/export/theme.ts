@@ -4,9 +4,6 @@ import { headColours, INK, TEXT_INK } from "../core/colours.ts";
 import type { Pen } from "../pen/pen.ts";
 import type { InkName } from "../core/colours.ts";
 
-export const PAPER = { light: "#FFFFFF", dark: "#14141B" };
-export const TITLE_INK = { light: "#1B1B26", dark: "#EDEDF4" };
-
 const MOST_HEADS = 256;
 const ALIGN: Record<string, string> = { start: "left", middle: "center", end: "right" };
 const NEAR = 14; // px: a label this near to where a pin's name belongs is that name

@@ -1,6 +1,6 @@
 // The numbers of all draws, read from the arrays of attnviz/training/generation.py.
 
-const FULL = 65535; // the level of a weight of 1
+import { WEIGHT_LEVELS } from "../core/constants.ts";
 
 export class Draws {
   arrays: Arrays;
@@ -61,7 +61,7 @@ export class Draws {
   weights(n: number) {
     const from = this.starts[n];
     const codes = this.arrays.weights.data.subarray(from, from + this.one("context", n) * this.heads);
-    return Float32Array.from(codes, (code) => code / FULL);
+    return Float32Array.from(codes, (code) => code / WEIGHT_LEVELS.full);
   }
 
   /**

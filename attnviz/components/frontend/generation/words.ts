@@ -1,11 +1,10 @@
 // The sentences of Generate. Pure functions.
 
+import { LINK_KEYS } from "../core/constants.ts";
 import { fixed, number, operand } from "../core/format.ts";
 
-const LAST_SEED = 999_999; // as in attnviz/ui/train/generated.py
-
 /** The seed of the text after this one's: after the last seed comes the first. */
-export const nextSeed = (seed: number) => (seed >= LAST_SEED ? 0 : seed + 1);
+export const nextSeed = (seed: number) => (seed >= LINK_KEYS.seed.high ? 0 : seed + 1);
 
 /** @param id how a character stands in a table */
 export const nameOf = ({ characters, names }: GenerationModel, id: number) => names[id] ?? characters[id] ?? "?";

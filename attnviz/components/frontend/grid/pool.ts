@@ -1,6 +1,6 @@
 // Reduces matrices to thumbnails by the maximum of each block; an average would hide single peaks.
 
-export const SIDE = 48; // cells along a thumbnail's longer side
+import { THUMBNAIL } from "../core/constants.ts";
 
 /** Where each of `size` blocks of a side of `length` cells begins, and at last its end. */
 export function blocks(length: number, size: number) {
@@ -9,7 +9,7 @@ export function blocks(length: number, size: number) {
 
 /** Pools 16-bit weights, (heads, rows, cols), to bytes: {data, height, width}, 255 for a weight of 1. */
 export function poolWeights(codes: Uint16Array, heads: number, rows: number, cols: number) {
-  const [height, width] = [Math.min(rows, SIDE), Math.min(cols, SIDE)];
+  const [height, width] = [Math.min(rows, THUMBNAIL), Math.min(cols, THUMBNAIL)];
   const [down, across] = [blocks(rows, height), blocks(cols, width)];
   const data = new Uint8Array(heads * height * width);
   for (let n = 0; n < heads; n += 1) {

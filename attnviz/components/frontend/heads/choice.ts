@@ -1,33 +1,33 @@
 // The chosen heads: the current one and those added to it. A head is [layer, head], the layer by the model's own
 // number; head −1 is rollout. In arrays of all heads, head h of the layer at place p of `layers` is number p · H + h.
 
+import { LINK_KEYS, MOST_HEADS, ROLLOUT } from "../core/constants.ts";
+
 /** the layers' own numbers in order, and the heads of each */
 export type HeadCount = { layers: number[]; heads: number };
 export type HeadCounts = HeadCount & { rollout: boolean };
 
 /** The default settings, by their names in links. */
 export const FRESH: HeadsView = {
-  layer: 0,
-  head: 0,
-  chosen: [[0, 0]],
-  q: null,
-  k: null,
-  show: "both",
-  direction: "vertical",
-  threshold: 0.05,
-  strongest: 0,
-  special: "keep",
-  between: "all",
-  values: "weights",
-  mean: false,
-  stretch: "0",
-  sort: "",
-  label: "",
+  layer: LINK_KEYS.layer.default,
+  head: LINK_KEYS.head.default,
+  chosen: [[LINK_KEYS.layer.default, LINK_KEYS.head.default]],
+  q: LINK_KEYS.q.default,
+  k: LINK_KEYS.k.default,
+  show: LINK_KEYS.show.default,
+  direction: LINK_KEYS.direction.default,
+  threshold: LINK_KEYS.threshold.default,
+  strongest: LINK_KEYS.strongest.default,
+  special: LINK_KEYS.special.default,
+  between: LINK_KEYS.between.default,
+  values: LINK_KEYS.values.default,
+  mean: LINK_KEYS.mean.default,
+  stretch: LINK_KEYS.stretch.default,
+  sort: LINK_KEYS.sort.default,
+  label: LINK_KEYS.label.default,
 };
 
-export const MOST = 24; // heads shown together
-
-export const ROLLOUT = -1;
+export { ROLLOUT };
 
 /** A head's number among all heads. */
 export const numberOf = ({ layers, heads }: HeadCount, [layer, head]: HeadId) => layers.indexOf(layer) * heads + head;
@@ -57,7 +57,7 @@ export function toggled({ layer, head, chosen }: Chosen, other: HeadId): Chosen 
 /** Adds a head and makes it the current one. */
 export function added({ layer, head, chosen }: Chosen, other: HeadId): Chosen {
   if (includes(chosen, other)) return view(other, chosen);
-  return chosen.length < MOST ? view(other, [...chosen, other]) : view([layer, head], chosen);
+  return chosen.length < MOST_HEADS ? view(other, [...chosen, other]) : view([layer, head], chosen);
 }
 
 /** What the server said, as far as it can be: heads that there are, each once, the current one among them. */
@@ -69,7 +69,7 @@ export function checked({ layer, head, chosen }: Chosen, { layers, heads, rollou
   );
   // The order in which they were chosen stays: colours go by it.
   const place = (chosen ?? []).findIndex((one) => isSame(one, current));
-  const list = unique.slice(1, MOST);
+  const list = unique.slice(1, MOST_HEADS);
   if (place >= 0) list.splice(place, 0, current);
-  return view(current, place >= 0 ? list : unique.slice(0, MOST));
+  return view(current, place >= 0 ? list : unique.slice(0, MOST_HEADS));
 }

@@ -5,10 +5,11 @@ import { isSame, ROLLOUT } from "./choice.ts";
 import { filtered, mean } from "./values.ts";
 import { headName } from "./words.ts";
 import { headColours } from "../core/colours.ts";
+import { LINK_KEYS } from "../core/constants.ts";
 import { darkEnd, darkens, MANY } from "../core/dark_end.ts";
 import type { Store } from "./store.ts";
 
-const THRESHOLD = 0.05; // where the viewer has not set another, as in attnviz/links/link.py
+const THRESHOLD = LINK_KEYS.threshold.default; // where the viewer has not set another
 const FEW = 3; // lines of each query in a long text, unless the viewer says otherwise
 
 /** makes what is not there yet */

@@ -2,14 +2,13 @@
 //
 // A weight is received as an integer from 0 to 65535, rint(weight × 65535), so its error is at most half a step.
 
-const STEP = 1 / 65535;
-const HALF = 7.7e-6; // half a step, 7.63e-6, and what is lost where the product was worked out in single precision
+import { FAINT_BELOW, WEIGHT_LEVELS } from "../core/constants.ts";
+
+const STEP = 1 / WEIGHT_LEVELS.full;
+const HALF = WEIGHT_LEVELS.error; // half a step, and what is lost where the product was worked out in single precision
 
 /** A row of which less than this remains cannot be renormalised: what is left is of the size of the steps. */
 export const LEAST = 1e-3;
-
-/** Weights that are hardly told from 0 where colours go to 1. */
-export const FAINT_BELOW = 0.1;
 
 const SIDES: Record<string, number> = { a: 1, b: 2 };
 

@@ -1,9 +1,9 @@
 // The page's sentences: names of heads, the effect of each filter, and how much of the weights is drawn.
 
+import { BROAD_ENTROPY, FAINT_BELOW, ROLLOUT } from "../core/constants.ts";
 import { endText } from "../core/dark_end.ts";
-import { ROLLOUT } from "./choice.ts";
 import { number } from "../core/format.ts";
-import { FAINT_BELOW, LEAST } from "./values.ts";
+import { LEAST } from "./values.ts";
 import { CAP } from "../lines/choice.ts";
 
 export const headName = ([layer, head]: HeadId) =>
@@ -11,7 +11,8 @@ export const headName = ([layer, head]: HeadId) =>
 
 /** The label that is shown by other words than links have. Its rule is in measures/summary.py. */
 const BROAD = "broad";
-const BROAD_RULE = "The entropy of its rows is at least 85 % of that of uniform attention.";
+const BROAD_SHARE = Math.round(100 * BROAD_ENTROPY);
+const BROAD_RULE = `The entropy of its rows is at least ${BROAD_SHARE} % of that of uniform attention.`;
 
 /** A label as it is shown. @param label as a link has it */
 export const labelText = (label: string) => (label === BROAD ? "looks everywhere" : label);

@@ -3,7 +3,7 @@
 import { Board } from "../board/board.ts";
 import { element } from "../core/dom.ts";
 import { INK } from "../core/colours.ts";
-import { PAPER, TITLE_INK } from "../export/theme.ts";
+import { HEADING, PAPER } from "../core/constants.ts";
 import { motionAt } from "./moment.ts";
 
 const SLIDE = { width: 1280, height: 720 }; // px: 16:9
@@ -35,7 +35,7 @@ export function animationOf(
       context.setTransform(SCALE, 0, 0, SCALE, 0, 0);
       context.fillStyle = PAPER[theme];
       context.fillRect(0, 0, width, height);
-      const heading = { x: MARGIN, y: MARGIN + 12, font: `600 19px ${board.font}`, ink: () => TITLE_INK[theme] };
+      const heading = { x: MARGIN, y: MARGIN + 12, font: `600 19px ${board.font}`, ink: () => HEADING[theme] };
       write(context, [[title]], heading);
       const ink = (role: RoleInk) => INK[theme][role];
       const foot = { x: MARGIN, y: height - MARGIN - 4, font: `15px ${board.font}`, ink };

@@ -2,12 +2,12 @@
 
 import { Board } from "../board/board.ts";
 import { INK } from "../core/colours.ts";
+import { WEIGHT_LEVELS } from "../core/constants.ts";
 import { element } from "../core/dom.ts";
 import { Grid } from "../grid/grid.ts";
 import { poolHidden, poolWeights } from "../grid/pool.ts";
 import { kindName, percent, placeName } from "./words.ts";
 
-const FULL = 65535; // the level of a weight of 1
 const SIDE = { one: 96, several: 56 }; // px: the largest small heatmap, of one kind of attention or of several
 
 export interface Given {
@@ -173,7 +173,7 @@ export function weightsOf({ rows, cols, causal }: TrainingKind, codes: Uint16Arr
   for (let i = 0; i < rows; i += 1) {
     for (let j = 0; j < cols; j += 1) {
       const at = i * cols + j;
-      weights[at] = causal && j > i ? NaN : codes[head * rows * cols + at] / FULL;
+      weights[at] = causal && j > i ? NaN : codes[head * rows * cols + at] / WEIGHT_LEVELS.full;
     }
   }
   return weights;

@@ -1,10 +1,10 @@
 // The first step: the tokens as chips above their ids, and as a table.
 
+import { CHIPS } from "../core/constants.ts";
 import { element, span } from "../core/dom.ts";
 import type { Axis } from "../core/document.ts";
 
-const MOST = 600; // chips
-const LONGEST = 28; // characters of a chip
+const { most: MOST, longest: LONGEST } = CHIPS;
 const [QUERIES, KEYS] = ["Queries, the rows", "Keys, the columns"];
 const TITLES = ["position", "token", "id", "stands for", "characters"];
 

@@ -1,0 +1,329 @@
+// What Python and the browser both have to know: written by `python -m tests.unit.components.constants`, in which each
+// value is listed with its place in Python. A test compares the two.
+
+/** The colours of roles and of text, for areas and large marks. */
+export const INK = {
+  light: {
+    query: "#0072B2",
+    key: "#D55E00",
+    value: "#009E73",
+    attention: "#5E3C99",
+    text: "#4A4A57",
+    canvas: "#FFFFFF",
+    rule: "#80808C",
+  },
+  dark: {
+    query: "#6CBDF0",
+    key: "#FF9D5C",
+    value: "#3FD0A4",
+    attention: "#BDA6EE",
+    text: "#C9C9D4",
+    canvas: "#20202B",
+    rule: "#80808C",
+  },
+};
+
+/** The same as text: with a contrast of 4.5 and more to the ground, for small type. */
+export const TEXT_INK = {
+  light: {
+    query: "#0068A3",
+    key: "#A84800",
+    value: "#007050",
+    attention: "#5E3C99",
+    text: "#4A4A57",
+    canvas: "#FFFFFF",
+    rule: "#80808C",
+  },
+  dark: {
+    query: "#6BBCF0",
+    key: "#FF9B52",
+    value: "#3CCBA0",
+    attention: "#BDA6EE",
+    text: "#C9C9D4",
+    canvas: "#20202B",
+    rule: "#80808C",
+  },
+};
+
+/**
+ * The colours of numbers, evenly spaced. Brown is negative, the canvas's own colour is 0, purple is positive; weights
+ * go from the canvas to purple.
+ */
+export const SCALES = {
+  light: {
+    signed: ["#B35806", "#FDB863", "#FFFFFF", "#B2ABD2", "#5E3C99"],
+    weights: ["#FFFFFF", "#5E3C99"],
+  },
+  dark: {
+    signed: ["#FDB863", "#A4610F", "#20202B", "#6F5AA8", "#CDBBF5"],
+    weights: ["#20202B", "#BDA6EE"],
+  },
+};
+
+/** Hatching of cells that are masked: ground and line. */
+export const HATCH = {
+  light: ["#D4D4DC", "#AFAFBB"],
+  dark: ["#3A3A46", "#55555F"],
+};
+
+/** The ground of a page and of an exported picture. */
+export const PAPER = {
+  light: "#FFFFFF",
+  dark: "#14141B",
+};
+
+/** Text on it. */
+export const HEADING = {
+  light: "#1B1B26",
+  dark: "#EDEDF4",
+};
+
+/** Of a line that is less important. */
+export const RULE_OPACITY = 0.6;
+
+/** Text on a coloured cell: dark where its luminance, 0 to 255, is above `from`. */
+export const ON_CELL = {
+  dark: "#1B1B26",
+  light: "#FFFFFF",
+  from: 140,
+};
+
+/**
+ * Colours of weights end by themselves at the largest weights from `many` keys on, at the one that this `share` of the
+ * rows does not exceed.
+ */
+export const DARK_END = {
+  many: 40,
+  share: 0.9,
+};
+
+/** Weights that are hardly told from 0 where colours go to 1. */
+export const FAINT_BELOW = 0.1;
+
+/** The names of axes, by their kinds. */
+export const AXIS_TITLES = {
+  query: "query (from)",
+  key: "key (to)",
+  model: "model width C",
+  hidden: "neuron",
+  vocabulary: "token of the vocabulary",
+  dim: "head width D",
+  concat: "heads side by side, H·D",
+  layer: "layer",
+  head: "head",
+};
+
+/** Degrees by which labels of columns are turned that do not fit side by side. */
+export const TURN = 55;
+
+/** With more tokens, a label says its position where only every n-th has one. */
+export const NUMBERED_LABELS = 24;
+
+/**
+ * How numbers in cells and beside colour bars are written: with one decimal from a magnitude on; with three beside a
+ * bar that ends below another; without the zero before the point, if need be, where all are smaller.
+ */
+export const CELL_NUMBERS = {
+  oneDecimalFrom: 9.995,
+  threeDecimalsBelow: 0.1,
+  bareBelow: 0.995,
+};
+
+/** A Plotly figure: attnviz/figures/compose.py and panels.py say what each is. */
+export const CHART = {
+  gap: {
+    x: 0.05,
+    y: 0.14,
+  },
+  numbered: 16,
+  spaced: 48,
+  colourBar: {
+    thickness: 10,
+    len: 0.5,
+    x: 1.01,
+    y: 0,
+    yanchor: "bottom",
+    outlinewidth: 0,
+    nticks: 5,
+  },
+  usual: {
+    width: 560,
+    height: 380,
+  },
+  needed: {
+    tokens: 11,
+    numbers: 26,
+    rows: 9,
+  },
+  margins: {
+    left: 34,
+    letter: 6.5,
+    right: 12,
+    bar: 56,
+    top: 46,
+    bottom: 30,
+    numbers: 14,
+    slant: 0.82,
+  },
+  longest: 12,
+};
+
+/** Numbers as text: digits after the point of a weight; of a number near 0; from where on powers of ten. */
+export const FORMAT = {
+  digits: 4,
+  tiny: 2,
+  huge: 1000000.0,
+};
+
+/** At most so many tokens are chips, and so many characters long. */
+export const CHIPS = {
+  most: 600,
+  longest: 28,
+};
+
+/** A weight of 1 as 16 bits; how far from the model's own a weight may be that was sent so. */
+export const WEIGHT_LEVELS = {
+  full: 65535,
+  error: 7.7e-6,
+};
+
+/** A matrix of a comparison as 16 bits: the level of its largest number, and that of no number. */
+export const COMPARED_LEVELS = {
+  full: 65534,
+  missing: 65535,
+};
+
+/** Cells along the longer side of a thumbnail. */
+export const THUMBNAIL = 48;
+
+/** A head looks everywhere from this share of the entropy of uniform attention on. */
+export const BROAD_ENTROPY = 0.85;
+
+/** The only one that is read. */
+export const DOCUMENT_VERSION = 5;
+
+/** The head that stands for the rollout up to a layer. */
+export const ROLLOUT = -1;
+
+/** Heads that are shown together. */
+export const MOST_HEADS = 24;
+
+/** The keys of links: their defaults, and what they take. Words that depend on the view come with it. */
+export const LINK_KEYS = {
+  step: {
+    kind: "text",
+    default: "scores",
+  },
+  layer: {
+    kind: "whole",
+    default: 0,
+    low: 0,
+    high: 100000,
+  },
+  head: {
+    kind: "whole",
+    default: 0,
+    low: 0,
+    high: 100000,
+  },
+  q: {
+    kind: "whole",
+    default: null,
+    low: 0,
+    high: 100000,
+  },
+  k: {
+    kind: "whole",
+    default: null,
+    low: 0,
+    high: 100000,
+  },
+  predict: {
+    kind: "switch",
+    default: false,
+  },
+  stretch: {
+    kind: "word",
+    default: "0",
+    words: ["0", "1", "off"],
+  },
+  limit: {
+    kind: "number",
+    default: null,
+    low: 0.01,
+    high: 1000,
+    decimals: 2,
+  },
+  focus: {
+    kind: "text",
+    default: "",
+  },
+  rollout: {
+    kind: "switch",
+    default: false,
+  },
+  chosen: {
+    kind: "heads",
+    default: [],
+  },
+  show: {
+    kind: "word",
+    default: "both",
+    words: ["both", "lines", "heatmap"],
+  },
+  direction: {
+    kind: "word",
+    default: "vertical",
+    words: ["vertical", "horizontal"],
+  },
+  threshold: {
+    kind: "number",
+    default: 0.05,
+    low: 0,
+    high: 1,
+    decimals: 4,
+  },
+  strongest: {
+    kind: "whole",
+    default: 0,
+    low: 0,
+    high: 1000,
+  },
+  special: {
+    kind: "word",
+    default: "keep",
+    words: ["keep", "hide", "renormalise"],
+  },
+  between: {
+    kind: "word",
+    default: "all",
+    words: ["all", "aa", "ab", "ba", "bb"],
+  },
+  values: {
+    kind: "word",
+    default: "weights",
+    words: ["weights", "norms"],
+  },
+  mean: {
+    kind: "switch",
+    default: false,
+  },
+  sort: {
+    kind: "text",
+    default: "",
+  },
+  label: {
+    kind: "text",
+    default: "",
+  },
+  seed: {
+    kind: "whole",
+    default: 0,
+    low: 0,
+    high: 999999,
+  },
+  lecture: {
+    kind: "switch",
+    default: false,
+  },
+} as const;
