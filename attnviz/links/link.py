@@ -142,7 +142,7 @@ KEYS: dict[str, Key] = {
     "projection": Key(True, Switch(), "the toy's output projection"),
     "seed": Key(
         0,
-        Whole(0, MAX_SEED),
+        Integer(0, MAX_SEED),
         "the seed of the toy's weights; for a training, of its weights and all random numbers; for a first "
         "language model, of its linear layers; for there and back, of the random weights",
     ),

@@ -217,7 +217,7 @@ def test_a_scene_without_a_head_is_drawn_as_the_effects_of_all_heads(by: str) ->
     assert set(files) == {"light", "dark"}
     _, alt = draw_view("bert", view(bert_part="search", text="two words"), DirectResources())
     assert alt == "4 tokens with their positions and ids"
-    assert draw_view("tokens", view(text="a", source="toy"), Direct())[1] == "1 token with its position and id"
+    assert draw_view("tokens", view(text="a", source="toy"), DirectResources())[1] == "1 token with its position and id"
 
 
 @pytest.mark.parametrize(
