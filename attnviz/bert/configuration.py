@@ -44,11 +44,17 @@ class Configuration:
     layers: int
     """L, num_hidden_layers; of an encoder and a decoder together"""
     with_attention: int
-    """Those of the layers that have attention"""
+    """Those of the layers whose attention is shown"""
     most_tokens: int
     """The longest text, special tokens included"""
     parameters: Mapping[str, int]
     """The number in each of `PARTS`, without parts that the model does not have"""
+    not_shown: tuple[str, ...] = ()
+    """Stacks of which no attention is shown: LongT5's encoder computes it in code of its own"""
+    outputs: int | None = None
+    """Outputs of the language head; None if there is none, or if it is not known"""
+    adds_positions: bool | None = None
+    """Whether the tokens' rows that the first attention reads depend on the position; None if it is not known"""
 
     @property
     def together(self) -> int:
@@ -90,7 +96,8 @@ def configuration_of(model: PretrainedModel) -> Configuration:
         "norms": counted.pop("norms", 0), "language head": counted.pop("head", 0),
         "pooler" if other == pooler else "other": other,
     }  # fmt: skip
-    stacks = [kind for kind in described.layers if kind != "cross"]
+    stacks = [kind for kind in described.depths if kind != "cross"]
+    shown = [kind for kind in stacks if kind in described.layers]
     widths = feed_forward_widths(described.sizes, described.width) if described.sizes else ()
     stated = () if described.feed_forward is None else (described.feed_forward,)
     return Configuration(
@@ -98,6 +105,8 @@ def configuration_of(model: PretrainedModel) -> Configuration:
         feed_forward=tuple(sorted({*(widths or stated)})),
         positions=table.positions, heads=next(iter(described.layers.values()))[1], head_size=described.head_size,
         heads_and_sizes=described.heads_and_sizes, layers=sum(described.depths[kind] for kind in stacks),
-        with_attention=sum(described.layers[kind][0] for kind in stacks), most_tokens=model.max_tokens,
+        with_attention=sum(described.layers[kind][0] for kind in shown), most_tokens=model.max_tokens,
         parameters={part: counts[part] for part in PARTS if counts.get(part)},
+        not_shown=tuple(kind for kind in stacks if kind not in shown), outputs=model.head_outputs,
+        adds_positions=model.has_positions,
     )  # fmt: skip

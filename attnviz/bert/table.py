@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.built_in import BuiltInModel
@@ -34,7 +34,7 @@ class EmbeddingTable(ShortRepr):
     decode: Callable[[Sequence[int]], str]
     """The text of ids, without special tokens"""
     positions: int | None
-    """Rows of the table of learned positions; None if the model has none"""
+    """Rows of the table of positions that are added to the tokens' rows; None if there is no such table"""
 
     def _summary(self) -> Iterator[str]:
         yield f"{len(self.pieces):,} tokens"
@@ -99,14 +99,4 @@ def _of_transformers(model: PretrainedModel) -> EmbeddingTable:
     def decode(ids: Sequence[int]) -> str:
         return str(tokenizer.decode([token for token in ids if token in spelled], skip_special_tokens=True))
 
-    return EmbeddingTable(weight, pieces, labels, decode, _positions(model.body))
-
-
-def _positions(body: nn.Module) -> int | None:
-    """Return how many rows the table of learned positions has, by its name in BERT and most models, or in GPT-2."""
-    tables = (
-        module.num_embeddings
-        for path, module in body.named_modules()
-        if isinstance(module, nn.Embedding) and ("position" in path or path.endswith("wpe"))
-    )
-    return next(tables, None)
+    return EmbeddingTable(weight, pieces, labels, decode, model.position_rows)

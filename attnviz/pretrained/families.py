@@ -9,7 +9,7 @@ without changes. A part is used only if it reproduces what the model itself comp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -138,19 +138,23 @@ def _output_path(model: nn.Module, path: str) -> str:
     return ""
 
 
-def count_parameters(whole: nn.Module, model: nn.Module, layers: Iterable[ModuleNames]) -> dict[str, int]:
+def count_parameters(
+    whole: nn.Module, model: nn.Module, layers: Iterable[ModuleNames], not_run: Collection[str]
+) -> dict[str, int]:
     """Count the parameters by part. Parameters shared by several modules count once.
 
     Args:
         whole: the model with its language head, if it has one.
         model: the model without the language head.
         layers: the names of the model's attention modules.
+        not_run: the names of the model's children that a text does not run; what they hold is "other".
     """
     attention = tuple(f"{path}." for names in layers for path in (names.attention, names.output) if path)
     counts = dict.fromkeys(PARTS, 0)
     for name, parameter in model.named_parameters():
         path = name.rpartition(".")[0]
-        counts[part_of(path, model.get_submodule(path), attention)] += parameter.numel()
+        is_run = path.partition(".")[0] not in not_run
+        counts[part_of(path, model.get_submodule(path), attention) if is_run else "other"] += parameter.numel()
     counts["head"] = sum(parameter.numel() for parameter in whole.parameters()) - sum(counts.values())
     return {part: count for part, count in counts.items() if count}
 

@@ -72,6 +72,11 @@ class PretrainedModel(ShortRepr, ABC):
     """Computes the logits, (T, V), from the last hidden state, (T, C); None if the model has no language head"""
     vocabulary: Vocabulary | None = None
     """The parts of the language head, if they are known"""
+    loader: str = "AutoModel"
+    """The class of transformers that loads the model in scripts; the `base_model` of what it loads is `body`. Where
+    BART's decoder was saved alone, AutoModel would load it with an encoder"""
+    head_outputs: int | None = None
+    """The number of logits for each token; None without a language head, or where transformers does not name its map"""
     output_bias: Tensor | None = None
     """(V,): the bias of the last layer of the language head; None if the model has no head, or the head no bias"""
     has_positions: bool | None = None

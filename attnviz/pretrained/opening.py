@@ -18,14 +18,13 @@ os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
 import huggingface_hub
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer
 from transformers.initialization import no_init_weights
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 from transformers.utils import logging
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.names import ModelError, UnfitError, attempt, check_tokenizer, shown
-from attnviz.pretrained.transformers_model import TransformersModel
+from attnviz.pretrained.transformers_model import TransformersModel, auto_class
 from attnviz.pretrained.unfit import OWN_CODE, check_configuration, check_kind, check_model, check_numbers, in_its_place
 
 logging.set_verbosity_error()
@@ -103,16 +102,6 @@ def _check_architecture(folder: Path, config: Any) -> None:
             )
     except (KeyError, ValueError) as error:  # the model's class does not support registered attention functions
         raise UnfitError(OWN_CODE, in_its_place(config)) from error
-
-
-def auto_class(config: Any) -> Any:
-    """Return transformers' class for a model: one with a language head if its files include that."""
-    heads = (
-        (AutoModelForCausalLM, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
-        (AutoModelForMaskedLM, MODEL_FOR_MASKED_LM_MAPPING_NAMES),
-    )
-    stored = config.architectures or ()
-    return next((auto for auto, names in heads if names.get(config.model_type) in stored), AutoModel)
 
 
 def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:

@@ -26,6 +26,19 @@ from attnviz.trace.recorder import Call
 from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 
 
+def run_modules(model: nn.Module, run: Callable[[], Any]) -> set[nn.Module]:
+    """Return the modules of a model that `run`, which runs the model on a text, calls."""
+    called: set[nn.Module] = set()
+    hooks = [module.register_forward_hook(lambda module, *_: called.add(module)) for module in model.modules()]
+    try:
+        with torch.inference_mode():
+            run()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return called
+
+
 def watch_maps(model: nn.Module, run: Callable[[], Any], tokens: int) -> list[tuple[str, MapSize]] | None:
     """Return the path and size of each linear map that a pass applies to every token, in order of computation.
 
@@ -128,6 +141,8 @@ class PositionTables(TorchFunctionMode):
         self._stored = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())}
         self.rooms: list[int] = []
         """For each table: how many tokens it has rows for, counted from the first token's row"""
+        self.rows: list[int] = []
+        """For each table: how many rows it has"""
 
     def __torch_function__(
         self,
@@ -159,8 +174,12 @@ class PositionTables(TorchFunctionMode):
         if isinstance(index, slice):
             first, last = index.start or 0, index.stop
             if isinstance(first, int) and isinstance(last, int) and last - first == len(self._ids):
-                self.rooms.append(table.shape[axis] - first)
+                self._append(table.shape[axis], first)
         elif isinstance(index, Tensor) and index.ndim and index.numel() == len(self._ids) == index.shape[-1]:
             rows = index.flatten().tolist()
             if rows != self._ids and rows == list(range(rows[0], rows[0] + len(rows))):
-                self.rooms.append(table.shape[axis] - rows[0])
+                self._append(table.shape[axis], rows[0])
+
+    def _append(self, rows: int, first: int) -> None:
+        self.rows.append(rows)
+        self.rooms.append(rows - first)

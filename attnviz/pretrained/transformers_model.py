@@ -11,6 +11,12 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    MODEL_MAPPING_NAMES,
+)
 
 from attnviz.attention import Mask
 from attnviz.formatting import counted
@@ -39,7 +45,7 @@ from attnviz.pretrained.families import (
 )
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
 from attnviz.pretrained.names import UnfitError, attempt, shown
-from attnviz.pretrained.passes import PositionTables, sizes_of, watch_maps
+from attnviz.pretrained.passes import PositionTables, run_modules, sizes_of, watch_maps
 from attnviz.pretrained.unfit import (
     MORE_THAN_TEXT,
     NO_HIDDEN,
@@ -89,6 +95,9 @@ class TransformersModel(PretrainedModel):
         self.name = name
         self._whole = cast(Any, model.eval())
         self._model = self._whole.base_model
+        bodies = MODEL_MAPPING_NAMES.get(self._whole.config.model_type, ())
+        if type(self._model).__name__ not in ((bodies,) if isinstance(bodies, str) else bodies):
+            self.loader = auto_class(self._whole.config).__name__
         self._tokenizer = tokenizer
         self._tokenizer_lock = Lock()
         check_configuration(self._whole.config)
@@ -107,6 +116,8 @@ class TransformersModel(PretrainedModel):
             "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
         )
         self._theirs = OwnAttention(self._model)
+        self.position_rows: int | None = None
+        """Rows of the table of positions that are added to the token embeddings; None if there is none"""
         self.max_tokens, modules = self._first_pass()
         if not modules:
             raise without_calls(self._model)
@@ -120,10 +131,15 @@ class TransformersModel(PretrainedModel):
             self.language_head = self._language_head(hidden)
             self.vocabulary = self._vocabulary(hidden)
             self.output_bias = self._output_bias()
+            outputs = None if self._whole is self._model else self._whole.get_output_embeddings()
+            self.head_outputs = len(outputs.weight) if isinstance(outputs, nn.Linear) else None
             self.has_positions = self._finds_positions()
+            if self.has_positions is False:  # the table is of rotations, or of what is added to scores
+                self.position_rows = None
             self.final_norms = self._final_norms(probe.calls, hidden)
         self._names = self._names_by_kind(probe.modules)
-        self.description = self._describe(probe.calls, width=hidden.shape[-1], checked=is_checked(self._model, modules))
+        width = self._width(probe.calls, hidden)
+        self.description = self._describe(probe.calls, width=width, checked=is_checked(self._model, modules))
 
     def _watch(self, modules: Sequence[nn.Module]) -> None:
         """Record the inputs of attention modules, and of the norms before them in pre-norm blocks."""
@@ -157,7 +173,8 @@ class TransformersModel(PretrainedModel):
                     raise UnfitError(MORE_THAN_TEXT, TEXT_MODEL) from error
                 self.max_tokens = self._with_room(room)
                 continue
-            stated = getattr(self._model.config, "max_position_embeddings", None)
+            self.position_rows = next(iter(tables.rows), None)
+            stated = getattr(_text_config(self._model.config), "max_position_embeddings", None)
             if not tables.rooms and isinstance(stated, int) and stated > 0:  # XLNet says -1: no limit
                 tables.rooms.append(stated)
             return self._with_room(min(tables.rooms, default=MAX_TOKENS)), recorder.modules
@@ -292,8 +309,8 @@ class TransformersModel(PretrainedModel):
         """
         ids, segments, decoder_ids = self._probe_words()
         repeated = [ids[0]] * len(ids), [segments[0]] * len(ids)
-        with recording() as recorder:
-            self.forward(*repeated, decoder_ids)
+        with recording() as recorder:  # the first recorded attention may be the decoder's, as LongT5's
+            self.forward(*repeated, None if decoder_ids is None else [decoder_ids[0]] * len(decoder_ids))
         x = recorder.calls[0].query_input
         return None if x is None or len(x) < 2 else not torch.allclose(x[0], x[-1], rtol=1e-4, atol=1e-6)
 
@@ -403,6 +420,30 @@ class TransformersModel(PretrainedModel):
             names.setdefault(block.kind, []).append(module_names(self._model, paths[module]))
         return {kind: tuple(kind_names) for kind, kind_names in names.items()}
 
+    def _width(self, calls: Sequence[Call], hidden: Tensor) -> int:
+        """Return C, the width of the blocks.
+
+        It is what the configuration states if an attention reads rows of this width, and else that of the last hidden
+        state: EmbeddingGemma 2 and some OPT map that to another width after the last block, and MobileBERT's attention
+        reads narrower rows than its blocks take.
+        """
+        stated = getattr(_text_config(self._model.config), "hidden_size", None)
+        widths = {call.query_input.shape[-1] for call in calls if call.query_input is not None}
+        return int(stated) if stated in widths else hidden.shape[-1]
+
+    def _depths(self) -> dict[Kind, int]:
+        """Return the number of layers by kind of attention.
+
+        An encoder or a decoder of which no attention is recorded, such as LongT5's encoder, counts too.
+        """
+        depths = {kind: count_layers(self._model, names) for kind, names in self._names.items()}
+        stacks: tuple[tuple[Kind, str], ...] = (("encoder", "get_encoder"), ("decoder", "get_decoder"))
+        for kind, getter in stacks if self.is_encoder_decoder else ():
+            stack = getattr(self._model, getter)()
+            if kind not in depths and stack is not self._model:
+                depths[kind] = len(next((one for one in stack.modules() if isinstance(one, nn.ModuleList)), ()))
+        return depths
+
     def _describe(self, calls: Sequence[Call], *, width: int, checked: bool) -> Description:
         kinds = [block.kind for block in self.blocks]
         heads = {kind: call.query.shape[0] for kind, call in zip(kinds, calls, strict=True)}
@@ -423,13 +464,24 @@ class TransformersModel(PretrainedModel):
             head_transform=self.vocabulary is not None and self.vocabulary.transform is not None,
             feed_forward=self._feed_forward_width(calls, matrix_products, width),
             vocabulary=len(self._tokenizer),
-            parameters=count_parameters(self._whole, self._model, chain(*self._names.values())),
+            parameters=count_parameters(self._whole, self._model, chain(*self._names.values()), self._not_run()),
             sizes=matrix_products,
             unavailable=self._unavailable(),
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
-            depths={kind: count_layers(self._model, names) for kind, names in self._names.items()},
+            depths=self._depths(),
             is_checked=checked,
+        )
+
+    def _not_run(self) -> tuple[str, ...]:
+        """Return the names of the model's parts of which a text runs no module, such as a tower for pictures."""
+        words = self._probe_words()
+        children = dict(self._model.named_children())
+        has_run = run_modules(self._model, lambda: self.forward(*words))
+        return tuple(
+            name
+            for name, child in children.items()
+            if not isinstance(child, nn.Embedding) and has_run.isdisjoint(child.modules())
         )
 
     def _sizes(self, calls: Sequence[Call]) -> ModelSizes | None:
@@ -483,6 +535,24 @@ class TransformersModel(PretrainedModel):
             if block.after_attention is None:
                 reasons["attention_residual"] = block.after_unavailable_reason
         return reasons
+
+
+def auto_class(config: Any) -> Any:
+    """Return transformers' class for a model: one with a language head if its files include that."""
+    heads = (
+        (AutoModelForCausalLM, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+        (AutoModelForMaskedLM, MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+    )
+    stored = config.architectures or ()
+    return next((auto for auto, names in heads if names.get(config.model_type) in stored), AutoModel)
+
+
+def _text_config(config: Any) -> Any:
+    """Return the part of a configuration that is about text; the whole one if there is no such part, or several."""
+    try:
+        return config.get_text_config()
+    except ValueError:
+        return config
 
 
 def _projections(call: Call, module: nn.Module) -> tuple[dict[str, Projection] | None, dict[Need, str]]:

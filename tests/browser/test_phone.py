@@ -72,6 +72,36 @@ def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, new_context: Contex
     assert inspector.result("product") == pytest.approx(float(layer.query[0, 5, 5]), rel=1e-4)
 
 
+LABELS = """() => {
+  const board = deepFind('.attnviz-board');
+  const { left, top } = board.getBoundingClientRect();
+  const [first] = board.attnviz.panels().filter(({ cols }) => cols === 'key');
+  const under = top + first.y._offset + first.y._length;
+  const beneath = [6, 20, 36].map((down) => under + down);  // the labels, which are turned
+  return beneath.flatMap((y) => [0.1, 0.5, 0.9].map((part) => {
+    let found = document.elementFromPoint(left + first.x._offset + part * first.x._length, y);
+    while (found?.shadowRoot) {
+      const inside = found.shadowRoot.elementFromPoint(left + first.x._offset + part * first.x._length, y);
+      if (!inside || inside === found) break;
+      found = inside;
+    }
+    return found !== null && found.closest('.attnviz-board') === board;
+  }));
+}"""
+"""Whether what one sees at places under the first matrix is the board, which draws its column labels there"""
+
+
+@pytest.mark.parametrize("link", ["/", "/?step=weights", "/?source=pretrained&step=scaled"])
+def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(
+    app_url: str, new_context: Contexts, link: str
+) -> None:
+    page = new_context(**PHONE).new_page()
+    page.goto(app_url + link)
+    settled(page)
+    expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
+    assert page.evaluate(LABELS) == [True] * 9
+
+
 def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
     app_url: str, new_context: Contexts
 ) -> None:

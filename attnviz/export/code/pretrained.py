@@ -20,7 +20,7 @@ from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
 LOAD = """\
-from transformers import AutoModel, AutoTokenizer
+from transformers import {loader}, AutoTokenizer
 
 {name}
 TEXT = {text}
@@ -28,9 +28,9 @@ PAIR = {pair}
 IDS = {ids}
 
 tokenizer = AutoTokenizer.from_pretrained(MODEL)
-model = AutoModel.from_pretrained(
+model = {loader}.from_pretrained(
     MODEL, attn_implementation="eager", dtype=torch.float32, use_safetensors=True
-).eval()
+).eval(){base}
 
 encoded = tokenizer({read}, truncation=True, max_length={limit})
 assert encoded["input_ids"] == IDS, "this tokenizer gives other tokens"
@@ -159,6 +159,8 @@ class ModelRecipe:
     names: ModuleNames
     takes_segments: bool
     limit: int
+    loader: str
+    """The class of transformers that loads the model, as in `PretrainedModel`"""
 
     def cells(self, walk: Walk) -> tuple[Cell, ...]:
         """Return the cells from the text to query, key and value."""
@@ -198,7 +200,7 @@ class ModelRecipe:
         if decoder is not None:
             more += DECODER.format(ids=literals(decoder.ids))
         return LOAD.format(
-            name=name_lines(self.model),
+            name=name_lines(self.model), loader=self.loader, base=base_of(self.loader),
             text=ascii(tokens.text), pair=ascii(tokens.pair), ids=literals(tokens.ids), limit=self.limit,
             read="TEXT, PAIR" if tokens.pair else "TEXT", more=more,
         )  # fmt: skip
@@ -207,6 +209,11 @@ class ModelRecipe:
 def name_lines(model: str) -> str:
     """Return the lines that define `MODEL`: a name, a folder, or the folder in the built-in model's package."""
     return BUILT_IN_NAME if model == BUILT_IN else f"MODEL = {model!a}"
+
+
+def base_of(loader: str) -> str:
+    """Return what follows a model loaded by this class, so that it is the model without its language head."""
+    return "" if loader == "AutoModel" else ".base_model"
 
 
 def load_lines(kind: str = "AutoModel", *, safetensors: bool = True) -> str:
@@ -221,7 +228,15 @@ def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind
     names = model.module_names(layer, kind)
     place = model.description.numbers[kind].index(layer)
     return ModelRecipe(
-        model.name.strip(), tokens, decoder_tokens, kind, place, names, model.takes_segments, model.max_tokens
+        model.name.strip(),
+        tokens,
+        decoder_tokens,
+        kind,
+        place,
+        names,
+        model.takes_segments,
+        model.max_tokens,
+        model.loader,
     )
 
 

@@ -58,7 +58,7 @@ class Size:
 def sizes(config: Configuration, base: Configuration) -> Iterator[Size]:
     """Yield a model's sizes beside those of another, with what they mean for the first."""
     for title, symbol, field, meaning in (
-        ("Vocabulary", "V", "vocab_size", _vocabulary()),
+        ("Vocabulary", "V", "vocab_size", _vocabulary(config)),
         ("Hidden size", "C", "hidden_size", _width()),
         ("Intermediate size", "F", "intermediate_size", _feed_forward(config)),
         ("Positions", "", "max_position_embeddings", _positions(config)),
@@ -80,10 +80,11 @@ def _number(config: Configuration, field: str) -> str:
     return UNKNOWN if numbers[field] is None else f"{numbers[field]:,}"
 
 
-def _vocabulary() -> str:
+def _vocabulary(config: Configuration) -> str:
+    own = config.outputs not in (None, config.vocabulary)
     return (
         "The number of tokens that have a row in the embedding table: words, and pieces of which other words are made. "
-        "A layer that names tokens has as many outputs."
+        f"A layer that names tokens has as many outputs{f'; that of this model has {config.outputs:,}' if own else ''}."
     )
 
 
@@ -100,13 +101,15 @@ def _feed_forward(config: Configuration) -> str:
     factor = f": F\u00a0=\u00a0{times:g}\u00a0·\u00a0C" if times == int(times) else ""
     is_largest = config.parameters.get("feed-forward", 0) > config.parameters.get("attention", 0)
     follows = ", and so most of a layer's parameters are its own" if is_largest else ""
-    return f"The feed-forward widens each token to F numbers, then returns to C{factor}{follows}."
+    changes = "widens" if times >= 1 else "narrows"
+    return f"The feed-forward {changes} each token to F numbers, then returns to C{factor}{follows}."
 
 
 def _positions(config: Configuration) -> str:
     cut = f"a text has at most {config.most_tokens:,} tokens here, special ones included; the rest is cut"
     if config.positions is None:
-        return f"This model has no table of positions: its attention knows them in another way. Still, {cut}."
+        knows = "what is computed before its first" if config.adds_positions else "its"
+        return f"This model has no table of positions: {knows} attention tells them apart. Still, {cut}."
     return f"Each place has a row of a table, which is added to the token's. So {cut}."
 
 
@@ -120,6 +123,12 @@ def _heads(config: Configuration) -> str:
 
 
 def _layers(config: Configuration) -> str:
+    if config.not_shown:
+        stack = " and ".join(config.not_shown)
+        return (
+            "How many layers are applied, one after another, in the encoder and in the decoder. The attention of the "
+            f"{stack} is computed in another way than all others, so it is not shown here."
+        )
     if config.with_attention < config.layers:
         return (
             f"How many layers are applied, one after another; {config.with_attention} of them have attention. The time "
@@ -244,7 +253,8 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def script() -> str:
     """Return the script that prints the sizes and counts the parameters."""
-    return configuration_script(shown_model().name.strip(), configuration_of(shown_model()))
+    model = shown_model()
+    return configuration_script(model.name.strip(), configuration_of(model), model.loader)
 
 
 PART = Part(show, tables, script, controls=choose_model)

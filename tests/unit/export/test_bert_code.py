@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 import torch
+import transformers as tf
 
 from attnviz.bert.classification.classifier import WAYS, How, Pooled, plan_of
 from attnviz.bert.configuration import BERT_BASE, configuration_of
@@ -20,7 +22,7 @@ from attnviz.export.code.bert.uses import classifier_script
 from attnviz.pretrained import PretrainedModel, load
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
-from tests.unit.families import save
+from tests.unit.families import BART, save, save_model
 
 TEXT = 'The conversions didn\'t "cross" \\ the {street}: 😀 <b>'
 END = "--- end of a script ---"
@@ -37,6 +39,11 @@ SETTINGS = {
     "random": RoundTrip(True, False, 3, 1.0),
     "bias": RoundTrip(False, False, 0, 1.0, "MaskedLM"),
 }
+ALONE_DECODERS: dict[str, Callable[[], torch.nn.Module]] = {
+    "bart": lambda: tf.BartForCausalLM(tf.BartConfig(**BART)),
+    "mbart": lambda: tf.MBartForCausalLM(tf.MBartConfig(**BART)),
+    "pegasus": lambda: tf.PegasusForCausalLM(tf.PegasusConfig(**BART)),
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,8 @@ class Ran:
     other: PretrainedModel
     masked: PretrainedModel
     """With a language head, whose last layer has a bias"""
+    alone: dict[str, PretrainedModel]
+    """Decoders saved without an encoder"""
     said: dict[str, str]
 
     def of(self, settings: RoundTrip) -> PretrainedModel:
@@ -64,8 +73,18 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("scripts")
     model, other = built_in_model(), load(str(save("bert", folder / "bert")))
     masked = load(str(saved("bert", folder / "masked")))
+    alone = {name: load(str(save_model(make(), folder / name, name))) for name, make in ALONE_DECODERS.items()}
     ids = model.tokenize(TEXT).ids  # they have the same tokenizer
-    scripts = {one.name: configuration_script(one.name, configuration_of(one)) for one in (model, other)}
+    scripts = {
+        one.name: configuration_script(one.name, configuration_of(one), one.loader)
+        for one in (model, other, *alone.values())
+    }
+    table = table_of(alone["bart"])
+    scripts["decoder"] = round_trip_script(
+        RoundTrip(False, False, 0, 1.0, loader=alone["bart"].loader), model=alone["bart"].name, text=TEXT, ids=ids,
+        limit=512, place=2, token=table.pieces.index("street"),
+        shown=there_and_back(ids, ends_of(SETTINGS["tied"], table.weight)).likeliest,
+    )  # fmt: skip
     for name, settings in SETTINGS.items():
         chosen = masked if settings.bias_of else model
         table = table_of(chosen)
@@ -82,7 +101,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         capture_output=True, text=True, check=False, cwd=folder, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    return Ran(model, other, masked, dict(zip(scripts, done.stdout.split(END), strict=False)))
+    return Ran(model, other, masked, alone, dict(zip(scripts, done.stdout.split(END), strict=False)))
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -151,6 +170,18 @@ def test_the_script_of_the_configuration_prints_what_is_shown(ran: Ran) -> None:
             }
             assert fields["together"] == f"{configuration.together:,}"
         assert "nn.Embedding(20000, 32) 640,000" in said
+
+
+@pytest.mark.parametrize("name", ALONE_DECODERS)
+def test_the_scripts_of_a_decoder_saved_alone_load_what_the_app_loads(name: str, ran: Ran) -> None:
+    """AutoModel would load it with an encoder, whose weights are drawn at random."""
+    ours, _ = ran.said[ran.alone[name].name].split("\nbert-base-uncased\n")
+    whole = ALONE_DECODERS[name]()
+    count = sum(weight.numel() for weight in whole.parameters())
+    fields = dict(re.findall(r"^  (\S.*?)  +(\S+)$", ours, re.MULTILINE))
+    assert fields["together"] == f"{count:,}"
+    assert configuration_of(ran.alone[name]).together == count
+    assert "text " in ran.said["decoder"]
 
 
 @pytest.mark.parametrize("tanh", [False, True])

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import streamlit
 import torch
+import transformers as tf
 from nbclient import NotebookClient
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
@@ -38,7 +39,7 @@ from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from attnviz.ui import caches
 from tests.loaded import built_in_model
-from tests.unit.families import save
+from tests.unit.families import BART, save, save_model
 
 HOSTILE = '=1+1 -2 @x "";=2 \'\'\'"""+\\ <img/src=x/onerror=alert(1)> {0}\u2028\u202e🙂 السلام'
 RUN = """
@@ -174,6 +175,14 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
         "bart": of_model(str(save("bart", tmp_path / "bart")), text, pair, "cross", 1, 3),
         "llama": of_model(str(save("llama", tmp_path / "llama")), text, None, "decoder", 1, 3),
         "t5": of_model(str(save("t5", tmp_path / "t5")), text, pair, "decoder", 1, 0),
+        "bart's decoder": of_model(
+            str(save_model(tf.BartForCausalLM(tf.BartConfig(**BART)), tmp_path / "alone", "bart")),
+            text,
+            None,
+            "decoder",
+            1,
+            3,
+        ),
     }
     files = []
     for name, (walk, recipe) in walks.items():

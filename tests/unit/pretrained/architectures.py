@@ -27,7 +27,7 @@ from torch import Tensor
 from transformers.models.auto import modeling_auto
 
 from attnviz.pretrained import ModelError, Trace, open_model
-from attnviz.pretrained.opening import auto_class
+from attnviz.pretrained.transformers_model import auto_class
 from attnviz.pretrained.unfit import SizeError, check_model, check_numbers
 
 TABLE = Path(__file__).parents[3] / "docs" / "models.md"

@@ -13,7 +13,7 @@ from typing import Literal
 from attnviz.bert.blocks import Setup
 from attnviz.bert.configuration import Configuration
 from attnviz.export.code.cells import literals
-from attnviz.export.code.pretrained import name_lines
+from attnviz.export.code.pretrained import base_of, name_lines
 from attnviz.pretrained import BUILT_IN
 
 CONFIGURATION = '''\
@@ -22,7 +22,7 @@ CONFIGURATION = '''\
 import re
 
 import torch
-from transformers import AutoModel, BertConfig, BertModel
+from transformers import {loader}, BertConfig, BertModel
 
 {name}
 PATTERNS = {{  # the names of BERT's parameters, by part
@@ -55,7 +55,7 @@ def show(title, config, model):
         print(f"  {{part:24}} {{number:,}}")
 
 
-model = AutoModel.from_pretrained(MODEL{more})
+model = {loader}.from_pretrained(MODEL{more}){base}
 show(MODEL, model.config, model)
 with torch.device("meta"):  # the shapes without the numbers, so nothing is loaded
     base = BertModel(BertConfig())
@@ -66,10 +66,18 @@ assert sum(count(model).values()) == SHOWN
 '''
 
 
-def configuration_script(name: str, configuration: Configuration) -> str:
-    """Return the script for a model by its name; `configuration` is what the page shows."""
+def configuration_script(name: str, configuration: Configuration, loader: str = "AutoModel") -> str:
+    """Return the script for a model by its name.
+
+    Args:
+        name: the model's name.
+        configuration: what the page shows.
+        loader: the class of transformers that loads it, as in `PretrainedModel`.
+    """
     return CONFIGURATION.format(
         name=name_lines(name),
+        loader=loader,
+        base=base_of(loader),
         more=", add_pooling_layer=False" if name == BUILT_IN else "",
         shown=configuration.together - configuration.parameters.get("language head", 0),
     )
@@ -117,7 +125,7 @@ SHOWN = {shown}  # the ids that come back, as attnviz showed them
 
 tokenizer = AutoTokenizer.from_pretrained(MODEL)
 assert tokenizer(TEXT, truncation=True, max_length={limit})["input_ids"] == IDS, "this tokenizer gives other tokens"
-model = AutoModel.from_pretrained(MODEL, dtype=torch.float32, use_safetensors=True).eval()
+model = {loader}.from_pretrained(MODEL, dtype=torch.float32, use_safetensors=True).eval()
 {table}
 {ends}
 
@@ -185,6 +193,8 @@ class RoundTrip:
     scale: float
     bias_of: Literal["MaskedLM", "CausalLM"] | None = None
     """The kind of the model's language head, if it has a bias; None to print the lengths of the output rows instead"""
+    loader: str = "AutoModel"
+    """The class of transformers that loads the model, as in `PretrainedModel`"""
 
 
 def round_trip_lines(settings: RoundTrip) -> str:
@@ -219,11 +229,12 @@ def round_trip_script(
     favoured = FAVOURED.format(
         numbers=LENGTHS if head is None else BIAS.format(kind=head), by="length" if head is None else "bias"
     )
+    classes = (settings.loader,) if head is None else (settings.loader, f"AutoModelFor{head}")
     return BACK.format(
         name=name_lines(model),
         text=ascii(text), ids=literals(ids), place=place, token=token, shown=literals(shown), limit=limit,
         table=TABLE, favoured=favoured,
-        auto="AutoModel" if head is None else f"AutoModel, AutoModelFor{head}",
+        loader=settings.loader, auto=", ".join(dict.fromkeys(classes)),
         ends=_ends(settings), through=_through(settings), scale=_scale(settings),
     )  # fmt: skip
 

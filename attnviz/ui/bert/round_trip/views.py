@@ -372,7 +372,10 @@ def script() -> str:
     token = token_of(setup, place)
     kind: Literal["MaskedLM", "CausalLM"] = "CausalLM" if "decoder" in setup.model.description.layers else "MaskedLM"
     return round_trip_script(
-        RoundTrip(setup.is_random, setup.is_unit, setup.seed, setup.scale, None if setup.bias is None else kind),
+        RoundTrip(
+            setup.is_random, setup.is_unit, setup.seed, setup.scale, None if setup.bias is None else kind,
+            setup.model.loader,
+        ),
         model=setup.model.name.strip(), text=setup.tokens.text, ids=setup.tokens.ids, limit=setup.model.max_tokens,
         place=place, token=setup.tokens.ids[place] if token is None else token, shown=setup.round_trip().likeliest,
     )  # fmt: skip
