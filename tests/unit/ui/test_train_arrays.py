@@ -21,11 +21,9 @@ from attnviz.ui.train.arrays import (
     accuracy_without,
     at_snapshots,
     heads_of,
-    logits_of,
     offer,
     reading_of,
     sample_of,
-    table_of,
     task_parts,
 )
 from attnviz.ui.train.plans import plan_of
@@ -201,26 +199,6 @@ def test_what_a_model_writes_is_in_rows_of_the_longest_answer() -> None:
 def test_of_a_text_that_is_too_long_the_first_tokens_are_read() -> None:
     first = reading("abcdef").cut(3)
     assert (first.ids, first.labels) == (reading("abc").ids, ("a", "b", "c"))
-
-
-def test_a_table_of_pairs_is_torchs_softmax_over_the_next_character() -> None:
-    model, shown = BigramModel(5), [3, 0, 1]
-    nn.init.normal_(model.table.weight)
-    expected = torch.nn.functional.softmax(model.table.weight, dim=1)[shown][:, shown].detach()
-    np.testing.assert_allclose(table_of(model, shown), expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("block", "length"), [(8, 5), (3, 3)])
-def test_the_loss_of_blocks_is_torchs_over_what_the_model_reads(block: int, length: int) -> None:
-    model, blocks = made(TokenConfig(7, block, layers=1, heads=1, width=8)), [[0, 3, 1, 6, 2, 5], [4, 4, 0, 1, 2, 3]]
-    found, ids = logits_of(model, blocks), torch.tensor(blocks)
-    assert found["logits"].shape == (2, length, 7)
-    with torch.no_grad():
-        losses = [
-            torch.nn.functional.cross_entropy(model(ids[:, : at + 1])[:, at], ids[:, at + 1]) for at in range(length)
-        ]
-    assert found["loss"] == pytest.approx(float(sum(losses)) / length, rel=1e-5)
-    assert logits_of(BigramModel(7), blocks)["logits"].shape == (2, 5, 7)
 
 
 def test_a_sample_follows_from_its_first_character_and_its_seed() -> None:
