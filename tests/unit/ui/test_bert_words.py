@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.stats import entropy as scipy_entropy
 
 from attnviz.bert.agent import Decision
 from attnviz.bert.blank import Blanks
@@ -41,19 +42,35 @@ def row(other: tuple[int | None, ...]) -> Row:
     count = 1 + len(other)
     difference = torch.full((count, count), 0.9)
     difference[1:, 1:] = 0.4
-    bits = torch.tensor([2.6, 0.3, 10.5, *[1.2] * 9])[:count]
+    bits = torch.tensor([12.6, 0.3, 10.5, *[1.2] * 9])[:count]
     return Row(torch.tensor([[0.1, 0.6, 0.3]]).expand(count, 3), (1,) * count, (2, *other), bits, difference)
 
 
 def test_a_row_is_told_by_its_largest_keys_its_bits_and_the_heads_differences() -> None:
     tokens = tokens_of(range(7), ("a", "<b>", "c", "d", "e", "f", "g"))
     said = subsets._row_said(row((3, 4, 3)), tokens, 1)
-    assert "<b>“&lt;b&gt;”</b>: one softmax gives one distribution, largest at “&lt;b&gt;” (0.60), 2.6 bits." in said
+    assert "<b>“&lt;b&gt;”</b>: one softmax gives one distribution, largest at “&lt;b&gt;” (0.60), 12.6 bits." in said
     assert "3 heads give 3, of 0.3 to 10.5 bits; any two differ by up to <b>0.40</b>" in said
     assert said.endswith(" Besides itself, they look most at “d” (2), “e” (1).</div>")
     four, five = (subsets._row_said(row(tuple(range(2, 2 + count))), tokens, 1) for count in (4, 5))
     assert "and others" not in four and "“f” (1) and others." in five
     assert "look most" not in subsets._row_said(row((None, None)), tokens, 1)
+
+
+def test_the_tables_of_a_row_have_each_softmax_with_its_own_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens, made = tokens_of(range(5), "abcde"), attend_in_parts(X, 3)
+    monkeypatch.setattr(subsets, "text_at_hand", lambda: (None, tokens))
+    monkeypatch.setattr(subsets, "subsets_of", lambda *_: made)
+    monkeypatch.setattr("attnviz.ui.bert.rows.state.get", {"q": 2}.__getitem__)
+    weights, differences = subsets.tables().values()
+    expected = torch.stack([torch.softmax(x @ x.T / x.shape[1] ** 0.5, -1)[2] for x in (X, *X.chunk(3, dim=1))])
+    assert weights.index.tolist() == ["whole X", "head 0", "head 1", "head 2"]
+    np.testing.assert_allclose(weights.iloc[:, :5].to_numpy(float), expected, rtol=1e-5)
+    bits = scipy_entropy(expected, base=2, axis=1)
+    np.testing.assert_allclose(weights["entropy (bits)"].to_numpy(float), bits, rtol=1e-5)
+    assert weights["largest key"].tolist() == [f"{key} {'abcde'[key]}" for key in expected.argmax(1)]
+    apart = (expected[:, None] - expected[None]).abs().sum(-1) / 2
+    np.testing.assert_allclose(differences, apart, atol=1e-6)
 
 
 def test_of_many_tokens_a_cell_is_the_largest_of_a_block_and_its_label_the_first() -> None:
