@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
@@ -123,15 +124,19 @@ def show() -> None:
     if blanks is None:
         st.info("There is nothing to be masked in this text. Type a sentence.")
         return
-    pieces = completed(model, blanks)
-    filled = "".join(f"<mark>{escape(piece)}</mark>" if is_filled else escape(piece) for piece, is_filled in pieces)
-    st.html(f'<div class="filled" dir="auto" tabindex="0" role="group" aria-label="Completed">{filled}</div>')
+    st.html(_completed_html(completed(model, blanks)))
     _show_likely(model, blanks)
     notice(
         "The model reads the words on both sides of a mask. Each mask is filled by itself, while the others stay "
         "masked: two likely tokens need not fit together."
     )
     in_torch()
+
+
+def _completed_html(pieces: Sequence[tuple[str, bool]]) -> str:
+    """Return the pieces of a completed text as HTML, with those that were filled in marked."""
+    filled = "".join(f"<mark>{escape(piece)}</mark>" if is_filled else escape(piece) for piece, is_filled in pieces)
+    return f'<div class="filled" dir="auto" tabindex="0" role="group" aria-label="Completed">{filled}</div>'
 
 
 def _choose(model: PretrainedModel, tokens: Tokens) -> None:

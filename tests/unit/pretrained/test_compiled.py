@@ -92,3 +92,13 @@ def test_other_threads_run_during_a_pass(minilm: PretrainedModel) -> None:
         over.set()
         thread.join()
     assert during > 1000
+
+
+def test_padded_texts_are_each_as_if_alone(minilm: PretrainedModel) -> None:
+    for pairs in ((("a dog", "it barks too"), ("the cat", None)), (("one two", "three"), ("one", "two three"))):
+        texts = [minilm.tokenize(*pair) for pair in pairs]
+        with torch.inference_mode():
+            hidden = minilm.padded_forward([text.ids for text in texts], [text.segments for text in texts])
+            for text, found in zip(texts, hidden, strict=True):
+                alone = minilm.forward(text.ids, text.segments, None)
+                torch.testing.assert_close(found[: len(text)], alone, rtol=0, atol=1e-5)

@@ -20,6 +20,7 @@ from attnviz.pretrained.attention_interface import (
     CHECKED,
     WITHOUT_EFFECT,
     Comparison,
+    _is_near,
     attention_function,
     call_to_compare,
     check_shown,
@@ -226,6 +227,8 @@ def test_weights_are_compared_to_a_ten_thousandth_and_outputs_in_units_of_the_la
         else:
             with pytest.raises(UnfitError, match="call 0 of 1"):
                 check_shown(comparison, [weights])
+    large = torch.tensor([1000.0, 0.0])
+    assert [_is_near(large + change, large) for change in (0.09, 0.11)] == [True, False]
     check_shown(Comparison((1,), modules=2, weights={0: weights + 1}), [None, weights])
     with pytest.raises(UnfitError, match="call 1 of 2"):
         check_shown(Comparison((1,), modules=2, differing=[1]), [None, weights])

@@ -52,12 +52,14 @@ def test_muon_is_torchs_and_decays_the_matrices_of_the_blocks_alone() -> None:
 
 
 def test_losses_are_those_of_a_plain_loop() -> None:
-    settings = TrainingSettings(steps=10, batch=8, learning_rate=1e-2, warm_up=3, decay="cosine", weight_decay=0.1)
+    settings = TrainingSettings(
+        steps=10, batch=8, learning_rate=1e-2, warm_up=3, decay="cosine", weight_decay=0.1, beta2=0.7
+    )
     model = build(SMALL, 0)
     decays = [one for name, one in model.named_parameters() if one.ndim == 2 and name.startswith("blocks.")]
     others = [one for name, one in model.named_parameters() if one.ndim != 2 or not name.startswith("blocks.")]
     groups = [{"params": decays, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, lr=1e-2)
+    optimiser = torch.optim.AdamW(groups, lr=1e-2, betas=(0.9, 0.7))
     generator, expected = torch.Generator().manual_seed(0), []
     for step in range(6):
         batch = INDUCTION.batch(8, generator)

@@ -184,3 +184,10 @@ def test_data_of_another_kind_or_size_are_refused_in_words() -> None:
         Limits(parameters=30).check(plan(), data)
     with pytest.raises(ValueError, match="at least 1"):
         LinearConfig(0, 2)
+
+
+def test_the_last_class_is_one_less_than_their_number() -> None:
+    data = LabelledVectors(np.zeros((8, 3), np.float32), np.array([0, 1, 2, 2] * 2, np.int64))
+    assert Vectors(data, 3, 0).labels == ("0", "1", "2")
+    with pytest.raises(ValueError, match="a vector has class 2: there are 0 to 1"):
+        Vectors(data, 2, 0)

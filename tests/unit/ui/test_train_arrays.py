@@ -9,13 +9,25 @@ from torch import nn
 
 from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.toy.language.config import TokenConfig
-from attnviz.toy.language.model import TokenModel
+from attnviz.toy.language.model import BigramModel, TokenModel
 from attnviz.training.evaluation import attentions
+from attnviz.training.generation import Sampling, generate
 from attnviz.training.jobs.view import View
 from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS
-from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, heads_of, offer, reading_of, task_parts
-from attnviz.ui.train.plans import plan_of, sample_of
+from attnviz.ui.train.arrays import (
+    SAMPLE,
+    Reading,
+    accuracy_without,
+    at_snapshots,
+    heads_of,
+    offer,
+    reading_of,
+    sample_of,
+    task_parts,
+)
+from attnviz.ui.train.plans import plan_of
+from attnviz.ui.train.plans import sample_of as text_of
 from attnviz.ui.train.runs import Run, title_of
 
 TASK = TASKS["induction"]
@@ -144,7 +156,7 @@ VIEW |= {"task": "induction", "sample": "", "seed": 3}
 def test_a_view_without_settings_trains_what_the_task_says() -> None:
     plan = plan_of(VIEW.__getitem__)
     assert (plan.model, plan.training.learning_rate, plan.training.seed) == (TASK.model, 1e-3, 3)
-    assert sample_of(VIEW.__getitem__) == TASK.examples[0]
+    assert text_of(VIEW.__getitem__) == TASK.examples[0]
 
 
 def test_the_control_has_the_same_settings_and_a_model_of_its_own() -> None:
@@ -171,3 +183,27 @@ def test_a_training_that_differs_in_no_setting_is_called_by_its_shape() -> None:
         assert (run.is_control, control.is_control, title_of(control, [run])) == (False, True, "control")
     faster = Run(plan_of((VIEW | {"rate": 0.1}).__getitem__), 3, run.view)
     assert title_of(faster, [run, control]) == "learning rate 0.1"
+
+
+def test_what_a_model_writes_is_in_rows_of_the_longest_answer() -> None:
+    numbers = TASKS["numbers"]
+    here = reading_of(numbers, *numbers.read("342"))
+    assert (here.text, here.source_labels) == ("342", ("3", "4", "2"))
+    models = [made(numbers.model, seed) for seed in range(6)]
+    answers = [numbers.answer(model, "342") for model in models]
+    assert len({len(answer) for answer in answers}) > 1
+    written = at_snapshots(models, here)["written"]
+    assert [line.tobytes().rstrip(b"\0").decode() for line in written] == answers
+
+
+def test_of_a_text_that_is_too_long_the_first_tokens_are_read() -> None:
+    first = reading("abcdef").cut(3)
+    assert (first.ids, first.labels) == (reading("abc").ids, ("a", "b", "c"))
+
+
+def test_a_sample_follows_from_its_first_character_and_its_seed() -> None:
+    torch.manual_seed(0)
+    model = BigramModel(9)
+    nn.init.normal_(model.table.weight)
+    expected = [draw.id for draw in generate(model, [2], SAMPLE, Sampling(seed=3))]
+    assert sample_of(model, 2, 3).tolist() == expected != sample_of(model, 2, 4).tolist()

@@ -15,10 +15,23 @@ from attnviz.trace.model import Place
 from attnviz.training.jobs.view import Evaluation
 from attnviz.training.series import SERIES
 from attnviz.training.settings import TrainingSettings
+from attnviz.training.tagged.files import tagged_files
+from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.cut import MOST
 from attnviz.ui.train import exports
-from attnviz.ui.train.plans import OF_MODEL, OF_TRAINING, fitting_plan, plan_of, sample_of, schedule, settings_of
+from attnviz.ui.train.plans import (
+    OF_MODEL,
+    OF_TRAINING,
+    STAGES,
+    fitting_plan,
+    is_of,
+    is_usual,
+    plan_of,
+    sample_of,
+    schedule,
+    settings_of,
+)
 from attnviz.ui.train.plans import stage_plan_of as stage_plan
 
 EMPTY: dict[str, Any] = {
@@ -125,3 +138,26 @@ def test_a_page_holds_fewer_snapshots_where_each_is_large_or_there_are_more_trai
     assert steps(5, most // 6, 2) == [0, 20, 40]
     assert steps(5, most, 4) == [0, 40]  # the first and the last are always there
     assert steps(1, most, 1) == [0]
+
+
+def test_a_training_on_files_is_of_the_same_files_alone() -> None:
+    one, other = (tagged_files(b"a X\nb Y", test) for test in (b"a X", b"b Y"))
+    job: Any = SimpleNamespace(data=one)
+    assert is_of(job, TaggedSentences(tagged_files(b"a X\nb Y", b"a X")))
+    assert not is_of(job, TaggedSentences(other)) and not is_of(job, TASKS["tagging"])
+    generated: Any = SimpleNamespace(data=None, plan=SimpleNamespace(subject="tagging"))
+    assert is_of(generated, TASKS["tagging"]) and not is_of(generated, TASKS["sort"])
+
+
+@pytest.mark.parametrize("cut", ["chunks", "plain"])
+def test_lines_are_cut_into_the_same_lengths_for_all_stages(cut: str) -> None:
+    for stage in SERIES:
+        assert stage_plan(stage, 30, (EMPTY | {"cut": cut}).get).block_size == MOST
+        assert stage_plan(stage, 30, (EMPTY | {"cut": cut, "train_block": 16}).get).block_size in (16, MOST)
+
+
+def test_a_stages_losses_hold_with_another_seed_and_other_steps_alone() -> None:
+    stage = STAGES["head"]
+    for changed, holds in (({}, True), ({"steps": 500}, True), ({"seed": 9}, True), ({"rate": 0.5}, False),
+                           ({"train_block": 16}, False), ({"cut": "plain"}, False), ({"batch": 4}, False)):  # fmt: skip
+        assert is_usual(stage, stage_plan(stage, 30, (EMPTY | changed).get)) is holds, changed

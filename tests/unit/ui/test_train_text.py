@@ -23,7 +23,7 @@ from attnviz.training.settings import TrainingSettings
 from attnviz.training.text.cut import Cut, sequences_of
 from attnviz.training.text.subject import Text, TextError
 from attnviz.ui.train.arrays import SAMPLE, Reading, at_snapshots, logits_of, sample_of, table_of
-from attnviz.ui.train.facts import MOST_SHOWN, built_in_facts, facts_of, lines_of
+from attnviz.ui.train.facts import MOST_SHOWN, built_in_facts, drawn_of, facts_of, fits, lines_of
 from attnviz.ui.train.generated import _text_of
 from attnviz.ui.train.plans import is_usual, stage_of, stage_plan_of
 
@@ -118,6 +118,28 @@ def test_lines_are_cut_and_what_is_left_out_is_counted() -> None:
     for start, stop in sequences_of(train, "chunks", 40):
         inside |= set(range(start, stop))
     assert lines["dropped"] == len(train) - len(inside)
+    assert lines["ends"] == sum(len(line) >= 20 for line in train.split("\n")[:-1])
+    assert lines["validation"] == len(list(sequences_of(facts.text[facts.train :], "chunks", 40)))
+
+
+def test_at_the_limits_a_text_fits_and_a_line_is_not_short() -> None:
+    assert len(facts_of("".join(map(chr, range(0x4E00, 0x4E00 + 1000)))).labels) == 1000
+    facts = facts_of(("ab" * 10 + "\n" + "abc" * 13 + "\n") * 20)
+    assert lines_of(facts, "chunks", 40)["short"] == 0
+    tenth = facts_of("ab" * 50)  # its last tenth has ten characters
+    assert fits(tenth, "blocks", 9) == ""
+    assert fits(tenth, "blocks", 10).startswith("This text has 100 characters; with blocks of 10 it needs at least ")
+
+
+def test_the_blocks_shown_are_spread_over_the_validation_part_and_are_the_first_of_the_first_batch() -> None:
+    facts = facts_of(TEXTS["cases"])
+    blocks = ["".join(facts.labels[one] for one in block) for block in facts.blocks]
+    assert (blocks[0], blocks[-1]) == (facts.text[facts.train :][:9], facts.text[-9:])
+    for seed in (0, 3):
+        plan = stage_plan_of(SERIES[1], len(facts.labels), (VIEW | {"seed": seed}).get)
+        batch = Text(facts.text, BLOCK).batch(plan.training.batch, torch.Generator().manual_seed(seed))
+        drawn = torch.tensor([one["ids"] for one in drawn_of(facts, plan)])
+        assert torch.equal(drawn[:, :-1], batch.ids[:3]) and torch.equal(drawn[:, 1:], batch.targets[:3])
 
 
 @pytest.mark.parametrize("stage", SERIES, ids=lambda stage: stage.name)

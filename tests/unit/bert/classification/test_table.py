@@ -16,6 +16,7 @@ from attnviz.bert.classification.examples import (
     MOST_COLUMNS,
     MOST_ROWS,
     CsvError,
+    Examples,
     built_in,
     examples_of,
     read_table,
@@ -24,7 +25,7 @@ from attnviz.bert.classification.examples import (
 GOOD = "text,label\n" + "".join(f"text {number},{'ab'[number % 2]}\n" for number in range(12))
 
 
-def examples(text: str | bytes, of: str = "text", label: str = "label") -> object:
+def examples(text: str | bytes, of: str = "text", label: str = "label") -> Examples:
     data = text.encode() if isinstance(text, str) else text
     return examples_of(read_table(data), data, name="x.csv", text=of, label=label)
 
@@ -114,7 +115,13 @@ UNFIT = [
     (GOOD, "label", "text", "The column “text” has 12 different values (“text 0”, “text 1”, “text 2” …)"),
     (GOOD.replace("text 3,b", f"text 3,{'b' * 41}"), "text", "label", "Is this the column with the classes?"),
     ("text,label\n" + "x,a\n" * 5 + "y,b\n" * 4, "text", "label", "“b” has 4 rows only (row 7"),
+    ("text,label\n\n" + "x,a\n" * 5 + "y,b\n" * 4, "text", "label", "“b” has 4 rows only (row 8"),
 ]
+
+
+def test_a_class_may_have_a_name_of_forty_characters_and_five_rows() -> None:
+    found = examples("text,label\n" + "x,a\n" * 5 + f"y,{'b' * 40}\n" * 5)
+    assert found.labels == ("a", "b" * 40)
 
 
 @pytest.mark.parametrize(("data", "text", "label", "why"), UNFIT, ids=[why[-30:] for *_, why in UNFIT])

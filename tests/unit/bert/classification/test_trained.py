@@ -182,6 +182,7 @@ def test_the_command_writes_a_classifier_and_its_card(
     assert card.command == "python -m attnviz classify classifier --features cls --steps 20 --tanh --seed 2"
     made = make(ClassifierSettings("classifier", "cls", tanh=True, steps=20, seed=2), minilm, card.command)
     assert write(made)[0] == out.read_bytes()
+    assert [one.seed for one in made.card.seeds] == [2, 3, 4, 5, 6]
     assert read == [built_in("reviews").texts] * 2
     assert main(words) == 1
     assert "already exists" in capsys.readouterr().err

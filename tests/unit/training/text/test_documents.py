@@ -68,6 +68,11 @@ def test_a_plain_cut_has_every_character_of_a_line_once_and_no_line_end() -> Non
     assert not any("\n" in one for one in found)
 
 
+def test_a_last_character_is_predicted_from_the_line_end_after_it() -> None:
+    assert list(sequences_of("ab\nc\n\nd", "chunks", 2)) == [(0, 3), (3, 5)], "the last line has no end"
+    assert list(sequences_of("ab\nc\n\nd", "plain", 2)) == [(0, 2)]
+
+
 @given(st.text("ab\n", max_size=80), st.integers(1, 12), st.sampled_from(CUTS))
 def test_no_sequence_goes_over_the_end_of_its_line(text: str, most: int, cut: Cut) -> None:
     for start, stop in sequences_of(text, cut, most):

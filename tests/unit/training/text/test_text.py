@@ -233,3 +233,10 @@ def test_lines_are_cut_by_themselves_and_chunks_have_their_ends() -> None:
 def test_a_data_set_is_as_long_as_there_are_windows_with_a_next_character(characters: int, block: int) -> None:
     windows = torch.arange(characters).unfold(0, block + 1, 1) if characters > block else []
     assert length_of(characters, block) == len(windows)
+
+
+def test_a_block_may_begin_anywhere_in_the_training_part() -> None:
+    text = Text("abcdefghijklmnopqrst", 1)  # trained on are 18 characters: 17 have one after them
+    drawn = text.batch(400, torch.Generator().manual_seed(0))
+    assert sorted(set(drawn.ids.flatten().tolist())) == list(range(17))
+    assert torch.equal(drawn.targets, drawn.ids + 1)
