@@ -54,7 +54,8 @@ def test_a_chart_draws_the_last_picture_and_only_what_is_another(run: Run) -> No
       chart.show(first, looks);
       seen.same = names();
       chart.show(first, { ...looks, pin: { q: 1, k: null } });
-      seen.pin = calls.splice(0).map(([name, { shapes }]) => [name, shapes.length]);
+      seen.pin = calls.splice(0).map(([name, { shapes }]) => [name, shapes.map(({ x0, x1, y0, y1 }) =>
+        [x0, x1, y0, y1])]);
       chart.setTheme("dark");
       answers[2].done();
       await settle(150);
@@ -85,7 +86,7 @@ def test_a_chart_draws_the_last_picture_and_only_what_is_another(run: Run) -> No
     assert found["shown"] == ["react", "restyle"], "the colours first, then the numbers; of the last picture alone"
     assert found["drawn"] == [["plain", "numbered"], [{"texttemplate": ["%{z:.2f}"]}, [1]]]
     assert found["same"] == []
-    assert found["pin"] == [["relayout", 2]]
+    assert found["pin"] == [["relayout", [[-0.5, 2.5, 0.5, 1.5]] * 2]]  # nothing else is drawn anew
     assert found["theme"] == ["react", True]
     assert found["width: 600px; height: 300px"] == [["relayout", {"width": 600, "height": 300}]]
     assert found["width: 500px; height: 300px"] == [["relayout", {"width": 500, "height": 300}]]
