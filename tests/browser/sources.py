@@ -9,11 +9,8 @@ import json
 import subprocess
 from functools import cache
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import playwright
-from playwright.sync_api import Page
-from playwright.sync_api import Route as PlaywrightRoute
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -47,17 +44,6 @@ def source(path: str) -> tuple[str, bytes] | None:
     if file.suffix == ".css" and file.is_file():
         return TYPES[".css"], file.read_bytes()
     return (TYPES[".ts"], scripts()[file]) if file in scripts() else None
-
-
-def offer_sources(page: Page) -> None:
-    """Offer them to a page of another server."""
-
-    def answer(route: PlaywrightRoute) -> None:
-        file = source(urlsplit(route.request.url).path.removeprefix(f"{PREFIX}/"))
-        kind, body = file or ("text/plain", b"")
-        route.fulfill(status=200 if file else 404, content_type=kind, body=body)
-
-    page.route(f"**{PREFIX}/**", answer)
 
 
 async def _serve(request: Request) -> Response:

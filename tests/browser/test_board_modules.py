@@ -313,6 +313,7 @@ def test_axes_scroll_only_where_they_are_zoomed(run: Run) -> None:
         ([[None, None]], 2, 1),
         ([[None, 0.25], [None, None]], 2, 0.25),
         ([[0.01 * n] + [0.0] * 39 for n in range(1, 11)], 40, 0.09),  # of ten rows, one has a weight above it
+        ([[None] * 40] * 20 + [[0.01 * n] + [0.0] * 39 for n in range(1, 11)], 40, 0.09),  # hidden rows do not count
         ([[0.01 * n] + [0.0] * 38 for n in range(1, 11)], 39, 0.1),
     ],
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +28,6 @@ from attnviz.trace.walk import Walk
 from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
 from tests.browser.settle import frames, settled
-from tests.browser.sources import offer_sources
 from tests.pictures import board_picture
 from tests.toy import run_block, tokens_of
 from tests.unit.families import save
@@ -224,58 +222,3 @@ def test_numbers_fit_their_cells_in_every_size_of_the_window(page: Page, app_url
         assert [count for count, *_ in product] == [7 * 8, 7 * 8, 7 * 7]
         for (_, widths, whole), columns in zip(product, (7, 8, 7), strict=True):
             assert 0 < max(widths) <= whole / columns
-
-
-CHART = f"""async (path) => {{
-  const {{ Chart }} = await import("{FILES}/chart/chart.ts");
-  const host = document.createElement("div");
-  host.style.cssText = "width: 700px; height: 500px; container-type: size";
-  document.body.replaceChildren(host);
-  const panel = {{ name: "scores", title: "S", role: null, rows: "query", cols: "key", low: -4, high: 4,
-    scale: "signed", numbered: true, shape: [2, 2], data: Float32Array.of(1, -2, 3, -4) }};
-  const labels = {{ query: ["a", "b"], key: ["c", "d"] }};
-  const first = {{ panels: [panel], grid: [[0]], widths: [1], heights: [1], labels, alt: "first" }};
-  const second = {{ ...first, alt: "second", panels: [{{ ...panel, data: Float32Array.of(4, 3, 2, 1) }}] }};
-  let [arrives, calls] = [null, 0];
-  const chart = new Chart(host, () => (calls += 1, new Promise((resolve, reject) => (arrives = [resolve, reject]))));
-  const wait = () => new Promise((done) => setTimeout(done, 300));
-  const drawn = () => [chart.graph.getAttribute("aria-label"), chart.graph._fullData?.[0].z.map((row) => [...row]),
-    chart.graph._fullLayout?.shapes.map(({{ x0, x1, y0, y1 }}) => [x0, x1, y0, y1]),
-    chart.graph.querySelectorAll(".heatmap-label text").length];
-  const looks = (q, k) => ({{ theme: "light", pin: {{ q, k }} }});
-  const seen = {{}};
-  chart.show(first, looks(null, null));
-  arrives[1](new Error("gone"));
-  await wait();
-  seen.failed = chart.graph.textContent;
-  chart.show(first, looks(null, null));
-  const early = arrives;
-  chart.show(second, looks(1, null));
-  arrives[0](window.Plotly);
-  early[0](window.Plotly);
-  await wait();
-  seen.second = drawn();
-  let redrawn = 0;
-  const layer = chart.graph.querySelector(".heatmaplayer");
-  new MutationObserver(() => (redrawn += 1)).observe(layer, {{ childList: true, subtree: true }});
-  chart.show(second, looks(null, 0));
-  await wait();
-  seen.moved = [...drawn(), redrawn];
-  chart.show(second, looks(null, 0));
-  seen.calls = calls;
-  chart.destroy();
-  seen.left = host.childElementCount;
-  return seen;
-}}"""
-
-
-def test_a_chart_draws_the_last_picture_and_a_pin_alone_without_the_rest(page: Page, app_url: str) -> None:
-    charted(page, app_url, "step=scores")
-    offer_sources(page)
-    seen = page.evaluate(CHART)
-    assert re.search("plotly.js did not arrive.*first", seen["failed"])
-    label, z, shapes, texts = seen["second"]
-    assert (label, z, shapes, texts) == ("second", [[4, 3], [2, 1]], [[-0.5, 1.5, 0.5, 1.5]], 4)
-    label, z, shapes, texts, redrawn = seen["moved"]
-    assert (label, z, shapes, texts) == ("second", [[4, 3], [2, 1]], [[-0.5, 0.5, -0.5, 1.5]], 4)
-    assert (redrawn, seen["calls"], seen["left"]) == (0, 3, 0)

@@ -279,7 +279,17 @@ def test_a_closed_block_opens_at_the_part_and_the_step_that_are_chosen(run: Run)
       const passed = [...diagram.lines.querySelectorAll("path.passed")].length;
       const all = [...diagram.lines.querySelectorAll(":scope > path")].length;
       diagram.open("gone");
-      return { opened, marked, closed, passed: passed > 0 && passed < all, times: chosen.length,
+      const into = ["query", "key", "value"].map((ink) => diagram.lines.querySelectorAll(`path.${ink}.passed`).length);
+      // Whoever opens another block by keyboard stays in the diagram, though the button is gone.
+      const block = blocks[0];
+      const { length: times } = chosen;
+      block.focus();
+      show(0, "qkv");
+      const kept = document.activeElement.ariaLabel;
+      document.activeElement.blur();
+      show(2, "scores");
+      const left = document.activeElement === document.body;
+      return { into, kept, left, opened, marked, closed, passed: passed > 0 && passed < all, times,
         below: diagram.below.hidden,
         hint: diagram.words.querySelectorAll(".hint").length, title: diagram.buttons.get("2 qkv").title };
     """
@@ -294,6 +304,8 @@ def test_a_closed_block_opens_at_the_part_and_the_step_that_are_chosen(run: Run)
     ]
     assert found["marked"] == [["encoder block 2, attention"], 1]
     assert found["passed"]
+    assert found["into"] == [1, 1, 1]  # the lines into the part that is chosen
+    assert (found["kept"], found["left"]) == ("encoder block 0, attention", True)
     assert found["times"] == 5
     assert found["title"] == "encoder block 2, attention: 4 heads of width 8, weights 9 × 9 each"
     assert found["below"]
@@ -314,7 +326,8 @@ def test_arrow_keys_go_along_a_stack_and_across_to_the_other(run: Run) -> None:
           event.defaultPrevented];
       };
       focus(diagram.boxes[0].id);
-      const keys = [["ArrowLeft"], ["ArrowRight"], ["ArrowRight", { ctrlKey: true }], ["End"], ["ArrowRight"],
+      const keys = [["ArrowLeft"], ["ArrowRight"], ["ArrowRight", { ctrlKey: true }],
+        ["ArrowRight", { altKey: true }], ["ArrowRight", { metaKey: true }], ["End"], ["ArrowRight"],
         ["ArrowLeft"],
         ["Home"], ["x"]];
       const along = keys.map((one) => key(...one));
@@ -330,7 +343,7 @@ def test_arrow_keys_go_along_a_stack_and_across_to_the_other(run: Run) -> None:
     found = run("diagram/diagram.ts", DIAGRAM + body, {"model": model("both", 1), "layer": 0})
     first, second = "encoder, embeddings + positions (sinusoidal)", "encoder block 0, attention"
     assert found["along"] == [
-        [first, True], [second, True], [second, False], ["decoder, softmax", True], ["decoder, softmax", True],
+        [first, True], [second, True], *[[second, False]] * 3, ["decoder, softmax", True], ["decoder, softmax", True],
         ["decoder, logits", True],
         [first, True], [first, False],
     ]  # fmt: skip

@@ -207,6 +207,78 @@ def test_a_component_is_shown_again_in_another_theme_and_in_a_lecture(run: Run) 
     assert found == [[[{"name": "é"}, [1.5, -2]], None], [None], [None], 8]
 
 
+def test_a_page_of_heads_shows_its_address_and_writes_what_is_chosen(run: Run) -> None:
+    body = """
+      const { Explorer } = await import("/frontend/heads/explorer.ts");
+      const shown = [];
+      let explorer;
+      Explorer.prototype.update = function (payload) {
+        explorer = this;
+        shown.push(payload && [payload.header.view, Object.keys(payload.arrays)]);
+      };
+      own({ view: { layer: "1", head: "2", chosen: "1.2_0.1" } }, given);
+      history.replaceState(null, "", "#head=3&chosen=");
+      await load("heads");
+      for (let n = 0; n < 100 && !shown.length; n += 1) await new Promise((done) => setTimeout(done, 10));
+      const sent = [{ head: 0 }, { layer: 0, head: -1, chosen: [[0, -1], [1, 2]] }, { chosen: [[1, 2]], q: null }];
+      const hashes = sent.map((values) => (explorer.updates.host.send({ values }), decodeURIComponent(location.hash)));
+      press("l");
+      return { shown, hashes };
+    """
+    header = {"layers": [0, 1], "heads": 4, "measures": [], "labels": [], "files": {}, "view": {}}
+    payload = b64encode(write_payload(header, {"measures": np.zeros(1, np.float32)})).decode()
+    found = run(NONE, OWN + body, payload)
+    (view, arrays), again = found["shown"][0], found["shown"][-1][0]
+    assert (view["layer"], view["head"], view["chosen"], arrays) == (1, 3, [[1, 3]], ["measures"])
+    assert found["hashes"] == [
+        "#head=0&chosen=&rollout=0", "#head=0&chosen=0.r_1.2&rollout=1&layer=0",
+        "#head=0&chosen=&rollout=1&layer=0&q=",
+    ]  # fmt: skip
+    assert (again["layer"], again["head"]) == (0, -1)  # larger type: shown once more, as the address says now
+
+
+def test_a_page_of_a_walk_shows_its_address_and_asks_for_the_covered_row(run: Run) -> None:
+    body = """
+      const { Walk } = await import("/frontend/walk/walk.ts");
+      const calls = [];
+      let walk;
+      Object.assign(Walk.prototype, {
+        show(values, document) {
+          walk = this;
+          calls.push(["show", values.step, values.q ?? null, document ? document.header.version : null]);
+          this.store.values = { ...this.store.values, ...values };
+        },
+        checkLink: () => calls.push(["check"]), setLecture: (on) => calls.push(["lecture", on]),
+        choose(values) {
+          this.store.values = { ...this.store.values, ...values };
+          this.home.changed(values);
+        },
+      });
+      document.body.innerHTML = `<p class="attnviz-question"><button></button></p><p class="attnviz-sentence"></p>
+        <nav class="attnviz-scene" data-steps="scores weights"></nav>`;
+      own({ view: { step: "scores", predict: "1" } }, given);
+      await load("walk");
+      for (let n = 0; n < 100 && !walk; n += 1) await new Promise((done) => setTimeout(done, 10));
+      const [question, sentence] = [".attnviz-question", ".attnviz-sentence"].map((css) => document.querySelector(css));
+      const asks = () => [question.hidden, sentence.hidden];
+      const seen = [calls.splice(0), asks()];
+      walk.home.changed({ q: 2 });
+      seen.push(location.hash);
+      press("ArrowRight");  // first the answer, then the next step
+      seen.push(asks());
+      press("ArrowRight");
+      seen.push(location.hash, calls.splice(0));
+      press("l");
+      return [...seen, calls];
+    """
+    document = write(document_of_layer(run_block(range(1, 4), ToyConfig()).walk(0, 0)))
+    begun, asks, pinned, answered, step, quiet, lecture = run(NONE, OWN + body, b64encode(document).decode())
+    assert begun == [["show", "scores", None, 5], ["check"], ["lecture", False], ["show", "scores", None, None]]
+    assert (asks, pinned, answered) == ([False, True], "#q=2", [True, False])
+    assert (step, quiet) == ("#q=2&predict=0&step=weights", [])
+    assert lecture == [["lecture", True], ["show", "weights", 2, None]]
+
+
 def test_a_mistake_hides_what_is_right_until_it_is_revealed(run: Run) -> None:
     body = """
       own();

@@ -277,21 +277,6 @@ def test_tokens_are_exported_with_their_ids(page: Page, app_url: str, path: str)
     assert export.png(scale="1").width > 200
 
 
-def test_what_the_server_refuses_is_said_and_png_goes_on(new_context: Contexts, app_url: str) -> None:
-    page = new_context().new_page()
-    export = Exporting(page, app_url, text=TEXT, step="weights").choose(format="pdf")
-    page.route("**/attnviz/pdf", lambda route: route.fulfill(status=413, content_type="text/plain", body="Too large."))
-    export.section.get_by_role("button", name="Download PDF").click()
-    expect(export.section).to_contain_text("Too large. PNG needs no server.")
-    page.unroute("**/attnviz/pdf")
-    page.route("**/attnviz/*", lambda route: route.abort())
-    export.section.get_by_role("button", name="Download PDF").click()
-    expect(export.section).to_contain_text("The server did not answer. PNG needs no server.")
-    assert export.png(scale="1").width > 100
-    page.unroute("**/attnviz/*")
-    assert "animal" in export.pdf().extract_text()  # the font's characters are asked for again
-
-
 def test_only_a_server_offers_pdf(run: Run) -> None:
     fields = """const said = document.createElement("p");
       const fields = new m.Fields({ said, onChange() {}, onDownload() {}, onCopy() {} });

@@ -252,6 +252,9 @@ def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page:
     page.evaluate("ask()")
     pass_time(page, 1010)
     assert page.evaluate("states.splice(0)") == ["old"], "what is typed when a run ends is not known"
+    page.evaluate("answer(), states.splice(0), document.activeElement.blur(), ends(), type('sent at once'), ask()")
+    pass_time(page, 1010)
+    assert page.evaluate("states.splice(0)") == ["old"], "what is sent while a run ends is not what the run has written"
     page.evaluate("answers.destroy(), answer()")
     pass_time(page, 60_000)
     assert page.evaluate("states") == []
@@ -287,6 +290,14 @@ def test_why_a_file_has_not_come(
       return [asked, offered, error.message, error instanceof Refused];
     """
     assert run("core/arrays.ts", body, statuses) == [asked_for, offered, message, is_final]
+
+
+def test_a_busy_server_s_wish_is_in_milliseconds(run: Run) -> None:
+    body = """
+      const request = async () => new Response("", { status: 503, headers: given ? { "Retry-After": given } : {} });
+      return m.fetchFile("a", { request, offerAgain: async () => {} }).catch(({ pause }) => pause);
+    """
+    assert [run("core/arrays.ts", body, wish) for wish in ("7", "", "Fri, 31 Dec 1999 23:59:59 GMT")] == [7000, 0, 0]
 
 
 def test_of_two_files_the_one_that_is_looked_at_last_is_shown(run: Run) -> None:

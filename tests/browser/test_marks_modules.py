@@ -201,6 +201,8 @@ def test_words_are_pointed_at_and_pressed_by_pointer_finger_and_keyboard(run: Ru
       seen.answered = escape();
       send(part, "click");
       seen.keys = ["Enter", " ", "x"].map((key) => send(row, "keydown", { key }));
+      send(part, "pointerover");
+      seen.dark = [send(part, "click"), send(part, "click")];  // it goes dark under the pointer
       row.focus();
       seen.focus = [calls.splice(0), send(cell, "focusin"), send(cell, "focusout")];
       row.blur();
@@ -222,6 +224,8 @@ def test_words_are_pointed_at_and_pressed_by_pointer_finger_and_keyboard(run: Ru
     assert found["answered"] == ["prevented"], "what something else has answered is left"
     press = [["pins", "1,null"], none, ["press", "1,null"], "prevented"]
     assert found["keys"] == [press, press, []]
+    press_part = ["press", "null,nulllargest"]
+    assert found["dark"] == [[part, press_part], [none, press_part]]
     assert found["focus"] == [[row], [], [], [none]]  # the focus of a click lights nothing: only that which is seen
 
 

@@ -247,6 +247,28 @@ def test_what_is_said_of_an_address_is_of_the_shown_one(run: Run) -> None:
     assert found["value"].endswith("?a=2")
 
 
+@pytest.mark.parametrize("has_event", [True, False])
+def test_the_address_is_read_when_it_changes_or_where_no_event_says_so_when_it_is_looked_at(
+    run: Run, has_event: bool
+) -> None:
+    without = "" if has_event else "Object.defineProperty(window, 'navigation', { value: undefined });"
+    body = """
+      const shown = () => new URL(share.field.value).search;
+      const seen = [];
+      for (const [query, kind] of [["?a=1", "focusin"], ["?a=2", "pointerenter"], ["?a=3", ""]]) {
+        history.replaceState(null, "", query);
+        await settle();
+        seen.push(shown());
+        if (kind) share.section.dispatchEvent(new Event(kind));
+        seen.push(shown());
+      }
+      return seen;
+    """
+    found = run("page/share.ts", without + SHARE + body)
+    now = ["?a=1", "?a=1", "?a=2", "?a=2", "?a=3", "?a=3"]
+    assert found == (now if has_event else ["", "?a=1", "?a=1", "?a=2", "?a=2", "?a=2"])
+
+
 def test_a_code_is_shown_for_the_address_that_was_asked_for(run: Run) -> None:
     dark = (np.random.default_rng(5).random((7, 7)) < 0.6).astype(int)
     body = """

@@ -193,11 +193,11 @@ def test_a_picture_in_a_picture_has_its_cells_where_they_are(run: Run) -> None:
       pen.putImageData(raw, 3, 4);
       raw.data.fill(9);
       const all = pen.marks.map(({ image, ...mark }) => ({ ...mark, of: [image.width, image.height, image.data[0]] }));
-      pen.marks = pen.marks.slice(0, 1);
-      return [all, written(pen.marks), toSvg({ marks: [], width: 1, height: 1, title: "", caption: "" }, {
-        regular: "QUJD", bold: "" })];
+      const empty = { marks: [], width: 1, height: 1, title: "", caption: "" };
+      const named = toSvg(empty, { regular: "QUJD", bold: "" });
+      return [all, written(pen.marks.slice(0, 1)), written([pen.marks[3]]), named];
     """
-    marks, found, named = run("pen/pen.ts", WRITTEN + body)
+    marks, found, large, named = run("pen/pen.ts", WRITTEN + body)
     boxes = [[mark[side] for side in ("x", "y", "width", "height")] for mark in marks]
     assert boxes == [[10, 3, 4, 15], [-5, -5, 20, 40], [0, 0, 4, 5], [0, 0, 65, 64], [3, 4, 2, 1]]
     assert [mark["of"] for mark in marks] == [[2, 3, 9], [2, 2, 9], [4, 5, 0], [65, 64, 1], [2, 1, 7]]
@@ -219,6 +219,9 @@ def test_a_picture_in_a_picture_has_its_cells_where_they_are(run: Run) -> None:
         assert drawn[y, x, 3] == drawn[y + 4, x + 1, 3] == 128
         assert abs(drawn[y + 4, x + 1, :3] - [n, 100 + n, 200]).max() <= 1  # hard edges
     assert drawn[8, 12].tolist() == [0, 0, 0, 0]
+    (image,) = elements(large, "image")
+    assert (image.get("style"), image.get("preserveAspectRatio")) == ("image-rendering:pixelated", "none")
+    assert "More than 64 by 64 cells" in large["svg"]
     assert "font-weight:400;src:url(data:font/woff2;base64,QUJD)" in named
     assert "font-weight:600" not in named
 

@@ -140,7 +140,12 @@ def test_a_curve_leaves_out_what_is_no_number_and_is_chosen_with_a_pressed_butto
       const ends = [...curves.labels.children].map((one) => Number(one.getAttribute("y")));
       curves.update({ ...axes, lines: many(9) }, 5);
       const named = [...curves.labels.children].map((one) => one.textContent);
-      return { chosen, paths, marker, apart: ends.slice(1).map((y, n) => Math.round(10 * (y - ends[n])) / 10), named };
+      const orders = [[0.5, 0.52, 0.48], [0.52, 0.48, 0.5]].map((values) => {
+        curves.update({ ...axes, lines: values.map((y, n) => line([0, 0, y], "chosen", `l${n}`)) }, 5);
+        return [...curves.labels.children].map((one) => [one.textContent, Number(one.getAttribute("y"))]);
+      });
+      const apart = ends.slice(1).map((y, n) => Math.round(10 * (y - ends[n])) / 10);
+      return { orders, chosen, paths, marker, apart, named };
     """
     found = run("training/curves.ts", body)
     assert found["chosen"] == [10, 0]  # of 400 px between the edges, 46 and 12 px
@@ -148,6 +153,9 @@ def test_a_curve_leaves_out_what_is_no_number_and_is_chosen_with_a_pressed_butto
     assert found["paths"] == ["M46,112L446,12", "M246,62h0.01"]
     assert found["marker"] == "146"
     assert found["apart"] == [13.8, 13.8]
+    for order, names in zip(found["orders"], (["l1", "l0", "l2"], ["l0", "l2", "l1"]), strict=True):
+        assert [name for name, _ in order] == names  # the largest above
+        assert np.allclose(np.diff([y for _, y in order]), 13.8)
     assert found["named"] == ["l0"]
 
 
@@ -439,11 +447,17 @@ def test_a_head_of_the_second_kind_has_its_own_accuracy_and_a_covered_row_is_now
       const read = [[0, 0], [1, 1]].map(([q, k]) => look({}, { pin: { q, k } })[2]);
       const covered = look({}, { pin: { q: 1, k: 0 }, predict: true })[2];
       const left = [...all[1].overview.data];
+      training.updates.values = { ...training.updates.values, predict: true };
+      const uncovered = [0, 1].map((i) => [view.heads.board.uncover({ i, j: 0 }), training.updates.values.predict]);
       view.point({ q: 0, k: 1 });
       const beside = view.reading.textContent;
       view.point({ q: null, k: null });
       const waiting = look({ without: null })[1];
-      return { plain, names, whole, read, covered, left, beside, waiting };
+      const pins = [[1, 0], [1, 0], [0, 1]].map(([q, k]) => (view.on.pin({ q, k }), training.updates.values.pin));
+      training.destroy();
+      key("p");
+      const after = training.updates.values.predict;
+      return { plain, names, whole, read, covered, left, uncovered, beside, waiting, pins, after };
     """
     found = run("training/training.ts", TRAINING + body)
     title, without, hint = found["plain"]
@@ -463,6 +477,9 @@ def test_a_head_of_the_second_kind_has_its_own_accuracy_and_a_covered_row_is_now
     assert found["covered"].startswith("This row is covered")
     assert found["beside"] == "0 “a” looks at 1 “d”: 0.2500"
     assert found["waiting"] == " "
+    assert found["uncovered"] == [[False, True], [True, False]]  # only a click on the covered row reveals it
+    assert found["pins"] == [{"q": 1, "k": 0}, {"q": None, "k": None}, {"q": 0, "k": 1}]  # a second click lets go
+    assert found["after"] is False, "a view that is gone hears no keys"
 
 
 def test_the_model_of_a_snapshot_is_opened_where_a_page_can_show_it(run: Run) -> None:
@@ -513,6 +530,21 @@ def test_the_nearest_snapshot_that_is_here_stands_in_for_one_that_is_not(run: Ru
       const moments = new m.Moments({ request: () => new Promise(() => {}) }, () => {});
       const none = moments.at(3);
       for (const step of [0, 10, 40]) moments.known.set(step, { step });
-      return [none, [0, 4, 6, 24, 26, 90].map((step) => moments.at(step).step)];
+      const near = [0, 4, 6, 24, 26, 90].map((step) => moments.at(step).step);
+      moments.want("a", [0, 10], 0);
+      const empty = { data: new Float32Array(2), shape: [2] };
+      const text = { data: Uint8Array.from([97, 0, 0, 98, 99, 0]), shape: [2, 3] };
+      const file = { answer: empty, probability: { data: Float32Array.of(0.25, 0.5), shape: [2] }, written: text };
+      moments.take("b~s.0.10", file);  // of a training that is no longer looked at
+      const other = moments.at(0);
+      moments.take("a~s.0.10", file);
+      const own = [0, 10].map((step) => [moments.at(step).written, moments.at(step).probability[0]]);
+      moments.want("a", [0, 10, 20], 0);
+      const kept = moments.at(10).step;
+      moments.want("b", [0], 0);
+      return [none, near, other, own, kept, moments.at(0)];
     """
-    assert run("training/moments.ts", body) == [None, [0, 0, 10, 10, 40, 40]]
+    none, near, other, own, kept, anew = run("training/moments.ts", body)
+    assert (none, near) == (None, [0, 0, 10, 10, 40, 40])
+    assert (other, kept, anew) == (None, 10, None)  # nothing of another training stands in
+    assert own == [["a", 0.25], ["bc", 0.5]]
