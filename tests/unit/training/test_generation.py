@@ -13,12 +13,12 @@ from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogit
 
 from attnviz import trained
 from attnviz.measures.residual_stream import logit_lens
+from attnviz.measures.thumbnails import FULL
 from attnviz.tokens import CharVocab
 from attnviz.toy import BigramModel, CharGPT, GRUModel
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.transformer import sizes_of
-from attnviz.measures.thumbnails import FULL
 from attnviz.training.generation import SHOWN, Drawn, Sampling, choose, generate, multiplications, record
 
 LOGITS = torch.tensor([0.3, 2.0, -1.0, 1.4, 0.0, 1.9, -3.0, 0.9])
