@@ -134,9 +134,8 @@ def test_numbers_read_the_same_in_the_browser_and_in_python(run: Run) -> None:
         const x = view.getFloat64(0);
         return {
           bits,
-          weight: m.weightText(x),
           exact: given.decimals.map((digits) => m.number(x, digits)),
-          ...(number && { number: given.decimals.map((digits) => m.fixed(x, digits)) }),
+          ...(number && { weight: m.weightText(x), number: given.decimals.map((digits) => m.fixed(x, digits)) }),
           ...(end && { end: endText(x) }),
         };
       });

@@ -39,9 +39,10 @@ def table() -> list[dict[str, object]]:
     """Return a row for each number: its bits, and how each function writes it."""
     rows: list[dict[str, object]] = []
     for value in values():
-        row: dict[str, object] = {"bits": struct.pack(">d", value).hex(), "weight": weight(value)}
+        row: dict[str, object] = {"bits": struct.pack(">d", value).hex()}
         row["exact"] = [exact(value, digits) for digits in DECIMALS]
-        if not abs(value) >= 1e21:  # toFixed goes up to there
+        if not 1e21 <= abs(value) < math.inf:  # toFixed goes up to there
+            row["weight"] = weight(value)
             row["number"] = [number(value, digits) for digits in DECIMALS]
         if 0 < value <= 1:
             row["end"] = end_text(value)

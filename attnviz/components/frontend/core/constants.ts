@@ -121,7 +121,7 @@ export const NUMBERED_LABELS = 24;
 
 /**
  * How numbers in cells and beside colour bars are written: with one decimal from a magnitude on; with three beside a
- * bar that ends below another; in narrow cells without the zero before the point, if all are below.
+ * bar that ends below another; in narrow cells without the zero before the point if all are below.
  */
 export const CELL_NUMBERS = {
   oneDecimalFrom: 9.995,
