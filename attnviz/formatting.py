@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 LONGEST_SHOWN = 40
 """The most characters of a text that is quoted in a sentence"""
 DIGITS = 4
@@ -13,11 +15,30 @@ HUGE = 1e6
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Return a number with `digits` decimals, a true minus sign (U+2212) and no negative zero."""
+    """Return a number with `digits` decimals, a true minus sign (U+2212) and no negative zero; "∞" and "NaN"."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
     text = f"{value:.{digits}f}"
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "−")
+
+
+def exact(value: float, digits: int = DIGITS) -> str:
+    """Return a number that is known to all its digits: as `number` does, but never rounded away to 0.
+
+    What is not 0 and would read as 0, and what has a magnitude of `HUGE` or more, has a power of ten: "1.23e−7".
+    """
+    tiny = value != 0 and math.isfinite(value) and float(f"{value:.{digits}f}") == 0
+    if tiny or HUGE <= abs(value) < math.inf:
+        return scientific(value, min(digits, TINY_DIGITS) if tiny else digits)
+    return number(value, digits)
+
+
+def weight(value: float) -> str:
+    """Return a weight or another share with 4 digits: "0.4312". What is not 0 does not read as 0: "< 0.0001"."""
+    is_tiny = value > 0 and float(f"{value:.{DIGITS}f}") == 0
+    return f"< {number(10**-DIGITS, DIGITS)}" if is_tiny else number(value, DIGITS)
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -48,9 +69,9 @@ def nonzero(value: float, digits: int = 2) -> str:
     return scientific(value)
 
 
-def scientific(value: float) -> str:
-    """Return a finite number with three digits and a power of ten, with a true minus sign: "−1.19e−7"."""
-    factor, _, power = f"{value:.2e}".partition("e")
+def scientific(value: float, digits: int = TINY_DIGITS) -> str:
+    """Return a finite number with a power of ten, with a true minus sign: "−1.19e−7"; `digits` are after the point."""
+    factor, _, power = f"{value:.{digits}e}".partition("e")
     return f"{factor}e{int(power)}".replace("-", "−")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.figures.plots import SIDE, Spec, base, heatmap, labelled
 from attnviz.figures.style import Palette, escape
+from attnviz.formatting import DIGITS, number
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -74,12 +75,12 @@ def _cells(effects: Tensor | None, layers: int, heads: int, palette: Palette) ->
     spec = heatmap(numbers, rows, [str(head) for head in range(heads)], palette, across="head", signed=False)
     (cells,) = spec["data"]
     cells |= {"xgap": 2, "ygap": 2, "hoverinfo": "skip", "showscale": False}
-    del cells["hovertemplate"], cells["colorbar"]
+    del cells["hovertemplate"], cells["customdata"], cells["colorbar"]
     if effects is None:
         cells |= {"colorscale": [[0, palette.rule], [1, palette.rule]], "opacity": UNKNOWN}
     else:
         cells |= {
-            "text": [[short(THOUSANDTHS * number) for number in row] for row in numbers.tolist()],
+            "text": [[short(THOUSANDTHS * effect) for effect in row] for row in numbers.tolist()],
             "texttemplate": "%{text}",
         }
     return cells, spec["layout"]
@@ -111,8 +112,8 @@ def changes(values: Sequence[float], labels: Sequence[str], palette: Palette, he
         "x": list(range(len(values))),
         "y": list(values),
         "marker": {"color": palette.ink.attention},
-        "customdata": [[escape(label), 1 - value] for label, value in zip(labels, values, strict=True)],
-        "hovertemplate": "%{customdata[0]}<br>cosine <b>%{customdata[1]:.4f}</b><extra></extra>",
+        "customdata": [[escape(label), number(1 - value, DIGITS)] for label, value in zip(labels, values, strict=True)],
+        "hovertemplate": "%{customdata[0]}<br>cosine <b>%{customdata[1]}</b><extra></extra>",
     }
     layout = {
         **base(palette, height),

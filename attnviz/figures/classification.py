@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from attnviz.figures.plots import LETTER, LONGEST, TITLE, Spec, base, labelled
 from attnviz.figures.style import Palette, escape
+from attnviz.formatting import weight
 
 TRAINING, CELL = 270, 56
 """px: the height of a plot, and of a cell of the confusion matrix"""
@@ -168,16 +169,17 @@ def looks(mean: Sequence[float], head: Sequence[float] | None, tokens: Sequence[
         palette: the colours of the theme.
     """
     shared = {"x": list(range(len(tokens))), "customdata": [escape(token) for token in tokens]}
-    hover = "<br>%{customdata}: <b>%{y:.3f}</b><extra></extra>"
+    hover = "<br>%{customdata}: <b>%{hovertext}</b><extra></extra>"
     data: list[Spec] = [
         {
-            "type": "bar", "name": "mean over heads", "y": list(mean), **shared,
+            "type": "bar", "name": "mean over heads", "y": list(mean), "hovertext": list(map(weight, mean)), **shared,
             "marker": {"color": palette.ink.attention}, "hovertemplate": f"mean{hover}",
         }
     ]  # fmt: skip
     if head is not None:
         data.append({
-            "type": "scatter", "mode": "markers", "name": "chosen head", "y": list(head), **shared,
+            "type": "scatter", "mode": "markers", "name": "chosen head", "y": list(head),
+            "hovertext": list(map(weight, head)), **shared,
             "marker": {"color": palette.text, "size": 8, "symbol": "diamond"}, "hovertemplate": f"head{hover}",
         })  # fmt: skip
     return {

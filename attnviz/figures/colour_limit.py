@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from attnviz.formatting import scientific
 from attnviz.steps.picture import MANY
 
 
@@ -47,5 +48,6 @@ def dark_end(*matrices: npt.NDArray[Any]) -> float:
 
 
 def end_text(end: float) -> str:
-    """Write the end of a colour domain."""
-    return f"{end:.2g}"
+    """Write the end of a colour domain, a number from 0 to 1, with two digits."""
+    text = f"{end:.2g}"
+    return scientific(end, 1) if "e" in text else text

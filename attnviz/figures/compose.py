@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import ceil
 from typing import Any
 
 from attnviz.figures.panels import SPACED, Layout, Panel, Pin, PlacedPanel, place_panels
-from attnviz.figures.style import AXIS_TITLE, LIGHT, LONGEST_LABEL, TURN, Palette, escape, hatching, shorten
-from attnviz.formatting import number
+from attnviz.figures.style import AXIS_TITLE, LIGHT, LONGEST_LABEL, TURN, Palette, cell_texts, escape, hatching, shorten
+from attnviz.formatting import exact, number, weight
 
 COLOUR_BAR = {"thickness": 10, "len": 0.5, "x": 1.01, "y": 0, "yanchor": "bottom", "outlinewidth": 0, "nticks": 5}
 
@@ -83,12 +84,14 @@ def _heatmap(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
         "zmax": limit,
         "colorscale": palette.signed if signed else palette.weights,
         "showscale": panel.bar,
-        "hovertemplate": f"{panel.name}[%{{y}}, %{{x}}] = %{{z:.4f}}<extra></extra>",
+        "customdata": cell_texts(panel.values, exact if signed else weight),
+        "hovertemplate": f"{panel.name}[%{{y}}, %{{x}}] = %{{customdata}}<extra></extra>",
     }
     if panel.bar:
         trace["colorbar"] = COLOUR_BAR
     if panel.has_numbers:
-        trace |= {"texttemplate": f"%{{z:.{panel.decimals}f}}", "textfont": {"size": 10}}
+        texts = cell_texts(panel.values, partial(number, digits=panel.decimals))
+        trace |= {"text": texts, "texttemplate": "%{text}", "textfont": {"size": 10}}
     if max(panel.values.shape) <= SPACED and not panel.has_gaps:  # hatching would show through between the cells
         trace |= {"xgap": 1, "ygap": 1}
     return trace

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.figures.plots import Spec, base, labelled
-from attnviz.figures.style import Palette
+from attnviz.figures.style import Palette, cell_texts
+from attnviz.formatting import number, weight
 
 BESIDE, LARGE = 260, 360
 """px: the height of a plot, and its height in a lecture"""
@@ -73,8 +74,8 @@ def positions(means: Sequence[float], offsets: Sequence[int], palette: Palette, 
         "x": list(offsets),
         "y": list(means),
         "marker": {"color": palette.ink.attention},
-        "customdata": [_apart(offset) for offset in offsets],
-        "hovertemplate": "%{customdata}: <b>%{y:.4f}</b><extra></extra>",
+        "customdata": [[_apart(offset), weight(mean)] for offset, mean in zip(offsets, means, strict=True)],
+        "hovertemplate": "%{customdata[0]}: <b>%{customdata[1]}</b><extra></extra>",
     }
     layout = {
         **base(palette, height),
@@ -89,15 +90,18 @@ def positions(means: Sequence[float], offsets: Sequence[int], palette: Palette, 
 
 def by_part(means: npt.NDArray[np.float64], parts: Sequence[str], palette: Palette, height: int = BESIDE) -> Spec:
     """Return the figure of the mean weights, (P, P), from each part of a sentence, in the rows, to each other part."""
+    shown = np.nan_to_num(means)
     cells: dict[str, Any] = {
         "type": "heatmap",
-        "z": np.nan_to_num(means).round(4).tolist(),
+        "z": shown.round(4).tolist(),
         "zmin": 0,
         "zmax": 1,
         "colorscale": palette.weights,
         "colorbar": {"thickness": 10, "outlinewidth": 0},
-        "texttemplate": "%{z:.2f}",
-        "hovertemplate": "from %{y} to %{x}: <b>%{z:.4f}</b><extra></extra>",
+        "text": cell_texts(shown, number),
+        "texttemplate": "%{text}",
+        "customdata": cell_texts(shown, weight),
+        "hovertemplate": "from %{y} to %{x}: <b>%{customdata}</b><extra></extra>",
         "xgap": 2,
         "ygap": 2,
     }

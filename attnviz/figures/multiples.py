@@ -10,7 +10,8 @@ from torch import Tensor
 
 from attnviz.figures.plots import LONGEST, MOST, Spec, base, heatmap
 from attnviz.figures.plots import TITLE as BESIDE
-from attnviz.figures.style import Palette, escape, hatching, shorten
+from attnviz.figures.style import Palette, cell_texts, escape, hatching, shorten
+from attnviz.formatting import weight
 
 GAP, TITLE = 0.03, 24
 """The space between two matrices, as a fraction of the width; px: the height of a title"""
@@ -68,7 +69,8 @@ def multiples(
         })  # fmt: skip
         data.append({
             "type": "heatmap", "z": matrix.numpy(), "coloraxis": "coloraxis", "xaxis": f"x{name}", "yaxis": f"y{name}",
-            "hovertemplate": f"{escape(title)}<br>%{{y}} → %{{x}}<br><b>%{{z:.4f}}</b><extra></extra>",
+            "customdata": cell_texts(matrix, weight),
+            "hovertemplate": f"{escape(title)}<br>%{{y}} → %{{x}}<br><b>%{{customdata}}</b><extra></extra>",
         })  # fmt: skip
     return {"data": data, "layout": layout}
 
@@ -113,7 +115,11 @@ def one_matrix(
     """
     figure = heatmap(weights[:, :0], labels, labels, palette, across="key (to)", signed=False, limit=limit)
     values = weights if hidden is None else weights.masked_fill(hidden, torch.nan)
-    figure["data"][0] |= {"z": values.numpy(), "hovertemplate": "%{y} → %{x}<br><b>%{z:.4f}</b><extra></extra>"}
+    figure["data"][0] |= {
+        "z": values.numpy(),
+        "customdata": cell_texts(values, weight),
+        "hovertemplate": "%{y} → %{x}<br><b>%{customdata}</b><extra></extra>",
+    }
     height = min(highest, figure["layout"]["height"] - ABOVE)
     figure["layout"] |= {"height": height, "margin": {"l": 60, "r": 10, "t": 8, "b": 40}}
     _thin_out(figure, labels, letter / min(NARROW, height - UNDER))
@@ -138,5 +144,5 @@ def _thin_out(figure: Spec, labels: Sequence[str], share: float) -> None:
         names = [escape(shorten(label, LONGEST)) for label in labels]
         figure["data"][0] |= {
             "text": [[f"{row} → {column}" for column in names] for row in names],
-            "hovertemplate": "%{text}<br><b>%{z:.4f}</b><extra></extra>",
+            "hovertemplate": "%{text}<br><b>%{customdata}</b><extra></extra>",
         }

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attnviz.figures.plots import TITLE, Spec, base, heatmap
-from attnviz.figures.style import Palette, escape
+from attnviz.figures.style import Palette, cell_texts, escape
+from attnviz.formatting import number
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +34,7 @@ def token_heatmap(
     layout = spec["layout"]
     layout["yaxis"]["title"] = {"text": "token of the query", "standoff": TITLE}
     if max(cosine.shape) <= NUMBERED:
-        spec["data"][0]["texttemplate"] = "%{z:.2f}"
+        spec["data"][0] |= {"text": cell_texts(cosine, number), "texttemplate": "%{text}"}
         layout["height"] = max(layout["height"], (CELL + 6 * is_large) * len(rows) + 130)
     return spec
 

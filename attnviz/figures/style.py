@@ -5,9 +5,15 @@ The browser has the same values: tests/unit/components/constants.py writes them 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.formatting import exact
 from attnviz.formulas import Role
 from attnviz.steps.picture import ROLE
 
@@ -122,6 +128,19 @@ DARK = Palette(
 def escape(text: str) -> str:
     """Escape a text for Plotly's labels and titles, which interpret some HTML."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def cell_texts(values: npt.ArrayLike, write: Callable[[float], str] = exact) -> list[list[str]]:
+    """Return the text of each cell of a matrix for Plotly, "" in hidden cells (NaN).
+
+    d3's formats, which Plotly has, round a small number to 0.
+
+    Args:
+        values: (rows, cols).
+        write: a function of `attnviz.formatting`: `exact`, or `weight` for weights.
+    """
+    rows = np.asarray(values, dtype=float).tolist()
+    return [["" if math.isnan(value) else write(value) for value in row] for row in rows]
 
 
 def shorten(token: str, limit: int = LONGEST_LABEL) -> str:

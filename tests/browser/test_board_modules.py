@@ -172,7 +172,7 @@ def test_a_step_s_matrix_turns_into_one_of_its_shape_only(run: Run) -> None:
         (0.004, 2, "0.00"),
         (-0.004, 2, "0.00"),
         (-0.006, 2, "−0.01"),
-        (1.25, 1, "1.3"),
+        (1.25, 1, "1.2"),
         (-3, 1, "−3.0"),
         (12.346, 2, "12.35"),
     ],
@@ -180,7 +180,7 @@ def test_a_step_s_matrix_turns_into_one_of_its_shape_only(run: Run) -> None:
 def test_a_number_in_a_cell_has_a_true_minus_and_no_negative_zero(
     run: Run, value: float, decimals: int, text: str
 ) -> None:
-    assert run("board/numbers.ts", "return m.plainNumber(...given)", [value, decimals]) == text
+    assert run("core/format.ts", "return m.fixed(...given)", [value, decimals]) == text
 
 
 def test_what_is_known_of_a_matrix_is_looked_at_once(run: Run) -> None:

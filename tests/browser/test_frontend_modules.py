@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -9,9 +11,8 @@ from playwright.sync_api import Page
 from safetensors.numpy import save
 
 from attnviz.components.payload import write_payload
-from attnviz.figures.style import DARK, LIGHT
-from attnviz.formatting import nonzero
 from tests.browser.modules import Run, imported
+from tests.unit import numbers
 
 PENDING = """
   const [sent, seen] = [[], []];
@@ -122,12 +123,27 @@ def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     assert written == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
 
 
-def test_numbers_read_the_same_in_the_browser_and_in_python(page: Page, served: str) -> None:
-    numbers = [sign * x for x in (4e-5, 5e-5, 0.00123456, 0.125, 0.0625, 2.5, 1.005, 999_999.0) for sign in (1, -1)]
-    numbers += [10.0**power / 3 for power in range(-30, 6)]
-    given = [(x, digits) for x in numbers for digits in (2, 3, 4)]
-    written = imported(page, served, "core/format.ts", "return given.map(([x, digits]) => m.number(x, digits))", given)
-    assert written == [nonzero(x, digits) for x, digits in given]
+def test_numbers_read_the_same_in_the_browser_and_in_python(run: Run) -> None:
+    """The table that Python has written; tests/unit/test_formatting.py compares it with Python."""
+    rows = json.loads(numbers.FILE.read_text(encoding="utf-8"))
+    body = """
+      const { endText } = await import("/frontend/core/dark_end.ts");
+      return given.rows.map(({ bits, number, end }) => {
+        const view = new DataView(new ArrayBuffer(8));
+        view.setBigUint64(0, BigInt(`0x${bits}`));
+        const x = view.getFloat64(0);
+        return {
+          bits,
+          exact: given.decimals.map((digits) => m.number(x, digits)),
+          ...(number && { weight: m.weightText(x), number: given.decimals.map((digits) => m.fixed(x, digits)) }),
+          ...(end && { end: endText(x) }),
+        };
+      });
+    """
+    found = run("core/format.ts", body, {"rows": rows, "decimals": numbers.DECIMALS})
+    assert len(rows) > 180
+    for row, same in zip(rows, found, strict=True):
+        assert same == row
 
 
 def test_a_tiny_weight_reads_the_same_in_lines_tooltips_and_trainings(run: Run) -> None:
@@ -192,18 +208,6 @@ def test_each_product_has_a_bar_of_its_sign_and_share(page: Page, served: str) -
     bars = imported(page, served, "inspector/terms.ts", body, {"left": left, "right": right})
     assert [width for width, _ in bars] == pytest.approx(50 * np.abs(products) / np.abs(products).max())
     assert [negative for _, negative in bars] == (products < 0).tolist()
-
-
-def test_the_browser_has_the_figures_colours(page: Page, served: str) -> None:
-    body = "return [m.INK, m.TEXT_INK, m.SCALES]"
-    ink, text_ink, scales = imported(page, served, "core/colours.ts", body)
-    for theme, palette in (("light", LIGHT), ("dark", DARK)):
-        roles = ("query", "key", "value", "attention")
-        assert {role: ink[theme][role] for role in roles} == {role: getattr(palette.ink, role) for role in roles}
-        assert {role: text_ink[theme][role] for role in roles} == {role: palette.text_ink.of(role) for role in roles}
-        assert (ink[theme]["text"], ink[theme]["canvas"]) == (palette.text, palette.canvas)
-        assert scales[theme]["signed"] == [colour for _, colour in palette.signed]
-        assert scales[theme]["weights"] == [colour for _, colour in palette.weights]
 
 
 def test_cells_get_the_colour_of_their_number(page: Page, served: str) -> None:

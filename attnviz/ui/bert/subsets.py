@@ -11,7 +11,7 @@ import streamlit as st
 
 from attnviz.bert.blocks import Subsets, attend_in_parts, embed, most_apart, row_of
 from attnviz.export.code.bert.embeddings import subsets_script
-from attnviz.formatting import number
+from attnviz.formatting import number, weight
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.ui import state
@@ -161,7 +161,7 @@ def _show_row(subsets: Subsets, tokens: Tokens) -> None:
         row, names = row_of(subsets, place), softmax_names(subsets.heads)
         rows = [f"{name}, {number(bits, 1)} bits" for name, bits in zip(names, row.entropy.tolist(), strict=True)]
         labels = axis_labels(tokens)
-        figure = heatmap(row.weights, rows, labels, palette(), across="key (to)", signed=False)
+        figure = heatmap(row.weights, rows, labels, palette(), across="key (to)", signed=False, write=weight)
         figure["data"][0]["colorbar"]["nticks"] = TICKS
         plot(_lower(figure, _less(subsets)), "subsets_row")
     with right:

@@ -49,7 +49,7 @@ def constants() -> dict[str, tuple[str, Any]]:
             "The same as text: with a contrast of 4.5 and more to the ground, for small type.", by_theme(text_ink)
         ),
         "SCALES": (
-            "The colours of numbers, evenly spaced. Brown is negative, the canvas's own colour is 0, purple is positive; "
+            "The colours of numbers, evenly spaced. Brown is negative, the canvas's own colour is 0, purple positive; "
             "weights go from the canvas to purple.",
             by_theme(scales),
         ),
@@ -74,7 +74,7 @@ def constants() -> dict[str, tuple[str, Any]]:
         ),
         "CELL_NUMBERS": (
             "How numbers in cells and beside colour bars are written: with one decimal from a magnitude on; with three "
-            "beside a bar that ends below another; without the zero before the point, if need be, where all are smaller.",
+            "beside a bar that ends below another; in narrow cells without the zero before the point if all are below.",
             {
                 "oneDecimalFrom": panels.ONE_DECIMAL_FROM, "threeDecimalsBelow": panels.THREE_DECIMALS_BELOW,
                 "bareBelow": panels.BARE_BELOW,
@@ -164,17 +164,8 @@ def described(key: Key, *, later: bool = False) -> dict[str, Any]:
 def written() -> str:
     """Return the module."""
     return HEAD + "".join(
-        f"\n{comment(words)}export const {name} = {literal(value)}{const(value)};\n"
+        f"\n{comment(words)}export const {name} = {literal(value)}{' as const' if name == 'LINK_KEYS' else ''};\n"
         for name, (words, value) in constants().items()
-    )
-
-
-def const(value: Any) -> str:
-    """Return what makes TypeScript keep the words of a table as its types."""
-    return (
-        " as const"
-        if isinstance(value, dict) and any(isinstance(one, dict) and "kind" in one for one in value.values())
-        else ""
     )
 
 
@@ -203,7 +194,7 @@ def literal(value: Any, indent: str = "") -> str:
         if len(indent) + len(line) + 12 <= WIDTH:
             return line
         return "[\n" + "".join(f"{inner}{literal(each, inner)},\n" for each in value) + indent + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return re.sub(r"(?<=\de)-0(?=\d$)", "-", json.dumps(value, ensure_ascii=False))
 
 
 def main() -> None:

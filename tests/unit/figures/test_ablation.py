@@ -42,7 +42,7 @@ def test_a_bar_for_each_token() -> None:
     spec = changes([0.0, 0.25], ["a<b", "the"], LIGHT)
     (bars,) = spec["data"]
     assert bars["y"] == [0.0, 0.25]
-    assert bars["customdata"] == [["a&lt;b", 1.0], ["the", 0.75]]
+    assert bars["customdata"] == [["a&lt;b", "1.0000"], ["the", "0.7500"]]
     assert spec["layout"]["xaxis"]["ticktext"] == ["a&lt;b", "the"]
 
 

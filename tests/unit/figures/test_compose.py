@@ -85,20 +85,24 @@ def test_a_title_has_the_shape_the_range_and_the_colour_of_its_quantity(palette:
 @pytest.mark.parametrize(
     ("values", "options", "written"),
     [
-        ([[9.99, -9.99]], {}, "%{z:.2f}"),
-        ([[9.996, 0]], {}, "%{z:.1f}"),
-        ([[-9.996, np.nan]], {}, "%{z:.1f}"),
-        ([[0.5] * 16] * 16, {}, "%{z:.2f}"),
+        ([[9.99, -9.99]], {}, [["9.99", "−9.99"]]),
+        ([[9.996, 0]], {}, [["10.0", "0.0"]]),
+        ([[-9.996, np.nan]], {}, [["−10.0", ""]]),
+        ([[-0.001, 0.125]], {}, [["0.00", "0.12"]]),
+        ([[0.5] * 16] * 16, {}, [["0.50"] * 16] * 16),
         ([[0.5] * 17], {}, None),
         ([[0.5]] * 17, {}, None),
         ([[0.5]], {"numbered": False}, None),
     ],
 )
-def test_small_matrices_have_numbers_that_fit(values: Any, options: dict[str, Any], written: str | None) -> None:
+def test_small_matrices_have_numbers_that_fit(
+    values: Any, options: dict[str, Any], written: list[list[str]] | None
+) -> None:
     (cells,) = compose(Layout(((panel(values=values, rows="dim", cols="dim", **options),),), (1,), (1,)), LABELS)[
         "data"
     ]
-    assert cells.get("texttemplate") == written
+    assert cells.get("text") == written
+    assert cells.get("texttemplate") == (written and "%{text}")
 
 
 @pytest.mark.parametrize(

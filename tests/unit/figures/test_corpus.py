@@ -24,9 +24,11 @@ def test_a_distribution_has_all_sentences_and_this_text() -> None:
 
 def test_positions_and_parts() -> None:
     (bars,) = positions([0.1, 0.2, 0.3], (-1, 0, 1), LIGHT)["data"]
-    assert bars["customdata"] == ["1 token before", "the token itself", "1 token after"]
-    (cells,) = by_part(np.array([[0.25, 0.75], [np.nan, np.nan]]), ["special", "other"], LIGHT)["data"]
+    assert [name for name, _ in bars["customdata"]] == ["1 token before", "the token itself", "1 token after"]
+    (cells,) = by_part(np.array([[0.25, 0.75], [np.nan, 4e-5]]), ["special", "other"], LIGHT)["data"]
     assert cells["z"] == [[0.25, 0.75], [0.0, 0.0]]
+    assert cells["text"] == [["0.25", "0.75"], ["0.00", "0.00"]]
+    assert cells["customdata"] == [["0.2500", "0.7500"], ["0.0000", "< 0.0001"]]
 
 
 @pytest.mark.parametrize(("here", "low", "high"), [(None, 0.1, 0.6), (0.5, 0.1, 0.6), (0.0, 0, 0.6), (2.1, 0.1, 2.1)])
@@ -54,11 +56,14 @@ def test_an_empty_distribution_has_all_its_bins() -> None:
 
 
 def test_positions_stand_at_their_offsets() -> None:
-    spec = positions([0.1, 0.2, 0.3, 0.4], (-2, -1, 0, 2), LIGHT)
+    spec = positions([0.1, 4e-5, 0.3, 0.4], (-2, -1, 0, 2), LIGHT)
     go.Figure(spec)
     (bars,) = spec["data"]
-    assert (bars["x"], bars["y"]) == ([-2, -1, 0, 2], [0.1, 0.2, 0.3, 0.4])
-    assert bars["customdata"] == ["2 tokens before", "1 token before", "the token itself", "2 tokens after"]
+    assert (bars["x"], bars["y"]) == ([-2, -1, 0, 2], [0.1, 4e-5, 0.3, 0.4])
+    assert bars["customdata"] == [
+        ["2 tokens before", "0.1000"], ["1 token before", "< 0.0001"], ["the token itself", "0.3000"],
+        ["2 tokens after", "0.4000"],
+    ]  # fmt: skip
 
 
 def test_parts_go_from_rows_to_columns_from_0_to_1() -> None:

@@ -4,7 +4,7 @@
 import { complete } from "../board/panel.ts";
 import { channels, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.ts";
 import { CELL_NUMBERS, CHART, RULE_OPACITY } from "../core/constants.ts";
-import { fixed } from "../core/format.ts";
+import { fixed, number, weightText } from "../core/format.ts";
 import { escape, marginsOf, xAxis, yAxis } from "./axes.ts";
 
 /** the relative sizes of its grid */
@@ -120,7 +120,8 @@ function heatmapOf({ panel, rows, cols, suffix }: ChartPlace, theme: Theme): Plo
   const largest = Math.max(rows, cols);
   const colours = SCALES[theme][panel.scale];
   const isNumbered = panel.numbered && largest <= CHART.numbered;
-  const decimals = panel.largest < CELL_NUMBERS.oneDecimalFrom ? 2 : 1; // 1 where numbers have two digits before the point
+  const decimals = panel.largest < CELL_NUMBERS.oneDecimalFrom ? 2 : 1;
+  const exact = panel.scale === "weights" ? weightText : number;
   return {
     type: "heatmap",
     name: panel.name,
@@ -132,12 +133,22 @@ function heatmapOf({ panel, rows, cols, suffix }: ChartPlace, theme: Theme): Plo
     zmax: panel.high,
     colorscale: colours.map((colour, n) => [n / (colours.length - 1), colour] as [number, string]),
     showscale: panel.bar ?? false,
-    hovertemplate: `${panel.name}[%{y}, %{x}] = %{z:.4f}<extra></extra>`,
+    customdata: textsOf(panel.z, (x) => exact(x)),
+    hovertemplate: `${panel.name}[%{y}, %{x}] = %{customdata}<extra></extra>`,
     ...(panel.bar && { colorbar: CHART.colourBar }),
-    ...(isNumbered && { texttemplate: `%{z:.${decimals}f}`, textfont: { size: 10 } }),
-    ...(largest <= CHART.spaced && !panel.gaps && { xgap: 1, ygap: 1 }), // hatching would show through between the cells
+    ...(isNumbered && {
+      text: textsOf(panel.z, (x) => fixed(x, decimals)),
+      texttemplate: "%{text}",
+      textfont: { size: 10 },
+    }),
+    // Hatching would show through between the cells.
+    ...(largest <= CHART.spaced && !panel.gaps && { xgap: 1, ygap: 1 }),
   };
 }
+
+/** The text of each cell, "" in hidden ones: d3's formats, which Plotly has, round a small number to 0. */
+const textsOf = (rows: ArrayLike<number>[], write: (x: number) => string) =>
+  rows.map((row) => Array.from(row, (x) => (Number.isNaN(x) ? "" : write(x))));
 
 /** The name, the shape and the range of a matrix. */
 function titleOf({ panel, rows, cols, x, y }: ChartPlace, theme: Theme) {

@@ -46,8 +46,8 @@ export const TEXT_INK = {
 };
 
 /**
- * The colours of numbers, evenly spaced. Brown is negative, the canvas's own colour is 0, purple is positive; weights
- * go from the canvas to purple.
+ * The colours of numbers, evenly spaced. Brown is negative, the canvas's own colour is 0, purple positive; weights go
+ * from the canvas to purple.
  */
 export const SCALES = {
   light: {
@@ -121,7 +121,7 @@ export const NUMBERED_LABELS = 24;
 
 /**
  * How numbers in cells and beside colour bars are written: with one decimal from a magnitude on; with three beside a
- * bar that ends below another; without the zero before the point, if need be, where all are smaller.
+ * bar that ends below another; in narrow cells without the zero before the point if all are below.
  */
 export const CELL_NUMBERS = {
   oneDecimalFrom: 9.995,

@@ -2,6 +2,7 @@
 // nearly all weights are small. attnviz/figures/colour_limit.py does the same.
 
 import { DARK_END } from "./constants.ts";
+import { exponential } from "./format.ts";
 
 /** Keys from which on the colours end there by themselves. */
 export const MANY = DARK_END.many;
@@ -50,8 +51,8 @@ export function darkEnd(matrices: Float32Array[], columns: number) {
   return end && endText(end) !== "1" ? end : 1;
 }
 
-/** An end of colours as it is written. Between two numbers, such as 0.125, it is the even one, as in Python. */
+/** An end of colours, a number from 0 to 1, as it is written: with two digits. */
 export function endText(end: number) {
-  const [, even, exponent] = /^(\d\.[02468])50*(e.*)$/.exec(end.toExponential(60)) ?? [];
-  return String(Number(even ? even + exponent : end.toPrecision(2)));
+  const text = exponential(end, 1);
+  return Number(text) < 1e-4 ? text.replace("e-", "e−") : String(Number(text));
 }

@@ -1,27 +1,25 @@
 // Numbers and names as text: a true minus sign, no "-0.0000", no number rounded away to nothing.
 
-const MINUS = "\u2212";
-const HUGE = 1e6;
+import { FORMAT } from "./constants.ts";
 
-const FIGURES = 2; // after the point, of a number near 0: as many as Python's `scientific` has
+const MINUS = "\u2212";
 
 /**
- * A number that is known to all its digits: 3.2100, −0.2000, 1.23e−7, −∞. Up to a million and but for 0 as
- * attnviz/formatting.py's `nonzero` writes it.
+ * A number that is known to all its digits: 3.2100, −0.2000, 1.23e−7, −∞. As attnviz/formatting.py's `exact` writes it.
  */
-export function number(x: number, digits = 4) {
-  if (Number.isNaN(x)) return "NaN";
-  if (!Number.isFinite(x)) return x > 0 ? "∞" : `${MINUS}∞`;
-  if (x === 0) return (0).toFixed(digits);
+export function number(x: number, digits: number = FORMAT.digits) {
   const size = Math.abs(x);
-  const plain = fixed(size, digits);
-  const isTiny = Number(plain) === 0;
-  const text = isTiny || size >= HUGE ? size.toExponential(isTiny ? Math.min(digits, FIGURES) : digits) : plain;
+  const plain = fixed(x, digits);
+  const isTiny = Number.isFinite(x) && x !== 0 && Number(fixed(size, digits)) === 0;
+  if (!isTiny && !(size >= FORMAT.huge && size < Infinity)) return plain;
+  const text = exponential(size, isTiny ? Math.min(digits, FORMAT.tiny) : digits);
   return (x < 0 ? MINUS : "") + text.replace("e+", "e").replace("e-", `e${MINUS}`);
 }
 
-/** A number with a fixed number of decimals, as attnviz/formatting.py writes it: 3.21, −0.20, 0.00. */
+/** A number with a fixed number of decimals, as attnviz/formatting.py's `number` writes it: 3.21, −0.20, 0.00. */
 export function fixed(x: number, digits = 2) {
+  if (Number.isNaN(x)) return "NaN";
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : `${MINUS}∞`;
   const size = Math.abs(x);
   const up = size.toFixed(digits);
   // A number in the middle between two others: toFixed takes the larger one, Python the one with an even last digit.
@@ -30,15 +28,27 @@ export function fixed(x: number, digits = 2) {
   return x < 0 && Number(text) !== 0 ? MINUS + text : text;
 }
 
+/** A number with a power of ten, with `digits` after the point; in the middle between two others, the even one. */
+export function exponential(size: number, digits: number) {
+  const [all, power] = size.toExponential(100).split("e");
+  const last = digits ? digits + 2 : 1;
+  const even = all.slice(0, last);
+  const isTie = /^\.?50*$/.test(all.slice(last));
+  return isTie && Number(even.at(-1)) % 2 === 0 ? `${even}e${power}` : size.toExponential(digits);
+}
+
 /**
- * A weight that is known to this many digits only, or is one of very many: what is not 0 but rounds to it is said to be
- * less than the last digit.
+ * A weight, as attnviz/formatting.py's `weight` writes it: what is not 0 but rounds to it is said to be less than the
+ * last digit. One that is known to fewer digits only is said to be about that.
  */
-export function weightText(value: number, digits = 4) {
+export function weightText(value: number, digits: number = FORMAT.digits) {
   const shown = fixed(value, digits);
   if (value > 0 && Number(shown) === 0) return `< ${fixed(10 ** -digits, digits)}`;
-  return digits < 4 ? `≈ ${shown}` : shown;
+  return digits < FORMAT.digits ? `≈ ${shown}` : shown;
 }
+
+/** A count of things: 12,345. */
+export const whole = (n: number) => n.toLocaleString("en-US");
 
 /** A number to stand in a sum or product: negative ones in brackets. */
 export function operand(x: number, digits = 2) {

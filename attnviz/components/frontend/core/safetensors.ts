@@ -1,5 +1,7 @@
 // Reads a safetensors file: https://github.com/safetensors/safetensors#format. Whatever is not one is refused.
 
+import { whole } from "./format.ts";
+
 /** A file is refused; the message says why, in one sentence. */
 export class DocumentError extends Error {
   constructor(why: string) {
@@ -50,17 +52,15 @@ export function readSafetensors(
 
 const notSafetensors = (): never => refuse("This is not a safetensors file.");
 
-const grouped = (n: number) => n.toLocaleString("en-US");
-
 function headerLength(file: Uint8Array, what: string) {
   if (file.length > MAX_BYTES) {
-    refuse(`The file has ${grouped(file.length)} bytes; a ${what} has at most ${grouped(MAX_BYTES)}.`);
+    refuse(`The file has ${whole(file.length)} bytes; a ${what} has at most ${whole(MAX_BYTES)}.`);
   }
   if (file.length < LENGTH) notSafetensors();
   const length = Number(new DataView(file.buffer, file.byteOffset, LENGTH).getBigUint64(0, true));
   if (length > file.length - LENGTH) notSafetensors();
   if (length > MAX_HEADER_BYTES) {
-    refuse(`The file's header has ${grouped(length)} bytes; a ${what}'s has at most ${grouped(MAX_HEADER_BYTES)}.`);
+    refuse(`The file's header has ${whole(length)} bytes; a ${what}'s has at most ${whole(MAX_HEADER_BYTES)}.`);
   }
   return length;
 }

@@ -2,7 +2,7 @@
 
 import { channels, pixelTable, SCALES } from "../core/colours.ts";
 import { contextOf, element, span } from "../core/dom.ts";
-import { fixed } from "../core/format.ts";
+import { weightText } from "../core/format.ts";
 import { headName, nameOf } from "./words.ts";
 
 const HINT = "Point at a cell to read its weight. Click a row: the text takes the colours of that head.";
@@ -104,7 +104,7 @@ export class AttentionPanel {
     const back = given.columns - 1 - at.column;
     const where = back ? `${back} before the last` : "the last";
     const what = `“${nameOf(header.model, given.ids[at.column])}”, ${where}`;
-    reading.textContent = `${headName(at.head, header.model.heads)} looks at ${what}: ${fixed(weight, 4)}`;
+    reading.textContent = `${headName(at.head, header.model.heads)} looks at ${what}: ${weightText(weight)}`;
     reading.dataset.value = String(weight);
   }
 }

@@ -1,5 +1,6 @@
 // What the key-value cache saves: tokens that run through the layers, multiplications and measured time, as they grow.
 
+import { whole } from "../core/format.ts";
 import { element, span } from "../core/dom.ts";
 import { Curves } from "../training/curves.ts";
 import { counted, seconds } from "./words.ts";
@@ -55,7 +56,7 @@ export class CachePanel {
       {
         title: "tokens run through the layers",
         name: "computed",
-        write: (x: number) => x.toLocaleString("en-US"),
+        write: whole,
       },
       { title: "multiplications (counted)", name: "multiplications", write: counted },
       { title: "processor time (measured here)", name: "seconds", write: seconds },
@@ -73,7 +74,7 @@ export class CachePanel {
       ...{ name, look, isOther: false },
     });
     const lines = [line(without, "without a cache", "without"), line(with_, "with a cache", "with")];
-    const unit = (y: number) => Math.round(y).toLocaleString("en-US");
+    const unit = (y: number) => whole(Math.round(y));
     const alt = `Tokens run through the layers, over ${steps.length} characters`;
     this.curves.update({ lines, high: steps.length, ceiling: null, unit, alt }, shown);
   }

@@ -1,7 +1,7 @@
 // The sentences of Generate. Pure functions.
 
 import { LINK_KEYS } from "../core/constants.ts";
-import { fixed, number, operand } from "../core/format.ts";
+import { fixed, number, operand, whole } from "../core/format.ts";
 
 /** The seed of the text after this one's: after the last seed comes the first. */
 export const nextSeed = (seed: number) => (seed >= LINK_KEYS.seed.high ? 0 : seed + 1);
@@ -13,7 +13,7 @@ export const percent = (share: number) => `${fixed(share * 100, share > 0 && sha
 
 /** 1234567 -> "1.23 million". */
 export function counted(count: number) {
-  if (count < 1e6) return Math.round(count).toLocaleString("en-US");
+  if (count < 1e6) return whole(Math.round(count));
   return count < 1e9 ? `${fixed(count / 1e6)} million` : `${fixed(count / 1e9)} billion`;
 }
 

@@ -2,7 +2,7 @@
 
 import { BROAD_ENTROPY, FAINT_BELOW, ROLLOUT } from "../core/constants.ts";
 import { endText } from "../core/dark_end.ts";
-import { number } from "../core/format.ts";
+import { number, whole } from "../core/format.ts";
 import { LEAST } from "./values.ts";
 import { CAP } from "../lines/choice.ts";
 
@@ -19,8 +19,6 @@ export const labelText = (label: string) => (label === BROAD ? "looks everywhere
 
 /** The rule of a label, where its words do not say it. */
 export const labelRule = (label: string) => (label === BROAD ? BROAD_RULE : "");
-
-const count = (n: number) => n.toLocaleString("en");
 
 export const SPECIAL = {
   keep: "keep",
@@ -114,14 +112,14 @@ export function drawnSentence(
   if (!total) return "Nothing is left to draw.";
   const what = heads > 1 ? `weights of ${heads} heads` : "weights";
   if (shown === total) {
-    return total === 1 ? "The one weight is drawn as a line." : `All ${count(total)} ${what} are drawn as lines.`;
+    return total === 1 ? "The one weight is drawn as a line." : `All ${whole(total)} ${what} are drawn as lines.`;
   }
   const limits = [
-    shown === CAP && `the ${count(CAP)} largest, for more can’t be told apart`,
+    shown === CAP && `the ${whole(CAP)} largest, for more can’t be told apart`,
     strongest > 0 && `the ${strongest} strongest of each query`,
     least > 0 ? `those ≥ ${limitText(least)}` : "those above 0",
   ];
-  return `${count(shown)} of ${count(total)} ${what} are drawn as lines: ${limits.filter(Boolean).join(", ")}.`;
+  return `${whole(shown)} of ${whole(total)} ${what} are drawn as lines: ${limits.filter(Boolean).join(", ")}.`;
 }
 
 /** A threshold as it is written. */
@@ -130,9 +128,9 @@ export const limitText = (least: number) => number(least, least > 0 && least < 0
 /** What is missing in the heatmap, and why. */
 export function hiddenSentence({ cells, seen, short }: { cells: number; seen: number; short: number }) {
   const said = [];
-  if (seen < cells) said.push(`${count(cells - seen)} of ${count(cells)} cells are masked or hidden (hatched).`);
+  if (seen < cells) said.push(`${whole(cells - seen)} of ${whole(cells)} cells are masked or hidden (hatched).`);
   if (short) {
-    const rows = `${count(short)} ${short === 1 ? "row is" : "rows are"}`;
+    const rows = `${whole(short)} ${short === 1 ? "row is" : "rows are"}`;
     said.push(`${rows} hidden because less than ${LEAST} of the weight is left to divide by.`);
   }
   return said.join(" ");

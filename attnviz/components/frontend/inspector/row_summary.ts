@@ -2,7 +2,7 @@
 
 import { element, result } from "../core/dom.ts";
 import { strongestOf } from "../heads/values.ts";
-import { number } from "../core/format.ts";
+import { number, weightText } from "../core/format.ts";
 
 const MOST = 3;
 
@@ -20,7 +20,7 @@ export class RowSummary {
   show(weights: Float64Array, token: (k: number) => Node) {
     const found = strongestOf(weights, MOST).filter(([, weight]) => weight > 0);
     const lines = found.map(([k, weight]) =>
-      element("li", { dataset: { key: k } }, token(k), result(weight, number(weight))),
+      element("li", { dataset: { key: k } }, token(k), result(weight, weightText(weight))),
     );
     const whole = sumOf(weights);
     const sum = element("li", { class: "row-sum" }, `Σ of all ${weights.length}`, result(whole, number(whole)));

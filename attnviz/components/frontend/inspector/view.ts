@@ -2,7 +2,7 @@
 
 import { Chain } from "./chain.ts";
 import { element, focused, screenReaderOnly, span } from "../core/dom.ts";
-import { cellName, number } from "../core/format.ts";
+import { cellName, number, weightText } from "../core/format.ts";
 import { meaningOf } from "./meaning.ts";
 import { Product, colourOf } from "./product.ts";
 import { RowSummary } from "./row_summary.ts";
@@ -213,7 +213,7 @@ export class View {
     if (q === null || k === null || !attention.has(q, k)) return "";
     const { score, scaled, bias, masked, weight } = attention.cell(q, k);
     const place = `${q} ${this.labels.query?.[q] ?? ""} → ${k} ${this.labels.key?.[k] ?? ""}`;
-    if (!attention.operands) return `${place} · share: ${number(weight)}`;
+    if (!attention.operands) return `${place} · share: ${weightText(weight)}`;
     const isHidden = bias === -Infinity;
     const added = bias && !isHidden ? [`+ ${number(bias)} = ${number(masked)}`] : [];
     const chain = !isHidden
@@ -228,7 +228,7 @@ export class View {
     if (q === null && k === null) {
       this.live.textContent = "Unpinned.";
     } else if (q !== null && k !== null && attention.has(q, k)) {
-      const weight = isCovered ? "covered" : number(attention.cell(q, k).weight);
+      const weight = isCovered ? "covered" : weightText(attention.cell(q, k).weight);
       this.live.textContent = `Pinned ${spoken("query", q)}, ${spoken("key", k)}: weight ${weight}.`;
     } else {
       this.live.textContent = `Pinned ${q === null ? spoken("key", k) : spoken("query", q)}.`;

@@ -1,5 +1,6 @@
 // How the text is cut into the sequences to train on: the choice, the first sequences with their ids, and the counts.
 
+import { whole } from "../core/format.ts";
 import { element, span } from "../core/dom.ts";
 
 const CUTS: Record<string, string> = {
@@ -107,5 +108,3 @@ function shifted({ ids }: LadderSequence) {
 }
 
 const paragraph = (text: string) => element("p", {}, text);
-
-const whole = (n: number) => n.toLocaleString("en-US");

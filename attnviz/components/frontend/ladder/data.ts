@@ -1,5 +1,6 @@
 // The text as data: one tensor of ids, its split, the pairs (x, y) of a block, and how it is cut to be trained on.
 
+import { whole } from "../core/format.ts";
 import { element, span } from "../core/dom.ts";
 import { Cuts } from "./cuts.ts";
 
@@ -73,5 +74,3 @@ const part = (title: string, said: string, ...more: HTMLElement[]) => [
 ];
 
 const paragraph = (text: string) => element("p", {}, text);
-
-const whole = (n: number) => n.toLocaleString("en-US");

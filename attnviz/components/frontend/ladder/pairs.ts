@@ -3,7 +3,7 @@
 
 import { Board } from "../board/board.ts";
 import { element, result } from "../core/dom.ts";
-import { fixed, number } from "../core/format.ts";
+import { fixed, number, whole } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
 import { afterSteps } from "../training/words.ts";
 import type { Source } from "../core/arrays.ts";
@@ -17,10 +17,10 @@ function vowelsSentence(counted: LadderText["vowels"]): string {
   if (!counted) return "";
   const { followed, by_vowel, characters, vowels } = counted;
   const [after, anywhere] = [by_vowel / followed, vowels / characters];
-  const [pairs, all, whole] = [by_vowel, followed, characters].map((n) => n.toLocaleString("en-US"));
+  const [pairs, all, every] = [by_vowel, followed, characters].map(whole);
   return (
     `After a consonant a vowel (a, e, i, o, u) follows ${pairs} times of ${all}: ${fixed(100 * after, 1)} %. Of all ` +
-    `${whole} characters ${fixed(100 * anywhere, 1)} % are vowels, so a vowel is ${fixed(after / anywhere, 2)} times ` +
+    `${every} characters ${fixed(100 * anywhere, 1)} % are vowels, so a vowel is ${fixed(after / anywhere, 2)} times ` +
     "as frequent after a consonant as anywhere."
   );
 }
@@ -76,7 +76,7 @@ export class Pairs {
     this.large.style.visibility = counts ? "" : "hidden"; // nothing of another text stays
     this.about.textContent =
       `Row: a character. Column: the character after it. ${which}, counted in the ` +
-      `${text.train.toLocaleString("en-US")} characters to train on. Nothing is trained here: each count ` +
+      `${whole(text.train)} characters to train on. Nothing is trained here: each count ` +
       `divided by the sum of its row is the best that a table of pairs can be.${hint}${failed}`;
     this.vowels.textContent = vowelsSentence(text.vowels);
     this.board.setTheme(given.theme);
@@ -141,12 +141,12 @@ export class Pairs {
       return;
     }
     const [count, total] = [counts.counts.data[q * side + k], counts.totals.data[q]];
-    const whole = total + text.labels.length;
-    const p = (count + 1) / whole;
+    const divisor = total + text.labels.length;
+    const p = (count + 1) / divisor;
     const [one, next] = [q, k].map((n) => text.labels[text.shown[n]]);
     const learned = this.learned.arrays?.probabilities.data[q * side + k];
     this.reading.replaceChildren(
-      `“${next}” follows “${one}” ${count.toLocaleString("en-US")} times of ${total.toLocaleString("en-US")}: ` +
+      `“${next}” follows “${one}” ${whole(count)} times of ${whole(total)}: ` +
         `(${count} + 1) / (${total} + ${text.labels.length}) = `,
       result(p, number(p)),
       `, −log ${number(p)} = ${number(-Math.log(p))} nats. The 1 in each of ${text.labels.length} cells keeps ` +

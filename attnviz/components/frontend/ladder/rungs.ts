@@ -1,7 +1,7 @@
 // The rungs as rows of a table: what each adds, how large and fast it is, and its loss beside what was to be expected.
 
 import { element, setText, span } from "../core/dom.ts";
-import { fixed } from "../core/format.ts";
+import { fixed, whole } from "../core/format.ts";
 import { valueAt } from "../training/numbers.ts";
 
 const HEADINGS = [
@@ -57,7 +57,7 @@ export class Rungs {
     made.row.dataset.state = rung.will_follow ? "next" : run.state;
     const loss = valueAt(curves.held_out, step);
     const [parameters, speed, now, expected, others] = made.cells;
-    setText(parameters, rung.parameters.toLocaleString("en-US"));
+    setText(parameters, whole(rung.parameters));
     setText(speed, run.speed && ["running", "done"].includes(run.state) ? speedText(run.speed) : stateMark(rung));
     setText(now, loss === null ? "–" : fixed(loss, 2));
     now.dataset.value = loss === null ? "" : String(loss);
@@ -97,12 +97,12 @@ function stateMark({ run, will_follow: willFollow }: LadderRung) {
 /** "1.97 at 2,000": what is to be expected after at most so many steps. */
 function expectedText(expected: [number, number][], step: number) {
   const [at, loss] = expected.findLast(([each]) => each <= step) ?? [];
-  return at === undefined || loss === undefined ? "–" : `${fixed(loss, 2)} at ${at.toLocaleString("en-US")}`;
+  return at === undefined || loss === undefined ? "–" : `${fixed(loss, 2)} at ${whole(at)}`;
 }
 
 const settings = ({ run, batch, block, cut, rate, parameters, changed }: LadderRung) =>
-  `Here: ${parameters.toLocaleString("en-US")} parameters, ${run.steps.toLocaleString("en-US")} steps of ${batch} ` +
+  `Here: ${whole(parameters)} parameters, ${whole(run.steps)} steps of ${batch} ` +
   `${cut === "blocks" ? "blocks of" : "sequences of at most"} ${block} characters, ` +
   `learning rate ${rate}.${changed && ` Changed: ${changed}.`}`;
 
-const speedText = (speed: number) => (speed < 10 ? fixed(speed, 1) : Math.round(speed).toLocaleString("en-US"));
+const speedText = (speed: number) => (speed < 10 ? fixed(speed, 1) : whole(Math.round(speed)));

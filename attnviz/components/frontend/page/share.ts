@@ -1,5 +1,6 @@
 // Shares the view: its address, as in the browser (so that it is correct behind a proxy), to copy or as a QR code.
 
+import { whole } from "../core/format.ts";
 import { element } from "../core/dom.ts";
 
 const LONG = 2000; // characters that mail and chat programs carry without cutting
@@ -103,7 +104,7 @@ class Share {
     this.field.value = href;
     this.said.textContent = "";
     const long = href.length > LONG;
-    const count = `${href.length.toLocaleString("en-GB")} characters`;
+    const count = `${whole(href.length)} characters`;
     this.length.textContent = long
       ? `${count}: too long for mail and chat, which may cut it. Send the scene file instead.`
       : `${count}. It opens this view, with the same numbers, in any browser.`;
@@ -155,8 +156,8 @@ class Share {
   }
 
   draw(address: string, { data, shape: [size] }: Packed) {
-    const whole = size + 2 * QUIET;
-    this.code.setAttribute("viewBox", `0 0 ${whole} ${whole}`);
+    const side = size + 2 * QUIET;
+    this.code.setAttribute("viewBox", `0 0 ${side} ${side}`);
     this.code.setAttribute("aria-label", `QR code of ${address}`);
     this.code.dataset.size = String(size);
     const path = document.createElementNS(SVG, "path");

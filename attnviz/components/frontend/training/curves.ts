@@ -1,6 +1,7 @@
 // Curves over the steps of a training: accuracy and the scores of patterns above, the loss below. A press or a drag
 // chooses the snapshot that is nearest.
 
+import { whole } from "../core/format.ts";
 import { element } from "../core/dom.ts";
 import { leastType } from "../core/type.ts";
 import { ticks } from "./numbers.ts";
@@ -127,7 +128,7 @@ export class Curves {
       shown.push(make("text", { x: left - 6, y, "text-anchor": "end", "dominant-baseline": "middle" }, unit(value)));
     }
     for (const step of ticks(high, count(width - left - right, EVERY.x))) {
-      const label = step.toLocaleString("en-US");
+      const label = whole(step);
       shown.push(make("text", { x: this.x(step), y: height - bottom + 6, class: "step" }, label));
     }
     this.axes.replaceChildren(...shown);

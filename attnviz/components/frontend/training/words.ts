@@ -1,6 +1,6 @@
 // The sentences of the page Train. Pure functions.
 
-import { fixed, weightText } from "../core/format.ts";
+import { fixed, weightText, whole } from "../core/format.ts";
 
 export const COVERED = "This row is covered: guess where it looks. A click on it, or R, reveals it.";
 
@@ -28,7 +28,7 @@ export function stateText({ state, message, step, steps, speed, left }: Training
   if (state === "new") return "Not trained yet: every weight is as it was drawn from the seed.";
   if (state === "recorded") return message;
   if (state === "queued") return message || "Waiting for its turn.";
-  const done = `Step ${step.toLocaleString("en-US")} of ${steps.toLocaleString("en-US")}`;
+  const done = `Step ${whole(step)} of ${whole(steps)}`;
   if (state === "running" && !step && speed === null) return "Starting a process to train in.";
   if (state === "running") {
     const pace = speed === null ? "" : ` · ${speedText(speed)} steps/s`;
@@ -38,7 +38,7 @@ export function stateText({ state, message, step, steps, speed, left }: Training
   return `${done} · ${state}`;
 }
 
-const speedText = (speed: number) => (speed < 10 ? fixed(speed, 1) : Math.round(speed).toLocaleString("en-US"));
+const speedText = (speed: number) => (speed < 10 ? fixed(speed, 1) : whole(Math.round(speed)));
 
 function leftText(seconds: number) {
   if (seconds < 100) return `${Math.ceil(seconds)} s`;
@@ -46,7 +46,7 @@ function leftText(seconds: number) {
 }
 
 /** "after 2,000 steps" */
-export const afterSteps = (step: number) => `after ${step.toLocaleString("en-US")} ${step === 1 ? "step" : "steps"}`;
+export const afterSteps = (step: number) => `after ${whole(step)} ${step === 1 ? "step" : "steps"}`;
 
 /** What the picture shows, for screen readers. */
 export const pictureText = (place: HeadPlace, step: number, several: boolean) =>

@@ -111,6 +111,9 @@ interface PlotlyTrace {
   zmax: number;
   colorscale?: [share: number, colour: string][];
   hovertemplate?: string;
+  /** of each cell: what hovering says, and what is written into it */
+  customdata?: string[][];
+  text?: string[][];
   xgap?: number;
   showscale?: boolean;
   texttemplate?: string;

@@ -1,5 +1,6 @@
 // The first step: the tokens as chips above their ids, and as a table.
 
+import { whole } from "../core/format.ts";
 import { CHIPS } from "../core/constants.ts";
 import { element, span } from "../core/dom.ts";
 import type { Axis } from "../core/document.ts";
@@ -44,7 +45,7 @@ function strip(axis: Axis, name: string) {
     return chip;
   });
   const hidden = axis.labels.length - chips.length;
-  const more = hidden > 0 ? [span("more", `… and ${hidden.toLocaleString("en-US")} more, not shown`)] : [];
+  const more = hidden > 0 ? [span("more", `… and ${whole(hidden)} more, not shown`)] : [];
   return element("div", { class: "chips", dataset: { tokens: name } }, ...chips, ...more);
 }
 

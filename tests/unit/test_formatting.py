@@ -1,0 +1,43 @@
+"""Numbers as text: the table that Python and the browser share, and what it must hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from attnviz.figures.style import cell_texts
+from attnviz.formatting import DIGITS, HUGE, exact, number, weight
+from tests.unit import numbers
+
+
+def test_the_table_is_what_python_writes() -> None:
+    """tests/browser/test_frontend_modules.py compares it with what the browser writes."""
+    assert numbers.FILE.read_text(encoding="utf-8") == numbers.written(), "python -m tests.unit.numbers"
+
+
+@pytest.mark.parametrize("value", numbers.values())
+def test_a_number_is_written_as_it_is(value: float) -> None:
+    """No number but 0 reads as 0 where all its digits are known; read back, each is near enough."""
+    text = exact(value).replace("−", "-").replace("∞", "inf")
+    read = float(text)
+    assert (read == 0) == (value == 0)
+    assert read == pytest.approx(value, rel=5e-3, abs=5.0001e-5, nan_ok=True)
+    assert "e" not in number(min(value, HUGE)) or not math.isfinite(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0.0000"), (-0.0, "0.0000"), (1e-9, "< 0.0001"), (4.9999e-5, "< 0.0001"), (5.1e-5, "0.0001"),
+     (-1e-9, "0.0000"), (0.43125, "0.4313"), (0.99996, "1.0000"), (1.0, "1.0000"), (math.nan, "NaN")],
+)  # fmt: skip
+def test_a_weight_that_is_not_0_does_not_read_as_0(value: float, text: str) -> None:
+    assert weight(value) == text
+    assert DIGITS == 4
+
+
+def test_cells_of_a_figure_are_written_by_the_same_rule() -> None:
+    values = np.array([[4e-5, 0.0, np.nan], [-4e-5, -0.2, 1234567.0]], np.float32)
+    assert cell_texts(values) == [["4.00e−5", "0.0000", ""], ["−4.00e−5", "−0.2000", "1.2346e6"]]
+    assert cell_texts(values[:1], weight) == [["< 0.0001", "0.0000", ""]]
