@@ -133,3 +133,21 @@ def test_every_style_sheet_is_read(sheet: str) -> None:
     whole = styles.styles(sheet)
     assert "@import" not in whole
     assert whole.count("{") == whole.count("}") > 0
+
+
+SHARED = "core/values.css"
+"""The sheet that declares what all sheets share"""
+VALUE = re.compile(r"#(?:5e3c99|7e5bc0|d55e00|009e73|bda6ee)\b|var\(--st-(?:text|background|secondary|code|font)\b")
+"""A colour or a font that has a name there"""
+
+
+@pytest.mark.parametrize("sheet", sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.css")))
+def test_colours_and_fonts_are_taken_from_the_shared_values(sheet: str) -> None:
+    if sheet not in {SHARED, "walk/theme.css"}:  # the second stands for Streamlit's theme where there is none
+        assert VALUE.findall((SOURCES / sheet).read_text()) == []
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_component_begins_with_the_shared_values_and_the_base(name: str) -> None:
+    sheet = styles.styles(KINDS[name].styles)
+    assert sheet.startswith(styles.styles("core/base.css"))

@@ -11,6 +11,7 @@ import streamlit as st
 from hypothesis import given, strategies
 from markdown_it import MarkdownIt
 
+from attnviz.components.styles import SOURCES
 from attnviz.ui.messages import plain
 from attnviz.ui.state import has_changed, record
 from attnviz.ui.widgets import clicked
@@ -94,11 +95,10 @@ def test_the_page_runs_where_what_it_showed_has_changed(page: bool, shown: bool,
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "attnviz" / "ui" / "styles"
-SHARED = {
-    "--attention-colour", "--focus-colour", "--unknown-colour", "--quiet-opacity", "--small-type", "--sentence-type",
-    "--least-small-type",
-}  # fmt: skip
+SHARED = {"--quiet-opacity", "--small-type", "--sentence-type"}
 """The values of base.css that the other sheets may use"""
+VALUES = set(re.findall(r"^ *(--[\w-]+):", (SOURCES / "core" / "values.css").read_text(), re.MULTILINE))
+"""The values that the sheets of components and those of pages share"""
 
 
 def code() -> str:
@@ -116,9 +116,10 @@ def test_what_sheets_share_is_defined_in_the_base_alone() -> None:
     defined = {name: set(re.findall(r"^ *(--[\w-]+):", text, re.MULTILINE)) for name, text in texts.items()}
     assert defined["base"] >= SHARED
     assert [name for name in texts if name != "base" and SHARED & defined[name]] == []
+    assert [name for name in texts if VALUES & defined[name]] == []
     used = set(re.findall(r"var\((--[\w-]+)\)", "".join(texts.values())))
     python = code()  # sets the others, in a style sheet or in an attribute
-    own = {name for name in used - SHARED if not name.startswith("--st-")}
+    own = {name for name in used - SHARED - VALUES if not name.startswith("--st-")}
     assert {
         name for name in own if name not in python and not any(name in names for names in defined.values())
     } == set()
