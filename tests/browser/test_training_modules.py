@@ -209,7 +209,7 @@ def test_snapshots_are_played_from_the_first_one_in_nine_seconds_at_most(run: Ru
       window.setInterval = (work, ms) => (([tick, pace] = [work, ms]), 7);
       window.clearInterval = () => { tick = null; };
       const seen = [];
-      const scrubber = new m.Scrubber(document.body, (step) => {
+      const scrubber = new m.Scrubber((step) => {
         seen.push(step);
         scrubber.update(steps, step ?? steps.at(-1));
       });

@@ -2,25 +2,33 @@
 // at once, so that the browser goes through the characters by itself.
 
 import { setTheme } from "../core/colours.ts";
-import { element, screenReaderOnly, setText, theme } from "../core/dom.ts";
+import { element, theme } from "../core/dom.ts";
 import { Latest } from "../core/latest.ts";
+import { Store } from "../core/store.ts";
 import { fit } from "../training/lesson.ts";
 import { Part } from "../training/part.ts";
+import { Scrubber, SNAPSHOTS } from "../training/transport.ts";
 import { placeKey, placeOf } from "../training/words.ts";
 import { Draws } from "./draws.ts";
 import { View } from "./view.ts";
-import { drawnSentence, nextSeed } from "./words.ts";
+import { nextSeed } from "./words.ts";
+import type { Shown } from "./view.ts";
 
 const SETTLE = 300; // ms: keys and the slider run through many characters, the link needs only the last
 /** what a panel compares with, by the name of its part */
 const COMPARED: Partial<Record<GenerationPanel, string>> = { seeds: "again", cache: "cache", half: "half" };
+const PACE = {
+  ...{ name: "Character", play: "Generate it character by character", frame: 160, longest: 60_000 },
+  said: (step: number) => `character ${step}`,
+};
 
 class Generation extends Part<GenerationHeader, GenerationValues> {
   draws: Draws | null;
   digest: string;
   drawn: Latest;
   other: Latest;
-  announcement: HTMLParagraphElement;
+  store: Store<Shown>;
+  scrubber: Scrubber;
   view: View;
 
   constructor(root: HTMLElement, host: Host) {
@@ -32,15 +40,15 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
     const { source } = this.updates;
     this.drawn = new Latest(source, () => this.draw());
     this.other = new Latest(source, () => this.draw()); // what the shown panel compares with
-    this.announcement = screenReaderOnly({ role: "status" });
-    this.view = new View(this.section, {
+    this.store = new Store<Shown>({ isComing: false, pointed: "" });
+    const go = (step: number | null) => this.go(step === null ? null : step - 1);
+    this.scrubber = new Scrubber(go, () => this.draw(), { ...SNAPSHOTS, ...PACE });
+    this.view = new View(this.section, this.store, this.scrubber, {
       go: (n) => this.go(n),
       watch: (head) => this.change({ watch: head === null ? "" : this.nameOf(head) }),
       show: (panel) => this.change({ panel }),
       again: () => this.again(),
-      redraw: () => this.draw(),
     });
-    this.section.append(this.announcement);
   }
 
   /** Takes the draws of the text that is chosen, if they are here. */
@@ -97,7 +105,7 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
 
   again() {
     const { seed } = this.updates.values;
-    this.view.scrubber.pause();
+    this.scrubber.pause();
     this.change({ seed: nextSeed(seed) });
   }
 
@@ -111,11 +119,11 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
 
   acts() {
     return {
-      ArrowRight: () => this.view.scrubber.move(1),
-      ArrowLeft: () => this.view.scrubber.move(-1),
-      PageDown: () => this.view.scrubber.move(1),
-      PageUp: () => this.view.scrubber.move(-1),
-      k: () => this.view.scrubber.play.click(),
+      ArrowRight: () => this.scrubber.move(1),
+      ArrowLeft: () => this.scrubber.move(-1),
+      PageDown: () => this.scrubber.move(1),
+      PageUp: () => this.scrubber.move(-1),
+      k: () => this.scrubber.play.click(),
       h: () => this.nextHead(1),
       "Shift+h": () => this.nextHead(-1),
       Escape: () => this.change({ watch: "" }),
@@ -136,20 +144,21 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
     this.section.dataset.state = this.drawn.failed ? "failed" : isHere ? "ready" : "waiting";
     this.section.dataset.n = String(n);
     // Until the new text is here, the one before stays with what was said of it, and fades.
-    this.view.setComing(draws !== null && !isHere);
-    if (draws && !isHere) return;
+    if (draws && !isHere) return this.store.set({ isComing: true });
+    const { panel } = this.updates.values;
     const other = this.compared();
-    this.view.update({
-      ...{ header, draws, n, head: this.head, other, failed: this.drawn.failed || this.other.failed, theme: shade },
-      values: this.updates.values,
+    const failed = this.drawn.failed || this.other.failed;
+    this.store.set({
+      ...{ header, draws, panel, n, head: this.head, other, failed },
+      ...{ isComing: false, isPlaying: this.scrubber.playing > 0, theme: shade },
     });
-    if (draws && !this.view.scrubber.playing) setText(this.announcement, drawnSentence(draws.at(n), header));
   }
 
   destroy() {
     super.destroy();
     this.drawn.destroy();
     this.other.destroy();
+    this.scrubber.destroy();
     this.view.destroy();
   }
 }

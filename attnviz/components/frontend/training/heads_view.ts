@@ -42,7 +42,8 @@ export class HeadsView<Given extends { values: { pin: Pair } }> {
       { onWatch: on.watch, onPoint: (at) => this.point(at), onPin: on.pin, onReveal: on.reveal },
     );
     this.bottom = element("div", { class: "bottom" });
-    this.scrubber = new Scrubber(this.bottom, on.go);
+    this.scrubber = new Scrubber(on.go);
+    this.bottom.append(this.scrubber.element);
     this.opener = new Opener(this.scrubber.element, on.command, writes);
   }
 

@@ -78,6 +78,7 @@ export class Transport {
 /** The snapshots of a training on a slider, and playing through them. */
 export class Scrubber {
   onStep;
+  onPlay: () => void;
   pace;
   steps: number[];
   at: number;
@@ -87,9 +88,10 @@ export class Scrubber {
   said: HTMLSpanElement;
   element: HTMLDivElement;
 
-  /** @param onStep null stands for the newest */
-  constructor(root: HTMLElement, onStep: (step: number | null) => void, pace: Pace = SNAPSHOTS) {
+  /** @param onStep null stands for the newest @param onPlay playing begins, or is ended */
+  constructor(onStep: (step: number | null) => void, onPlay = () => {}, pace: Pace = SNAPSHOTS) {
     this.onStep = onStep;
+    this.onPlay = onPlay;
     this.pace = pace;
     this.steps = [];
     this.at = 0;
@@ -100,7 +102,6 @@ export class Scrubber {
     this.slider.addEventListener("input", () => this.choose(Number(this.slider.value)));
     this.said = span("said");
     this.element = element("div", { class: "scrubber" }, this.play, this.slider, this.said);
-    root.append(this.element);
   }
 
   /** @param step the shown one */
@@ -129,6 +130,7 @@ export class Scrubber {
   toggle() {
     if (this.playing) this.pause();
     else this.start();
+    this.onPlay();
   }
 
   start() {
