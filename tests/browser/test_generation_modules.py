@@ -121,7 +121,8 @@ def test_the_true_other_half_is_compared_as_far_as_it_was_generated(run: Run) ->
       const read = { likeliest: packed([1, 0, 2, 4]), probability: packed([0.5, 0.25, 0.125, 1]) };
       const look = (truth, ids, read) => {
         write(document.body, ...m.halfPanel({ ...header, truth }, ids, read));
-        const sides = [...find(".pair").children].map((side) => [...side.lastChild.children].map((one) => one.className));
+        const classes = (side) => [...side.lastChild.children].map((one) => one.className);
+        const sides = [...find(".pair").children].map(classes);
         return [...[...document.querySelectorAll(".said")].map((one) => one.textContent), sides];
       };
       return [look([1, 2, 2, 4], [1, 1, 2], null), look([1, 2, 2, 4], [1, 1, 2], read), look([0, 1], [0, 1, 1], read)];
@@ -186,6 +187,7 @@ def test_what_the_cache_saves_is_counted_up_to_the_chosen_character(run: Run) ->
 def test_a_cell_of_the_attention_says_its_head_and_how_far_back_it_looks(run: Run) -> None:
     body = """
       const chosen = [];
+      const text_ = () => find(".reading").textContent;
       const panel = new m.AttentionPanel(document.body, (head) => chosen.push(head));
       const weights = Float32Array.from({ length: 24 }, (_, n) => n / 32);
       panel.update(header, weights, [0, 3, 1, 4], null, "light");
@@ -193,12 +195,13 @@ def test_a_cell_of_the_attention_says_its_head_and_how_far_back_it_looks(run: Ru
       const { left, top } = panel.canvas.getBoundingClientRect();
       const at = (kind, x, y) =>
         panel.canvas.dispatchEvent(new PointerEvent(kind, { clientX: left + x, clientY: top + y }));
-      const said = [[25, 45], [79, 5], [-9, 90]].map(([x, y]) => (at("pointermove", x, y), find(".reading").textContent));
+      const said = [[25, 45], [79, 5], [-9, 90]].map(([x, y]) => (at("pointermove", x, y), text_()));
       at("pointerleave", 0, 0);
       const hint = find(".reading").textContent;
       at("click", 5, 45);
       panel.update(header, weights, [0, 3, 1, 4], 4, "light");
-      const frame = [find(".frame").hidden, find(".frame").style.top, find(".frame").style.height, find(".reading").textContent];
+      const { hidden, style } = find(".frame");
+      const frame = [hidden, style.top, style.height, text_()];
       at("click", 5, 45);
       at("click", 5, 15);
       const label = panel.canvas.getAttribute("aria-label");
@@ -357,7 +360,7 @@ def test_what_is_chosen_of_a_text_stays_inside_of_it(run: Run) -> None:
     body = """
       show();
       const { ids: context } = view.attention.given;
-      const went = [0, 1, 2, 9, -1, null].map((n) => (generation.go(n), chosen().drawn));
+      const went = [0, 1, 2, 9, -1, null].map((n) => (generation.go(n === null ? null : n + 1), chosen().drawn));
       const n = [null, 1, 9].map((drawn) => (generation.updates.drop(), show({}, { drawn }), generation.n));
       const heads = ["decoder.1.2", "decoder.1.3", "decoder.2.0", "", "nonsense"].map((watch) =>
         (generation.updates.drop(), show({}, { watch }), generation.head));
@@ -401,7 +404,8 @@ def test_a_panel_compares_with_what_there_is_and_a_text_that_fails_leaves_nothin
       const again = [0.5, 0].map((temperature) => (show({ temperature }), find(".again").disabled));
       const state = () => {
         const { section } = generation;
-        return [section.dataset.state, generation.draws?.ids ?? null, find(".coming").textContent, find(".trouble").hidden];
+        const [coming, trouble] = [find(".coming"), find(".trouble")];
+        return [section.dataset.state, generation.draws?.ids ?? null, coming.textContent, trouble.hidden];
       };
       const states = [state()];
       show({ digest: "e" });  // another text is on its way

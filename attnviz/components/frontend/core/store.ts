@@ -1,12 +1,10 @@
 // The state of a view, in one place: whoever depends on some of it is called when that has changed, and only then.
 
-type Names<State> = Set<keyof State>;
-
 export class Store<State extends object> {
   state: Partial<State>;
   subscribers: { names: (keyof State)[]; tell: (state: State) => void }[];
   /** what has changed and not been told yet */
-  changed: Names<State>;
+  changed: Set<keyof State>;
   isTelling: boolean;
 
   constructor(first: Partial<State> = {}) {
@@ -24,13 +22,16 @@ export class Store<State extends object> {
     this.subscribers.push({ names, tell });
   }
 
-  /** Changes some of the state. A change that a subscriber makes is told when all know of the one before it. */
+  /**
+   * Changes some of the state. A list or a plain object with the very same entries is the one before. A change that a
+   * subscriber makes is told when all know of the one before it.
+   */
   set(changes: Partial<State>) {
-    const { state, changed } = this;
     for (const name of Object.keys(changes) as (keyof State)[]) {
-      if (!Object.is(changes[name], state[name])) changed.add(name);
+      if (isSame(changes[name], this.state[name])) continue;
+      this.state = { ...this.state, [name]: changes[name] };
+      this.changed.add(name);
     }
-    this.state = { ...state, ...changes };
     if (this.isTelling) return;
     this.isTelling = true;
     try {
@@ -49,3 +50,14 @@ export class Store<State extends object> {
     }
   }
 }
+
+function isSame(now: unknown, before: unknown) {
+  if (Object.is(now, before)) return true;
+  if (!isPlain(now) || !isPlain(before) || Array.isArray(now) !== Array.isArray(before)) return false;
+  const names = Object.keys(now);
+  return names.length === Object.keys(before).length && names.every((name) => Object.is(now[name], before[name]));
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  Array.isArray(value) ||
+  (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype);

@@ -38,8 +38,8 @@ export const template = (tag: Tag, properties: Properties = {}, ...children: Chi
 export const span = (className: string, ...children: Child[]) => template("span", { class: className }, ...children);
 
 /** A final number, as `result` of core/dom.ts makes it. */
-export const result = (x: number, text: string) =>
-  template("b", { class: "result", dataset: { value: x, result: "" } }, text);
+export const result = (x: number, text: string, look = "result") =>
+  template("b", { class: look, dataset: { value: x, result: "" } }, text);
 
 /** Has these stand in an element, and nothing else. */
 export function write(parent: Element, ...children: Child[]) {

@@ -1,50 +1,42 @@
 // Generate: a text that a model has written, character by character, and the numbers of every draw. All of them come
 // at once, so that the browser goes through the characters by itself.
 
-import { setTheme } from "../core/colours.ts";
-import { element, theme } from "../core/dom.ts";
+import { element } from "../core/dom.ts";
 import { Latest } from "../core/latest.ts";
-import { Store } from "../core/store.ts";
-import { fit } from "../training/lesson.ts";
-import { Part } from "../training/part.ts";
-import { Scrubber, SNAPSHOTS } from "../training/transport.ts";
+import { Part, SETTLE } from "../training/part.ts";
+import { SNAPSHOTS } from "../training/transport.ts";
 import { placeKey, placeOf } from "../training/words.ts";
 import { Draws } from "./draws.ts";
 import { View } from "./view.ts";
 import { nextSeed } from "./words.ts";
 import type { Shown } from "./view.ts";
 
-const SETTLE = 300; // ms: keys and the slider run through many characters, the link needs only the last
 /** what a panel compares with, by the name of its part */
 const COMPARED: Partial<Record<GenerationPanel, string>> = { seeds: "again", cache: "cache", half: "half" };
 const PACE = {
+  ...SNAPSHOTS,
   ...{ name: "Character", play: "Generate it character by character", frame: 160, longest: 60_000 },
   said: (step: number) => `character ${step}`,
 };
 
-class Generation extends Part<GenerationHeader, GenerationValues> {
+class Generation extends Part<GenerationHeader, GenerationValues, Shown> {
   draws: Draws | null;
   digest: string;
   drawn: Latest;
   other: Latest;
-  store: Store<Shown>;
-  scrubber: Scrubber;
   view: View;
 
   constructor(root: HTMLElement, host: Host) {
-    super(root, host, element("section", { class: "generation", "aria-label": "Generated text" }), {
-      ...{ drawn: null, watch: "", panel: "draw" as GenerationPanel, seed: 0 },
-    });
+    const section = element("section", { class: "generation", "aria-label": "Generated text" });
+    const values: GenerationValues = { drawn: null, watch: "", panel: "draw", seed: 0 };
+    super(root, host, section, values, { isComing: false, pointed: "" }, PACE);
     this.draws = null;
     this.digest = ""; // of the draws that are here
     const { source } = this.updates;
     this.drawn = new Latest(source, () => this.draw());
     this.other = new Latest(source, () => this.draw()); // what the shown panel compares with
-    this.store = new Store<Shown>({ isComing: false, pointed: "" });
-    const go = (step: number | null) => this.go(step === null ? null : step - 1);
-    this.scrubber = new Scrubber(go, () => this.draw(), { ...SNAPSHOTS, ...PACE });
     this.view = new View(this.section, this.store, this.scrubber, {
-      go: (n) => this.go(n),
+      choose: (n) => this.choose(n),
       watch: (head) => this.change({ watch: head === null ? "" : this.nameOf(head) }),
       show: (panel) => this.change({ panel }),
       again: () => this.again(),
@@ -97,10 +89,14 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
 
   // ---- what the user does
 
-  /** @param n null is the last */
-  go(n: number | null) {
+  /** @param step the number of a draw, from 1 on; null is the last */
+  go(step: number | null) {
+    this.choose(step === null ? Infinity : step - 1);
+  }
+
+  choose(n: number) {
     const last = (this.draws?.length ?? 1) - 1;
-    this.change({ drawn: n === null || n >= last ? null : Math.max(0, n) }, SETTLE);
+    this.change({ drawn: n >= last ? null : Math.max(0, n) }, SETTLE);
   }
 
   again() {
@@ -119,11 +115,7 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
 
   acts() {
     return {
-      ArrowRight: () => this.scrubber.move(1),
-      ArrowLeft: () => this.scrubber.move(-1),
-      PageDown: () => this.scrubber.move(1),
-      PageUp: () => this.scrubber.move(-1),
-      k: () => this.scrubber.play.click(),
+      ...super.acts(),
       h: () => this.nextHead(1),
       "Shift+h": () => this.nextHead(-1),
       Escape: () => this.change({ watch: "" }),
@@ -132,14 +124,9 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
 
   // ---- what is shown
 
-  draw() {
-    const { header } = this;
-    if (!header) return;
+  show(header: GenerationHeader, shade: Theme) {
     this.takeDraws();
     const { draws, n } = this;
-    fit(this.section, header.in_lesson);
-    const shade = theme(this.section);
-    setTheme(this.section, shade);
     const isHere = draws !== null && this.digest === header.digest;
     this.section.dataset.state = this.drawn.failed ? "failed" : isHere ? "ready" : "waiting";
     this.section.dataset.n = String(n);
@@ -158,7 +145,6 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
     super.destroy();
     this.drawn.destroy();
     this.other.destroy();
-    this.scrubber.destroy();
     this.view.destroy();
   }
 }

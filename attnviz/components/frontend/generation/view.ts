@@ -34,7 +34,7 @@ export interface Shown {
   pointed: string;
 }
 interface Acts {
-  go: (n: number | null) => void;
+  choose: (n: number) => void;
   watch: (head: number | null) => void;
   show: (panel: GenerationPanel) => void;
   again: () => void;
@@ -64,9 +64,9 @@ export class View {
     this.store = store;
     this.scrubber = scrubber;
     this.on = on;
-    this.text = new Text(on.go);
+    this.text = new Text(on.choose);
     this.attention = new AttentionPanel(element("div", { class: "attention" }), on.watch);
-    this.cache = new CachePanel(on.go);
+    this.cache = new CachePanel(on.choose);
     this.announcement = screenReaderOnly({ role: "status" });
     store.subscribe(["header", "draws", "panel", "n", "head", "other", "failed", "isComing", "pointed"], (shown) =>
       write(root, ...this.page(shown)),
