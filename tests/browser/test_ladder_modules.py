@@ -68,7 +68,10 @@ def test_a_row_says_how_a_model_stands_and_what_to_expect(run: Run) -> None:
         row(rung("failed", {}, { id: "6", state: "failed", step: 1 })),
       ];
       const lines = () => all_of("tbody tr").map((one) => [...one.cells].slice(0, 7).map((cell) => cell.textContent));
-      const at = (own) => (write(root, ...m.rungs(state(rows, own), acts)), { lines: lines(), adds: find(".adds").textContent });
+      const at = (own) => {
+        write(root, ...m.rungs(state(rows, own), acts));
+        return { lines: lines(), adds: find(".adds").textContent };
+      };
       const newest = at({ row: rows[1], step: 5 });
       const marks = all_of("tbody tr").map(({ ariaSelected, dataset }) => [ariaSelected, dataset.state]);
       const titles = all_of(".train").map(({ title, disabled }) => [title, disabled]);
@@ -303,7 +306,8 @@ def test_a_loss_is_written_out_with_the_numbers_of_torch(run: Run) -> None:
           table: all_of("tbody tr").map((one) => words(one.cells)),
           chosen: all_of("tbody tr").map((one) => one.className),
           results: all_of(".arithmetic [data-value]").map((one) => Number(one.dataset.value)),
-          said: words(find(".arithmetic").children), reading: find(".reading").textContent, about: find(".about").textContent,
+          said: words(find(".arithmetic").children), reading: find(".reading").textContent,
+          about: find(".about").textContent,
         };
       };
       const none = { q: null, k: null };
@@ -316,8 +320,9 @@ def test_a_loss_is_written_out_with_the_numbers_of_torch(run: Run) -> None:
       loss.latest.failed = "";
       loss.update(state([row(rung("GPT"))]));
       const { panels: [panel], labels } = shown[0];
-      return { looks, calls, asked: asked[0], failed, waiting: find(".about").textContent, low: panel.low, high: panel.high,
-        shape: panel.shape, labels, times: shown.length };
+      const { low, high, shape } = panel;
+      const waiting = find(".about").textContent;
+      return { looks, calls, asked: asked[0], failed, waiting, low, high, shape, labels, times: shown.length };
     """
     found = run("ladder/loss.ts", GIVEN + body, {"logits": logits.flatten().tolist(), "mean": float(losses.mean())})
     # The last row of the first block, a pinned one of the second, the one that is pointed at; no row 4: the last again.
@@ -577,7 +582,8 @@ def test_a_command_of_the_ladder_looks_at_what_it_trains_and_a_snapshot_is_the_n
         const seen = [];
         Object.assign(ladder.view.heads, { update: (one) => seen.push(one) });
         ladder.view.showHeads({
-          run: run({ id: "1", ...heads }), theme: "light", without: null, moment: { step: 10 }, step: 40, place: { kind: "decoder", layer: 1, head: 2 },
+          run: run({ id: "1", ...heads }), theme: "light", without: null,
+          moment: { step: 10 }, step: 40, place: { kind: "decoder", layer: 1, head: 2 },
           values: { ...values, predict, pin: { q: 1, k: 0 } },
         });
         return [seen[0].covered, seen[0].alt, ladder.view.title.textContent];

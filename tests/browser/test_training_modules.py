@@ -56,10 +56,11 @@ CHARTS = """
   const run = (id, title, steps, step) => ({ id, title, steps, step });
   const charts = new m.Charts(() => {});
   const { write } = await import("/frontend/core/template.ts");
-  const legends = (step) => {
+  const legends = (shown, step) => {
     charts.mark(step);
-    write(document.body, ...charts.sections(step));
-    return [...document.querySelectorAll("ul")].map((one) => [...one.children].map((entry) => entry.textContent.trim()));
+    write(document.body, ...charts.sections(shown, task, step));
+    const words = ({ children }) => [...children].map((entry) => entry.textContent.trim());
+    return [...document.querySelectorAll("ul")].map(words);
   };
 """
 
@@ -68,12 +69,13 @@ def test_the_charts_name_each_curve_and_its_number_at_the_shown_step(run: Run) -
     body = """
       const bare = { ...curves, trained: series([], []) };
       const other = { run: run("b", "other", 20, 30), curves: bare };
-      charts.draw([other, { run: run("a", "own", 20, 20), curves }], task);
+      const own = { run: run("a", "own", 20, 20), curves };
+      charts.draw([other, own], task);
       const lines = [charts.sharesChart, charts.lossChart].map(({ drawn }) =>
         drawn.lines.map(({ name, look, isOther }) => [name, look, isOther]));
       const high = [charts.sharesChart.drawn.high, charts.lossChart.drawn.high];
-      const before = legends(12);
-      const after = legends(20);
+      const before = legends(own, 12);
+      const after = legends(own, 20);
       const marked = [charts.sharesChart, charts.lossChart].map(({ svg }) => svg.dataset.step);
       const baseline = charts.sharesChart.drawn.lines.at(-1);
       return {

@@ -124,7 +124,7 @@ class Generation extends Part<GenerationHeader, GenerationValues, Shown> {
 
   // ---- what is shown
 
-  show(header: GenerationHeader, shade: Theme) {
+  show(header: GenerationHeader, around: Surroundings) {
     this.takeDraws();
     const { draws, n } = this;
     const isHere = draws !== null && this.digest === header.digest;
@@ -137,7 +137,7 @@ class Generation extends Part<GenerationHeader, GenerationValues, Shown> {
     const failed = this.drawn.failed || this.other.failed;
     this.store.set({
       ...{ header, draws, panel, n, head: this.head, other, failed },
-      ...{ isComing: false, isPlaying: this.scrubber.playing > 0, theme: shade },
+      ...{ isComing: false, isPlaying: this.scrubber.playing > 0, ...around },
     });
   }
 

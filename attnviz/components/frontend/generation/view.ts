@@ -15,7 +15,7 @@ import type { Scrubber } from "../training/transport.ts";
 import type { Draws } from "./draws.ts";
 
 /** What is shown. */
-export interface Shown {
+export interface Shown extends Surroundings {
   header: GenerationHeader;
   draws: Draws | null;
   panel: GenerationPanel;
@@ -29,7 +29,6 @@ export interface Shown {
   failed: string;
   /** whether another text is on its way */
   isComing: boolean;
-  theme: Theme;
   /** what is pointed at of the draw, or of the lens; "" for nothing */
   pointed: string;
 }
@@ -68,8 +67,9 @@ export class View {
     this.attention = new AttentionPanel(element("div", { class: "attention" }), on.watch);
     this.cache = new CachePanel(on.choose);
     this.announcement = screenReaderOnly({ role: "status" });
-    store.subscribe(["header", "draws", "panel", "n", "head", "other", "failed", "isComing", "pointed"], (shown) =>
-      write(root, ...this.page(shown)),
+    store.subscribe(
+      ["header", "draws", "panel", "n", "head", "other", "failed", "isComing", "pointed", "sizes"],
+      (shown) => write(root, ...this.page(shown)),
     );
     store.subscribe(["header", "draws", "n", "isPlaying", "head", "failed", "theme"], (shown) => this.showDraw(shown));
   }
@@ -83,7 +83,7 @@ export class View {
     head,
     failed,
     theme,
-  }: Omit<Shown, "panel" | "other" | "isComing" | "pointed">) {
+  }: Omit<Shown, "panel" | "other" | "isComing" | "pointed" | "sizes">) {
     if (!draws) return write(this.text.room, !failed && GENERATED);
     const context = draws.one("context", n);
     const weights = draws.weights(n);

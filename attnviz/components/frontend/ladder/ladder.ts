@@ -2,7 +2,6 @@
 
 import { element } from "../core/dom.ts";
 import { NOTHING } from "../core/pin.ts";
-import { leastType } from "../core/type.ts";
 import { Trainings } from "../training/trainings.ts";
 import { isLive, placeOf } from "../training/words.ts";
 import { numberOf } from "./top.ts";
@@ -63,7 +62,7 @@ class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
     return ["train", "all", "step"].includes(verb) ? { rung, snapshot: null } : {};
   }
 
-  show(header: LadderHeader, shade: Theme) {
+  show(header: LadderHeader, around: Surroundings) {
     const { rows, row, place, step, moments } = this;
     if (!row) return;
     const { run } = row.rung;
@@ -74,8 +73,8 @@ class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
     const view = VIEWS.find((name) => name === values.text_view) ?? "ladder";
     const moment = has && view === "ladder" && moments.digest === run.digest ? moments.at(step) : null;
     this.store.set({
-      ...{ header, rows, row, run, step, place, moment, values, view, theme: shade, without: null },
-      ...{ failed: moments.failed, leastType: leastType() },
+      ...{ ...around, header, rows, row, run, view, step, place, moment, values },
+      ...{ without: null, failed: moments.failed },
     });
   }
 

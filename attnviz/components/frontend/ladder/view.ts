@@ -40,10 +40,8 @@ export class View extends HeadsView {
     this.sample = new Sample(element("div", { class: "sample" }), source);
     this.pairs = new Pairs(element("div", { class: "pairs" }), source, on);
     this.loss = new Loss(element("div", { class: "loss" }), source, on);
-    store.subscribe(["header", "rows", "row", "leastType"], (given) => this.chart.draw(given));
-    store.subscribe(["step"], ({ step }) => this.chart.curves.mark(step));
     store.subscribe(
-      ["header", "rows", "row", "run", "view", "step", "moment", "values", "theme", "failed", "leastType"],
+      ["header", "rows", "row", "run", "view", "step", "moment", "values", "theme", "failed", "sizes"],
       (given) => {
         this.opener.update(given.run, false);
         scrubber.element.hidden = given.view === "data" || given.run.id === "0";
@@ -53,6 +51,8 @@ export class View extends HeadsView {
         if (given.view === "loss") this.loss.update(given);
       },
     );
+    store.subscribe(["header", "rows", "row", "sizes"], (given) => this.chart.draw(given));
+    store.subscribe(["step"], ({ step }) => this.chart.curves.mark(step));
   }
 
   page(given: Omit<LadderShown, "hovered" | "place" | "without">) {

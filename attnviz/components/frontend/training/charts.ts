@@ -17,15 +17,12 @@ export class Charts {
   rooms: { shares: HTMLDivElement; losses: HTMLDivElement };
   sharesChart: Curves;
   lossChart: Curves;
-  /** of the legends */
-  entries: { shares: Entry[]; losses: Entry[] };
 
   constructor(onStep: (step: number) => void) {
     const room = () => element("div", { class: "chart-room" });
     this.rooms = { shares: room(), losses: room() };
     this.sharesChart = new Curves(this.rooms.shares, "shares", onStep);
     this.lossChart = new Curves(this.rooms.losses, "losses", onStep);
-    this.entries = { shares: [], losses: [] };
   }
 
   /** @param known of each training, the shown one last */
@@ -53,7 +50,6 @@ export class Charts {
       shares.push({ steps, values, name: "baseline", look: "baseline", isOther: false });
     }
     const entries = entriesOf(shown, task);
-    this.entries = entries;
     const unit = (y: number) => `${Math.round(y * 100)} %`;
     const spoken = (of: Entry[]) => of.map(({ name, at }) => `${name} ${at(Infinity)}`).join("; ");
     const alt = `Over ${high} steps: `;
@@ -68,10 +64,11 @@ export class Charts {
   }
 
   /** The charts under their legends, which say the numbers of the step. */
-  sections(step: number) {
+  sections(shown: Known, task: TrainingTask, step: number) {
+    const { shares, losses } = entriesOf(shown, task);
     return [
-      section("What it has learned", this.entries.shares, this.rooms.shares, step),
-      section("Loss, in nats", this.entries.losses, this.rooms.losses, step),
+      section("What it has learned", shares, this.rooms.shares, step),
+      section("Loss, in nats", losses, this.rooms.losses, step),
     ];
   }
 

@@ -16,13 +16,12 @@ export interface HeadsActs {
   reveal: () => void;
 }
 /** What is shown of the heads of a training. */
-export interface HeadsShown {
+export interface HeadsShown extends Surroundings {
   run: TrainingRun;
   step: number;
   place: HeadPlace;
   moment: TrainingMoment | null;
   values: SnapshotValues;
-  theme: Theme;
   /** the accuracy without each head, in the order of all heads; the last is with all */
   without: number[] | null;
   hovered: Pair;
@@ -57,11 +56,13 @@ export class HeadsView {
     this.scrubber = scrubber;
     this.opener = new Opener(scrubber.element, on.command, writes);
     store.subscribe(["run", "step"], ({ run, step }) => scrubber.update(run.snapshots, step));
-    store.subscribe(["run", "step", "place", "moment", "values", "theme", "without"], (shown) => this.showHeads(shown));
+    store.subscribe(["run", "step", "place", "moment", "values", "theme", "without", "sizes"], (shown) =>
+      this.showHeads(shown),
+    );
     store.subscribe(["place", "moment", "values", "hovered"], ({ values, hovered }) => this.read(values.pin, hovered));
   }
 
-  showHeads({ run: { kinds }, place, step, moment, theme, values, without }: Omit<HeadsShown, "hovered">) {
+  showHeads({ run: { kinds }, place, step, moment, theme, values, without }: Omit<HeadsShown, "hovered" | "sizes">) {
     const several = kinds.length > 1;
     const name = `Attention of ${placeName(place, several)}${otherStep(moment, step)}`;
     setText(this.title, kinds.length ? name : "No attention");

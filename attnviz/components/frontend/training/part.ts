@@ -6,6 +6,7 @@ import { perFrame, theme } from "../core/dom.ts";
 import { isShortcut, pressed } from "../core/keys.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { Store } from "../core/store.ts";
+import { leastType } from "../core/type.ts";
 import { fit, goesOn } from "./lesson.ts";
 import { Scrubber } from "./transport.ts";
 import type { Pace } from "./transport.ts";
@@ -61,7 +62,7 @@ export abstract class Part<
   abstract go(step: number | null): void;
 
   /** Puts what is to be shown into the store. */
-  abstract show(header: Header, shade: Theme): void;
+  abstract show(header: Header, around: Surroundings): void;
 
   /** What keys do, by their names. */
   acts(): Record<string, () => void> {
@@ -89,7 +90,7 @@ export abstract class Part<
     fit(section, header.in_lesson);
     const shade = theme(section);
     setTheme(section, shade);
-    this.show(header, shade);
+    this.show(header, { theme: shade, sizes: { width: innerWidth, height: innerHeight, leastType: leastType() } });
   }
 
   destroy() {

@@ -3,7 +3,6 @@
 
 import { element } from "../core/dom.ts";
 import { Latest } from "../core/latest.ts";
-import { leastType } from "../core/type.ts";
 import { bestOf, curvesOf, lastBefore } from "./numbers.ts";
 import { Trainings } from "./trainings.ts";
 import { placeKey, placeOf } from "./words.ts";
@@ -82,7 +81,7 @@ class Training extends Trainings<TrainingHeader, TrainingValues, Shown> {
 
   // ---- what is shown
 
-  show(header: TrainingHeader, shade: Theme) {
+  show(header: TrainingHeader, around: Surroundings) {
     const { shown, step, place, known, moments } = this;
     if (!shown) return;
     const { run } = shown;
@@ -91,7 +90,7 @@ class Training extends Trainings<TrainingHeader, TrainingValues, Shown> {
     // Of the model without each head, in order, and last of the whole model.
     const without = ablation && Array.from(ablation.accuracy.data);
     this.store.set({
-      ...{ header, known, shown, run, step, theme: shade, without, failed: moments.failed, leastType: leastType() },
+      ...{ ...around, header, known, shown, run, step, without, failed: moments.failed },
       ...{ place, values: this.updates.values, moment: moments.at(step) },
     });
   }

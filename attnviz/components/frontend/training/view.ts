@@ -21,7 +21,6 @@ export interface Shown extends HeadsShown {
   shown: Known;
   values: TrainingValues;
   failed: string;
-  leastType: number;
 }
 
 export class View extends HeadsView {
@@ -33,15 +32,15 @@ export class View extends HeadsView {
     super(store, scrubber, on, { hint, writes: false });
     this.on = on;
     this.charts = new Charts((step) => on.go(step));
-    store.subscribe(["header", "known", "shown", "leastType"], ({ header, known, shown }) => {
+    store.subscribe(
+      ["header", "known", "shown", "run", "step", "place", "moment", "values", "without", "failed", "sizes"],
+      (given) => write(root, ...this.page(given)),
+    );
+    store.subscribe(["header", "known", "shown", "sizes"], ({ header, known, shown }) => {
       this.charts.draw([...known.filter((one) => one !== shown), shown], header.task);
       this.opener.update(shown.run, header.is_page);
     });
     store.subscribe(["step"], ({ step }) => this.charts.mark(step));
-    store.subscribe(
-      ["header", "known", "shown", "run", "step", "place", "moment", "values", "without", "failed", "leastType"],
-      (given) => write(root, ...this.page(given)),
-    );
   }
 
   page(given: Omit<Shown, "hovered" | "theme">): Child[] {
@@ -61,7 +60,7 @@ export class View extends HeadsView {
       template(
         "div",
         { class: "main-part" },
-        template("div", { class: "left" }, this.runs(known, shown), ...this.charts.sections(step)),
+        template("div", { class: "left" }, this.runs(known, shown), ...this.charts.sections(shown, task, step)),
         template(
           "div",
           { class: "right", style: visibility(moment !== null) }, // nothing of another training stays

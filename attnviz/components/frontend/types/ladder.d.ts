@@ -127,5 +127,5 @@ interface LadderShown extends LadderGiven {
   moment: TrainingMoment | null;
   without: number[] | null;
   hovered: Pair;
-  leastType: number;
+  sizes: Surroundings["sizes"];
 }

@@ -75,6 +75,12 @@ interface SnapshotValues {
   /** a name that only this tab knows, which finds its trainings again after a reload */
   visitor: string;
 }
+/** What a view is drawn by, beside its state: whatever depends on it is drawn anew when it changes. */
+interface Surroundings {
+  theme: Theme;
+  /** of the window and of the smallest type, px */
+  sizes: { width: number; height: number; leastType: number };
+}
 interface TrainingValues extends SnapshotValues {
   /** the training whose attention is shown; "" for the newest */
   run: string;
