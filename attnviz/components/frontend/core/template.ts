@@ -41,17 +41,20 @@ export const span = (className: string, ...children: Child[]) => template("span"
 export const result = (x: number, text: string, look = "result") =>
   template("b", { class: look, dataset: { value: x, result: "" } }, text);
 
-/** Has these stand in an element, and nothing else. */
+/** Has these stand in an element, and nothing else. The very same template as before is passed over. */
 export function write(parent: Element, ...children: Child[]) {
   const before = written.get(parent) ?? [];
-  const byKey = new Map(before.filter((one) => keyOf(one?.child) !== undefined).map((one) => [keyOf(one?.child), one]));
+  let byKey: Map<unknown, Standing | null> | null = null;
   const standing = children.map((child, n) => {
     if (!child) return null;
     const key = keyOf(child);
-    const known = key === undefined ? before[n] : byKey.get(key);
+    if (key !== undefined) byKey ??= new Map(before.map((one) => [keyOf(one?.child), one]));
+    const known = key === undefined ? before[n] : byKey?.get(key);
+    if (known?.child === child) return known;
     return stand(parent, child, known && isSame(known.child, child) ? known : null);
   });
   written.set(parent, standing);
+  if (before.length === standing.length && standing.every((one, n) => one?.node === before[n]?.node)) return;
   const nodes = standing.flatMap((one) => one?.node ?? []);
   const kept = new Set(nodes);
   for (const one of before) if (one && !kept.has(one.node) && one.node.parentNode === parent) one.node.remove();
@@ -120,11 +123,12 @@ function change(node: HTMLElement, now: Properties, before: Properties) {
 }
 
 /** What differs, by name; what is gone is undefined. */
-function differences(now: unknown, before: unknown): [string, unknown][] {
-  const [all, known] = [(now ?? {}) as Properties, (before ?? {}) as Properties];
-  const gone = Object.keys(known).filter((name) => all[name] === undefined && known[name] !== undefined);
-  return [
-    ...gone.map((name): [string, unknown] => [name, undefined]),
-    ...Object.entries(all).filter(([name, value]) => value !== undefined && value !== known[name]),
-  ];
+function differences(now: unknown, before: unknown) {
+  const [all, known] = [(now ?? NONE) as Properties, (before ?? NONE) as Properties];
+  const found: [string, unknown][] = [];
+  for (const name in known) if (all[name] === undefined && known[name] !== undefined) found.push([name, undefined]);
+  for (const name in all) if (all[name] !== undefined && all[name] !== known[name]) found.push([name, all[name]]);
+  return found;
 }
+
+const NONE: Properties = {};

@@ -3,14 +3,22 @@
 import { element } from "../core/dom.ts";
 import { span, template, write } from "../core/template.ts";
 import { nameOf, percent } from "./words.ts";
+import type { Template } from "../core/template.ts";
 import type { Draws } from "./draws.ts";
 
 export class Text {
   room: HTMLDivElement;
-  chosen: Element | undefined;
+  draws: Draws | null;
+  chosen: Element | null;
+  /** the prompt's, then the drawn ones; of thousands, only those are described anew whose look is another */
+  characters: Template[];
+  looks: string[];
 
   constructor(onChoose: (n: number) => void) {
     this.room = element("div", { class: "text", tabIndex: 0, role: "group", "aria-label": "Generated text" });
+    this.draws = this.chosen = null;
+    this.characters = [];
+    this.looks = [];
     this.room.addEventListener("click", (event) => {
       const [target] = event.composedPath();
       const n = target instanceof HTMLElement ? target.dataset.n : undefined;
@@ -37,32 +45,40 @@ export class Text {
       return at < given ? 0 : draws.probability(at - given);
     };
     this.room.classList.toggle("by-weight", weights !== null);
-    const characters = [...prompt, ...draws.ids].map((id, at) => {
+    if (draws !== this.draws) Object.assign(this, { draws, chosen: null, characters: [], looks: [] });
+    for (const [at, id] of [...prompt, ...draws.ids].entries()) {
       const marks = {
         [at < given ? "given" : "drawn"]: true,
         later: hidesLater && at > given + n,
         chosen: at === given + n,
         outside: weights !== null && at < first,
       };
-      const look = { class: namesOf(marks), style: { "--share": shareOf(at).toFixed(4) } };
-      if (at < given) return template("span", look, visible(model, id));
-      const title = `“${nameOf(model, id)}”: probability ${percent(draws.probability(at - given))}`;
-      return template("span", { ...look, dataset: { n: at - given }, title }, visible(model, id));
-    });
-    write(this.room, ...characters);
+      const [names, share] = [namesOf(marks), shareOf(at).toFixed(4)];
+      if (this.looks[at] === names + share) continue;
+      this.looks[at] = names + share;
+      this.characters[at] = characterOf(model, id, names, share, at < given ? null : at - given, draws);
+    }
+    write(this.room, ...this.characters);
     const chosen = this.room.children[given + n];
     if (chosen !== this.chosen && chosen instanceof HTMLElement) this.reveal(chosen);
     this.chosen = chosen;
   }
 
   /** Scrolls the text, not the page. */
-  reveal(character: HTMLElement) {
+  reveal(chosen: HTMLElement) {
     const { room } = this;
-    const top = character.offsetTop; // in the room, which is positioned
+    const top = chosen.offsetTop; // in the room, which is positioned
     if (top < room.scrollTop) room.scrollTop = top;
-    const below = top + character.offsetHeight - room.clientHeight;
+    const below = top + chosen.offsetHeight - room.clientHeight;
     if (below > room.scrollTop) room.scrollTop = below;
   }
+}
+
+/** @param n which draw it is of; null for one of the prompt */
+function characterOf(model: GenerationModel, id: number, look: string, share: string, n: number | null, draws: Draws) {
+  const about =
+    n === null ? {} : { dataset: { n }, title: `“${nameOf(model, id)}”: probability ${percent(draws.probability(n))}` };
+  return template("span", { class: look, style: { "--share": share }, ...about }, visible(model, id));
 }
 
 /** The names of what is true. */
