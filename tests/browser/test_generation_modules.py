@@ -20,6 +20,10 @@ GIVEN = """
   };
   const packed = (data, ...shape) => ({ data: Float32Array.from(data), shape: shape.length ? shape : [data.length] });
   const text = (node) => [...node.children].map((one) => one.textContent);
+  const { write } = await import("/frontend/core/template.ts");
+  const find = (css) => document.querySelector(css);
+  const pointer = { at: "", over: (at) => ({
+    onpointerenter: () => { pointer.at = at; draw(); }, onpointerleave: () => { pointer.at = ""; draw(); } }) };
 """
 
 
@@ -44,22 +48,23 @@ def test_the_text_shows_breaks_and_takes_the_colours_of_probabilities_or_of_a_he
       const probabilities = [0.25, 1, 0.5];
       const draws = { ids: [3, 4, 1], probability: (n) => probabilities[n] };
       const chosen = [];
-      const shown = new m.Text(document.body, (n) => chosen.push(n));
-      shown.show(header, draws);
+      const shown = new m.Text((n) => chosen.push(n));
+      document.body.append(shown.room);
       const marks = ["later", "chosen", "outside"];
-      const look = () => shown.all.map(({ style, classList }) =>
+      const look = () => [...shown.room.children].map(({ style, classList }) =>
         [Number(style.getPropertyValue("--share")), ...marks.filter((name) => classList.contains(name))]);
       const marked = (n, weights, hidesLater) => {
-        shown.mark(n, { weights: weights && Float32Array.from(weights), hidesLater });
+        shown.update(header, draws, n, weights && Float32Array.from(weights), hidesLater);
         return look();
       };
       const looks = [
         marked(2, null, false), marked(1, null, true), marked(2, [0.25, 0.5, 0.125], false), marked(0, [0.5], true),
       ];
-      for (const one of shown.all) one.click();
-      const titles = shown.all.map((one) => one.title);
-      shown.show(header, { ids: [1], probability: () => 0.75 });
-      return { texts: shown.all.map((one) => one.textContent), looks, chosen, titles, all: text(shown.room) };
+      const all = [...shown.room.children];
+      for (const one of all) one.click();
+      const titles = all.map((one) => one.title);
+      shown.update(header, { ids: [1], probability: () => 0.75 }, 0, null, false);
+      return { looks, chosen, titles, all: text(shown.room), kept: all[0] === shown.room.firstChild };
     """
     found = run("generation/text.ts", GIVEN + body)
     plain, playing, head, first = found["looks"]
@@ -71,20 +76,20 @@ def test_the_text_shows_breaks_and_takes_the_colours_of_probabilities_or_of_a_he
     assert found["chosen"] == [0, 1, 2]
     assert found["titles"] == ["", "", *(f"“{name}”: probability {share} %" for name, share in
                                          (("⏎", "25.0"), ("␣", "100.0"), ("b", "50.0")))]  # fmt: skip
-    assert found["all"] == found["texts"] == ["a", "↵\n", "b"]  # nothing of the text before
+    assert found["all"] == ["a", "↵\n", "b"]  # nothing of the text before
+    assert found["kept"]
 
 
 def test_two_seeds_part_where_their_numbers_fall_on_other_characters(run: Run) -> None:
     body = """
-      const panel = new m.SeedsPanel(document.body);
       const numbers = [0.125, 0.25, 0.5];
       const draws = { ids: [0, 1, 2], one: (name, n) => numbers[n] };
       const look = (ids, own = {}, seed = 7) => {
         const other = ids && { ids: packed(ids), number: packed([0.625, 0.75, 0.875]) };
-        panel.update({ ...header, ...own, values: { seed } }, draws, other);
-        const sides = [...panel.pair.children].map(({ firstChild, lastChild }) =>
+        write(document.body, ...m.seedsPanel({ ...header, ...own, values: { seed } }, draws, other));
+        const sides = [...find(".pair").children].map(({ firstChild, lastChild }) =>
           [firstChild.textContent, ...[...lastChild.children].map((one) => `${one.className} ${one.textContent}`)]);
-        return [panel.said.textContent, panel.pair.hidden ? null : sides];
+        return [find(".said").textContent, find(".pair").hidden ? null : sides];
       };
       return [
         look(null), look([0, 1, 3]), look([0, 2, 2]), look([1, 1, 2], {}, 999_999), look([0, 1, 2]),
@@ -113,12 +118,12 @@ def test_two_seeds_part_where_their_numbers_fall_on_other_characters(run: Run) -
 
 def test_the_true_other_half_is_compared_as_far_as_it_was_generated(run: Run) -> None:
     body = """
-      const panel = new m.HalfPanel(document.body);
       const read = { likeliest: packed([1, 0, 2, 4]), probability: packed([0.5, 0.25, 0.125, 1]) };
       const look = (truth, ids, read) => {
-        panel.update({ ...header, truth }, ids, read);
-        const sides = [...panel.pair.children].map((side) => [...side.lastChild.children].map((one) => one.className));
-        return [panel.said.textContent, panel.read.textContent, sides];
+        write(document.body, ...m.halfPanel({ ...header, truth }, ids, read));
+        const classes = (side) => [...side.lastChild.children].map((one) => one.className);
+        const sides = [...find(".pair").children].map(classes);
+        return [...[...document.querySelectorAll(".said")].map((one) => one.textContent), sides];
       };
       return [look([1, 2, 2, 4], [1, 1, 2], null), look([1, 2, 2, 4], [1, 1, 2], read), look([0, 1], [0, 1, 1], read)];
     """
@@ -137,7 +142,7 @@ def test_the_true_other_half_is_compared_as_far_as_it_was_generated(run: Run) ->
 
 def test_what_the_cache_saves_is_counted_up_to_the_chosen_character(run: Run) -> None:
     body = """
-      const panel = new m.CachePanel(document.body, () => {});
+      const panel = new m.CachePanel(() => {});
       const of = (computed, multiplications, seconds) => ({
         ids: packed([0, 1, 2]), computed: packed(computed), multiplications: packed(multiplications),
         seconds: packed(seconds),
@@ -146,10 +151,11 @@ def test_what_the_cache_saves_is_counted_up_to_the_chosen_character(run: Run) ->
       const again = of([4, 5, 6], [4e6, 6e6, 8e6], [0.5, 1, 2]);
       const look = (cached, other, n, own = {}) => {
         const arrays = cached ? kept : again;
-        panel.update({ cached, model: { ...model, ...own } }, { arrays, ids: [0, 1, 2] }, other, n);
-        const rows = panel.table.hidden ? null : [...panel.table.querySelectorAll("tr")].map(text);
+        const parts = panel.parts({ cached, model: { ...model, ...own } }, { arrays, ids: [0, 1, 2] }, other, n);
+        write(document.body, ...parts);
+        const rows = find("table").hidden ? null : [...document.querySelectorAll("tr")].map(text);
         const lines = panel.curves.drawn?.lines.map(({ look, values }) => [look, [...values]]);
-        return [panel.said.textContent, rows, lines];
+        return [find(".said").textContent, rows, lines];
       };
       const first = look(true, null, 1);
       const rest = [
@@ -181,6 +187,7 @@ def test_what_the_cache_saves_is_counted_up_to_the_chosen_character(run: Run) ->
 def test_a_cell_of_the_attention_says_its_head_and_how_far_back_it_looks(run: Run) -> None:
     body = """
       const chosen = [];
+      const text_ = () => find(".reading").textContent;
       const panel = new m.AttentionPanel(document.body, (head) => chosen.push(head));
       const weights = Float32Array.from({ length: 24 }, (_, n) => n / 32);
       panel.update(header, weights, [0, 3, 1, 4], null, "light");
@@ -188,19 +195,20 @@ def test_a_cell_of_the_attention_says_its_head_and_how_far_back_it_looks(run: Ru
       const { left, top } = panel.canvas.getBoundingClientRect();
       const at = (kind, x, y) =>
         panel.canvas.dispatchEvent(new PointerEvent(kind, { clientX: left + x, clientY: top + y }));
-      const said = [[25, 45], [79, 5], [-9, 90]].map(([x, y]) => (at("pointermove", x, y), panel.reading.textContent));
+      const said = [[25, 45], [79, 5], [-9, 90]].map(([x, y]) => (at("pointermove", x, y), text_()));
       at("pointerleave", 0, 0);
-      const hint = panel.reading.textContent;
+      const hint = find(".reading").textContent;
       at("click", 5, 45);
       panel.update(header, weights, [0, 3, 1, 4], 4, "light");
-      const frame = [panel.frame.hidden, panel.frame.style.top, panel.frame.style.height, panel.reading.textContent];
+      const { hidden, style } = find(".frame");
+      const frame = [hidden, style.top, style.height, text_()];
       at("click", 5, 45);
       at("click", 5, 15);
       const label = panel.canvas.getAttribute("aria-label");
       panel.update({ ...header, model: { ...model, layers: 3, heads: 2 } }, weights, [0, 3, 1, 4], null, "light");
-      const labels = text(panel.labels);
+      const labels = text(find(".layers"));
       panel.update({ ...header, model: { ...model, heads: 0 } }, new Float32Array(0), [0], null, "light");
-      return { said, hint, frame, chosen, label, labels, none: [panel.room.hidden, panel.reading.textContent] };
+      return { said, hint, frame, chosen, label, labels, none: [find(".strip").hidden, find(".reading").textContent] };
     """
     found = run("generation/attention.ts", GIVEN + body)
     assert found["said"] == [
@@ -225,25 +233,25 @@ DRAW = """
     id: rank % 5, rank, logit: -rank / 2, scaled: -rank, probability: rank < kept ? share : 0,
     sum: shares.slice(0, rank + 1).reduce((sum, x) => sum + x, 0),
   }));
-  const draw = { rows, own: rows[own], kept, total: 1.5, number, context: 3 };
-  const panel = new m.DrawPanel(document.body);
-  panel.update(draw, header);
+  const one = { rows, own: rows[own], kept, total: 1.5, number, context: 3 };
+  const draw = () => write(document.body, ...m.drawPanel(one, header, pointer));
+  draw();
 """
 
 
 def test_the_table_of_a_draw_ends_with_the_drawn_character_and_its_line_has_each_share(run: Run) -> None:
     body = """
-      const table = [...panel.table.querySelectorAll("tr")];
-      const parts = [...panel.line.querySelectorAll(".part")].map((one) =>
+      const table = [...document.querySelectorAll("tr")];
+      const parts = [...document.querySelectorAll(".part")].map((one) =>
         [one.textContent, one.style.left, one.style.width, one.classList.contains("own")]);
-      const ownSaid = panel.reading.textContent;
+      const ownSaid = find(".reading").textContent;
       table[2].dispatchEvent(new PointerEvent("pointerenter"));
-      const other = panel.reading.textContent;
+      const other = find(".reading").textContent;
       table[2].dispatchEvent(new PointerEvent("pointerleave"));
       const marks = table.map((one) => [one.classList.contains("own"), one.classList.contains("out")]);
       return {
-        rows: table.map(text), marks: marks.slice(1), parts, mark: panel.line.querySelector(".mark")?.style.left,
-        other, back: panel.reading.textContent === ownSaid && ownSaid !== other,
+        rows: table.map(text), marks: marks.slice(1), parts, mark: find(".mark")?.style.left,
+        other, back: find(".reading").textContent === ownSaid && ownSaid !== other,
       };
     """
     for own, last in ((12, "13"), (11, "12"), (0, "12")):
@@ -297,20 +305,22 @@ def test_each_draw_is_read_from_its_own_part_of_the_arrays(run: Run) -> None:
 
 def test_the_lens_names_each_state_and_marks_the_drawn_character(run: Run) -> None:
     body = """
-      const panel = new m.LensPanel(document.body);
       const lens = [[0, 1], [2, 1], [1, 3]].map((ids) => ids.map((id, n) => ({ id, probability: n ? 0.25 : 0.5 })));
-      panel.update(lens, header, 1);
-      const rows = [...panel.table.querySelectorAll("tr")];
+      let shown = lens;
+      const draw = () => write(document.body, ...m.lensPanel(shown, header, 1, pointer));
+      draw();
+      const rows = [...document.querySelectorAll("tr")];
       const own = rows.map((row) => [...row.querySelectorAll("td")].map((one) => one.classList.contains("own")));
-      const plain = panel.note.textContent;
+      const plain = find(".reading").textContent;
       const cell = rows[2].querySelectorAll("td")[1];
       cell.dispatchEvent(new PointerEvent("pointerenter"));
-      const said = panel.note.textContent;
+      const said = find(".reading").textContent;
       cell.dispatchEvent(new PointerEvent("pointerleave"));
-      const back = panel.note.textContent === plain;
-      panel.update(null, header, 1);
+      const back = find(".reading").textContent === plain;
+      shown = null;
+      draw();
       const names = rows.map((row) => row.firstChild.textContent);
-      return { names, own, said, back, none: [panel.room.hidden, panel.note.textContent] };
+      return { names, own, said, back, none: [find(".table").hidden, find(".reading").textContent] };
     """
     found = run("generation/lens.ts", GIVEN + body)
     assert found["names"] == ["embeddings", "after block 0", "after block 1"]
@@ -353,7 +363,7 @@ def test_what_is_chosen_of_a_text_stays_inside_of_it(run: Run) -> None:
     body = """
       show();
       const { ids: context } = view.attention.given;
-      const went = [0, 1, 2, 9, -1, null].map((n) => (generation.go(n), chosen().drawn));
+      const went = [0, 1, 2, 9, -1, null].map((n) => (generation.go(n === null ? null : n + 1), chosen().drawn));
       const n = [null, 1, 9].map((drawn) => (generation.updates.drop(), show({}, { drawn }), generation.n));
       const heads = ["decoder.1.2", "decoder.1.3", "decoder.2.0", "", "nonsense"].map((watch) =>
         (generation.updates.drop(), show({}, { watch }), generation.head));
@@ -417,24 +427,25 @@ def test_a_panel_compares_with_what_there_is_and_a_text_that_fails_leaves_nothin
       const of = (own, panel) => {
         asked.length = 0;
         show(own, { panel });
-        const open = Object.entries(view.rooms).filter(([, room]) => !room.hidden).map(([name]) => name);
-        return [asked.at(-1), open, view.buttons.half.hidden];
+        const open = [...document.querySelectorAll(".panel:not([hidden])")].map(({ classList }) => classList[1]);
+        return [asked.at(-1), open, find(".tabs").children[1].hidden];
       };
       const all = {};
       for (const panel of ["draw", "seeds", "cache", "half"]) {
         all[panel] = [of({}, panel), of({ truth: [0], model: { ...model, has_cache: false } }, panel)];
       }
-      const again = [0.5, 0].map((temperature) => (show({ temperature }), view.again.disabled));
+      const again = [0.5, 0].map((temperature) => (show({ temperature }), find(".again").disabled));
       const state = () => {
         const { section } = generation;
-        return [section.dataset.state, generation.draws?.ids ?? null, view.coming.textContent, view.notice.hidden];
+        const [coming, trouble] = [find(".coming"), find(".trouble")];
+        return [section.dataset.state, generation.draws?.ids ?? null, coming.textContent, trouble.hidden];
       };
       const states = [state()];
       show({ digest: "e" });  // another text is on its way
       states.push(state());
       failure = { drawn: "The server does not answer." };
       show({ digest: "e" });
-      states.push(state(), view.notice.textContent);
+      states.push(state(), find(".trouble").textContent);
       failure = {};
       arrays.e = draws([1, 0]);
       show({ digest: "e" });

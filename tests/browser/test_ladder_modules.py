@@ -43,12 +43,13 @@ GIVEN = """
   });
   const root = document.body;
   const words = (all) => [...all].map((one) => one.textContent);
+  const { write } = await import("/frontend/core/template.ts");
+  const [find, all_of] = [(css) => root.querySelector(css), (css) => [...root.querySelectorAll(css)]];
 """
 
 
 def test_a_row_says_how_a_model_stands_and_what_to_expect(run: Run) -> None:
     body = """
-      const rungs = new m.Rungs(root, acts);
       const learned = [[0, 500, 1000], [3.5, 2.25, 1.75]];
       const expected = [[500, 2.2], [2000, 1.5]];
       const rows = [
@@ -66,14 +67,17 @@ def test_a_row_says_how_a_model_stands_and_what_to_expect(run: Run) -> None:
         row(rung("diverged", {}, { id: "6", state: "diverged", step: 1 })),
         row(rung("failed", {}, { id: "6", state: "failed", step: 1 })),
       ];
-      const lines = () => [...rungs.body.rows].map((one) => [...one.cells].slice(0, 7).map((cell) => cell.textContent));
-      const at = (own) => (rungs.update(state(rows, own)), { lines: lines(), adds: rungs.adds.textContent });
+      const lines = () => all_of("tbody tr").map((one) => [...one.cells].slice(0, 7).map((cell) => cell.textContent));
+      const at = (own) => {
+        write(root, ...m.rungs(state(rows, own), acts));
+        return { lines: lines(), adds: find(".adds").textContent };
+      };
       const newest = at({ row: rows[1], step: 5 });
-      const marks = [...rungs.body.rows].map(({ ariaSelected, dataset }) => [ariaSelected, dataset.state]);
-      const titles = [...rungs.body.querySelectorAll(".train")].map(({ title, disabled }) => [title, disabled]);
+      const marks = all_of("tbody tr").map(({ ariaSelected, dataset }) => [ariaSelected, dataset.state]);
+      const titles = all_of(".train").map(({ title, disabled }) => [title, disabled]);
       const early = at({ row: rows[5], step: 600, values: { ...values, snapshot: 600 } });
-      rungs.body.rows[2].querySelector(".train").click();
-      rungs.body.rows[3].querySelector(".name").click();
+      all_of("tbody tr")[2].querySelector(".train").click();
+      all_of("tbody tr")[3].querySelector(".name").click();
       return { newest, early, marks, titles, calls };
     """
     found = run("ladder/rungs.ts", GIVEN + body)
@@ -124,26 +128,23 @@ def test_the_newest_training_has_the_main_button_and_the_line(
     run: Run, own: dict[str, Any], button: str, command: str, said: str, wrong: str | None
 ) -> None:
     body = """
-      const top = new m.Top(acts);
-      root.append(top.element, top.notice);
+      const show = (given) => write(root, ...m.top(given, "loss", acts));
       const rows = ["first", "second"].map((name) => row(rung(name, {}, name === "second" ? given : {})));
-      top.update(state(rows, { values: { ...values, slow: 120 } }), "loss");
-      const pressed = words([...top.tabs.children].filter((one) => one.ariaPressed === "true"));
-      for (const one of [top.main, top.pacing.one, top.tabs.children[1]]) one.click();
-      top.pacing.slow.click();
-      const { main, notice, pacing } = top;
-      const { textContent, dataset } = main;
-      const is = [textContent, dataset.command, top.state.textContent, notice.hidden ? null : notice.textContent];
-      const found = { is, step: pacing.one.title, pressed, stops: main.classList.contains("stop") };
+      show(state(rows, { values: { ...values, slow: 120 } }));
+      const pressed = words(all_of(".tabs button").filter((one) => one.ariaPressed === "true"));
+      for (const one of [find(".main"), find(".one"), all_of(".tabs button")[1], find("input")]) one.click();
+      const notice = find(".trouble");
+      const is = [find(".main").textContent, find(".state").textContent, notice.hidden ? null : notice.textContent];
+      const found = { is, step: find(".one").title, pressed, stops: find(".main").classList.contains("stop") };
       const second = row(rung("second", {}, { id: "2", state: "running" }));
       const wrong = [{ id: "1", state: "failed", message: "No room." }, { id: "1", state: "done" }].map((ran) => {
-        top.update(state([row(rung("first", {}, ran)), second], { failed: "Gone." }), "loss");
+        show(state([row(rung("first", {}, ran)), second], { failed: "Gone." }));
         return notice.textContent;
       });
-      return { ...found, wrong, calls, tabs: words(top.tabs.children) };
+      return { ...found, wrong, calls, tabs: words(all_of(".tabs button")) };
     """
     found = run("ladder/top.ts", GIVEN + body, own)
-    assert found["is"] == [button, command, said, wrong]
+    assert found["is"] == [button, said, wrong]
     assert found["wrong"] == ["first: No room.", "Gone."]
     assert found["step"] == "Make one step of training: first"
     assert found["tabs"] == ["The ladder", "Table of pairs", "One loss", "The text as data"]
@@ -156,7 +157,7 @@ def test_the_newest_training_has_the_main_button_and_the_line(
 
 def test_the_chart_draws_each_trained_model_above_the_floor_and_names_what_is_faint(run: Run) -> None:
     body = """
-      const chart = new m.Chart(root, () => {});
+      const chart = new m.Chart(() => {});
       const trained = (name, steps, curve, own, more) => row(rung(name, own, { id: "1", steps }), curve, more);
       const earlier = [series([0, 50, 200, 300], [4, 3, 3, 2]), series([0, 1], [4, 2.5])];
       const rows = [
@@ -165,17 +166,16 @@ def test_the_chart_draws_each_trained_model_above_the_floor_and_names_what_is_fa
           { earlier, loss: series([0], [4]) }),
       ];
       const look = (own) => {
-        chart.update(state(rows, own));
+        chart.draw(state(rows, own));
+        write(root, chart.section(own.row));
         const { lines, high, ceiling, alt, unit } = chart.curves.drawn;
-        const faint = chart.faint.hidden ? null : chart.faint.textContent;
+        const faint = find(".faint").hidden ? null : find(".faint").textContent;
         return { lines: lines.map(({ name, look, isOther, label }) => [name, look, isOther, label ?? null]),
           cut: lines.filter(({ isOther }) => isOther).map(({ steps }) => [...steps]), high, ceiling, alt, faint,
           floor: [[...lines.at(-1).steps], [...lines.at(-1).values]], unit: unit(2.26) };
       };
       const found = [look({ row: rows[2] }), look({ row: rows[0] })];
-      const before = chart.curves.drawn;
-      chart.update(state(rows, { row: rows[0], step: 80, header: { text } }));
-      chart.update(state([rows[0]], { row: rows[0] }));
+      chart.draw(state([rows[0]], { row: rows[0] }));
       return [...found, chart.curves.drawn.high];
     """
     two, new, alone = run("ladder/chart.ts", GIVEN + body)
@@ -199,22 +199,20 @@ def test_the_chart_draws_each_trained_model_above_the_floor_and_names_what_is_fa
 
 
 CUTS = """
-  const cuts = new m.Cuts(acts);
   const lines = {
     most: 6, least: 2, overlap: 1, count: 1000, short: 12, sequences: 2345, lengths: [2, 7], ends: 900, repeated: 1345,
     dropped: 34, validation: 99,
     shown: [{ start: 0, ids: [2, 3, 4], repeated: 0 }, { start: 1002, ids: [4, 0], repeated: 1 }],
   };
   const look = (cut, chosen, own = {}) => {
-    cuts.update(state([row(rung("GPT", own))], {
-      header: { text: { ...text, cut } }, values: { ...values, cut: chosen },
-    }));
-    const [all] = [words(cuts.shown.querySelectorAll("p"))];
-    const sequences = [...cuts.shown.querySelectorAll("ol")].map((list) => [
+    const given = { header: { text: { ...text, cut } }, values: { ...values, cut: chosen } };
+    write(root, m.cuts(state([row(rung("GPT", own))], given), acts.cut));
+    const all = words(all_of(".cut p"));
+    const sequences = all_of(".cut ol").map((list) => [
       list.title, [...list.children].map((one) => [...one.children].map((part) => part.textContent).join(" ")),
       list.querySelectorAll(".repeated").length,
     ]);
-    return { all, sequences, pressed: words([...cuts.choice.children].filter((one) => one.ariaPressed === "true")) };
+    return { all, sequences, pressed: words(all_of(".tabs button").filter((one) => one.ariaPressed === "true")) };
   };
 """
 
@@ -228,7 +226,7 @@ def test_each_cut_of_the_text_is_written_out(run: Run) -> None:
       const plain = look({ name: "plain", lines }, "plain");
       const next = look({ name: "plain", lines: { ...lines, most: 9 } }, "plain");
       const none = look(null, "blocks");
-      cuts.choice.children[2].click();
+      all_of(".tabs button")[2].click();
       return { blocks, coming, chunks, plain, next, none, calls };
     """
     found = run("ladder/cuts.ts", GIVEN + CUTS + body)
@@ -267,12 +265,11 @@ def test_each_cut_of_the_text_is_written_out(run: Run) -> None:
 
 def test_the_text_as_data_has_its_split_and_its_pairs(run: Run) -> None:
     body = """
-      const data = new m.Data(root, acts);
-      data.update(state([row(rung("GPT"))]));
-      const cells = [...data.block.querySelectorAll("tbody tr")].map((one) => words(one.children));
-      data.update(state([row(rung("GPT"))], { header: { text: { ...text, pairs: "q", first: Array(20).fill(2) } } }));
-      const many = data.block.querySelectorAll("tbody tr").length;
-      return { said: words(data.ids.querySelectorAll("p, li")), cells, many };
+      const show = (own) => write(root, ...m.data(state([row(rung("GPT"))], own), acts.cut));
+      show();
+      const cells = all_of("tbody tr").map((one) => words(one.children));
+      show({ header: { text: { ...text, pairs: "q", first: Array(20).fill(2) } } });
+      return { said: words(find("section").querySelectorAll("p, li")), cells, many: all_of("tbody tr").length };
     """
     found = run("ladder/data.ts", GIVEN + body)
     assert found["many"] == 8
@@ -306,24 +303,26 @@ def test_a_loss_is_written_out_with_the_numbers_of_torch(run: Run) -> None:
         loss.hovered = hovered;
         loss.update(state([row(rung("GPT", {}, { digest: "g" }))], { step: 1500, values: { ...values, pin } }));
         return {
-          table: [...loss.body.rows].map((one) => words(one.cells)),
-          chosen: [...loss.body.rows].map((one) => one.className),
-          results: [...loss.steps.querySelectorAll("[data-value]")].map((one) => Number(one.dataset.value)),
-          said: words(loss.steps.children), reading: loss.reading.textContent, about: loss.about.textContent,
+          table: all_of("tbody tr").map((one) => words(one.cells)),
+          chosen: all_of("tbody tr").map((one) => one.className),
+          results: all_of(".arithmetic [data-value]").map((one) => Number(one.dataset.value)),
+          said: words(find(".arithmetic").children), reading: find(".reading").textContent,
+          about: find(".about").textContent,
         };
       };
       const none = { q: null, k: null };
       const looks = [look(none), look({ q: 2, k: 4 }), look({ q: 2, k: 4 }, { q: 1, k: 0 }), look({ q: 4, k: 0 })];
       look({ q: 2, k: 4 });
-      loss.body.rows[1].click();
+      all_of("tbody tr")[1].click();
       loss.latest = { of: () => null, arrays: null, address: "", failed: "Gone.", destroy() {} };
       loss.update(state([row(rung("GPT"))]));
-      const failed = [loss.about.textContent, loss.parts.style.visibility];
+      const failed = [find(".about").textContent, find(".loss-parts").style.visibility];
       loss.latest.failed = "";
       loss.update(state([row(rung("GPT"))]));
       const { panels: [panel], labels } = shown[0];
-      return { looks, calls, asked: asked[0], failed, waiting: loss.about.textContent, low: panel.low, high: panel.high,
-        shape: panel.shape, labels, times: shown.length };
+      const { low, high, shape } = panel;
+      const waiting = find(".about").textContent;
+      return { looks, calls, asked: asked[0], failed, waiting, low, high, shape, labels, times: shown.length };
     """
     found = run("ladder/loss.ts", GIVEN + body, {"logits": logits.flatten().tolist(), "mean": float(losses.mean())})
     # The last row of the first block, a pinned one of the second, the one that is pointed at; no row 4: the last again.
@@ -388,7 +387,7 @@ def test_the_table_of_pairs_is_counted_and_beside_it_the_learned_one(run: Run) -
         Object.assign(pairs.counts, more);
         if (rows[0].rung.run.id === "0") pairs.learned.arrays = null;
         pairs.update(state(rows, own));
-        return [pairs.about.textContent, pairs.reading.textContent, pairs.vowels.textContent];
+        return [".about", ".reading:not(.vowels)", ".vowels"].map((css) => find(css).textContent);
       };
       const untrained = [row(rung("bigram"))];
       const trained = [row(rung("bigram", {}, { id: "2", digest: "b", snapshots: [0, 10, 1500] })), row(rung("head"))];
@@ -447,7 +446,7 @@ def test_a_sample_is_that_of_the_last_snapshot_that_wrote_one(run: Run) -> None:
       const gpt = row(rung("GPT", { samples: [0, 1, 1500] }, { digest: "g" }));
       const look = (step, own = {}) => {
         sample.update(state([gpt], { step, ...own }));
-        return [sample.title.textContent, sample.text.textContent, sample.text.dataset.step];
+        return [find("h2").textContent, find(".written").textContent, find(".written").dataset.step];
       };
       const take = (step, ids) => sample.take(`g~g.${step}`, { sample: { data: Uint8Array.from(ids) } });
       const looks = [look(20)];
@@ -563,29 +562,30 @@ def test_a_command_of_the_ladder_looks_at_what_it_trains_and_a_snapshot_is_the_n
       };
       ladder.draw();
       const acted = [
-        chosen(({ rungs }) => rungs.body.querySelector("[data-rung=bigram]").click()),
-        chosen(({ top }) => top.tabs.children[2].click()),
-        chosen(({ top: { on } }) => on.pin({ q: 1, k: 0 })), chosen(({ top: { on } }) => on.pin({ q: 1, k: 1 })),
-        chosen(({ top: { on } }) => on.reveal()),
+        chosen(() => find("[data-rung=bigram]").click()),
+        chosen(() => all_of(".tabs button")[2].click()),
+        chosen(({ on }) => on.pin({ q: 1, k: 0 })), chosen(({ on }) => on.pin({ q: 1, k: 1 })),
+        chosen(({ on }) => on.reveal()),
       ];
       ladder.draw();
-      const rooms = () => Object.entries(ladder.view.rooms).filter(([, one]) => !one.hidden).map(([name]) => name);
+      const parts = { ladder: ".ladder-parts", table: ".pairs", loss: ".loss", data: ".data" };
+      const rooms = () => Object.keys(parts).filter((name) => !find(`.ladder > ${parts[name]}`).hidden);
       const bare = (name, own = {}, view = "ladder") => {
         ladder.updates.drop();
         take(name === "gpt" ? all : [rung(name), ...all.slice(1)], { rung: name, text_view: view, ...own });
         ladder.draw();
-        const { none, shown, title, scrubber, top } = ladder.view;
+        const [none, { title, scrubber }] = [find(".none"), ladder.view];
         const said = none.hidden ? null : none.textContent;
-        return [said, title.textContent, shown.hidden, scrubber.element.hidden, ...rooms()];
+        return [said, title.textContent, find(".heads-shown").hidden, scrubber.element.hidden, ...rooms()];
       };
       const shown = [true, false].map((predict) => {
         const seen = [];
         Object.assign(ladder.view.heads, { update: (one) => seen.push(one) });
-        ladder.view.read = () => {};
-        ladder.view.showHeads(state([row(rung("gpt", {}, { id: "1", ...heads }))], {
+        ladder.view.showHeads({
+          run: run({ id: "1", ...heads }), theme: "light", without: null,
           moment: { step: 10 }, step: 40, place: { kind: "decoder", layer: 1, head: 2 },
           values: { ...values, predict, pin: { q: 1, k: 0 } },
-        }));
+        });
         return [seen[0].covered, seen[0].alt, ladder.view.title.textContent];
       });
       return { commands, gone, shown, acts: acted, bare: [

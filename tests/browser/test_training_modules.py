@@ -11,17 +11,19 @@ from tests.browser.modules import Run
 
 def test_an_answer_begins_where_the_question_ends_and_nothing_of_another_stays(run: Run) -> None:
     body = """
-      const answer = new m.Answer(document.body);
+      const { write } = await import("/frontend/core/template.ts");
+      const find = (css) => document.querySelector(css);
       const task = { read: ["p", "q", "r", "s"], first: 2, answers: ["a", "b", "c"], right: "abc" };
       const moment = (written) => ({
         answer: Uint16Array.of(0, 1, 2, 0), probability: Float32Array.of(0.1, 0.2, 0.5, 0.25), written,
       });
       const look = (given, written) => {
-        answer.update({ ...task, ...given }, moment(written));
-        const items = answer.items.map(({ said, item }) =>
-          [said.textContent, item.getAttribute("title"), item.style.getPropertyValue("--share")]);
-        const said = answer.written.hidden ? null : answer.written.textContent;
-        return { items, said, hidden: answer.section.hidden, right: answer.written.dataset.right };
+        write(document.body, m.answers({ ...task, ...given }, moment(written)));
+        const items = [...document.querySelectorAll("li")].map((item) =>
+          [item.lastChild.textContent, item.getAttribute("title"), item.style.getPropertyValue("--share")]);
+        const told = find(".written");
+        const said = told.hidden ? null : told.textContent;
+        return { items, said, hidden: find(".answers").hidden, right: told.dataset.right };
       };
       return [
         look({}, "abc"), look({ first: 3 }, "abd"), look({}, ""), look({}, null), look({ right: "" }, "abc"),
@@ -52,9 +54,14 @@ CHARTS = """
   };
   const task = { patterns: [{ title: "first" }, { title: "second" }], baseline: 0.25 };
   const run = (id, title, steps, step) => ({ id, title, steps, step });
-  const charts = new m.Charts(document.body, () => {});
-  const legends = () => [charts.shares, charts.losses].map(({ legend }) =>
-    [...legend.children].map((one) => one.textContent.trim()));
+  const charts = new m.Charts(() => {});
+  const { write } = await import("/frontend/core/template.ts");
+  const legends = (shown, step) => {
+    charts.mark(step);
+    write(document.body, ...charts.sections(shown, task, step));
+    const words = ({ children }) => [...children].map((entry) => entry.textContent.trim());
+    return [...document.querySelectorAll("ul")].map(words);
+  };
 """
 
 
@@ -62,18 +69,18 @@ def test_the_charts_name_each_curve_and_its_number_at_the_shown_step(run: Run) -
     body = """
       const bare = { ...curves, trained: series([], []) };
       const other = { run: run("b", "other", 20, 30), curves: bare };
-      charts.update([other, { run: run("a", "own", 20, 20), curves }], task, 12);
+      const own = { run: run("a", "own", 20, 20), curves };
+      charts.draw([other, own], task);
       const lines = [charts.sharesChart, charts.lossChart].map(({ drawn }) =>
         drawn.lines.map(({ name, look, isOther }) => [name, look, isOther]));
       const high = [charts.sharesChart.drawn.high, charts.lossChart.drawn.high];
-      const before = legends();
-      charts.mark(20);
+      const before = legends(own, 12);
+      const after = legends(own, 20);
       const marked = [charts.sharesChart, charts.lossChart].map(({ svg }) => svg.dataset.step);
       const baseline = charts.sharesChart.drawn.lines.at(-1);
-      const after = legends();
       const { unit, alt } = charts.lossChart.drawn;
       const units = [0.5, 999, 12345, 2.5e6].map(unit);
-      charts.update([{ run: run("a", "own", 40, 20), curves }], task, 12);
+      charts.draw([{ run: run("a", "own", 40, 20), curves }], task);
       high.push(charts.lossChart.drawn.high);
       charts.destroy();
       const left = document.querySelectorAll(".chart").length;
@@ -195,20 +202,20 @@ def test_the_numbers_of_a_curve_at_a_step_are_those_of_numpy(run: Run) -> None:
 def test_what_a_training_may_do_is_on_its_buttons(run: Run) -> None:
     body = """
       const asked = [];
-      const transport = new m.Transport(document.body, {
-        onCommand: (name) => asked.push(name), onSlow: (ms) => asked.push(ms),
-      });
-      const { main, again, control, pacing } = transport;
+      const { write } = await import("/frontend/core/template.ts");
+      const on = { command: (name) => asked.push(name), slow: (ms) => asked.push(ms) };
+      const find = (css) => document.querySelector(css);
       const looks = [["train", false], ["train", true], ["stop", true], ["continue", true]].map(([can, hasBegun]) => {
         const isLive = can === "stop";
         const said = { state: "s", slow: isLive ? 120 : 0, why: "w" };
-        transport.update({ can, isLive, hasBegun, canControl: !isLive }, said);
-        main.click();
-        const { one, slow } = pacing;
-        return [main.textContent, again.hidden, control.hidden, control.disabled, one.disabled, slow.checked];
+        write(document.body, m.transport({ can, isLive, hasBegun }, said, on));
+        find(".main").click();
+        const [again, control] = [find(".again:not(.main)"), find(".control")];
+        const [one, slow] = [find(".one"), find("input")];
+        return [find(".main").textContent, again.hidden, control.hidden, control.disabled, one.disabled, slow.checked];
       });
-      for (const one of [again, pacing.one, control, pacing.slow, pacing.slow]) one.click();
-      return { asked, looks, state: transport.state.textContent, why: control.title };
+      for (const css of [".again:not(.main)", ".one", ".control", "input", "input"]) find(css).click();
+      return { asked, looks, state: find(".state").textContent, why: find(".control").title };
     """
     found = run("training/transport.ts", body)
     assert found["looks"] == [
@@ -227,7 +234,7 @@ def test_snapshots_are_played_from_the_first_one_in_nine_seconds_at_most(run: Ru
       window.setInterval = (work, ms) => (([tick, pace] = [work, ms]), 7);
       window.clearInterval = () => { tick = null; };
       const seen = [];
-      const scrubber = new m.Scrubber(document.body, (step) => {
+      const scrubber = new m.Scrubber((step) => {
         seen.push(step);
         scrubber.update(steps, step ?? steps.at(-1));
       });
@@ -369,8 +376,9 @@ def test_keys_go_through_snapshots_but_in_a_lesson_through_its_scenes(run: Run) 
       key("Escape");
       // Enter on a button presses that button, and no other.
       const commands = [];
-      view.transport.main.addEventListener("click", () => commands.push("main"));
-      key("Enter", view.transport.control);
+      const find = (css) => document.querySelector(css);
+      find(".main").addEventListener("click", () => commands.push("main"));
+      key("Enter", find(".control"));
       key("Enter");
       return { seen, covers, pin: training.updates.values.pin, commands };
     """
@@ -398,14 +406,14 @@ def test_the_newest_training_says_what_can_be_done(run: Run) -> None:
       return given.map(([state, own]) => {
         training.updates.drop();
         show([run("first", "done"), run("newest", state, own)], { run: "first" });
-        const { transport, notice, opener } = view;
-        const { hidden, disabled } = transport.control;
-        const pressed = () => [...view.runs.children].map((one) => one.ariaPressed);
+        const find = (css) => document.querySelector(css);
+        const [{ opener }, notice, { hidden, disabled }] = [view, find(".trouble"), find(".control")];
+        const pressed = () => [...find(".runs").children].map((one) => one.ariaPressed);
         const before = pressed();
-        view.runs.children[1].click();
+        find(".runs").children[1].click();
         return {
           is: [
-            transport.main.textContent, hidden ? "hidden" : disabled ? "disabled" : "ready",
+            find(".main").textContent, hidden ? "hidden" : disabled ? "disabled" : "ready",
             notice.hidden ? null : notice.textContent,
           ],
           pressed: [before, pressed()], opens: !opener.element.hidden,
@@ -435,11 +443,12 @@ def test_a_head_of_the_second_kind_has_its_own_accuracy_and_a_covered_row_is_now
         all.length = 0;
         view.heads.grids = [0, 1].map(() => ({ grid: { update: (one) => all.push(one), destroy() {} } }));
         const place = { kind: "cross", layer: 1, head: 2 };
-        view.update({
+        training.store.set({
           header, known: training.known, shown, step: 20, place, theme: "light", without, moment, failed: "",
           values: { ...values, ...wanted }, ...own,
         });
-        return [view.title.textContent, view.without.textContent, view.reading.textContent];
+        const [title, without_] = ["h2.head-name", "p.without"].map((css) => document.querySelector(css).textContent);
+        return [title, without_, view.reading.textContent];
       };
       const plain = look({});
       const names = all.map(({ describe, heads }) => [describe([0, 1]), describe([0, heads - 1])]);
@@ -449,9 +458,9 @@ def test_a_head_of_the_second_kind_has_its_own_accuracy_and_a_covered_row_is_now
       const left = [...all[1].overview.data];
       training.updates.values = { ...training.updates.values, predict: true };
       const uncovered = [0, 1].map((i) => [view.heads.board.uncover({ i, j: 0 }), training.updates.values.predict]);
-      view.point({ q: 0, k: 1 });
+      training.store.set({ hovered: { q: 0, k: 1 } });
       const beside = view.reading.textContent;
-      view.point({ q: null, k: null });
+      training.store.set({ hovered: { q: null, k: null } });
       const waiting = look({ without: null })[1];
       const pins = [[1, 0], [1, 0], [0, 1]].map(([q, k]) => (view.on.pin({ q, k }), training.updates.values.pin));
       training.destroy();

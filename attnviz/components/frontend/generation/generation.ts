@@ -1,46 +1,46 @@
 // Generate: a text that a model has written, character by character, and the numbers of every draw. All of them come
 // at once, so that the browser goes through the characters by itself.
 
-import { setTheme } from "../core/colours.ts";
-import { element, screenReaderOnly, setText, theme } from "../core/dom.ts";
+import { element } from "../core/dom.ts";
 import { Latest } from "../core/latest.ts";
-import { fit } from "../training/lesson.ts";
-import { Part } from "../training/part.ts";
+import { Part, SETTLE } from "../training/part.ts";
+import { SNAPSHOTS } from "../training/transport.ts";
 import { placeKey, placeOf } from "../training/words.ts";
 import { Draws } from "./draws.ts";
 import { View } from "./view.ts";
-import { drawnSentence, nextSeed } from "./words.ts";
+import { nextSeed } from "./words.ts";
+import type { Shown } from "./view.ts";
 
-const SETTLE = 300; // ms: keys and the slider run through many characters, the link needs only the last
 /** what a panel compares with, by the name of its part */
 const COMPARED: Partial<Record<GenerationPanel, string>> = { seeds: "again", cache: "cache", half: "half" };
+const PACE = {
+  ...SNAPSHOTS,
+  ...{ name: "Character", play: "Generate it character by character", frame: 160, longest: 60_000 },
+  said: (step: number) => `character ${step}`,
+};
 
-class Generation extends Part<GenerationHeader, GenerationValues> {
+class Generation extends Part<GenerationHeader, GenerationValues, Shown> {
   draws: Draws | null;
   digest: string;
   drawn: Latest;
   other: Latest;
-  announcement: HTMLParagraphElement;
   view: View;
 
   constructor(root: HTMLElement, host: Host) {
-    super(root, host, element("section", { class: "generation", "aria-label": "Generated text" }), {
-      ...{ drawn: null, watch: "", panel: "draw" as GenerationPanel, seed: 0 },
-    });
+    const section = element("section", { class: "generation", "aria-label": "Generated text" });
+    const values: GenerationValues = { drawn: null, watch: "", panel: "draw", seed: 0 };
+    super(root, host, section, values, { isComing: false, pointed: "" }, PACE);
     this.draws = null;
     this.digest = ""; // of the draws that are here
     const { source } = this.updates;
     this.drawn = new Latest(source, () => this.draw());
     this.other = new Latest(source, () => this.draw()); // what the shown panel compares with
-    this.announcement = screenReaderOnly({ role: "status" });
-    this.view = new View(this.section, {
-      go: (n) => this.go(n),
+    this.view = new View(this.section, this.store, this.scrubber, {
+      choose: (n) => this.choose(n),
       watch: (head) => this.change({ watch: head === null ? "" : this.nameOf(head) }),
       show: (panel) => this.change({ panel }),
       again: () => this.again(),
-      redraw: () => this.draw(),
     });
-    this.section.append(this.announcement);
   }
 
   /** Takes the draws of the text that is chosen, if they are here. */
@@ -89,15 +89,19 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
 
   // ---- what the user does
 
-  /** @param n null is the last */
-  go(n: number | null) {
+  /** @param step the number of a draw, from 1 on; null is the last */
+  go(step: number | null) {
+    this.choose(step === null ? Infinity : step - 1);
+  }
+
+  choose(n: number) {
     const last = (this.draws?.length ?? 1) - 1;
-    this.change({ drawn: n === null || n >= last ? null : Math.max(0, n) }, SETTLE);
+    this.change({ drawn: n >= last ? null : Math.max(0, n) }, SETTLE);
   }
 
   again() {
     const { seed } = this.updates.values;
-    this.view.scrubber.pause();
+    this.scrubber.pause();
     this.change({ seed: nextSeed(seed) });
   }
 
@@ -111,11 +115,7 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
 
   acts() {
     return {
-      ArrowRight: () => this.view.scrubber.move(1),
-      ArrowLeft: () => this.view.scrubber.move(-1),
-      PageDown: () => this.view.scrubber.move(1),
-      PageUp: () => this.view.scrubber.move(-1),
-      k: () => this.view.scrubber.play.click(),
+      ...super.acts(),
       h: () => this.nextHead(1),
       "Shift+h": () => this.nextHead(-1),
       Escape: () => this.change({ watch: "" }),
@@ -124,26 +124,21 @@ class Generation extends Part<GenerationHeader, GenerationValues> {
 
   // ---- what is shown
 
-  draw() {
-    const { header } = this;
-    if (!header) return;
+  show(header: GenerationHeader, around: Surroundings) {
     this.takeDraws();
     const { draws, n } = this;
-    fit(this.section, header.in_lesson);
-    const shade = theme(this.section);
-    setTheme(this.section, shade);
     const isHere = draws !== null && this.digest === header.digest;
     this.section.dataset.state = this.drawn.failed ? "failed" : isHere ? "ready" : "waiting";
     this.section.dataset.n = String(n);
     // Until the new text is here, the one before stays with what was said of it, and fades.
-    this.view.setComing(draws !== null && !isHere);
-    if (draws && !isHere) return;
+    if (draws && !isHere) return this.store.set({ isComing: true });
+    const { panel } = this.updates.values;
     const other = this.compared();
-    this.view.update({
-      ...{ header, draws, n, head: this.head, other, failed: this.drawn.failed || this.other.failed, theme: shade },
-      values: this.updates.values,
+    const failed = this.drawn.failed || this.other.failed;
+    this.store.set({
+      ...{ header, draws, panel, n, head: this.head, other, failed },
+      ...{ isComing: false, isPlaying: this.scrubber.playing > 0, ...around },
     });
-    if (draws && !this.view.scrubber.playing) setText(this.announcement, drawnSentence(draws.at(n), header));
   }
 
   destroy() {

@@ -1,39 +1,33 @@
 // Why two answers differ: the text beside that of the next seed, and where they part.
 
-import { element, span } from "../core/dom.ts";
 import { fixed } from "../core/format.ts";
-import { visible } from "./text.ts";
+import { template } from "../core/template.ts";
+import { textBeside } from "./text.ts";
 import { nameOf, nextSeed } from "./words.ts";
+import type { Child } from "../core/template.ts";
 import type { Draws } from "./draws.ts";
 
-export class SeedsPanel {
-  said: HTMLParagraphElement;
-  pair: HTMLDivElement;
-
-  constructor(root: HTMLElement) {
-    this.said = element("p", { class: "said" });
-    this.pair = element("div", { class: "pair" });
-    root.append(element("h2", {}, "Why two answers differ"), this.said, this.pair);
-  }
-
-  /** @param other null until it has come */
-  update(header: GenerationHeader, draws: Draws, other: Arrays | null) {
-    this.pair.hidden = !other;
-    if (!other) {
-      this.said.textContent = "The text of the next seed is being generated …";
-      return;
-    }
-    const { model } = header;
-    const { seed } = header.values;
-    const ids = Array.from(other.ids.data);
-    const at = draws.ids.findIndex((id, n) => id !== ids[n]);
-    this.said.textContent = at < 0 ? same(header) : parting(header, draws, ids[at], other.number.data[at], at);
-    this.pair.dataset.at = String(at);
-    this.pair.replaceChildren(
-      side(model, `Seed ${seed}`, draws.ids, at),
-      side(model, `Seed ${nextSeed(seed)}`, ids, at),
-    );
-  }
+/** @param other null until it has come */
+export function seedsPanel(header: GenerationHeader, draws: Draws, other: Arrays | null): Child[] {
+  const { seed } = header.values;
+  const ids = Array.from(other?.ids.data ?? []);
+  const at = draws.ids.findIndex((id, n) => id !== ids[n]);
+  const said = !other
+    ? "The text of the next seed is being generated …"
+    : at < 0
+      ? same(header)
+      : parting(header, draws, ids[at], other.number.data[at], at);
+  const look = (_: number, n: number) => (at < 0 || n < at ? "common" : n === at ? "parting" : "own");
+  const side = (of: number, own: number[]) => textBeside(header.model, `Seed ${of}`, own, look);
+  return [
+    template("h2", {}, "Why two answers differ"),
+    template("p", { class: "said" }, said),
+    template(
+      "div",
+      { class: "pair", hidden: !other, dataset: { at: other ? at : undefined } },
+      ...(other ? [side(seed, draws.ids), side(nextSeed(seed), ids)] : []),
+    ),
+  ];
 }
 
 const same = ({ temperature, top_k }: GenerationHeader) =>
@@ -49,12 +43,4 @@ function parting({ model }: GenerationHeader, draws: Draws, id: number, theirs: 
     `${fixed(ours, 4)} falls on “${nameOf(model, draws.ids[n])}”, and ${fixed(theirs, 4)} on “${nameOf(model, id)}”. ` +
     "From there on each is predicted from another text."
   );
-}
-
-/** @param at where they part */
-function side(model: GenerationModel, title: string, ids: number[], at: number) {
-  const characters = ids.map((id, n) =>
-    span(at < 0 || n < at ? "common" : n === at ? "parting" : "own", visible(model, id)),
-  );
-  return element("div", {}, element("h3", {}, title), element("div", { class: "text" }, ...characters));
 }

@@ -1,101 +1,105 @@
 // The text as characters: the prompt in grey, each drawn one on the colour of its probability, one of them chosen.
 
-import { element, span } from "../core/dom.ts";
+import { element } from "../core/dom.ts";
+import { span, template, write } from "../core/template.ts";
 import { nameOf, percent } from "./words.ts";
+import type { Template } from "../core/template.ts";
 import type { Draws } from "./draws.ts";
 
 export class Text {
   room: HTMLDivElement;
-  /** the prompt's characters, then the drawn ones */
-  all: HTMLElement[];
-  /** how each is written: only what changes is written anew */
-  looks: { share: string; look: string }[];
-  given: number;
-  chosen: number;
   draws: Draws | null;
+  chosen: Element | null;
+  /** the prompt's, then the drawn ones; of thousands, only those are described anew whose look is another */
+  characters: Template[];
+  looks: string[];
 
-  constructor(root: HTMLElement, onChoose: (n: number) => void) {
+  constructor(onChoose: (n: number) => void) {
     this.room = element("div", { class: "text", tabIndex: 0, role: "group", "aria-label": "Generated text" });
+    this.draws = this.chosen = null;
+    this.characters = [];
+    this.looks = [];
     this.room.addEventListener("click", (event) => {
       const [target] = event.composedPath();
       const n = target instanceof HTMLElement ? target.dataset.n : undefined;
       if (n !== undefined) onChoose(Number(n));
     });
-    root.append(this.room);
-    this.all = [];
-    this.looks = [];
-    this.given = 0;
-    this.chosen = -1;
-    this.draws = null;
-  }
-
-  show({ model, prompt }: GenerationHeader, draws: Draws) {
-    if (this.draws === draws) return;
-    this.draws = draws;
-    this.given = prompt.length;
-    this.chosen = -1;
-    this.all = [...prompt, ...draws.ids].map((id, at) => {
-      const made = span(at < prompt.length ? "given" : "drawn", visible(model, id));
-      if (at >= prompt.length) {
-        const n = at - prompt.length;
-        made.dataset.n = String(n);
-        made.title = `“${nameOf(model, id)}”: probability ${percent(draws.probability(n))}`;
-      }
-      return made;
-    });
-    this.looks = this.all.map(({ className }) => ({ share: "", look: className }));
-    this.room.replaceChildren(...this.all);
   }
 
   /**
-   * Marks the chosen character, colours the text by the weights of the context, and hides what is drawn later.
+   * Shows the characters, with the chosen one marked, and colours them by the weights of the context.
+   * @param weights of the chosen head; null for none
    */
-  mark(n: number, { weights, hidesLater }: { weights: Float32Array | null; hidesLater: boolean }) {
-    const { draws, given } = this;
-    if (!draws) return;
+  update(
+    { model, prompt }: GenerationHeader,
+    draws: Draws,
+    n: number,
+    weights: Float32Array | null,
+    hidesLater: boolean,
+  ) {
+    const given = prompt.length;
     const first = given + n - (weights?.length ?? 0);
     const most = weights ? Math.max(...weights, 1e-9) : 1;
+    const shareOf = (at: number) => {
+      if (weights) return at >= first && at < given + n ? weights[at - first] / most : 0;
+      return at < given ? 0 : draws.probability(at - given);
+    };
     this.room.classList.toggle("by-weight", weights !== null);
-    this.all.forEach((_, at) => {
-      const inContext = weights && at >= first && at < given + n;
-      const share = weights
-        ? inContext
-          ? weights[at - first] / most
-          : 0
-        : at < given
-          ? 0
-          : draws.probability(at - given);
+    if (draws !== this.draws) Object.assign(this, { draws, chosen: null, characters: [], looks: [] });
+    for (const [at, id] of [...prompt, ...draws.ids].entries()) {
       const marks = {
+        [at < given ? "given" : "drawn"]: true,
         later: hidesLater && at > given + n,
         chosen: at === given + n,
         outside: weights !== null && at < first,
       };
-      this.write(at, share.toFixed(4), [at < given ? "given" : "drawn", ...namesOf(marks)].join(" "));
-    });
-    if (n !== this.chosen) this.reveal(this.all[given + n]);
-    this.chosen = n;
-  }
-
-  write(at: number, share: string, look: string) {
-    const [made, before] = [this.all[at], this.looks[at]];
-    if (share !== before.share) made.style.setProperty("--share", share);
-    if (look !== before.look) made.className = look;
-    this.looks[at] = { share, look };
+      const [names, share] = [namesOf(marks), shareOf(at).toFixed(4)];
+      if (this.looks[at] === names + share) continue;
+      this.looks[at] = names + share;
+      this.characters[at] = characterOf(model, id, names, share, at < given ? null : at - given, draws);
+    }
+    write(this.room, ...this.characters);
+    const chosen = this.room.children[given + n];
+    if (chosen !== this.chosen && chosen instanceof HTMLElement) this.reveal(chosen);
+    this.chosen = chosen;
   }
 
   /** Scrolls the text, not the page. */
-  reveal(made: HTMLElement | undefined) {
-    if (!made) return;
+  reveal(chosen: HTMLElement) {
     const { room } = this;
-    const top = made.offsetTop; // in the room, which is positioned
+    const top = chosen.offsetTop; // in the room, which is positioned
     if (top < room.scrollTop) room.scrollTop = top;
-    const below = top + made.offsetHeight - room.clientHeight;
+    const below = top + chosen.offsetHeight - room.clientHeight;
     if (below > room.scrollTop) room.scrollTop = below;
   }
 }
 
+/** @param n which draw it is of; null for one of the prompt */
+function characterOf(model: GenerationModel, id: number, look: string, share: string, n: number | null, draws: Draws) {
+  const about =
+    n === null ? {} : { dataset: { n }, title: `“${nameOf(model, id)}”: probability ${percent(draws.probability(n))}` };
+  return template("span", { class: look, style: { "--share": share }, ...about }, visible(model, id));
+}
+
 /** The names of what is true. */
-const namesOf = (marks: Record<string, boolean>) => Object.keys(marks).filter((name) => marks[name]);
+const namesOf = (marks: Record<string, boolean>) =>
+  Object.keys(marks)
+    .filter((name) => marks[name])
+    .join(" ");
+
+/** A text under its title, beside another one. @param look the class of a character, by its id and its place */
+export const textBeside = (
+  model: GenerationModel,
+  title: string,
+  ids: number[],
+  look: (id: number, n: number) => string,
+) =>
+  template(
+    "div",
+    {},
+    template("h3", {}, title),
+    template("div", { class: "text" }, ...ids.map((id, n) => span(look(id, n), visible(model, id)))),
+  );
 
 /** A character as the text shows it: a line break is seen, and breaks the line. */
 export function visible(model: GenerationModel, id: number) {

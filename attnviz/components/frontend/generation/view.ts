@@ -1,35 +1,42 @@
 // How Generate is laid out: what plays the text, the text, and beneath it a panel on the chosen character.
 
-import { element, setText } from "../core/dom.ts";
-import { Scrubber, SNAPSHOTS } from "../training/transport.ts";
+import { element, screenReaderOnly, setText } from "../core/dom.ts";
+import { template, write } from "../core/template.ts";
 import { AttentionPanel } from "./attention.ts";
 import { CachePanel } from "./cache.ts";
-import { DrawPanel } from "./draw.ts";
-import { HalfPanel } from "./half.ts";
-import { LensPanel } from "./lens.ts";
-import { SeedsPanel } from "./seeds.ts";
+import { drawPanel } from "./draw.ts";
+import { halfPanel } from "./half.ts";
+import { lensPanel } from "./lens.ts";
+import { seedsPanel } from "./seeds.ts";
 import { Text } from "./text.ts";
+import { drawnSentence } from "./words.ts";
+import type { Store } from "../core/store.ts";
+import type { Scrubber } from "../training/transport.ts";
 import type { Draws } from "./draws.ts";
 
-export interface Given {
+/** What is shown. */
+export interface Shown extends Surroundings {
   header: GenerationHeader;
   draws: Draws | null;
-  values: GenerationValues;
+  panel: GenerationPanel;
   /** the chosen draw */
   n: number;
+  isPlaying: boolean;
   /** whose weights colour the text */
   head: number | null;
   /** what the shown panel compares with */
   other: Arrays | null;
   failed: string;
-  theme: Theme;
+  /** whether another text is on its way */
+  isComing: boolean;
+  /** what is pointed at of the draw, or of the lens; "" for nothing */
+  pointed: string;
 }
-export interface Acts {
-  go: (n: number | null) => void;
+interface Acts {
+  choose: (n: number) => void;
   watch: (head: number | null) => void;
   show: (panel: GenerationPanel) => void;
   again: () => void;
-  redraw: () => void;
 }
 
 const PANELS: [GenerationPanel, string][] = [
@@ -39,114 +46,108 @@ const PANELS: [GenerationPanel, string][] = [
   ["cache", "Key-value cache"],
 ];
 const GENERATED = "The text is being generated …";
-const PACE = {
-  ...{ name: "Character", play: "Generate it character by character", frame: 160, longest: 60_000 },
-  said: (step: number) => `character ${step}`,
-};
+const BY_WEIGHT =
+  "Grey: the prompt. Purple: where the chosen head looks from the last character before the chosen one.";
+const BY_PROBABILITY = "Grey: the prompt. Purple: drawn, the stronger the likelier it was. Click a character.";
 
 export class View {
+  store: Store<Shown>;
   scrubber: Scrubber;
-  again: HTMLButtonElement;
-  notice: HTMLParagraphElement;
-  coming: HTMLParagraphElement;
+  on: Acts;
   text: Text;
-  legend: HTMLParagraphElement;
-  tabs: HTMLDivElement;
-  panels: HTMLDivElement;
-  rooms: Record<string, HTMLElement>;
-  buttons: Record<string, HTMLButtonElement>;
-  draw: DrawPanel;
   attention: AttentionPanel;
-  lens: LensPanel;
-  half: HalfPanel;
-  seeds: SeedsPanel;
   cache: CachePanel;
+  announcement: HTMLParagraphElement;
 
-  constructor(root: HTMLElement, on: Acts) {
-    const top = element("div", { class: "top" });
-    this.scrubber = new Scrubber(top, (step) => on.go(step === null ? null : step - 1), { ...SNAPSHOTS, ...PACE });
-    this.scrubber.play.addEventListener("click", on.redraw);
-    this.again = element("button", { type: "button", class: "again" }, "Again: next seed");
-    this.again.addEventListener("click", on.again);
-    top.append(this.again);
-    this.notice = element("p", { class: "trouble", role: "alert", hidden: true });
-    this.coming = element("p", { class: "coming", role: "status" });
-    this.text = new Text(root, (n) => on.go(n));
-    this.legend = element("p", { class: "colours" });
-    this.tabs = element("div", { class: "tabs", role: "group", "aria-label": "What is shown of it" });
-    this.panels = element("div", { class: "panels" });
-    root.append(top, this.notice, this.coming, this.text.room, this.legend, this.tabs, this.panels);
-    this.rooms = {};
-    this.buttons = {};
-    for (const [name, title] of PANELS) {
-      this.buttons[name] = element("button", { type: "button" }, title);
-      this.buttons[name].addEventListener("click", () => on.show(name));
-      this.rooms[name] = element("section", { class: `panel ${name}`, "aria-label": title });
-      this.tabs.append(this.buttons[name]);
-      this.panels.append(this.rooms[name]);
-    }
-    const columns = ["drawing", "attention", "lens"].map((name) => element("div", { class: name }));
-    this.rooms.draw.append(...columns);
-    this.draw = new DrawPanel(columns[0]);
-    this.attention = new AttentionPanel(columns[1], on.watch);
-    this.lens = new LensPanel(columns[2]);
-    this.half = new HalfPanel(this.rooms.half);
-    this.seeds = new SeedsPanel(this.rooms.seeds);
-    this.cache = new CachePanel(this.rooms.cache, (n) => on.go(n));
+  constructor(root: HTMLElement, store: Store<Shown>, scrubber: Scrubber, on: Acts) {
+    this.store = store;
+    this.scrubber = scrubber;
+    this.on = on;
+    this.text = new Text(on.choose);
+    this.attention = new AttentionPanel(element("div", { class: "attention" }), on.watch);
+    this.cache = new CachePanel(on.choose);
+    this.announcement = screenReaderOnly({ role: "status" });
+    store.subscribe(
+      ["header", "draws", "panel", "n", "head", "other", "failed", "isComing", "pointed", "sizes"],
+      (shown) => write(root, ...this.page(shown)),
+    );
+    store.subscribe(["header", "draws", "n", "isPlaying", "head", "failed", "theme"], (shown) => this.showDraw(shown));
   }
 
-  /** Says that what is shown is another text than the one that is on its way. */
-  setComing(isComing: boolean) {
-    setText(this.coming, isComing ? GENERATED : "");
-  }
-
-  /** The panel that is shown: that of a half is there only where half a text was given. */
-  static panelOf({ values, header }: Given) {
-    return values.panel === "half" && !header.truth ? "draw" : values.panel;
-  }
-
-  update(given: Given) {
-    const { header, draws, failed } = given;
-    const panel = View.panelOf(given);
-    this.buttons.half.hidden = !header.truth;
-    for (const [name] of PANELS) {
-      this.buttons[name].setAttribute("aria-pressed", String(name === panel));
-      this.rooms[name].hidden = name !== panel || !draws;
-    }
-    this.notice.hidden = !failed;
-    setText(this.notice, failed);
-    this.again.disabled = header.temperature === 0;
-    if (draws) this.showDraw(given, draws, panel);
-    else this.text.room.textContent = failed ? "" : GENERATED;
-  }
-
-  showDraw({ header, n, head, other, theme }: Given, draws: Draws, panel: GenerationPanel) {
-    const { prompt } = header;
-    const draw = draws.at(n);
+  /** The text, and the picture of the attention, which stand in elements of their own. */
+  showDraw({
+    header,
+    draws,
+    n,
+    isPlaying,
+    head,
+    failed,
+    theme,
+  }: Omit<Shown, "panel" | "other" | "isComing" | "pointed" | "sizes">) {
+    if (!draws) return write(this.text.room, !failed && GENERATED);
+    const context = draws.one("context", n);
+    const weights = draws.weights(n);
+    const before = [...header.prompt, ...draws.ids].slice(0, header.prompt.length + n).slice(-context);
     this.scrubber.update(
       draws.ids.map((_, at) => at + 1),
       n + 1,
     );
-    const all = draws.weights(n);
-    const weights = head === null ? null : all.subarray(head * draw.context, (head + 1) * draw.context);
-    this.text.show(header, draws);
-    this.text.mark(n, { weights, hidesLater: this.scrubber.playing > 0 });
-    this.legend.textContent = weights
-      ? "Grey: the prompt. Purple: where the chosen head looks from the last character before the chosen one."
-      : "Grey: the prompt. Purple: drawn, the stronger the likelier it was. Click a character.";
-    if (panel === "draw") {
-      this.draw.update(draw, header);
-      const before = [...prompt, ...draws.ids].slice(0, prompt.length + n).slice(-draw.context);
-      this.attention.update(header, all, before, head, theme);
-      this.lens.update(draws.lens(n), header, draw.own.id);
-    }
-    if (panel === "half") this.half.update(header, draws.ids, other);
-    if (panel === "seeds") this.seeds.update(header, draws, other);
-    if (panel === "cache") this.cache.update(header, draws, other, n);
+    this.attention.update(header, weights, before, head, theme);
+    const ofHead = head === null ? null : weights.subarray(head * context, (head + 1) * context);
+    this.text.update(header, draws, n, ofHead, isPlaying);
+    if (!isPlaying) setText(this.announcement, drawnSentence(draws.at(n), header));
+  }
+
+  page(shown: Omit<Shown, "isPlaying" | "theme">) {
+    const { header, draws, head, failed, isComing } = shown;
+    // That of a half is there only where half a text was given.
+    const panel = shown.panel === "half" && !header.truth ? "draw" : shown.panel;
+    const again = { type: "button", class: "again", disabled: header.temperature === 0, onclick: this.on.again };
+    const tabs = PANELS.map(([name, title]) => {
+      const state = { hidden: name === "half" && !header.truth, "aria-pressed": name === panel };
+      return template("button", { type: "button", ...state, onclick: () => this.on.show(name) }, title);
+    });
+    const rooms = PANELS.map(([name, title]) => {
+      const parts = name === panel && draws ? this.panel(name, shown, draws) : null;
+      return template("section", { class: `panel ${name}`, "aria-label": title, hidden: !parts }, ...(parts ?? []));
+    });
+    return [
+      template("div", { class: "top" }, this.scrubber.element, template("button", again, "Again: next seed")),
+      template("p", { class: "trouble", role: "alert", hidden: !failed }, failed),
+      template("p", { class: "coming", role: "status" }, isComing && GENERATED),
+      this.text.room,
+      template("p", { class: "colours" }, draws && (head === null ? BY_PROBABILITY : BY_WEIGHT)),
+      template("div", { class: "tabs", role: "group", "aria-label": "What is shown of it" }, ...tabs),
+      template("div", { class: "panels" }, ...rooms),
+      this.announcement,
+    ];
+  }
+
+  /** What stands in a panel. */
+  panel(
+    name: GenerationPanel,
+    { header, n, other, pointed }: Pick<Shown, "header" | "n" | "other" | "pointed">,
+    draws: Draws,
+  ) {
+    if (name === "half") return halfPanel(header, draws.ids, other);
+    if (name === "seeds") return seedsPanel(header, draws, other);
+    if (name === "cache") return this.cache.parts(header, draws, other, n);
+    const draw = draws.at(n);
+    const pointer = (of: string): Pointer => ({
+      at: pointed.startsWith(of) ? pointed.slice(of.length) : "",
+      over: (at) => ({
+        onpointerenter: () => this.store.set({ pointed: of + at }),
+        onpointerleave: () => this.store.set({ pointed: "" }),
+      }),
+    });
+    return [
+      template("div", { class: "drawing" }, ...drawPanel(draw, header, pointer("draw "))),
+      this.attention.room,
+      template("div", { class: "lens" }, ...lensPanel(draws.lens(n), header, draw.own.id, pointer("lens "))),
+    ];
   }
 
   destroy() {
-    this.scrubber.destroy();
     this.cache.destroy();
   }
 }

@@ -1,8 +1,8 @@
 // The held-out losses of all rungs over one another, each with its name, above the floor of the counted bigram.
 
-import { element, isAsBefore } from "../core/dom.ts";
+import { element } from "../core/dom.ts";
 import { fixed } from "../core/format.ts";
-import { leastType } from "../core/type.ts";
+import { template } from "../core/template.ts";
 import { Curves } from "../training/curves.ts";
 import { afterSteps } from "../training/words.ts";
 
@@ -10,29 +10,25 @@ const ABOVE = 1.5; // where the axis ends, as a multiple of the loss of a model 
 
 export class Chart {
   room: HTMLDivElement;
-  faint: HTMLParagraphElement;
   curves: Curves;
-  /** what the curves were last drawn from */
-  drawn: unknown[];
 
-  constructor(root: HTMLElement, onStep: (step: number) => void) {
+  constructor(onStep: (step: number) => void) {
     this.room = element("div", { class: "chart-room" });
-    const title = element("h2", {}, "Loss on text that they were not trained on, in nats a character");
-    this.faint = element("p", { class: "faint", hidden: true });
-    root.append(element("section", { class: "curve", "aria-label": "Losses" }, title, this.faint, this.room));
     this.curves = new Curves(this.room, "losses", onStep);
-    this.drawn = [];
   }
 
-  /** Draws the curves where they are other ones, and marks the step. */
-  update(given: LadderGiven) {
-    const drawn = [leastType(), given.header, given.row, ...given.rows];
-    if (isAsBefore(drawn, this.drawn)) this.curves.mark(given.step);
-    else this.draw(given);
-    this.drawn = drawn;
+  section(row: LadderRow) {
+    const faint = earlierText(row);
+    return template(
+      "section",
+      { class: "curve", "aria-label": "Losses" },
+      template("h2", {}, "Loss on text that they were not trained on, in nats a character"),
+      template("p", { class: "faint", hidden: !faint }, faint),
+      this.room,
+    );
   }
 
-  draw({ header, rows, row, step }: LadderGiven) {
+  draw({ header, rows, row }: Pick<LadderGiven, "header" | "rows" | "row">) {
     const trained = rows.filter(({ rung }) => rung.run.id !== "0");
     const high = Math.max(100, ...trained.map(({ rung }) => rung.run.steps));
     const { floor, labels } = header.text;
@@ -56,7 +52,6 @@ export class Chart {
       const name = `${row.rung.title} before: ${row.rung.earlier[n]}`;
       lines.unshift({ ...curve, name, look: `rung${rows.indexOf(row)} chosen`, isOther: true });
     }
-    this.tellEarlier(row);
     if (row.rung.run.id !== "0") {
       lines.unshift({ ...row.curves.loss, name: `${row.rung.title}, training`, look: "loss", isOther: false });
     }
@@ -64,20 +59,18 @@ export class Chart {
     const alt = `Over ${high} steps: ${[...ends, floorLine.name].join("; ")}`;
     const largest = Math.max(...lines.flatMap(({ values }) => [...values].filter(Number.isFinite)));
     const ceiling = Math.min(largest * 1.05, ABOVE * Math.log(labels.length));
-    this.curves.update({ lines, high, ceiling, unit: (y) => fixed(y, 1), alt }, step);
-  }
-
-  /** What the faint curves are. */
-  tellEarlier({ rung, curves }: LadderRow) {
-    const each = curves.earlier.map(({ steps, values }, n) => {
-      return `${rung.earlier[n]} (${fixed(values.at(-1) ?? NaN, 2)} ${afterSteps(steps.at(-1) ?? 0)})`;
-    });
-    const text = each.length ? `Faint: “${rung.title}” trained before, ${each.join("; ")}` : "";
-    this.faint.hidden = !text;
-    if (this.faint.textContent !== text) this.faint.textContent = text;
+    this.curves.update({ lines, high, ceiling, unit: (y) => fixed(y, 1), alt });
   }
 
   destroy() {
     this.curves.destroy();
   }
+}
+
+/** What the faint curves are; "" where there are none. */
+function earlierText({ rung, curves }: LadderRow) {
+  const each = curves.earlier.map(({ steps, values }, n) => {
+    return `${rung.earlier[n]} (${fixed(values.at(-1) ?? NaN, 2)} ${afterSteps(steps.at(-1) ?? 0)})`;
+  });
+  return each.length ? `Faint: “${rung.title}” trained before, ${each.join("; ")}` : "";
 }

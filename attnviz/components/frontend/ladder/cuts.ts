@@ -1,7 +1,7 @@
 // How the text is cut into the sequences to train on: the choice, the first sequences with their ids, and the counts.
 
 import { whole } from "../core/format.ts";
-import { element, span } from "../core/dom.ts";
+import { span, template } from "../core/template.ts";
 
 const CUTS: Record<string, string> = {
   blocks: "Blocks at random places",
@@ -9,42 +9,23 @@ const CUTS: Record<string, string> = {
   plain: "A plain cut",
 };
 
-export class Cuts {
-  key: string;
-  choice: HTMLDivElement;
-  shown: HTMLDivElement;
-  element: HTMLElement;
+type Given = Pick<LadderGiven, "header" | "row" | "values">;
 
-  constructor(on: { cut: (name: string) => void }) {
-    this.key = "";
-    this.choice = element("div", { class: "runs tabs", role: "group", "aria-label": "How the text is cut" });
-    for (const [name, title] of Object.entries(CUTS)) {
-      const button = element("button", { type: "button", dataset: { cut: name } }, title);
-      button.addEventListener("click", () => on.cut(name));
-      this.choice.append(button);
-    }
-    this.shown = element("div", { class: "cut" });
-    this.element = element(
-      "section",
-      {},
-      element("h2", {}, "The text is cut to be trained on"),
-      this.choice,
-      this.shown,
-    );
-  }
-
-  update({ header: { text }, row: { rung }, values }: LadderGiven) {
-    for (const button of this.choice.children) {
-      button.setAttribute("aria-pressed", String(button instanceof HTMLElement && button.dataset.cut === values.cut));
-    }
-    const { cut } = text;
-    const isHere = cut !== null && cut.name === values.cut;
-    const key = isHere ? `${text.pairs} ${rung.name} ${JSON.stringify(rung.next)} ${cut.name} ${cut.lines?.most}` : "";
-    if (key === this.key && key) return;
-    this.key = key;
-    if (!isHere) this.shown.replaceChildren(paragraph("It is being cut …"));
-    else this.shown.replaceChildren(...(cut.lines ? ofLines(text, cut.lines, rung) : ofBlocks(text, rung)));
-  }
+export function cuts({ header: { text }, row: { rung }, values }: Given, onCut: (name: string) => void) {
+  const choice = Object.entries(CUTS).map(([name, title]) => {
+    const state = { "aria-pressed": String(name === values.cut), onclick: () => onCut(name) };
+    return template("button", { type: "button", dataset: { cut: name }, ...state }, title);
+  });
+  const { cut } = text;
+  const isHere = cut !== null && cut.name === values.cut;
+  const shown = isHere ? (cut.lines ? ofLines(text, cut.lines, rung) : ofBlocks(text, rung)) : null;
+  return template(
+    "section",
+    {},
+    template("h2", {}, "The text is cut to be trained on"),
+    template("div", { class: "runs tabs", role: "group", "aria-label": "How the text is cut" }, ...choice),
+    template("div", { class: "cut" }, ...(shown ?? [paragraph("It is being cut …")])),
+  );
 }
 
 function ofBlocks(text: LadderText, { title, next, drawn }: LadderRung) {
@@ -94,17 +75,17 @@ function ofLines(text: LadderText, lines: LadderLines, { next }: LadderRung) {
 /** One sequence: each token above its id, what repeats the one before it in grey. */
 function sequence(text: LadderText, { start, ids, repeated }: LadderSequence) {
   const tokens = ids.map((id, at) =>
-    element("li", { class: at < repeated ? "repeated" : "" }, span("token", text.labels[id]), span("id", String(id))),
+    template("li", { class: at < repeated ? "repeated" : "" }, span("token", text.labels[id]), span("id", String(id))),
   );
   const said = `characters ${whole(start)} to ${whole(start + ids.length - 1)}, ${ids.length} tokens`;
-  return element("ol", { class: "ids", "aria-label": said, title: said }, ...tokens);
+  return template("ol", { class: "ids", "aria-label": said, title: said }, ...tokens);
 }
 
 /** The shifted pair of a sequence. */
 function shifted({ ids }: LadderSequence) {
   const line = (name: string, part: number[]) =>
-    element("p", { class: "shifted" }, `${name} = [${part.join(", ")}]  (${part.length},)`);
-  return element("div", {}, line("x = tokens[:-1]", ids.slice(0, -1)), line("y = tokens[1:]", ids.slice(1)));
+    template("p", { class: "shifted" }, `${name} = [${part.join(", ")}]  (${part.length},)`);
+  return template("div", {}, line("x = tokens[:-1]", ids.slice(0, -1)), line("y = tokens[1:]", ids.slice(1)));
 }
 
-const paragraph = (text: string) => element("p", {}, text);
+const paragraph = (text: string) => template("p", {}, text);

@@ -1,41 +1,24 @@
 // Train, part "Text": models from a table of pairs to a GPT learn the same text, and what they do at each snapshot.
 
-import { setTheme } from "../core/colours.ts";
-import { element, theme } from "../core/dom.ts";
-import { NOTHING, samePin } from "../core/pin.ts";
-import { fit } from "../training/lesson.ts";
-import { Moments } from "../training/moments.ts";
-import { nearest } from "../training/numbers.ts";
-import { Part } from "../training/part.ts";
-import { findAgain } from "../training/visitor.ts";
-import { placeKey, placeOf } from "../training/words.ts";
+import { element } from "../core/dom.ts";
+import { NOTHING } from "../core/pin.ts";
+import { Trainings } from "../training/trainings.ts";
+import { isLive, placeOf } from "../training/words.ts";
 import { numberOf } from "./top.ts";
 import { View } from "./view.ts";
 
-const SETTLE = 300; // ms: keys and the slider run through many snapshots, the link needs only the last
-const LIVE = ["running", "queued"];
+const VIEWS = ["ladder", "table", "loss", "data"] as const;
 
-class Ladder extends Part<LadderHeader, LadderValues> {
+class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
   rows: LadderRow[];
-  moments: Moments;
   view: View;
 
   constructor(root: HTMLElement, host: Host) {
-    super(root, host, element("section", { class: "training ladder", "aria-label": "Models that learn a text" }), {
-      ...{ rung: "", text_view: "ladder", cut: "blocks", watch: "", snapshot: null, pin: NOTHING, predict: false },
-      ...{ slow: 0, visitor: "" },
-      command: [0, ""],
-    });
+    const section = element("section", { class: "training ladder", "aria-label": "Models that learn a text" });
+    super(root, host, section, { rung: "", text_view: "ladder", cut: "blocks" });
     this.rows = [];
-    const { source } = this.updates;
-    this.moments = new Moments(source, () => this.draw());
-    this.view = new View(this.section, source, {
-      command: (name) => this.command(name),
-      slow: (slow) => this.change({ slow }),
-      go: (snapshot) => this.go(snapshot),
-      watch: (place) => this.change({ watch: placeKey(place) }),
-      pin: (pin) => this.change({ pin: samePin(pin, this.updates.values.pin) ? NOTHING : pin }),
-      reveal: () => this.change({ predict: false }),
+    this.view = new View(this.section, this.store, this.scrubber, this.updates.source, {
+      ...this.on,
       choose: (rung) => this.change({ rung, watch: "", pin: NOTHING }),
       open: (view) => this.change({ text_view: view, pin: NOTHING }),
       cut: (cut) => this.change({ cut }),
@@ -45,13 +28,12 @@ class Ladder extends Part<LadderHeader, LadderValues> {
 
   take(payload: Payload<LadderHeader>) {
     const { header, arrays } = payload;
-    if (!this.header) findAgain(this.updates, header.values.visitor);
     super.take(payload);
     this.rows = header.rungs.map((rung, n) => ({ rung, curves: curvesOf(arrays, n, rung.earlier.length) }));
   }
 
   /** The rung that is looked at: the chosen one, or the one that was trained last, if it can be one with heads. */
-  get row() {
+  get row(): LadderRow | undefined {
     const { rung } = this.updates.values;
     const chosen = this.rows.find((one) => one.rung.name === rung);
     if (chosen) return chosen;
@@ -63,62 +45,41 @@ class Ladder extends Part<LadderHeader, LadderValues> {
     return among.reduce((last, one) => (timeOf(one) > timeOf(last) ? one : last), among[0]);
   }
 
+  get run() {
+    return this.row?.rung.run;
+  }
+
   /** The head that is shown: the chosen one, or the first of the last layer. */
   get place(): HeadPlace {
-    const [kind] = this.row.rung.run.kinds;
+    const [kind] = this.run?.kinds ?? [];
     const chosen = placeOf(this.updates.values.watch);
     if (!kind) return { kind: "", layer: 0, head: 0 };
     if (chosen?.kind === kind.kind && chosen.layer < kind.layers && chosen.head < kind.heads) return chosen;
     return { kind: kind.kind, layer: kind.layers - 1, head: 0 };
   }
 
-  // ---- what the user does
-
-  /** Goes to the snapshot nearest to a step; null is the newest. */
-  go(snapshot: number | null) {
-    const steps = this.row.rung.run.snapshots;
-    const to = snapshot === null ? null : nearest(steps, snapshot);
-    if (this.updates.set({ snapshot: to === steps.at(-1) ? null : to }, SETTLE)) this.draw();
+  shownBy(verb: string, rung: string) {
+    return ["train", "all", "step"].includes(verb) ? { rung, snapshot: null } : {};
   }
 
-  command(name: string) {
-    this.view.pause();
-    const [verb, rung = ""] = name.split(":");
-    const begins = ["train", "all", "step"].includes(verb);
-    this.change({ ...(begins ? { rung, snapshot: null } : {}), command: [Date.now(), name] });
-  }
-
-  acts() {
-    return this.view.acts(
-      () => this.updates.values.predict,
-      (values) => this.change(values),
-    );
-  }
-
-  // ---- what is shown
-
-  draw() {
-    const { header, rows } = this;
-    if (!header || !rows.length) return;
-    const { row, place } = this;
-    const { values } = this.updates;
+  show(header: LadderHeader, around: Surroundings) {
+    const { rows, row, place, step, moments } = this;
+    if (!row) return;
     const { run } = row.rung;
-    const step = values.snapshot === null ? (run.snapshots.at(-1) ?? 0) : nearest(run.snapshots, values.snapshot);
-    fit(this.section, header.in_lesson);
-    const shade = theme(this.section);
-    setTheme(this.section, shade);
-    this.section.dataset.state = rows.find(({ rung }) => LIVE.includes(rung.run.state)) ? "running" : run.state;
-    if (run.kinds.length) this.moments.want(run.digest, run.snapshots, step);
-    const moment = run.kinds.length && this.moments.digest === run.digest ? this.moments.at(step) : null;
-    this.view.update({
-      ...{ header, rows, row, step, place, values, moment },
-      ...{ theme: shade, failed: this.moments.failed },
+    const has = run.kinds.length > 0;
+    this.section.dataset.state = rows.some(({ rung }) => isLive(rung.run)) ? "running" : run.state;
+    if (has) moments.want(run.digest, run.snapshots, step);
+    const { values } = this.updates;
+    const view = VIEWS.find((name) => name === values.text_view) ?? "ladder";
+    const moment = has && view === "ladder" && moments.digest === run.digest ? moments.at(step) : null;
+    this.store.set({
+      ...{ ...around, header, rows, row, run, view, step, place, moment, values },
+      ...{ without: null, failed: moments.failed },
     });
   }
 
   destroy() {
     super.destroy();
-    this.moments.destroy();
     this.view.destroy();
   }
 }

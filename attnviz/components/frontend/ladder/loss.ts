@@ -1,49 +1,43 @@
 // One loss written out: the logits of one position, their softmax, −log of the right character's probability, the mean.
 
 import { Board } from "../board/board.ts";
-import { element, result, setText } from "../core/dom.ts";
+import { element } from "../core/dom.ts";
 import { fixed, number, operand } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
+import { NOTHING } from "../core/pin.ts";
+import { result, template, write } from "../core/template.ts";
+import { visibility } from "../training/answer.ts";
 import { afterSteps } from "../training/words.ts";
 import type { Source } from "../core/arrays.ts";
+import type { Child } from "../core/template.ts";
 
 const CALM = 200; // ms: keys run through many snapshots
 
 export type One = { probability: number; loss: number; top: number; sum: number; logit: number };
 
+const HEADINGS = ["t", "x: what it has read", "y: what follows", "p(y)", "−log p(y)"];
+
+type Given = Pick<LadderGiven, "header" | "row" | "step" | "values" | "theme">;
+
 export class Loss {
-  about: HTMLParagraphElement;
-  body: HTMLTableSectionElement;
-  steps: HTMLDivElement;
-  reading: HTMLParagraphElement;
-  parts: HTMLDivElement;
+  room: HTMLElement;
+  large: HTMLDivElement;
   latest: Latest;
   on;
-  given: LadderGiven | null;
+  given: Given | null;
   hovered: Pair;
   key: string;
   board: Board;
 
-  constructor(root: HTMLElement, source: Source, on: { pin: (at: Pair) => void; redraw: () => void }) {
-    this.about = element("p", { class: "about" });
-    this.body = element("tbody");
-    const headings = ["t", "x: what it has read", "y: what follows", "p(y)", "−log p(y)"];
-    const head = element("tr", {}, ...headings.map((text) => element("th", { scope: "col" }, text)));
-    this.steps = element("div", { class: "arithmetic" });
-    const left = element("div", { class: "written-out" });
-    left.append(element("table", {}, element("thead", {}, head), this.body), this.steps);
-    const right = element("div", { class: "flattened" });
-    const large = element("div", { class: "large" });
-    this.reading = element("p", { class: "reading" });
-    right.append(large, this.reading);
-    this.parts = element("div", { class: "loss-parts" }, left, right);
-    root.append(this.about, this.parts);
+  constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void; redraw: () => void }) {
+    this.room = room;
+    this.large = element("div", { class: "large" });
     this.latest = new Latest(source, on.redraw, CALM);
     this.on = on;
     this.given = null;
-    this.hovered = { q: null, k: null };
+    this.hovered = NOTHING;
     this.key = "";
-    this.board = new Board(large, {
+    this.board = new Board(this.large, {
       onPoint: (at) => {
         this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
         this.light();
@@ -53,28 +47,18 @@ export class Loss {
     });
   }
 
-  update(given: LadderGiven) {
+  update(given: Given) {
     this.given = given;
     const { row, step, theme, header } = given;
     const arrays = this.latest.of(`${row.rung.run.digest}~l.${step}`);
     this.board.setTheme(theme);
-    this.parts.style.visibility = arrays ? "" : "hidden"; // nothing of another snapshot or model stays
-    if (!arrays) {
-      setText(this.about, this.latest.failed || "The logits are being computed …");
-      return;
-    }
-    const [B, T, V] = arrays.logits.shape;
-    this.about.textContent =
-      `“${row.rung.title}” ${afterSteps(step)}, on ${B} blocks of text that it was not ` +
-      `trained on. Each position has ${V} logits, one for each character: (B, T, C) = (${B}, ${T}, ${V}). ` +
-      `torch wants one row for each prediction, so logits.view(B·T, C) is (${B * T}, ${V}) ` +
-      `and y.view(B·T) is (${B * T}).`;
+    this.write(); // the board needs its place
     const key = `${this.latest.address} ${theme}`;
-    if (key !== this.key) {
+    if (arrays && key !== this.key) {
       this.key = key;
       this.showBoard(arrays, header.text);
     }
-    this.light();
+    if (arrays) this.light();
   }
 
   showBoard({ logits }: Arrays, text: LadderText) {
@@ -102,75 +86,99 @@ export class Loss {
   }
 
   light() {
-    const pin = this.given?.values.pin ?? { q: null, k: null };
+    const pin = this.given?.values.pin ?? NOTHING;
     const { q, k } = this.hovered;
     const hovered = { panel: "logits", rows: "query", cols: "key", i: q, j: k };
     this.board.light({ hovered: q === null && k === null ? null : hovered, pinned: { query: pin.q, key: pin.k } });
-    if (this.latest.arrays && this.given) this.write(this.latest.arrays, this.given.header.text);
+    this.write();
   }
 
-  write({ logits, loss }: Arrays, text: LadderText) {
+  write() {
+    const { arrays, failed } = this.latest;
+    if (!this.given) return;
+    const { row, step, header } = this.given;
+    const [B, T, V] = arrays?.logits.shape ?? [];
+    const about = arrays
+      ? `“${row.rung.title}” ${afterSteps(step)}, on ${B} blocks of text that it was not ` +
+        `trained on. Each position has ${V} logits, one for each character: (B, T, C) = (${B}, ${T}, ${V}). ` +
+        `torch wants one row for each prediction, so logits.view(B·T, C) is (${B * T}, ${V}) ` +
+        `and y.view(B·T) is (${B * T}).`
+      : failed || "The logits are being computed …";
+    const head = HEADINGS.map((text) => template("th", { scope: "col" }, text));
+    const { rows, steps, reading } = arrays ? this.writtenOut(arrays, header.text) : NONE;
+    const table = template(
+      "table",
+      {},
+      template("thead", {}, template("tr", {}, ...head)),
+      template("tbody", {}, ...rows),
+    );
+    write(
+      this.room,
+      template("p", { class: "about" }, about),
+      template(
+        "div",
+        { class: "loss-parts", style: visibility(arrays !== null) }, // nothing of another snapshot or model stays
+        template("div", { class: "written-out" }, table, template("div", { class: "arithmetic" }, ...steps)),
+        template("div", { class: "flattened" }, this.large, template("p", { class: "reading" }, ...reading)),
+      ),
+    );
+  }
+
+  /** The rows of the block, the steps to the loss of the chosen row, and the logit that is pointed at or pinned. */
+  writtenOut({ logits, loss }: Arrays, text: LadderText) {
     const [B, T, V] = logits.shape;
     const at = this.row;
     const data = logits.data as Float32Array;
     const b = Math.floor(at / T);
     const all = Array.from({ length: B * T }, (_, n) => oneLoss(data, n, V, targetOf(text, n, T)));
     const block = all.slice(b * T, b * T + T);
-    this.body.replaceChildren(
-      ...block.map(({ probability, loss: each }, t) => {
-        const read = text.blocks[b].slice(0, t + 1).map((id) => text.labels[id]);
-        const row = element("tr", { class: b * T + t === at ? "chosen" : "" });
-        row.addEventListener("click", () => this.on.pin({ q: b * T + t, k: this.given?.values.pin.k ?? null }));
-        const cells = [String(t), read.join(""), text.labels[text.blocks[b][t + 1]]];
-        row.append(...cells.map((cell) => element("td", {}, cell)));
-        row.append(element("td", { class: "number" }, number(probability)));
-        row.append(element("td", { class: "number" }, number(each)));
-        return row;
-      }),
-    );
+    const pin = this.given?.values.pin ?? NOTHING;
+    const rows = block.map(({ probability, loss: each }, t) => {
+      const read = text.blocks[b].slice(0, t + 1).map((id) => text.labels[id]);
+      const look = { class: b * T + t === at ? "chosen" : "", onclick: () => this.on.pin({ q: b * T + t, k: pin.k }) };
+      const cells = [String(t), read.join(""), text.labels[text.blocks[b][t + 1]]];
+      const numbers = [probability, each].map((x) => template("td", { class: "number" }, number(x)));
+      return template("tr", look, ...cells.map((cell) => template("td", {}, cell)), ...numbers);
+    });
     const chosen = all[at];
     const name = text.labels[targetOf(text, at, T)];
     const ofBlock = mean(block);
     const terms = block.map(({ loss: each }) => fixed(each, 2)).join(" + ");
-    this.steps.replaceChildren(
+    const steps = [
       line(`The logit of “${name}” is ${number(chosen.logit)}, the largest is ${number(chosen.top)}.`),
       line(
         `softmax: exp(${number(chosen.logit)} − ${operand(chosen.top, 4)}) / Σ = ` +
           `${number(Math.exp(chosen.logit - chosen.top))} / ${number(chosen.sum)} = `,
         result(chosen.probability, number(chosen.probability)),
       ),
-      line(`−log ${number(chosen.probability)} = `, result(chosen.loss, number(chosen.loss), { class: "result one" })),
+      line(`−log ${number(chosen.probability)} = `, result(chosen.loss, number(chosen.loss), "result one")),
       line(`Mean of block ${b}: (${terms}) / ${T} = `, result(ofBlock, number(ofBlock))),
       line(
         `Mean of all ${B * T}: `,
         result(mean(all), number(mean(all))),
         "; torch's F.cross_entropy: ",
-        result(loss.data[0], number(loss.data[0]), { class: "result torch" }),
+        result(loss.data[0], number(loss.data[0]), "result torch"),
       ),
       line(`If all ${V} characters were equally likely: log ${V} = ${number(Math.log(V))}.`),
-    );
-    this.read(logits, text);
-  }
-
-  read({ data, shape }: Packed, text: LadderText) {
-    const { q, k } = this.hovered.q === null ? (this.given?.values.pin ?? this.hovered) : this.hovered;
-    const [B, T, V] = shape;
-    if (q === null || k === null || q >= B * T || k >= V) {
-      this.reading.textContent = "Point at a logit; a click pins it, and its row is written out.";
-      return;
-    }
-    const value = data[q * V + k];
-    const place = `logits[${Math.floor(q / T)}, ${q % T}, ${k}]`;
-    this.reading.replaceChildren(
-      `Row ${q}, column ${k} “${text.labels[k]}”: ${place} = `,
-      result(value, number(value)),
-    );
+    ];
+    return { rows, steps, reading: readingOf(logits, text, this.hovered.q === null ? pin : this.hovered) };
   }
 
   destroy() {
     this.latest.destroy();
     this.board.destroy();
   }
+}
+
+const NONE = { rows: [], steps: [], reading: [] };
+
+function readingOf({ data, shape: [B, T, V] }: Packed, text: LadderText, { q, k }: Pair) {
+  if (q === null || k === null || q >= B * T || k >= V) {
+    return ["Point at a logit; a click pins it, and its row is written out."];
+  }
+  const value = data[q * V + k];
+  const place = `logits[${Math.floor(q / T)}, ${q % T}, ${k}]`;
+  return [`Row ${q}, column ${k} “${text.labels[k]}”: ${place} = `, result(value, number(value))];
 }
 
 /** The loss of one row of logits. */
@@ -186,4 +194,4 @@ const mean = (each: One[]) => each.reduce((sum, { loss }) => sum + loss, 0) / ea
 
 const targetOf = ({ blocks }: LadderText, row: number, T: number) => blocks[Math.floor(row / T)][(row % T) + 1];
 
-const line = (...parts: (Node | string)[]) => element("p", {}, ...parts);
+const line = (...parts: Child[]) => template("p", {}, ...parts);

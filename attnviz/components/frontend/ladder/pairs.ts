@@ -2,9 +2,11 @@
 // the table that the trained bigram has learned.
 
 import { Board } from "../board/board.ts";
-import { element, result } from "../core/dom.ts";
+import { element } from "../core/dom.ts";
 import { fixed, number, whole } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
+import { NOTHING } from "../core/pin.ts";
+import { result, template, write } from "../core/template.ts";
 import { afterSteps } from "../training/words.ts";
 import type { Source } from "../core/arrays.ts";
 
@@ -25,29 +27,27 @@ function vowelsSentence(counted: LadderText["vowels"]): string {
   );
 }
 
+type Given = Pick<LadderGiven, "header" | "rows" | "row" | "step" | "values" | "theme">;
+
 export class Pairs {
-  about: HTMLParagraphElement;
-  reading: HTMLParagraphElement;
+  room: HTMLElement;
   large: HTMLDivElement;
-  vowels: HTMLParagraphElement;
   counts: Latest;
   learned: Latest;
   hovered: Pair;
-  given: LadderGiven | null;
+  given: Given | null;
+  about: string;
   key: string;
   board: Board;
 
-  constructor(root: HTMLElement, source: Source, on: { pin: (at: Pair) => void; redraw: () => void }) {
-    this.about = element("p", { class: "about" });
-    this.reading = element("p", { class: "reading" });
+  constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void; redraw: () => void }) {
+    this.room = room;
     this.large = element("div", { class: "large" });
-    this.vowels = element("p", { class: "reading vowels" });
-    root.append(this.about, this.large, this.vowels, this.reading);
     this.counts = new Latest(source, on.redraw, CALM);
     this.learned = new Latest(source, on.redraw, CALM);
-    this.hovered = { q: null, k: null };
+    this.hovered = NOTHING;
     this.given = null;
-    this.key = "";
+    this.about = this.key = "";
     this.board = new Board(this.large, {
       onPoint: (at) => {
         this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
@@ -58,7 +58,7 @@ export class Pairs {
     });
   }
 
-  update(given: LadderGiven) {
+  update(given: Given) {
     this.given = given;
     const { text } = given.header;
     const counts = this.counts.of(text.pairs);
@@ -74,11 +74,11 @@ export class Pairs {
     const hint = isTrained ? "" : " Train the bigram to see the table that it learns beside it.";
     const failed = [this.counts.failed || this.learned.failed].filter(Boolean).map((why) => ` ${why}`);
     this.large.style.visibility = counts ? "" : "hidden"; // nothing of another text stays
-    this.about.textContent =
+    this.about =
       `Row: a character. Column: the character after it. ${which}, counted in the ` +
       `${whole(text.train)} characters to train on. Nothing is trained here: each count ` +
       `divided by the sum of its row is the best that a table of pairs can be.${hint}${failed}`;
-    this.vowels.textContent = vowelsSentence(text.vowels);
+    this.write(); // the board needs its place
     this.board.setTheme(given.theme);
     if (counts) this.show(counts, learned, isTrained ? (at ?? 0) : null, given.theme);
     this.light();
@@ -124,35 +124,47 @@ export class Pairs {
   }
 
   light() {
-    const pin = this.given?.values.pin ?? { q: null, k: null };
+    const pin = this.given?.values.pin ?? NOTHING;
     const { q, k } = this.hovered;
     const hovered = { panel: "counted", rows: "query", cols: "key", i: q, j: k };
     this.board.light({ hovered: q === null && k === null ? null : hovered, pinned: { query: pin.q, key: pin.k } });
-    this.read(q !== null && k !== null ? this.hovered : pin);
+    this.write();
   }
 
-  /** Writes the arithmetic of a cell. */
-  read({ q, k }: Pair) {
+  write() {
     const text = this.given?.header.text;
+    if (!text) return;
+    const { q, k } = this.hovered;
+    const at = q !== null && k !== null ? this.hovered : (this.given?.values.pin ?? NOTHING);
+    write(
+      this.room,
+      template("p", { class: "about" }, this.about),
+      this.large,
+      template("p", { class: "reading vowels" }, vowelsSentence(text.vowels)),
+      template("p", { class: "reading" }, ...this.arithmetic(text, at)),
+    );
+  }
+
+  /** The arithmetic of a cell. */
+  arithmetic(text: LadderText, { q, k }: Pair) {
     const counts = this.counts.arrays;
-    const side = text?.shown.length ?? 0;
-    if (!text || !counts || q === null || k === null || q >= side || k >= side) {
-      this.reading.textContent = "Point at a cell to read its count and its probability; a click pins it.";
-      return;
+    const side = text.shown.length;
+    if (!counts || q === null || k === null || q >= side || k >= side) {
+      return ["Point at a cell to read its count and its probability; a click pins it."];
     }
     const [count, total] = [counts.counts.data[q * side + k], counts.totals.data[q]];
     const divisor = total + text.labels.length;
     const p = (count + 1) / divisor;
     const [one, next] = [q, k].map((n) => text.labels[text.shown[n]]);
     const learned = this.learned.arrays?.probabilities.data[q * side + k];
-    this.reading.replaceChildren(
+    return [
       `“${next}” follows “${one}” ${whole(count)} times of ${whole(total)}: ` +
         `(${count} + 1) / (${total} + ${text.labels.length}) = `,
       result(p, number(p)),
       `, −log ${number(p)} = ${number(-Math.log(p))} nats. The 1 in each of ${text.labels.length} cells keeps ` +
         "pairs that never occurred possible.",
       learned === undefined ? "" : ` The trained bigram says ${number(learned)}.`,
-    );
+    ];
   }
 
   destroy() {

@@ -1,7 +1,7 @@
 // The rungs as rows of a table: what each adds, how large and fast it is, and its loss beside what was to be expected.
 
-import { element, setText, span } from "../core/dom.ts";
 import { fixed, whole } from "../core/format.ts";
+import { span, template } from "../core/template.ts";
 import { valueAt } from "../training/numbers.ts";
 
 const HEADINGS = [
@@ -14,78 +14,60 @@ const HEADINGS = [
   ["Others", "What others report on tiny Shakespeare after 5,000 steps"],
 ];
 
-export class Rungs {
-  on;
-  body: HTMLTableSectionElement;
-  adds: HTMLParagraphElement;
-  made: Map<string, { row: HTMLElement; train: HTMLButtonElement; cells: HTMLElement[] }>;
-  floor?: HTMLTableCellElement;
+interface Acts {
+  choose: (rung: string) => void;
+  command: (name: string) => void;
+}
 
-  constructor(root: HTMLElement, on: { choose: (rung: string) => void; command: (name: string) => void }) {
-    this.on = on;
-    this.body = element("tbody");
-    const head = element("tr", {}, ...HEADINGS.map(([text, title]) => element("th", { scope: "col", title }, text)));
-    this.adds = element("p", { class: "adds" });
-    root.append(
-      element("div", { class: "rows" }, element("table", {}, element("thead", {}, head), this.body)),
-      this.adds,
-    );
-    this.made = new Map();
-  }
+const cell = (text?: string, properties = {}) => template("td", properties, text);
+const numberCell = (text: string, value?: number | string) => cell(text, { class: "number", dataset: { value } });
 
-  update({ header, rows, row, step, values }: LadderGiven) {
-    for (const [n, one] of rows.entries()) this.show(one, n, values.snapshot === null ? Infinity : step, one === row);
-    if (!this.floor) {
-      this.floor = element("td", { class: "number" });
-      const name = element("td", { title: "Pairs counted, nothing trained" }, "Counted bigram");
-      const how = element("td", { class: "number" }, "counted");
-      const cells = [element("td"), name, element("td"), how, this.floor, element("td"), element("td")];
-      this.body.prepend(element("tr", { class: "floor" }, ...cells));
-    }
-    this.floor.textContent = fixed(header.text.floor, 2);
-    this.floor.dataset.value = String(header.text.floor);
-    const { rung } = row;
-    setText(this.adds, `${rung.title}. ${rung.adds} ${settings(rung)}`);
-  }
+export function rungs({ header, rows, row, step, values }: Omit<LadderGiven, "failed" | "theme">, on: Acts) {
+  const head = HEADINGS.map(([text, title]) => template("th", { scope: "col", title }, text));
+  const name = cell("Counted bigram", { title: "Pairs counted, nothing trained" });
+  const { floor } = header.text;
+  const cells = [cell(), name, cell(), numberCell("counted"), numberCell(fixed(floor, 2), floor), cell(), cell()];
+  const at = values.snapshot === null ? Infinity : step;
+  const body = rows.map((one, n) => rowOf(one, n, at, one === row, on));
+  const table = template(
+    "table",
+    {},
+    template("thead", {}, template("tr", {}, ...head)),
+    template("tbody", {}, template("tr", { class: "floor" }, ...cells), ...body),
+  );
+  const { rung } = row;
+  return [
+    template("div", { class: "rows" }, table),
+    template("p", { class: "adds" }, `${rung.title}. ${rung.adds} ${settings(rung)}`),
+  ];
+}
 
-  show({ rung, curves }: LadderRow, n: number, step: number, isChosen: boolean) {
-    const made = this.made.get(rung.name) ?? this.make(rung, n);
-    const { run } = rung;
-    const isRunning = run.state === "running";
-    made.row.classList.toggle("chosen", isChosen);
-    made.row.setAttribute("aria-selected", String(isChosen));
-    made.row.dataset.state = rung.will_follow ? "next" : run.state;
-    const loss = valueAt(curves.held_out, step);
-    const [parameters, speed, now, expected, others] = made.cells;
-    setText(parameters, whole(rung.parameters));
-    setText(speed, run.speed && ["running", "done"].includes(run.state) ? speedText(run.speed) : stateMark(rung));
-    setText(now, loss === null ? "–" : fixed(loss, 2));
-    now.dataset.value = loss === null ? "" : String(loss);
-    setText(expected, expectedText(rung.expected, run.id === "0" ? Infinity : Math.min(step, run.step)));
-    setText(others, rung.reported === null ? "–" : fixed(rung.reported, 2));
-    const isFirst = run.state === "new" || run.state === "recorded";
-    setText(made.train, isRunning ? "●" : isFirst ? "▶" : "↻");
-    made.train.disabled = isRunning;
-    made.train.title = isFirst ? `Train: ${rung.title}` : `Train again: ${rung.title}`;
-    made.train.setAttribute("aria-label", made.train.title);
-  }
-
-  make(rung: LadderRung, n: number) {
-    const train = element("button", { type: "button", class: "train" });
-    train.addEventListener("click", (event) => {
-      event.stopPropagation();
-      this.on.command(`train:${rung.name}`);
-    });
-    const name = element("button", { type: "button", class: "name" }, span(`mark rung${n}`), rung.title);
-    const cells = HEADINGS.slice(2).map(() => element("td", { class: "number" }));
-    const row = element("tr", { dataset: { rung: rung.name } }, element("td", {}, train), element("td", {}, name));
-    row.append(...cells);
-    row.addEventListener("click", () => this.on.choose(rung.name));
-    this.body.append(row);
-    const made = { row, train, cells };
-    this.made.set(rung.name, made);
-    return made;
-  }
+function rowOf({ rung, curves }: LadderRow, n: number, step: number, isChosen: boolean, on: Acts) {
+  const { run, name } = rung;
+  const isRunning = run.state === "running";
+  const isFirst = run.state === "new" || run.state === "recorded";
+  const title = `${isFirst ? "Train" : "Train again"}: ${rung.title}`;
+  const train = (event: Event) => {
+    event.stopPropagation();
+    on.command(`train:${name}`);
+  };
+  const button = { type: "button", class: "train", disabled: isRunning, title, "aria-label": title, onclick: train };
+  const loss = valueAt(curves.held_out, step);
+  const isPaced = run.speed && ["running", "done"].includes(run.state);
+  return template(
+    "tr",
+    {
+      ...{ key: name, class: isChosen ? "chosen" : "", "aria-selected": String(isChosen) },
+      ...{ dataset: { rung: name, state: rung.will_follow ? "next" : run.state }, onclick: () => on.choose(name) },
+    },
+    template("td", {}, template("button", button, isRunning ? "●" : isFirst ? "▶" : "↻")),
+    template("td", {}, template("button", { type: "button", class: "name" }, span(`mark rung${n}`), rung.title)),
+    numberCell(whole(rung.parameters)),
+    numberCell(isPaced ? speedText(run.speed ?? 0) : stateMark(rung)),
+    numberCell(loss === null ? "–" : fixed(loss, 2), loss ?? ""),
+    numberCell(expectedText(rung.expected, run.id === "0" ? Infinity : Math.min(step, run.step))),
+    numberCell(rung.reported === null ? "–" : fixed(rung.reported, 2)),
+  );
 }
 
 function stateMark({ run, will_follow: willFollow }: LadderRung) {

@@ -1,26 +1,25 @@
 // What a model writes at some snapshots: asked of the server one after another, and kept while the slider moves.
 
 import { fetchArrays } from "../core/arrays.ts";
-import { element } from "../core/dom.ts";
 import { failureText, Files } from "../core/files.ts";
 import { sentence } from "../core/latest.ts";
+import { template, write } from "../core/template.ts";
 import { afterSteps } from "../training/words.ts";
 import type { Source } from "../core/arrays.ts";
 
 const IN_LESSON = { rows: 5, width: 44 }; // of characters: a scene has no room for more
 
+type Given = Pick<LadderGiven, "row" | "step" | "header">;
+
 export class Sample {
-  title: HTMLHeadingElement;
-  text: HTMLParagraphElement;
+  room: HTMLElement;
   /** by address */
   known: Map<string, string>;
-  given: LadderGiven | null;
+  given: Given | null;
   files: Files<Arrays>;
 
-  constructor(root: HTMLElement, source: Source) {
-    this.title = element("h2", {});
-    this.text = element("p", { class: "written" });
-    root.append(this.title, this.text);
+  constructor(room: HTMLElement, source: Source) {
+    this.room = room;
     this.known = new Map();
     this.given = null;
     this.files = new Files((address) => fetchArrays(address, source), {
@@ -29,7 +28,7 @@ export class Sample {
     });
   }
 
-  update(given: LadderGiven) {
+  update(given: Given) {
     this.given = given;
     this.files.want(this.missing());
     this.write();
@@ -42,12 +41,14 @@ export class Sample {
     const at = samples.filter((one) => one <= step && this.known.has(addressOf(run, one))).at(-1);
     const found = at === undefined ? undefined : this.known.get(addressOf(run, at));
     const after = at === undefined ? "" : `, ${afterSteps(at)}`;
-    this.title.textContent = `What “${row.rung.title}” writes${after}`;
     const shown = header.in_lesson && found ? beginning(found) : found;
     const { failure, waits } = this.files;
     const coming = failure ? sentence(failureText(failure)) : waits ? "It is writing …" : "";
-    this.text.textContent = shown ?? coming;
-    this.text.dataset.step = at === undefined ? "" : String(at);
+    write(
+      this.room,
+      template("h2", {}, `What “${row.rung.title}” writes${after}`),
+      template("p", { class: "written", dataset: { step: at ?? "" } }, shown ?? coming),
+    );
   }
 
   /** The addresses of what has to come: the sample of the shown step first, then the others. */
@@ -61,7 +62,7 @@ export class Sample {
   }
 
   take(address: string, { sample }: Arrays) {
-    const { characters } = (this.given as LadderGiven).header.text;
+    const { characters } = (this.given as Given).header.text;
     this.known.set(address, Array.from(sample.data, (id) => characters[id] ?? "\ufffd").join(""));
     this.files.want(this.missing());
     this.write();

@@ -1,69 +1,47 @@
 // What starts, stops and paces the trainings of the ladder, the choice of a view, and what is wrong, if anything is.
 
-import { element, setText } from "../core/dom.ts";
-import { Pacing } from "../training/transport.ts";
-import { stateText } from "../training/words.ts";
+import { template } from "../core/template.ts";
+import { pacing } from "../training/transport.ts";
+import { isLive, stateText } from "../training/words.ts";
 import type { Acts } from "./view.ts";
 
 const VIEWS = { ladder: "The ladder", table: "Table of pairs", loss: "One loss", data: "The text as data" };
-const LIVE = ["running", "queued"];
 
-export class Top {
-  on;
-  rung: string;
-  main: HTMLButtonElement;
-  pacing: Pacing;
-  tabs: HTMLDivElement;
-  state: HTMLParagraphElement;
-  notice: HTMLParagraphElement;
-  element: HTMLDivElement;
+type Given = Pick<LadderGiven, "rows" | "row" | "values" | "failed">;
 
-  constructor(on: Acts) {
-    this.on = on;
-    this.rung = "";
-    this.main = element("button", { type: "button", class: "main" });
-    this.main.addEventListener("click", () => on.command(this.main.dataset.command ?? "all"));
-    this.pacing = new Pacing({ onStep: () => on.command(`step:${this.rung}`), onSlow: on.slow });
-    this.tabs = element("div", { class: "runs tabs", role: "group", "aria-label": "What is shown" });
-    this.tabs.append(...Object.entries(VIEWS).map(([name, title]) => this.tab(name, title)));
-    this.state = element("p", { class: "state", role: "status" });
-    this.notice = element("p", { class: "trouble", role: "alert", hidden: true });
-    const { one, label } = this.pacing;
-    this.element = element("div", { class: "transport" }, this.main, one, label, this.tabs, this.state);
-  }
-
-  tab(name: string, title: string) {
-    const made = element("button", { type: "button", dataset: { view: name } }, title);
-    made.addEventListener("click", () => this.on.open(name));
-    return made;
-  }
-
-  update({ rows, row, values, failed }: LadderGiven, view: string) {
-    for (const button of this.tabs.children) {
-      button.setAttribute("aria-pressed", String(button instanceof HTMLElement && button.dataset.view === view));
-    }
-    const byTime = rows.map(({ rung }) => rung).toSorted((a, b) => numberOf(b) - numberOf(a));
-    const live = byTime.find(({ run }) => LIVE.includes(run.state)) ?? byTime[0];
-    const { run } = live;
-    const isLive = LIVE.includes(run.state);
-    const goesOn = run.state === "stopped" && run.can_continue;
-    this.main.dataset.command = isLive ? "stop" : goesOn ? "continue" : "all";
-    setText(this.main, isLive ? "■ Stop" : goesOn ? "▶ Continue" : "▶ Train all");
-    this.main.title = isLive || goesOn ? "" : "Train all models, one after another";
-    this.main.classList.toggle("stop", isLive);
-    this.rung = row.rung.name;
-    this.pacing.update(isLive, values.slow);
-    this.pacing.one.title = `Make one step of training: ${row.rung.title}`;
-    const recorded = run.state === "recorded" ? stateText(run) : "";
-    const text =
-      run.id === "0"
-        ? "Nothing is trained yet: press ▶ beside a model, or train all."
-        : recorded || `${live.title}: ${stateText(run)}`;
-    setText(this.state, text);
-    const trouble = troubleOf(live) || troubleOf(row.rung) || failed;
-    this.notice.hidden = !trouble || text.endsWith(trouble);
-    setText(this.notice, trouble);
-  }
+/** @param view which is open */
+export function top({ rows, row, values, failed }: Given, view: string, on: Acts) {
+  const byTime = rows.map(({ rung }) => rung).toSorted((a, b) => numberOf(b) - numberOf(a));
+  const newest = byTime.find(({ run }) => isLive(run)) ?? byTime[0];
+  const { run } = newest;
+  const live = isLive(run);
+  const goesOn = run.state === "stopped" && run.can_continue;
+  const command = live ? "stop" : goesOn ? "continue" : "all";
+  const name = live ? "■ Stop" : goesOn ? "▶ Continue" : "▶ Train all";
+  const title = live || goesOn ? "" : "Train all models, one after another";
+  const look = { class: live ? "main stop" : "main", title, onclick: () => on.command(command) };
+  const step = { step: () => on.command(`step:${row.rung.name}`), slow: on.slow };
+  const tabs = Object.entries(VIEWS).map(([key, text]) => {
+    const state = { "aria-pressed": String(key === view), onclick: () => on.open(key) };
+    return template("button", { type: "button", dataset: { view: key }, ...state }, text);
+  });
+  const recorded = run.state === "recorded" ? stateText(run) : "";
+  const said =
+    run.id === "0"
+      ? "Nothing is trained yet: press ▶ beside a model, or train all."
+      : recorded || `${newest.title}: ${stateText(run)}`;
+  const trouble = troubleOf(newest) || troubleOf(row.rung) || failed;
+  return [
+    template(
+      "div",
+      { class: "transport" },
+      template("button", { type: "button", ...look }, name),
+      ...pacing(live, values.slow, step, `Make one step of training: ${row.rung.title}`),
+      template("div", { class: "runs tabs", role: "group", "aria-label": "What is shown" }, ...tabs),
+      template("p", { class: "state", role: "status" }, said),
+    ),
+    template("p", { class: "trouble", role: "alert", hidden: !trouble || said.endsWith(trouble) }, trouble),
+  ];
 }
 
 /** The number of a rung's own training; 0 without one, also if a recorded one is shown. */

@@ -1,121 +1,111 @@
 // How the part "Text" is laid out: what starts a training above, below it the ladder, or one of three views beside it.
 
-import { element, setText } from "../core/dom.ts";
+import { element } from "../core/dom.ts";
+import { template, write } from "../core/template.ts";
+import { visibility } from "../training/answer.ts";
 import { HeadsView } from "../training/heads_view.ts";
-import { otherStep, pictureText, placeName } from "../training/words.ts";
 import { Chart } from "./chart.ts";
-import { Data } from "./data.ts";
+import { data } from "./data.ts";
 import { Loss } from "./loss.ts";
 import { Pairs } from "./pairs.ts";
-import { Rungs } from "./rungs.ts";
+import { rungs } from "./rungs.ts";
 import { Sample } from "./sample.ts";
-import { Top } from "./top.ts";
+import { top } from "./top.ts";
 import type { Source } from "../core/arrays.ts";
+import type { Store } from "../core/store.ts";
 import type { HeadsActs } from "../training/heads_view.ts";
+import type { Scrubber } from "../training/transport.ts";
 
-export interface OwnActs {
-  slow: (ms: number) => void;
+export interface Acts extends HeadsActs {
   choose: (rung: string) => void;
   open: (view: string) => void;
   cut: (cut: string) => void;
   redraw: () => void;
 }
-export type Acts = HeadsActs & OwnActs;
 
 const ABOUT =
   "Each model learns to predict the next character of one text, and has one part more than the one above it.";
 
-export class View extends HeadsView<LadderGiven> {
-  none: HTMLParagraphElement;
-  shown: HTMLDivElement;
-  top: Top;
-  rooms;
-  rungs: Rungs;
+export class View extends HeadsView {
+  on: Acts;
   chart: Chart;
   sample: Sample;
-  views;
+  pairs: Pairs;
+  loss: Loss;
 
-  constructor(root: HTMLElement, source: Source, on: Acts) {
-    super(on, { hint: "Point at a cell to read its weight.", writes: true });
-    this.none = element("p", { class: "none" });
-    this.shown = element("div", { class: "heads-shown" }, this.small, this.large);
-    const about = element("header", { class: "about" }, ABOUT);
-    this.top = new Top(on);
-    const rungs = element("div", { class: "rungs" });
-    const charts = element("div", { class: "charts" });
-    const sample = element("div", { class: "sample" });
-    this.rooms = {
-      ladder: element(
-        "div",
-        { class: "ladder-parts" },
-        element("div", { class: "column" }, rungs, sample),
-        element("div", { class: "column" }, charts, this.headParts()),
-      ),
-      table: element("div", { class: "pairs" }),
-      loss: element("div", { class: "loss" }),
-      data: element("div", { class: "data" }),
-    };
-    this.rungs = new Rungs(rungs, on);
-    this.chart = new Chart(charts, (step) => on.go(step));
-    this.sample = new Sample(sample, source);
-    this.views = {
-      table: new Pairs(this.rooms.table, source, on),
-      loss: new Loss(this.rooms.loss, source, on),
-      data: new Data(this.rooms.data, on),
-    };
-    root.append(about, this.top.element, this.top.notice, ...Object.values(this.rooms), this.bottom);
+  constructor(root: HTMLElement, store: Store<LadderShown>, scrubber: Scrubber, source: Source, on: Acts) {
+    super(store, scrubber, on, { hint: "Point at a cell to read its weight.", writes: true });
+    this.on = on;
+    this.chart = new Chart((step) => on.go(step));
+    this.sample = new Sample(element("div", { class: "sample" }), source);
+    this.pairs = new Pairs(element("div", { class: "pairs" }), source, on);
+    this.loss = new Loss(element("div", { class: "loss" }), source, on);
+    store.subscribe(
+      ["header", "rows", "row", "run", "view", "step", "moment", "values", "theme", "failed", "sizes"],
+      (given) => {
+        this.opener.update(given.run, false);
+        scrubber.element.hidden = given.view === "data" || given.run.id === "0";
+        write(root, ...this.page(given));
+        if (given.view === "ladder") this.sample.update(given);
+        if (given.view === "table") this.pairs.update(given);
+        if (given.view === "loss") this.loss.update(given);
+      },
+    );
+    store.subscribe(["header", "rows", "row", "sizes"], (given) => this.chart.draw(given));
+    store.subscribe(["step"], ({ step }) => this.chart.curves.mark(step));
   }
 
-  headParts() {
-    const shown = [this.title, this.none, this.shown, this.reading];
-    return element("div", { class: "head-parts" }, ...shown);
+  page(given: Omit<LadderShown, "hovered" | "place" | "without">) {
+    const { view } = given;
+    this.pairs.room.hidden = view !== "table";
+    this.loss.room.hidden = view !== "loss";
+    return [
+      template("header", { class: "about" }, ABOUT),
+      ...top(given, view, this.on),
+      template("div", { class: "ladder-parts", hidden: view !== "ladder" }, ...this.ladder(given)),
+      this.pairs.room,
+      this.loss.room,
+      template("div", { class: "data", hidden: view !== "data" }, ...(view === "data" ? data(given, this.on.cut) : [])),
+      template("div", { class: "bottom" }, this.scrubber.element),
+    ];
   }
 
-  update(given: LadderGiven) {
-    this.given = given;
-    const { row, step, values } = given;
-    const view = values.text_view in this.rooms ? values.text_view : "ladder";
-    for (const [name, room] of Object.entries(this.rooms)) room.hidden = name !== view;
-    this.top.update(given, view);
-    this.scrubber.update(row.rung.run.snapshots, step);
-    this.opener.update(row.rung.run, false);
-    this.scrubber.element.hidden = view === "data" || row.rung.run.id === "0";
-    if (view === "ladder") {
-      this.rungs.update(given);
-      this.chart.update(given);
-      this.sample.update(given);
-      this.showHeads(given);
-    } else if (view === "table" || view === "loss" || view === "data") this.views[view].update(given);
-  }
-
-  showHeads({ row, place, step, moment, theme, values }: LadderGiven) {
-    const { run } = row.rung;
+  ladder(given: Omit<LadderShown, "hovered" | "place" | "without">) {
+    const { run, row, moment } = given;
     const has = run.kinds.length > 0;
-    const name = has ? `Attention of ${placeName(place, false)}${otherStep(moment, step)}` : "No attention";
-    setText(this.title, name);
-    this.none.hidden = has;
-    this.shown.hidden = this.reading.hidden = !has;
-    // Nothing of another model stays.
-    this.shown.style.visibility = this.reading.style.visibility = moment ? "" : "hidden";
+    const style = visibility(moment !== null); // nothing of another model stays
     const why = row.rung.name === "gru" ? "it keeps one state" : "it sees the last character alone";
-    setText(this.none, has ? "" : `“${row.rung.title}” has no heads: ${why}.`);
-    if (!moment) return;
-    const alt = pictureText(place, moment.step, false);
-    const covered = values.predict ? values.pin.q : null;
-    this.heads.update({ kinds: run.kinds, moment, place, alt, pin: values.pin, covered, theme, without: null });
-    this.large.dataset.step = String(moment.step);
-    this.read();
-  }
-
-  buttons() {
-    return { main: this.top.main, one: this.top.pacing.one };
+    const none = `“${row.rung.title}” has no heads: ${why}.`;
+    this.reading.hidden = !has;
+    this.reading.style.visibility = moment ? "" : "hidden";
+    return [
+      template(
+        "div",
+        { class: "column" },
+        template("div", { class: "rungs" }, ...rungs(given, this.on)),
+        this.sample.room,
+      ),
+      template(
+        "div",
+        { class: "column" },
+        template("div", { class: "charts" }, this.chart.section(row)),
+        template(
+          "div",
+          { class: "head-parts" },
+          this.title,
+          template("p", { class: "none", hidden: has }, !has && none),
+          template("div", { class: "heads-shown", hidden: !has, style }, this.small, this.large),
+          this.reading,
+        ),
+      ),
+    ];
   }
 
   destroy() {
     super.destroy();
     this.chart.destroy();
     this.sample.destroy();
-    this.views.table.destroy();
-    this.views.loss.destroy();
+    this.pairs.destroy();
+    this.loss.destroy();
   }
 }

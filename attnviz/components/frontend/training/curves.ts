@@ -61,7 +61,7 @@ export class Curves {
   }
 
   /** @param step where the marker stands */
-  update(drawn: Drawn, step: number) {
+  update(drawn: Drawn, step = this.step) {
     this.drawn = drawn;
     this.step = step;
     this.draw();

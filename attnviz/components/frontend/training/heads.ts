@@ -4,6 +4,7 @@ import { Board } from "../board/board.ts";
 import { INK } from "../core/colours.ts";
 import { WEIGHT_LEVELS } from "../core/constants.ts";
 import { element } from "../core/dom.ts";
+import { NOTHING } from "../core/pin.ts";
 import { Grid } from "../grid/grid.ts";
 import { poolHidden, poolWeights } from "../grid/pool.ts";
 import { kindName, percent, placeName } from "./words.ts";
@@ -39,6 +40,7 @@ export class Heads {
   weights: Float32Array<ArrayBuffer>;
   kind: TrainingKind | null;
   hovered: Pair;
+  pin: Pair;
   covered: number | null;
   board: Board;
 
@@ -52,11 +54,12 @@ export class Heads {
     this.made = { kinds: null, key: "", board: "" };
     this.weights = new Float32Array(0);
     this.kind = null;
-    this.hovered = { q: null, k: null };
+    this.hovered = this.pin = NOTHING;
     this.covered = null;
     this.board = new Board(large, {
       onPoint: (at) => {
         this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
+        this.light();
         onPoint(this.hovered);
       },
       onClick: ({ i, j }) => onPin({ q: i, k: j }),
@@ -85,7 +88,8 @@ export class Heads {
     const labels = { query: kind.query, key: kind.key };
     this.cover(covered);
     this.board.show({ panels: [panel], grid: [[0]], labels, alt });
-    this.light(given.pin);
+    this.pin = given.pin;
+    this.light();
     this.drawGrids(given);
   }
 
@@ -95,12 +99,12 @@ export class Heads {
     this.board.cover(row === null ? null : () => (i) => i === row);
   }
 
-  light(pin: Pair) {
+  light() {
     const { q, k } = this.hovered;
     const hovered = { panel: "weights", rows: "query", cols: "key", i: q, j: k };
     this.board.light({
       hovered: q === null && k === null ? null : hovered,
-      pinned: { query: pin.q, key: pin.k },
+      pinned: { query: this.pin.q, key: this.pin.k },
     });
   }
 

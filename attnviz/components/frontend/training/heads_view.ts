@@ -1,62 +1,83 @@
 // What the views of a task's and of a text's trainings share: the heads at a snapshot, and what goes through snapshots.
 
 import { element, setText } from "../core/dom.ts";
-import { NOTHING } from "../core/pin.ts";
 import { Heads } from "./heads.ts";
 import { Opener } from "./opener.ts";
-import { Scrubber } from "./transport.ts";
-import { COVERED, cellText } from "./words.ts";
+import { COVERED, cellText, otherStep, pictureText, placeName } from "./words.ts";
+import type { Store } from "../core/store.ts";
+import type { Scrubber } from "./transport.ts";
 
 export interface HeadsActs {
   command: (name: string) => void;
+  slow: (ms: number) => void;
   go: (step: number | null) => void;
   watch: (place: HeadPlace) => void;
   pin: (pin: Pair) => void;
   reveal: () => void;
 }
-
-export class HeadsView<Given extends { values: { pin: Pair } }> {
-  hint: string;
-  given: Given | null;
+/** What is shown of the heads of a training. */
+export interface HeadsShown extends Surroundings {
+  run: TrainingRun;
+  step: number;
+  place: HeadPlace;
+  moment: TrainingMoment | null;
+  values: SnapshotValues;
+  /** the accuracy without each head, in the order of all heads; the last is with all */
+  without: number[] | null;
   hovered: Pair;
+}
+
+export class HeadsView {
+  hint: string;
   title: HTMLHeadingElement;
   small: HTMLDivElement;
   large: HTMLDivElement;
   reading: HTMLParagraphElement;
   heads: Heads;
-  bottom: HTMLDivElement;
   scrubber: Scrubber;
   opener: Opener;
 
   /** @param options `writes` as for `Opener` */
-  constructor(on: HeadsActs, { hint, writes }: { hint: string; writes: boolean }) {
+  constructor(
+    store: Pick<Store<HeadsShown>, "subscribe" | "set">,
+    scrubber: Scrubber,
+    on: HeadsActs,
+    { hint, writes }: { hint: string; writes: boolean },
+  ) {
     this.hint = hint;
-    this.given = null;
-    this.hovered = { q: null, k: null };
     this.title = element("h2", { class: "head-name" });
     this.small = element("div", { class: "small" });
     this.large = element("div", { class: "large" });
     this.reading = element("p", { class: "reading" });
     this.heads = new Heads(
       { small: this.small, large: this.large },
-      { onWatch: on.watch, onPoint: (at) => this.point(at), onPin: on.pin, onReveal: on.reveal },
+      { onWatch: on.watch, onPoint: (hovered) => store.set({ hovered }), onPin: on.pin, onReveal: on.reveal },
     );
-    this.bottom = element("div", { class: "bottom" });
-    this.scrubber = new Scrubber(this.bottom, on.go);
-    this.opener = new Opener(this.scrubber.element, on.command, writes);
+    this.scrubber = scrubber;
+    this.opener = new Opener(scrubber.element, on.command, writes);
+    store.subscribe(["run", "step"], ({ run, step }) => scrubber.update(run.snapshots, step));
+    store.subscribe(["run", "step", "place", "moment", "values", "theme", "without", "sizes"], (shown) =>
+      this.showHeads(shown),
+    );
+    store.subscribe(["place", "moment", "values", "hovered"], ({ values, hovered }) => this.read(values.pin, hovered));
   }
 
-  point(at: Pair) {
-    this.hovered = at;
-    if (this.given) this.heads.light(this.given.values.pin);
-    this.read();
+  showHeads({ run: { kinds }, place, step, moment, theme, values, without }: Omit<HeadsShown, "hovered" | "sizes">) {
+    const several = kinds.length > 1;
+    const name = `Attention of ${placeName(place, several)}${otherStep(moment, step)}`;
+    setText(this.title, kinds.length ? name : "No attention");
+    if (!moment) return;
+    const alt = pictureText(place, moment.step, several);
+    const covered = values.predict ? values.pin.q : null;
+    this.heads.update({ kinds, moment, place, alt, pin: values.pin, covered, theme, without });
+    this.large.dataset.step = String(moment.step);
   }
 
   /** Writes the weight of the cell that is pointed at or pinned. */
-  read() {
+  read(pin: Pair, hovered: Pair) {
     const { kind, covered } = this.heads;
-    const at = this.hovered.q === null ? this.given?.values.pin : this.hovered;
-    const isThere = kind && at && at.q !== null && at.k !== null && at.q < kind.rows && at.k < kind.cols;
+    const at = hovered.q === null ? pin : hovered;
+    const isThere = kind && at.q !== null && at.k !== null && at.q < kind.rows && at.k < kind.cols;
     delete this.reading.dataset.value;
     if (covered !== null && (!isThere || at.q === covered)) setText(this.reading, COVERED);
     else if (!isThere || at.q === null || at.k === null) setText(this.reading, this.hint);
@@ -67,36 +88,7 @@ export class HeadsView<Given extends { values: { pin: Pair } }> {
     }
   }
 
-  pause() {
-    this.scrubber.pause();
-  }
-
-  /** What starts, stops and paces a training. */
-  buttons(): { main: HTMLElement; one: HTMLElement } | null {
-    return null;
-  }
-
-  /** What keys do, by their names. @param isCovered whether the pinned row is */
-  acts(
-    isCovered: () => boolean,
-    change: (values: { pin?: Pair; predict?: boolean }) => void,
-  ): Record<string, () => void> {
-    return {
-      Enter: () => this.buttons()?.main.click(),
-      ArrowRight: () => this.scrubber.move(1),
-      ArrowLeft: () => this.scrubber.move(-1),
-      PageDown: () => this.scrubber.move(1),
-      PageUp: () => this.scrubber.move(-1),
-      k: () => this.scrubber.toggle(),
-      ".": () => this.buttons()?.one.click(),
-      p: () => change({ predict: !isCovered() }),
-      r: () => change({ predict: false }),
-      Escape: () => change({ pin: NOTHING }),
-    };
-  }
-
   destroy() {
     this.heads.destroy();
-    this.scrubber.destroy();
   }
 }

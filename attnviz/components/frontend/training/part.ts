@@ -1,28 +1,45 @@
-// What the parts of the page Train share: a section, values that the server is told, keys, and the height in a lesson.
+// What the parts of the page Train share: a section, values that the server is told, the state of what is shown, keys,
+// what plays and scrubs, and the height in a lesson.
 
-import { perFrame } from "../core/dom.ts";
+import { setTheme } from "../core/colours.ts";
+import { perFrame, theme } from "../core/dom.ts";
 import { isShortcut, pressed } from "../core/keys.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
-import { goesOn } from "./lesson.ts";
+import { Store } from "../core/store.ts";
+import { leastType } from "../core/type.ts";
+import { fit, goesOn } from "./lesson.ts";
+import { Scrubber } from "./transport.ts";
+import type { Pace } from "./transport.ts";
 
-export class Part<Header extends { values: object; in_lesson: boolean; acknowledged: number }, Values extends object> {
+export const SETTLE = 300; // ms: keys and the slider run through many things, the link needs only the last
+
+export abstract class Part<
+  Header extends { values: object; in_lesson: boolean; acknowledged: number },
+  Values extends object,
+  Shown extends object,
+> {
   header: Header | null;
   updates: PendingUpdates<Values>;
   section: HTMLElement;
+  store: Store<Shown>;
+  scrubber: Scrubber;
   ends: AbortController;
   resized: FrameTask;
 
-  /** @param values to begin with */
-  constructor(root: HTMLElement, host: Host, section: HTMLElement, values: Values) {
+  /** @param values to begin with, as `first` @param pace of the scrubber */
+  constructor(root: HTMLElement, host: Host, section: HTMLElement, values: Values, first: Partial<Shown>, pace?: Pace) {
     this.header = null;
     this.updates = new PendingUpdates(host, values);
     this.section = section;
     root.append(section);
     Object.assign(section, { attnviz: this });
+    this.store = new Store(first);
+    const redraw = () => this.draw();
+    this.scrubber = new Scrubber((step) => this.go(step), redraw, pace);
     this.ends = new AbortController();
     const { signal } = this.ends;
     document.addEventListener("keydown", (event) => this.key(event), { signal });
-    this.resized = perFrame(() => this.draw()); // a turned phone has room for other tables
+    this.resized = perFrame(redraw); // a turned phone has room for other tables
     window.addEventListener("resize", this.resized, { signal });
   }
 
@@ -41,9 +58,22 @@ export class Part<Header extends { values: object; in_lesson: boolean; acknowled
     if (this.updates.set(values, wait)) this.draw();
   }
 
+  /** Goes to a step of what is played; null is the last. */
+  abstract go(step: number | null): void;
+
+  /** Puts what is to be shown into the store. */
+  abstract show(header: Header, around: Surroundings): void;
+
   /** What keys do, by their names. */
   acts(): Record<string, () => void> {
-    return {};
+    const { scrubber } = this;
+    return {
+      ArrowRight: () => scrubber.move(1),
+      ArrowLeft: () => scrubber.move(-1),
+      PageDown: () => scrubber.move(1),
+      PageUp: () => scrubber.move(-1),
+      k: () => scrubber.toggle(),
+    };
   }
 
   key(event: KeyboardEvent) {
@@ -54,12 +84,20 @@ export class Part<Header extends { values: object; in_lesson: boolean; acknowled
     act();
   }
 
-  draw() {}
+  draw() {
+    const { header, section } = this;
+    if (!header) return;
+    fit(section, header.in_lesson);
+    const shade = theme(section);
+    setTheme(section, shade);
+    this.show(header, { theme: shade, sizes: { width: innerWidth, height: innerHeight, leastType: leastType() } });
+  }
 
   destroy() {
     this.ends.abort();
     this.resized.cancel();
     this.updates.destroy();
+    this.scrubber.destroy();
     this.section.remove();
   }
 }

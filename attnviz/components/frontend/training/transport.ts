@@ -1,6 +1,7 @@
 // What starts, stops and paces a training, and what goes through its snapshots.
 
 import { element, setText, span } from "../core/dom.ts";
+import { template } from "../core/template.ts";
 import { afterSteps } from "./words.ts";
 
 const [PLAY, PAUSE] = ["▶ Play", "❚❚ Pause"];
@@ -15,69 +16,57 @@ export const SNAPSHOTS = {
 };
 const SLOW = 120; // ms a step in slow motion
 
-export type Possible = { can: "train" | "stop" | "continue"; isLive: boolean; hasBegun: boolean; canControl: boolean };
+export type Possible = { can: "train" | "stop" | "continue"; isLive: boolean; hasBegun: boolean };
 
-/** One step of a training, and slow motion. */
-export class Pacing {
-  one: HTMLButtonElement;
-  slow: HTMLInputElement;
-  label: HTMLLabelElement;
+/** One step of a training, and slow motion. @param title of the step's button @param slow ms a step */
+export const pacing = (
+  isLive: boolean,
+  slow: number,
+  on: { step: () => void; slow: (ms: number) => void },
+  title = "",
+) => [
+  template("button", { type: "button", class: "one", disabled: isLive, title, onclick: on.step }, "One step"),
+  template(
+    "label",
+    { class: "slow" },
+    template("input", {
+      ...{ type: "checkbox", checked: slow > 0 },
+      onchange: ({ target }: Event) => on.slow((target as HTMLInputElement).checked ? SLOW : 0),
+    }),
+    " slow motion",
+  ),
+];
 
-  constructor({ onStep, onSlow }: { onStep: () => void; onSlow: (ms: number) => void }) {
-    this.one = button("one", "One step", onStep);
-    this.slow = element("input", { type: "checkbox" });
-    this.slow.addEventListener("change", () => onSlow(this.slow.checked ? SLOW : 0));
-    this.label = element("label", { class: "slow" }, this.slow, " slow motion");
-  }
-
-  /** @param isLive whether a training goes on @param slow ms a step */
-  update(isLive: boolean, slow: number) {
-    this.one.disabled = isLive;
-    this.slow.checked = slow > 0;
-  }
-}
-
-export class Transport {
-  main: HTMLButtonElement;
-  again: HTMLButtonElement;
-  pacing: Pacing;
-  control: HTMLButtonElement;
-  state: HTMLParagraphElement;
-
-  constructor(
-    root: HTMLElement,
-    { onCommand, onSlow }: { onCommand: (name: string) => void; onSlow: (ms: number) => void },
-  ) {
-    this.main = button("main", "Train", () => onCommand(this.main.dataset.command ?? "train"));
-    this.again = button("again", "Train again", () => onCommand("train"));
-    this.pacing = new Pacing({ onStep: () => onCommand("step"), onSlow });
-    this.control = button("control", "Train the control", () => onCommand("control"));
-    this.state = element("p", { class: "state", role: "status" });
-    const { one, label } = this.pacing;
-    root.append(element("div", { class: "transport" }, this.main, one, this.again, this.control, label, this.state));
-  }
-
-  update(
-    { can, isLive, hasBegun, canControl }: Possible,
-    { state, slow, why }: { state: string; slow: number; why: string },
-  ) {
-    const names = { train: hasBegun ? "Train again" : "Train", stop: "Stop", continue: "Continue" };
-    this.main.dataset.command = can;
-    setText(this.main, `${can === "stop" ? "■" : "▶"} ${names[can]}`);
-    this.main.classList.toggle("stop", can === "stop");
-    this.main.classList.toggle("again", can === "train" && hasBegun);
-    this.again.hidden = can !== "continue";
-    this.control.hidden = !hasBegun;
-    this.control.disabled = !canControl;
-    this.control.title = why;
-    this.pacing.update(isLive, slow);
-    setText(this.state, state);
-  }
+/** What starts, stops and paces a training. */
+export function transport(
+  { can, isLive, hasBegun }: Possible,
+  { state, slow, why }: { state: string; slow: number; why: string },
+  on: { command: (name: string) => void; slow: (ms: number) => void },
+) {
+  const names = { train: hasBegun ? "Train again" : "Train", stop: "Stop", continue: "Continue" };
+  const look = ["main", can === "stop" && "stop", can === "train" && hasBegun && "again"].filter(Boolean).join(" ");
+  const doing = (command: string) => ({ type: "button", onclick: () => on.command(command) });
+  const [one, motion] = pacing(isLive, slow, { step: () => on.command("step"), slow: on.slow });
+  return template(
+    "div",
+    { class: "transport" },
+    template("button", { ...doing(can), class: look }, `${can === "stop" ? "■" : "▶"} ${names[can]}`),
+    one,
+    template("button", { ...doing("train"), class: "again", hidden: can !== "continue" }, "Train again"),
+    template(
+      "button",
+      { ...doing("control"), class: "control", hidden: !hasBegun, disabled: isLive, title: why },
+      "Train the control",
+    ),
+    motion,
+    template("p", { class: "state", role: "status" }, state),
+  );
 }
 
 /** The snapshots of a training on a slider, and playing through them. */
 export class Scrubber {
   onStep;
+  onPlay: () => void;
   pace;
   steps: number[];
   at: number;
@@ -87,20 +76,20 @@ export class Scrubber {
   said: HTMLSpanElement;
   element: HTMLDivElement;
 
-  /** @param onStep null stands for the newest */
-  constructor(root: HTMLElement, onStep: (step: number | null) => void, pace: Pace = SNAPSHOTS) {
+  /** @param onStep null stands for the newest @param onPlay playing begins, or is ended */
+  constructor(onStep: (step: number | null) => void, onPlay = () => {}, pace: Pace = SNAPSHOTS) {
     this.onStep = onStep;
+    this.onPlay = onPlay;
     this.pace = pace;
     this.steps = [];
     this.at = 0;
     this.playing = 0; // the timer
-    this.play = button("play", PLAY, () => this.toggle());
-    this.play.setAttribute("aria-label", pace.play);
+    const play = { type: "button", class: "play", "aria-label": pace.play, onclick: () => this.toggle() };
+    this.play = element("button", play, PLAY);
     this.slider = element("input", { type: "range", min: "0", step: "1", "aria-label": pace.name });
     this.slider.addEventListener("input", () => this.choose(Number(this.slider.value)));
     this.said = span("said");
     this.element = element("div", { class: "scrubber" }, this.play, this.slider, this.said);
-    root.append(this.element);
   }
 
   /** @param step the shown one */
@@ -129,6 +118,7 @@ export class Scrubber {
   toggle() {
     if (this.playing) this.pause();
     else this.start();
+    this.onPlay();
   }
 
   start() {
@@ -153,10 +143,4 @@ export class Scrubber {
   destroy() {
     clearInterval(this.playing);
   }
-}
-
-function button(name: string, text: string, does: () => void) {
-  const made = element("button", { type: "button", class: name }, text);
-  made.addEventListener("click", does);
-  return made;
 }

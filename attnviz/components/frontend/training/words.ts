@@ -23,6 +23,9 @@ export const kindName = (kind: string) => KINDS[kind] ?? kind;
 /** "93.4 %" */
 export const percent = (share: number) => `${fixed(share * 100, 1)} %`;
 
+/** Whether a training goes on, or waits for its turn. */
+export const isLive = ({ state }: TrainingRun) => state === "running" || state === "queued";
+
 /** What a training is doing, in a line. */
 export function stateText({ state, message, step, steps, speed, left }: TrainingRun) {
   if (state === "new") return "Not trained yet: every weight is as it was drawn from the seed.";

@@ -67,3 +67,9 @@ interface Draw {
   /** tokens from which it was predicted */
   context: number;
 }
+/** What is pointed at in a panel, by a name that it gives; "" for nothing. */
+interface Pointer {
+  at: string;
+  /** the properties of an element that has this name */
+  over: (at: string) => Record<"onpointerenter" | "onpointerleave", () => void>;
+}

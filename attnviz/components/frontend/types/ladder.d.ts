@@ -83,20 +83,11 @@ interface LadderRung {
   /** the snapshots at which the model writes a text */
   samples: number[];
 }
-interface LadderValues {
+interface LadderValues extends SnapshotValues {
   /** the rung that is looked at; "" for the one that was trained last */
   rung: string;
   text_view: string;
   cut: string;
-  watch: string;
-  snapshot: number | null;
-  pin: Pair;
-  /** whether the pinned row is covered, to be guessed */
-  predict: boolean;
-  /** ms a step, in slow motion */
-  slow: number;
-  command: [number, string];
-  visitor: string;
 }
 interface LadderHeader {
   text: LadderText;
@@ -123,9 +114,18 @@ interface LadderGiven {
   rows: LadderRow[];
   row: LadderRow;
   step: number;
-  place: HeadPlace;
   values: LadderValues;
-  moment: TrainingMoment | null;
   theme: Theme;
   failed: string;
+}
+interface LadderShown extends LadderGiven {
+  /** which is open: one of the ladder, or of what stands beside it */
+  view: "ladder" | "table" | "loss" | "data";
+  /** of the row that is looked at */
+  run: TrainingRun;
+  place: HeadPlace;
+  moment: TrainingMoment | null;
+  without: number[] | null;
+  hovered: Pair;
+  sizes: Surroundings["sizes"];
 }

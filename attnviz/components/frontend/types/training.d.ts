@@ -59,8 +59,8 @@ interface TrainingTask {
   /** the accuracy of a baseline that needs no model, where there is one */
   baseline?: number;
 }
-/** What the user chooses, by link key, and what is asked of the server. */
-interface TrainingValues {
+/** What the user chooses of trainings and their heads, by link key, and what is asked of the server. */
+interface SnapshotValues {
   /** "decoder.1.0"; "" for the head that shows the pattern most */
   watch: string;
   /** a step; null for the newest snapshot */
@@ -68,14 +68,22 @@ interface TrainingValues {
   pin: Pair;
   /** whether the pinned row is covered, to be guessed */
   predict: boolean;
-  /** the training whose attention is shown; "" for the newest */
-  run: string;
   /** how many milliseconds a step takes at least */
   slow: number;
   /** a number that no other command has, and what is to be done */
   command: [number, string];
   /** a name that only this tab knows, which finds its trainings again after a reload */
   visitor: string;
+}
+/** What a view is drawn by, beside its state: whatever depends on it is drawn anew when it changes. */
+interface Surroundings {
+  theme: Theme;
+  /** of the window and of the smallest type, px */
+  sizes: { width: number; height: number; leastType: number };
+}
+interface TrainingValues extends SnapshotValues {
+  /** the training whose attention is shown; "" for the newest */
+  run: string;
 }
 interface TrainingHeader {
   /** whether it is a page of its own, without a server */
