@@ -397,12 +397,12 @@ def test_while_a_text_is_played_nothing_is_spoken_and_the_next_seed_or_the_end_o
       const cleared = [];
       const { clearInterval: clear } = window;
       window.clearInterval = (timer) => (timer && cleared.push(timer), clear.call(window, timer));
-      const said = () => generation.announcement.textContent;
+      const said = () => view.announcement.textContent;
       show({}, { drawn: 0 });
       const spoken = [said()];
       view.scrubber.toggle();
       const { playing } = view.scrubber;
-      generation.announcement.textContent = "";
+      view.announcement.textContent = "";
       generation.go(1);
       spoken.push(said());
       generation.again();

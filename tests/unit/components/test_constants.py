@@ -38,7 +38,7 @@ def test_the_theme_of_streamlit_has_the_same_colours() -> None:
 
 
 def test_style_sheets_have_the_colours_of_the_roles() -> None:
-    sheet = (SOURCES / "marks" / "marks.css").read_text(encoding="utf-8")
+    sheet = (SOURCES / "core" / "values.css").read_text(encoding="utf-8")
     pairs = re.findall(r"light-dark\((#\w{6}), (#\w{6})\)", sheet)
     inks = {(LIGHT.text_ink.of(role).lower(), DARK.text_ink.of(role).lower()) for role in LIGHT.text_ink.__slots__}
     assert set(pairs) == inks
