@@ -14,7 +14,7 @@ GIVEN = """
   const calls = [];
   const noted = (name) => (...all) => calls.push([name, ...all]);
   const acts = Object.fromEntries(
-    ["command", "slow", "go", "watch", "pin", "reveal", "choose", "open", "cut", "redraw"].map((n) => [n, noted(n)]));
+    ["command", "slow", "go", "watch", "pin", "reveal", "choose", "open", "cut"].map((n) => [n, noted(n)]));
   const never = { request: () => new Promise(() => {}), offerAgain: async () => {} };
   const run = (own = {}) => ({
     id: "0", state: "new", title: "", is_control: false, digest: "d", message: "", can_continue: false, step: 0,

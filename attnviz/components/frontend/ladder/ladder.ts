@@ -22,7 +22,6 @@ class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
       choose: (rung) => this.change({ rung, watch: "", pin: NOTHING }),
       open: (view) => this.change({ text_view: view, pin: NOTHING }),
       cut: (cut) => this.change({ cut }),
-      redraw: () => this.draw(),
     });
   }
 

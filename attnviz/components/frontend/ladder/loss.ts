@@ -29,10 +29,10 @@ export class Loss {
   key: string;
   board: Board;
 
-  constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void; redraw: () => void }) {
+  constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void }) {
     this.room = room;
     this.large = element("div", { class: "large" });
-    this.latest = new Latest(source, on.redraw, CALM);
+    this.latest = new Latest(source, () => this.given && this.update(this.given), CALM);
     this.on = on;
     this.given = null;
     this.hovered = NOTHING;

@@ -40,11 +40,12 @@ export class Pairs {
   key: string;
   board: Board;
 
-  constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void; redraw: () => void }) {
+  constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void }) {
     this.room = room;
     this.large = element("div", { class: "large" });
-    this.counts = new Latest(source, on.redraw, CALM);
-    this.learned = new Latest(source, on.redraw, CALM);
+    const redraw = () => this.given && this.update(this.given);
+    this.counts = new Latest(source, redraw, CALM);
+    this.learned = new Latest(source, redraw, CALM);
     this.hovered = NOTHING;
     this.given = null;
     this.about = this.key = "";

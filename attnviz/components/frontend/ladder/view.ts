@@ -20,7 +20,6 @@ export interface Acts extends HeadsActs {
   choose: (rung: string) => void;
   open: (view: string) => void;
   cut: (cut: string) => void;
-  redraw: () => void;
 }
 
 const ABOUT =
