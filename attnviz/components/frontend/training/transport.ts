@@ -23,7 +23,7 @@ export const pacing = (
   isLive: boolean,
   slow: number,
   on: { step: () => void; slow: (ms: number) => void },
-  title = "",
+  title?: string,
 ) => [
   template("button", { type: "button", class: "one", disabled: isLive, title, onclick: on.step }, "One step"),
   template(
