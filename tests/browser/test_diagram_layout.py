@@ -289,7 +289,14 @@ def test_a_closed_block_opens_at_the_part_and_the_step_that_are_chosen(run: Run)
       document.activeElement.blur();
       show(2, "scores");
       const left = document.activeElement === document.body;
-      return { into, kept, left, opened, marked, closed, passed: passed > 0 && passed < all, times,
+      const names = [...diagram.words.querySelectorAll(".frame")].map((one) => one.textContent);
+      diagram.destroy();
+      let draws = 0;
+      diagram.draw = () => { draws += 1; };
+      document.body.append(diagram.root);
+      diagram.root.style.width = "333px";
+      await new Promise((done) => setTimeout(done, 60));
+      return { names, draws, into, kept, left, opened, marked, closed, passed: passed > 0 && passed < all, times,
         below: diagram.below.hidden,
         hint: diagram.words.querySelectorAll(".hint").length, title: diagram.buttons.get("2 qkv").title };
     """
@@ -304,6 +311,7 @@ def test_a_closed_block_opens_at_the_part_and_the_step_that_are_chosen(run: Run)
     ]
     assert found["marked"] == [["encoder block 2, attention"], 1]
     assert found["passed"]
+    assert (found["names"], found["draws"]) == (["Block 2"], 0)
     assert found["into"] == [1, 1, 1]  # the lines into the part that is chosen
     assert (found["kept"], found["left"]) == ("encoder block 0, attention", True)
     assert found["times"] == 5
