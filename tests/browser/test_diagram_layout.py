@@ -97,8 +97,13 @@ def test_both_stacks_of_twelve_blocks_fit_a_laptop_with_closed_blocks_folded(run
         covered = [n for ends in named for n in range(int(ends[0]), int(ends[-1]) + 1)]
         assert sorted([*covered, one["block"]]) == list(range(12))
         for box, ends in zip(decoder, named, strict=True):
-            assert int(ends[0]) <= given["attentions"][box["layer"]]["block"] <= int(ends[-1])
+            opens = given["attentions"][box["layer"]]["block"]
+            assert opens == (int(ends[0]) + int(ends[-1])) // 2, "a folded box opens the block in its middle"
             assert box["label"] == f"decoder block {' to '.join(ends)}"
+        if any(len(ends) == 2 for ends in named):  # three and more are folded, on either side of the open block
+            single = [int(ends[0]) for ends in named if len(ends) == 1]
+            assert sum(n < one["block"] for n in single) < 3
+            assert sum(n > one["block"] for n in single) < 3
     assert laid_out(run, given, layer=20, width=930, letters=18)["layout"]["type"] == 18
 
 
