@@ -97,8 +97,13 @@ def test_both_stacks_of_twelve_blocks_fit_a_laptop_with_closed_blocks_folded(run
         covered = [n for ends in named for n in range(int(ends[0]), int(ends[-1]) + 1)]
         assert sorted([*covered, one["block"]]) == list(range(12))
         for box, ends in zip(decoder, named, strict=True):
-            assert int(ends[0]) <= given["attentions"][box["layer"]]["block"] <= int(ends[-1])
+            opens = given["attentions"][box["layer"]]["block"]
+            assert opens == (int(ends[0]) + int(ends[-1])) // 2, "a folded box opens the block in its middle"
             assert box["label"] == f"decoder block {' to '.join(ends)}"
+        if any(len(ends) == 2 for ends in named):  # three and more are folded, on either side of the open block
+            single = [int(ends[0]) for ends in named if len(ends) == 1]
+            assert sum(n < one["block"] for n in single) < 3
+            assert sum(n > one["block"] for n in single) < 3
     assert laid_out(run, given, layer=20, width=930, letters=18)["layout"]["type"] == 18
 
 
@@ -289,7 +294,14 @@ def test_a_closed_block_opens_at_the_part_and_the_step_that_are_chosen(run: Run)
       document.activeElement.blur();
       show(2, "scores");
       const left = document.activeElement === document.body;
-      return { into, kept, left, opened, marked, closed, passed: passed > 0 && passed < all, times,
+      const names = [...diagram.words.querySelectorAll(".frame")].map((one) => one.textContent);
+      diagram.destroy();
+      let draws = 0;
+      diagram.draw = () => { draws += 1; };
+      document.body.append(diagram.root);
+      diagram.root.style.width = "333px";
+      await new Promise((done) => setTimeout(done, 60));
+      return { names, draws, into, kept, left, opened, marked, closed, passed: passed > 0 && passed < all, times,
         below: diagram.below.hidden,
         hint: diagram.words.querySelectorAll(".hint").length, title: diagram.buttons.get("2 qkv").title };
     """
@@ -304,6 +316,7 @@ def test_a_closed_block_opens_at_the_part_and_the_step_that_are_chosen(run: Run)
     ]
     assert found["marked"] == [["encoder block 2, attention"], 1]
     assert found["passed"]
+    assert (found["names"], found["draws"]) == (["Block 2"], 0)
     assert found["into"] == [1, 1, 1]  # the lines into the part that is chosen
     assert (found["kept"], found["left"]) == ("encoder block 0, attention", True)
     assert found["times"] == 5
