@@ -496,7 +496,8 @@ def test_thumbnails_are_as_large_as_room_allows(run: Run, width: int) -> None:
 
 RAW = [
     "", "0", "1", "2", "5", "007", "1000", "1001", "999999", "-1", "1e3", "0.05", ".5", "0.50", "1.", "1.0", "1.5", ".",
-    "NaN", "x", "٣", "keep", "hide", "weights", "norms", "off", "true", "r", "both", "lines", "aa", "all", "vertical",
+    "NaN", "x", "٣", "constructor", "__proto__",
+    "keep", "hide", "weights", "norms", "off", "true", "r", "both", "lines", "aa", "all", "vertical",
     "0.1", "0.1_2.r", "0.1_0.1_3.5", "0.1_", "1.1_1.x", "_".join(f"0.{n}" for n in range(24)),
     "_".join(f"0.{n}" for n in range(25)), *list(MEASURES)[:2],
 ]  # fmt: skip

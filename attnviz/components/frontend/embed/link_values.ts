@@ -23,7 +23,7 @@ export function valueOf(name: LinkKey, raw: string): unknown {
     case "word":
       return key.words.includes(raw) ? raw : undefined;
     case "switch":
-      return { 0: false, 1: true }[raw];
+      return raw === "1" ? true : raw === "0" ? false : undefined;
     case "heads":
       return heads(raw);
     default:
