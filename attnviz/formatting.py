@@ -8,6 +8,8 @@ LONGEST_SHOWN = 40
 """The most characters of a text that is quoted in a sentence"""
 DIGITS = 4
 """Digits after the point of a weight"""
+NO_WEIGHT, TINY_WEIGHT = f"{0:.{DIGITS}f}", f"< {10**-DIGITS:.{DIGITS}f}"
+"""A weight of 0, and one that is not 0 and would read as 0"""
 TINY_DIGITS = 2
 """Digits after the point of a number that is written with a power of ten because it is near 0"""
 HUGE = 1e6
@@ -16,6 +18,8 @@ HUGE = 1e6
 
 def number(value: float, digits: int = 2) -> str:
     """Return a number with `digits` decimals, a true minus sign (U+2212) and no negative zero; "∞" and "NaN"."""
+    if 0 < value < math.inf:  # most numbers: matrices have hundreds of thousands of them
+        return f"{value:.{digits}f}"
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
     text = f"{value:.{digits}f}"
@@ -29,6 +33,8 @@ def exact(value: float, digits: int = DIGITS) -> str:
 
     What is not 0 and would read as 0, and what has a magnitude of `HUGE` or more, has a power of ten: "1.23e−7".
     """
+    if 10**-digits <= abs(value) < HUGE:
+        return number(value, digits)
     tiny = value != 0 and math.isfinite(value) and float(f"{value:.{digits}f}") == 0
     if tiny or HUGE <= abs(value) < math.inf:
         return scientific(value, min(digits, TINY_DIGITS) if tiny else digits)
@@ -37,8 +43,8 @@ def exact(value: float, digits: int = DIGITS) -> str:
 
 def weight(value: float) -> str:
     """Return a weight or another share with 4 digits: "0.4312". What is not 0 does not read as 0: "< 0.0001"."""
-    is_tiny = value > 0 and float(f"{value:.{DIGITS}f}") == 0
-    return f"< {number(10**-DIGITS, DIGITS)}" if is_tiny else number(value, DIGITS)
+    text = number(value, DIGITS)
+    return TINY_WEIGHT if text == NO_WEIGHT and value > 0 else text
 
 
 def percent(share: float, digits: int = 1) -> str:
