@@ -42,7 +42,7 @@ def exact(value: float, digits: int = DIGITS) -> str:
 
 
 def weight(value: float) -> str:
-    """Return a weight or another share with 4 digits: "0.4312". What is not 0 does not read as 0: "< 0.0001"."""
+    """Return a weight or another share with 4 digits: "0.4312". One above 0 does not read as 0: "< 0.0001"."""
     text = number(value, DIGITS)
     return TINY_WEIGHT if text == NO_WEIGHT and value > 0 else text
 
@@ -53,8 +53,9 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a count of things, with a plural s unless the count is 1: "1 step", "2,000 steps"."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+    """Return a count of things, in the plural unless the count is 1: "1 step", "2,000 steps", "2 entries"."""
+    things = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
+    return f"{count:,} {thing if count == 1 else things}"
 
 
 def quoted(text: str) -> str:

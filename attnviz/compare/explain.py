@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attnviz.annotated_text import AnnotatedText, named
 from attnviz.compare.alignment import GAP
 from attnviz.compare.matrices import Comparison, Distance
-from attnviz.formatting import number
+from attnviz.formatting import counted, number
 from attnviz.formulas import Expression, tree
 from attnviz.steps import STEPS
 
@@ -213,5 +213,5 @@ def gap_note(comparison: Comparison) -> str:
         for side, positions in (("A", places.second), ("B", places.first)):
             count = positions.count(GAP)
             if count:
-                parts.append(f"{count} {axis}{'s' if count > 1 else ''} only {side} has")
+                parts.append(f"{counted(count, axis)} only {side} has")
     return f"Hatched: {', '.join(parts)}." if parts else ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.figures.plots import LETTER, LONGEST, TITLE, Spec, base, labelled
-from attnviz.figures.style import Palette, escape
-from attnviz.formatting import weight
+from attnviz.figures.style import Palette, cell_texts, escape
+from attnviz.formatting import exact, weight
 
 TRAINING, CELL = 270, 56
 """px: the height of a plot, and of a cell of the confusion matrix"""
@@ -29,14 +30,17 @@ def losses(
         evaluations: (E, 2): the number of steps, and the loss on held-out texts after them.
         palette: the colours of the theme.
     """
-    hover = "<br>step %{x:.0f}: <b>%{y:.3f}</b> nats<extra></extra>"
+    hover = "<br>step %{x:.0f}: <b>%{customdata}</b> nats<extra></extra>"
+    write = partial(exact, digits=3)
     data = [
         {
             "type": "scatter", "mode": "lines", "name": "training", "x": steps, "y": training,
+            "customdata": cell_texts([training], write)[0],
             "line": {"color": palette.rule, "width": 1.5}, "hovertemplate": f"training{hover}",
         },
         {
             "type": "scatter", "mode": "lines", "name": "held out", "x": evaluations[:, 0], "y": evaluations[:, 1],
+            "customdata": cell_texts([evaluations[:, 1]], write)[0],
             "line": {"color": palette.ink.attention, "width": 2.5}, "hovertemplate": f"held out{hover}",
         },
     ]  # fmt: skip

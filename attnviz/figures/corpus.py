@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from attnviz.figures.plots import Spec, base, labelled
 from attnviz.figures.style import Palette, cell_texts
-from attnviz.formatting import number, weight
+from attnviz.formatting import counted, number, weight
 
 BESIDE, LARGE = 260, 360
 """px: the height of a plot, and its height in a lecture"""
@@ -126,4 +126,4 @@ def _apart(offset: int) -> str:
     """Write a relative position in words."""
     if offset == 0:
         return "the token itself"
-    return f"{abs(offset)} token{'' if abs(offset) == 1 else 's'} {'before' if offset < 0 else 'after'}"
+    return f"{counted(abs(offset), 'token')} {'before' if offset < 0 else 'after'}"

@@ -30,7 +30,6 @@ AXIS_TITLE = {
     "layer": "layer",
     "head": "head",
 }
-
 """The titles of axes, by their kinds"""
 RULE, RULE_OPACITY = "#80808C", 0.6
 """The colour of lines that are visible in both themes, and their opacity where they are less important"""

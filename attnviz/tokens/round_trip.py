@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from attnviz.formatting import counted
 from attnviz.tokens.chars import CharVocab
 from attnviz.tokens.value import Tokens
 from attnviz.tokens.wordpiece import WordPiece
@@ -61,9 +62,9 @@ def _common_reasons(tokens: Tokens, segment: int, original: str) -> Iterator[str
         lost and token_segment == segment for lost, token_segment in zip(tokens.unknown, tokens.segments, strict=True)
     )
     if count and tokens.tokenizer == "char":
-        yield f"{_plural(count, 'character')} without an id came back as �."
+        yield f"{counted(count, 'character')} without an id came back as �."
     elif count:
-        yield f"{_plural(count, 'token')} became [UNK], and [UNK] has no spelling to bring back."
+        yield f"{counted(count, 'token')} became [UNK], and [UNK] has no spelling to bring back."
 
 
 def _word_reasons(tokenizer: WordTokenizer, original: str) -> Iterator[str]:
@@ -117,7 +118,3 @@ def _moves_spaces(tokenizer: WordPiece, tokens: Tokens, segment: int) -> bool:
         (start <= end) != (" " not in tokenizer.decode((before, after)))
         for (before, _, end), (after, start, _) in pairwise(spelled)
     )
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -84,7 +84,7 @@ def test_a_chart_draws_the_last_picture_and_only_what_is_another(run: Run) -> No
     """
     found = run("chart/chart.ts", CHART + body)
     assert found["shown"] == ["react", "restyle"], "the colours first, then the numbers; of the last picture alone"
-    assert found["drawn"] == [["plain", "numbered"], [{"texttemplate": ["%{z:.2f}"]}, [1]]]
+    assert found["drawn"] == [["plain", "numbered"], [{"texttemplate": ["%{text}"]}, [1]]]
     assert found["same"] == []
     assert found["pin"] == [["relayout", [[-0.5, 2.5, 0.5, 1.5]] * 2]]  # nothing else is drawn anew
     assert found["theme"] == ["react", True]

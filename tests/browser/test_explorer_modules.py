@@ -236,9 +236,9 @@ def test_no_more_heads_are_chosen_than_can_be_distinguished(run: Run) -> None:
     body = """
       let view = m.only([0, 0]);
       for (let head = 1; head < 40; head += 1) view = m.added(view, [0, head]);
-      return [view.chosen.length, m.MOST, view.head];
+      return [view.chosen.length, view.head];
     """
-    assert run("heads/choice.ts", body) == [24, 24, 23]
+    assert run("heads/choice.ts", body) == [24, 23]
 
 
 @pytest.mark.parametrize(("count", "width", "height"), [(1, 300, 300), (2, 700, 400), (6, 760, 520), (24, 500, 500)])

@@ -179,7 +179,6 @@ def test_a_pdf_of_the_board_and_one_of_pythons_have_texts_at_the_same_places_as_
     layout = lay_out(walk, "weights")
     board = drawn(run, layout, walk)
     of_recording = texts_of(write_recording(read_recording(board["recording"].encode())))
-    starts = {"start": 0.0, "middle": 0.5, "end": 1.0}
     upright = [one for one in board["texts"] if abs(one["matrix"][1]) < 1e-6 and one["text"] in of_recording]
     assert len(upright) > 10
     for one in upright:
@@ -188,11 +187,12 @@ def test_a_pdf_of_the_board_and_one_of_pythons_have_texts_at_the_same_places_as_
         assert near < 1, one["text"]
         if one["anchor"] == "start":
             assert min(math.dist((x, y), there) for there in of_recording[one["text"]]) < 1, one["text"]
-    assert set(starts) >= {one["anchor"] for one in upright}
     marks = draw_layout(layout, walk.labels, x=0, y=0, width=WIDTH, height=HEIGHT, theme=LIGHT_THEME)
     drawing = Drawing(WIDTH, HEIGHT, tuple(marks))
     of_pdf = texts_of(write_pdf([drawing]))
+    compared = 0
     for text in drawing.texts:
         if isinstance(text, Text) and not text.turn and text.anchor == "start" and text.text in of_pdf:
+            compared += 1
             assert min(math.dist((text.x, text.y), there) for there in of_pdf[text.text]) < 1, text.text
-    assert any(isinstance(mark, Matrix) for mark in drawing.marks)
+    assert compared > 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnviz.figures.style import cell_texts
-from attnviz.formatting import DIGITS, HUGE, exact, number, weight
+from attnviz.formatting import DIGITS, exact, weight
 from tests.unit import numbers
 
 
@@ -24,7 +24,6 @@ def test_a_number_is_written_as_it_is(value: float) -> None:
     read = float(text)
     assert (read == 0) == (value == 0)
     assert read == pytest.approx(value, rel=5e-3, abs=5.0001e-5, nan_ok=True)
-    assert "e" not in number(min(value, HUGE)) or not math.isfinite(value)
 
 
 @pytest.mark.parametrize(

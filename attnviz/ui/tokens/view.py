@@ -9,7 +9,7 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from attnviz.formatting import number
+from attnviz.formatting import counted, number
 from attnviz.tokens import MAX_POSITIONS, CharVocab, Tokens, WordPiece, WordTokenizer, code_point, printable, round_trip
 from attnviz.ui.tokens.chips import pair_rows, round_trip_view, token_strip, unknown_note
 
@@ -28,7 +28,7 @@ NOTICE = {
 
 def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:
     """Show one tokenizer's tokens: count, chips, unknown and dropped tokens, and the round trip."""
-    size = f"{_plural(len(tokens), 'token')} · vocabulary of {tokens.vocab_size:,}"
+    size = f"{counted(len(tokens), 'token')} · vocabulary of {tokens.vocab_size:,}"
     st.html(f"<b>{escape(title)}</b><br><small>{size}</small>{_rule_of_thumb(kind, tokens)}")
     st.caption(NOTICE[kind])
     with st.container(key=f"strip_{kind}"):
@@ -36,7 +36,7 @@ def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:
     if tokens.pair is not None:
         st.caption("Underlined: the second sentence, segment 1. The rest is segment 0.")
     if tokens.dropped:
-        st.warning(f"BERT takes {len(tokens)} tokens: {_plural(tokens.dropped, 'token')} past that were dropped.")
+        st.warning(f"BERT takes {len(tokens)} tokens: {counted(tokens.dropped, 'token')} past that were dropped.")
     lost = unknown_note(tokens)
     if lost:
         st.html(lost)
@@ -62,11 +62,11 @@ def training_pairs(tokens: Tokens, block_size: int) -> None:
         st.info("One token has no next token. Type a longer text.")
         return
     st.caption(
-        f"Next-token training cuts a block of {count + 1} tokens out of a text and learns {_plural(count, 'pair')} "
+        f"Next-token training cuts a block of {count + 1} tokens out of a text and learns {counted(count, 'pair')} "
         "from it at once: each context on the left, the token to be guessed on the right."
     )
     if block_size > count:
-        st.caption(f"The text has {_plural(len(tokens), 'token')}, so its block is shorter than {block_size}.")
+        st.caption(f"The text has {counted(len(tokens), 'token')}, so its block is shorter than {block_size}.")
     if tokens.tokenizer == "bert":
         st.caption("BERT itself was trained otherwise: it guesses words that were masked, from both sides.")
     if any(tokens.unknown[: count + 1]) and tokens.tokenizer == "char":
@@ -81,7 +81,7 @@ def vocabulary(tokenizer: Tokenizer, tokens: Tokens) -> None:
     entries = search_vocabulary(table, query or "")
     if isinstance(tokenizer, WordTokenizer):
         _word_ids(tokenizer)
-    shown = f"{_plural(len(entries), 'entry')} found, of {len(table):,}." if query else f"All {len(table):,} entries."
+    shown = f"{counted(len(entries), 'entry')} found, of {len(table):,}." if query else f"All {len(table):,} entries."
     st.caption(shown)
     st.dataframe(entries, hide_index=True)
 
@@ -92,11 +92,6 @@ def _word_ids(tokenizer: WordTokenizer) -> None:
     )
     for id_, words in tokenizer.collisions.items():
         st.html(f"Collision: {escape(' and '.join(words))} share the id {id_}. A model can't tell them apart.")
-
-
-def _plural(count: int, noun: str) -> str:
-    several = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{count:,} {noun if count == 1 else several}"
 
 
 def vocabulary_table(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens) -> pd.DataFrame:

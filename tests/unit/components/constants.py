@@ -148,7 +148,7 @@ def described(key: Key, *, later: bool = False) -> dict[str, Any]:
     default = list(key.default) if isinstance(key.default, tuple) else key.default
     match key.values:
         case Integer(low, high):
-            return {"kind": "whole", "default": default, "low": low, "high": high}
+            return {"kind": "integer", "default": default, "low": low, "high": high}
         case Number(high, low, decimals):
             return {"kind": "number", "default": default, "low": low, "high": high, "decimals": decimals}
         case Switch():

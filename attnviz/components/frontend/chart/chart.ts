@@ -2,7 +2,7 @@
 // the one before.
 
 import { enlarged } from "./enlarged.ts";
-import { figureOf, numberSizes } from "./figure.ts";
+import { figureOf, numberSizes, pinnedShapes } from "./figure.ts";
 import { element, perFrame } from "../core/dom.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { leastType } from "../core/type.ts";
@@ -54,7 +54,7 @@ export class Chart {
     this.picture = picture;
     this.looks = looks;
     if (isNew) this.draw();
-    else if (isMoved) this.plotly?.relayout(this.graph, { shapes: figureOf(picture, looks).layout.shapes });
+    else if (isMoved) this.plotly?.relayout(this.graph, { shapes: pinnedShapes(picture, looks) });
   }
 
   setTheme(theme: Theme) {

@@ -50,7 +50,7 @@ export function figureOf(picture: ChartPicture, { theme, pin }: ChartLooks): Plo
       dragmode: "zoom",
       showlegend: false,
       annotations: between ? [...titles, operationOf(between, places)] : titles,
-      shapes: places.flatMap((place) => [...pinShapes(place, pin, theme), ...headShapes(place, theme)]),
+      shapes: shapesOf(places, pin, theme),
       images: places.filter(({ panel }) => panel.gaps).map((place) => hatchingOf(place, theme)),
       hoverlabel: { align: "left", bgcolor: ink.canvas, font: { color: ink.text } },
       font: { family: '"Source Sans", sans-serif', color: ink.text },
@@ -59,6 +59,13 @@ export function figureOf(picture: ChartPicture, { theme, pin }: ChartLooks): Plo
     },
   };
 }
+
+/** The lines of a pin, and those between heads; where only the pin is another, nothing else is. */
+export const pinnedShapes = (picture: ChartPicture, { theme, pin }: ChartLooks) =>
+  shapesOf(placesOf(picture), pin, theme);
+
+const shapesOf = (places: ChartPlace[], pin: Pair, theme: Theme) =>
+  places.flatMap((place) => [...pinShapes(place, pin, theme), ...headShapes(place, theme)]);
 
 /**
  * The sizes, in px, that numbers in cells have where the chart has this size, by the name of plotly.js's subplot.

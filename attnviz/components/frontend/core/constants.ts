@@ -215,25 +215,25 @@ export const LINK_KEYS = {
     default: "scores",
   },
   layer: {
-    kind: "whole",
+    kind: "integer",
     default: 0,
     low: 0,
     high: 100000,
   },
   head: {
-    kind: "whole",
+    kind: "integer",
     default: 0,
     low: 0,
     high: 100000,
   },
   q: {
-    kind: "whole",
+    kind: "integer",
     default: null,
     low: 0,
     high: 100000,
   },
   k: {
-    kind: "whole",
+    kind: "integer",
     default: null,
     low: 0,
     high: 100000,
@@ -284,7 +284,7 @@ export const LINK_KEYS = {
     decimals: 4,
   },
   strongest: {
-    kind: "whole",
+    kind: "integer",
     default: 0,
     low: 0,
     high: 1000,
@@ -317,7 +317,7 @@ export const LINK_KEYS = {
     default: "",
   },
   seed: {
-    kind: "whole",
+    kind: "integer",
     default: 0,
     low: 0,
     high: 999999,

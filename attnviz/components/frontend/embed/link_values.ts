@@ -4,7 +4,7 @@ import { LINK_KEYS, MOST_HEADS, ROLLOUT } from "../core/constants.ts";
 
 export type LinkKey = keyof typeof LINK_KEYS;
 type Described =
-  | { kind: "whole"; default: number | null; low: number; high: number }
+  | { kind: "integer"; default: number | null; low: number; high: number }
   | { kind: "number"; default: number | null; low: number; high: number; decimals: number }
   | { kind: "word"; default: string; words: readonly string[] }
   | { kind: "switch" | "text" | "heads"; default: unknown };
@@ -16,7 +16,7 @@ export function valueOf(name: LinkKey, raw: string): unknown {
   const key: Described = LINK_KEYS[name];
   if (raw === "" && key.default === null) return null;
   switch (key.kind) {
-    case "whole":
+    case "integer":
       return /^\d{1,10}$/.test(raw) ? within(Number(raw), key) : undefined;
     case "number":
       return /^(\d{1,4}\.?|\d{0,4}\.\d{1,10})$/.test(raw) ? rounded(within(Number(raw), key), key.decimals) : undefined;

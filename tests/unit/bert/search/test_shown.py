@@ -79,7 +79,8 @@ def test_the_heatmap_has_the_query_in_its_rows() -> None:
     spec = token_heatmap(cosine, ("a", "<b>"), ("c", "c", "d"), LIGHT)
     (cells,) = spec["data"]
     assert cells["z"] == cosine.tolist() and (cells["zmin"], cells["zmax"]) == (-1, 1)
-    assert cells["texttemplate"] == "%{z:.2f}"
+    assert cells["texttemplate"] == "%{text}"
+    assert cells["text"] == [["0.50", "−0.25", "1.00"], ["0.00", "0.12", "0.75"]]
     layout = spec["layout"]
     assert layout["xaxis"]["ticktext"] == ["c 0", "c 1", "d 2"] and layout["yaxis"]["ticktext"] == [
         "a 0",
