@@ -54,5 +54,5 @@ export function darkEnd(matrices: Float32Array[], columns: number) {
 /** An end of colours, a number from 0 to 1, as it is written: with two digits. */
 export function endText(end: number) {
   const text = exponential(end, 1);
-  return Number(text) < 1e-4 ? text.replace("e-", "e−") : String(Number(text));
+  return 0 < Number(text) && Number(text) < 1e-4 ? text.replace("e-", "e−") : String(Number(text));
 }

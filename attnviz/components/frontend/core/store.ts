@@ -16,7 +16,7 @@ export class Store<State extends object> {
 
   /**
    * Has `tell` called when one of these has changed, as soon as all of them are there; those who subscribe first are
-   * called first. It gets these and no others, so that whatever it depends on is named.
+   * called first. By its type it gets these and no others, so that whatever it depends on is named.
    */
   subscribe<Name extends keyof State>(names: Name[], tell: (state: Pick<State, Name>) => void) {
     this.subscribers.push({ names, tell });
@@ -24,7 +24,7 @@ export class Store<State extends object> {
 
   /**
    * Changes some of the state. A list or a plain object with the very same entries is the one before. A change that a
-   * subscriber makes is told when all know of the one before it.
+   * subscriber makes is told after this round, of which those who come later see it already.
    */
   set(changes: Partial<State>) {
     for (const name of Object.keys(changes) as (keyof State)[]) {
@@ -43,11 +43,18 @@ export class Store<State extends object> {
 
   tell() {
     const { changed } = this;
+    const errors: unknown[] = [];
     this.changed = new Set();
     for (const { names, tell } of this.subscribers) {
       const isThere = names.every((name) => this.state[name] !== undefined);
-      if (isThere && names.some((name) => changed.has(name))) tell(this.state as State);
+      if (!isThere || !names.some((name) => changed.has(name))) continue;
+      try {
+        tell(this.state as State);
+      } catch (error) {
+        errors.push(error); // the others have to know all the same
+      }
     }
+    if (errors.length) throw errors[0];
   }
 }
 

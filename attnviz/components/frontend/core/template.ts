@@ -41,7 +41,10 @@ export const span = (className: string, ...children: Child[]) => template("span"
 export const result = (x: number, text: string, look = "result") =>
   template("b", { class: look, dataset: { value: x, result: "" } }, text);
 
-/** Has these stand in an element, and nothing else. The very same template as before is passed over. */
+/**
+ * Has these stand in an element, in place of what `write` put there before. The very same template as before is passed
+ * over. Keys of one element's children must differ.
+ */
 export function write(parent: Element, ...children: Child[]) {
   const before = written.get(parent) ?? [];
   let byKey: Map<unknown, Standing | null> | null = null;

@@ -3,6 +3,7 @@
 import { element } from "../core/dom.ts";
 import { whole } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
+import { visibility } from "../training/answer.ts";
 import { Curves } from "../training/curves.ts";
 import { counted, seconds } from "./words.ts";
 import type { Child } from "../core/template.ts";
@@ -58,7 +59,7 @@ export class CachePanel {
         ),
         template(
           "div",
-          { class: "curve" },
+          { class: "curve", style: visibility(both !== null) },
           template("h3", {}, "Tokens run through the layers"),
           template(
             "ul",

@@ -135,6 +135,9 @@ class Generation extends Part<GenerationHeader, GenerationValues, Shown> {
     const { panel } = this.updates.values;
     const other = this.compared();
     const failed = this.drawn.failed || this.other.failed;
+    const before = this.store.state;
+    // A row that is taken away from under the pointer is not told that the pointer has left it.
+    if (before.panel !== panel || before.draws !== draws) this.store.set({ pointed: "" });
     this.store.set({
       ...{ header, draws, panel, n, head: this.head, other, failed },
       ...{ isComing: false, isPlaying: this.scrubber.playing > 0, ...around },

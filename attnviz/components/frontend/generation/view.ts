@@ -71,19 +71,22 @@ export class View {
       ["header", "draws", "panel", "n", "head", "other", "failed", "isComing", "pointed", "sizes"],
       (shown) => write(root, ...this.page(shown)),
     );
-    store.subscribe(["header", "draws", "n", "isPlaying", "head", "failed", "theme"], (shown) => this.showDraw(shown));
+    store.subscribe(["header", "draws", "panel", "n", "isPlaying", "head", "failed", "theme"], (shown) =>
+      this.showDraw(shown),
+    );
   }
 
   /** The text, and the picture of the attention, which stand in elements of their own. */
   showDraw({
     header,
     draws,
+    panel,
     n,
     isPlaying,
     head,
     failed,
     theme,
-  }: Omit<Shown, "panel" | "other" | "isComing" | "pointed" | "sizes">) {
+  }: Omit<Shown, "other" | "isComing" | "pointed" | "sizes">) {
     if (!draws) return write(this.text.room, !failed && GENERATED);
     const context = draws.one("context", n);
     const weights = draws.weights(n);
@@ -92,7 +95,7 @@ export class View {
       draws.ids.map((_, at) => at + 1),
       n + 1,
     );
-    this.attention.update(header, weights, before, head, theme);
+    if (shownPanel(panel, header) === "draw") this.attention.update(header, weights, before, head, theme);
     const ofHead = head === null ? null : weights.subarray(head * context, (head + 1) * context);
     this.text.update(header, draws, n, ofHead, isPlaying);
     if (!isPlaying) setText(this.announcement, drawnSentence(draws.at(n), header));
@@ -100,8 +103,7 @@ export class View {
 
   page(shown: Omit<Shown, "isPlaying" | "theme">) {
     const { header, draws, head, failed, isComing } = shown;
-    // That of a half is there only where half a text was given.
-    const panel = shown.panel === "half" && !header.truth ? "draw" : shown.panel;
+    const panel = shownPanel(shown.panel, header);
     const again = { type: "button", class: "again", disabled: header.temperature === 0, onclick: this.on.again };
     const tabs = PANELS.map(([name, title]) => {
       const state = { hidden: name === "half" && !header.truth, "aria-pressed": name === panel };
@@ -151,3 +153,7 @@ export class View {
     this.cache.destroy();
   }
 }
+
+/** That of a half is there only where half a text was given. */
+const shownPanel = (panel: GenerationPanel, { truth }: GenerationHeader) =>
+  panel === "half" && !truth ? "draw" : panel;

@@ -131,6 +131,7 @@ export class Grid {
     this.element.setAttribute("aria-colcount", String(layout.columns));
     this.paintNow(this.given, layout);
     this.markChosen();
+    this.speak();
   }
 
   paintNow({ layers, heads, order, faded, overview, theme }: GridState, layout: GridLayout) {

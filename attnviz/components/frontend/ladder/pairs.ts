@@ -43,7 +43,7 @@ export class Pairs {
   constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void }) {
     this.room = room;
     this.large = element("div", { class: "large" });
-    const redraw = () => this.given && this.update(this.given);
+    const redraw = () => this.given && !this.room.hidden && this.update(this.given);
     this.counts = new Latest(source, redraw, CALM);
     this.learned = new Latest(source, redraw, CALM);
     this.hovered = NOTHING;

@@ -76,7 +76,7 @@ export class Scrubber {
   said: HTMLSpanElement;
   element: HTMLDivElement;
 
-  /** @param onStep null stands for the newest @param onPlay playing begins, or is ended */
+  /** @param onStep null stands for the newest @param onPlay playing begins, or ends */
   constructor(onStep: (step: number | null) => void, onPlay = () => {}, pace: Pace = SNAPSHOTS) {
     this.onStep = onStep;
     this.onPlay = onPlay;
@@ -118,7 +118,6 @@ export class Scrubber {
   toggle() {
     if (this.playing) this.pause();
     else this.start();
-    this.onPlay();
   }
 
   start() {
@@ -131,13 +130,16 @@ export class Scrubber {
       if (this.at >= this.steps.length - 1) this.pause();
       else this.choose(this.at + 1);
     }, pace);
+    this.onPlay();
   }
 
   pause() {
+    if (!this.playing) return;
     clearInterval(this.playing);
     this.playing = 0;
     setText(this.play, PLAY);
     this.play.setAttribute("aria-label", this.pace.play);
+    this.onPlay();
   }
 
   destroy() {
