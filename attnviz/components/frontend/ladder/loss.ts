@@ -32,7 +32,7 @@ export class Loss {
   constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void }) {
     this.room = room;
     this.large = element("div", { class: "large" });
-    this.latest = new Latest(source, () => this.given && this.update(this.given), CALM);
+    this.latest = new Latest(source, () => this.given && !room.hidden && this.update(this.given), CALM);
     this.on = on;
     this.given = null;
     this.hovered = NOTHING;
