@@ -12,9 +12,9 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
-from threading import get_ident
+from threading import local
 from typing import Any
 
 import torch
@@ -176,23 +176,39 @@ def check_model(folder: Path, config: Any, auto_class: Any) -> Any:
     return model
 
 
+class _Allowance(local):
+    """How many more parameters and modules this thread may give to modules; each thread has its own."""
+
+    left: float = math.inf
+    clause = ""
+    """Of the SizeError once none is left"""
+
+
+_allowance = _Allowance()
+
+
+def _count_part(*_: object) -> None:
+    _allowance.left -= 1
+    if _allowance.left < 0:
+        raise SizeError(_allowance.clause)
+
+
+# Torch calls these hooks in every thread, and a change of its tables of hooks meanwhile would be an error in that
+# thread: they are registered once, and never removed.
+register_module_parameter_registration_hook(_count_part)
+register_module_module_registration_hook(_count_part)
+
+
 @contextmanager
 def _few_parts(weights: int) -> Iterator[None]:
     """Raise SizeError inside if this thread gives modules more parameters and modules than fit so many weights."""
-    most, counted, own = PARTS_A_WEIGHT * weights + SPARE_PARTS, count(1), get_ident()
-
-    def note(*_: object) -> None:
-        if get_ident() == own and next(counted) > most:
-            raise SizeError(
-                f"its configuration asks for more than {most:,} parts, and its file holds {weights:,} weights"
-            )
-
-    hooks = [register_module_parameter_registration_hook(note), register_module_module_registration_hook(note)]
+    most = PARTS_A_WEIGHT * weights + SPARE_PARTS
+    _allowance.clause = f"its configuration asks for more than {most:,} parts, and its file holds {weights:,} weights"
+    _allowance.left = most
     try:
         yield
     finally:
-        for hook in hooks:
-            hook.remove()
+        _allowance.left = math.inf
 
 
 def shapes(file: Path) -> dict[str, tuple[int, ...]]:
