@@ -165,7 +165,9 @@ def header_of(shape: list[object], data: int) -> bytes:
 
 def test_shapes_that_a_file_can_not_hold_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "model.safetensors"
-    for shape, counts in (([2, 10], True), ([10**9], False), ([-2, -2], False), (["2"], False), ([], True)):
+    for shape, counts in (
+        ([2, 10], True), ([10**9], False), ([-2, -2], False), (["2"], False), ([], True), ([0], False), ([3, 0], False),
+    ):  # fmt: skip
         file.write_bytes(header_of(shape, 80))
         assert shapes(file) == ({"w": tuple(shape)} if counts else {})
     for data in (b"", b"\xff" * 100, (10**12).to_bytes(8, "little") + b"{}", b"\2\0\0\0\0\0\0\0[]"):
