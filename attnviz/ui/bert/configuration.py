@@ -95,14 +95,16 @@ def _width() -> str:
 def _feed_forward(config: Configuration) -> str:
     if not config.feed_forward:
         return "How wide the feed-forward of this model is between its two maps is not known here."
-    if len(config.feed_forward) > 1:
-        return "Layers differ: each number holds for some of them. A feed-forward widens each token, then returns to C."
-    times = config.feed_forward[0] / config.width
+    smallest, largest = min(config.feed_forward), max(config.feed_forward)
+    verb = "widens" if smallest > config.width else "narrows" if largest < config.width else "maps"
+    changes = f"{verb} each token to F numbers, then returns to C"
+    if smallest < largest:
+        return f"Layers differ: each number holds for some of them. A feed-forward {changes}."
+    times = largest / config.width
     factor = f": F\u00a0=\u00a0{times:g}\u00a0·\u00a0C" if times == int(times) else ""
     is_largest = config.parameters.get("feed-forward", 0) > config.parameters.get("attention", 0)
     follows = ", and so most of a layer's parameters are its own" if is_largest else ""
-    changes = "widens" if times >= 1 else "narrows"
-    return f"The feed-forward {changes} each token to F numbers, then returns to C{factor}{follows}."
+    return f"The feed-forward {changes}{factor}{follows}."
 
 
 def _positions(config: Configuration) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,17 @@ def test_positions_are_those_of_the_table_that_a_text_reads() -> None:
     assert own.together == sum(weight.numel() for weight in gemma.parameters())
     many, own = tiny("M2M100ForConditionalGeneration", "m2m_100")
     assert own.positions == len(many.model.encoder.embed_positions.weights)
+
+
+@pytest.mark.parametrize(
+    ("widths", "verb"),
+    [((8,), "maps"), ((4,), "narrows"), ((32,), "widens"), ((4, 32), "maps"), ((8, 32), "maps"), ((16, 32), "widens"),
+     ((2, 4), "narrows")],
+)  # fmt: skip
+def test_what_a_feed_forward_does_to_a_token_is_told_by_all_its_widths(widths: tuple[int, ...], verb: str) -> None:
+    own = replace(BERT_BASE, width=8, feed_forward=widths)
+    meanings = {one.symbol: one.meaning for one in sizes(own, BERT_BASE)}
+    assert f"{verb} each token to F numbers, then returns to C" in meanings["F"]
 
 
 def test_a_layer_that_names_fewer_tokens_than_the_table_has_is_said_to() -> None:
