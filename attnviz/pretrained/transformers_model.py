@@ -117,7 +117,8 @@ class TransformersModel(PretrainedModel):
         )
         self._theirs = OwnAttention(self._model)
         self.position_rows: int | None = None
-        """Rows of the table of positions that are added to the token embeddings; None if there is none"""
+        """Rows of the table of positions that are added to the token embeddings; None if there is none, or if that is
+        not known"""
         self.max_tokens, modules = self._first_pass()
         if not modules:
             raise without_calls(self._model)
@@ -134,7 +135,7 @@ class TransformersModel(PretrainedModel):
             outputs = None if self._whole is self._model else self._whole.get_output_embeddings()
             self.head_outputs = len(outputs.weight) if isinstance(outputs, nn.Linear) else None
             self.has_positions = self._finds_positions()
-            if self.has_positions is False:  # the table is of rotations, or of what is added to scores
+            if not self.has_positions:  # the table may be of rotations, or of what is added to scores
                 self.position_rows = None
             self.final_norms = self._final_norms(probe.calls, hidden)
         self._names = self._names_by_kind(probe.modules)

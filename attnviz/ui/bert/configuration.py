@@ -109,6 +109,8 @@ def _feed_forward(config: Configuration) -> str:
 
 def _positions(config: Configuration) -> str:
     cut = f"a text has at most {config.most_tokens:,} tokens here, special ones included; the rest is cut"
+    if config.adds_positions is None and config.positions is None:
+        return f"Whether positions are added to the tokens' rows is not known here. In any case, {cut}."
     if config.positions is None:
         knows = "what is computed before its first" if config.adds_positions else "its"
         return f"This model has no table of positions: {knows} attention tells them apart. Still, {cut}."

@@ -15,6 +15,7 @@ from torch import nn
 
 from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
 from attnviz.pretrained import load, open_model
+from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.ui.bert.configuration import sizes
 from tests.loaded import built_in_model
 from tests.unit.families import FAMILIES, save
@@ -137,6 +138,27 @@ def test_what_a_feed_forward_does_to_a_token_is_told_by_all_its_widths(widths: t
     own = replace(BERT_BASE, width=8, feed_forward=widths)
     meanings = {one.symbol: one.meaning for one in sizes(own, BERT_BASE)}
     assert f"{verb} each token to F numbers, then returns to C" in meanings["F"]
+
+
+@pytest.mark.parametrize(
+    ("adds", "words"),
+    [(True, "what is computed before its first attention tells them apart"), (False, ": its attention tells them apart"),
+     (None, "Whether positions are added to the tokens' rows is not known here")],
+)  # fmt: skip
+def test_what_is_not_known_of_positions_is_not_told(adds: bool | None, words: str) -> None:
+    own = replace(BERT_BASE, positions=None, adds_positions=adds)
+    meanings = {one.field: one.meaning for one in sizes(own, BERT_BASE)}
+    assert words in meanings["max_position_embeddings"]
+    assert "at most 512 tokens" in meanings["max_position_embeddings"]
+
+
+@pytest.mark.parametrize(("adds", "rows"), [(True, 64), (False, None), (None, None)])
+def test_a_table_of_positions_counts_if_its_rows_are_known_to_be_added(
+    adds: bool | None, rows: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TransformersModel, "_finds_positions", lambda _: adds)
+    _, own = tiny("BertModel", "bert")
+    assert own.positions == rows
 
 
 def test_a_layer_that_names_fewer_tokens_than_the_table_has_is_said_to() -> None:
