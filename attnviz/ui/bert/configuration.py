@@ -128,10 +128,11 @@ def _heads(config: Configuration) -> str:
 
 def _layers(config: Configuration) -> str:
     if config.not_shown:
-        stack = " and ".join(config.not_shown)
+        stacks = " and ".join(config.not_shown)
         return (
-            "How many layers are applied, one after another, in the encoder and in the decoder. The attention of the "
-            f"{stack} is computed in another way than all others, so it is not shown here."
+            "How many layers are applied, one after another, in the encoder and in the decoder; the attention of "
+            f"{config.with_attention} of them is shown. The {stacks}'s attention is computed by code of its own, so it "
+            "is not shown here. The time of a forward pass grows with L."
         )
     if config.with_attention < config.layers:
         return (

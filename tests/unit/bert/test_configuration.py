@@ -92,13 +92,19 @@ def tiny(name: str, model_type: str) -> tuple[Any, Configuration]:
     return model, configuration_of(open_model(model, tokenizer()))
 
 
-def test_layers_of_an_encoder_whose_attention_is_not_shown_count() -> None:
-    """LongT5 computes the encoder's attention in code of its own."""
-    model, own = tiny("LongT5ForConditionalGeneration", "longt5")
-    assert own.layers == len(model.encoder.block) + len(model.decoder.block) == 4
+@pytest.mark.parametrize(
+    ("name", "model_type", "layers"),
+    [("LongT5ForConditionalGeneration", "longt5", "block"), ("PegasusXModel", "pegasus_x", "layers")],
+)
+def test_layers_of_an_encoder_whose_attention_is_not_shown_count(name: str, model_type: str, layers: str) -> None:
+    """LongT5 and PEGASUS-X compute the encoder's attention in code of their own."""
+    model, own = tiny(name, model_type)
+    assert own.layers == len(getattr(model.encoder, layers)) + len(getattr(model.decoder, layers)) == 4
     assert own.with_attention == 2
-    assert "encoder is computed in another way" in {one.symbol: one.meaning for one in sizes(own, BERT_BASE)}["L"]
-    assert own.adds_positions is False  # its decoder's, too
+    meaning = {one.symbol: one.meaning for one in sizes(own, BERT_BASE)}["L"]
+    assert "the attention of 2 of them is shown. The encoder's attention is computed by code of its own" in meaning
+    assert meaning.endswith("The time of a forward pass grows with L.")
+    assert own.adds_positions is (model_type != "longt5")  # the decoder's, too
 
 
 @pytest.mark.parametrize(
@@ -142,9 +148,12 @@ def test_what_a_feed_forward_does_to_a_token_is_told_by_all_its_widths(widths: t
 
 @pytest.mark.parametrize(
     ("adds", "words"),
-    [(True, "what is computed before its first attention tells them apart"), (False, ": its attention tells them apart"),
-     (None, "Whether positions are added to the tokens' rows is not known here")],
-)  # fmt: skip
+    [
+        (True, "what is computed before its first attention tells them apart"),
+        (False, ": its attention tells them apart"),
+        (None, "Whether positions are added to the tokens' rows is not known here"),
+    ],
+)
 def test_what_is_not_known_of_positions_is_not_told(adds: bool | None, words: str) -> None:
     own = replace(BERT_BASE, positions=None, adds_positions=adds)
     meanings = {one.field: one.meaning for one in sizes(own, BERT_BASE)}
