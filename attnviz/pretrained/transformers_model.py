@@ -30,6 +30,7 @@ from attnviz.pretrained.attention_interface import (
 from attnviz.pretrained.families import (
     FEED_FORWARD,
     count_layers,
+    count_layers_of,
     count_parameters,
     find_after_attention,
     find_final_norm,
@@ -442,7 +443,7 @@ class TransformersModel(PretrainedModel):
         for kind, getter in stacks if self.is_encoder_decoder else ():
             stack = getattr(self._model, getter)()
             if kind not in depths and stack is not self._model:
-                depths[kind] = len(next((one for one in stack.modules() if isinstance(one, nn.ModuleList)), ()))
+                depths[kind] = count_layers_of(stack)
         return depths
 
     def _describe(self, calls: Sequence[Call], *, width: int, checked: bool) -> Description:

@@ -14,7 +14,7 @@ from transformers.pytorch_utils import Conv1D
 
 from attnviz.bert.configuration import configuration_of
 from attnviz.pretrained import load
-from attnviz.pretrained.families import find_input_projections, layer_numbers, reproduces
+from attnviz.pretrained.families import count_layers_of, find_input_projections, layer_numbers, reproduces
 from attnviz.pretrained.model import ModuleNames
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.trace.layer import Projection
@@ -30,6 +30,22 @@ def test_each_side_of_an_encoder_decoder_says_its_own_heads(tmp_path: Path) -> N
     assert is_.heads_and_sizes == "encoder 4 × 8, decoder and cross 2 × 16"
     assert "head_size encoder 8, decoder and cross 16" in repr(is_)
     assert [is_.head_size_at(Place(kind, 1)) for kind in is_.layers] == [8, 16, 16]
+
+
+def test_the_layers_of_a_stack_are_its_longest_outermost_list() -> None:
+    stack = nn.Module()
+    stack.embeddings = nn.Module()
+    stack.embeddings.tables = nn.ModuleList([nn.Identity()] * 9)
+    stack.norms = nn.ModuleList([nn.Identity()])
+    stack.layers = nn.ModuleList([nn.ModuleList([nn.Identity()] * 8) for _ in range(3)])
+    assert count_layers_of(stack) == 3
+    assert count_layers_of(nn.Linear(1, 1)) == 0
+    for kind in (tf.LongT5Config, tf.PegasusXConfig):
+        sizes = {"d_model": 32, "d_ff": 8, "d_kv": 8, "num_heads": 4, "vocab_size": 9, "max_position_embeddings": 9}
+        layers = {"num_layers": 3, "num_decoder_layers": 2, "encoder_layers": 3, "decoder_layers": 2}
+        with torch.device("meta"):
+            model = tf.AutoModel.from_config(kind(**sizes, **layers))
+        assert [count_layers_of(model.get_encoder()), count_layers_of(model.get_decoder())] == [3, 2]
 
 
 def test_layers_of_two_widths_say_both(tmp_path: Path) -> None:
