@@ -77,6 +77,8 @@ class PretrainedModel(ShortRepr, ABC):
     BART's decoder was saved alone, AutoModel would load it with an encoder"""
     head_outputs: int | None = None
     """The number of logits for each token; None without a language head, or where transformers does not name its map"""
+    not_run: tuple[str, ...] = ()
+    """Names of the body's parts of which a text runs no module, such as a tower for pictures"""
     output_bias: Tensor | None = None
     """(V,): the bias of the last layer of the language head; None if the model has no head, or the head no bias"""
     has_positions: bool | None = None

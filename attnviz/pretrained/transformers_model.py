@@ -141,6 +141,7 @@ class TransformersModel(PretrainedModel):
                 self.position_rows = None
             self.final_norms = self._final_norms(probe.calls, hidden)
         self._names = self._names_by_kind(probe.modules)
+        self.not_run = self._not_run()
         width = self._width(probe.calls, hidden)
         self.description = self._describe(probe.calls, width=width, checked=is_checked(self._model, modules))
 
@@ -477,7 +478,7 @@ class TransformersModel(PretrainedModel):
             head_transform=self.vocabulary is not None and self.vocabulary.transform is not None,
             feed_forward=self._feed_forward_width(calls, matrix_products, width),
             vocabulary=len(self._tokenizer),
-            parameters=count_parameters(self._whole, self._model, chain(*self._names.values()), self._not_run()),
+            parameters=count_parameters(self._whole, self._model, chain(*self._names.values()), self.not_run),
             sizes=matrix_products,
             unavailable=self._unavailable(),
             head_sizes=sizes,

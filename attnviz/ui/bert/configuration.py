@@ -259,7 +259,7 @@ def tables() -> dict[str, pd.DataFrame]:
 def script() -> str:
     """Return the script that prints the sizes and counts the parameters."""
     model = shown_model()
-    return configuration_script(model.name.strip(), configuration_of(model), model.loader)
+    return configuration_script(model.name.strip(), configuration_of(model), model.loader, model.not_run)
 
 
 PART = Part(show, tables, script, controls=choose_model)
