@@ -134,7 +134,7 @@ class TransformersModel(PretrainedModel):
             self.language_head = self._language_head(hidden)
             self.vocabulary = self._vocabulary(hidden)
             self.output_bias = self._output_bias()
-            outputs = None if self._whole is self._model else self._whole.get_output_embeddings()
+            outputs = self._whole.get_output_embeddings()
             self.head_outputs = len(outputs.weight) if isinstance(outputs, nn.Linear) else None
             self.has_positions = self._finds_positions()
             if not self.has_positions:  # the table may be of rotations, or of what is added to scores

@@ -170,6 +170,17 @@ def test_a_table_of_positions_counts_if_its_rows_are_known_to_be_added(
     assert own.positions == rows
 
 
+@pytest.mark.parametrize(
+    ("name", "model_type", "has_head"),
+    [("T5ForConditionalGeneration", "t5", True), ("T5Model", "t5", False), ("BertForMaskedLM", "bert", True),
+     ("BertModel", "bert", False)],
+)  # fmt: skip
+def test_the_outputs_of_a_language_head_are_counted(name: str, model_type: str, has_head: bool) -> None:
+    """T5 with its head is its own base model."""
+    model, own = tiny(name, model_type)
+    assert own.outputs == (model.get_output_embeddings().out_features if has_head else None)
+
+
 def test_a_layer_that_names_fewer_tokens_than_the_table_has_is_said_to() -> None:
     model, own = tiny("MoshiForCausalLM", "moshi")
     assert own.vocabulary == len(model.model.embed_tokens.weight) == 129
