@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -127,9 +128,19 @@ def test_positions_are_those_of_the_table_that_a_text_reads() -> None:
     gemma, own = tiny("Gemma3ForConditionalGeneration", "gemma3")
     assert own.positions is None
     assert own.most_tokens == gemma.config.text_config.max_position_embeddings
-    of_text = gemma.model.language_model
-    feed_forward = sum(weight.numel() for layer in of_text.layers for weight in layer.mlp.parameters())
-    assert own.parameters["feed-forward"] == feed_forward
+    layers = gemma.model.language_model.layers
+
+    def numbers(parts: Callable[[nn.Module], Iterable[nn.Module]]) -> int:
+        return sum(weight.numel() for layer in layers for part in parts(layer) for weight in part.parameters())
+
+    attention = numbers(lambda layer: [one for one in layer.self_attn.children() if isinstance(one, nn.Linear)])
+    assert own.parameters["attention"] == attention
+    assert own.parameters["feed-forward"] == numbers(lambda layer: [layer.mlp])
+    last = gemma.model.language_model.norm.weight.numel()
+    norms = numbers(lambda layer: [one for one in layer.modules() if "Norm" in type(one).__name__])
+    assert own.parameters["norms"] == norms + last
+    not_run = gemma.model.vision_tower, gemma.model.multi_modal_projector
+    assert own.parameters["other"] == sum(weight.numel() for part in not_run for weight in part.parameters())
     assert own.together == sum(weight.numel() for weight in gemma.parameters())
     many, own = tiny("M2M100ForConditionalGeneration", "m2m_100")
     assert own.positions == len(many.model.encoder.embed_positions.weights)
