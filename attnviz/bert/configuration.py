@@ -34,7 +34,7 @@ class Configuration:
     feed_forward: tuple[int, ...]
     """F, intermediate_size: each width that a feed-forward has, ascending; empty if it is not known"""
     positions: int | None
-    """max_position_embeddings; None if the model has no table of positions"""
+    """max_position_embeddings; None if the model has no table of positions, or if it is not known"""
     heads: int
     """H, num_attention_heads; for the first kind of attention"""
     head_size: int

@@ -34,7 +34,7 @@ class EmbeddingTable(ShortRepr):
     decode: Callable[[Sequence[int]], str]
     """The text of ids, without special tokens"""
     positions: int | None
-    """Rows of the table of positions that are added to the tokens' rows; None if there is no such table"""
+    """Rows of the table of positions that are added to the tokens' rows; None if there is none, or none is known"""
 
     def _summary(self) -> Iterator[str]:
         yield f"{len(self.pieces):,} tokens"

@@ -119,6 +119,12 @@ def count_layers(model: nn.Module, modules: Sequence[ModuleNames]) -> int:
     return max(len(modules), len(stack) if isinstance(stack, nn.ModuleList) else 0)
 
 
+def count_layers_of(stack: nn.Module) -> int:
+    """Return how many layers an encoder or a decoder has: the length of the longest of its outermost lists."""
+    lists = [(path.count("."), -len(one)) for path, one in stack.named_modules() if isinstance(one, nn.ModuleList)]
+    return -min(lists, default=(0, 0))[1]
+
+
 def _projection_names(module: nn.Module) -> tuple[str, ...]:
     if hasattr(module, FUSED):
         return (FUSED,)

@@ -76,7 +76,10 @@ class PretrainedModel(ShortRepr, ABC):
     """The class of transformers that loads the model in scripts; the `base_model` of what it loads is `body`. Where
     BART's decoder was saved alone, AutoModel would load it with an encoder"""
     head_outputs: int | None = None
-    """The number of logits for each token; None without a language head, or where transformers does not name its map"""
+    """The number of logits for each token, even if not all can be shown, as in `Description.outputs`; None without a
+    language head, or where transformers does not name its last layer"""
+    not_run: tuple[str, ...] = ()
+    """Names of the body's parts of which a text runs no module, such as a tower for pictures"""
     output_bias: Tensor | None = None
     """(V,): the bias of the last layer of the language head; None if the model has no head, or the head no bias"""
     has_positions: bool | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from itertools import chain
@@ -30,6 +31,7 @@ from attnviz.pretrained.attention_interface import (
 from attnviz.pretrained.families import (
     FEED_FORWARD,
     count_layers,
+    count_layers_of,
     count_parameters,
     find_after_attention,
     find_final_norm,
@@ -117,7 +119,8 @@ class TransformersModel(PretrainedModel):
         )
         self._theirs = OwnAttention(self._model)
         self.position_rows: int | None = None
-        """Rows of the table of positions that are added to the token embeddings; None if there is none"""
+        """Rows of the table of positions that are added to the token embeddings; None if there is none, or if that is
+        not known"""
         self.max_tokens, modules = self._first_pass()
         if not modules:
             raise without_calls(self._model)
@@ -131,13 +134,14 @@ class TransformersModel(PretrainedModel):
             self.language_head = self._language_head(hidden)
             self.vocabulary = self._vocabulary(hidden)
             self.output_bias = self._output_bias()
-            outputs = None if self._whole is self._model else self._whole.get_output_embeddings()
+            outputs = self._whole.get_output_embeddings()
             self.head_outputs = len(outputs.weight) if isinstance(outputs, nn.Linear) else None
             self.has_positions = self._finds_positions()
-            if self.has_positions is False:  # the table is of rotations, or of what is added to scores
+            if not self.has_positions:  # the table may be of rotations, or of what is added to scores
                 self.position_rows = None
             self.final_norms = self._final_norms(probe.calls, hidden)
         self._names = self._names_by_kind(probe.modules)
+        self.not_run = self._not_run()
         width = self._width(probe.calls, hidden)
         self.description = self._describe(probe.calls, width=width, checked=is_checked(self._model, modules))
 
@@ -174,7 +178,7 @@ class TransformersModel(PretrainedModel):
                 self.max_tokens = self._with_room(room)
                 continue
             self.position_rows = next(iter(tables.rows), None)
-            stated = getattr(_text_config(self._model.config), "max_position_embeddings", None)
+            stated = self._stated("max_position_embeddings")
             if not tables.rooms and isinstance(stated, int) and stated > 0:  # XLNet says -1: no limit
                 tables.rooms.append(stated)
             return self._with_room(min(tables.rooms, default=MAX_TOKENS)), recorder.modules
@@ -214,7 +218,7 @@ class TransformersModel(PretrainedModel):
 
     def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
         """Run texts padded to the longest: returns the last hidden states, (B, T, C)."""
-        padding = getattr(self._model.config, "pad_token_id", None)
+        padding = self._stated("pad_token_id")
         padded_ids, lengths = padded(ids, padding if isinstance(padding, int) and padding >= 0 else 0)
         inputs = self._inputs(padded_ids, padded(segments)[0], None)
         if int(lengths.min()) < padded_ids.shape[1]:
@@ -240,7 +244,7 @@ class TransformersModel(PretrainedModel):
         """Return the arguments of the model's `forward` for ids and segments (B, T)."""
         inputs: dict[str, Tensor | bool] = {"input_ids": ids, "use_cache": False}
         if self.takes_segments:
-            segment_count = getattr(self._model.config, "type_vocab_size", None) or 2
+            segment_count = self._stated("type_vocab_size") or 2
             inputs["token_type_ids"] = segments.clamp(max=segment_count - 1)
         if decoder_ids is not None:
             inputs["decoder_input_ids"] = torch.tensor([decoder_ids])
@@ -420,6 +424,16 @@ class TransformersModel(PretrainedModel):
             names.setdefault(block.kind, []).append(module_names(self._model, paths[module]))
         return {kind: tuple(kind_names) for kind, kind_names in names.items()}
 
+    def _stated(self, name: str) -> Any:
+        """Return a setting of the configuration, or of its part about text if it has one; None if it lacks the setting.
+
+        Gemma 3's configuration also has a part about pictures.
+        """
+        config = self._model.config
+        with suppress(ValueError):  # it has several parts about text
+            config = config.get_text_config()
+        return getattr(config, name, None)
+
     def _width(self, calls: Sequence[Call], hidden: Tensor) -> int:
         """Return C, the width of the blocks.
 
@@ -427,7 +441,7 @@ class TransformersModel(PretrainedModel):
         state: EmbeddingGemma 2 and some OPT map that to another width after the last block, and MobileBERT's attention
         reads narrower rows than its blocks take.
         """
-        stated = getattr(_text_config(self._model.config), "hidden_size", None)
+        stated = self._stated("hidden_size")
         widths = {call.query_input.shape[-1] for call in calls if call.query_input is not None}
         return int(stated) if stated in widths else hidden.shape[-1]
 
@@ -441,7 +455,7 @@ class TransformersModel(PretrainedModel):
         for kind, getter in stacks if self.is_encoder_decoder else ():
             stack = getattr(self._model, getter)()
             if kind not in depths and stack is not self._model:
-                depths[kind] = len(next((one for one in stack.modules() if isinstance(one, nn.ModuleList)), ()))
+                depths[kind] = count_layers_of(stack)
         return depths
 
     def _describe(self, calls: Sequence[Call], *, width: int, checked: bool) -> Description:
@@ -464,7 +478,7 @@ class TransformersModel(PretrainedModel):
             head_transform=self.vocabulary is not None and self.vocabulary.transform is not None,
             feed_forward=self._feed_forward_width(calls, matrix_products, width),
             vocabulary=len(self._tokenizer),
-            parameters=count_parameters(self._whole, self._model, chain(*self._names.values()), self._not_run()),
+            parameters=count_parameters(self._whole, self._model, chain(*self._names.values()), self.not_run),
             sizes=matrix_products,
             unavailable=self._unavailable(),
             head_sizes=sizes,
@@ -524,7 +538,7 @@ class TransformersModel(PretrainedModel):
             if FEED_FORWARD.search(name.rpartition(".")[0]) and parameter.ndim > 1
             for side in parameter.shape
         }
-        stated = (getattr(self._model.config, name, None) for name in FEED_FORWARD_WIDTHS)
+        stated = map(self._stated, FEED_FORWARD_WIDTHS)
         return next((number for number in stated if isinstance(number, int) and sides & {number, 2 * number}), None)
 
     def _unavailable(self) -> dict[str, str]:
@@ -545,14 +559,6 @@ def auto_class(config: Any) -> Any:
     )
     stored = config.architectures or ()
     return next((auto for auto, names in heads if names.get(config.model_type) in stored), AutoModel)
-
-
-def _text_config(config: Any) -> Any:
-    """Return the part of a configuration that is about text; the whole one if there is no such part, or several."""
-    try:
-        return config.get_text_config()
-    except ValueError:
-        return config
 
 
 def _projections(call: Call, module: nn.Module) -> tuple[dict[str, Projection] | None, dict[Need, str]]:

@@ -12,9 +12,9 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
-from threading import get_ident
+from threading import local
 from typing import Any
 
 import torch
@@ -117,6 +117,9 @@ SLACK, SPARE = 4, 2**24
 PARTS_A_WEIGHT, SPARE_PARTS = 8, 2**10
 """While it is built, a model may have PARTS_A_WEIGHT parameters and modules for each weight in its files, and
 SPARE_PARTS more. Tiny models of all architectures have up to 6 for each weight."""
+MAX_PARTS = 2**16
+"""The most parameters and modules that any model may have while it is built, which takes ten seconds for as many. The
+48 layers of Qwen3-30B-A3B would have 44,000 if each matrix of their 128 experts were a module."""
 
 _COUNT = re.compile(r"layer|block|stage|depth(?!wise)", re.IGNORECASE)
 _NO_COUNT = re.compile(r"(size|dim)(_|$)|multiple_of$", re.IGNORECASE)
@@ -163,8 +166,8 @@ def check_model(folder: Path, config: Any, auto_class: Any) -> Any:
         auto_class: the class of transformers that builds it, such as AutoModel.
 
     Raises:
-        SizeError: the model has more parameters and modules than PARTS_A_WEIGHT and SPARE_PARTS allow, or more numbers
-            than SLACK and SPARE allow.
+        SizeError: the model has more parameters and modules than PARTS_A_WEIGHT, SPARE_PARTS and MAX_PARTS
+            allow, or more numbers than SLACK and SPARE allow.
     """
     all_shapes = [shape for file in folder.glob("*.safetensors") for shape in shapes(file).values()]
     with _few_parts(len(all_shapes)), torch.device("meta"), no_init_weights():
@@ -176,30 +179,46 @@ def check_model(folder: Path, config: Any, auto_class: Any) -> Any:
     return model
 
 
+class _Allowance(local):
+    """How many more parameters and modules this thread may give to modules; each thread has its own."""
+
+    left: float = math.inf
+    clause = ""
+    """Of the SizeError once none is left"""
+
+
+_allowance = _Allowance()
+
+
+def _count_part(*_: object) -> None:
+    _allowance.left -= 1
+    if _allowance.left < 0:
+        raise SizeError(_allowance.clause)
+
+
+# Torch calls these hooks in every thread, and a change of its tables of hooks meanwhile would be an error in that
+# thread: they are registered once, and never removed.
+register_module_parameter_registration_hook(_count_part)
+register_module_module_registration_hook(_count_part)
+
+
 @contextmanager
 def _few_parts(weights: int) -> Iterator[None]:
     """Raise SizeError inside if this thread gives modules more parameters and modules than fit so many weights."""
-    most, counted, own = PARTS_A_WEIGHT * weights + SPARE_PARTS, count(1), get_ident()
-
-    def note(*_: object) -> None:
-        if get_ident() == own and next(counted) > most:
-            raise SizeError(
-                f"its configuration asks for more than {most:,} parts, and its file holds {weights:,} weights"
-            )
-
-    hooks = [register_module_parameter_registration_hook(note), register_module_module_registration_hook(note)]
+    most = min(PARTS_A_WEIGHT * weights + SPARE_PARTS, MAX_PARTS)
+    _allowance.clause = f"its configuration asks for more than {most:,} parts, and its file holds {weights:,} weights"
+    _allowance.left = most
     try:
         yield
     finally:
-        for hook in hooks:
-            hook.remove()
+        _allowance.left = math.inf
 
 
 def shapes(file: Path) -> dict[str, tuple[int, ...]]:
     """Return the shape of each tensor from the header of a safetensors file; empty if the header can't be read.
 
     An unreadable file is refused later, with a better message, when its weights are loaded. Tensors larger than the
-    file are left out.
+    file are left out, and empty ones, of which a small file can have a million.
     """
     try:
         with file.open("rb") as opened:
@@ -212,7 +231,7 @@ def shapes(file: Path) -> dict[str, tuple[int, ...]]:
         return {
             name: tuple(shape)
             for name, shape in stored_shapes.items()
-            if all(isinstance(side, int) and side >= 0 for side in shape) and math.prod(shape) <= 2 * data_bytes
+            if all(isinstance(side, int) and side > 0 for side in shape) and math.prod(shape) <= 2 * data_bytes
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}

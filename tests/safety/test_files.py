@@ -37,7 +37,11 @@ BOMBS: dict[str, tuple[str, dict[str, Any]]] = {
     "a decoder": ("bart", {"decoder_layers": 10**9}),
     "a nested number": ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 2.0, "layers": [10**11]}}),
     "a number of 4,000 digits": ("t5", {"d_ff": 10**4000}),
+    "layers for empty tensors": ("bert", {"num_hidden_layers": 2**14}),
+    "layers for tensors of one number": ("bert", {"num_hidden_layers": 2**14}),
 }
+TENSORS = {"layers for empty tensors": 0, "layers for tensors of one number": 1}
+"""Bombs whose file has 2**14 tensors more, and how many numbers are in each of them"""
 
 
 class Runs:
@@ -48,6 +52,19 @@ class Runs:
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return Path.touch, (self.mark,)
+
+
+def add_tensors(file: Path, number: int, each: int) -> None:
+    """Add so many tensors of bytes to a safetensors file, with so many bytes in each."""
+    data = file.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header, end = json.loads(data[8 : 8 + length]), len(data) - 8 - length
+    header |= {
+        f"x{place}": {"dtype": "U8", "shape": [each], "data_offsets": [end + place * each, end + (place + 1) * each]}
+        for place in range(number)
+    }
+    written = json.dumps(header).encode()
+    file.write_bytes(len(written).to_bytes(8, "little") + written + data[8 + length :] + bytes(number * each))
 
 
 def sentence(folder: Path) -> str:
@@ -86,8 +103,10 @@ def test_no_pickle_is_ever_opened(tmp_path: Path, file: str, zipped: bool) -> No
 
 
 def test_oversized_configurations_are_refused_before_memory_is_allocated(tmp_path: Path) -> None:
-    for number, (family, changes) in enumerate(BOMBS.values()):
+    for number, (name, (family, changes)) in enumerate(BOMBS.items()):
         folder = save(family, tmp_path / str(number))
+        if name in TENSORS:
+            add_tensors(folder / "model.safetensors", 2**14, TENSORS[name])
         config = json.loads((folder / "config.json").read_text())
         sys.set_int_max_str_digits(0)
         (folder / "config.json").write_text(json.dumps(config | changes))
@@ -119,6 +138,13 @@ print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if 
         assert "configuration" in line, f"{name}: {line}"
         assert "its " in line or "4300" in line, f"{name}: {line}"
     assert int(most) < MEMORY
+
+
+@pytest.mark.parametrize("each", TENSORS.values())
+def test_a_file_may_have_more_tensors_than_its_model(each: int, tmp_path: Path) -> None:
+    folder = save("bert", tmp_path)
+    add_tensors(folder / "model.safetensors", 10, each)
+    assert load(str(folder)).description.layers == {"encoder": (2, 4)}
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -95,18 +95,22 @@ def _width() -> str:
 def _feed_forward(config: Configuration) -> str:
     if not config.feed_forward:
         return "How wide the feed-forward of this model is between its two maps is not known here."
-    if len(config.feed_forward) > 1:
-        return "Layers differ: each number holds for some of them. A feed-forward widens each token, then returns to C."
-    times = config.feed_forward[0] / config.width
+    smallest, largest = min(config.feed_forward), max(config.feed_forward)
+    verb = "widens" if smallest > config.width else "narrows" if largest < config.width else "maps"
+    changes = f"{verb} each token to F numbers, then returns to C"
+    if smallest < largest:
+        return f"Layers differ: each number holds for some of them. A feed-forward {changes}."
+    times = largest / config.width
     factor = f": F\u00a0=\u00a0{times:g}\u00a0·\u00a0C" if times == int(times) else ""
     is_largest = config.parameters.get("feed-forward", 0) > config.parameters.get("attention", 0)
     follows = ", and so most of a layer's parameters are its own" if is_largest else ""
-    changes = "widens" if times >= 1 else "narrows"
-    return f"The feed-forward {changes} each token to F numbers, then returns to C{factor}{follows}."
+    return f"The feed-forward {changes}{factor}{follows}."
 
 
 def _positions(config: Configuration) -> str:
     cut = f"a text has at most {config.most_tokens:,} tokens here, special ones included; the rest is cut"
+    if config.adds_positions is None and config.positions is None:
+        return f"Whether positions are added to the tokens' rows is not known here. In any case, {cut}."
     if config.positions is None:
         knows = "what is computed before its first" if config.adds_positions else "its"
         return f"This model has no table of positions: {knows} attention tells them apart. Still, {cut}."
@@ -124,10 +128,11 @@ def _heads(config: Configuration) -> str:
 
 def _layers(config: Configuration) -> str:
     if config.not_shown:
-        stack = " and ".join(config.not_shown)
+        stacks = " and ".join(config.not_shown)
         return (
-            "How many layers are applied, one after another, in the encoder and in the decoder. The attention of the "
-            f"{stack} is computed in another way than all others, so it is not shown here."
+            "How many layers are applied, one after another, in the encoder and in the decoder; the attention of "
+            f"{config.with_attention} of them is shown. The {stacks}'s attention is computed by code of its own, so it "
+            "is not shown here. The time of a forward pass grows with L."
         )
     if config.with_attention < config.layers:
         return (
@@ -254,7 +259,7 @@ def tables() -> dict[str, pd.DataFrame]:
 def script() -> str:
     """Return the script that prints the sizes and counts the parameters."""
     model = shown_model()
-    return configuration_script(model.name.strip(), configuration_of(model), model.loader)
+    return configuration_script(model.name.strip(), configuration_of(model), model.loader, model.not_run)
 
 
 PART = Part(show, tables, script, controls=choose_model)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from torch import nn
 
 from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
 from attnviz.pretrained import load, open_model
+from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.ui.bert.configuration import sizes
 from tests.loaded import built_in_model
 from tests.unit.families import FAMILIES, save
@@ -90,13 +93,19 @@ def tiny(name: str, model_type: str) -> tuple[Any, Configuration]:
     return model, configuration_of(open_model(model, tokenizer()))
 
 
-def test_layers_of_an_encoder_whose_attention_is_not_shown_count() -> None:
-    """LongT5 computes the encoder's attention in code of its own."""
-    model, own = tiny("LongT5ForConditionalGeneration", "longt5")
-    assert own.layers == len(model.encoder.block) + len(model.decoder.block) == 4
+@pytest.mark.parametrize(
+    ("name", "model_type", "layers"),
+    [("LongT5ForConditionalGeneration", "longt5", "block"), ("PegasusXModel", "pegasus_x", "layers")],
+)
+def test_layers_of_an_encoder_whose_attention_is_not_shown_count(name: str, model_type: str, layers: str) -> None:
+    """LongT5 and PEGASUS-X compute the encoder's attention in code of their own."""
+    model, own = tiny(name, model_type)
+    assert own.layers == len(getattr(model.encoder, layers)) + len(getattr(model.decoder, layers)) == 4
     assert own.with_attention == 2
-    assert "encoder is computed in another way" in {one.symbol: one.meaning for one in sizes(own, BERT_BASE)}["L"]
-    assert own.adds_positions is False  # its decoder's, too
+    meaning = {one.symbol: one.meaning for one in sizes(own, BERT_BASE)}["L"]
+    assert "the attention of 2 of them is shown. The encoder's attention is computed by code of its own" in meaning
+    assert meaning.endswith("The time of a forward pass grows with L.")
+    assert own.adds_positions is (model_type != "longt5")  # the decoder's, too
 
 
 @pytest.mark.parametrize(
@@ -119,12 +128,68 @@ def test_positions_are_those_of_the_table_that_a_text_reads() -> None:
     gemma, own = tiny("Gemma3ForConditionalGeneration", "gemma3")
     assert own.positions is None
     assert own.most_tokens == gemma.config.text_config.max_position_embeddings
-    of_text = gemma.model.language_model
-    feed_forward = sum(weight.numel() for layer in of_text.layers for weight in layer.mlp.parameters())
-    assert own.parameters["feed-forward"] == feed_forward
+    layers = gemma.model.language_model.layers
+
+    def numbers(parts: Callable[[nn.Module], Iterable[nn.Module]]) -> int:
+        return sum(weight.numel() for layer in layers for part in parts(layer) for weight in part.parameters())
+
+    attention = numbers(lambda layer: [one for one in layer.self_attn.children() if isinstance(one, nn.Linear)])
+    assert own.parameters["attention"] == attention
+    assert own.parameters["feed-forward"] == numbers(lambda layer: [layer.mlp])
+    last = gemma.model.language_model.norm.weight.numel()
+    norms = numbers(lambda layer: [one for one in layer.modules() if "Norm" in type(one).__name__])
+    assert own.parameters["norms"] == norms + last
+    not_run = gemma.model.vision_tower, gemma.model.multi_modal_projector
+    assert own.parameters["other"] == sum(weight.numel() for part in not_run for weight in part.parameters())
     assert own.together == sum(weight.numel() for weight in gemma.parameters())
     many, own = tiny("M2M100ForConditionalGeneration", "m2m_100")
     assert own.positions == len(many.model.encoder.embed_positions.weights)
+
+
+@pytest.mark.parametrize(
+    ("widths", "verb"),
+    [((8,), "maps"), ((4,), "narrows"), ((32,), "widens"), ((4, 32), "maps"), ((8, 32), "maps"), ((16, 32), "widens"),
+     ((2, 4), "narrows")],
+)  # fmt: skip
+def test_what_a_feed_forward_does_to_a_token_is_told_by_all_its_widths(widths: tuple[int, ...], verb: str) -> None:
+    own = replace(BERT_BASE, width=8, feed_forward=widths)
+    meanings = {one.symbol: one.meaning for one in sizes(own, BERT_BASE)}
+    assert f"{verb} each token to F numbers, then returns to C" in meanings["F"]
+
+
+@pytest.mark.parametrize(
+    ("adds", "words"),
+    [
+        (True, "what is computed before its first attention tells them apart"),
+        (False, ": its attention tells them apart"),
+        (None, "Whether positions are added to the tokens' rows is not known here"),
+    ],
+)
+def test_what_is_not_known_of_positions_is_not_told(adds: bool | None, words: str) -> None:
+    own = replace(BERT_BASE, positions=None, adds_positions=adds)
+    meanings = {one.field: one.meaning for one in sizes(own, BERT_BASE)}
+    assert words in meanings["max_position_embeddings"]
+    assert "at most 512 tokens" in meanings["max_position_embeddings"]
+
+
+@pytest.mark.parametrize(("adds", "rows"), [(True, 64), (False, None), (None, None)])
+def test_a_table_of_positions_counts_if_its_rows_are_known_to_be_added(
+    adds: bool | None, rows: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TransformersModel, "_finds_positions", lambda _: adds)
+    _, own = tiny("BertModel", "bert")
+    assert own.positions == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "model_type", "has_head"),
+    [("T5ForConditionalGeneration", "t5", True), ("T5Model", "t5", False), ("BertForMaskedLM", "bert", True),
+     ("BertModel", "bert", False)],
+)  # fmt: skip
+def test_the_outputs_of_a_language_head_are_counted(name: str, model_type: str, has_head: bool) -> None:
+    """T5 with its head is its own base model."""
+    model, own = tiny(name, model_type)
+    assert own.outputs == (model.get_output_embeddings().out_features if has_head else None)
 
 
 def test_a_layer_that_names_fewer_tokens_than_the_table_has_is_said_to() -> None:

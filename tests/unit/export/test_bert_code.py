@@ -23,6 +23,7 @@ from attnviz.pretrained import PretrainedModel, load
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
 from tests.unit.families import BART, save, save_model
+from tests.unit.pretrained.architectures import made, tokenizer
 
 TEXT = 'The conversions didn\'t "cross" \\ the {street}: 😀 <b>'
 END = "--- end of a script ---"
@@ -54,6 +55,8 @@ class Ran:
     other: PretrainedModel
     masked: PretrainedModel
     """With a language head, whose last layer has a bias"""
+    gemma: PretrainedModel
+    """With a tower for pictures"""
     alone: dict[str, PretrainedModel]
     """Decoders saved without an encoder"""
     said: dict[str, str]
@@ -73,11 +76,14 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("scripts")
     model, other = built_in_model(), load(str(save("bert", folder / "bert")))
     masked = load(str(saved("bert", folder / "masked")))
+    made("Gemma3ForConditionalGeneration", "gemma3").save_pretrained(folder / "gemma3")
+    tokenizer().save_pretrained(folder / "gemma3")
+    gemma = load(str(folder / "gemma3"))
     alone = {name: load(str(save_model(make(), folder / name, name))) for name, make in ALONE_DECODERS.items()}
     ids = model.tokenize(TEXT).ids  # they have the same tokenizer
     scripts = {
-        one.name: configuration_script(one.name, configuration_of(one), one.loader)
-        for one in (model, other, *alone.values())
+        one.name: configuration_script(one.name, configuration_of(one), one.loader, one.not_run)
+        for one in (model, other, gemma, *alone.values())
     }
     table = table_of(alone["bart"])
     scripts["decoder"] = round_trip_script(
@@ -101,7 +107,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         capture_output=True, text=True, check=False, cwd=folder, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    return Ran(model, other, masked, alone, dict(zip(scripts, done.stdout.split(END), strict=False)))
+    return Ran(model, other, masked, gemma, alone, dict(zip(scripts, done.stdout.split(END), strict=False)))
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -170,6 +176,18 @@ def test_the_script_of_the_configuration_prints_what_is_shown(ran: Ran) -> None:
             }
             assert fields["together"] == f"{configuration.together:,}"
         assert "nn.Embedding(20000, 32) 640,000" in said
+
+
+def test_the_script_of_the_configuration_counts_what_a_text_does_not_run_as_other(ran: Ran) -> None:
+    own = configuration_of(ran.gemma)
+    ours, _ = ran.said[ran.gemma.name].split("\nbert-base-uncased\n")
+    fields = dict(re.findall(r"^  (\S.*?)  +(\S+)$", ours, re.MULTILINE))
+    assert fields["vocab_size"] == str(own.vocabulary)
+    assert fields["hidden_size"] == str(own.width)
+    assert fields["num_hidden_layers"] == str(own.layers)
+    for part, count in own.parameters.items():
+        assert fields[part] == f"{count:,}"
+    assert own.parameters["other"] > 0
 
 
 @pytest.mark.parametrize("name", ALONE_DECODERS)

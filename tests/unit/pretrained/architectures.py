@@ -197,7 +197,10 @@ def outcome(name: str, model_type: str) -> Outcome:
             model = made(name, model_type)
         except Exception as error:  # whatever transformers raises
             return Outcome("not built", " ".join(str(error).split())[:160] or type(error).__name__)
-        refused = _refused_by_size(model, model_type)
+        try:
+            refused = _refused_by_size(model, model_type)
+        except Exception as error:
+            refused = f"{type(error).__name__}: {error}"
         if refused:
             return Outcome("different", refused)
         try:
@@ -212,6 +215,7 @@ def outcome(name: str, model_type: str) -> Outcome:
 
 def _refused_by_size(model: Any, model_type: str) -> str:
     """Return why files of a model, or its type's own configuration, are refused as too large; "" if they are not."""
+    auto = auto_class(model.config)
     with TemporaryDirectory() as name:
         folder = Path(name)
         try:
@@ -219,15 +223,10 @@ def _refused_by_size(model: Any, model_type: str) -> str:
             check_numbers(folder)
             model.save_pretrained(folder)
             check_numbers(folder)
-            check_model(folder, copy.deepcopy(model.config), auto_class(model.config))
+            if auto is not tf.AutoModel or type(model.config) in modeling_auto.MODEL_MAPPING:
+                check_model(folder, copy.deepcopy(model.config), auto)
         except SizeError as error:
             return str(error)
-        except (
-            KeyError,
-            ValueError,
-            AttributeError,
-        ):  # AutoModel does not know it; from a folder it is refused for that
-            return ""
     return ""
 
 

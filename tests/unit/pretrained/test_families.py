@@ -13,13 +13,14 @@ from transformers.models.llama.modeling_llama import repeat_kv
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.bert.configuration import configuration_of
-from attnviz.pretrained import load
-from attnviz.pretrained.families import find_input_projections, layer_numbers, reproduces
+from attnviz.pretrained import load, open_model
+from attnviz.pretrained.families import count_layers_of, find_input_projections, layer_numbers, reproduces
 from attnviz.pretrained.model import ModuleNames
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.trace.layer import Projection
 from attnviz.trace.model import Description, Place, by_kind, either, layers_in_words, places
 from tests.unit.families import BART, BERT, FAMILIES, HYBRIDS, save, save_model
+from tests.unit.pretrained.architectures import made, tokenizer
 
 
 def test_each_side_of_an_encoder_decoder_says_its_own_heads(tmp_path: Path) -> None:
@@ -30,6 +31,38 @@ def test_each_side_of_an_encoder_decoder_says_its_own_heads(tmp_path: Path) -> N
     assert is_.heads_and_sizes == "encoder 4 × 8, decoder and cross 2 × 16"
     assert "head_size encoder 8, decoder and cross 16" in repr(is_)
     assert [is_.head_size_at(Place(kind, 1)) for kind in is_.layers] == [8, 16, 16]
+
+
+def test_settings_are_those_of_the_part_about_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gemma 3's own configuration has neither F nor the padding token, and that of its tower has another F."""
+    # as if F could not be measured
+    monkeypatch.setattr("attnviz.pretrained.transformers_model.watch_maps", lambda *_: None)
+    gemma = made("Gemma3ForConditionalGeneration", "gemma3")
+    config = gemma.config.text_config
+    config.pad_token_id = 7
+    model = open_model(gemma, tokenizer())
+    assert model.description.feed_forward == config.intermediate_size
+    read = []
+    model.body.get_input_embeddings().register_forward_pre_hook(lambda _, args: read.append(args[0]))
+    with torch.inference_mode():
+        model.padded_forward([[1, 2, 3], [4]], [[0, 0, 0], [0]])
+    assert read[0].tolist() == [[1, 2, 3], [4, 7, 7]]
+
+
+def test_the_layers_of_a_stack_are_its_longest_outermost_list() -> None:
+    stack = nn.Module()
+    stack.embeddings = nn.Module()
+    stack.embeddings.tables = nn.ModuleList([nn.Identity()] * 9)
+    stack.norms = nn.ModuleList([nn.Identity()])
+    stack.layers = nn.ModuleList([nn.ModuleList([nn.Identity()] * 8) for _ in range(3)])
+    assert count_layers_of(stack) == 3
+    assert count_layers_of(nn.Linear(1, 1)) == 0
+    for kind in (tf.LongT5Config, tf.PegasusXConfig):
+        sizes = {"d_model": 32, "d_ff": 8, "d_kv": 8, "num_heads": 4, "vocab_size": 9, "max_position_embeddings": 9}
+        layers = {"num_layers": 3, "num_decoder_layers": 2, "encoder_layers": 3, "decoder_layers": 2}
+        with torch.device("meta"):
+            model = tf.AutoModel.from_config(kind(**sizes, **layers))
+        assert [count_layers_of(model.get_encoder()), count_layers_of(model.get_decoder())] == [3, 2]
 
 
 def test_layers_of_two_widths_say_both(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
-from torch.nn.modules.module import register_module_module_registration_hook
+from torch.nn.modules.module import _global_module_registration_hooks, _global_parameter_registration_hooks
 from transformers import AutoConfig, AutoModel
 
 from attnviz.pretrained.unfit import (
@@ -118,17 +119,42 @@ def test_a_model_is_built_no_further_than_its_file_allows(family: str, change: d
     weights = len(load_file(folder / "model.safetensors"))
     config = AutoConfig.from_pretrained(folder)
     check_model(folder, config, AutoModel)
-    made = []
-    hook = register_module_module_registration_hook(lambda *_: made.append(0))
     for name, number in change.items():
         setattr(config, name, number)
     with pytest.raises(
         SizeError, match=f"asks for more than {8 * weights + 1024:,} parts, and its file holds {weights}"
     ):
         check_model(folder, config, AutoModel)
-    hook.remove()
-    assert len(made) <= 8 * weights + 1024
     nn.Sequential(*(nn.Identity() for _ in range(2000)))  # other models are not limited
+
+
+def test_other_threads_build_their_models_meanwhile(tmp_path: Path) -> None:
+    """A check counts only what its own thread builds, and changes nothing that torch reads in the others."""
+    folder = save("bert", tmp_path)
+    config = AutoConfig.from_pretrained(folder)
+    most = 8 * len(load_file(folder / "model.safetensors")) + 1024
+    ends, built, errors = Event(), [0], []
+
+    def build() -> None:
+        try:
+            while not ends.is_set():
+                nn.Sequential(*(nn.Linear(1, 1) for _ in range(10)))
+                built[0] += 30
+        except Exception as error:
+            errors.append(error)
+
+    tables = [dict(_global_module_registration_hooks), dict(_global_parameter_registration_hooks)]
+    other = Thread(target=build)
+    other.start()
+    try:
+        while built[0] < 2 * most and not errors:
+            check_model(folder, config, AutoModel)
+            assert tables == [_global_module_registration_hooks, _global_parameter_registration_hooks]
+    finally:
+        ends.set()
+        other.join()
+    assert not errors
+    assert built[0] > most
 
 
 def header_of(shape: list[object], data: int) -> bytes:
@@ -139,7 +165,9 @@ def header_of(shape: list[object], data: int) -> bytes:
 
 def test_shapes_that_a_file_can_not_hold_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "model.safetensors"
-    for shape, counts in (([2, 10], True), ([10**9], False), ([-2, -2], False), (["2"], False), ([], True)):
+    for shape, counts in (
+        ([2, 10], True), ([10**9], False), ([-2, -2], False), (["2"], False), ([], True), ([0], False), ([3, 0], False),
+    ):  # fmt: skip
         file.write_bytes(header_of(shape, 80))
         assert shapes(file) == ({"w": tuple(shape)} if counts else {})
     for data in (b"", b"\xff" * 100, (10**12).to_bytes(8, "little") + b"{}", b"\2\0\0\0\0\0\0\0[]"):

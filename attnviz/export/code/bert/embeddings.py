@@ -26,7 +26,7 @@ from transformers import {loader}, BertConfig, BertModel
 
 {name}
 PATTERNS = {{  # the names of BERT's parameters, by part
-    "token embeddings": "word_embeddings|embed_tokens|shared|wte",
+{not_run}    "token embeddings": "word_embeddings|embed_tokens|shared|wte",
     "other embeddings": "^embeddings|position|segment",
     "pooler": "^pooler",
     "norms": "Norm|norm",
@@ -56,7 +56,7 @@ def show(title, config, model):
 
 
 model = {loader}.from_pretrained(MODEL{more}){base}
-show(MODEL, model.config, model)
+show(MODEL, model.config.get_text_config(), model)
 with torch.device("meta"):  # the shapes without the numbers, so nothing is loaded
     base = BertModel(BertConfig())
 show("bert-base-uncased", base.config, base)
@@ -66,18 +66,27 @@ assert sum(count(model).values()) == SHOWN
 '''
 
 
-def configuration_script(name: str, configuration: Configuration, loader: str = "AutoModel") -> str:
+NOT_RUN = """\
+    "other": r"^({names})\\.",  # a text does not run them
+"""
+
+
+def configuration_script(
+    name: str, configuration: Configuration, loader: str = "AutoModel", not_run: Sequence[str] = ()
+) -> str:
     """Return the script for a model by its name.
 
     Args:
         name: the model's name.
         configuration: what the page shows.
         loader: the class of transformers that loads it, as in `PretrainedModel`.
+        not_run: the names of its parts that a text does not run, as in `PretrainedModel`.
     """
     return CONFIGURATION.format(
         name=name_lines(name),
         loader=loader,
         base=base_of(loader),
+        not_run=NOT_RUN.format(names="|".join(not_run)) if not_run else "",
         more=", add_pooling_layer=False" if name == BUILT_IN else "",
         shown=configuration.together - configuration.parameters.get("language head", 0),
     )
