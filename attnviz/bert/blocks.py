@@ -87,12 +87,16 @@ def draw_layers(seed: int, count: int, width: int) -> tuple[LinearMap, ...]:
     """Draw linear layers C -> C: the numbers of `torch.manual_seed(seed)` and then nn.Linear(C, C), `count` times.
 
     Weights and biases are uniform up to 1/√C (He et al. 2015, with the slope √5 that torch takes). It draws from a
-    generator of its own, because other threads draw from torch's.
+    generator of its own, because other threads draw from torch's, and without torch's functions of initialisation,
+    which transformers replaces for all threads while it loads a model.
     """
     generator, bound = torch.Generator().manual_seed(seed), 1 / math.sqrt(width)
+    of_weights = math.sqrt(3) * (
+        nn.init.calculate_gain("leaky_relu", math.sqrt(5)) / math.sqrt(width)
+    )  # as torch rounds
     layers = []
     for _ in range(count):
-        weight = nn.init.kaiming_uniform_(torch.empty(width, width), a=math.sqrt(5), generator=generator)
+        weight = torch.empty(width, width).uniform_(-of_weights, of_weights, generator=generator)
         bias = torch.empty(width).uniform_(-bound, bound, generator=generator)
         layers.append(LinearMap(weight.T, bias))
     return tuple(layers)
