@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 LIST = Path(__file__).parent / "slow.txt"
-LIMIT = 0.4
+LIMIT = 0.25
 """Seconds"""
 QUICK = ("tests.app.", "tests.unit.")
 """The folders whose tests `--quick` runs"""
