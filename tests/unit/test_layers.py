@@ -16,12 +16,11 @@ PAGES = sorted((ROOT / "pages").glob("*.py"))
 PYTHON = [ROOT / "app.py", *PAGES, *sorted((ROOT / "attnviz").rglob("*.py"))]
 
 LEVELS = (
-    ("attnviz.reprs",),
+    ("attnviz.reprs", "attnviz.formatting"),
     (
         "attnviz.attention",
         "attnviz.tokens",
         "attnviz.formulas",
-        "attnviz.formatting",
         "attnviz.files",
         "attnviz.annotated_text",
         "attnviz.hosts",
