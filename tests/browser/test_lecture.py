@@ -149,10 +149,12 @@ def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
     assert page.locator(".stApp").evaluate(ground) == "rgb(20, 20, 27)"
     page.keyboard.press("Escape")  # which many press for other reasons: it asks
     question = page.get_by_role("dialog", name="Leave lecture mode?")
+    expect(question).to_be_visible()
     page.keyboard.press("Escape")
     expect(question).to_be_hidden()
     assert link(page)["lecture"] == "1"
     page.keyboard.press("Escape")
+    expect(question).to_be_visible()
     press(page, "Enter", until=lambda at: "lecture" not in at)
     assert link(page)["step"] == "weights"
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
