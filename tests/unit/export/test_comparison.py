@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attnviz.export.comparison import HeadComparison, compared
+from attnviz.compare.alignment import GAP
+from attnviz.export.comparison import HeadComparison, Side, compared, describe
 from attnviz.export.views import caption, link_of, title
 from attnviz.links.link import read_link
 from attnviz.sources.compared import choices, run
 from attnviz.sources.models import DirectResources
 from attnviz.steps import PARTS
+from attnviz.tokens import CharVocab
 from attnviz.training.tasks import TASKS
 
 RESOURCES = DirectResources()
@@ -114,6 +118,15 @@ def test_the_picture_is_described_with_shapes_and_ranges() -> None:
     for part, name, matrix in zip(parts, (*found.titles, "A − B"), matrices, strict=True):
         low, high = (f"{float(one):.2f}".replace("-", "−") for one in (matrix.min(), matrix.max()))
         assert part == f"{name}: scores, 3 rows by 3 columns, from {low} to {high}"
+    fewer = replace(found.comparison, a=matrices[0][:2], b=matrices[1][:2], difference=matrices[2][:2])
+    assert all(", 2 rows by 3 columns" in part for part in describe(fewer, ("A", "B")).split("; "))
+
+
+def test_labels_of_keys_are_those_of_the_text_that_is_read() -> None:
+    letters = CharVocab.from_text("abxy")
+    head: Any = SimpleNamespace(query_tokens=letters.tokenize("ab"), key_tokens=letters.tokenize("xy"))
+    side = Side("a", RESOURCES, head, (0, GAP, 1), (1, 0))  # type: ignore[arg-type]
+    assert side.own_labels() == {"query": ["a", None, "b"], "key": ["y", "x"]}
 
 
 def test_the_digest_is_of_the_numbers_and_of_how_they_are_shown() -> None:

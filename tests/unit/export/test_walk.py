@@ -8,8 +8,11 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +34,17 @@ from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
 from attnviz.export.files.svg import write_svg
 from attnviz.export.files.tikz import tex, write_tikz
-from attnviz.export.sheets import FORMATS, HEIGHT, PICTURE_BOTTOM, WIDTH, TooLongError, draw_sheet, sheets, svg_files
+from attnviz.export.sheets import (
+    FORMATS,
+    HEIGHT,
+    PICTURE_BOTTOM,
+    WIDTH,
+    TooLongError,
+    draw_sheet,
+    link_to,
+    sheets,
+    svg_files,
+)
 from attnviz.export.views import walk_of
 from attnviz.figures.panels import Panel
 from attnviz.links.link import read_link
@@ -313,3 +326,14 @@ def test_texts_that_are_too_long_for_a_format_are_refused() -> None:
     with pytest.raises(TooLongError, match="TikZ takes up to 128 tokens, and this text has 200"):
         FORMATS["tikz"].check(walk)
     FORMATS["pptx"].check(walk)
+    for queries, keys, longest in ((128, 5, 0), (129, 5, 129), (5, 129, 129)):
+        sides: Any = SimpleNamespace(query_labels=["a"] * queries, key_labels=["b"] * keys)
+        with pytest.raises(TooLongError, match=f"has {longest}") if longest else nullcontext():
+            FORMATS["tikz"].check(sides)
+
+
+def test_notes_say_the_scale_with_four_digits_and_a_link_keeps_its_blank_keys() -> None:
+    walk = toy("a b", scale="0.12345")
+    assert "Scale s = 0.1235;" in sheets(walk, ["scaled"])[0].notes
+    assert link_to(f"{SITE}/?text=&head=1&step=qkv", "scores") == f"{SITE}/?text=&head=1&step=scores"
+    assert link_to("", "scores") == ""
