@@ -25,7 +25,7 @@ def cells_of_any_spreadsheet(text: str) -> list[str]:
     return [part.strip(' "') for part in re.split(r"[;,\t\r\n]", text)]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", [*HOSTILE, "a\r=1"])
 def test_no_cell_begins_as_a_formula_and_the_text_can_be_restored(text: str) -> None:
     safe = protected(text)
     assert not any(cell.startswith(tuple("=+-@＝＋－＠")) for cell in cells_of_any_spreadsheet(safe))
@@ -72,14 +72,16 @@ def test_the_rows_of_a_draw_are_its_likeliest_tokens_and_the_one_that_was_drawn(
     held = {"logits": logits, "scaled": scaled, "order": order, "probabilities": 2 * softmax, "number": 0.75, "id": 149}
     draw = GeneratedToken(**(unset | held))
     greedy = replace(draw, id=0, number=None, scaled=logits)
-    text = draws_csv([draw, greedy], [chr(0x100 + at) for at in range(200)], begin=7).decode("utf-8-sig")
+    text = draws_csv([draw, greedy], [chr(0x100), "\n", *(chr(0x100 + at) for at in range(2, 200))], begin=7).decode(
+        "utf-8-sig"
+    )
     header, *rows = csv.reader(io.StringIO(text, newline=""))
     assert header == list(DRAW_COLUMNS)
     first, second = rows[:129], rows[129:]
     assert len(second) == 128
     assert {(row[0], row[1]) for row in first} == {("1", "7")} and {(row[0], row[1]) for row in second} == {("2", "8")}
     assert [row[2] for row in first] == [str(rank) for rank in (*range(1, 129), 150)]
-    assert [row[3] for row in first[:2]] == [f"[0] {chr(0x100)}", f"[1] {chr(0x101)}"]
+    assert [row[3] for row in first[:2]] == [f"[0] {chr(0x100)}", "[1] ⏎"]
     assert [row[9] for row in first] == ["0"] * 128 + ["1"] and [row[9] for row in second] == ["1", *["0"] * 127]
     assert {row[8] for row in first} == {"0.75"} and {row[8] for row in second} == {""}
     for at, row in ((0, first[0]), (127, first[127]), (149, first[128])):

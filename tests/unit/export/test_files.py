@@ -16,7 +16,7 @@ from pypdf import PageObject, PdfReader
 from pypdf.generic import ContentStream
 
 from attnviz.export.drawing.fonts import width
-from attnviz.export.drawing.marks import Drawing, Text
+from attnviz.export.drawing.marks import Anchor, Drawing, Text
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
 from attnviz.export.files.svg import write_svg
@@ -55,6 +55,24 @@ def test_in_the_pdf_each_weight_is_in_its_cell() -> None:
 
     page_of(sheet).extract_text(visitor_text=see)
     np.testing.assert_allclose(found, expected, atol=0.005 + 1e-6)
+
+
+@pytest.mark.parametrize(("anchor", "share"), [("start", 0.0), ("middle", 0.5), ("end", 1.0)])
+def test_a_text_of_a_pdf_stands_at_its_anchor_under_its_link_and_its_page_is_in_the_outline(
+    anchor: Anchor, share: float
+) -> None:
+    text = Text(300, 200, "A link", 20, PURPLE, anchor=anchor, link="http://a.example/")
+    reader = PdfReader(io.BytesIO(write_pdf([Drawing(1280, 720, (text,), title="A page")])))
+    assert [entry["/Title"] for entry in reader.outline] == ["A page"]
+    page, begins = reader.pages[0], []
+    page.extract_text(
+        visitor_text=lambda said, cm, tm, *_: begins.append((tm[4] * cm[0] + cm[4]) / 0.75) if said.strip() else None
+    )
+    wide = width("A link", 20, bold=False)
+    assert begins == [pytest.approx(300 - share * wide, abs=0.01)]
+    left, bottom, right, top = (float(edge) / 0.75 for edge in page["/Annots"][0].get_object()["/Rect"])
+    assert (left, right) == pytest.approx((300 - share * wide, 300 - share * wide + wide), abs=0.01)
+    assert bottom < 520 < top  # 200 from the top
 
 
 def test_every_colour_that_latex_needs_is_defined() -> None:
