@@ -4,10 +4,10 @@ import { element } from "../core/dom.ts";
 import { NOTHING } from "../core/pin.ts";
 import { Trainings } from "../training/trainings.ts";
 import { isLive, placeOf } from "../training/words.ts";
-import { numberOf } from "./top.ts";
+import { VIEWS, numberOf } from "./top.ts";
 import { View } from "./view.ts";
 
-const VIEWS = ["ladder", "table", "loss", "data"] as const;
+const NAMES = Object.keys(VIEWS) as (keyof typeof VIEWS)[];
 
 class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
   rows: LadderRow[];
@@ -69,7 +69,7 @@ class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
     this.section.dataset.state = rows.some(({ rung }) => isLive(rung.run)) ? "running" : run.state;
     if (has) moments.want(run.digest, run.snapshots, step);
     const { values } = this.updates;
-    const view = VIEWS.find((name) => name === values.text_view) ?? "ladder";
+    const view = NAMES.find((name) => name === values.text_view) ?? "ladder";
     const moment = has && view === "ladder" && moments.digest === run.digest ? moments.at(step) : null;
     this.store.set({
       ...{ ...around, header, rows, row, run, view, step, place, moment, values },

@@ -1,6 +1,5 @@
 // One loss written out: the logits of one position, their softmax, −log of the right character's probability, the mean.
 
-import { Board } from "../board/board.ts";
 import { element } from "../core/dom.ts";
 import { fixed, number, operand } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
@@ -8,8 +7,10 @@ import { NOTHING } from "../core/pin.ts";
 import { result, template, write } from "../core/template.ts";
 import { visibility } from "../training/answer.ts";
 import { afterSteps } from "../training/words.ts";
+import { pairBoard } from "./pair_board.ts";
 import type { Source } from "../core/arrays.ts";
 import type { Child } from "../core/template.ts";
+import type { Board } from "../board/board.ts";
 
 const CALM = 200; // ms: keys run through many snapshots
 
@@ -37,14 +38,11 @@ export class Loss {
     this.given = null;
     this.hovered = NOTHING;
     this.key = "";
-    this.board = new Board(this.large, {
-      onPoint: (at) => {
-        this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
-        this.light();
-      },
-      onClick: ({ i, j }) => on.pin({ q: i, k: j }),
-      onMove: ({ query, key }) => on.pin({ q: query, k: key }),
-    });
+    const point = (hovered: Pair) => {
+      this.hovered = hovered;
+      this.light();
+    };
+    this.board = pairBoard(this.large, { point, pin: on.pin });
   }
 
   update(given: Given) {

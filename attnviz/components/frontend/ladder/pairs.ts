@@ -1,14 +1,15 @@
 // The table of pairs: how often each character follows each, as probabilities, with the arithmetic of a cell; beside it
 // the table that the trained bigram has learned.
 
-import { Board } from "../board/board.ts";
 import { element } from "../core/dom.ts";
 import { fixed, number, whole } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
 import { NOTHING } from "../core/pin.ts";
 import { result, template, write } from "../core/template.ts";
 import { afterSteps } from "../training/words.ts";
+import { pairBoard } from "./pair_board.ts";
 import type { Source } from "../core/arrays.ts";
+import type { Board } from "../board/board.ts";
 
 const CALM = 200; // ms: keys run through many snapshots
 
@@ -49,14 +50,11 @@ export class Pairs {
     this.hovered = NOTHING;
     this.given = null;
     this.about = this.key = "";
-    this.board = new Board(this.large, {
-      onPoint: (at) => {
-        this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
-        this.light();
-      },
-      onClick: ({ i, j }) => on.pin({ q: i, k: j }),
-      onMove: ({ query, key }) => on.pin({ q: query, k: key }),
-    });
+    const point = (hovered: Pair) => {
+      this.hovered = hovered;
+      this.light();
+    };
+    this.board = pairBoard(this.large, { point, pin: on.pin });
   }
 
   update(given: Given) {

@@ -5,7 +5,7 @@ import { pacing } from "../training/transport.ts";
 import { isLive, stateText } from "../training/words.ts";
 import type { Acts } from "./view.ts";
 
-const VIEWS = { ladder: "The ladder", table: "Table of pairs", loss: "One loss", data: "The text as data" };
+export const VIEWS = { ladder: "The ladder", table: "Table of pairs", loss: "One loss", data: "The text as data" };
 
 type Given = Pick<LadderGiven, "rows" | "row" | "values" | "failed">;
 
