@@ -97,8 +97,7 @@ class TransformersModel(PretrainedModel):
         self.name = name
         self._whole = cast(Any, model.eval())
         self._model = self._whole.base_model
-        bodies = MODEL_MAPPING_NAMES.get(self._whole.config.model_type, ())
-        if type(self._model).__name__ not in ((bodies,) if isinstance(bodies, str) else bodies):
+        if not _is_plain_body(self._model, self._whole.config):
             self.loader = auto_class(self._whole.config).__name__
         self._tokenizer = tokenizer
         self._tokenizer_lock = Lock()
@@ -109,10 +108,7 @@ class TransformersModel(PretrainedModel):
             raise UnfitError(MORE_THAN_TEXT, TEXT_MODEL)
         self.embeddings = embeddings
         """(V, C): the token embeddings, only to be read"""
-        if len(tokenizer) > len(embeddings):
-            raise UnfitError(
-                f"has embeddings for {len(embeddings):,} token ids, and its tokenizer has {len(tokenizer):,}"
-            )
+        _check_vocabulary(tokenizer, embeddings)
         self.is_encoder_decoder = bool(self._model.config.is_encoder_decoder)
         self.takes_segments = (
             "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
@@ -134,8 +130,7 @@ class TransformersModel(PretrainedModel):
             self.language_head = self._language_head(hidden)
             self.vocabulary = self._vocabulary(hidden)
             self.output_bias = self._output_bias()
-            outputs = self._whole.get_output_embeddings()
-            self.head_outputs = len(outputs.weight) if isinstance(outputs, nn.Linear) else None
+            self.head_outputs = _outputs_of(self._whole)
             self.has_positions = self._finds_positions()
             if not self.has_positions:  # the table may be of rotations, or of what is added to scores
                 self.position_rows = None
@@ -587,3 +582,21 @@ def _input(call: Call) -> Tensor | None:
 
 def _is_near(ours: Tensor, theirs: Tensor) -> bool:
     return ours.shape == theirs.shape and torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def _is_plain_body(model: Any, config: Any) -> bool:
+    """Whether AutoModel builds a model of this class from this configuration."""
+    bodies = MODEL_MAPPING_NAMES.get(config.model_type, ())
+    return type(model).__name__ in ((bodies,) if isinstance(bodies, str) else bodies)
+
+
+def _check_vocabulary(tokenizer: Any, embeddings: Tensor) -> None:
+    """Raise UnfitError if a tokenizer has more ids than the token embeddings, (V, C), have rows."""
+    if len(tokenizer) > len(embeddings):
+        raise UnfitError(f"has embeddings for {len(embeddings):,} token ids, and its tokenizer has {len(tokenizer):,}")
+
+
+def _outputs_of(whole: Any) -> int | None:
+    """Return the number of outputs of a language head; None without one."""
+    outputs = whole.get_output_embeddings()
+    return len(outputs.weight) if isinstance(outputs, nn.Linear) else None
