@@ -111,6 +111,27 @@ def test_a_lecture_is_left_after_a_question_and_takes_its_tools_along(run: Run) 
     assert found["asked"] == [["act", "lecture"]]
 
 
+def test_a_key_right_after_the_question_is_closed_asks_again_and_the_button_keeps_the_focus(run: Run) -> None:
+    body = """
+      const [leave] = keyboard.question.querySelectorAll("button");
+      const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      take({ lecture: true });
+      press("Escape");
+      await frame();
+      const seen = [[keyboard.question.open, document.activeElement === leave]];
+      press("l", {}, leave);  // a key of the page, pressed in the question
+      seen.push(said.splice(0));
+      keyboard.question.close();
+      leave.focus();  // the browser takes the focus away with the next frame
+      press("Escape", {}, leave);
+      await frame();
+      seen.push([keyboard.question.open, document.activeElement === leave]);
+      keyboard.destroy();
+      return seen;
+    """
+    assert run("page/lecture.ts", KEYBOARD + body) == [[True, True], [], [True, True]]
+
+
 def test_ones_own_lesson_is_kept_for_the_tab_and_given_where_it_is_asked_for(run: Run) -> None:
     body = """
       const kept = () => sessionStorage.getItem("attnviz-lesson");

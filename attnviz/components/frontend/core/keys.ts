@@ -3,7 +3,7 @@
 import { DATA_FRAME, DIALOG } from "./streamlit.ts";
 
 const TYPING =
-  "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog, [contenteditable], " +
+  "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog[open], [contenteditable], " +
   `[role=dialog], [role=listbox], [role=combobox], [role=slider], ${DATA_FRAME}`;
 
 /** What is pressed, whatever the state of Caps Lock: "h", "Shift+h", "PageDown", "?". */

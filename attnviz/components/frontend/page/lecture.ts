@@ -55,7 +55,7 @@ class Keyboard {
     );
     done.addEventListener("click", () => this.dialog.close());
     // Keys pressed in the dialog do not reach what is behind it.
-    this.dialog.addEventListener("keydown", (event) => this.inDialog(event));
+    this.dialog.addEventListener("keydown", (event) => this.inDialog(this.dialog, event));
     this.corner = element(
       "div",
       { class: "corner", hidden: true },
@@ -91,7 +91,7 @@ class Keyboard {
       question.close();
       this.act("lecture");
     });
-    question.addEventListener("keydown", (event) => event.stopPropagation());
+    question.addEventListener("keydown", (event) => this.inDialog(question, event));
     return question;
   }
 
@@ -141,15 +141,24 @@ class Keyboard {
     return this.lecture ? SCROLLS[name] : undefined;
   }
 
-  inDialog(event: KeyboardEvent) {
+  inDialog(dialog: HTMLDialogElement, event: KeyboardEvent) {
+    // Until the next frame a closed dialog still has the focus: then the key is the page's.
+    if (!dialog.open) return;
     event.stopPropagation();
-    if (event.key === "?") this.dialog.close();
+    if (event.key === "?" && dialog === this.dialog) dialog.close();
+  }
+
+  /** Takes the focus anew: what a closed dialog still has until the next frame would be lost then. */
+  open(dialog: HTMLDialogElement) {
+    const { activeElement } = this.section.getRootNode() as Document | ShadowRoot;
+    if (activeElement instanceof HTMLElement && dialog.contains(activeElement)) activeElement.blur();
+    dialog.showModal();
   }
 
   act(name: string) {
     const acts: Record<string, () => void> = {
-      help: () => this.dialog.showModal(),
-      leaving: () => this.question.showModal(),
+      help: () => this.open(this.dialog),
+      leaving: () => this.open(this.question),
       ...this.hall.acts,
       pin,
       theme: () => this.otherTheme(),

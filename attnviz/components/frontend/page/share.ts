@@ -82,7 +82,7 @@ class Share {
     this.code.setAttribute("shape-rendering", "crispEdges");
     const dialog = element("dialog", { "aria-label": "QR code of this view" }, this.code, this.under, close);
     // The page's own keys (steps, heads) must not act on the picture behind the code.
-    dialog.addEventListener("keydown", (event) => event.stopPropagation());
+    dialog.addEventListener("keydown", (event) => dialog.open && event.stopPropagation());
     return dialog;
   }
 
