@@ -19,6 +19,8 @@ from attnviz.components.styles import SOURCES
 
 PREFIX = "/frontend"
 """Where the servers of tests offer them"""
+CACHING = "max-age=86400"
+"""Nothing changes while tests run: a browser fetches and compiles each module once."""
 TYPES = {".ts": "text/javascript", ".css": "text/css"}
 NODE = Path(playwright.__file__).parent / "driver" / "node"
 STRIP = """
@@ -48,7 +50,9 @@ def source(path: str) -> tuple[str, bytes] | None:
 
 async def _serve(request: Request) -> Response:
     file = source(request.path_params["path"])
-    return PlainTextResponse("", 404) if file is None else Response(file[1], media_type=file[0])
+    if file is None:
+        return PlainTextResponse("", 404)
+    return Response(file[1], media_type=file[0], headers={"Cache-Control": CACHING})
 
 
 ROUTE = Route(PREFIX + "/{path:path}", _serve)

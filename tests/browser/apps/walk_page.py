@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from threading import Thread
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -19,7 +20,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import matrix
 from tests.browser.settle import frames
-from tests.browser.sources import source
+from tests.browser.sources import CACHING, PREFIX, source
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -44,7 +45,7 @@ PAGE = """<!doctype html>
       import { Walk } from "/frontend/walk/walk.ts";
 
       const link = new URL(location).searchParams;
-      const { layers, first, documents, drawings, model } = await (await fetch("/given")).json();
+      const { layers, first, documents, drawings, model } = await (await fetch("given")).json();
       const plotly = () => new Promise((done) => {
         const script = Object.assign(document.createElement("script"), { src: "/plotly.js" });
         script.onload = () => done(window.Plotly);
@@ -55,7 +56,7 @@ PAGE = """<!doctype html>
         drawings,
         plotly,
         ...(link.has("alone") ? {} : { keyboard: document }),
-        source: { request: (name) => fetch(`/documents/${name}`), offerAgain: async () => {} },
+        source: { request: (name) => fetch(`documents/${name}`), offerAgain: async () => {} },
         documents,
         changed: (values) => window.changes.push(values),
         revealed: () => { window.revealed += 1; },
@@ -74,7 +75,7 @@ PAGE = """<!doctype html>
       window.walk.setLecture(link.get("lecture") === "1");
       const chosen = ["layer", "head", "q", "k"].map(number);
       const values = Object.assign({}, word("step"), word("drawing"), on("predict"), word("stretch"), ...chosen);
-      const answer = await fetch(`/documents/${documents[values.layer ?? first]}`);
+      const answer = await fetch(`documents/${documents[values.layer ?? first]}`);
       window.walk.show(values, read(new Uint8Array(await answer.arrayBuffer())));
     </script>
   </body>
@@ -91,16 +92,16 @@ class WalkPage:
     model: Mapping[str, Any] | None = None
     """What the diagram shows; None without one"""
     requests: list[str] = field(default_factory=list)
-    """The paths that were asked for"""
+    """The paths below its own that were asked for"""
     url: str = ""
 
     def link(self, **values: Any) -> str:
         return f"{self.url}/?{urlencode(values)}"
 
     def answer(self, path: str) -> tuple[str, bytes] | None:
-        """Return the type and the content of a path; None if there is none."""
+        """Return the type and the content of a path below the page's own; None if there is none."""
         self.requests.append(path)
-        _, kind, name = path.split("/", 2) if path.count("/") > 1 else ("", path[1:], "")
+        kind, _, name = path.partition("/")
         if not kind:
             return "text/html", PAGE.encode()
         if kind == "given":
@@ -113,29 +114,66 @@ class WalkPage:
                 "model": self.model,
             }
             return "application/json", json.dumps(given).encode()
-        if kind == "plotly.js":
-            return "text/javascript", plotly.offline.get_plotlyjs().encode()
         if kind == "documents" and int(name) in self.documents:
             return "application/octet-stream", self.documents[int(name)]
-        return source(name) if kind == "frontend" else None
+        return None
+
+
+class _Server(ThreadingHTTPServer):
+    """All pages of this process, each below a path of its own.
+
+    They have the modules of the browser side in common, so that a browser fetches and compiles these once.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.pages: dict[str, WalkPage] = {}
+        self.numbers = count()
+        Thread(target=self.serve_forever, daemon=True).start()
+
+    @contextmanager
+    def shown(self, page: WalkPage) -> Iterator[WalkPage]:
+        name = f"page{next(self.numbers)}"
+        page.url = f"http://127.0.0.1:{self.server_port}/{name}"
+        self.pages[name] = page
+        try:
+            yield page
+        finally:
+            del self.pages[name]
+
+    def shared(self, path: str) -> tuple[str, bytes] | None:
+        """Return the type and the content of a file that all pages use; None if there is none."""
+        if path == "/plotly.js":
+            return "text/javascript", _plotly()
+        return source(path.removeprefix(f"{PREFIX}/")) if path.startswith(f"{PREFIX}/") else None
+
+    def handle_error(self, *_: object) -> None:
+        """A browser that leaves a page ends its connections."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    def __init__(self, page: WalkPage, *args: Any) -> None:
-        self.page = page
-        super().__init__(*args)
+    protocol_version = "HTTP/1.1"
+    server: _Server
 
     def do_GET(self) -> None:
-        found = self.page.answer(urlsplit(self.path).path)
-        self.send_response(200 if found else 404)
-        kind, content = found or ("text/plain", b"")
+        path = urlsplit(self.path).path
+        file, caching = self.server.shared(path), CACHING
+        if file is None:
+            name, _, rest = path.removeprefix("/").partition("/")
+            page = self.server.pages.get(name)
+            file, caching = page.answer(rest) if page else None, "no-store"
+        self.send_response(200 if file else 404)
+        kind, content = file or ("text/plain", b"")
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", caching)
         self.end_headers()
         self.wfile.write(content)
 
     def log_request(self, *_: object) -> None:
-        """Log nothing: the test reads `requests`."""
+        """Log nothing."""
 
 
 class WalkView(InspectorPage):
@@ -188,16 +226,10 @@ class WalkView(InspectorPage):
 See = Callable[..., WalkView]
 
 
-@contextmanager
-def serving(page: WalkPage) -> Iterator[WalkPage]:
+_server = cache(_Server)
+_plotly = cache(lambda: plotly.offline.get_plotlyjs().encode())
+
+
+def serving(page: WalkPage) -> AbstractContextManager[WalkPage]:
     """Serve a page, and fill in its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, page))
-    page.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield page
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return _server().shown(page)
