@@ -19,7 +19,7 @@ const COMPONENTS = {
   explorer: "heads/explorer.ts",
   export_view: "export/view.ts",
   generation: "generation/generation.ts",
-  ladder: "ladder/ladder.ts",
+  model_series: "model_series/model_series.ts",
   lecture: "page/lecture.ts",
   share: "page/share.ts",
   tour: "tour/tour.ts",
@@ -33,7 +33,7 @@ const WIDGETS = ["heads", "walk"];
 /** Which of the modules that several components need stand together: few requests, and little that is not needed. */
 const GROUPS = [
   { name: "base", test: /frontend.core/ },
-  { name: "learning", test: /frontend.(generation|ladder|training)/ },
+  { name: "learning", test: /frontend.(generation|model_series|training)/ },
   { name: "steps", test: /frontend.(chart|inspector|motion|page|walk)/ },
   { name: "drawing", test: /frontend/ },
 ].map((group, n) => ({ ...group, minShareCount: 2, priority: 9 - n, includeDependenciesRecursively: false }));

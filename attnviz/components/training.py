@@ -44,10 +44,10 @@ def model_series(
     """Mount the component of models that learn a text, stage by stage.
 
     Args:
-        header: `text`, `rungs` and `values`, as `LadderHeader` in frontend/types/ladder.d.ts says.
+        header: `text`, `stages` and `values`, as `SeriesHeader` in frontend/types/model_series.d.ts says.
         arrays: of each stage, by its number n: `n.loss_steps` and `n.loss`, `n.evaluated` and `n.held_out`.
         key: the Streamlit key.
         on_update: as in `training`.
     """
     given = {**header, "acknowledged": acknowledged(key)}
-    mount("ladder", given, arrays, key=key, on_updates_change=update_handler(key, on_update))
+    mount("model_series", given, arrays, key=key, on_updates_change=update_handler(key, on_update))

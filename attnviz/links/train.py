@@ -33,18 +33,18 @@ TRAIN_KEYS: dict[str, Key] = {
     "rung": Key(
         "",
         one_of(*(stage.name for stage in SERIES)),
-        "the selected rung of the ladder; without it, the one trained last",
+        "the selected model of the series, by its last part; without it, the one trained last",
     ),
     "text_view": Key(
         "ladder",
         one_of("ladder", "table", "loss", "data"),
-        "for a training on a text: the ladder, the table of pairs, one loss written out, or the text as "
+        "for a training on a text: the models, the table of pairs, one loss written out, or the text as "
         "data. The text itself is in no link: a link opens the built-in corpus",
     ),
     "train_block": Key(
         None,
         Integer(1, MOST_BLOCK),
-        "the block size of all models trained on a text; without it, each rung's own",
+        "the block size of all models trained on a text; without it, each stage's own",
     ),
     "cut": Key(
         "blocks",

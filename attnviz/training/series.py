@@ -123,7 +123,7 @@ SERIES: tuple[Stage, ...] = (
 )
 """From the smallest to the GPT; the GRU is there for comparison"""
 FIRST_SHOWN = "head"
-"""The stage shown until the user chooses or trains one: the first with attention, like `Ladder.row` in the browser"""
+"""The stage shown until the user chooses or trains one, the first with attention (`ModelSeries.row` in the browser)"""
 COUNTED = 1.96
 """The validation loss of the table of counted pairs (add-one smoothing) on the built-in corpus"""
 

@@ -44,16 +44,16 @@ def opened(**query: str) -> AppTest:
 
 
 def told(at: AppTest) -> dict[str, Any]:
-    return payload(at, "ladder")[0]
+    return payload(at, "model_series")[0]
 
 
 def stage(at: AppTest, name: str) -> dict[str, Any]:
-    (found,) = [one for one in told(at)["rungs"] if one["name"] == name]
+    (found,) = [one for one in told(at)["stages"] if one["name"] == name]
     return found
 
 
 def command(at: AppTest, name: str) -> AppTest:
-    return send_update(at, "ladder", {"number": next(_numbers), "values": {"command": [next(_numbers), name]}})
+    return send_update(at, "model_series", {"number": next(_numbers), "values": {"command": [next(_numbers), name]}})
 
 
 def until(at: AppTest, true: Callable[[], bool]) -> None:
@@ -80,7 +80,7 @@ def upload(at: AppTest, data: bytes) -> AppTest:
 
 def test_one_stage_and_then_the_whole_series_is_trained() -> None:
     at = opened()
-    assert [one["run"]["state"] for one in told(at)["rungs"]] == ["new"] * 8
+    assert [one["run"]["state"] for one in told(at)["stages"]] == ["new"] * 8
     command(at, "train:head")
     until(at, lambda: stage(at, "head")["run"]["state"] == "done")
     job = training_jobs().job(told(at)["values"]["visitor"])
@@ -91,8 +91,8 @@ def test_one_stage_and_then_the_whole_series_is_trained() -> None:
     assert part(digest, "l.5")["loss"] == pytest.approx(expected["loss"])
     assert part(digest, "s.0.5")["weights.decoder"].shape == (2, 1, 8, 8)
     command(at, "all")
-    until(at, lambda: all(one["run"]["state"] == "done" for one in told(at)["rungs"]))
-    held = payload(at, "ladder")[1]
+    until(at, lambda: all(one["run"]["state"] == "done" for one in told(at)["stages"]))
+    held = payload(at, "model_series")[1]
     assert all(np.isfinite(held[f"{n}.held_out"][-1]) for n in range(8))
     assert stage(at, "gpt")["samples"] == [0, 5]
     table = part(stage(at, "bigram")["run"]["digest"], "b.5")["probabilities"]
@@ -126,11 +126,11 @@ def test_a_stage_opens_on_another_page_with_its_own_weights_and_on_generate() ->
 
 def test_recorded_trainings_are_shown_until_a_stage_is_trained_or_set_otherwise() -> None:
     at = open_page("train", train_part="text", rung="head")
-    assert [one["run"]["state"] for one in told(at)["rungs"]] == ["recorded"] * 8
+    assert [one["run"]["state"] for one in told(at)["stages"]] == ["recorded"] * 8
     recording = recorded.load("ladder-head")
     run = stage(at, "head")["run"]
     assert run["snapshots"] == [one.step for one in recording.view.snapshots]
-    assert payload(at, "ladder")[1]["1.held_out"][-1] == pytest.approx(recording.card.loss)
+    assert payload(at, "model_series")[1]["1.held_out"][-1] == pytest.approx(recording.card.loss)
     expected = logits_of(
         model_of(recording.plan.model, recording.view.snapshots[-1].weights), told(at)["text"]["blocks"]
     )
@@ -142,7 +142,7 @@ def test_recorded_trainings_are_shown_until_a_stage_is_trained_or_set_otherwise(
     assert stage(at, "gpt")["run"]["state"] == "recorded"
     command(at, "stop")
     other = open_page("train", train_part="text", seed="1")
-    assert [one["run"]["state"] for one in told(other)["rungs"]] == ["new"] * 8
+    assert [one["run"]["state"] for one in told(other)["stages"]] == ["new"] * 8
 
 
 def test_a_second_training_is_drawn_over_the_first_and_one_that_diverges_is_said_to() -> None:
@@ -153,12 +153,12 @@ def test_a_second_training_is_drawn_over_the_first_and_one_that_diverges_is_said
     assert job is not None
     assert (job.plan.training.optimiser, job.plan.training.learning_rate) == ("sgd", 10)
     assert getattr(job.plan.model, "dropout", None) == 0.1
-    run, first = stage(at, "head")["run"], payload(at, "ladder")[1]["1.held_out"]
+    run, first = stage(at, "head")["run"], payload(at, "model_series")[1]["1.held_out"]
     assert f"diverges: its loss was {job.view.losses[0]:.2f} at first" in run["message"]
     assert stage(at, "head")["earlier"] == ["recorded"]
     assert stage(at, "head")["changed"] == "learning rate 10, steps 60, SGD"
     np.testing.assert_allclose(
-        payload(at, "ladder")[1]["1.0.held_out"],
+        payload(at, "model_series")[1]["1.0.held_out"],
         [one.loss for one in recorded.load("ladder-head").view.evaluations],
         rtol=1e-6,
     )
@@ -168,7 +168,7 @@ def test_a_second_training_is_drawn_over_the_first_and_one_that_diverges_is_said
     assert stage(at, "head")["run"]["message"] == ""
     assert stage(at, "head")["run"]["speed"]
     assert stage(at, "head")["earlier"] == ["learning rate 10", "recorded"]
-    np.testing.assert_array_equal(payload(at, "ladder")[1]["1.0.held_out"], first)
+    np.testing.assert_array_equal(payload(at, "model_series")[1]["1.0.held_out"], first)
 
 
 def test_one_step_after_another_and_slow_motion() -> None:
@@ -178,7 +178,7 @@ def test_one_step_after_another_and_slow_motion() -> None:
         until(at, lambda step=step: stage(at, "head")["run"]["step"] == step)
         until(at, lambda: stage(at, "head")["run"]["state"] == "stopped")
     values = {"slow": 100, "command": [next(_numbers), "train:gpt"]}
-    send_update(at, "ladder", {"number": next(_numbers), "values": values})
+    send_update(at, "model_series", {"number": next(_numbers), "values": values})
     assert told(at)["values"]["slow"] == 100
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
@@ -275,7 +275,9 @@ def test_a_text_is_cut_line_by_line_shown_and_trained_on(cut: Cut) -> None:
     subject = Documents(built_in(), 40, cut)
     trainer = Trainer(build(job.plan.model, 0), subject.batch, job.plan.training)
     np.testing.assert_array_equal(job.view.losses, np.array([trainer.advance() for _ in range(5)], np.float32))
-    assert payload(at, "ladder")[1]["0.held_out"][-1] == pytest.approx(subject.whole(trainer.model).loss, rel=1e-6)
+    assert payload(at, "model_series")[1]["0.held_out"][-1] == pytest.approx(
+        subject.whole(trainer.model).loss, rel=1e-6
+    )
 
 
 def test_blocks_are_drawn_as_the_training_draws_them_and_the_cut_can_be_chosen_in_the_view() -> None:
@@ -284,11 +286,11 @@ def test_blocks_are_drawn_as_the_training_draws_them_and_the_cut_can_be_chosen_i
     subject = Text(built_in(), 32)
     batch = subject.batch(16, torch.Generator().manual_seed(4))
     assert [one["ids"][:-1] for one in stage(at, "gpt")["drawn"]] == batch.ids[:3].tolist()
-    send_update(at, "ladder", {"number": next(_numbers), "values": {"cut": "chunks"}})
+    send_update(at, "model_series", {"number": next(_numbers), "values": {"cut": "chunks"}})
     assert told(at)["text"]["cut"]["name"] == "chunks"
     assert at.query_params["cut"] == "chunks"
     assert at.selectbox(key="cut").value == "chunks"
-    send_update(at, "ladder", {"number": next(_numbers), "values": {"cut": "<b>"}})
+    send_update(at, "model_series", {"number": next(_numbers), "values": {"cut": "<b>"}})
     assert told(at)["values"]["cut"] == "chunks"
 
 
@@ -340,4 +342,4 @@ def test_what_is_no_command_is_ignored() -> None:
     for bad in ("train:nothing", "train:", "stop", "continue", "all:x", "<b>", "step"):
         command(at, bad)
         assert not at.exception
-    assert all(one["run"]["state"] == "new" for one in told(at)["rungs"])
+    assert all(one["run"]["state"] == "new" for one in told(at)["stages"])

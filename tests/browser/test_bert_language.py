@@ -60,7 +60,7 @@ def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) ->
     assert float(shown or "nan") == pytest.approx(100 * torch.softmax(before[4], -1).max().item(), rel=0.005)
     page.get_by_role("link", name="Train a language model").click()
     page.wait_for_url(re.compile("/train.*train_part=text"))
-    expect(page.locator(".ladder tr[data-rung]").first).to_be_visible(timeout=MINUTE)
+    expect(page.locator(".model-series tr[data-stage]").first).to_be_visible(timeout=MINUTE)
 
 
 def test_the_embedding_is_cut_into_other_parts(page: Page, app_url: str) -> None:

@@ -57,9 +57,9 @@ def test_a_tick_moves_the_markers_and_writes_the_numbers_but_draws_no_curve(run:
 
 def test_a_tick_moves_the_marker_of_the_losses_of_all_models(run: Run) -> None:
     body = """
-      const ladder = new m.default(root, { request: () => new Promise(() => {}), send() {} });
+      const models = new m.default(root, { request: () => new Promise(() => {}), send() {} });
       const packed = (...data) => ({ data: Float32Array.from(data), shape: [data.length] });
-      const rung = (name) => ({
+      const stage = (name) => ({
         name, title: name, adds: "", parameters: 1, expected: [], reported: null, earlier: [], samples: [], changed: "",
         run: { id: "1", state: "done", message: "", digest: "", steps: 20, step: 20, kinds: [], snapshots: [0, 10, 20],
           cannot_open: "" },
@@ -71,13 +71,13 @@ def test_a_tick_moves_the_marker_of_the_losses_of_all_models(run: Run) -> None:
       }
       const text = { floor: 2.5, labels: ["a", "b"], characters: ["a", "b"] };
       const values = { rung: "one", text_view: "ladder", visitor: "" };
-      const header = { text, rungs: [rung("one"), rung("two")], values, in_lesson: false, acknowledged: 0 };
-      ladder.update({ header, arrays });
+      const header = { text, stages: [stage("one"), stage("two")], values, in_lesson: false, acknowledged: 0 };
+      models.update({ header, arrays });
       const drawn = watch(root.querySelector("svg"), { childList: true });
-      const acts = [() => ladder.go(10), () => ladder.go(0), () => (ladder.go(20), ladder.change({ rung: "two" }))];
+      const acts = [() => models.go(10), () => models.go(0), () => (models.go(20), models.change({ rung: "two" }))];
       return acts.map((act) => (act(), [x(), drawn() > 0]));
     """
-    (middle, first), (low, second), (high, other) = run("ladder/ladder.ts", WATCH + body)
+    (middle, first), (low, second), (high, other) = run("model_series/model_series.ts", WATCH + body)
     assert [first, second, other] == [False, False, True]
     assert low < middle < high
 

@@ -36,7 +36,7 @@ def loss_here(number: int) -> float:
 
 def trained(page: Page, name: str) -> float:
     """Train a stage with its button, and return the loss that its row says."""
-    row = page.locator(f'tr[data-rung="{name}"]')
+    row = page.locator(f'tr[data-stage="{name}"]')
     row.locator(".train").click()
     expect(row).to_have_attribute("data-state", "done", timeout=2 * MINUTE)
     return float(row.locator("td").nth(4).get_attribute("data-value") or "nan")
@@ -44,36 +44,36 @@ def trained(page: Page, name: str) -> float:
 
 def test_two_stages_are_trained_and_the_table_and_a_loss_are_read(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/train?train_part=text&steps={STEPS}&train_dropout=0.1&decay=cosine")
-    page.locator(".ladder tr[data-rung]").first.wait_for(timeout=MINUTE)
+    page.locator(".model-series tr[data-stage]").first.wait_for(timeout=MINUTE)
     settled(page)
     assert trained(page, "bigram") == pytest.approx(loss_here(0), abs=1e-4)
     assert trained(page, "head") == pytest.approx(loss_here(1), abs=1e-4)
-    lines = page.locator(".ladder .lines path")
+    lines = page.locator(".model-series .lines path")
     assert lines.evaluate_all("all => all.map((one) => one.textContent)")[1:] == [
         "One head before: recorded", "Bigram", "One head", f"counted bigram: {built_in_facts().floor:.3f}"
     ]  # fmt: skip
     before = "Faint: “One head” trained before, recorded (1.76 after 2,000 steps)"
-    expect(page.locator(".ladder .faint")).to_have_text(before)
+    expect(page.locator(".model-series .faint")).to_have_text(before)
     # One step of the GPT, and a second one.
-    page.locator('tr[data-rung="gpt"] .name').click()
+    page.locator('tr[data-stage="gpt"] .name').click()
     for step in (1, 2):
-        page.locator(".ladder .one").click()
-        expect(page.locator(".ladder .state")).to_have_text(
+        page.locator(".model-series .one").click()
+        expect(page.locator(".model-series .state")).to_have_text(
             f"+ depth: a GPT: Step {step} of {STEPS} · stopped", timeout=MINUTE
         )
-    page.locator('tr[data-rung="head"] .name').click()
-    expect(page.locator(".ladder .written")).to_have_attribute("data-step", str(STEPS), timeout=MINUTE)
+    page.locator('tr[data-stage="head"] .name').click()
+    expect(page.locator(".model-series .written")).to_have_attribute("data-step", str(STEPS), timeout=MINUTE)
     # One loss: what is written out equals torch's.
     page.locator('button[data-view="loss"]').click()
-    shown = page.locator(".ladder .arithmetic .torch")
+    shown = page.locator(".model-series .arithmetic .torch")
     expect(shown).to_be_visible(timeout=MINUTE)
-    mean = float(page.locator(".ladder .arithmetic .result").nth(3).get_attribute("data-value") or "nan")
+    mean = float(page.locator(".model-series .arithmetic .result").nth(3).get_attribute("data-value") or "nan")
     assert mean == pytest.approx(float(shown.get_attribute("data-value") or "nan"), abs=1e-5)
     # A cell of the table: its count, as a count by hand.
     page.locator('button[data-view="table"]').click()
-    canvas = page.locator(".ladder .pairs canvas").first
+    canvas = page.locator(".model-series .pairs canvas").first
     expect(canvas).to_be_visible(timeout=MINUTE)
-    reading = page.locator(".ladder .pairs .reading:not(.vowels)")
+    reading = page.locator(".model-series .pairs .reading:not(.vowels)")
     box = canvas.bounding_box()
     assert box
 
@@ -93,7 +93,7 @@ def test_two_stages_are_trained_and_the_table_and_a_loss_are_read(page: Page, ap
     pairs, single = Counter(pairwise(kinds)), Counter(kinds)
     follows = sum(count for (one, _), count in pairs.items() if one == "consonant")
     share, anywhere = pairs["consonant", "vowel"] / follows, single["vowel"] / len(part)
-    expect(page.locator(".ladder .pairs .vowels")).to_have_text(
+    expect(page.locator(".model-series .pairs .vowels")).to_have_text(
         f"After a consonant a vowel (a, e, i, o, u) follows {pairs['consonant', 'vowel']:,} times of {follows:,}: "
         f"{100 * share:.1f} %. Of all {len(part):,} characters {100 * anywhere:.1f} % are vowels, so a vowel is "
         f"{share / anywhere:.2f} times as frequent after a consonant as anywhere."
@@ -101,7 +101,7 @@ def test_two_stages_are_trained_and_the_table_and_a_loss_are_read(page: Page, ap
     # The text in chunks: the second one repeats the end of the first.
     page.locator('button[data-view="data"]').click()
     page.locator('button[data-cut="chunks"]').click()
-    second = page.locator(".ladder .cut .ids").nth(1)
+    second = page.locator(".model-series .cut .ids").nth(1)
     expect(second.locator(".repeated")).to_have_count(8, timeout=MINUTE)
     line = facts.text.split("\n")[0]
     ids = [facts.labels.index(one) for one in line[32:72] + "\n" * (len(line) <= 72)]
@@ -111,7 +111,7 @@ def test_two_stages_are_trained_and_the_table_and_a_loss_are_read(page: Page, ap
 
 def test_a_covered_row_is_guessed_and_revealed(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/train?train_part=text&rung=head&q=4&k=3&predict=1")
-    reading = page.locator(".ladder .head-parts .reading")
+    reading = page.locator(".model-series .head-parts .reading")
     expect(reading).to_have_text(re.compile("This row is covered"), timeout=MINUTE)
     settled(page)
     page.keyboard.press("r")

@@ -65,7 +65,7 @@ def is_text() -> bool:
 
 
 def values() -> dict[str, Any]:
-    """Return what is chosen in the component: `values` of `TrainingHeader` or of `LadderHeader` in frontend/types."""
+    """Return what is chosen in the component: `values` of `TrainingHeader` or of `SeriesHeader` in frontend/types."""
     return {
         **{name: state.get(name) for name in VALUES},
         "pin": {"q": state.get("q"), "k": state.get("k")},

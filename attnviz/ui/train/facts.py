@@ -71,7 +71,7 @@ class Facts:
         return self is built_in_facts()
 
     def told(self) -> dict[str, Any]:
-        """Return `LadderText` of frontend/types/ladder.d.ts."""
+        """Return `SeriesText` of frontend/types/model_series.d.ts."""
         return {
             "is_built_in": self.is_built_in, "size": len(self.text), "train": self.train,
             "labels": [label_of(label) for label in self.labels], "characters": list(self.labels),
@@ -151,7 +151,7 @@ def drawn_of(facts: Facts, plan: Plan) -> list[dict[str, Any]]:
 
 
 def lines_of(facts: Facts, cut: Cut, most: int) -> dict[str, Any]:
-    """Return `LadderLines` of frontend/types/ladder.d.ts."""
+    """Return `SeriesLines` of frontend/types/model_series.d.ts."""
     train, settings = facts.text[: facts.train], settings_of(cut, most)
     spans = list(sequences_of(train, cut, most))
     lines = [len(line) for line in train.split("\n") if line]

@@ -264,7 +264,7 @@ def header_of(run: Run, runs: Sequence[Run], visitor: str, reading: Reading) -> 
 
 
 def stage_header(row: Row, facts: Facts, visitor: str, reading: Reading, get: Get) -> dict[str, Any]:
-    """Return the header of a stage: `LadderRung` in frontend/types/ladder.d.ts."""
+    """Return the header of a stage: `SeriesStage` in frontend/types/model_series.d.ts."""
     stage, run, plan = row.stage, row.run, row.run.plan
     following = stage_plan_of(stage, len(facts.labels), get)
     expected = stage.expected if facts.is_built_in and is_usual(stage, plan) else {}

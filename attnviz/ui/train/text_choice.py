@@ -127,7 +127,7 @@ def chosen_facts() -> Facts:
 
 
 def cut_of(facts: Facts, plan: Plan) -> Mapping[str, Any]:
-    """Return `LadderCut` of frontend/types/ladder.d.ts: how a plan cuts the training part of a text."""
+    """Return `SeriesCut` of frontend/types/model_series.d.ts: how a plan cuts the training part of a text."""
     if plan.cut == "blocks":
         return {"name": plan.cut, "lines": None}
     key = facts.digest, plan.cut, plan.block_size

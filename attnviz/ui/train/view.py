@@ -124,12 +124,12 @@ def show_text() -> None:
         _show_refusal()
     header = {
         "text": {**facts.told(), "pairs": offer_pairs(facts), "cut": _cut(facts)},
-        "rungs": [stage_header(row, facts, name, whole.cut(row.run.plan.block_size), state.get) for row in rows],
+        "stages": [stage_header(row, facts, name, whole.cut(row.run.plan.block_size), state.get) for row in rows],
         "values": commands.values(),
         "in_lesson": lesson_bar.is_open(),
     }
     with st.container(key="training"):
-        model_series(header, stage_curves(rows), key="ladder_view", on_update=commands.take)
+        model_series(header, stage_curves(rows), key="models_view", on_update=commands.take)
     if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
         show_processors(len(facts.labels))
 

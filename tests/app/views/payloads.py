@@ -230,7 +230,7 @@ def _generation(header: Header, _arrays: Arrays, seen: Seen) -> None:
             seen.arrays[f"draws: {name}"].append(array / np.float32(65535 if name == "weights" else 1))
 
 
-def _ladder(header: Header, arrays: Arrays, seen: Seen) -> None:
+def _model_series(header: Header, arrays: Arrays, seen: Seen) -> None:
     """Add what is said of a text and of each stage, and what the chosen one does at the newest snapshot."""
     text, chosen = header["text"], header["values"]
     seen.texts += [f"{name}: {text[name]}" for name in ("is_built_in", "size", "train", "floor", "first", "blocks")]
@@ -239,8 +239,8 @@ def _ladder(header: Header, arrays: Arrays, seen: Seen) -> None:
     if text["cut"] is not None:
         lines = text["cut"]["lines"] or {}
         seen.texts += [f"cut: {text['cut']['name']}", *(f"{name}: {value}" for name, value in lines.items())]
-        seen.texts += [f"drawn: {stage['drawn']}" for stage in header["rungs"] if stage["drawn"]]
-    for stage in header["rungs"]:
+        seen.texts += [f"drawn: {stage['drawn']}" for stage in header["stages"] if stage["drawn"]]
+    for stage in header["stages"]:
         run = stage["run"]
         names = ("title", "adds", "reported", "parameters", "expected", "block", "rate", "batch", "samples")
         seen.texts += [f"{name}: {stage[name]}" for name in names]
@@ -268,7 +268,7 @@ def _joined(several: Iterable[object]) -> str:
 
 
 COMPONENTS: dict[str, Callable[[Header, Arrays, Seen], None]] = {
-    "ladder": _ladder,
+    "model_series": _model_series,
     "lecture": _keys,
     "walk": _walk,
     "explorer": _grid,

@@ -1,4 +1,4 @@
-// The rungs as rows of a table: what each adds, how large and fast it is, and its loss beside what was to be expected.
+// The stages as rows of a table: what each adds, how large and fast it is, and its loss beside what was to be expected.
 
 import { fixed, whole } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
@@ -15,14 +15,14 @@ const HEADINGS = [
 ];
 
 interface Acts {
-  choose: (rung: string) => void;
+  choose: (stage: string) => void;
   command: (name: string) => void;
 }
 
 const cell = (text?: string, properties = {}) => template("td", properties, text);
 const numberCell = (text: string, value?: number | string) => cell(text, { class: "number", dataset: { value } });
 
-export function rungs({ header, rows, row, step, values }: Omit<LadderGiven, "failed" | "theme">, on: Acts) {
+export function stages({ header, rows, row, step, values }: Omit<SeriesGiven, "failed" | "theme">, on: Acts) {
   const head = HEADINGS.map(([text, title]) => template("th", { scope: "col", title }, text));
   const name = cell("Counted bigram", { title: "Pairs counted, nothing trained" });
   const { floor } = header.text;
@@ -35,18 +35,18 @@ export function rungs({ header, rows, row, step, values }: Omit<LadderGiven, "fa
     template("thead", {}, template("tr", {}, ...head)),
     template("tbody", {}, template("tr", { class: "floor" }, ...cells), ...body),
   );
-  const { rung } = row;
+  const { stage } = row;
   return [
     template("div", { class: "rows" }, table),
-    template("p", { class: "adds" }, `${rung.title}. ${rung.adds} ${settings(rung)}`),
+    template("p", { class: "adds" }, `${stage.title}. ${stage.adds} ${settings(stage)}`),
   ];
 }
 
-function rowOf({ rung, curves }: LadderRow, n: number, step: number, isChosen: boolean, on: Acts) {
-  const { run, name } = rung;
+function rowOf({ stage, curves }: StageRow, n: number, step: number, isChosen: boolean, on: Acts) {
+  const { run, name } = stage;
   const isRunning = run.state === "running";
   const isFirst = run.state === "new" || run.state === "recorded";
-  const title = `${isFirst ? "Train" : "Train again"}: ${rung.title}`;
+  const title = `${isFirst ? "Train" : "Train again"}: ${stage.title}`;
   const train = (event: Event) => {
     event.stopPropagation();
     on.command(`train:${name}`);
@@ -58,19 +58,19 @@ function rowOf({ rung, curves }: LadderRow, n: number, step: number, isChosen: b
     "tr",
     {
       ...{ key: name, class: isChosen ? "chosen" : "", "aria-selected": String(isChosen) },
-      ...{ dataset: { rung: name, state: rung.will_follow ? "next" : run.state }, onclick: () => on.choose(name) },
+      ...{ dataset: { stage: name, state: stage.will_follow ? "next" : run.state }, onclick: () => on.choose(name) },
     },
     template("td", {}, template("button", button, isRunning ? "●" : isFirst ? "▶" : "↻")),
-    template("td", {}, template("button", { type: "button", class: "name" }, span(`mark rung${n}`), rung.title)),
-    numberCell(whole(rung.parameters)),
-    numberCell(isPaced ? speedText(run.speed ?? 0) : stateMark(rung)),
+    template("td", {}, template("button", { type: "button", class: "name" }, span(`mark stage${n}`), stage.title)),
+    numberCell(whole(stage.parameters)),
+    numberCell(isPaced ? speedText(run.speed ?? 0) : stateMark(stage)),
     numberCell(loss === null ? "–" : fixed(loss, 2), loss ?? ""),
-    numberCell(expectedText(rung.expected, run.id === "0" ? Infinity : Math.min(step, run.step))),
-    numberCell(rung.reported === null ? "–" : fixed(rung.reported, 2)),
+    numberCell(expectedText(stage.expected, run.id === "0" ? Infinity : Math.min(step, run.step))),
+    numberCell(stage.reported === null ? "–" : fixed(stage.reported, 2)),
   );
 }
 
-function stateMark({ run, will_follow: willFollow }: LadderRung) {
+function stateMark({ run, will_follow: willFollow }: SeriesStage) {
   if (willFollow || run.state === "queued") return "next";
   if (run.state === "stopped") return run.step ? "stopped" : "–";
   return { recorded: "recorded", done: "done", diverged: "diverged", failed: "failed" }[String(run.state)] ?? "–";
@@ -82,7 +82,7 @@ function expectedText(expected: [number, number][], step: number) {
   return at === undefined || loss === undefined ? "–" : `${fixed(loss, 2)} at ${whole(at)}`;
 }
 
-const settings = ({ run, batch, block, cut, rate, parameters, changed }: LadderRung) =>
+const settings = ({ run, batch, block, cut, rate, parameters, changed }: SeriesStage) =>
   `Here: ${whole(parameters)} parameters, ${whole(run.steps)} steps of ${batch} ` +
   `${cut === "blocks" ? "blocks of" : "sequences of at most"} ${block} characters, ` +
   `learning rate ${rate}.${changed && ` Changed: ${changed}.`}`;

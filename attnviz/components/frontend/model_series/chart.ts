@@ -1,4 +1,4 @@
-// The held-out losses of all rungs over one another, each with its name, above the floor of the counted bigram.
+// The held-out losses of all stages over one another, each with its name, above the floor of the counted bigram.
 
 import { element } from "../core/dom.ts";
 import { fixed } from "../core/format.ts";
@@ -17,7 +17,7 @@ export class Chart {
     this.curves = new Curves(this.room, "losses", onStep);
   }
 
-  section(row: LadderRow) {
+  section(row: StageRow) {
     const faint = earlierText(row);
     return template(
       "section",
@@ -28,15 +28,15 @@ export class Chart {
     );
   }
 
-  draw({ header, rows, row }: Pick<LadderGiven, "header" | "rows" | "row">) {
-    const trained = rows.filter(({ rung }) => rung.run.id !== "0");
-    const high = Math.max(100, ...trained.map(({ rung }) => rung.run.steps));
+  draw({ header, rows, row }: Pick<SeriesGiven, "header" | "rows" | "row">) {
+    const trained = rows.filter(({ stage }) => stage.run.id !== "0");
+    const high = Math.max(100, ...trained.map(({ stage }) => stage.run.steps));
     const { floor, labels } = header.text;
     const lines: CurveLine[] = trained.map((one) => ({
       ...one.curves.held_out,
-      name: one.rung.title,
-      label: one.rung.title,
-      look: `rung${rows.indexOf(one)}${one === row ? " chosen" : ""}`,
+      name: one.stage.title,
+      label: one.stage.title,
+      look: `stage${rows.indexOf(one)}${one === row ? " chosen" : ""}`,
       isOther: false,
     }));
     const counted = "counted bigram";
@@ -49,13 +49,13 @@ export class Chart {
     for (const [n, { steps, values }] of row.curves.earlier.entries()) {
       const count = steps.filter((at) => at <= high).length;
       const curve = { steps: steps.slice(0, count), values: values.slice(0, count) };
-      const name = `${row.rung.title} before: ${row.rung.earlier[n]}`;
-      lines.unshift({ ...curve, name, look: `rung${rows.indexOf(row)} chosen`, isOther: true });
+      const name = `${row.stage.title} before: ${row.stage.earlier[n]}`;
+      lines.unshift({ ...curve, name, look: `stage${rows.indexOf(row)} chosen`, isOther: true });
     }
-    if (row.rung.run.id !== "0") {
-      lines.unshift({ ...row.curves.loss, name: `${row.rung.title}, training`, look: "loss", isOther: false });
+    if (row.stage.run.id !== "0") {
+      lines.unshift({ ...row.curves.loss, name: `${row.stage.title}, training`, look: "loss", isOther: false });
     }
-    const ends = trained.map(({ rung, curves }) => `${rung.title} ${fixed(curves.held_out.values.at(-1) ?? NaN, 2)}`);
+    const ends = trained.map(({ stage, curves }) => `${stage.title} ${fixed(curves.held_out.values.at(-1) ?? NaN, 2)}`);
     const alt = `Over ${high} steps: ${[...ends, floorLine.name].join("; ")}`;
     const largest = Math.max(...lines.flatMap(({ values }) => [...values].filter(Number.isFinite)));
     const ceiling = Math.min(largest * 1.05, ABOVE * Math.log(labels.length));
@@ -68,9 +68,9 @@ export class Chart {
 }
 
 /** What the faint curves are; "" where there are none. */
-function earlierText({ rung, curves }: LadderRow) {
+function earlierText({ stage, curves }: StageRow) {
   const each = curves.earlier.map(({ steps, values }, n) => {
-    return `${rung.earlier[n]} (${fixed(values.at(-1) ?? NaN, 2)} ${afterSteps(steps.at(-1) ?? 0)})`;
+    return `${stage.earlier[n]} (${fixed(values.at(-1) ?? NaN, 2)} ${afterSteps(steps.at(-1) ?? 0)})`;
   });
-  return each.length ? `Faint: “${rung.title}” trained before, ${each.join("; ")}` : "";
+  return each.length ? `Faint: “${stage.title}” trained before, ${each.join("; ")}` : "";
 }

@@ -1,13 +1,13 @@
 // The part "Text" of the page Train: what the server says of a text and of the models that learn it.
 
 /** A sequence to train on: where it begins in the text, and how many of its tokens the one before has too. */
-interface LadderSequence {
+interface TextSequence {
   start: number;
   ids: number[];
   repeated: number;
 }
 /** How the training part of a text is cut line by line. */
-interface LadderLines {
+interface SeriesLines {
   most: number;
   least: number;
   overlap: number;
@@ -24,15 +24,15 @@ interface LadderLines {
   dropped: number;
   /** sequences of the validation part */
   validation: number;
-  shown: LadderSequence[];
+  shown: TextSequence[];
 }
 /** How a text is cut into sequences. */
-interface LadderCut {
+interface SeriesCut {
   name: string;
-  /** null for blocks, of which each rung has its own */
-  lines: LadderLines | null;
+  /** null for blocks, of which each stage has its own */
+  lines: SeriesLines | null;
 }
-interface LadderText {
+interface SeriesText {
   is_built_in: boolean;
   /** how many characters it has, and how many of them, from the first on, are trained on */
   size: number;
@@ -53,11 +53,11 @@ interface LadderText {
   /** blocks of the validation part, each with the character after it */
   blocks: number[][];
   /** null where it is not shown */
-  cut: LadderCut | null;
+  cut: SeriesCut | null;
   /** under which the counts of pairs are requested */
   pairs: string;
 }
-interface LadderRung {
+interface SeriesStage {
   name: string;
   title: string;
   adds: string;
@@ -72,7 +72,7 @@ interface LadderRung {
   batch: number;
   /** with what it would be trained next, and of the first step the first blocks, where they are shown */
   next: { block: number; batch: number; seed: number };
-  drawn: LadderSequence[];
+  drawn: TextSequence[];
   /** whether it is trained after the training that goes on */
   will_follow: boolean;
   /** the first settings in which its training differs from the usual one, in words; "" if none */
@@ -83,43 +83,43 @@ interface LadderRung {
   /** the snapshots at which the model writes a text */
   samples: number[];
 }
-interface LadderValues extends SnapshotValues {
-  /** the rung that is looked at; "" for the one that was trained last */
+interface SeriesValues extends SnapshotValues {
+  /** the link's name of the stage that is looked at; "" for the one that was trained last */
   rung: string;
   text_view: string;
   cut: string;
 }
-interface LadderHeader {
-  text: LadderText;
-  rungs: LadderRung[];
-  values: Omit<LadderValues, "command">;
+interface SeriesHeader {
+  text: SeriesText;
+  stages: SeriesStage[];
+  values: Omit<SeriesValues, "command">;
   /** whether a lesson is open, whose scenes the arrow keys go through */
   in_lesson: boolean;
   acknowledged: number;
 }
-interface LadderCurves {
+interface StageCurves {
   loss: Series;
   held_out: Series;
   /** the held-out losses of the other trainings */
   earlier: Series[];
 }
-/** A rung with its curves. */
-interface LadderRow {
-  rung: LadderRung;
-  curves: LadderCurves;
+/** A stage with its curves. */
+interface StageRow {
+  stage: SeriesStage;
+  curves: StageCurves;
 }
 /** What is drawn: the rows, which of them is looked at, and at which step. */
-interface LadderGiven {
-  header: LadderHeader;
-  rows: LadderRow[];
-  row: LadderRow;
+interface SeriesGiven {
+  header: SeriesHeader;
+  rows: StageRow[];
+  row: StageRow;
   step: number;
-  values: LadderValues;
+  values: SeriesValues;
   theme: Theme;
   failed: string;
 }
-interface LadderShown extends LadderGiven {
-  /** which is open: one of the ladder, or of what stands beside it */
+interface SeriesShown extends SeriesGiven {
+  /** which is open: the models, or what stands beside it */
   view: "ladder" | "table" | "loss" | "data";
   /** of the row that is looked at */
   run: TrainingRun;

@@ -9,7 +9,7 @@ import type { Source } from "../core/arrays.ts";
 
 const IN_LESSON = { rows: 5, width: 44 }; // of characters: a scene has no room for more
 
-type Given = Pick<LadderGiven, "row" | "step" | "header">;
+type Given = Pick<SeriesGiven, "row" | "step" | "header">;
 
 export class Sample {
   room: HTMLElement;
@@ -37,7 +37,7 @@ export class Sample {
   write() {
     if (!this.given) return;
     const { row, step, header } = this.given;
-    const { samples, run } = row.rung;
+    const { samples, run } = row.stage;
     const at = samples.filter((one) => one <= step && this.known.has(addressOf(run, one))).at(-1);
     const found = at === undefined ? undefined : this.known.get(addressOf(run, at));
     const after = at === undefined ? "" : `, ${afterSteps(at)}`;
@@ -46,7 +46,7 @@ export class Sample {
     const coming = failure ? sentence(failureText(failure)) : waits ? "It is writing …" : "";
     write(
       this.room,
-      template("h2", {}, `What “${row.rung.title}” writes${after}`),
+      template("h2", {}, `What “${row.stage.title}” writes${after}`),
       template("p", { class: "written", dataset: { step: at ?? "" } }, shown ?? coming),
     );
   }
@@ -55,7 +55,7 @@ export class Sample {
   missing() {
     if (!this.given) return [];
     const { row, step } = this.given;
-    const { samples, run } = row.rung;
+    const { samples, run } = row.stage;
     const first = samples.filter((one) => one <= step).at(-1);
     const order = first === undefined ? samples : [first, ...samples];
     return order.map((one) => addressOf(run, one)).filter((one) => !this.known.has(one));

@@ -13,10 +13,10 @@ import type { Board } from "../board/board.ts";
 
 const CALM = 200; // ms: keys run through many snapshots
 
-const NARROW = "(max-width: 640px)"; // as in ladder.css: the tables stand one below the other
+const NARROW = "(max-width: 640px)"; // as in model_series.css: the tables stand one below the other
 
 /** Says what a table of pairs knows of vowels. */
-function vowelsSentence(counted: LadderText["vowels"]): string {
+function vowelsSentence(counted: SeriesText["vowels"]): string {
   if (!counted) return "";
   const { followed, by_vowel, characters, vowels } = counted;
   const [after, anywhere] = [by_vowel / followed, vowels / characters];
@@ -28,7 +28,7 @@ function vowelsSentence(counted: LadderText["vowels"]): string {
   );
 }
 
-type Given = Pick<LadderGiven, "header" | "rows" | "row" | "step" | "values" | "theme">;
+type Given = Pick<SeriesGiven, "header" | "rows" | "row" | "step" | "values" | "theme">;
 
 export class Pairs {
   room: HTMLElement;
@@ -61,9 +61,9 @@ export class Pairs {
     this.given = given;
     const { text } = given.header;
     const counts = this.counts.of(text.pairs);
-    const bigram = given.rows.find(({ rung }) => rung.name === "bigram")?.rung;
+    const bigram = given.rows.find(({ stage }) => stage.name === "bigram")?.stage;
     const isTrained = bigram && bigram.run.id !== "0" && bigram.run.snapshots.length > 0;
-    const at = bigram && (given.row.rung === bigram ? given.step : bigram.run.snapshots.at(-1));
+    const at = bigram && (given.row.stage === bigram ? given.step : bigram.run.snapshots.at(-1));
     const learned = this.learned.of(isTrained ? `${bigram.run.digest}~b.${at}` : "");
     const count = text.labels.length;
     const which =
@@ -145,7 +145,7 @@ export class Pairs {
   }
 
   /** The arithmetic of a cell. */
-  arithmetic(text: LadderText, { q, k }: Pair) {
+  arithmetic(text: SeriesText, { q, k }: Pair) {
     const counts = this.counts.arrays;
     const side = text.shown.length;
     if (!counts || q === null || k === null || q >= side || k >= side) {

@@ -9,35 +9,35 @@ import { View } from "./view.ts";
 
 const NAMES = Object.keys(VIEWS) as (keyof typeof VIEWS)[];
 
-class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
-  rows: LadderRow[];
+class ModelSeries extends Trainings<SeriesHeader, SeriesValues, SeriesShown> {
+  rows: StageRow[];
   view: View;
 
   constructor(root: HTMLElement, host: Host) {
-    const section = element("section", { class: "training ladder", "aria-label": "Models that learn a text" });
+    const section = element("section", { class: "training model-series", "aria-label": "Models that learn a text" });
     super(root, host, section, { rung: "", text_view: "ladder", cut: "blocks" });
     this.rows = [];
     this.view = new View(this.section, this.store, this.scrubber, this.updates.source, {
       ...this.on,
-      choose: (rung) => this.change({ rung, watch: "", pin: NOTHING }),
+      choose: (stage) => this.change({ rung: stage, watch: "", pin: NOTHING }),
       open: (view) => this.change({ text_view: view, pin: NOTHING }),
       cut: (cut) => this.change({ cut }),
     });
   }
 
-  take(payload: Payload<LadderHeader>) {
+  take(payload: Payload<SeriesHeader>) {
     const { header, arrays } = payload;
     super.take(payload);
-    this.rows = header.rungs.map((rung, n) => ({ rung, curves: curvesOf(arrays, n, rung.earlier.length) }));
+    this.rows = header.stages.map((stage, n) => ({ stage, curves: curvesOf(arrays, n, stage.earlier.length) }));
   }
 
-  /** The rung that is looked at: the chosen one, or the one that was trained last, if it can be one with heads. */
-  get row(): LadderRow | undefined {
+  /** The stage that is looked at: the chosen one, or the one that was trained last, if it can be one with heads. */
+  get row(): StageRow | undefined {
     const { rung } = this.updates.values;
-    const chosen = this.rows.find((one) => one.rung.name === rung);
+    const chosen = this.rows.find((one) => one.stage.name === rung);
     if (chosen) return chosen;
-    const timeOf = (one: LadderRow) => numberOf(one.rung);
-    const withHeads = this.rows.filter((one) => one.rung.run.kinds.length > 0);
+    const timeOf = (one: StageRow) => numberOf(one.stage);
+    const withHeads = this.rows.filter((one) => one.stage.run.kinds.length > 0);
     const isAnyTrained = this.rows.some((one) => timeOf(one) > 0);
     const isOneWithHeads = withHeads.length > 0 && (!isAnyTrained || withHeads.some((one) => timeOf(one) > 0));
     const among = isOneWithHeads ? withHeads : this.rows;
@@ -45,7 +45,7 @@ class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
   }
 
   get run() {
-    return this.row?.rung.run;
+    return this.row?.stage.run;
   }
 
   /** The head that is shown: the chosen one, or the first of the last layer. */
@@ -57,16 +57,16 @@ class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
     return { kind: kind.kind, layer: kind.layers - 1, head: 0 };
   }
 
-  shownBy(verb: string, rung: string) {
-    return ["train", "all", "step"].includes(verb) ? { rung, snapshot: null } : {};
+  shownBy(verb: string, stage: string) {
+    return ["train", "all", "step"].includes(verb) ? { rung: stage, snapshot: null } : {};
   }
 
-  show(header: LadderHeader, around: Surroundings) {
+  show(header: SeriesHeader, around: Surroundings) {
     const { rows, row, place, step, moments } = this;
     if (!row) return;
-    const { run } = row.rung;
+    const { run } = row.stage;
     const has = run.kinds.length > 0;
-    this.section.dataset.state = rows.some(({ rung }) => isLive(rung.run)) ? "running" : run.state;
+    this.section.dataset.state = rows.some(({ stage }) => isLive(stage.run)) ? "running" : run.state;
     if (has) moments.want(run.digest, run.snapshots, step);
     const { values } = this.updates;
     const view = NAMES.find((name) => name === values.text_view) ?? "ladder";
@@ -84,7 +84,7 @@ class Ladder extends Trainings<LadderHeader, LadderValues, LadderShown> {
 }
 
 /** @param earlier how many */
-function curvesOf(arrays: Arrays, n: number, earlier: number): LadderCurves {
+function curvesOf(arrays: Arrays, n: number, earlier: number): StageCurves {
   const one = (name: string) => arrays[`${n}.${name}`].data;
   const heldOut = (before = "") => ({ steps: one(`${before}evaluated`), values: one(`${before}held_out`) });
   return {
@@ -94,4 +94,4 @@ function curvesOf(arrays: Arrays, n: number, earlier: number): LadderCurves {
   };
 }
 
-export default Ladder;
+export default ModelSeries;

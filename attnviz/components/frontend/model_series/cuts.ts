@@ -9,16 +9,16 @@ const CUTS: Record<string, string> = {
   plain: "A plain cut",
 };
 
-type Given = Pick<LadderGiven, "header" | "row" | "values">;
+type Given = Pick<SeriesGiven, "header" | "row" | "values">;
 
-export function cuts({ header: { text }, row: { rung }, values }: Given, onCut: (name: string) => void) {
+export function cuts({ header: { text }, row: { stage }, values }: Given, onCut: (name: string) => void) {
   const choice = Object.entries(CUTS).map(([name, title]) => {
     const state = { "aria-pressed": String(name === values.cut), onclick: () => onCut(name) };
     return template("button", { type: "button", dataset: { cut: name }, ...state }, title);
   });
   const { cut } = text;
   const isHere = cut !== null && cut.name === values.cut;
-  const shown = isHere ? (cut.lines ? ofLines(text, cut.lines, rung) : ofBlocks(text, rung)) : null;
+  const shown = isHere ? (cut.lines ? ofLines(text, cut.lines, stage) : ofBlocks(text, stage)) : null;
   return template(
     "section",
     {},
@@ -28,7 +28,7 @@ export function cuts({ header: { text }, row: { rung }, values }: Given, onCut: 
   );
 }
 
-function ofBlocks(text: LadderText, { title, next, drawn }: LadderRung) {
+function ofBlocks(text: SeriesText, { title, next, drawn }: SeriesStage) {
   const { block, batch, seed } = next;
   return [
     paragraph(
@@ -42,7 +42,7 @@ function ofBlocks(text: LadderText, { title, next, drawn }: LadderRung) {
   ];
 }
 
-function ofLines(text: LadderText, lines: LadderLines, { next }: LadderRung) {
+function ofLines(text: SeriesText, lines: SeriesLines, { next }: SeriesStage) {
   const { most, least, overlap, count, short, sequences, lengths, ends, repeated, dropped, validation, shown } = lines;
   const isPlain = text.cut?.name === "plain";
   const how = isPlain
@@ -73,7 +73,7 @@ function ofLines(text: LadderText, lines: LadderLines, { next }: LadderRung) {
 }
 
 /** One sequence: each token above its id, what repeats the one before it in grey. */
-function sequence(text: LadderText, { start, ids, repeated }: LadderSequence) {
+function sequence(text: SeriesText, { start, ids, repeated }: TextSequence) {
   const tokens = ids.map((id, at) =>
     template("li", { class: at < repeated ? "repeated" : "" }, span("token", text.labels[id]), span("id", String(id))),
   );
@@ -82,7 +82,7 @@ function sequence(text: LadderText, { start, ids, repeated }: LadderSequence) {
 }
 
 /** The shifted pair of a sequence. */
-function shifted({ ids }: LadderSequence) {
+function shifted({ ids }: TextSequence) {
   const line = (name: string, part: number[]) =>
     template("p", { class: "shifted" }, `${name} = [${part.join(", ")}]  (${part.length},)`);
   return template("div", {}, line("x = tokens[:-1]", ids.slice(0, -1)), line("y = tokens[1:]", ids.slice(1)));

@@ -18,7 +18,7 @@ export type One = { probability: number; loss: number; top: number; sum: number;
 
 const HEADINGS = ["t", "x: what it has read", "y: what follows", "p(y)", "−log p(y)"];
 
-type Given = Pick<LadderGiven, "header" | "row" | "step" | "values" | "theme">;
+type Given = Pick<SeriesGiven, "header" | "row" | "step" | "values" | "theme">;
 
 export class Loss {
   room: HTMLElement;
@@ -48,7 +48,7 @@ export class Loss {
   update(given: Given) {
     this.given = given;
     const { row, step, theme, header } = given;
-    const arrays = this.latest.of(`${row.rung.run.digest}~l.${step}`);
+    const arrays = this.latest.of(`${row.stage.run.digest}~l.${step}`);
     this.board.setTheme(theme);
     this.write(); // the board needs its place
     const key = `${this.latest.address} ${theme}`;
@@ -59,7 +59,7 @@ export class Loss {
     if (arrays) this.light();
   }
 
-  showBoard({ logits }: Arrays, text: LadderText) {
+  showBoard({ logits }: Arrays, text: SeriesText) {
     const [B, T, V] = logits.shape;
     const data = logits.data as Float32Array;
     const most = data.reduce((largest, x) => Math.max(largest, Math.abs(x)), 0);
@@ -97,7 +97,7 @@ export class Loss {
     const { row, step, header } = this.given;
     const [B, T, V] = arrays?.logits.shape ?? [];
     const about = arrays
-      ? `“${row.rung.title}” ${afterSteps(step)}, on ${B} blocks of text that it was not ` +
+      ? `“${row.stage.title}” ${afterSteps(step)}, on ${B} blocks of text that it was not ` +
         `trained on. Each position has ${V} logits, one for each character: (B, T, C) = (${B}, ${T}, ${V}). ` +
         `torch wants one row for each prediction, so logits.view(B·T, C) is (${B * T}, ${V}) ` +
         `and y.view(B·T) is (${B * T}).`
@@ -123,7 +123,7 @@ export class Loss {
   }
 
   /** The rows of the block, the steps to the loss of the chosen row, and the logit that is pointed at or pinned. */
-  writtenOut({ logits, loss }: Arrays, text: LadderText) {
+  writtenOut({ logits, loss }: Arrays, text: SeriesText) {
     const [B, T, V] = logits.shape;
     const at = this.row;
     const data = logits.data as Float32Array;
@@ -170,7 +170,7 @@ export class Loss {
 
 const NONE = { rows: [], steps: [], reading: [] };
 
-function readingOf({ data, shape: [B, T, V] }: Packed, text: LadderText, { q, k }: Pair) {
+function readingOf({ data, shape: [B, T, V] }: Packed, text: SeriesText, { q, k }: Pair) {
   if (q === null || k === null || q >= B * T || k >= V) {
     return ["Point at a logit; a click pins it, and its row is written out."];
   }
@@ -190,6 +190,6 @@ export function oneLoss(logits: Float32Array, row: number, V: number, target: nu
 
 const mean = (each: One[]) => each.reduce((sum, { loss }) => sum + loss, 0) / each.length;
 
-const targetOf = ({ blocks }: LadderText, row: number, T: number) => blocks[Math.floor(row / T)][(row % T) + 1];
+const targetOf = ({ blocks }: SeriesText, row: number, T: number) => blocks[Math.floor(row / T)][(row % T) + 1];
 
 const line = (...parts: Child[]) => template("p", {}, ...parts);

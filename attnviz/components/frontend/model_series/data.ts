@@ -5,7 +5,7 @@ import { span, template } from "../core/template.ts";
 import { cuts } from "./cuts.ts";
 import type { Template } from "../core/template.ts";
 
-export function data(given: Pick<LadderGiven, "header" | "row" | "values">, onCut: (name: string) => void) {
+export function data(given: Pick<SeriesGiven, "header" | "row" | "values">, onCut: (name: string) => void) {
   const { text } = given.header;
   const ids = text.first.map((id) => template("li", {}, span("token", text.labels[id]), span("id", String(id))));
   return [
@@ -28,7 +28,7 @@ export function data(given: Pick<LadderGiven, "header" | "row" | "values">, onCu
   ];
 }
 
-function pairs({ first, labels }: LadderText) {
+function pairs({ first, labels }: SeriesText) {
   const made = first
     .slice(0, Math.min(8, first.length - 1))
     .map((_, t) =>

@@ -1,4 +1,4 @@
-// How the part "Text" is laid out: what starts a training above, below it the ladder, or one of three views beside it.
+// How the part "Text" is laid out: what starts a training above, below it the models, or one of three views beside it.
 
 import { element } from "../core/dom.ts";
 import { template, write } from "../core/template.ts";
@@ -8,7 +8,7 @@ import { Chart } from "./chart.ts";
 import { data } from "./data.ts";
 import { Loss } from "./loss.ts";
 import { Pairs } from "./pairs.ts";
-import { rungs } from "./rungs.ts";
+import { stages } from "./stages.ts";
 import { Sample } from "./sample.ts";
 import { top } from "./top.ts";
 import type { Source } from "../core/arrays.ts";
@@ -17,7 +17,7 @@ import type { HeadsActs } from "../training/heads_view.ts";
 import type { Scrubber } from "../training/transport.ts";
 
 export interface Acts extends HeadsActs {
-  choose: (rung: string) => void;
+  choose: (stage: string) => void;
   open: (view: string) => void;
   cut: (cut: string) => void;
 }
@@ -32,7 +32,7 @@ export class View extends HeadsView {
   pairs: Pairs;
   loss: Loss;
 
-  constructor(root: HTMLElement, store: Store<LadderShown>, scrubber: Scrubber, source: Source, on: Acts) {
+  constructor(root: HTMLElement, store: Store<SeriesShown>, scrubber: Scrubber, source: Source, on: Acts) {
     super(store, scrubber, on, { hint: "Point at a cell to read its weight.", writes: true });
     this.on = on;
     this.chart = new Chart((step) => on.go(step));
@@ -54,14 +54,14 @@ export class View extends HeadsView {
     store.subscribe(["step"], ({ step }) => this.chart.curves.mark(step));
   }
 
-  page(given: Omit<LadderShown, "hovered" | "place" | "without">) {
+  page(given: Omit<SeriesShown, "hovered" | "place" | "without">) {
     const { view } = given;
     this.pairs.room.hidden = view !== "table";
     this.loss.room.hidden = view !== "loss";
     return [
       template("header", { class: "about" }, ABOUT),
       ...top(given, view, this.on),
-      template("div", { class: "ladder-parts", hidden: view !== "ladder" }, ...this.ladder(given)),
+      template("div", { class: "models-parts", hidden: view !== "ladder" }, ...this.models(given)),
       this.pairs.room,
       this.loss.room,
       template("div", { class: "data", hidden: view !== "data" }, ...(view === "data" ? data(given, this.on.cut) : [])),
@@ -69,19 +69,19 @@ export class View extends HeadsView {
     ];
   }
 
-  ladder(given: Omit<LadderShown, "hovered" | "place" | "without">) {
+  models(given: Omit<SeriesShown, "hovered" | "place" | "without">) {
     const { run, row, moment } = given;
     const has = run.kinds.length > 0;
     const style = visibility(moment !== null); // nothing of another model stays
-    const why = row.rung.name === "gru" ? "it keeps one state" : "it sees the last character alone";
-    const none = `“${row.rung.title}” has no heads: ${why}.`;
+    const why = row.stage.name === "gru" ? "it keeps one state" : "it sees the last character alone";
+    const none = `“${row.stage.title}” has no heads: ${why}.`;
     this.reading.hidden = !has;
     this.reading.style.visibility = moment ? "" : "hidden";
     return [
       template(
         "div",
         { class: "column" },
-        template("div", { class: "rungs" }, ...rungs(given, this.on)),
+        template("div", { class: "stages" }, ...stages(given, this.on)),
         this.sample.room,
       ),
       template(

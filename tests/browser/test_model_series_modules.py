@@ -20,14 +20,14 @@ GIVEN = """
     id: "0", state: "new", title: "", is_control: false, digest: "d", message: "", can_continue: false, step: 0,
     steps: 2000, speed: null, left: null, snapshots: [0], kinds: [], cannot_open: "", ...own,
   });
-  const rung = (name, own = {}, ran = {}) => ({
+  const stage = (name, own = {}, ran = {}) => ({
     name, title: name, adds: `${name} adds.`, reported: null, parameters: 1234, expected: [], block: 8, cut: "blocks",
     rate: 0.01, batch: 4, next: { block: 8, batch: 4, seed: 7 }, drawn: [], will_follow: false, changed: "",
     earlier: [], samples: [], ...own, run: run(ran),
   });
   const series = (steps, values) => ({ steps: Float32Array.from(steps), values: Float32Array.from(values) });
   const row = (one, held_out = [[], []], more = {}) =>
-    ({ rung: one, curves: { loss: series([], []), held_out: series(...held_out), earlier: [], ...more } });
+    ({ stage: one, curves: { loss: series([], []), held_out: series(...held_out), earlier: [], ...more } });
   const text = {
     is_built_in: true, size: 12345, train: 11110, labels: ["⏎", "␣", "a", "b", "c"],
     characters: ["\\n", " ", "a", "b", "c"], first: [2, 3, 1, 4], shown: [2, 3, 4], vowels: null, floor: 1.23456,
@@ -38,7 +38,7 @@ GIVEN = """
     slow: 0, visitor: "",
   };
   const state = (rows, own = {}) => ({
-    header: { text, rungs: [], values, in_lesson: false, acknowledged: 0 }, rows, row: rows[0], step: 0,
+    header: { text, stages: [], values, in_lesson: false, acknowledged: 0 }, rows, row: rows[0], step: 0,
     place: { kind: "", layer: 0, head: 0 }, values, moment: null, theme: "light", failed: "", ...own,
   });
   const root = document.body;
@@ -53,23 +53,23 @@ def test_a_row_says_how_a_model_stands_and_what_to_expect(run: Run) -> None:
       const learned = [[0, 500, 1000], [3.5, 2.25, 1.75]];
       const expected = [[500, 2.2], [2000, 1.5]];
       const rows = [
-        row(rung("new", { expected, reported: 2.5 })),
+        row(stage("new", { expected, reported: 2.5 })),
         row(
-          rung("done", { expected, changed: "dropout 0.2" }, { id: "3", state: "done", step: 2000, speed: 9.96 }),
+          stage("done", { expected, changed: "dropout 0.2" }, { id: "3", state: "done", step: 2000, speed: 9.96 }),
           learned,
         ),
-        row(rung("running", { expected }, { id: "4", state: "running", step: 600, speed: 1234.5 }), learned),
-        row(rung("waits", {}, { id: "5", state: "queued" })),
-        row(rung("follows", { will_follow: true }, { id: "2", state: "done", step: 9, speed: 12.4 })),
-        row(rung("recorded", { cut: "plain" }, { id: "1", state: "recorded", step: 2000, speed: 5 })),
-        row(rung("stopped", {}, { id: "6", state: "stopped", step: 1, speed: 5 })),
-        row(rung("unstarted", {}, { id: "6", state: "stopped", step: 0, speed: 5 })),
-        row(rung("diverged", {}, { id: "6", state: "diverged", step: 1 })),
-        row(rung("failed", {}, { id: "6", state: "failed", step: 1 })),
+        row(stage("running", { expected }, { id: "4", state: "running", step: 600, speed: 1234.5 }), learned),
+        row(stage("waits", {}, { id: "5", state: "queued" })),
+        row(stage("follows", { will_follow: true }, { id: "2", state: "done", step: 9, speed: 12.4 })),
+        row(stage("recorded", { cut: "plain" }, { id: "1", state: "recorded", step: 2000, speed: 5 })),
+        row(stage("stopped", {}, { id: "6", state: "stopped", step: 1, speed: 5 })),
+        row(stage("unstarted", {}, { id: "6", state: "stopped", step: 0, speed: 5 })),
+        row(stage("diverged", {}, { id: "6", state: "diverged", step: 1 })),
+        row(stage("failed", {}, { id: "6", state: "failed", step: 1 })),
       ];
       const lines = () => all_of("tbody tr").map((one) => [...one.cells].slice(0, 7).map((cell) => cell.textContent));
       const at = (own) => {
-        write(root, ...m.rungs(state(rows, own), acts));
+        write(root, ...m.stages(state(rows, own), acts));
         return { lines: lines(), adds: find(".adds").textContent };
       };
       const newest = at({ row: rows[1], step: 5 });
@@ -80,7 +80,7 @@ def test_a_row_says_how_a_model_stands_and_what_to_expect(run: Run) -> None:
       all_of("tbody tr")[3].querySelector(".name").click();
       return { newest, early, marks, titles, calls };
     """
-    found = run("ladder/rungs.ts", GIVEN + body)
+    found = run("model_series/stages.ts", GIVEN + body)
     newest, early = found["newest"], found["early"]
     assert newest["lines"] == [
         ["", "Counted bigram", "", "counted", "1.23", "", ""],
@@ -129,25 +129,25 @@ def test_the_newest_training_has_the_main_button_and_the_line(
 ) -> None:
     body = """
       const show = (given) => write(root, ...m.top(given, "loss", acts));
-      const rows = ["first", "second"].map((name) => row(rung(name, {}, name === "second" ? given : {})));
+      const rows = ["first", "second"].map((name) => row(stage(name, {}, name === "second" ? given : {})));
       show(state(rows, { values: { ...values, slow: 120 } }));
       const pressed = words(all_of(".tabs button").filter((one) => one.ariaPressed === "true"));
       for (const one of [find(".main"), find(".one"), all_of(".tabs button")[1], find("input")]) one.click();
       const notice = find(".trouble");
       const is = [find(".main").textContent, find(".state").textContent, notice.hidden ? null : notice.textContent];
       const found = { is, step: find(".one").title, pressed, stops: find(".main").classList.contains("stop") };
-      const second = row(rung("second", {}, { id: "2", state: "running" }));
+      const second = row(stage("second", {}, { id: "2", state: "running" }));
       const wrong = [{ id: "1", state: "failed", message: "No room." }, { id: "1", state: "done" }].map((ran) => {
-        show(state([row(rung("first", {}, ran)), second], { failed: "Gone." }));
+        show(state([row(stage("first", {}, ran)), second], { failed: "Gone." }));
         return notice.textContent;
       });
       return { ...found, wrong, calls, tabs: words(all_of(".tabs button")) };
     """
-    found = run("ladder/top.ts", GIVEN + body, own)
+    found = run("model_series/top.ts", GIVEN + body, own)
     assert found["is"] == [button, said, wrong]
     assert found["wrong"] == ["first: No room.", "Gone."]
     assert found["step"] == "Make one step of training: first"
-    assert found["tabs"] == ["The ladder", "Table of pairs", "One loss", "The text as data"]
+    assert found["tabs"] == ["The models", "Table of pairs", "One loss", "The text as data"]
     assert found["pressed"] == ["One loss"]
     live = command == "stop"
     assert found["stops"] == live
@@ -158,10 +158,10 @@ def test_the_newest_training_has_the_main_button_and_the_line(
 def test_the_chart_draws_each_trained_model_above_the_floor_and_names_what_is_faint(run: Run) -> None:
     body = """
       const chart = new m.Chart(() => {});
-      const trained = (name, steps, curve, own, more) => row(rung(name, own, { id: "1", steps }), curve, more);
+      const trained = (name, steps, curve, own, more) => row(stage(name, own, { id: "1", steps }), curve, more);
       const earlier = [series([0, 50, 200, 300], [4, 3, 3, 2]), series([0, 1], [4, 2.5])];
       const rows = [
-        row(rung("new")), trained("one", 80, [[0, 80], [4, 2.5]], {}),
+        row(stage("new")), trained("one", 80, [[0, 80], [4, 2.5]], {}),
         trained("two", 200, [[0, 200], [9, 1.756]], { earlier: ["width 4", "seed 1"] },
           { earlier, loss: series([0], [4]) }),
       ];
@@ -178,14 +178,14 @@ def test_the_chart_draws_each_trained_model_above_the_floor_and_names_what_is_fa
       chart.draw(state([rows[0]], { row: rows[0] }));
       return [...found, chart.curves.drawn.high];
     """
-    two, new, alone = run("ladder/chart.ts", GIVEN + body)
+    two, new, alone = run("model_series/chart.ts", GIVEN + body)
     floor = ["counted bigram: 1.235", "floor", False, "counted bigram 1.23"]
     assert two["lines"] == [
         ["two, training", "loss", False, None],
-        ["two before: seed 1", "rung2 chosen", True, None],
-        ["two before: width 4", "rung2 chosen", True, None],
-        ["one", "rung1", False, "one"],
-        ["two", "rung2 chosen", False, "two"],
+        ["two before: seed 1", "stage2 chosen", True, None],
+        ["two before: width 4", "stage2 chosen", True, None],
+        ["one", "stage1", False, "one"],
+        ["two", "stage2 chosen", False, "two"],
         floor,
     ]
     assert two["cut"] == [[0, 1], [0, 50, 200]]  # what lies beyond the axis is left out
@@ -195,7 +195,7 @@ def test_the_chart_draws_each_trained_model_above_the_floor_and_names_what_is_fa
     assert two["faint"] == "Faint: “two” trained before, width 4 (2.00 after 300 steps); seed 1 (2.50 after 1 step)"
     assert two["floor"] == [[0, 200], [pytest.approx(1.23456), pytest.approx(1.23456)]]
     assert (two["unit"], new["faint"]) == ("2.3", None)
-    assert new["lines"] == [["one", "rung1", False, "one"], ["two", "rung2", False, "two"], floor]
+    assert new["lines"] == [["one", "stage1", False, "one"], ["two", "stage2", False, "two"], floor]
 
 
 CUTS = """
@@ -206,7 +206,7 @@ CUTS = """
   };
   const look = (cut, chosen, own = {}) => {
     const given = { header: { text: { ...text, cut } }, values: { ...values, cut: chosen } };
-    write(root, m.cuts(state([row(rung("GPT", own))], given), acts.cut));
+    write(root, m.cuts(state([row(stage("GPT", own))], given), acts.cut));
     const all = words(all_of(".cut p"));
     const sequences = all_of(".cut ol").map((list) => [
       list.title, [...list.children].map((one) => [...one.children].map((part) => part.textContent).join(" ")),
@@ -229,7 +229,7 @@ def test_each_cut_of_the_text_is_written_out(run: Run) -> None:
       all_of(".tabs button")[2].click();
       return { blocks, coming, chunks, plain, next, none, calls };
     """
-    found = run("ladder/cuts.ts", GIVEN + CUTS + body)
+    found = run("model_series/cuts.ts", GIVEN + CUTS + body)
     blocks, chunks, plain = found["blocks"], found["chunks"], found["plain"]
     assert blocks["all"] == [
         "“GPT” is trained on blocks of 8 characters: each step draws 4 of them, which begin at any of 11,102 places of "
@@ -265,13 +265,13 @@ def test_each_cut_of_the_text_is_written_out(run: Run) -> None:
 
 def test_the_text_as_data_has_its_split_and_its_pairs(run: Run) -> None:
     body = """
-      const show = (own) => write(root, ...m.data(state([row(rung("GPT"))], own), acts.cut));
+      const show = (own) => write(root, ...m.data(state([row(stage("GPT"))], own), acts.cut));
       show();
       const cells = all_of("tbody tr").map((one) => words(one.children));
       show({ header: { text: { ...text, pairs: "q", first: Array(20).fill(2) } } });
       return { said: words(find("section").querySelectorAll("p, li")), cells, many: all_of("tbody tr").length };
     """
-    found = run("ladder/data.ts", GIVEN + body)
+    found = run("model_series/data.ts", GIVEN + body)
     assert found["many"] == 8
     assert found["cells"] == [
         ["a", "[2]", "b", "[3]"], ["ab", "[2, 3]", "␣", "[1]"], ["ab␣", "[2, 3, 1]", "c", "[4]"],
@@ -301,7 +301,7 @@ def test_a_loss_is_written_out_with_the_numbers_of_torch(run: Run) -> None:
       loss.board.show = (one) => shown.push(one);
       const look = (pin, hovered = { q: null, k: null }) => {
         loss.hovered = hovered;
-        loss.update(state([row(rung("GPT", {}, { digest: "g" }))], { step: 1500, values: { ...values, pin } }));
+        loss.update(state([row(stage("GPT", {}, { digest: "g" }))], { step: 1500, values: { ...values, pin } }));
         return {
           table: all_of("tbody tr").map((one) => words(one.cells)),
           chosen: all_of("tbody tr").map((one) => one.className),
@@ -315,16 +315,18 @@ def test_a_loss_is_written_out_with_the_numbers_of_torch(run: Run) -> None:
       look({ q: 2, k: 4 });
       all_of("tbody tr")[1].click();
       loss.latest = { of: () => null, arrays: null, address: "", failed: "Gone.", destroy() {} };
-      loss.update(state([row(rung("GPT"))]));
+      loss.update(state([row(stage("GPT"))]));
       const failed = [find(".about").textContent, find(".loss-parts").style.visibility];
       loss.latest.failed = "";
-      loss.update(state([row(rung("GPT"))]));
+      loss.update(state([row(stage("GPT"))]));
       const { panels: [panel], labels } = shown[0];
       const { low, high, shape } = panel;
       const waiting = find(".about").textContent;
       return { looks, calls, asked: asked[0], failed, waiting, low, high, shape, labels, times: shown.length };
     """
-    found = run("ladder/loss.ts", GIVEN + body, {"logits": logits.flatten().tolist(), "mean": float(losses.mean())})
+    found = run(
+        "model_series/loss.ts", GIVEN + body, {"logits": logits.flatten().tolist(), "mean": float(losses.mean())}
+    )
     # The last row of the first block, a pinned one of the second, the one that is pointed at; no row 4: the last again.
     for look, at in zip(found["looks"], [1, 2, 1, 1], strict=True):
         probabilities = logits.view(4, 5).softmax(-1)
@@ -385,12 +387,13 @@ def test_the_table_of_pairs_is_counted_and_beside_it_the_learned_one(run: Run) -
       const look = (rows, own, more = {}) => {
         Object.assign(pairs, { counts: file(counted), learned: file(learned), key: "" });
         Object.assign(pairs.counts, more);
-        if (rows[0].rung.run.id === "0") pairs.learned.arrays = null;
+        if (rows[0].stage.run.id === "0") pairs.learned.arrays = null;
         pairs.update(state(rows, own));
         return [".about", ".reading:not(.vowels)", ".vowels"].map((css) => find(css).textContent);
       };
-      const untrained = [row(rung("bigram"))];
-      const trained = [row(rung("bigram", {}, { id: "2", digest: "b", snapshots: [0, 10, 1500] })), row(rung("head"))];
+      const untrained = [row(stage("bigram"))];
+      const table = stage("bigram", {}, { id: "2", digest: "b", snapshots: [0, 10, 1500] });
+      const trained = [row(table), row(stage("head"))];
       const pin = (q, k) => ({ values: { ...values, pin: { q, k } } });
       const vowels = { followed: 2000, by_vowel: 1250, characters: 10000, vowels: 2500 };
       const looks = [
@@ -401,7 +404,7 @@ def test_the_table_of_pairs_is_counted_and_beside_it_the_learned_one(run: Run) -
       ];
       return { looks, asked, shown, hidden: pairs.large.style.visibility };
     """
-    found = run("ladder/pairs.ts", GIVEN + body, {"counts": counts.tolist(), "totals": totals.tolist()})
+    found = run("model_series/pairs.ts", GIVEN + body, {"counts": counts.tolist(), "totals": totals.tolist()})
     tables = np.array([found["shown"][n][0][1] for n in (0, 1)])
     expected = (counts + 1) / (totals[:, None] + 5)
     assert tables == pytest.approx(np.stack([expected.ravel()] * 2))
@@ -443,7 +446,7 @@ def test_a_sample_is_that_of_the_last_snapshot_that_wrote_one(run: Run) -> None:
       const sample = new m.Sample(root, never);
       const wanted = [];
       sample.files = { want: (names) => (wanted.push(names)), failure: null, waits: true, destroy() {} };
-      const gpt = row(rung("GPT", { samples: [0, 1, 1500] }, { digest: "g" }));
+      const gpt = row(stage("GPT", { samples: [0, 1, 1500] }, { digest: "g" }));
       const look = (step, own = {}) => {
         sample.update(state([gpt], { step, ...own }));
         return [find("h2").textContent, find(".written").textContent, find(".written").dataset.step];
@@ -465,7 +468,7 @@ def test_a_sample_is_that_of_the_last_snapshot_that_wrote_one(run: Run) -> None:
       take(1, long.slice(0, -3));
       return { looks, wanted: wanted.slice(0, 4), bare, failed, cut, whole: look(1, lesson)[1] };
     """
-    found = run("ladder/sample.ts", GIVEN + body)
+    found = run("model_series/sample.ts", GIVEN + body)
     title = "What “GPT” writes"
     assert found["looks"] == [
         [title, "It is writing …", ""],
@@ -482,22 +485,22 @@ def test_a_sample_is_that_of_the_last_snapshot_that_wrote_one(run: Run) -> None:
     assert found["whole"] == "a" * 50 + "\n" + "b" * 44 + "\n\nc"
 
 
-LADDER = """
-  const ladder = new m.default(root, "");
+MODELS = """
+  const models = new m.default(root, "");
   const floats = (...data) => ({ data: Float32Array.from(data), shape: [data.length] });
   const kind = (layers, heads) => ({
     kind: "decoder", layers, heads, rows: 2, cols: 2, causal: true, query: ["a", "b"], key: ["a", "b"],
   });
-  const take = (rungs, own = {}) => {
+  const take = (stages, own = {}) => {
     const arrays = {};
-    for (const n of rungs.keys()) {
+    for (const n of stages.keys()) {
       for (const name of ["evaluated", "held_out", "loss_steps", "loss"]) arrays[`${n}.${name}`] = floats(n);
-      for (const at of rungs[n].earlier.keys()) {
+      for (const at of stages[n].earlier.keys()) {
         for (const name of ["evaluated", "held_out"]) arrays[`${n}.${at}.${name}`] = floats(10 + at);
       }
     }
-    const header = { text, rungs, in_lesson: false, acknowledged: Infinity, values: { ...values, ...own } };
-    ladder.take({ header, arrays });
+    const header = { text, stages, in_lesson: false, acknowledged: Infinity, values: { ...values, ...own } };
+    models.take({ header, arrays });
   };
   const heads = { kinds: [kind(2, 3)], snapshots: [0, 10, 40] };
 """
@@ -505,94 +508,94 @@ LADDER = """
 
 def test_the_model_that_is_looked_at_is_the_chosen_or_the_one_trained_last(run: Run) -> None:
     body = """
-      const rungs = (...ids) => ids.map(([name, id, more = {}]) => rung(name, {}, { id, ...more }));
+      const stages = (...ids) => ids.map(([name, id, more = {}]) => stage(name, {}, { id, ...more }));
       const looked = (all, chosen = "") => {
         take(all, { rung: chosen });
-        return ladder.row.rung.name;
+        return models.row.stage.name;
       };
       const recorded = { ...heads, state: "recorded" };
       const looks = [
-        looked(rungs(["bigram", "0"], ["head", "0", heads], ["gpt", "0", heads])),
-        looked(rungs(["bigram", "3"], ["head", "0", heads], ["gpt", "0", heads])),
-        looked(rungs(["bigram", "5"], ["head", "3", heads], ["gpt", "4", heads])),
-        looked(rungs(["bigram", "1"], ["head", "9", recorded], ["gpt", "0", heads])),
-        looked(rungs(["bigram", "2"], ["head", "9", recorded], ["gpt", "1", heads])),
-        looked(rungs(["bigram", "2"], ["head", "9", heads]), "bigram"),
-        looked(rungs(["bigram", "2"], ["gru", "3"])),
-        looked(rungs(["bigram", "2"], ["gru", "3"]), "gone"),
+        looked(stages(["bigram", "0"], ["head", "0", heads], ["gpt", "0", heads])),
+        looked(stages(["bigram", "3"], ["head", "0", heads], ["gpt", "0", heads])),
+        looked(stages(["bigram", "5"], ["head", "3", heads], ["gpt", "4", heads])),
+        looked(stages(["bigram", "1"], ["head", "9", recorded], ["gpt", "0", heads])),
+        looked(stages(["bigram", "2"], ["head", "9", recorded], ["gpt", "1", heads])),
+        looked(stages(["bigram", "2"], ["head", "9", heads]), "bigram"),
+        looked(stages(["bigram", "2"], ["gru", "3"])),
+        looked(stages(["bigram", "2"], ["gru", "3"]), "gone"),
       ];
       const placed = (watch) => {
-        take(rungs(["gpt", "1", heads]), { watch });
-        return Object.values(ladder.place).join(".");
+        take(stages(["gpt", "1", heads]), { watch });
+        return Object.values(models.place).join(".");
       };
       const places = ["", "decoder.0.2", "decoder.1.3", "decoder.2.0", "encoder.0.0"].map(placed);
-      take(rungs(["bigram", "1"]));
-      places.push(Object.values(ladder.place).join("."));
-      const [again] = rungs(["gpt", "1", heads]);
-      take([rung("bigram"), { ...again, earlier: ["x", "y"] }]);
-      const { held_out, earlier } = ladder.rows[1].curves;
+      take(stages(["bigram", "1"]));
+      places.push(Object.values(models.place).join("."));
+      const [again] = stages(["gpt", "1", heads]);
+      take([stage("bigram"), { ...again, earlier: ["x", "y"] }]);
+      const { held_out, earlier } = models.rows[1].curves;
       return { looks, places, curves: [[...held_out.steps], earlier.map((one) => [...one.values])] };
     """
-    found = run("ladder/ladder.ts", GIVEN + LADDER + body)
+    found = run("model_series/model_series.ts", GIVEN + MODELS + body)
     assert found["looks"] == ["head", "bigram", "gpt", "bigram", "gpt", "bigram", "gru", "gru"]
     assert found["places"] == ["decoder.1.0", "decoder.0.2", *["decoder.1.0"] * 3, ".0.0"]
     assert found["curves"] == [[1], [[10], [11]]]
 
 
-def test_a_command_of_the_ladder_looks_at_what_it_trains_and_a_snapshot_is_the_nearest(run: Run) -> None:
+def test_a_command_of_the_model_series_looks_at_what_it_trains_and_a_snapshot_is_the_nearest(run: Run) -> None:
     body = """
-      const all = [rung("bigram"), rung("gpt", {}, { id: "1", state: "done", ...heads })];
+      const all = [stage("bigram"), stage("gpt", {}, { id: "1", state: "done", ...heads })];
       const after = (name) => {
-        ladder.updates.drop();
+        models.updates.drop();
         take(all, { rung: "gpt", snapshot: 10 });
-        ladder.command(name);
-        const { rung, snapshot, command } = ladder.updates.values;
+        models.command(name);
+        const { rung, snapshot, command } = models.updates.values;
         return [rung, snapshot, command[1]];
       };
       const commands = ["train:bigram", "all", "step:gpt", "stop", "open heads"].map(after);
-      ladder.updates.drop();
+      models.updates.drop();
       take(all, { rung: "gpt" });
-      const gone = [4, 6, 24, 26, 40, 900, null].map((step) => (ladder.go(step), ladder.updates.values.snapshot));
+      const gone = [4, 6, 24, 26, 40, 900, null].map((step) => (models.go(step), models.updates.values.snapshot));
       const chosen = (act) => {
-        ladder.updates.drop();
+        models.updates.drop();
         take(all, { rung: "gpt", watch: "decoder.0.1", pin: { q: 1, k: 0 }, predict: true });
-        act(ladder.view);
-        const { rung, watch, pin, predict, text_view } = ladder.updates.values;
+        act(models.view);
+        const { rung, watch, pin, predict, text_view } = models.updates.values;
         return [rung, watch, pin.q, predict, text_view];
       };
-      ladder.draw();
+      models.draw();
       const acted = [
-        chosen(() => find("[data-rung=bigram]").click()),
+        chosen(() => find("[data-stage=bigram]").click()),
         chosen(() => all_of(".tabs button")[2].click()),
         chosen(({ on }) => on.pin({ q: 1, k: 0 })), chosen(({ on }) => on.pin({ q: 1, k: 1 })),
         chosen(({ on }) => on.reveal()),
       ];
-      ladder.draw();
-      const parts = { ladder: ".ladder-parts", table: ".pairs", loss: ".loss", data: ".data" };
-      const rooms = () => Object.keys(parts).filter((name) => !find(`.ladder > ${parts[name]}`).hidden);
+      models.draw();
+      const parts = { ladder: ".models-parts", table: ".pairs", loss: ".loss", data: ".data" };
+      const rooms = () => Object.keys(parts).filter((name) => !find(`.model-series > ${parts[name]}`).hidden);
       const bare = (name, own = {}, view = "ladder") => {
-        ladder.updates.drop();
-        take(name === "gpt" ? all : [rung(name), ...all.slice(1)], { rung: name, text_view: view, ...own });
-        ladder.draw();
-        const [none, { title, scrubber }] = [find(".none"), ladder.view];
+        models.updates.drop();
+        take(name === "gpt" ? all : [stage(name), ...all.slice(1)], { rung: name, text_view: view, ...own });
+        models.draw();
+        const [none, { title, scrubber }] = [find(".none"), models.view];
         const said = none.hidden ? null : none.textContent;
         return [said, title.textContent, find(".heads-shown").hidden, scrubber.element.hidden, ...rooms()];
       };
       const shown = [true, false].map((predict) => {
         const seen = [];
-        Object.assign(ladder.view.heads, { update: (one) => seen.push(one) });
-        ladder.view.showHeads({
+        Object.assign(models.view.heads, { update: (one) => seen.push(one) });
+        models.view.showHeads({
           run: run({ id: "1", ...heads }), theme: "light", without: null,
           moment: { step: 10 }, step: 40, place: { kind: "decoder", layer: 1, head: 2 },
           values: { ...values, predict, pin: { q: 1, k: 0 } },
         });
-        return [seen[0].covered, seen[0].alt, ladder.view.title.textContent];
+        return [seen[0].covered, seen[0].alt, models.view.title.textContent];
       });
       return { commands, gone, shown, acts: acted, bare: [
         bare("bigram"), bare("gru"), ...["ladder", "loss", "data", "x"].map((view) => bare("gpt", {}, view)),
       ] };
     """
-    found = run("ladder/ladder.ts", GIVEN + LADDER + body)
+    found = run("model_series/model_series.ts", GIVEN + MODELS + body)
     assert found["commands"] == [
         ["bigram", None, "train:bigram"], ["", None, "all"], ["gpt", None, "step:gpt"],
         ["gpt", 10, "stop"], ["gpt", 10, "open heads"],
