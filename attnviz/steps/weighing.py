@@ -221,7 +221,7 @@ MASKED: Step[Walk] = Step(
 
 
 FAINT_BELOW = 0.1
-"""Weights below this look like 0 if the colour domain ends at 1; frontend/heads/values.ts has the same value"""
+"""Weights below this look like 0 if the colour domain ends at 1; the browser gets it with core/constants.ts"""
 
 _WEIGHTS_NOTICE = annotated(
     "Each row now [sums to 1](matrix=row_sum): it says how one query shares out its attention over the keys."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import attnviz
@@ -15,6 +16,7 @@ from attnviz.export.sheets import FORMATS
 from attnviz.lessons import OWN, shipped
 from attnviz.links.link import KEYS
 from attnviz.links.values import MAX_CHOSEN
+from attnviz.settings import PUBLIC, Settings
 from tests.unit.links import table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,3 +120,24 @@ def test_the_page_on_training_names_what_there_is_and_its_examples_run() -> None
         exec(example, names)
     assert names["weights"].shape == (2, 12, 12)  # type: ignore[attr-defined]
     assert names["head"].score > 0.5  # type: ignore[attr-defined]
+
+
+NOTHING = {"no limit", "none", "no restriction", "one per processor", ""}
+"""What the docs call a setting that is 0 or empty"""
+
+
+def in_docs(value: object) -> str:
+    """Return how the docs write a setting; "" if it is 0 or empty."""
+    if isinstance(value, bool):
+        return str(int(value))
+    return ", ".join(value) if isinstance(value, tuple) else str(value or "")
+
+
+def test_the_defaults_of_the_settings_are_those_of_the_docs() -> None:
+    hosting = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `ATTNVIZ_(\w+)` \| ([^|]*)\| ([^|]*)\|", hosting, re.MULTILINE)
+    assert {name.lower() for name, *_ in rows} == {field.name for field in fields(Settings)} - {"public"}
+    for name, *columns in rows:
+        for column, settings in zip(columns, (Settings(), PUBLIC), strict=True):
+            text, value = column.strip(), getattr(settings, name.lower())
+            assert ("" if text in NOTHING else text) == in_docs(value), name
