@@ -53,7 +53,6 @@ const late = (t: number) => Math.max(0, (t - 0.7) / 0.3);
 /** The pixels of a pair that changes its values: `pixelsOf(place)` gives either end's. */
 export function mixed({ from, to, t }: Mix, pixelsOf: (place: Place) => CellPixels) {
   const [a, b] = [pixelsOf(from), pixelsOf(to)];
-  if (from.panel.data === to.panel.data || a.width !== b.width || a.height !== b.height) return t < 0.5 ? a : b;
   const made = from.panel.name !== to.panel.name;
   const pace = PACES[(made && to.panel.made_from?.pace) || "even"];
   return mixPixels(a, b, pace(t, { rows: b.height, cols: b.width }));

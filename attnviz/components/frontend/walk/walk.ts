@@ -226,7 +226,7 @@ export class Walk {
     const own = header.heads.indexOf(values.head);
     const isTokens = step === header.steps[0] && !picture;
     this.picture.hidden = !picture;
-    this.tokens.root.hidden = !isTokens;
+    if (!isTokens) this.tokens.root.hidden = true;
     this.inspector.view.section.hidden = !picture;
     this.lacking = NOTHING_LACKING;
     this.formula.show(ofHead(step.formula, own));
