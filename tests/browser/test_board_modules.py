@@ -192,15 +192,38 @@ def test_a_matrix_that_moves_to_the_next_step_is_coloured_when_it_rests(run: Run
       const moving = [0.2, 0.8].map((t) => draw({ ...to, mix: { from, to, t } })[0] === before);
       const [after] = draw(to);
       const made = { ...place("scaled", 8, 4), mix: null };
-      made.mix = { from: to, to: place("scaled", 8, 4, made.panel.data), t: 0.5 };
+      made.mix = { from: to, to: place("scaled", 8, 4, made.panel.data), t: 0 };
+      const first = [draw(made)[0] === after, images.known.has(made.panel.data)];
+      made.mix.t = 0.5;
       draw(made);
       const during = images.mixing.size;
       draw(made.mix.to);
       images.rest();
       const fresh = new m.BoardImages().of({ ...to, mix: { from, to, t: 0.5 } }, "light", (end) => size(end.px));
-      return [moving, [before.width, after.width], [during, images.mixing.size], fresh.width];
+      return [moving, [before.width, after.width], first, [during, images.mixing.size], fresh.width];
     """
-    assert run("board/images.ts", IMAGES + body) == [[True, True], [8, 4], [1, 0], 4]
+    moving, sizes, first, mixing, fresh = run("board/images.ts", IMAGES + body)
+    assert (moving, sizes, mixing, fresh) == ([True, True], [8, 4], [1, 0], 4)
+    assert first == [True, False], "the first frame shows the step before, and colours nothing"
+
+
+def test_a_morph_begins_with_its_first_frame_however_long_the_page_took_to_lay_it_out(run: Run) -> None:
+    body = """
+      let now = 1000;
+      performance.now = () => (now += 0.1);
+      const place = (name, x) => ({ panel: { name, shape: [2, 2] }, x, y: 0, width: 10, height: 10 });
+      return [false, true].map((backwards) => {
+        const morph = new m.Morph();
+        morph.start([place("scores", 0)], [place("scores", 100)], backwards);
+        now += 90;
+        const seen = () => (morph.advance(), morph.places?.[0].x ?? null);
+        return [seen(), (now += 130, seen()), (now += 130, seen())];
+      });
+    """
+    for start, middle, end in run("board/morph.ts", body):
+        assert start == 0
+        assert middle == pytest.approx(50, abs=1)
+        assert end is None, "the picture rests"
 
 
 def test_pictures_of_two_sizes_mix_to_the_second(run: Run) -> None:

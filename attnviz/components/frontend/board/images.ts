@@ -35,8 +35,10 @@ export class BoardImages {
   /** A placed matrix's cells as a canvas; `sizeOf(place)` is how many rows and columns the screen can show. */
   of(at: Place, theme: Theme, sizeOf: (at: Place) => CellCount) {
     if (!at.mix) return this.still(at, theme, sizeOf(at));
-    const { from, to } = at.mix;
+    const { from, to, t } = at.mix;
     if (from.panel.data === to.panel.data) return this.moving(to, theme, sizeOf(to));
+    // The first frame has to lay the step out already: the other end is coloured in the next one.
+    if (t === 0 || t === 1) return this.moving(t === 0 ? from : to, theme, sizeOf(t === 0 ? from : to));
     const pixels = mixed(at.mix, (end) => this.cellsOf(end, theme, sizeOf(end)).cells);
     return canvasOf(pixels, this.mixingCanvas(at.panel.name));
   }
