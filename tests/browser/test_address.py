@@ -131,6 +131,28 @@ def test_a_click_elsewhere_comes_after_what_waits(page: Page, served: str) -> No
     assert anchor == "#there"
 
 
+def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(page: Page, served: str) -> None:
+    """It closes, and what was chosen in it is sent after what waits."""
+    body = """
+      const sent = [];
+      let waits = true;
+      const flush = () => {
+        if (waits) sent.push("what waited");
+        return waits && !(waits = false);
+      };
+      document.body.innerHTML = "<main></main><div><dialog><button>close</button></dialog></div>";
+      const [dialog, close] = [...document.querySelectorAll("dialog, button")];
+      close.onclick = () => (dialog.close(), m.afterWaiting(() => sent.push("chosen")));
+      m.beforeOthers(flush, document.querySelector("main"), new AbortController().signal);
+      dialog.showModal();
+      close.click();
+      const open = dialog.open;
+      await new Promise((done) => setTimeout(done, 20));
+      return [open, sent];
+    """
+    assert imported(page, served, "core/waiting.ts", body) == [False, ["what waited", "chosen"]]
+
+
 @pytest.mark.parametrize("by_keyboard", [True, False])
 def test_a_text_is_sent_with_what_was_chosen(page: Page, app_url: str, by_keyboard: bool) -> None:
     line = Line(page)

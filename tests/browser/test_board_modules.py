@@ -150,6 +150,103 @@ def test_a_narrow_picture_is_stacked_with_its_result_above(run: Run) -> None:
     assert taller[0][5] is True
 
 
+IMAGES = """
+  const images = new m.BoardImages();
+  const size = (rows, cols = rows) => ({ rows, cols });
+  /** A matrix of n x n, shown on `px` pixels. */
+  const place = (name, n, px, data = Float32Array.from({ length: n * n }, (_, at) => (at % 7) / 7)) => ({
+    panel: { name, data, shape: [n, n], low: 0, high: 1, scale: "weights" }, px,
+  });
+  const draw = (...places) => places.map((at) => images.of(at, "light", (end) => size(end.px)));
+"""
+
+
+def test_a_board_keeps_the_images_of_what_it_shows_and_of_little_else(run: Run) -> None:
+    """Of a text of 1,024 tokens every step would take 8 MB more."""
+    body = """
+      const steps = Array.from({ length: 6 }, (_, n) => place(`step ${n}`, 600, 600));
+      const held = () => images.known.size;
+      const counts = steps.map((at) => (draw(at), images.rest(), held()));
+      const [last] = draw(steps[5]);
+      const isKept = last === draw(steps[5])[0];
+      images.rest();
+      const small = Array.from({ length: 6 }, (_, n) => place(`small ${n}`, 12, 300));
+      for (const at of small) draw(steps[5], at), images.rest();
+      const first = draw(small[0])[0];
+      const isSmallKept = first === draw(small[0])[0];
+      draw(...steps), images.rest();
+      return [counts, isKept, isSmallKept, held() >= 6];
+    """
+    counts, is_kept, is_small_kept, are_all_kept = run("board/images.ts", IMAGES + body)
+    assert counts == [1, 1, 1, 1, 1, 1]  # 4.3 MB each, with the matrix
+    assert (is_kept, is_small_kept, are_all_kept) == (True, True, True)
+
+
+def test_a_matrix_that_moves_to_the_next_step_is_coloured_when_it_rests(run: Run) -> None:
+    """A morph has a dozen frames: each would colour a million cells."""
+    body = """
+      const data = Float32Array.from({ length: 64 }, (_, at) => (at % 7) / 7);
+      const [from, to] = [place("scores", 8, 8, data), place("scores", 8, 4, data)];
+      const [before] = draw(from);
+      images.rest();
+      const moving = [0.2, 0.8].map((t) => draw({ ...to, mix: { from, to, t } })[0] === before);
+      const [after] = draw(to);
+      const made = { ...place("scaled", 8, 4), mix: null };
+      made.mix = { from: to, to: place("scaled", 8, 4, made.panel.data), t: 0 };
+      const first = [draw(made)[0] === after, images.known.has(made.panel.data)];
+      made.mix.t = 0.5;
+      draw(made);
+      const during = images.mixing.size;
+      draw(made.mix.to);
+      images.rest();
+      const fresh = new m.BoardImages().of({ ...to, mix: { from, to, t: 0.5 } }, "light", (end) => size(end.px));
+      return [moving, [before.width, after.width], first, [during, images.mixing.size], fresh.width];
+    """
+    moving, sizes, first, mixing, fresh = run("board/images.ts", IMAGES + body)
+    assert (moving, sizes, mixing, fresh) == ([True, True], [8, 4], [1, 0], 4)
+    assert first == [True, False], "the first frame shows the step before, and colours nothing"
+
+
+def test_a_morph_begins_with_its_first_frame_however_long_the_page_took_to_lay_it_out(run: Run) -> None:
+    body = """
+      let now = 1000;
+      performance.now = () => (now += 0.1);
+      const place = (name, x) => ({ panel: { name, shape: [2, 2] }, x, y: 0, width: 10, height: 10 });
+      return [false, true].map((backwards) => {
+        const morph = new m.Morph();
+        morph.start([place("scores", 0)], [place("scores", 100)], backwards);
+        now += 90;
+        const seen = () => (morph.advance(), morph.places?.[0].x ?? null);
+        return [seen(), (now += 130, seen()), (now += 130, seen())];
+      });
+    """
+    for start, middle, end in run("board/morph.ts", body):
+        assert start == 0
+        assert middle == pytest.approx(50, abs=1)
+        assert end is None, "the picture rests"
+
+
+def test_pictures_of_two_sizes_mix_to_the_second(run: Run) -> None:
+    """A matrix of a long text is pooled to other pixels where the next step leaves it another place."""
+    body = """
+      const grey = (x) => (0xff000000 | (x << 16) | (x << 8) | x) >>> 0;
+      const of = (width, height, values) => ({ width, height,
+        pixels: Uint32Array.from(values, (x) => (x === null ? 0 : grey(x))) });
+      const [a, b] = [of(4, 2, [0, 10, 20, 30, 40, 50, 60, 70]), of(2, 1, [100, 200])];
+      const look = (from, to, share) => [...m.mixPixels(from, to, share).pixels].map((x) => [x >>> 24, x & 255]);
+      return [
+        look(a, b, () => 0), look(a, b, () => 0.5), look(a, b, () => 1), look(b, a, (i, j) => (j < 2 ? 0 : 1)),
+        look(of(2, 1, [null, 80]), of(2, 1, [60, null]), () => 0.5),
+      ];
+    """
+    start, middle, end, larger, hidden = run("board/image.ts", body)
+    assert start == [[255, 0], [255, 20]]
+    assert middle == [[255, 50], [255, 110]]
+    assert end == [[255, 100], [255, 200]]
+    assert larger == [[255, 100], [255, 100], [255, 20], [255, 30], [255, 100], [255, 100], [255, 60], [255, 70]]
+    assert hidden == [[127, 60], [127, 80]]
+
+
 def test_a_step_s_matrix_turns_into_one_of_its_shape_only(run: Run) -> None:
     body = """
       const place = (name, shape, from) => ({ panel: { name, shape, made_from: from && { name: from } } });

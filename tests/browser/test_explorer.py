@@ -15,6 +15,7 @@ from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.attention import Model
 from tests.browser.apps.explored import HALF_A_STEP, Explore, Explored
 from tests.browser.apps.operands import HOSTILE
+from tests.browser.screens import SCREENS, move_to
 from tests.browser.settle import frames, in_the_end, settled
 
 # ---- what is sent, and when
@@ -202,14 +203,6 @@ def test_models_of_all_sizes_are_shown(explore: Explore, layers: int, heads: int
     assert explored.value_at(tokens - 1, 0) == pytest.approx(expected, abs=HALF_A_STEP)
 
 
-SCREENS = """
-  window.screens = new EventTarget();
-  const ask = matchMedia.bind(window);
-  window.matchMedia = (query) => query.startsWith('(resolution') ? window.screens : ask(query);
-"""
-"""Queries of the pixel density are answered by `screens`: a browser without a screen has one density only."""
-
-
 def test_pictures_stay_sharp_when_the_window_moves_to_a_denser_screen(explore: Explore, page: Page) -> None:
     page.add_init_script(SCREENS)
     explored = explore(few=1, tokens=20)
@@ -219,9 +212,6 @@ def test_pictures_stay_sharp_when_the_window_moves_to_a_denser_screen(explore: E
     before = explored.section.evaluate(densities)
     assert len(before) >= 3, "lines, heatmap and thumbnails"
     for density in (2, 1.5):  # it moves twice
-        page.evaluate("""(value) => {
-          Object.defineProperty(window, 'devicePixelRatio', { value, configurable: true });
-          window.screens.dispatchEvent(new Event('change'));
-        }""", density)  # fmt: skip
+        move_to(page, density)
         expected = [pytest.approx(density * one, rel=0.02) for one in before]
         assert in_the_end(page, lambda: explored.section.evaluate(densities), lambda now: now == expected) == expected  # noqa: B023

@@ -497,7 +497,7 @@ def test_a_cell_of_a_comparison_says_what_a_side_lacks(page: Page, served: str) 
 
 
 def test_what_is_derived_of_long_texts_is_forgotten_from_the_oldest_head_on(run: Run) -> None:
-    """Eight layers of a text of 512 tokens with three heads each: 150 MB, of which 80 MB may stay."""
+    """Eight layers of a text of 512 tokens with three heads each: 150 MB, of which 40 MB may stay."""
     body = """
       const [tokens, width] = [512, 4];
       const array = (seed) => ({
@@ -523,7 +523,7 @@ def test_what_is_derived_of_long_texts_is_forgotten_from_the_oldest_head_on(run:
     """
     found, is_same = run("walk/matrices.ts", body)
     each = 512 * 512 * (8 + 4 * 4)
-    kept = 80 * 2**20 // each
+    kept = 40 * 2**20 // each
     assert found == [0] * (24 - kept) + [each] * kept
     assert is_same
 

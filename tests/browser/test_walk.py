@@ -18,7 +18,8 @@ from attnviz.steps import STEPS
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
-from tests.browser.settle import frames
+from tests.browser.screens import SCREENS, move_to
+from tests.browser.settle import frames, in_the_end
 
 Contexts = Callable[..., BrowserContext]
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -45,6 +46,19 @@ def weights(layer: LayerTrace, head: int) -> torch.Tensor:
     """Compute a head's weights with torch, (T, T)."""
     query, key = layer.query[head].double(), layer.key[head].double()
     return F.softmax(query @ key.T / query.shape[1] ** 0.5, -1)
+
+
+def test_a_walk_stays_sharp_when_the_window_moves_to_a_denser_screen(page: Page, walks: WalkPage) -> None:
+    page.add_init_script(SCREENS)
+    WalkView.open(page, walks.url, step="weights")
+    densities = """() => [...document.querySelectorAll('.walk canvas')]
+      .filter((canvas) => canvas.checkVisibility() && canvas.clientWidth > 20)
+      .map((canvas) => canvas.width / canvas.clientWidth)"""
+    before = page.evaluate(densities)
+    assert len(before) == 13, "the stage, and a thumbnail a head"
+    move_to(page, 2)
+    expected = [pytest.approx(2 * one, rel=0.02) for one in before]
+    assert in_the_end(page, lambda: page.evaluate(densities), lambda now: now == expected) == expected
 
 
 def test_steps_are_painted_in_the_frame_of_the_click_and_ask_for_nothing(page: Page, walks: WalkPage) -> None:

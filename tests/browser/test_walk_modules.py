@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -562,6 +563,41 @@ def test_tokens_say_where_they_come_from(run: Run) -> None:
     assert len(found["two"]["rows"]) == 4
     assert found["many"] == [600, "… and 1,201 more, not shown", 600]
     assert found["just"] is None
+
+
+def test_the_tokens_of_a_long_text_come_a_part_a_frame(run: Run) -> None:
+    """Chips and table at once would hold up the page, also when the reader comes back to them."""
+    body = """
+      const list = new m.TokenList();
+      document.body.append(list.root, Object.assign(document.createElement("style"), { textContent:
+        "[hidden] { display: none }" }));
+      const axis = (count) => {
+        const all = (of) => Array.from({ length: count }, (_, n) => of(n));
+        return { labels: all((n) => `t${n}`), ids: all(Number), unknown: all(() => false), places: all(String),
+          segments: all(() => 0), covers: all(String) };
+      };
+      const seen = () => [".chip", "tbody tr"].map((one) =>
+        [...list.root.querySelectorAll(one)].filter((part) => part.checkVisibility()).length);
+      const look = async (one) => {
+        list.show(one, one);
+        const counts = [seen()];
+        for (let n = 0; n < 40 && counts.at(-1)[1] < one.labels.length; n += 1) {
+          await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+          counts.push(seen());
+        }
+        return counts;
+      };
+      const [short, long] = [axis(200), axis(500)];
+      const found = [await look(short), await look(long)];
+      list.root.hidden = true;
+      return [...found, await look(long)];
+    """
+    short, long, again = run("walk/token_list.ts", body)
+    assert short == [[200, 200]]
+    for counts in (long, again):
+        assert (counts[0], counts[-1]) == ([200, 0], [500, 500])
+        parts = [sum(after) - sum(before) for before, after in pairwise(counts)]
+        assert max(parts) <= 200
 
 
 KEYS: dict[str, Any] = {

@@ -247,6 +247,7 @@ export class Board {
     this.paint(context, { places: this.morph.places ?? places, written: this.written });
     if (!isQuiet) this.element.dispatchEvent(new Event("attnviz-drawn"));
     if (this.changing) this.redraw();
+    else this.images.rest();
   }
 
   /** Whether a transition between two steps is running. */
@@ -284,10 +285,10 @@ export class Board {
   /** The number of rows and columns of a matrix that the screen can show; while it is zoomed, all. */
   most({ panel, width, height }: Place): CellCount {
     const density = window.devicePixelRatio || 1;
-    if (this.changing || this.views.span(panel.rows, panel.shape[0]) < panel.shape[0]) {
+    const isZoomed = (kind: string, count: number) => this.views.span(kind, count) < count;
+    if (isZoomed(panel.rows, panel.shape[0]) || isZoomed(panel.cols, panel.shape[1])) {
       return { rows: Infinity, cols: Infinity };
     }
-    if (this.views.span(panel.cols, panel.shape[1]) < panel.shape[1]) return { rows: Infinity, cols: Infinity };
     return { rows: Math.max(1, height * density), cols: Math.max(1, width * density) };
   }
 

@@ -59,23 +59,36 @@ export function canvasOf(
   return canvas;
 }
 
-/** Mixes two pictures of the same shape; `share(i, j)` is the share of the second in cell (i, j). */
+/**
+ * Mixes two pictures of matrices of one shape; `share(i, j)` is the share of the second in its pixel (i, j). Where they
+ * are pooled to different sizes, the first is stretched over the second.
+ */
 export function mixPixels(
   from: CellPixels,
   to: CellPixels,
   share: (i: number, j: number) => number,
   out: Uint32Array = new Uint32Array(to.pixels.length),
 ): CellPixels {
-  const [a, b, mixed] = [from.pixels, to.pixels, out].map((pixels) => new Uint8Array(pixels.buffer));
-  for (let i = 0; i < to.height; i += 1) {
-    for (let j = 0; j < to.width; j += 1) {
-      const s = share(i, j);
-      const at = (i * to.width + j) * 4;
-      // A hidden cell has no colour of its own: only its opacity changes.
-      const seen = a[at + 3] && b[at + 3] ? s : b[at + 3] ? 1 : 0;
-      for (let c = 0; c < 3; c += 1) mixed[at + c] = a[at + c] + (b[at + c] - a[at + c]) * seen;
-      mixed[at + 3] = a[at + 3] + (b[at + 3] - a[at + 3]) * s;
+  const across = Int32Array.from({ length: to.width }, (_, j) => Math.floor((j * from.width) / to.width));
+  for (let i = 0, at = 0; i < to.height; i += 1) {
+    const row = Math.floor((i * from.height) / to.height) * from.width;
+    for (let j = 0; j < to.width; j += 1, at += 1) {
+      const [a, b] = [from.pixels[row + across[j]], to.pixels[at]];
+      const s = a === b ? 0 : share(i, j); // most cells are at one end, and nothing is to be mixed
+      out[at] = s <= 0 ? a : s >= 1 ? b : mixedPixel(a, b, s);
     }
   }
   return { pixels: out, width: to.width, height: to.height };
+}
+
+function mixedPixel(a: number, b: number, s: number) {
+  const [opaqueA, opaqueB] = [a >>> 24, b >>> 24];
+  // A hidden cell has no colour of its own: only its opacity changes.
+  const seen = opaqueA && opaqueB ? s : opaqueB ? 1 : 0;
+  let mixed = (opaqueA + (opaqueB - opaqueA) * s) << 24;
+  for (let shift = 0; shift < 24; shift += 8) {
+    const [from, to] = [(a >>> shift) & 255, (b >>> shift) & 255];
+    mixed |= (from + (to - from) * seen) << shift;
+  }
+  return mixed >>> 0;
 }

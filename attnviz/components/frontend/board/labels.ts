@@ -64,8 +64,8 @@ export function paintColumnLabels(
   const named: [number, string][] | null = panel.ticks
     ? Object.entries(panel.ticks).map(([j, text]) => [Number(j), text])
     : null;
-  const widest = tokens ? Math.min(longest, Math.max(10, ...tokens.map(widthOf))) : 10;
-  const turned = Boolean(tokens) && widest > cell.width - 4;
+  const room = cell.width - 4;
+  const turned = Boolean(tokens) && longest > room && (room < 10 || tokens.some((token) => widthOf(token) > room));
   const { shown, every } = ticks(from.column, last, cell.width, Math.max(tokens ? 11 : 22 * type.unit, type.least));
   const texts: [number, string][] = named ?? shown.map((j) => [j, tokens ? labelText(tokens, j, every) : String(j)]);
   let deepest = 14 * type.unit;

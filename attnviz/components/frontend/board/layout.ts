@@ -194,7 +194,11 @@ function isTurned({ cols }: Panel, cell: number, longest: (kind: string) => numb
 
 function longestLabel(labels: string[] | undefined, widthOf: WidthOf, { unit, most }: { unit: number; most: number }) {
   if (!labels) return INDEX_GUTTER * unit;
-  return Math.min(most, Math.max(10, ...labels.map((_, i) => widthOf(labelText(labels, i, 2)))));
+  let longest = 10;
+  for (let i = 0; i < labels.length && longest < most; i += 1) {
+    longest = Math.max(longest, widthOf(labelText(labels, i, 2)));
+  }
+  return Math.min(most, longest);
 }
 
 /** A token as it is written on an axis: where many are left out, its number says which it is. */

@@ -53,7 +53,6 @@ const late = (t: number) => Math.max(0, (t - 0.7) / 0.3);
 /** The pixels of a pair that changes its values: `pixelsOf(place)` gives either end's. */
 export function mixed({ from, to, t }: Mix, pixelsOf: (place: Place) => CellPixels) {
   const [a, b] = [pixelsOf(from), pixelsOf(to)];
-  if (from.panel.data === to.panel.data || a.width !== b.width || a.height !== b.height) return t < 0.5 ? a : b;
   const made = from.panel.name !== to.panel.name;
   const pace = PACES[(made && to.panel.made_from?.pace) || "even"];
   return mixPixels(a, b, pace(t, { rows: b.height, cols: b.width }));
@@ -68,13 +67,14 @@ export class Morph {
   /** null while nothing changes */
   pairs: PlacePair[] | null;
   backwards: boolean;
-  began: number;
+  /** when its first frame was drawn, in ms; null before */
+  began: number | null;
   moment: number;
 
   constructor() {
     this.pairs = null;
     this.backwards = false;
-    this.began = 0; // ms
+    this.began = null;
     this.moment = 1; // from 0 to 1
   }
 
@@ -82,7 +82,7 @@ export class Morph {
   start(before: Place[], after: Place[], backwards: boolean) {
     this.pairs = backwards ? pairs(after, before) : pairs(before, after);
     this.backwards = backwards;
-    this.began = performance.now();
+    this.began = null;
     this.moment = 0;
   }
 
@@ -94,7 +94,9 @@ export class Morph {
   /** Advances to the current time; stops at the end. */
   advance() {
     if (!this.pairs) return;
-    this.moment = Math.min(1, (performance.now() - this.began) / LENGTH);
+    const now = performance.now();
+    this.began ??= now;
+    this.moment = Math.min(1, (now - this.began) / LENGTH);
     if (this.moment === 1) this.stop();
   }
 

@@ -8,7 +8,7 @@ import type { WalkDocument } from "../core/document.ts";
 import type { Matrix } from "../core/attention.ts";
 
 const KEPT = 3; // heads of a document whose matrices stay in memory
-const MOST = 80 * 2 ** 20; // bytes of matrices of all heads and documents, but for those of the head that is shown
+const MOST = 40 * 2 ** 20; // bytes of matrices of all heads and documents, but for those of the head that is shown
 const HEAD = ["query", "key", "value"];
 const LARGE = 2 ** 24; // multiplications for the scores of a head: more are computed in slices, or the page would hang
 const SLICE = 12; // ms

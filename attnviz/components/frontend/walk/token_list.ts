@@ -7,6 +7,7 @@ import type { Axis } from "../core/document.ts";
 
 const { most: MOST, longest: LONGEST } = CHIPS;
 const [QUERIES, KEYS] = ["Queries, the rows", "Keys, the columns"];
+const AT_ONCE = 200; // chips, or rows of a table, that are laid out in one frame: more would hold up the page
 const TITLES = ["position", "token", "id", "stands for", "characters"];
 
 export class TokenList {
@@ -20,7 +21,14 @@ export class TokenList {
 
   /** @param key the same where rows and columns are the same tokens */
   show(query: Axis, key: Axis) {
-    if (this.shown[0] === query && this.shown[1] === key) return;
+    const isSame = this.shown[0] === query && this.shown[1] === key;
+    if (isSame && !this.root.hidden) return;
+    this.root.hidden = false;
+    if (!isSame) this.make(query, key);
+    this.layOut();
+  }
+
+  make(query: Axis, key: Axis) {
     this.shown = [query, key];
     const crosses = key !== query;
     this.root.replaceChildren(
@@ -31,7 +39,32 @@ export class TokenList {
       ...(crosses ? [table(key)] : []),
     );
   }
+
+  /** Lays a long text out a part a frame: its first chips, the others, and the rows of the table below. */
+  layOut() {
+    const strips = [...this.root.querySelectorAll(".chips")].map(({ children }) => groups([...children]));
+    const tables = [...this.root.querySelectorAll("tbody")].map(({ rows }) => groups([...rows]));
+    const isLong = strips.some(({ length }) => length > 1);
+    const later = isLong ? [...strips.flatMap((chips) => chips.slice(1)), ...tables.flat()] : [];
+    const setHidden = (part: Element[], isHidden: boolean) => {
+      for (const one of part) one.toggleAttribute("hidden", isHidden);
+    };
+    const next = () => {
+      const part = later.shift();
+      if (!part) return;
+      setHidden(part, false);
+      afterFrame(next);
+    };
+    for (const part of later) setHidden(part, true);
+    afterFrame(next);
+  }
 }
+
+/** What can be laid out in a frame each. */
+const groups = (all: Element[]) =>
+  Array.from({ length: Math.ceil(all.length / AT_ONCE) }, (_, n) => all.slice(n * AT_ONCE, (n + 1) * AT_ONCE));
+
+const afterFrame = (then: () => void) => requestAnimationFrame(() => setTimeout(then));
 
 const heading = (text: string) => element("h2", {}, text);
 

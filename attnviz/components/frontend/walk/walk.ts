@@ -4,6 +4,7 @@
 import { Coming } from "./coming.ts";
 import { factorsOf, firstGuess, guessLine, noFocus, offered, written } from "./choices.ts";
 import { setTheme } from "../core/colours.ts";
+import { onDensity } from "../core/density.ts";
 import { element, theme } from "../core/dom.ts";
 import { failureText, Refused } from "../core/files.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
@@ -120,6 +121,7 @@ export class Walk {
     const { keyboard = this.element } = this.home;
     keyboard?.addEventListener("keydown", (event) => this.key(event as KeyboardEvent), { signal });
     DARK.addEventListener("change", () => this.setTheme(), { signal });
+    onDensity(() => this.offer(), signal); // the thumbnails are drawn in the screen's own pixels
   }
 
   // ---- messages from the page, and to it
@@ -226,7 +228,7 @@ export class Walk {
     const own = header.heads.indexOf(values.head);
     const isTokens = step === header.steps[0] && !picture;
     this.picture.hidden = !picture;
-    this.tokens.root.hidden = !isTokens;
+    if (!isTokens) this.tokens.root.hidden = true;
     this.inspector.view.section.hidden = !picture;
     this.lacking = NOTHING_LACKING;
     this.formula.show(ofHead(step.formula, own));
