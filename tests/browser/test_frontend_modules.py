@@ -167,7 +167,7 @@ def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None
     """
     keys = torch.tensor([1, 1.01, 1.02], dtype=torch.float32).double()
     for factor in (900.0, -900.0, 70.0):
-        *weights, shift = imported(page, served, "inspector/arithmetic.ts", body, factor)
+        *weights, shift = imported(page, served, "core/attention.ts", body, factor)
         assert weights == pytest.approx(torch.softmax(keys * factor, 0).tolist(), abs=1e-12)
         assert (shift != 0) == (abs(factor) > 100)
 
@@ -187,7 +187,7 @@ def test_values_may_be_wider_or_narrower_than_keys(page: Page, served: str, size
     """
     scores = torch.from_numpy(0.5 * query @ key.T).masked_fill(torch.ones(4, 6).triu(1).bool(), float("-inf"))
     weights = torch.softmax(scores, -1).numpy()
-    found = imported(page, served, "inspector/arithmetic.ts", body, given)
+    found = imported(page, served, "core/attention.ts", body, given)
     assert np.array([row for row, _ in found]) == pytest.approx(weights, abs=1e-6)
     assert np.array([output for _, output in found]) == pytest.approx(weights @ value, abs=1e-6)
 

@@ -19,7 +19,7 @@ PARTS = """
   const said = (one) => one.textContent.replaceAll("\u2007", " ").replace(/\\s+/g, " ").trim();
   const lines = (root) => Object.fromEntries([...root.querySelectorAll("[data-line]")]
     .filter((one) => !one.hidden).map((one) => [one.dataset.line, said(one.querySelector(".formula") ?? one)]));
-  const { Attention } = await import("/frontend/inspector/arithmetic.ts");
+  const { Attention } = await import("/frontend/core/attention.ts");
   const packed = (data, ...shape) => ({ data: Float32Array.from(data), shape });
   const attention = (own = {}, mask = undefined) => new Attention(
     { scale: 0.5, scale_label: "1/√4", mask: "none", mask_value: null, mask_fills: "scaled", way: null, ...own },
@@ -197,7 +197,7 @@ def test_what_is_no_product_is_worked_out_as_torch_works_it_out(run: Run) -> Non
 
 @pytest.mark.parametrize("x", [-9.0, -8.5, -3.0, -0.1, 0.0, 0.7, 8.4999, 8.5, 9.0])
 def test_the_share_of_a_normal_distribution_is_torchs(run: Run, x: float) -> None:
-    share = run("inspector/arithmetic.ts", "return m.normalShare(given)", x)
+    share = run("core/arithmetic.ts", "return m.normalShare(given)", x)
     assert share == pytest.approx(float(torch.special.ndtr(torch.tensor(x, dtype=torch.float64))), abs=1e-15)
 
 
@@ -515,8 +515,8 @@ def test_what_is_inspected_follows_from_the_step(run: Run) -> None:
         arrays: {},
       });
       const matrices = (kind) => ({
-        document: document(kind), held: () => packed([1], 1, 1), get: (name) => (name === "by_loop" ? packed([7], 1,
-          1) : null),
+        document: document(kind), get: (name) => (name === "by_loop" ? packed([7], 1, 1) : null),
+        operands: (names) => Object.fromEntries(names.map((name) => [name, packed([1], 1, 1)])),
       });
       const one = matrices("block");
       const first = m.inspected(one, "scores", null);

@@ -2,12 +2,11 @@
 
 import { element, result, span } from "../core/dom.ts";
 import { number, operand, subscript } from "../core/format.ts";
-import { sumOf } from "./row_summary.ts";
+import { sumOf } from "../core/arithmetic.ts";
 import { TermList } from "./terms.ts";
 import { VectorTable } from "./vectors.ts";
 import { averagedOf, linesOf, marksOf } from "./ways.ts";
-import type { Softmax } from "../core/attention.ts";
-import type { Attention } from "./arithmetic.ts";
+import type { Attention, Softmax } from "../core/attention.ts";
 
 export type CellSteps = ReturnType<Attention["cell"]>;
 

@@ -9,9 +9,8 @@ import { namedIn } from "../marks/named.ts";
 import { moved, Picture } from "../board/picture.ts";
 import { Sheet } from "./sheet.ts";
 import { HINT, View } from "./view.ts";
-import type { Attention } from "./arithmetic.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
-import type { Matrix } from "../core/attention.ts";
+import type { Attention, Matrix } from "../core/attention.ts";
 
 const COVERED = "Covered."; // the line above says what to do
 

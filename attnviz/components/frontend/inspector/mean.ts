@@ -1,6 +1,7 @@
 // One average of the loop: the running sum of a column of X over the past, then the division.
 
 import { equals } from "./chain.ts";
+import { runningSums, sumOf } from "../core/arithmetic.ts";
 import { element, span } from "../core/dom.ts";
 import { number, operand } from "../core/format.ts";
 
@@ -31,7 +32,7 @@ export class RunningMean {
   show(x: Rows, i: number, j: number, label: (row: number) => string) {
     const count = i + 1;
     const column = Array.from({ length: count }, (_, row) => x[row][j]);
-    const sum = column.reduce((total, one) => total + one, 0);
+    const sum = sumOf(column);
     const first = column.slice(0, INLINE).flatMap((one, n) => [n ? " + " : "", span("nowrap", operand(one))]);
     const rest = count > INLINE ? [" + …"] : [];
     this.formula.replaceChildren(
@@ -50,15 +51,17 @@ export class RunningMean {
   }
 
   list(column: number[], label: (row: number) => string) {
-    let sum = 0;
+    const sums = runningSums(column);
     const lines = column.map((one, row) => {
-      const before = sum;
-      sum += one;
+      const [before, sum] = sums.slice(row, row + 2);
       const after = element("b", { title: String(sum), dataset: { running: String(sum) } }, number(sum));
       const added = row ? [`${number(before)} + ${operand(one, 4)} = `, after] : [after];
       return element("div", { class: "term" }, span("term-label", label(row)), span("term-sum", ...added));
     });
     this.body.replaceChildren(...lines);
-    this.total.replaceChildren(`divided by ${column.length}: `, element("b", {}, number(sum / column.length)));
+    this.total.replaceChildren(
+      `divided by ${column.length}: `,
+      element("b", {}, number(sumOf(column) / column.length)),
+    );
   }
 }

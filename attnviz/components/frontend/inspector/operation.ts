@@ -1,6 +1,6 @@
 // A cell of a matrix that is no product: a sum, a norm, an activation, a softmax of its row; from the real operands.
 
-import { CUBE, geluByTanh, momentsOf, normalShare } from "./arithmetic.ts";
+import { CUBE, geluByTanh, momentsOf, normalShare, sumOf } from "../core/arithmetic.ts";
 import { equals, how, makeLine, weights } from "./chain.ts";
 import { softmax } from "../core/attention.ts";
 import { element, span } from "../core/dom.ts";
@@ -51,7 +51,7 @@ export class Operation {
 
   sum({ at: { i, j }, inputs }: Of) {
     const values = inputs.map(({ z }) => z[i][j]);
-    const sum = values.reduce((total, x) => total + x, 0);
+    const sum = sumOf(values);
     const names = inputs.flatMap((panel, n) => [n ? " + " : "", span("nowrap", cellName(panel, i, j))]);
     const numbers = values.flatMap((x, n) => [n ? " + " : "", operand(x, 4)]);
     this.write("sum", how(...names, element("br")), ...numbers, " ", equals(sum));
@@ -121,7 +121,7 @@ export class Operation {
     const row = softmax(Float64Array.from(input.z[i]));
     const masked = input.z[i][j];
     const weight = row.weights[j];
-    this.write("softmax", ...weights({ ...row, masked, exponential: Math.exp(masked - row.shift), weight }));
+    this.write("softmax", ...weights({ ...row, masked, exponential: row.exponentials[j], weight }));
     return weight;
   }
 }

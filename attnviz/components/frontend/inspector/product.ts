@@ -1,6 +1,6 @@
 // One cell of a panel: its name, its value and, if it is part of a matrix product, the terms of its sum.
 
-import { known, matrixProduct } from "./arithmetic.ts";
+import { known, sumOf } from "../core/arithmetic.ts";
 import { equals, inlineProducts } from "./chain.ts";
 import { element, result, span } from "../core/dom.ts";
 import { cellName, index, number, operand, quantity } from "../core/format.ts";
@@ -76,11 +76,13 @@ export class Product {
   }
 
   write({ left, right, bias }: Operands, { i, j }: Cell, labels: LabelOf) {
-    const { terms, sum, bias: added, value } = matrixProduct(left.z, right.z, bias, i, j);
     const colours = [colourOf(left.name), colourOf(right.name)];
     const a = (c: number) => known(left.z[i][c]);
     const b = (c: number) => right.z[c][j];
-    this.computed = value;
+    const terms = left.z[i].length;
+    const sum = sumOf(Array.from({ length: terms }, (_, c) => a(c) * b(c)));
+    const added = bias ? bias[j] : null;
+    this.computed = sum + (added ?? 0);
     const factors = [
       span(`nowrap ${colours[0]}`, `${quantity(left.name)}[${index(left.rows, i)}, ·]`),
       " · ",
@@ -88,7 +90,7 @@ export class Product {
     ];
     const plus = added === null ? [] : [" + ", operand(added, 4), span("why-inline", " (bias)")];
     const products = inlineProducts(terms, a, b, colours);
-    this.formula.replaceChildren(...factors, " = ", ...products, ...plus, " ", equals(value));
+    this.formula.replaceChildren(...factors, " = ", ...products, ...plus, " ", equals(this.computed));
     this.terms.set({
       count: terms,
       left: a,

@@ -1,13 +1,11 @@
 // The largest weights of a pinned row, shown while no cell of it is pinned.
 
+import { sumOf } from "../core/arithmetic.ts";
 import { element, result } from "../core/dom.ts";
 import { strongestOf } from "../heads/values.ts";
 import { number, weightText } from "../core/format.ts";
 
 const MOST = 3;
-
-/** What a row adds up to. */
-export const sumOf = (row: Float64Array) => row.reduce((sum, x) => sum + x, 0);
 
 export class RowSummary {
   root: HTMLUListElement;

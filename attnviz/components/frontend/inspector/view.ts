@@ -8,7 +8,7 @@ import { Product, colourOf } from "./product.ts";
 import { RowSummary } from "./row_summary.ts";
 import { hasOwnWeights } from "./ways.ts";
 import type { Inspected } from "./inspector.ts";
-import type { Attention } from "./arithmetic.ts";
+import type { Attention } from "../core/attention.ts";
 
 export const HINT = "Point at a cell to see its arithmetic; click or tap to pin it.";
 const BADGES: Record<string, string> = { pinned: "pinned", pointer: "under the pointer" };
