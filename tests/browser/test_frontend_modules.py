@@ -196,16 +196,20 @@ def test_each_product_has_a_bar_of_its_sign_and_share(page: Page, served: str) -
     """The largest product fills its half of the box, to the right where it is positive, to the left where negative."""
     left, right = [2.0, -1.0, 0.5, 4.0], [1.5, 3.0, 0.0, -1.0]
     body = """
-      const list = new m.TermList("scores", "query", "key");
+      const list = new m.Folded("scores");
       document.body.append(list.root);
-      list.root.open = true;
       const [left, right] = [(c) => given.left[c], (c) => given.right[c]];
-      list.set({ count: 4, left, right, label: String, sum: 1, summary: "" });
+      const terms = { count: 4, left, right, label: String, sum: 1, summary: "", colours: ["query", "key"] };
+      list.show("all 4 products", () => m.termLines(terms));
+      const before = list.root.querySelectorAll(".bar").length;
+      if (before) throw new Error("a closed list is written");
+      list.root.open = true;
+      await new Promise((next) => list.root.addEventListener("toggle", next));
       return [...list.root.querySelectorAll(".bar")].map((bar) =>
         [Number.parseFloat(bar.style.width), bar.classList.contains("negative")]);
     """
     products = np.array(left) * np.array(right)
-    bars = imported(page, served, "inspector/terms.ts", body, {"left": left, "right": right})
+    bars = imported(page, served, "inspector/lists.ts", body, {"left": left, "right": right})
     assert [width for width, _ in bars] == pytest.approx(50 * np.abs(products) / np.abs(products).max())
     assert [negative for _, negative in bars] == (products < 0).tolist()
 

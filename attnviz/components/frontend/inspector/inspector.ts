@@ -262,7 +262,7 @@ export class Inspector {
     }: { at: Cell | null; panel: DrawnPanel | null; panels: DrawnPanel[]; products: Products },
   ) {
     const { view, pin } = this;
-    view.setPin(pin);
+    view.pin = pin;
     const covered = panels.find((one) => one.covered);
     const [row, column] = at ? [at.i, at.j] : [pin.q, pin.k];
     const guessed = row !== null && column !== null && covered?.covered?.(row, column);
@@ -273,7 +273,7 @@ export class Inspector {
     if (!at || !panel) {
       const { q, k } = pin;
       if (this.isLater) view.showHint(pin, HINT);
-      else if (q !== null && k !== null && attention.has(q, k)) view.showChain(attention, q, k, "pinned");
+      else if (q !== null && k !== null && attention.has(q, k)) view.showChain(q, k, "pinned");
       else if (q !== null && isCovered(covered, q, attention.keys)) view.showHint(pin, COVERED);
       else view.showRow(attention, pin);
       return;
@@ -282,7 +282,7 @@ export class Inspector {
     const whole = [at.rows, at.cols].sort().join() === "key,query";
     const chained = whole && attention.has(q, k) && this.byCell.includes(panel.name);
     const isPin = samePin({ q, k }, pin);
-    if (chained) view.showChain(attention, q, k, isPin ? "pinned" : "pointer");
+    if (chained) view.showChain(q, k, isPin ? "pinned" : "pointer");
     else view.showProduct({ at, panel, panels, products });
   }
 
