@@ -39,12 +39,9 @@ export class Inspector {
   hovered: Cell | null;
   clicked: Cell | null;
   asked: boolean;
-  step: string;
-  isLater: boolean;
-  attention: Attention | null;
+  inspected: Inspected | null;
   /** whether the arithmetic of what is shown has still to come */
   isWaiting: boolean;
-  byCell: string[];
   theme: Theme;
   overlay: Overlay;
   draw: FrameTask;
@@ -77,11 +74,8 @@ export class Inspector {
     this.hovered = null;
     this.clicked = null;
     this.asked = false; // whether a cell was clicked, and not closed since
-    this.step = "";
-    this.isLater = false;
-    this.attention = null;
+    this.inspected = null;
     this.isWaiting = false;
-    this.byCell = [];
     this.theme = "light";
     this.overlay = new Overlay();
     this.draw = perFrame(() => this.drawNow());
@@ -95,7 +89,7 @@ export class Inspector {
       onLeave: () => this.putAway(),
     });
     this.view.section.attnvizPinned = () =>
-      this.attention && !this.isWaiting ? this.view.said(this.attention, this.pin) : "";
+      this.inspected && !this.isWaiting ? this.view.said(this.inspected.attention, this.pin) : "";
     this.picture = new Picture({
       find,
       onPoint: (at) => this.point(at),
@@ -106,13 +100,11 @@ export class Inspector {
   }
 
   show(inspected: Inspected, pin: Pair) {
-    this.attention = inspected.attention;
+    const isOtherStep = inspected.step !== this.inspected?.step;
+    if (isOtherStep && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
+    this.inspected = inspected;
     this.isWaiting = false;
     this.view.section.style.visibility = "";
-    if (inspected.step !== this.step && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
-    this.step = inspected.step;
-    this.isLater = inspected.isLater;
-    this.byCell = inspected.byCell;
     this.pin = pin;
     this.view.setInspected(inspected);
     this.picture.follow(); // it may have been hidden
@@ -133,9 +125,9 @@ export class Inspector {
 
   /** What the user pins. */
   setPin(pin: Pair) {
-    if (!this.attention || samePin(pin, this.pin)) return;
+    if (!this.inspected || samePin(pin, this.pin)) return;
     this.pin = pin;
-    if (!this.isWaiting) this.view.announce(this.attention, pin, this.covers(pin));
+    if (!this.isWaiting) this.view.announce(this.inspected.attention, pin, this.covers(pin));
     this.draw();
     this.onPin(pin);
   }
@@ -224,8 +216,8 @@ export class Inspector {
   }
 
   drawNow() {
-    const { attention } = this;
-    if (!attention) return;
+    const { inspected } = this;
+    if (!inspected) return;
     const { graph } = this.picture;
     const pinned = { query: this.pin.q, key: this.pin.k };
     graph?.attnviz?.hold(pinned);
@@ -245,7 +237,7 @@ export class Inspector {
     });
     this.onLit({ panels, hovered: at, pinned });
     // After the light over the picture, which reads the picture's size.
-    this.showCell(attention, { at, panel, panels, products });
+    this.showCell(inspected, { at, panel, panels, products });
     const opens = this.asked && (at !== null || !samePin(this.pin, NOTHING));
     if (opens === this.sheet.isOpen) return;
     this.sheet.set(opens);
@@ -253,7 +245,7 @@ export class Inspector {
   }
 
   showCell(
-    attention: Attention,
+    { attention, isLater, byCell }: Inspected,
     {
       at,
       panel,
@@ -272,7 +264,7 @@ export class Inspector {
     }
     if (!at || !panel) {
       const { q, k } = pin;
-      if (this.isLater) view.showHint(pin, HINT);
+      if (isLater) view.showHint(pin, HINT);
       else if (q !== null && k !== null && attention.has(q, k)) view.showChain(q, k, "pinned");
       else if (q !== null && isCovered(covered, q, attention.keys)) view.showHint(pin, COVERED);
       else view.showRow(attention, pin);
@@ -280,7 +272,7 @@ export class Inspector {
     }
     const [q, k] = at.rows === "query" ? [at.i, at.j] : [at.j, at.i];
     const whole = [at.rows, at.cols].sort().join() === "key,query";
-    const chained = whole && attention.has(q, k) && this.byCell.includes(panel.name);
+    const chained = whole && attention.has(q, k) && byCell.includes(panel.name);
     const isPin = samePin({ q, k }, pin);
     if (chained) view.showChain(q, k, isPin ? "pinned" : "pointer");
     else view.showProduct({ at, panel, panels, products });
