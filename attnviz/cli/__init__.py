@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 
@@ -31,6 +32,12 @@ def failed(message: str, code: int) -> int:
     """Write a sentence to the standard error, and return the exit code."""
     sys.stderr.write(f"attnviz: {message}\n")
     return code
+
+
+def check_free(out: Path, arguments: argparse.Namespace) -> None:
+    """Raise FileExistsError if a file would be overwritten without `--force`."""
+    if out.exists() and not arguments.force:
+        raise FileExistsError(0, "it already exists; --force overwrites it", str(out))
 
 
 @contextmanager

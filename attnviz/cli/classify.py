@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from attnviz.cli import failed
+from attnviz.cli import check_free, failed
 
 NAMES = ("classifier", "agent")
 ABOUT = """Train one of the two linear layers on the frozen built-in model that ship with the app, and write it as one
@@ -39,8 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.pretrained.names import ModelError
 
     try:
-        if out.exists() and not arguments.force:
-            raise FileExistsError(0, "it already exists; --force overwrites it", str(out))
+        check_free(out, arguments)
         return _make(arguments, out)
     except ModelError as error:
         return failed(str(error), 1)

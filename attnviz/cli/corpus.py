@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from attnviz.cli import failed, wish_to_stop
+from attnviz.cli import check_free, failed, wish_to_stop
 
 if TYPE_CHECKING:
     from attnviz.corpus.blocks import Block, Read, Source
@@ -55,8 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.pretrained.names import ModelError
 
     try:
-        if arguments.out.exists() and not arguments.force:
-            raise FileExistsError(0, "it already exists; --force overwrites it", str(arguments.out))
+        check_free(arguments.out, arguments)
         return _read(arguments)
     except (ModelError, ResumeError, EngineError) as error:
         return failed(str(error), 1)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnviz.cli import failed, wish_to_stop
+from attnviz.cli import check_free, failed, wish_to_stop
 from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.training.text.subject import TextError
 
     try:
-        if out.exists() and not arguments.force:
-            raise FileExistsError(0, "it already exists; --force overwrites it", str(out))
+        check_free(out, arguments)
         making = _begin(arguments, out)
         return _train(making, arguments, out)
     except (CheckpointError, DivergedError, BadUploadError, TextError, TaggedError, ModelError) as error:

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.compare.matrices import encode
-from attnviz.components.registration import mount
-from attnviz.components.updates import acknowledged, update_handler
+from attnviz.components.updates import mount_with_updates
 
 
 def comparison(
@@ -37,7 +36,6 @@ def comparison(
     coded, ranges = {}, {}
     for name, matrix in (matrices or {}).items():
         coded[name], ranges[name] = encode(matrix)
-    header = {**header, "ranges": ranges, "acknowledged": acknowledged(key)}
-    updated = update_handler(key, on_update)
+    given = {**header, "ranges": ranges}
     # A request for the full payload reruns the page, and only a rerun after an update sends what is chosen alone.
-    mount("compare", header, coded, key=key, on_updates_change=updated, on_want_change=lambda: None)
+    mount_with_updates("compare", given, coded, key=key, on_update=on_update, on_want_change=lambda: None)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attnviz.components.registration import mount
-from attnviz.components.updates import acknowledged, update_handler
+from attnviz.components.updates import mount_with_updates
 
 
 def generation(header: Mapping[str, Any], *, key: str, on_update: Callable[[Mapping[str, object]], None]) -> None:
@@ -18,5 +17,4 @@ def generation(header: Mapping[str, Any], *, key: str, on_update: Callable[[Mapp
         on_update: called before the script reruns, with what the user has chosen: `drawn`, `watch` and `seed`. It comes
             from the client and is not validated.
     """
-    given = {**header, "acknowledged": acknowledged(key)}
-    mount("generation", given, {}, key=key, on_updates_change=update_handler(key, on_update))
+    mount_with_updates("generation", header, {}, key=key, on_update=on_update)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.components.registration import mount
-from attnviz.components.updates import acknowledged, update_handler
+from attnviz.components.updates import mount_with_updates
 
 
 def training(
@@ -30,8 +29,7 @@ def training(
         on_update: called before the script reruns, with what the user has chosen, and `command`, a number that no other
             command has with what is to be done. They come from the client and are not validated.
     """
-    given = {**header, "acknowledged": acknowledged(key)}
-    mount("training", given, arrays, key=key, on_updates_change=update_handler(key, on_update))
+    mount_with_updates("training", header, arrays, key=key, on_update=on_update)
 
 
 def model_series(
@@ -49,5 +47,4 @@ def model_series(
         key: the Streamlit key.
         on_update: as in `training`.
     """
-    given = {**header, "acknowledged": acknowledged(key)}
-    mount("model_series", given, arrays, key=key, on_updates_change=update_handler(key, on_update))
+    mount_with_updates("model_series", header, arrays, key=key, on_update=on_update)

@@ -7,10 +7,12 @@ Each update has a number. What the server sends to a component says which update
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
+import numpy.typing as npt
 import streamlit as st
 
-from attnviz.components.registration import position, sent_value
+from attnviz.components.registration import mount, position, sent_value
 
 _ACKNOWLEDGED = "acknowledged"
 _LARGEST = 2**53 - 1
@@ -43,3 +45,17 @@ def update_handler(key: str, on_update: Callable[[Mapping[str, object]], None]) 
             on_update({name: value for name, value in values.items() if isinstance(name, str)})
 
     return handle
+
+
+def mount_with_updates(
+    component: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    *,
+    key: str,
+    on_update: Callable[[Mapping[str, object]], None],
+    **callbacks: Any,
+) -> None:
+    """Mount a component as `registration.mount` does; `on_update` gets its updates, its header acknowledges them."""
+    given = {**header, "acknowledged": acknowledged(key)}
+    mount(component, given, arrays, key=key, on_updates_change=update_handler(key, on_update), **callbacks)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
-from attnviz.components.registration import mount
-from attnviz.components.updates import acknowledged, update_handler
+from attnviz.components.updates import mount_with_updates
 
 PLOTLY_PATH = f"/attnviz/plotly-{version('plotly')}.min.js"
 """Where the server offers plotly.js, which the Python package contains."""
@@ -37,6 +36,6 @@ def walk(
     client and are not validated. The browser sends them when it has something else to send: until then no part of the
     page outside the walk depends on them.
     """
-    given = {**header, "plotly": PLOTLY_PATH, "acknowledged": acknowledged(key)}
+    given = {**header, "plotly": PLOTLY_PATH}
     kind = "walk" if given.get("model") is None else "transformer"
-    mount(kind, given, {}, key=key, on_updates_change=update_handler(key, on_update), on_tour_change=on_tour)
+    mount_with_updates(kind, given, {}, key=key, on_update=on_update, on_tour_change=on_tour)

@@ -167,7 +167,7 @@ def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None
     """
     keys = torch.tensor([1, 1.01, 1.02], dtype=torch.float32).double()
     for factor in (900.0, -900.0, 70.0):
-        *weights, shift = imported(page, served, "inspector/arithmetic.ts", body, factor)
+        *weights, shift = imported(page, served, "core/attention.ts", body, factor)
         assert weights == pytest.approx(torch.softmax(keys * factor, 0).tolist(), abs=1e-12)
         assert (shift != 0) == (abs(factor) > 100)
 
@@ -187,7 +187,7 @@ def test_values_may_be_wider_or_narrower_than_keys(page: Page, served: str, size
     """
     scores = torch.from_numpy(0.5 * query @ key.T).masked_fill(torch.ones(4, 6).triu(1).bool(), float("-inf"))
     weights = torch.softmax(scores, -1).numpy()
-    found = imported(page, served, "inspector/arithmetic.ts", body, given)
+    found = imported(page, served, "core/attention.ts", body, given)
     assert np.array([row for row, _ in found]) == pytest.approx(weights, abs=1e-6)
     assert np.array([output for _, output in found]) == pytest.approx(weights @ value, abs=1e-6)
 
@@ -196,16 +196,20 @@ def test_each_product_has_a_bar_of_its_sign_and_share(page: Page, served: str) -
     """The largest product fills its half of the box, to the right where it is positive, to the left where negative."""
     left, right = [2.0, -1.0, 0.5, 4.0], [1.5, 3.0, 0.0, -1.0]
     body = """
-      const list = new m.TermList("scores", "query", "key");
+      const list = new m.Folded("scores");
       document.body.append(list.root);
-      list.root.open = true;
       const [left, right] = [(c) => given.left[c], (c) => given.right[c]];
-      list.set({ count: 4, left, right, label: String, sum: 1, summary: "" });
+      const terms = { count: 4, left, right, label: String, sum: 1, summary: "", colours: ["query", "key"] };
+      list.show("all 4 products", () => m.termLines(terms));
+      const before = list.root.querySelectorAll(".bar").length;
+      if (before) throw new Error("a closed list is written");
+      list.root.open = true;
+      await new Promise((next) => list.root.addEventListener("toggle", next));
       return [...list.root.querySelectorAll(".bar")].map((bar) =>
         [Number.parseFloat(bar.style.width), bar.classList.contains("negative")]);
     """
     products = np.array(left) * np.array(right)
-    bars = imported(page, served, "inspector/terms.ts", body, {"left": left, "right": right})
+    bars = imported(page, served, "inspector/lists.ts", body, {"left": left, "right": right})
     assert [width for width, _ in bars] == pytest.approx(50 * np.abs(products) / np.abs(products).max())
     assert [negative for _, negative in bars] == (products < 0).tolist()
 

@@ -301,13 +301,15 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
       const controls = new m.Controls(document.body, { onChange: (change) => changes.push(change) });
       const shown = { least: 0.05, strongest: 0, dark: 0.25, isDarkened: false, isLong: false };
       const there = { cols: 10, pair: true, norms: true, rollout: true, rolled: false };
+      const find = (css) => controls.element.querySelector(css);
       const look = (own = {}, more = {}, scene = {}) => {
         controls.update({ view: { ...view, ...own }, ...there, ...more, shown: { ...shown, ...scene } });
-        const hidden = Object.entries(controls.rows).filter(([, one]) => one.hidden).map(([name]) => name);
-        const notes = Object.entries(controls.notes).filter(([, one]) => !one.hidden).map(([name]) => name);
-        return { hidden, notes, amount: controls.amount.textContent, strongest: controls.field("strongest").value,
-          darken: controls.rows.stretch.textContent, place: controls.threshold.value,
-            off: controls.field("values").disabled };
+        const fields = [...controls.element.children];
+        return { names: fields.map((one) => one.dataset.field),
+          notes: fields.filter((one) => one.querySelector(".note")).map((one) => one.dataset.field),
+          amount: find(".amount")?.textContent, strongest: find("[name=strongest]")?.value,
+          darken: find("[data-field=stretch]")?.textContent, place: find("[name=threshold]")?.value,
+          off: find("[name=values]")?.disabled };
       };
       const looks = [
         look(), look({ show: "heatmap" }), look({ values: "norms" }), look({}, { pair: false, norms: false,
@@ -317,16 +319,16 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
           isLong: true }),
         look({ threshold: 0.0025 }),
       ];
-      const counts = [...controls.field("strongest").options].map((one) => one.textContent);
+      const counts = [...find("[name=strongest]").options].map((one) => one.textContent);
       look({ chosen: [[2, 1], [2, 2]] }, {}, { strongest: 4 });
-      const more = [...controls.field("strongest").options].map((one) => one.textContent);
+      const more = [...find("[name=strongest]").options].map((one) => one.textContent);
       const change = (name, set) => {
-        const field = controls.rows[name].querySelector("input, select");
+        const field = find(`[name=${name}]`);
         set(field);
         field.dispatchEvent(new Event("input", { bubbles: true }));
         return changes.at(-1);
       };
-      look();
+      look({ chosen: [[2, 1], [2, 2]] });
       const made = [
         change("threshold", (one) => (one.value = "20")), change("threshold", (one) => (one.value = "7.5")),
         change("strongest", (one) => (one.value = "3")), change("special", (one) => (one.value = "hide")),
@@ -341,7 +343,11 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
     """
     found = run("heads/controls.ts", VIEW + body)
     looks: list[dict[str, Any]] = found["looks"]
-    assert [one["hidden"] for one in looks] == [
+    names = [
+        "show", "direction", "threshold", "strongest", "special", "between", "values", "stretch", "rollout", "mean",
+    ]  # fmt: skip
+    assert all(one["names"] == [name for name in names if name in one["names"]] for one in looks)
+    assert [sorted(set(names) - set(one["names"]), key=names.index) for one in looks] == [
         ["mean"], ["direction", "threshold", "strongest", "mean"], ["stretch", "mean"],
         ["between", "values", "rollout", "mean"], ["between", "mean"], ["mean"], ["stretch", "mean"], [], ["mean"],
         ["mean"],

@@ -159,8 +159,8 @@ def test_hostile_tokens_are_shown_as_text(see: See) -> None:
     inspector.click("weights", 2, 2)
     token = inspector.panel.locator(".token")
     expect(token).to_have_text([HOSTILE, HOSTILE])
-    inspector.panel.locator("[data-terms=product]").evaluate("details => { details.open = true }")
     inspector.hover("head_outputs", 2, 1)
+    inspector.panel.locator("[data-terms=product]").evaluate("details => { details.open = true }")
     expect(inspector.panel.locator("[data-terms=product] .term-label").nth(2)).to_have_text(f"2 {HOSTILE}")
     assert inspector.panel.locator("img").count() == 0
 

@@ -126,11 +126,12 @@ def test_what_is_subtracted_before_the_softmax_is_written(run: Run, largest: flo
     row = torch.tensor([largest - 1.5, largest, largest - 0.25], dtype=torch.double)
     body = f"""
       const {{ softmax }} = await import("{CORE}/attention.ts");
+      const {{ write }} = await import("{CORE}/template.ts");
       const row = softmax(Float64Array.from(given.row));
       const masked = given.row[given.k];
       const cell = {{ ...row, masked, exponential: Math.exp(masked - row.shift), weight: row.weights[given.k] }};
       const line = document.createElement("p");
-      line.append(...m.weights(cell));
+      write(line, ...m.weights(cell));
       return [line.textContent, line.querySelector("sup").textContent];
     """
     text, exponent = run("inspector/chain.ts", body, {"row": row.tolist(), "k": k})

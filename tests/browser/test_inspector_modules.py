@@ -18,8 +18,12 @@ PARTS = """
   });
   const said = (one) => one.textContent.replaceAll("\u2007", " ").replace(/\\s+/g, " ").trim();
   const lines = (root) => Object.fromEntries([...root.querySelectorAll("[data-line]")]
-    .filter((one) => !one.hidden).map((one) => [one.dataset.line, said(one.querySelector(".formula") ?? one)]));
-  const { Attention } = await import("/frontend/inspector/arithmetic.ts");
+    .map((one) => [one.dataset.line, said(one.querySelector(".formula") ?? one)]));
+  const { Attention } = await import("/frontend/core/attention.ts");
+  const { write } = await import("/frontend/core/template.ts");
+  const room = document.createElement("section");
+  document.body.append(room);
+  const find = (css) => room.querySelector(css);
   const packed = (data, ...shape) => ({ data: Float32Array.from(data), shape });
   const attention = (own = {}, mask = undefined) => new Attention(
     { scale: 0.5, scale_label: "1/√4", mask: "none", mask_value: null, mask_fills: "scaled", way: null, ...own },
@@ -33,8 +37,8 @@ def test_each_scale_and_mask_is_written_as_it_is(run: Run) -> None:
     body = """
       const chain = new m.Chain();
       const show = (own, q, k, mask) => {
-        chain.show(attention(own, mask), q, k);
-        return lines(chain.root);
+        write(room, ...chain.lines({ attention: attention(own, mask), step: "scores", steps: [] }, q, k));
+        return lines(room);
       };
       const window = [0, -Infinity, -Infinity, 0, 0, -Infinity, -Infinity, 0, 0];
       return [
@@ -73,8 +77,8 @@ def test_the_ways_to_attention_are_written_by_their_own_lines(run: Run) -> None:
         { value: packed([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], 4, 3) },
       );
       const show = (way, q, k) => {
-        chain.show(of(way), q, k);
-        return [chain.lines.head_outputs.title.textContent, lines(chain.root)];
+        write(room, ...chain.lines({ attention: of(way), step: way, steps: [] }, q, k));
+        return [find("[data-line=head_outputs] .line-name").textContent, lines(room)];
       };
       return [show("matrix", 0, 0), show("matrix", 2, 2), show("matrix", 2, 3), show("loop", 0, 0), show("loop", 1, 2),
         show("loop", 2, 2), show("softmax", 1, 0)];
@@ -96,15 +100,19 @@ def test_the_ways_to_attention_are_written_by_their_own_lines(run: Run) -> None:
 
 def test_a_running_mean_lists_its_sums(run: Run) -> None:
     body = """
-      const mean = new m.RunningMean();
-      document.body.append(mean.root);
-      mean.sums.open = true;
+      const { Folded } = await import("/frontend/inspector/lists.ts");
+      const list = new Folded("mean");
+      list.root.open = true;
       const x = [[9, 1], [9, -2], [9, 4], [9, 8]];
-      const show = (i) => [mean.show(x, i, 1, (row) => `row ${row}`), said(mean.formula), mean.summary.textContent,
-        [...mean.body.children].map(said), said(mean.total)];
+      const show = (i) => {
+        const { lines, value } = m.runningMean(x, { i, j: 1 }, (row) => `row ${row}`, list);
+        write(room, ...lines);
+        return [value, said(find(".formula")), find("summary").textContent, [...find(".terms").children].map(said),
+          said(find(".terms-total"))];
+      };
       return [show(0), show(2), show(3)];
     """
-    one, three, four = run("inspector/mean.ts", PARTS + body)
+    one, three, four = run("inspector/operation.ts", PARTS + body)
     assert one == [1, "(1.00) / 1 = 1.0000 / 1 = 1.0000", "the one number", ["row 01.0000"], "divided by 1: 1.0000"]
     assert three == [
         1, "(1.00 + (−2.00) + 4.00) / 3 = 3.0000 / 3 = 1.0000", "all 3 running sums",
@@ -121,7 +129,7 @@ def test_a_cell_means_what_its_matrix_holds(run: Run) -> None:
       const look = (name, i, j, own = {}, more = {}) => {
         const shown = panel(name, "query", "dim", z, own);
         const line = document.createElement("p");
-        line.append(...m.meaningOf({ at: { i, j }, panel: shown, panels: [shown], labels, ...more }));
+        write(line, ...m.meaningOf({ at: { i, j }, panel: shown, panels: [shown], labels, ...more }));
         return said(line);
       };
       const parts = [panel("token_embeddings", "query", "dim", z), panel("positions", "query", "dim", [[-1, -2], [-3,
@@ -153,9 +161,9 @@ def test_what_is_no_product_is_worked_out_as_torch_works_it_out(run: Run) -> Non
       const panels = [panel("x", "query", "dim", given.x), panel("y", "query", "dim", [[1, 2, 3], [4, 5, -6]])];
       const empty = { of: ["x"], weight: null, bias: null, eps: null, over: null, name: null };
       const show = (made, i, j) => {
-        const isKnown = one.show({ at: { i, j }, panels, made: { ...empty, ...made } });
-        const shown = isKnown ? lines(one.root) : null;
-        return [shown, one.computed, one.lines.variance.root.hidden ? null : one.squares.summary.textContent];
+        const worked = one.worked({ at: { i, j }, panels, made: { ...empty, ...made } });
+        write(room, ...(worked?.lines ?? []));
+        return [worked && lines(room), worked?.value, find("summary")?.textContent ?? null];
       };
       const norm = { kind: "norm", eps: 0.5, over: "token", weight: given.gamma, bias: given.beta };
       return [
@@ -197,20 +205,22 @@ def test_what_is_no_product_is_worked_out_as_torch_works_it_out(run: Run) -> Non
 
 @pytest.mark.parametrize("x", [-9.0, -8.5, -3.0, -0.1, 0.0, 0.7, 8.4999, 8.5, 9.0])
 def test_the_share_of_a_normal_distribution_is_torchs(run: Run, x: float) -> None:
-    share = run("inspector/arithmetic.ts", "return m.normalShare(given)", x)
+    share = run("core/arithmetic.ts", "return m.normalShare(given)", x)
     assert share == pytest.approx(float(torch.special.ndtr(torch.tensor(x, dtype=torch.float64))), abs=1e-15)
 
 
 def test_a_product_names_its_operands_and_repeats_the_cell_only_where_it_differs(run: Run) -> None:
     body = """
       const product = new m.Product();
+      product.terms.root.open = true;
       const left = panel("embeddings", "query", "model", [[1, 2], [3, NaN]]);
       const right = panel("W_query", "model", "dim", [[1, 0, -1], [2, 5, 0.5]]);
       const show = (z, made, i, j, panels = [left, right]) => {
         const own = panel("query", "query", "dim", z);
-        product.show({ at: { i, j }, panel: own, panels, products: made, labels: (kind, c) => `${kind} ${c}` });
-        const cell = product.cell.hidden ? null : said(product.own);
-        return [product.line.hidden ? null : said(product.formula), cell, product.terms.terms?.label(1)];
+        const labels = (kind, c) => `${kind} ${c}`;
+        write(room, ...product.lines({ at: { i, j }, panel: own, panels, products: made, labels }));
+        const { product: line = null, cell = null } = lines(room);
+        return [line, cell, find(".term-label ~ *") && said(room.querySelectorAll(".term-label")[1])];
       };
       const made = { query: { left: "embeddings", right: "W_query", bias: [10, 20, -30] } };
       const z = [[15, 30, -30], [13, 20, -33]];
@@ -269,40 +279,39 @@ def test_the_largest_gap_is_the_first_of_the_largest(run: Run) -> None:
 
 def test_the_vectors_of_a_key_and_of_the_row_stand_side_by_side(run: Run) -> None:
     body = """
-      const table = new m.VectorTable();
-      document.body.append(table.root);
       const show = (count, q) => {
-        table.set({ count, weight: 0.25, own: (d) => 2 * d + 4, row: (d) => -d, q, k: 12, letter: "v" });
-        table.root.open = true;
-        table.write(table.vectors);
-        const cells = (one) => [...one.children].map((cell) => cell.textContent);
-        const rows = [...table.root.querySelectorAll("tr")].map(cells);
-        return [table.summary.textContent, rows];
+        const own = (d) => 2 * d + 4;
+        write(room, ...m.vectorTable({ count, weight: 0.25, own, row: (d) => -d, q, k: 12, letter: "v" }));
+        return [...room.querySelectorAll("tr")].map((one) => [...one.children].map((cell) => cell.textContent));
       };
       return [show(3, 2), show(1, 5)];
     """
     head = ["", "v₁₂", "0.2500 × v₁₂"]
-    assert run("inspector/vectors.ts", PARTS + body) == [
-        ["all 3 numbers", [
+    assert run("inspector/lists.ts", PARTS + body) == [
+        [
             [*head, "row 2, whole"], ["dim 0", "4.0000", "1.0000", "0.0000"], ["dim 1", "6.0000", "1.5000", "−1.0000"],
             ["dim 2", "8.0000", "2.0000", "−2.0000"],
-        ]],
-        ["the one number", [[*head, "row 5, whole"], ["dim 0", "4.0000", "1.0000", "0.0000"]]],
+        ],
+        [[*head, "row 5, whole"], ["dim 0", "4.0000", "1.0000", "0.0000"]],
     ]  # fmt: skip
 
 
 def test_a_row_names_its_three_largest_weights_the_first_of_equal_ones_first(run: Run) -> None:
     body = """
-      const summary = new m.RowSummary();
+      const view = new m.View(room, { onPin: () => {}, onUnpin: () => {} });
       const show = (...weights) => {
-        summary.show(Float64Array.from(weights), (k) => document.createTextNode(`key ${k} `));
-        return [...summary.root.children].map(said);
+        const attention = { header: {}, queries: 1, row: () => ({ weights: Float64Array.from(weights) }) };
+        view.setInspected({ attention, labels: { key: ["a", "b"] }, step: "weights", steps: ["weights"] });
+        view.showRow(attention, { q: 0, k: null });
+        return [...find(".looks-at").children].map(said);
       };
       return [show(0.1, 0.25, 0.3, 0.05, 0.3), show(0, 1, 0), show(0, 0)];
     """
-    first, one, none = run("inspector/row_summary.ts", PARTS + body)
-    assert first == ["looks most at", "key 2 0.3000", "key 4 0.3000", "key 1 0.2500", "Σ of all 51.0000"]
-    assert one == ["looks most at", "key 1 1.0000", "Σ of all 31.0000"]
+    first, one, none = run("inspector/view.ts", PARTS + body)
+    assert first == [
+        "looks most at", 'key 2 ""0.3000', 'key 4 ""0.3000', 'key 1 "b"0.2500', "Σ of all 51.0000",
+    ]  # fmt: skip
+    assert one == ["looks most at", 'key 1 "b"1.0000', "Σ of all 31.0000"]
     assert none == []
 
 
@@ -320,7 +329,7 @@ INSPECTED = """
 def test_a_pin_is_said_for_readers_and_for_notes(run: Run) -> None:
     body = """
       const pins = [];
-      const view = new m.View(document.body, { onPin: (pin) => pins.push(pin), onUnpin: () => pins.push("none") });
+      const view = new m.View(room, { onPin: (pin) => pins.push(pin), onUnpin: () => pins.push("none") });
       const text = (own, q, k, mask) => {
         const shown = inspected("weights", own, mask);
         view.setInspected(shown);
@@ -339,28 +348,32 @@ def test_a_pin_is_said_for_readers_and_for_notes(run: Run) -> None:
       const louds = [loud(null, null), loud(1, 2), loud(1, 2, true), loud(1, null), loud(null, 2)];
       const hint = (q, k, instead) => {
         view.showHint({ q, k }, instead);
-        return [view.hint.textContent, said(view.title), view.badge.hidden ? null : view.badge.textContent];
+        return [find(".hint").textContent, said(find("h2")), find(".badge").hidden ? null : find(".badge").textContent];
       };
       const hints = [hint(null, null), hint(2, null), hint(null, 1), hint(2, 1), hint(2, null, "Covered.")];
       const row = (step, q, k = null) => {
         const shown = inspected(step);
         view.setInspected(shown);
         view.showRow(shown.attention, { q, k });
-        return view.row.root.hidden ? null : [...view.row.root.children].map(said);
+        return find(".looks-at") && [...find(".looks-at").children].map(said);
       };
       const rows = [row("weights", 1), row("masked", 1), row("head_outputs", 1, 2), row("weights", 3), row("output",
         0)];
       const typed = (q, k) => {
-        [view.fields.q.input.value, view.fields.k.input.value] = [q, k];
-        view.fields.k.input.dispatchEvent(new Event("input"));
+        for (const [name, text] of [["q", q], ["k", k]]) {
+          find(`[name=${name}]`).value = text;
+          find(`[name=${name}]`).dispatchEvent(new Event("input"));
+        }
         return pins.at(-1);
       };
       const fields = [typed("-2", ""), typed("1.9", "9"), typed("0", "2"), typed("", "")];
-      view.setPin({ q: 0, k: null });
-      const off = [view.unpin.disabled];
-      view.unpin.click();
-      view.setPin(none);
-      off.push(view.unpin.disabled, pins.at(-1));
+      view.pin = { q: 0, k: null };
+      view.write();
+      const off = [find(".unpin").disabled];
+      find(".unpin").click();
+      view.pin = none;
+      view.write();
+      off.push(find(".unpin").disabled, pins.at(-1));
       return { texts, louds, hints, rows, fields, off };
     """
     found = run("inspector/view.ts", PARTS + INSPECTED + body)
@@ -401,7 +414,7 @@ INSPECTOR = """
   };
   document.body.append(graph);
   const pins = [];
-  const inspector = new m.Inspector(document.body, { onPin: ({ q, k }) => pins.push([q, k]), find: () => graph });
+  const inspector = new m.Inspector(room, { onPin: ({ q, k }) => pins.push([q, k]), find: () => graph });
   const square = (name, own = {}) => panel(name, "query", "key", [[1, 2, 3], [4, 5, 6], [7, 8, 9]], own);
   panels = [
     square("weights"), panel("query", "query", "dim", [[1, 2], [3, 4], [5, 6]]),
@@ -414,8 +427,8 @@ INSPECTOR = """
   const { view } = inspector;
   const look = () => {
     inspector.drawNow();
-    const state = view.badge.hidden ? null : view.badge.textContent;
-    return [view.section.dataset.shows, said(view.title), state, view.hint.hidden ? null : view.hint.textContent];
+    const state = find(".badge").hidden ? null : find(".badge").textContent;
+    return [view.section.dataset.shows, said(find("h2")), state, find(".hint")?.textContent ?? null];
   };
 """
 
@@ -442,7 +455,7 @@ def test_clicks_keys_and_escape_change_the_pin(run: Run) -> None:
         .map((name) => key(name));
       const elsewhere = document.createElement("input");
       document.body.append(elsewhere);
-      const escapes = [key("Escape", elsewhere), key("Escape", view.fields.q.input), key("Escape")];
+      const escapes = [key("Escape", elsewhere), key("Escape", find("[name=q]")), key("Escape")];
       inspector.pinNamed({ row: 2, column: 0 });
       const named = [[inspector.pin.q, inspector.pin.k]];
       inspector.pinNamed({ row: 2, column: 0 });
@@ -508,15 +521,15 @@ def test_what_is_written_is_the_cell_pointed_at_or_else_the_pin(run: Run) -> Non
 def test_what_is_inspected_follows_from_the_step(run: Run) -> None:
     body = """
       const steps = ["qkv", "scores", "output", "norm"].map((name) => ({ name, is_by_cell: name === "scores" }));
-      const document = (kind) => ({
+      const file = (kind) => ({
         header: { kind, steps, scale: 0.5, scale_label: "x", mask: kind === "block" ? "padding" : "causal",
           mask_value: null, mask_fills: "scaled",
           query: { labels: ["a"] }, key: { labels: ["b"] } },
         arrays: {},
       });
       const matrices = (kind) => ({
-        document: document(kind), held: () => packed([1], 1, 1), get: (name) => (name === "by_loop" ? packed([7], 1,
-          1) : null),
+        document: file(kind), get: (name) => (name === "by_loop" ? packed([7], 1, 1) : null),
+        operands: (names) => Object.fromEntries(names.map((name) => [name, packed([1], 1, 1)])),
       });
       const one = matrices("block");
       const first = m.inspected(one, "scores", null);

@@ -298,9 +298,9 @@ def test_a_loss_is_written_out_with_the_numbers_of_torch(run: Run) -> None:
       const of = (address) => (asked.push(address), arrays);
       loss.latest = { of, arrays, address: "x", failed: "", destroy() {} };
       const shown = [];
-      loss.board.show = (one) => shown.push(one);
+      loss.pairs.board.show = (one) => shown.push(one);
       const look = (pin, hovered = { q: null, k: null }) => {
-        loss.hovered = hovered;
+        loss.pairs.hovered = hovered;
         loss.update(state([row(stage("GPT", {}, { digest: "g" }))], { step: 1500, values: { ...values, pin } }));
         return {
           table: all_of("tbody tr").map((one) => words(one.cells)),
@@ -382,7 +382,7 @@ def test_the_table_of_pairs_is_counted_and_beside_it_the_learned_one(run: Run) -
       });
       const pairs_ = (arrays, address) => (address ? arrays : null);
       const shown = [];
-      pairs.board.show = ({ panels, labels }) => shown.push(
+      pairs.pairs.board.show = ({ panels, labels }) => shown.push(
         panels.map(({ title, data, bar }) => [title, Array.from(data), bar, labels.key]));
       const look = (rows, own, more = {}) => {
         Object.assign(pairs, { counts: file(counted), learned: file(learned), key: "" });
@@ -402,7 +402,7 @@ def test_the_table_of_pairs_is_counted_and_beside_it_the_learned_one(run: Run) -
         look(trained, { header: { text: { ...text, shown: [0, 1, 2, 3, 4] } } }),
         look(untrained, pin(0, 3), { failed: "Gone.", of: () => null }),
       ];
-      return { looks, asked, shown, hidden: pairs.large.style.visibility };
+      return { looks, asked, shown, hidden: pairs.pairs.room.style.visibility };
     """
     found = run("model_series/pairs.ts", GIVEN + body, {"counts": counts.tolist(), "totals": totals.tolist()})
     tables = np.array([found["shown"][n][0][1] for n in (0, 1)])

@@ -413,6 +413,8 @@ STEPPER = """
   });
   stepper.offer(offered(), {}, "light");
   stepper.select({ step: "b", layer: "2", head: "5", drawing: "stage" });
+  const find = (css) => stepper.section.querySelector(css);
+  const arrows = () => [...stepper.section.querySelectorAll(".arrow")].map(({ disabled }) => disabled);
 """
 
 
@@ -430,16 +432,15 @@ def test_steps_heads_and_layers_go_on_to_their_ends(run: Run) -> None:
         act("drawing", { drawing: "chart" }), act("predict"), act("stretch"), act("else"),
       ];
       stepper.offer(offered({ previous: null, drawings: [], layers: [], isLed: true }), {}, "dark");
-      const bare = [act("previous"), act("layer_on"), act("drawing"), stepper.previous.disabled, stepper.next.disabled,
-        stepper.drawings.root.hidden, stepper.layerBox.hidden, stepper.strip.root.hidden,
-          stepper.section.dataset.theme];
+      const bare = [act("previous"), act("layer_on"), act("drawing"), ...arrows(), stepper.drawings.root.hidden,
+        find(".layer").hidden, stepper.strip.root.hidden, stepper.section.dataset.theme];
       stepper.offer(offered(), {}, "light");
       chosen.length = 0;
       const radios = [...stepper.steps.root.children];
       radios[1].click();
       radios[2].click();
-      stepper.layer.value = "4";
-      stepper.layer.dispatchEvent(new Event("change"));
+      find("select").value = "4";
+      find("select").dispatchEvent(new Event("change"));
       const marks = radios.map((one) => [one.ariaChecked, one.tabIndex]);
       const key = (name, from) => {
         stepper.select({ drawing: from });
@@ -451,7 +452,7 @@ def test_steps_heads_and_layers_go_on_to_their_ends(run: Run) -> None:
       const keys = [key("ArrowRight", "stage"), key("ArrowDown", "chart"), key("ArrowLeft", "stage"), key("x",
         "stage")];
       stepper.offer(offered({ isLed: true, layers: [0] }), {}, "light");
-      return { acts, bare, clicks, marks, keys, led: stepper.layerBox.hidden };
+      return { acts, bare, clicks, marks, keys, led: find(".layer").hidden };
     """
     found = run("walk/stepper.ts", STEPPER + body)
     assert found["acts"] == [
@@ -493,17 +494,18 @@ def test_a_head_s_picture_is_of_its_own_weights_hatched_where_hidden_and_covered
       const hidden = { data: Uint8Array.from([0, 1, 0, 0]), shape: [2, 2] };
       const look = (heads, own = {}, more = {}) => {
         strip.draw({ weights, ...more }, { heads, layer: "layer 7", shade: "light", covered: null, ...own });
-        return strip.buttons.map(({ canvas }) => [[1, 1], [50, 1], [1, 50], [50, 50]].map(([x, y]) =>
+        return [...strip.root.querySelectorAll("canvas")].map((canvas) => [[1, 1], [50, 1], [1, 50], [50, 50]].map(([x, y]) =>
           [...canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3).join()));
       };
       const plain = look([0, 1]);
       const masked = look([0, 1], {}, { hidden });
       const covered = look([1], { covered: { row: 1, rows: 2 } });
       strip.select(1);
-      strip.buttons[0].root.click();
+      const [button] = strip.root.children;
+      button.click();
       strip.light(1);
-      return { plain, masked, covered, chosen, said: strip.root.ariaLabel, title: strip.buttons[0].root.title,
-        pressed: strip.buttons[0].root.ariaPressed, lit: strip.buttons[0].root.className };
+      return { plain, masked, covered, chosen, said: strip.root.ariaLabel, title: button.title,
+        pressed: button.ariaPressed, lit: button.className };
     """
     found = run("walk/head_strip.ts", body)
     paper, ink = "255,255,255", "94,60,153"

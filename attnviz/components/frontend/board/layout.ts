@@ -1,5 +1,6 @@
 // The layout of a picture's matrices: a grid with cells of equal size where possible, and space for labels.
 
+import { sumOf as sum } from "../core/arithmetic.ts";
 import { NUMBERED_LABELS, TURN as DEGREES } from "../core/constants.ts";
 import { typeFor } from "../core/type.ts";
 
@@ -254,5 +255,3 @@ export function fitFormula(
   }
   return null;
 }
-
-const sum = (numbers: number[]) => numbers.reduce((total, x) => total + x, 0);

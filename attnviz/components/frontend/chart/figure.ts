@@ -2,6 +2,7 @@
 // attnviz/figures/compose.py makes the same figure for notebooks; a test compares the two.
 
 import { complete } from "../board/panel.ts";
+import { sumOf as sum } from "../core/arithmetic.ts";
 import { channels, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.ts";
 import { CELL_NUMBERS, CHART, RULE_OPACITY } from "../core/constants.ts";
 import { fixed, number, weightText } from "../core/format.ts";
@@ -118,8 +119,6 @@ function shares(sizes: number[], gap: number) {
   const free = 1 - gap * (sizes.length - 1);
   return sizes.map((size) => (size / sum(sizes)) * free);
 }
-
-const sum = (numbers: number[]) => numbers.reduce((total, x) => total + x, 0);
 
 // ---- matrices
 

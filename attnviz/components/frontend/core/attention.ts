@@ -4,7 +4,15 @@
 /** Above this, exp(score) may overflow, so the row's maximum is subtracted first. */
 const LARGEST_EXPONENT = 80;
 
-export type Softmax = { weights: Float64Array; shift: number; sum: number; allHidden: boolean };
+export type Softmax = {
+  exponentials: Float64Array;
+  weights: Float64Array;
+  shift: number;
+  sum: number;
+  allHidden: boolean;
+};
+/** A row of attention, number by number over the keys. */
+export type AttentionRow = { scores: Float64Array; scaled: Float64Array; masked: Float64Array } & Softmax;
 export type Matrix = { data: Float32Array; shape: number[] };
 /** "causal", or numbers (Tq, Tk): bytes are 1 where a query may look, others are added to the scaled scores. */
 export type MaskCells = "causal" | Numbers | null;
@@ -28,18 +36,13 @@ export function maskTerm(mask: MaskCells, q: number, k: number, keys: number) {
   return cell;
 }
 
+/** What scores are multiplied by, and what a mask fills into hidden cells: null for −∞; and into which matrix. */
+type Scaling = Pick<AttentionHeader, "scale" | "mask_value" | "mask_fills">;
+
 /**
  * What a hidden cell holds: −∞, or the number that a mask fills into scaled scores, or into scores before the scaling.
  */
-export function hiddenValue({
-  mask_value: value,
-  mask_fills: fills,
-  scale,
-}: {
-  mask_value: number | null;
-  mask_fills: string;
-  scale: number;
-}) {
+export function hiddenValue({ mask_value: value, mask_fills: fills, scale }: Scaling) {
   if (value === null) return -Infinity;
   return fills === "scores" ? value * scale : value;
 }
@@ -54,19 +57,114 @@ export function softmax(masked: Float64Array): Softmax {
   // Without overflow the textbook formula is shown unchanged. The shift changes numerator and denominator, but not
   // the quotient.
   const shift = !allHidden && Math.abs(max) > LARGEST_EXPONENT ? max : 0;
+  const exponentials = new Float64Array(count);
   const weights = new Float64Array(count);
   let sum = 0;
-  for (let k = 0; k < count; k += 1) sum += weights[k] = Math.exp(masked[k] - shift);
-  for (let k = 0; k < count; k += 1) weights[k] = allHidden ? 0 : weights[k] / sum;
-  return { weights, shift, sum, allHidden };
+  for (let k = 0; k < count; k += 1) sum += exponentials[k] = Math.exp(masked[k] - shift);
+  for (let k = 0; k < count; k += 1) weights[k] = allHidden ? 0 : exponentials[k] / sum;
+  return { exponentials, weights, shift, sum, allHidden };
 }
 
-/** One row of the head's output: Σⱼ weight·vⱼ. @param width of a value */
-export function weighted(weights: Float64Array, value: Numbers, width: number) {
+/**
+ * One row of the head's output: Σⱼ weight·vⱼ.
+ * @param weights NaN of a hidden key, which counts as 0
+ * @param width of a value
+ */
+export function weighted(weights: NumberList, value: Numbers, width: number) {
   const output = new Float64Array(width);
   for (let k = 0; k < weights.length; k += 1) {
-    if (weights[k] === 0) continue;
+    if (!weights[k]) continue;
     for (let d = 0; d < width; d += 1) output[d] += weights[k] * value[k * width + d];
   }
   return output;
+}
+
+/** The arithmetic of one head, row by row and cell by cell. */
+export class Attention<Header extends Scaling & { mask: string } = AttentionHeader> {
+  header: Header;
+  scores: Float64Array | null;
+  operands: { query: Numbers; key: Numbers } | null;
+  value: Numbers;
+  mask: MaskCells;
+  keys: number;
+  queries: number;
+  size: number;
+  valueSize: number;
+  kept: { q: number; row: AttentionRow; output: Float64Array | null } | null;
+
+  /**
+   * @param arrays query and key, without which every score is 0; value, without which there is no output; and a mask
+   * that is an array
+   * @param scores all of them, if they are known already
+   */
+  constructor(header: Header, { query, key, value, mask }: Partial<Arrays>, scores: Float64Array | null = null) {
+    this.header = header;
+    this.scores = scores;
+    this.operands = query && key ? { query: query.data, key: key.data } : null;
+    this.value = value?.data ?? new Float32Array();
+    this.mask = header.mask === "causal" ? "causal" : (mask?.data ?? null);
+    this.keys = (key ?? value)?.shape[0] ?? 0;
+    this.queries = query?.shape[0] ?? this.keys;
+    this.size = query?.shape[1] ?? 0; // of queries and keys, D
+    this.valueSize = value?.shape[1] ?? 0;
+    this.kept = null;
+  }
+
+  /** The mask's summand for cell (q, k): 0, any number, or −∞ if it hides the cell. */
+  bias(q: number, k: number): number {
+    return maskTerm(this.mask, q, k, this.keys);
+  }
+
+  score(q: number, k: number) {
+    if (this.scores) return this.scores[q * this.keys + k];
+    return this.operands ? dot(this.operands.query, q, this.operands.key, k, this.size) : 0;
+  }
+
+  /** Row q from scores to weights. The last row is cached. */
+  row(q: number) {
+    return this.keptRow(q).row;
+  }
+
+  keptRow(q: number) {
+    if (this.kept?.q !== q) this.kept = { q, row: this.computeRow(q), output: null };
+    return this.kept;
+  }
+
+  computeRow(q: number): AttentionRow {
+    const { scale } = this.header;
+    const hidden = hiddenValue(this.header);
+    const [scores, scaled, masked] = [0, 1, 2].map(() => new Float64Array(this.keys));
+    for (let k = 0; k < this.keys; k += 1) {
+      const bias = this.bias(q, k);
+      scores[k] = this.score(q, k);
+      scaled[k] = scores[k] * scale;
+      masked[k] = bias === -Infinity ? hidden : scaled[k] + bias;
+    }
+    return { scores, scaled, masked, ...softmax(masked) };
+  }
+
+  /** Row q of the head's output: Σⱼ weight·vⱼ. */
+  output(q: number) {
+    const kept = this.keptRow(q);
+    kept.output ??= weighted(kept.row.weights, this.value, this.valueSize);
+    return kept.output;
+  }
+
+  /** Every step of one cell. */
+  cell(q: number, k: number) {
+    const row = this.row(q);
+    return {
+      ...row,
+      score: row.scores[k],
+      scaled: row.scaled[k],
+      bias: this.bias(q, k),
+      masked: row.masked[k],
+      exponential: row.exponentials[k],
+      weight: row.weights[k],
+    };
+  }
+
+  has(q: number | null, k: number | null) {
+    return q !== null && k !== null && q < this.queries && k < this.keys;
+  }
 }

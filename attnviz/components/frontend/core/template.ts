@@ -37,9 +37,9 @@ export const template = (tag: Tag, properties: Properties = {}, ...children: Chi
 
 export const span = (className: string, ...children: Child[]) => template("span", { class: className }, ...children);
 
-/** A final number, as `result` of core/dom.ts makes it. */
-export const result = (x: number, text: string, look = "result") =>
-  template("b", { class: look, dataset: { value: x, result: "" } }, text);
+/** A final number: what is read, and in data-value all its digits. */
+export const result = (x: number, text: string, look = "result", title?: string) =>
+  template("b", { class: look, title, dataset: { value: x, result: "" } }, text);
 
 /**
  * Has these stand in an element, in place of what `write` put there before. The very same template as before is passed

@@ -1,5 +1,7 @@
 // The measures of a head's norms: those of attnviz/measures, of each row of norms ‖α·f(x)‖ divided by its sum.
 
+import { sumOf } from "../core/arithmetic.ts";
+
 /** a row that sums to 1 */
 export type Shares = { row: Float64Array; i: number };
 
@@ -28,7 +30,7 @@ export function normMeasure({ name, keys }: Pick<Measure, "name" | "keys">, norm
   let [sum, count] = [0, 0];
   for (let i = 0; i * columns < norms.length; i += 1) {
     const own = Float64Array.from(norms.subarray(i * columns, (i + 1) * columns), (norm) => norm || 0);
-    const whole = own.reduce((a, b) => a + b, 0);
+    const whole = sumOf(own);
     const value = whole > 0 ? ofRow({ row: own.map((norm) => norm / whole), i }) : NaN;
     if (Number.isNaN(value)) continue;
     sum += value;

@@ -1,5 +1,6 @@
 // The page's sentences: names of heads, the effect of each filter, and how much of the weights is drawn.
 
+import { sumOf } from "../core/arithmetic.ts";
 import { BROAD_ENTROPY, FAINT_BELOW, ROLLOUT } from "../core/constants.ts";
 import { endText } from "../core/dark_end.ts";
 import { number, whole } from "../core/format.ts";
@@ -80,7 +81,7 @@ export function gridSentence({
 }) {
   const said = measure ? `Ranked by ${measure.title}, largest first. ` : "";
   if (!faded) return said;
-  const rest = faded.reduce((sum, one) => sum + one, 0);
+  const rest = sumOf(faded);
   const other = without ? `Shown is ${without}, which is not one of them. ` : "";
   return `${said}${faded.length - rest} of ${faded.length} heads: ${labelText(label)}. ${other}`;
 }

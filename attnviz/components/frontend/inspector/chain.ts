@@ -1,108 +1,78 @@
 // The chain of one (query, key) cell: scores, scaled, masked, weights, head outputs, each written out.
 
-import { element, result, span } from "../core/dom.ts";
+import { sumOf } from "../core/arithmetic.ts";
 import { number, operand, subscript } from "../core/format.ts";
-import { sumOf } from "./row_summary.ts";
-import { TermList } from "./terms.ts";
-import { VectorTable } from "./vectors.ts";
+import { result, span, template } from "../core/template.ts";
+import { Folded, termLines, vectorTable } from "./lists.ts";
 import { averagedOf, linesOf, marksOf } from "./ways.ts";
-import type { Softmax } from "../core/attention.ts";
-import type { Attention } from "./arithmetic.ts";
+import type { Attention, Softmax } from "../core/attention.ts";
+import type { Child } from "../core/template.ts";
+import type { Inspected } from "./inspector.ts";
 
 export type CellSteps = ReturnType<Attention["cell"]>;
 
-const LINES = ["scores", "scaled", "masked", "weights", "head_outputs"];
 const INLINE = { products: 3, numbers: 2 }; // as many as fit a line or two of a narrow column
 
 export class Chain {
-  products: TermList;
-  vectors: VectorTable;
-  lines: Record<string, ReturnType<typeof makeLine>>;
-  root: HTMLDivElement;
+  products: Folded;
+  vectors: Folded;
 
   constructor() {
-    this.products = new TermList("scores", "query", "key");
-    this.vectors = new VectorTable();
-    this.lines = Object.fromEntries(LINES.map((name) => [name, makeLine(name)]));
-    this.lines.scores.root.append(this.products.root);
-    this.lines.head_outputs.root.append(this.vectors.root);
-    this.root = element("div", { class: "chain" }, ...LINES.map((name) => this.lines[name].root));
+    this.products = new Folded("scores");
+    this.vectors = new Folded("head_outputs");
   }
 
-  /**
-   * Marks the line of the step that the page is at, and dims those that are still to come.
-   * @param steps the names of all, in order
-   */
-  markStep(header: AttentionHeader, step: string, steps: string[]) {
-    const { current, later } = marksOf(header, step, steps);
-    for (const [name, { root }] of Object.entries(this.lines)) {
-      root.classList.toggle("current", name === current);
-      root.classList.toggle("later", later.includes(name));
-      if (name === current) root.setAttribute("aria-current", "step");
-      else root.removeAttribute("aria-current");
-    }
-  }
-
-  show(attention: Attention, q: number, k: number) {
-    const cell = attention.cell(q, k);
+  /** The lines of a cell. That of the page's step is marked, and those that are still to come are dimmed. */
+  lines({ attention, step, steps }: Pick<Inspected, "attention" | "step" | "steps">, q: number, k: number): Child[] {
     const { header } = attention;
-    const lines = linesOf(header);
-    for (const name of LINES) this.lines[name].root.hidden = !lines.includes(name);
-    this.lines.head_outputs.title.textContent = header.way ? "average" : "head outputs";
-    const names = { q: span("query", `q${subscript(q)}`), k: span("key", `k${subscript(k)}`) };
-    this.write("scores", ...this.scores(attention, q, k, cell, names));
-    this.write("scaled", ...scaled(header, cell));
-    this.write("masked", ...masked(header, q, k, cell));
-    this.write("weights", ...(header.way === "matrix" ? shares(q, k, cell) : weights(cell)));
-    this.write("head_outputs", ...this.outputs(attention, q, k, cell));
+    const cell = attention.cell(q, k);
+    const { current, later } = marksOf(header, step, steps);
+    const written: Record<string, () => Line> = {
+      scores: () => this.scores(attention, q, k, cell),
+      scaled: () => ({ formula: scaled(header, cell) }),
+      masked: () => ({ formula: masked(header, q, k, cell) }),
+      weights: () => ({ formula: header.way === "matrix" ? shares(q, k, cell) : weights(cell) }),
+      head_outputs: () => this.outputs(attention, q, k, cell),
+    };
+    return linesOf(header).map((name) => {
+      const look = `line${name === current ? " current" : ""}${later.includes(name) ? " later" : ""}`;
+      return line(name, { class: look, "aria-current": name === current ? "step" : undefined }, written[name]());
+    });
   }
 
-  write(name: string, ...parts: (Node | string)[]) {
-    this.lines[name].formula.replaceChildren(...parts);
-  }
-
-  scores(attention: Attention, q: number, k: number, { score }: CellSteps, names: { q: Node; k: Node }) {
-    const { size, operands } = attention;
-    this.products.root.hidden = !operands;
-    if (!operands) {
-      return [result(score, number(score)), how(" ", span("why-inline", "every score is 0"))];
-    }
+  scores({ size, operands }: Attention, q: number, k: number, { score }: CellSteps): Line {
+    if (!operands) return { formula: [result(score, number(score)), how(" ", span("why-inline", "every score is 0"))] };
     const left = (d: number) => operands.query[q * size + d];
     const right = (d: number) => operands.key[k * size + d];
-    this.products.set({
-      count: size,
-      left,
-      right,
-      label: String,
-      sum: score,
-      summary: size === 1 ? "the one product" : `all ${size} products`,
-    });
-    const sum = inlineProducts(size, left, right, ["query", "key"]);
-    return [how(names.q, " · ", names.k, " = ", ...sum, " "), equals(score)];
+    const colours = ["query", "key"];
+    const summary = size === 1 ? "the one product" : `all ${size} products`;
+    const terms = { count: size, left, right, label: String, sum: score, summary, colours };
+    const names = [span("query", `q${subscript(q)}`), " · ", span("key", `k${subscript(k)}`)];
+    return {
+      formula: [how(...names, " = ", ...inlineProducts(size, left, right, colours), " "), equals(score)],
+      below: this.products.show(summary, () => termLines(terms)),
+    };
   }
 
-  outputs(attention: Attention, q: number, k: number, { weight }: CellSteps) {
-    const { valueSize, value, header } = attention;
-    const row = attention.output(q);
+  outputs(attention: Attention, q: number, k: number, { weight }: CellSteps): Line {
+    const { valueSize: count, value, header } = attention;
+    const output = attention.output(q);
     const [letter, colour] = averagedOf(header);
-    const own = (d: number) => value[k * valueSize + d];
-    this.vectors.set({ count: valueSize, weight, own, row: (d) => row[d], q, k, letter });
-    const whole = vector(valueSize, (d) => row[d], "b");
-    if (header.way === "loop") return loop(q, k, whole);
+    const own = (d: number) => value[k * count + d];
+    const row = (d: number) => output[d];
+    const summary = count === 1 ? "the one number" : `all ${count} numbers`;
+    const below = this.vectors.show(summary, () => vectorTable({ count, weight, own, row, q, k, letter }));
+    const title = header.way ? "average" : "head outputs";
+    const whole = vector(count, row, "b");
+    if (header.way === "loop") return { title, formula: loop(q, k, whole), below };
     const share = [span("attention", number(weight)), " × ", span(colour, `${letter}${subscript(k)}`), " = "];
-    return [
-      how(
-        ...share,
-        vector(valueSize, (d) => weight * own(d)),
-        element("br"),
-      ),
-      "Σⱼ ",
-      span("attention", "wⱼ"),
-      "·",
-      span(colour, `${letter}ⱼ`),
-      " = ",
-      whole,
-    ];
+    const weighted = how(
+      ...share,
+      vector(count, (d) => weight * own(d)),
+      template("br"),
+    );
+    const sum = ["Σⱼ ", span("attention", "wⱼ"), "·", span(colour, `${letter}ⱼ`), " = "];
+    return { title, formula: [weighted, ...sum, whole], below };
   }
 }
 
@@ -113,7 +83,7 @@ export function inlineProducts(
   right: (c: number) => number,
   [leftColour, rightColour]: string[],
 ) {
-  const parts: (Node | string)[] = [];
+  const parts: Child[] = [];
   for (let c = 0; c < Math.min(count, INLINE.products); c += 1) {
     if (c > 0) parts.push(" + ");
     parts.push(span("nowrap", span(leftColour, operand(left(c))), "·", span(rightColour, operand(right(c)))));
@@ -124,11 +94,11 @@ export function inlineProducts(
 
 /** `= 3.2100`, the number bold and readable by tests and by a hover title in full. */
 export function equals(x: number) {
-  return span("nowrap", "= ", result(x, number(x), { title: String(x) }));
+  return span("nowrap", "= ", result(x, number(x), "result", String(x)));
 }
 
 /** How a number comes about: left out where only what it is counts. */
-export const how = (...parts: (Node | string)[]) => span("how", ...parts);
+export const how = (...parts: Child[]) => span("how", ...parts);
 
 function scaled({ scale, scale_label: label }: AttentionHeader, cell: CellSteps) {
   if (label === "off") return [how(number(cell.score), " × 1 "), equals(cell.scaled), span("why", "scaling is off")];
@@ -167,7 +137,7 @@ function masked(
     window: `kept: key ${k} is in the window of query ${q}`,
     array: "kept: the mask adds 0 here",
   }[mask];
-  return [result(y, number(y), { title: String(y) }), how(" ", span("why-inline", why))];
+  return [result(y, number(y), "result", String(y)), how(" ", span("why-inline", why))];
 }
 
 /** A number that a mask fills in: −1e10. */
@@ -187,7 +157,7 @@ export function weights({
   }
   const exponent = shift === 0 ? number(x) : `(${number(x)} − ${operand(shift, 4)})`;
   const parts = how(
-    span("nowrap", "e", element("sup", {}, exponent), " / Σⱼ ", "e", element("sup", {}, "…")),
+    span("nowrap", "e", template("sup", {}, exponent), " / Σⱼ e", template("sup", {}, "…")),
     " ",
     span("nowrap", "= ", number(exponential), " / ", number(sum)),
     " ",
@@ -205,7 +175,7 @@ function shares(q: number, k: number, { weight }: CellSteps) {
 }
 
 /** The mean of the rows 0 to q. */
-function loop(q: number, k: number, mean: Node) {
+function loop(q: number, k: number, mean: Child) {
   const count = q + 1;
   const [first, last] = [0, q].map((j) => `x${subscript(j)}`);
   const sum = q > 1 ? [first, " + … + ", last] : q ? [first, " + ", last] : [first];
@@ -217,12 +187,22 @@ function loop(q: number, k: number, mean: Node) {
 function vector(count: number, at: (d: number) => number, tag: "span" | "b" = "span") {
   const shown = Math.min(count, INLINE.numbers);
   const numbers = Array.from({ length: shown }, (_, d) => number(at(d), 3));
-  return element(tag, { class: "nowrap" }, `[${numbers.join(", ")}${count > shown ? ", …" : ""}]`);
+  return template(tag, { class: "nowrap" }, `[${numbers.join(", ")}${count > shown ? ", …" : ""}]`);
+}
+
+export interface Line {
+  /** where it is not the name's; null for none */
+  title?: string | null;
+  formula: Child[];
+  below?: Node;
 }
 
 /** A line of arithmetic, with its name above it. */
-export function makeLine(name: string) {
-  const formula = element("div", { class: "formula" });
-  const title = element("div", { class: "line-name" }, name.replaceAll("_", " "));
-  return { title, formula, root: element("div", { class: "line", dataset: { line: name } }, title, formula) };
-}
+export const line = (name: string, properties: Record<string, unknown>, { title, formula, below }: Line) =>
+  template(
+    "div",
+    { key: name, dataset: { line: name }, ...properties },
+    title !== null && template("div", { class: "line-name" }, title ?? name.replaceAll("_", " ")),
+    template("div", { class: "formula" }, ...formula),
+    below,
+  );

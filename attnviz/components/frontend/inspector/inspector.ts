@@ -9,9 +9,8 @@ import { namedIn } from "../marks/named.ts";
 import { moved, Picture } from "../board/picture.ts";
 import { Sheet } from "./sheet.ts";
 import { HINT, View } from "./view.ts";
-import type { Attention } from "./arithmetic.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
-import type { Matrix } from "../core/attention.ts";
+import type { Attention, Matrix } from "../core/attention.ts";
 
 const COVERED = "Covered."; // the line above says what to do
 
@@ -40,12 +39,9 @@ export class Inspector {
   hovered: Cell | null;
   clicked: Cell | null;
   asked: boolean;
-  step: string;
-  isLater: boolean;
-  attention: Attention | null;
+  inspected: Inspected | null;
   /** whether the arithmetic of what is shown has still to come */
   isWaiting: boolean;
-  byCell: string[];
   theme: Theme;
   overlay: Overlay;
   draw: FrameTask;
@@ -78,11 +74,8 @@ export class Inspector {
     this.hovered = null;
     this.clicked = null;
     this.asked = false; // whether a cell was clicked, and not closed since
-    this.step = "";
-    this.isLater = false;
-    this.attention = null;
+    this.inspected = null;
     this.isWaiting = false;
-    this.byCell = [];
     this.theme = "light";
     this.overlay = new Overlay();
     this.draw = perFrame(() => this.drawNow());
@@ -96,7 +89,7 @@ export class Inspector {
       onLeave: () => this.putAway(),
     });
     this.view.section.attnvizPinned = () =>
-      this.attention && !this.isWaiting ? this.view.said(this.attention, this.pin) : "";
+      this.inspected && !this.isWaiting ? this.view.said(this.inspected.attention, this.pin) : "";
     this.picture = new Picture({
       find,
       onPoint: (at) => this.point(at),
@@ -107,13 +100,11 @@ export class Inspector {
   }
 
   show(inspected: Inspected, pin: Pair) {
-    this.attention = inspected.attention;
+    const isOtherStep = inspected.step !== this.inspected?.step;
+    if (isOtherStep && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
+    this.inspected = inspected;
     this.isWaiting = false;
     this.view.section.style.visibility = "";
-    if (inspected.step !== this.step && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
-    this.step = inspected.step;
-    this.isLater = inspected.isLater;
-    this.byCell = inspected.byCell;
     this.pin = pin;
     this.view.setInspected(inspected);
     this.picture.follow(); // it may have been hidden
@@ -134,9 +125,9 @@ export class Inspector {
 
   /** What the user pins. */
   setPin(pin: Pair) {
-    if (!this.attention || samePin(pin, this.pin)) return;
+    if (!this.inspected || samePin(pin, this.pin)) return;
     this.pin = pin;
-    if (!this.isWaiting) this.view.announce(this.attention, pin, this.covers(pin));
+    if (!this.isWaiting) this.view.announce(this.inspected.attention, pin, this.covers(pin));
     this.draw();
     this.onPin(pin);
   }
@@ -225,8 +216,8 @@ export class Inspector {
   }
 
   drawNow() {
-    const { attention } = this;
-    if (!attention) return;
+    const { inspected } = this;
+    if (!inspected) return;
     const { graph } = this.picture;
     const pinned = { query: this.pin.q, key: this.pin.k };
     graph?.attnviz?.hold(pinned);
@@ -246,7 +237,7 @@ export class Inspector {
     });
     this.onLit({ panels, hovered: at, pinned });
     // After the light over the picture, which reads the picture's size.
-    this.showCell(attention, { at, panel, panels, products });
+    this.showCell(inspected, { at, panel, panels, products });
     const opens = this.asked && (at !== null || !samePin(this.pin, NOTHING));
     if (opens === this.sheet.isOpen) return;
     this.sheet.set(opens);
@@ -254,7 +245,7 @@ export class Inspector {
   }
 
   showCell(
-    attention: Attention,
+    { attention, isLater, byCell }: Inspected,
     {
       at,
       panel,
@@ -263,7 +254,7 @@ export class Inspector {
     }: { at: Cell | null; panel: DrawnPanel | null; panels: DrawnPanel[]; products: Products },
   ) {
     const { view, pin } = this;
-    view.setPin(pin);
+    view.pin = pin;
     const covered = panels.find((one) => one.covered);
     const [row, column] = at ? [at.i, at.j] : [pin.q, pin.k];
     const guessed = row !== null && column !== null && covered?.covered?.(row, column);
@@ -273,17 +264,17 @@ export class Inspector {
     }
     if (!at || !panel) {
       const { q, k } = pin;
-      if (this.isLater) view.showHint(pin, HINT);
-      else if (q !== null && k !== null && attention.has(q, k)) view.showChain(attention, q, k, "pinned");
+      if (isLater) view.showHint(pin, HINT);
+      else if (q !== null && k !== null && attention.has(q, k)) view.showChain(q, k, "pinned");
       else if (q !== null && isCovered(covered, q, attention.keys)) view.showHint(pin, COVERED);
       else view.showRow(attention, pin);
       return;
     }
     const [q, k] = at.rows === "query" ? [at.i, at.j] : [at.j, at.i];
     const whole = [at.rows, at.cols].sort().join() === "key,query";
-    const chained = whole && attention.has(q, k) && this.byCell.includes(panel.name);
+    const chained = whole && attention.has(q, k) && byCell.includes(panel.name);
     const isPin = samePin({ q, k }, pin);
-    if (chained) view.showChain(attention, q, k, isPin ? "pinned" : "pointer");
+    if (chained) view.showChain(q, k, isPin ? "pinned" : "pointer");
     else view.showProduct({ at, panel, panels, products });
   }
 

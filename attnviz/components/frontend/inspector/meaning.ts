@@ -1,9 +1,10 @@
 // What a cell of a matrix is, in words and real numbers, where its name alone does not say it.
 
 import { equals } from "./chain.ts";
-import { result } from "../core/dom.ts";
 import { number, operand } from "../core/format.ts";
+import { result } from "../core/template.ts";
 import type { Matrix } from "../core/attention.ts";
+import type { Child } from "../core/template.ts";
 
 const AVERAGES = ["by_matrix", "by_softmax", "by_data"];
 
@@ -23,7 +24,7 @@ export function meaningOf({
   panels: DrawnPanel[];
   labels: Labels;
   loop?: Matrix | null;
-}): (Node | string)[] {
+}): Child[] {
   const token = `“${labels[panel.rows]?.[i] ?? ""}”`;
   if (panel.name === "row_sum") return [`sum of row ${token}: its weights together`];
   if (panel.name === "token_embeddings") return [`token ${token}, dimension ${j}`];

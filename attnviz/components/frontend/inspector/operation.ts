@@ -1,80 +1,49 @@
-// A cell of a matrix that is no product: a sum, a norm, an activation, a softmax of its row; from the real operands.
+// A cell of a matrix that is no product: a sum, a mean, a norm, an activation, a softmax of its row; from the real
+// operands.
 
-import { CUBE, geluByTanh, momentsOf, normalShare } from "./arithmetic.ts";
-import { equals, how, makeLine, weights } from "./chain.ts";
+import { CUBE, geluByTanh, momentsOf, normalShare, runningSums, sumOf } from "../core/arithmetic.ts";
 import { softmax } from "../core/attention.ts";
-import { element, span } from "../core/dom.ts";
 import { cellName, number, operand } from "../core/format.ts";
-import { TermList } from "./terms.ts";
+import { span, template } from "../core/template.ts";
+import { equals, how, line, weights } from "./chain.ts";
+import { Folded, scroller, termLines } from "./lists.ts";
+import type { Child } from "../core/template.ts";
 
-const LINES = ["mean", "variance", "norm", "sum", "activation", "softmax"];
-const INLINE = 2; // numbers that fit a line of a narrow column
+/** numbers that fit a line or two of a narrow column */
+const INLINE = { mean: 3, norm: 2 };
 
 export type Of = { at: Cell; inputs: DrawnPanel[] };
+/** What is written of a cell, and what comes out. */
+export type Worked = { lines: Child[]; value: number };
 
 export class Operation {
-  computed: number;
-  squares: TermList;
-  lines;
-  root: HTMLDivElement;
+  squares: Folded;
 
   constructor() {
-    this.computed = NaN;
-    this.squares = new TermList("variance", "plain", "plain");
-    this.lines = Object.fromEntries(LINES.map((name) => [name, makeLine(name)]));
-    this.lines.variance.root.append(this.squares.root);
-    this.root = element("div", {}, ...LINES.map((name) => this.lines[name].root));
+    this.squares = new Folded("variance");
   }
 
-  /** Shows a cell; returns whether it is known how it is made, of matrices that are drawn. */
-  show({ at, panels, made }: { at: Cell; panels: DrawnPanel[]; made: ProductOf | OperationOf | undefined }) {
-    const names = made && "kind" in made ? made.of : [];
-    const inputs = names.flatMap((name) => panels.find((one) => one.name === name) ?? []);
-    const isKnown = names.length > 0 && inputs.length === names.length;
-    this.root.hidden = !isKnown;
-    if (!isKnown || !made || !("kind" in made)) return false;
-    for (const name of LINES) this.lines[name].root.hidden = true;
+  /** How a cell is made of matrices that are drawn; null if that is not known. */
+  worked({ at, panels, made }: { at: Cell; panels: DrawnPanel[]; made: ProductOf | OperationOf | undefined }) {
+    if (!made || !("kind" in made)) return null;
+    const inputs = made.of.flatMap((name) => panels.find((one) => one.name === name) ?? []);
+    if (!inputs.length || inputs.length < made.of.length) return null;
     const of: Of = { at, inputs };
-    if (made.kind === "sum") this.computed = this.sum(of);
-    else if (made.kind === "norm") this.computed = this.norm(of, made);
-    else if (made.kind === "activation") this.computed = this.activation(of, made.name);
-    else this.computed = this.softmax(of);
-    return true;
+    if (made.kind === "sum") return summed(of);
+    if (made.kind === "norm") return this.norm(of, made);
+    return made.kind === "activation" ? activation(of, made.name) : softmaxOfRow(of);
   }
 
-  write(name: string, ...parts: (Node | string)[]) {
-    const { root, formula } = this.lines[name];
-    root.hidden = false;
-    root.classList.toggle("current", name !== "mean" && name !== "variance");
-    formula.replaceChildren(...parts);
-  }
-
-  sum({ at: { i, j }, inputs }: Of) {
-    const values = inputs.map(({ z }) => z[i][j]);
-    const sum = values.reduce((total, x) => total + x, 0);
-    const names = inputs.flatMap((panel, n) => [n ? " + " : "", span("nowrap", cellName(panel, i, j))]);
-    const numbers = values.flatMap((x, n) => [n ? " + " : "", operand(x, 4)]);
-    this.write("sum", how(...names, element("br")), ...numbers, " ", equals(sum));
-    return sum;
-  }
-
-  norm({ at: { i, j }, inputs: [input] }: Of, { weight, bias, eps, over }: OperationOf) {
+  norm({ at: { i, j }, inputs: [input] }: Of, { weight, bias, eps, over }: OperationOf): Worked {
     const all = over === "token" ? Array.from(input.z[i]) : input.z.flatMap((row) => Array.from(row));
     const { mean, variance } = momentsOf(all);
     const added = eps ?? 0;
-    const shown = all.slice(0, INLINE);
-    const more = all.length > INLINE ? " + …" : "";
-    const summed = shown.flatMap((x, n) => [n ? " + " : "", operand(x)]);
-    this.write("mean", how("(", ...summed, `${more}) / ${all.length} `), equals(mean));
-    const squares = shown.flatMap((x, n) => [n ? " + " : "", span("nowrap", `(${number(x, 2)} − ${operand(mean)})²`)]);
-    this.write("variance", how("(", ...squares, `${more}) / ${all.length} `), equals(variance));
-    this.listSquares(all, mean, variance);
     const x = input.z[i][j];
     const scaled = (x - mean) / Math.sqrt(variance + added);
     const [gamma, beta] = [weight?.[j] ?? 1, bias?.[j] ?? 0];
     const value = scaled * gamma + beta;
-    this.write(
-      "norm",
+    const square = (one: number) => span("nowrap", `(${number(one, 2)} − ${operand(mean)})²`);
+    const norm = [
       span("nowrap", `(${number(x)} − ${operand(mean, 4)})`),
       " / ",
       span("nowrap", `√(${number(variance)} + ${added})`),
@@ -82,46 +51,102 @@ export class Operation {
       ...(bias ? [" + ", span("nowrap", operand(beta, 4), span("why-inline", " (β)"))] : []),
       " ",
       equals(value),
-    );
-    return value;
+    ];
+    const lines = [
+      line("mean", PLAIN, { formula: [how(...averageOf(all, operand)), equals(mean)] }),
+      line("variance", PLAIN, {
+        formula: [how(...averageOf(all, square)), equals(variance)],
+        below: this.listSquares(all, mean, variance),
+      }),
+      line("norm", CURRENT, { formula: norm }),
+    ];
+    return { lines, value };
   }
 
   listSquares(all: number[], mean: number, variance: number) {
     const away = (c: number) => all[c] - mean;
     const [count, summary] = [all.length, all.length === 1 ? "the one square" : `all ${all.length} squares`];
-    this.squares.set({ count, left: away, right: away, label: String, sum: variance * count, summary });
+    const terms = { count, left: away, right: away, label: String, sum: variance * count, summary };
+    return this.squares.show(summary, () => termLines({ ...terms, colours: ["plain", "plain"] }));
   }
+}
 
-  activation({ at: { i, j }, inputs: [input] }: Of, name: OperationOf["name"]) {
-    const x = input.z[i][j];
-    if (name === "relu") {
-      const why = x > 0 ? "above 0: it stays" : "not above 0: it becomes 0";
-      this.write("activation", `max(0, ${number(x)}) `, equals(Math.max(0, x)), span("why", why));
-      return Math.max(0, x);
-    }
-    if (name === "gelu_tanh") return this.byTanh(x);
+const PLAIN = { class: "line" };
+export const CURRENT = { class: "line current" };
+
+/** `(1.00 + 2.00 + …) / 5 `, of which the first are written. */
+function averageOf(all: number[], written: (x: number) => Child): Child[] {
+  const first = all.slice(0, INLINE.norm).flatMap((x, n) => [n ? " + " : "", written(x)]);
+  return ["(", ...first, `${all.length > INLINE.norm ? " + …" : ""}) / ${all.length} `];
+}
+
+function summed({ at: { i, j }, inputs }: Of): Worked {
+  const values = inputs.map(({ z }) => z[i][j]);
+  const value = sumOf(values);
+  const names = inputs.flatMap((panel, n) => [n ? " + " : "", span("nowrap", cellName(panel, i, j))]);
+  const numbers = values.flatMap((x, n) => [n ? " + " : "", operand(x, 4)]);
+  const formula = [how(...names, template("br")), ...numbers, " ", equals(value)];
+  return { lines: [line("sum", CURRENT, { formula })], value };
+}
+
+function activation({ at: { i, j }, inputs: [input] }: Of, name: OperationOf["name"]): Worked {
+  const { value, formula } = ACTIVATED[name ?? "gelu"](input.z[i][j]);
+  return { lines: [line("activation", CURRENT, { formula })], value };
+}
+
+const ACTIVATED: Record<string, (x: number) => { value: number; formula: Child[] }> = {
+  relu: (x) => {
+    const value = Math.max(0, x);
+    const why = x > 0 ? "above 0: it stays" : "not above 0: it becomes 0";
+    return { value, formula: [`max(0, ${number(x)}) `, equals(value), span("why", why)] };
+  },
+  gelu: (x) => {
     const share = normalShare(x);
     const why = `Φ(x): the share of a normal distribution below ${number(x)}`;
     const product = span("nowrap", `${number(x)} × ${number(share)}`);
-    this.write("activation", how("x · Φ(x) = ", product, " "), equals(x * share), how(span("why", why)));
-    return x * share;
-  }
-
-  /** GELU as GPT-2 approximates it. */
-  byTanh(x: number) {
+    return { value: x * share, formula: [how("x · Φ(x) = ", product, " "), equals(x * share), how(span("why", why))] };
+  },
+  /** as GPT-2 approximates it */
+  gelu_tanh: (x) => {
     const { inside, tanh, result } = geluByTanh(x);
     const cube = span("nowrap", `√(2/π) · (${number(x)} + ${CUBE} · ${operand(x, 4)}³)`);
     const product = span("nowrap", `½ · ${operand(x, 4)} · (1 + ${operand(tanh, 4)})`);
     const why = `tanh(${number(inside)}) = ${number(tanh)}, of ${number(inside)} = `;
-    this.write("activation", product, " ", equals(result), how(span("why", why, cube)));
-    return result;
-  }
+    return { value: result, formula: [product, " ", equals(result), how(span("why", why, cube))] };
+  },
+};
 
-  softmax({ at: { i, j }, inputs: [input] }: Of) {
-    const row = softmax(Float64Array.from(input.z[i]));
-    const masked = input.z[i][j];
-    const weight = row.weights[j];
-    this.write("softmax", ...weights({ ...row, masked, exponential: Math.exp(masked - row.shift), weight }));
-    return weight;
-  }
+function softmaxOfRow({ at: { i, j }, inputs: [input] }: Of): Worked {
+  const row = softmax(Float64Array.from(input.z[i]));
+  const weight = row.weights[j];
+  const formula = weights({ ...row, masked: input.z[i][j], exponential: row.exponentials[j], weight });
+  return { lines: [line("softmax", CURRENT, { formula })], value: weight };
+}
+
+/** One average of the loop, of column j over the rows 0 to i of X: the sum over the past, then the division. */
+export function runningMean(x: Rows, { i, j }: Cell, label: (row: number) => string, list: Folded): Worked {
+  const count = i + 1;
+  const column = Array.from({ length: count }, (_, row) => x[row][j]);
+  const sums = runningSums(column);
+  const value = sums[count] / count;
+  const first = column.slice(0, INLINE.mean).flatMap((one, n) => [n ? " + " : "", span("nowrap", operand(one))]);
+  const rest = count > INLINE.mean ? " + …" : "";
+  const formula = ["(", ...first, `${rest}) / ${count} = ${number(sums[count])} / ${count} `, equals(value)];
+  const summary = count === 1 ? "the one number" : `all ${count} running sums`;
+  const below = list.show(summary, () => meanLines(column, sums, label, summary));
+  return { lines: [line("mean", CURRENT, { title: null, formula, below })], value };
+}
+
+function meanLines(column: number[], sums: number[], label: (row: number) => string, summary: string): Child[] {
+  const lines = column.map((one, row) => {
+    const sum = sums[row + 1];
+    const after = template("b", { title: String(sum), dataset: { running: sum } }, number(sum));
+    const added = row ? [`${number(sums[row])} + ${operand(one, 4)} = `, after] : [after];
+    return template("div", { class: "term" }, span("term-label", label(row)), span("term-sum", ...added));
+  });
+  const mean = template("b", {}, number(sums[column.length] / column.length));
+  return [
+    scroller("terms", summary, {}, ...lines),
+    template("div", { class: "terms-total" }, `divided by ${column.length}: `, mean),
+  ];
 }

@@ -1,12 +1,13 @@
 // One cell of a panel: its name, its value and, if it is part of a matrix product, the terms of its sum.
 
-import { known, matrixProduct } from "./arithmetic.ts";
-import { equals, inlineProducts } from "./chain.ts";
-import { element, result, span } from "../core/dom.ts";
+import { known, sumOf } from "../core/arithmetic.ts";
+import { equals, inlineProducts, line } from "./chain.ts";
 import { cellName, index, number, operand, quantity } from "../core/format.ts";
-import { RunningMean } from "./mean.ts";
-import { Operation } from "./operation.ts";
-import { TermList } from "./terms.ts";
+import { result, span } from "../core/template.ts";
+import { Folded, termLines } from "./lists.ts";
+import { CURRENT, Operation, runningMean } from "./operation.ts";
+import type { Child } from "../core/template.ts";
+import type { Worked } from "./operation.ts";
 
 export type LabelOf = (kind: string, i: number) => string;
 
@@ -22,30 +23,18 @@ export function colourOf(name: string) {
 }
 
 export class Product {
-  formula: HTMLDivElement;
-  terms: TermList;
-  own: HTMLDivElement;
-  computed: number;
-  cell: HTMLDivElement;
-  line: HTMLDivElement;
-  mean: RunningMean;
+  terms: Folded;
+  sums: Folded;
   operation: Operation;
-  root: HTMLDivElement;
 
   constructor() {
-    this.formula = element("div", { class: "formula" });
-    this.terms = new TermList("product", "plain", "plain");
-    this.own = element("div", { class: "formula" });
-    this.computed = NaN;
-    this.cell = element("div", { class: "cell", dataset: { line: "cell" } }, this.own);
-    this.line = element("div", { class: "line current", dataset: { line: "product" } }, this.formula, this.terms.root);
-    this.mean = new RunningMean();
+    this.terms = new Folded("product");
+    this.sums = new Folded("mean");
     this.operation = new Operation();
-    this.root = element("div", { class: "chain" }, this.line, this.mean.root, this.operation.root, this.cell);
   }
 
-  /** Shows `at`, a cell of `panel`; `labels(kind, i)` names an index. */
-  show({
+  /** What is written of `at`, a cell of `panel`; `labels(kind, i)` names an index. */
+  lines({
     at,
     panel,
     panels,
@@ -57,47 +46,45 @@ export class Product {
     panels: DrawnPanel[];
     products: Products;
     labels: LabelOf;
-  }) {
+  }): Child[] {
     const value = panel.z[at.i][at.j];
-    const name = cellName(panel, at.i, at.j);
-    const product = operands(panel, panels, products);
-    this.line.hidden = !product;
-    if (product) this.write(product, at, labels);
-    const summed = panel.name === "by_loop" ? panels.find((one) => one.name === "embeddings_k") : undefined;
-    this.mean.root.hidden = !summed;
-    if (summed) this.computed = this.mean.show(summed.z, at.i, at.j, (row) => labels(summed.rows, row));
-    const isMade = this.operation.show({ at, panels, made: products[panel.name] });
-    if (isMade) this.computed = this.operation.computed;
-    const same =
-      (product || summed || isMade) && Math.abs(this.computed - value) <= CLOSE * Math.max(1, Math.abs(value));
-    // The cell's number is repeated only if there is nothing else, or if it differs from the computed sum.
-    this.cell.hidden = Boolean(same);
-    this.own.replaceChildren(span(colourOf(panel.name), name), " ", valueOf(value));
+    const factors = operands(panel, panels, products);
+    const x = panel.name === "by_loop" ? panels.find((one) => one.name === "embeddings_k") : undefined;
+    const worked = [
+      factors && this.multiplied(factors, at, labels),
+      x && runningMean(x.z, at, (row) => labels(x.rows, row), this.sums),
+      this.operation.worked({ at, panels, made: products[panel.name] }),
+    ].filter((one) => Boolean(one)) as Worked[];
+    const computed = worked.at(-1)?.value ?? NaN;
+    const isSame = Math.abs(computed - value) <= CLOSE * Math.max(1, Math.abs(value));
+    const own = [span(colourOf(panel.name), cellName(panel, at.i, at.j)), " ", valueOf(value)];
+    return [
+      ...worked.flatMap(({ lines }) => lines),
+      // The cell's number is repeated only if there is nothing else, or if it differs from the computed sum.
+      !isSame && line("cell", { class: "cell" }, { title: null, formula: own }),
+    ];
   }
 
-  write({ left, right, bias }: Operands, { i, j }: Cell, labels: LabelOf) {
-    const { terms, sum, bias: added, value } = matrixProduct(left.z, right.z, bias, i, j);
+  multiplied({ left, right, bias }: Operands, { i, j }: Cell, labels: LabelOf): Worked {
     const colours = [colourOf(left.name), colourOf(right.name)];
     const a = (c: number) => known(left.z[i][c]);
     const b = (c: number) => right.z[c][j];
-    this.computed = value;
+    const count = left.z[i].length;
+    const sum = sumOf(Array.from({ length: count }, (_, c) => a(c) * b(c)));
+    const added = bias ? bias[j] : null;
+    const value = sum + (added ?? 0);
     const factors = [
       span(`nowrap ${colours[0]}`, `${quantity(left.name)}[${index(left.rows, i)}, ·]`),
       " · ",
       span(`nowrap ${colours[1]}`, `${quantity(right.name)}[·, ${index(right.cols, j)}]`),
     ];
     const plus = added === null ? [] : [" + ", operand(added, 4), span("why-inline", " (bias)")];
-    const products = inlineProducts(terms, a, b, colours);
-    this.formula.replaceChildren(...factors, " = ", ...products, ...plus, " ", equals(value));
-    this.terms.set({
-      count: terms,
-      left: a,
-      right: b,
-      label: (c) => labels(left.cols, c),
-      sum,
-      summary: terms === 1 ? "the one product" : `all ${terms} products`,
-      colours,
-    });
+    const products = inlineProducts(count, a, b, colours);
+    const summary = count === 1 ? "the one product" : `all ${count} products`;
+    const terms = { count, left: a, right: b, label: (c: number) => labels(left.cols, c), sum, summary, colours };
+    const formula = [...factors, " = ", ...products, ...plus, " ", equals(value)];
+    const below = this.terms.show(summary, () => termLines(terms));
+    return { lines: [line("product", CURRENT, { title: null, formula, below })], value };
   }
 }
 

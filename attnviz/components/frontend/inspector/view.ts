@@ -1,146 +1,151 @@
-// The inspector's elements: a title, the fields of the pinned cell, and the arithmetic of one cell.
+// What the inspector shows: a title, the arithmetic of one cell, and the fields of the pinned one.
 
-import { Chain } from "./chain.ts";
-import { element, focused, screenReaderOnly, span } from "../core/dom.ts";
+import { sumOf } from "../core/arithmetic.ts";
+import { element, focused, screenReaderOnly } from "../core/dom.ts";
 import { cellName, number, weightText } from "../core/format.ts";
+import { NOTHING } from "../core/pin.ts";
+import { result, span, template, write } from "../core/template.ts";
+import { strongestOf } from "../heads/values.ts";
+import { Chain } from "./chain.ts";
 import { meaningOf } from "./meaning.ts";
 import { Product, colourOf } from "./product.ts";
-import { RowSummary } from "./row_summary.ts";
 import { hasOwnWeights } from "./ways.ts";
+import type { Attention } from "../core/attention.ts";
+import type { Child } from "../core/template.ts";
 import type { Inspected } from "./inspector.ts";
-import type { Attention } from "./arithmetic.ts";
 
 export const HINT = "Point at a cell to see its arithmetic; click or tap to pin it.";
 const BADGES: Record<string, string> = { pinned: "pinned", pointer: "under the pointer" };
+const MOST = 3; // weights of a pinned row
+
+/** What stands above the fields. */
+interface Shown {
+  part: "hint" | "row" | "chain" | "product";
+  badge: string | null;
+  title: Child[];
+  content: Child[];
+}
 
 export class View {
-  onPin;
+  on;
   pin: Pair;
-  step: string;
-  /** of the document that is shown */
-  header: unknown;
-  hasWeights: boolean;
+  inspected: Inspected | null;
+  shown: Shown;
   windowSize: string;
-  labels: Labels;
-  loop: Inspected["loop"];
-  fields;
-  unpin: HTMLButtonElement;
-  badge: HTMLSpanElement;
-  title: HTMLHeadingElement;
-  hint: HTMLParagraphElement;
   chain: Chain;
   product: Product;
-  meaning: HTMLParagraphElement;
-  row: RowSummary;
   live: HTMLParagraphElement;
   section: HTMLElement;
 
-  constructor(root: Element | ShadowRoot, { onPin, onUnpin }: { onPin: (pin: Pair) => void; onUnpin: () => void }) {
-    this.onPin = onPin;
-    this.pin = { q: null, k: null };
-    this.step = "";
-    this.header = null;
-    this.hasWeights = false;
+  constructor(root: Element | ShadowRoot, on: { onPin: (pin: Pair) => void; onUnpin: () => void }) {
+    this.on = on;
+    this.pin = NOTHING;
+    this.inspected = null;
+    this.shown = hint(HINT);
     this.windowSize = "";
-    this.labels = {};
-    this.loop = null;
-    this.fields = {
-      q: field("query row", "query"),
-      k: field("key column", "key"),
-    };
-    for (const { input } of Object.values(this.fields)) {
-      input.addEventListener("input", () => this.readFields());
-      input.addEventListener("blur", () => this.setPin(this.pin));
-      // The page's own shortcuts (arrows for the steps) can't see that a field inside a shadow root is being typed in.
-      input.addEventListener("keydown", (event) => event.key !== "Escape" && event.stopPropagation());
-    }
-    this.unpin = element("button", { type: "button", class: "unpin", title: "Unpin (Escape)" }, "unpin");
-    this.unpin.addEventListener("click", onUnpin);
-    this.badge = span("badge");
-    this.title = element("h2");
-    this.hint = element("p", { class: "hint" }, HINT);
     this.chain = new Chain();
     this.product = new Product();
-    this.meaning = element("p", { class: "meaning", dataset: { line: "meaning" } });
-    this.row = new RowSummary();
     this.live = screenReaderOnly({ "aria-live": "polite" });
-    const pin = element("div", { class: "fields" }, this.fields.q.root, this.fields.k.root, this.unpin);
     // The style sheet makes it visible, so nothing is seen before it has come.
-    this.section = element(
-      "section",
-      { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" },
-      element("header", {}, this.badge, this.title),
-      this.row.root,
-      this.hint,
-      this.meaning,
-      this.product.root,
-      this.chain.root,
-      pin,
-      this.live,
-    );
+    const looks = { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" };
+    this.section = element("section", looks);
     root.append(this.section);
-    this.show("hint");
+    this.show(this.shown);
   }
 
-  setInspected({ attention, labels, step, steps, loop }: Inspected) {
-    if (step !== this.step || attention.header !== this.header) {
+  get labels(): Labels {
+    return this.inspected?.labels ?? {};
+  }
+
+  setInspected(inspected: Inspected) {
+    const { step, attention } = this.inspected ?? {};
+    if (inspected.step !== step || inspected.attention.header !== attention?.header) {
       this.forgetHeight(); // what it showed of another step or text says nothing about this one
     }
-    this.step = step;
-    this.header = attention.header;
-    this.hasWeights = hasOwnWeights(attention.header) && steps.indexOf(step) >= steps.indexOf("weights");
-    this.labels = labels;
-    this.loop = loop;
-    this.chain.markStep(attention.header, step, steps);
-    this.fields.q.input.max = String(attention.queries - 1);
-    this.fields.k.input.max = String(attention.keys - 1);
+    this.inspected = inspected;
   }
 
-  /** Writes the pinned cell into the fields, but never into the one that is being typed in. */
-  setPin(pin: Pair) {
-    this.pin = pin;
+  write() {
+    const { badge, title, content } = this.shown;
+    const heading = template("h2", {}, ...title);
+    const state = { class: "badge", hidden: !badge, dataset: { state: badge ?? "" } };
+    write(
+      this.section,
+      template("header", {}, template("span", state, BADGES[badge ?? ""]), heading),
+      ...content,
+      template("div", { class: "fields", key: "fields" }, ...this.fields()),
+      this.live,
+    );
+  }
+
+  fields(): Child[] {
+    const { queries = 0, keys = 0 } = this.inspected?.attention ?? {};
+    const none = this.pin.q === null && this.pin.k === null;
+    const unpin = { type: "button", class: "unpin", title: "Unpin (Escape)", disabled: none, onclick: this.on.onUnpin };
+    return [
+      this.field("query row", { name: "q", kind: "query", count: queries }),
+      this.field("key column", { name: "k", kind: "key", count: keys }),
+      template("button", unpin, "unpin"),
+    ];
+  }
+
+  field(title: string, { name, kind, count }: { name: "q" | "k"; kind: string; count: number }) {
+    const looks = { type: "number", min: 0, max: count - 1, step: 1, inputMode: "numeric", placeholder: "–" };
     const typing = focused(this.section);
-    for (const name of ["q", "k"] as const) {
-      const { input } = this.fields[name];
-      const text = String(pin[name] ?? "");
-      if (input.value !== text && (input !== typing || pin[name] === null)) input.value = text;
-    }
-    this.unpin.disabled = pin.q === null && pin.k === null;
+    const isTyped = typing instanceof HTMLInputElement && typing.name === name;
+    // The pinned cell is never written into the field that is being typed in.
+    const value = isTyped && this.pin[name] !== null ? {} : { value: String(this.pin[name] ?? "") };
+    const acts = { oninput: this.typed, onblur: this.left, onkeydown: keepKey };
+    return template(
+      "label",
+      { class: `field ${kind}` },
+      span("field-name", title),
+      template("input", { name, ...looks, ...value, ...acts }),
+    );
   }
 
-  readFields() {
-    const read = ({ input }: { input: HTMLInputElement }) => {
-      if (input.value === "") return null;
-      return Math.min(Math.max(Math.trunc(Number(input.value)), 0), Number(input.max));
-    };
-    this.pin = { q: read(this.fields.q), k: read(this.fields.k) }; // a field may be left before the next frame
-    this.onPin(this.pin);
-  }
+  typed = ({ target }: Event) => {
+    const { name, value, max } = target as HTMLInputElement;
+    const at = value === "" ? null : Math.min(Math.max(Math.trunc(Number(value)), 0), Number(max));
+    this.pin = { ...this.pin, [name]: at }; // a field may be left before the next frame
+    this.on.onPin(this.pin);
+  };
+
+  /** A field that is left says what is pinned. */
+  left = () => this.write();
 
   showHint(pin: Pair, instead?: string) {
     const at = pin.q ?? pin.k;
     const half = at !== null && (pin.q === null || pin.k === null);
     const missing = pin.q === null ? "a query row" : "a key column";
     const next = `Now choose ${missing}, here or in the picture, to see the cell's arithmetic.`;
-    this.hint.textContent = instead ?? (half ? next : HINT);
-    this.show("hint");
-    this.title.replaceChildren(...(half ? [this.token(pin.q === null ? "key" : "query", at)] : []));
-    this.setBadge(half ? "pinned" : null);
+    const title = half ? [this.token(pin.q === null ? "key" : "query", at)] : [];
+    this.show({ ...hint(instead ?? (half ? next : HINT)), title, badge: half ? "pinned" : null });
   }
 
   /** The largest weights of a pinned row, if no key is pinned and the step has weights. */
   showRow(attention: Attention, pin: Pair) {
     this.showHint(pin);
-    if (pin.q === null || pin.k !== null || pin.q >= attention.queries || !this.hasWeights) return;
-    this.show("row");
-    this.row.show(attention.row(pin.q).weights, (k) => this.token("key", k, "key"));
+    const { step = "", steps = [] } = this.inspected ?? {};
+    const hasWeights = hasOwnWeights(attention.header) && steps.indexOf(step) >= steps.indexOf("weights");
+    if (pin.q === null || pin.k !== null || pin.q >= attention.queries || !hasWeights) return;
+    const { weights } = attention.row(pin.q);
+    const found = strongestOf(weights, MOST).filter(([, weight]) => weight > 0);
+    const lines = found.map(([k, weight]) =>
+      template("li", { dataset: { key: k } }, this.token("key", k, "key"), result(weight, weightText(weight))),
+    );
+    const whole = sumOf(weights);
+    const sum = template("li", { class: "row-sum" }, `Σ of all ${weights.length}`, result(whole, number(whole)));
+    const list = found.length ? [template("li", { class: "why" }, "looks most at"), ...lines, sum] : [];
+    const row = template("ul", { class: "looks-at", "aria-label": "Where the row looks" }, ...list);
+    this.show({ ...this.shown, part: "row", content: [row, ...this.shown.content] });
   }
 
-  showChain(attention: Attention, q: number, k: number, state: string) {
-    this.show("chain");
-    this.title.replaceChildren(this.token("query", q), span("arrow", " → "), this.token("key", k));
-    this.setBadge(state);
-    this.chain.show(attention, q, k);
+  showChain(q: number, k: number, badge: string) {
+    if (!this.inspected) return;
+    const title = [this.token("query", q), span("arrow", " → "), this.token("key", k)];
+    const lines = this.chain.lines(this.inspected, q, k);
+    this.show({ part: "chain", badge, title, content: [template("div", { class: "chain" }, ...lines)] });
   }
 
   showProduct({
@@ -154,39 +159,42 @@ export class View {
     panels: DrawnPanel[];
     products: Products;
   }) {
-    this.show("product");
+    const { labels } = this;
     const axes: [kind: string, i: number][] = [
       [at.rows, at.i],
       [at.cols, at.j],
     ];
-    const tokens = axes.filter(([kind]) => this.labels[kind]);
+    const tokens = axes.filter(([kind]) => labels[kind]);
     const parts = tokens.flatMap(([kind, i], n) => [
-      ...(n ? [" → "] : []),
+      n ? " → " : "",
       this.token(kind, i, kind === "vocabulary" ? "column" : kind),
     ]);
     const name = span(`name ${colourOf(panel.name)}`, cellName(panel, at.i, at.j));
-    this.title.replaceChildren(name, " ", ...parts);
-    this.setBadge("pointer");
-    const labels = (kind: string, i: number) => (this.labels[kind] ? `${i} ${this.labels[kind][i] ?? ""}` : String(i));
-    this.meaning.replaceChildren(...meaningOf({ at, panel, panels, labels: this.labels, loop: this.loop }));
-    this.meaning.hidden = !this.meaning.hasChildNodes();
-    this.product.show({ at, panel, panels, products, labels });
+    const meaning = meaningOf({ at, panel, panels, labels, loop: this.inspected?.loop });
+    const labelOf = (kind: string, i: number) => (labels[kind] ? `${i} ${labels[kind][i] ?? ""}` : String(i));
+    const lines = this.product.lines({ at, panel, panels, products, labels: labelOf });
+    this.show({
+      part: "product",
+      badge: "pointer",
+      title: [name, " ", ...parts],
+      content: [
+        meaning.length > 0 && template("p", { class: "meaning", dataset: { line: "meaning" } }, ...meaning),
+        template("div", { class: "chain" }, ...lines),
+      ],
+    });
   }
 
-  show(part: string) {
+  show(shown: Shown) {
     // Once it has grown it stays so while the step and the window's size last: what lies below must not jump with the
     // pointer. In another window its lines have other heights.
     const windowSize = `${innerWidth} × ${innerHeight}`;
     if (windowSize !== this.windowSize) this.forgetHeight();
     this.windowSize = windowSize;
-    const shown = this.section.dataset.shows;
-    if (shown && shown !== part) this.section.style.minHeight = `${this.section.offsetHeight}px`;
-    this.section.dataset.shows = part;
-    this.hint.hidden = part !== "hint" && part !== "row";
-    this.row.root.hidden = part !== "row";
-    this.chain.root.hidden = part !== "chain";
-    this.product.root.hidden = part !== "product";
-    if (part !== "product") this.meaning.hidden = true;
+    const before = this.section.dataset.shows;
+    if (before && before !== shown.part) this.section.style.minHeight = `${this.section.offsetHeight}px`;
+    this.section.dataset.shows = shown.part;
+    this.shown = shown;
+    this.write();
   }
 
   forgetHeight() {
@@ -194,16 +202,10 @@ export class View {
     delete this.section.dataset.shows;
   }
 
-  setBadge(state: string | null) {
-    this.badge.hidden = !state;
-    this.badge.textContent = BADGES[state ?? ""] ?? "";
-    this.badge.dataset.state = state ?? "";
-  }
-
   /** `row 3 "animal" (query)`, the token shortened by the style sheet only. */
   token(kind: string, i: number, place: string = kind === "query" ? "row" : "column") {
     const text = this.labels[kind]?.[i] ?? "";
-    const quoted = element("bdi", { class: "token", title: text }, text);
+    const quoted = template("bdi", { class: "token", title: text }, text);
     const role = place === kind ? [] : [" ", span("kind", `(${kind})`)];
     return span(`place ${kind}`, `${place} ${i} "`, quoted, '"', ...role);
   }
@@ -236,7 +238,11 @@ export class View {
   }
 }
 
-function field(name: string, kind: string) {
-  const input = element("input", { type: "number", min: 0, step: 1, inputMode: "numeric", placeholder: "–" });
-  return { input, root: element("label", { class: `field ${kind}` }, span("field-name", name), input) };
+const hint = (text: string): Shown => ({
+  ...{ part: "hint", badge: null, title: [], content: [template("p", { class: "hint" }, text)] },
+});
+
+/** The page's own shortcuts (arrows for the steps) can't see that a field inside a shadow root is being typed in. */
+function keepKey(event: Event) {
+  if ((event as KeyboardEvent).key !== "Escape") event.stopPropagation();
 }

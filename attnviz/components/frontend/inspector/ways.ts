@@ -1,7 +1,7 @@
 // The arithmetic of a document at a step: of a head, or of one of the ways from an average to attention.
 
 import { labelsOf } from "../walk/pictures.ts";
-import { Attention } from "./arithmetic.ts";
+import { Attention } from "../core/attention.ts";
 import type { Inspected } from "./inspector.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
 
@@ -67,7 +67,6 @@ function attentionOf(matrices: HeadMatrices, way: string | null): Attention {
   const { scale, scale_label: label, mask: kind, mask_value, mask_fills } = matrices.document.header;
   const mask = kind === "none" || kind === "causal" || kind === "window" ? kind : "array";
   const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask"] : ["value"]; // without them scores are 0
-  const arrays = Object.fromEntries(names.map((name) => [name, matrices.held(name)]));
   const filled = { mask_value, mask_fills };
-  return new Attention({ scale, scale_label: label, mask, ...filled, way }, arrays as Arrays);
+  return new Attention({ scale, scale_label: label, mask, ...filled, way }, matrices.operands(names));
 }

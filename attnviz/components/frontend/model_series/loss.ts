@@ -1,16 +1,14 @@
 // One loss written out: the logits of one position, their softmax, −log of the right character's probability, the mean.
 
-import { element } from "../core/dom.ts";
 import { fixed, number, operand } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
 import { NOTHING } from "../core/pin.ts";
 import { result, template, write } from "../core/template.ts";
 import { visibility } from "../training/answer.ts";
 import { afterSteps } from "../training/words.ts";
-import { pairBoard } from "./pair_board.ts";
+import { PairBoard } from "./pair_board.ts";
 import type { Source } from "../core/arrays.ts";
 import type { Child } from "../core/template.ts";
-import type { Board } from "../board/board.ts";
 
 const CALM = 200; // ms: keys run through many snapshots
 
@@ -22,34 +20,26 @@ type Given = Pick<SeriesGiven, "header" | "row" | "step" | "values" | "theme">;
 
 export class Loss {
   room: HTMLElement;
-  large: HTMLDivElement;
   latest: Latest;
   on;
   given: Given | null;
-  hovered: Pair;
   key: string;
-  board: Board;
+  pairs: PairBoard;
 
   constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void }) {
     this.room = room;
-    this.large = element("div", { class: "large" });
     this.latest = new Latest(source, () => this.given && !room.hidden && this.update(this.given), CALM);
     this.on = on;
     this.given = null;
-    this.hovered = NOTHING;
     this.key = "";
-    const point = (hovered: Pair) => {
-      this.hovered = hovered;
-      this.light();
-    };
-    this.board = pairBoard(this.large, { point, pin: on.pin });
+    this.pairs = new PairBoard({ point: () => this.light(), pin: on.pin });
   }
 
   update(given: Given) {
     this.given = given;
     const { row, step, theme, header } = given;
     const arrays = this.latest.of(`${row.stage.run.digest}~l.${step}`);
-    this.board.setTheme(theme);
+    this.pairs.board.setTheme(theme);
     this.write(); // the board needs its place
     const key = `${this.latest.address} ${theme}`;
     if (arrays && key !== this.key) {
@@ -73,21 +63,18 @@ export class Loss {
       ...{ shape: [B * T, V], low: -most, high: most, scale: "signed", numbered: true, bar: true },
     };
     const labels = { query: rows, key: text.labels };
-    this.board.show({ panels: [panel], grid: [[0]], labels, alt: `Logits, ${B * T} by ${V}` });
+    this.pairs.board.show({ panels: [panel], grid: [[0]], labels, alt: `Logits, ${B * T} by ${V}` });
   }
 
   /** The row that is written out: the one that is pointed at or pinned, or the last of the first block. */
   get row() {
     const rows = this.latest.arrays ? this.latest.arrays.logits.shape[0] * this.latest.arrays.logits.shape[1] : 0;
-    const at = this.hovered.q ?? this.given?.values.pin.q ?? null;
+    const at = this.pairs.hovered.q ?? this.given?.values.pin.q ?? null;
     return at !== null && at < rows ? at : (this.latest.arrays?.logits.shape[1] ?? 1) - 1;
   }
 
   light() {
-    const pin = this.given?.values.pin ?? NOTHING;
-    const { q, k } = this.hovered;
-    const hovered = { panel: "logits", rows: "query", cols: "key", i: q, j: k };
-    this.board.light({ hovered: q === null && k === null ? null : hovered, pinned: { query: pin.q, key: pin.k } });
+    this.pairs.light("logits", this.given?.values.pin ?? NOTHING);
     this.write();
   }
 
@@ -117,7 +104,7 @@ export class Loss {
         "div",
         { class: "loss-parts", style: visibility(arrays !== null) }, // nothing of another snapshot or model stays
         template("div", { class: "written-out" }, table, template("div", { class: "arithmetic" }, ...steps)),
-        template("div", { class: "flattened" }, this.large, template("p", { class: "reading" }, ...reading)),
+        template("div", { class: "flattened" }, this.pairs.room, template("p", { class: "reading" }, ...reading)),
       ),
     );
   }
@@ -159,12 +146,12 @@ export class Loss {
       ),
       line(`If all ${V} characters were equally likely: log ${V} = ${number(Math.log(V))}.`),
     ];
-    return { rows, steps, reading: readingOf(logits, text, this.hovered.q === null ? pin : this.hovered) };
+    return { rows, steps, reading: readingOf(logits, text, this.pairs.hovered.q === null ? pin : this.pairs.hovered) };
   }
 
   destroy() {
     this.latest.destroy();
-    this.board.destroy();
+    this.pairs.board.destroy();
   }
 }
 

@@ -1,16 +1,37 @@
-// A board of one matrix, whose cells are pairs of a row and a column.
+// A board of one matrix, whose cells are pairs of a row and a column; it knows the one that is pointed at.
 
 import { Board } from "../board/board.ts";
+import { element } from "../core/dom.ts";
+import { NOTHING } from "../core/pin.ts";
 
 interface Acts {
-  /** the cell that is pointed at; of nulls if there is none */
-  point: (at: Pair) => void;
+  /** another cell is pointed at, or none */
+  point: () => void;
   pin: (at: Pair) => void;
 }
 
-export const pairBoard = (room: HTMLElement, { point, pin }: Acts) =>
-  new Board(room, {
-    onPoint: (at) => point({ q: at?.i ?? null, k: at?.j ?? null }),
-    onClick: ({ i, j }) => pin({ q: i, k: j }),
-    onMove: ({ query, key }) => pin({ q: query, k: key }),
-  });
+export class PairBoard {
+  room: HTMLDivElement;
+  board: Board;
+  hovered: Pair;
+
+  constructor({ point, pin }: Acts) {
+    this.room = element("div", { class: "large" });
+    this.hovered = NOTHING;
+    this.board = new Board(this.room, {
+      onPoint: (at) => {
+        this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
+        point();
+      },
+      onClick: ({ i, j }) => pin({ q: i, k: j }),
+      onMove: ({ query, key }) => pin({ q: query, k: key }),
+    });
+  }
+
+  /** Lights the cell of a matrix that is pointed at, and the pinned one. */
+  light(matrix: string, pin: Pair) {
+    const { q, k } = this.hovered;
+    const hovered = { panel: matrix, rows: "query", cols: "key", i: q, j: k };
+    this.board.light({ hovered: q === null && k === null ? null : hovered, pinned: { query: pin.q, key: pin.k } });
+  }
+}

@@ -1,15 +1,13 @@
 // The table of pairs: how often each character follows each, as probabilities, with the arithmetic of a cell; beside it
 // the table that the trained bigram has learned.
 
-import { element } from "../core/dom.ts";
 import { fixed, number, whole } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
 import { NOTHING } from "../core/pin.ts";
 import { result, template, write } from "../core/template.ts";
 import { afterSteps } from "../training/words.ts";
-import { pairBoard } from "./pair_board.ts";
+import { PairBoard } from "./pair_board.ts";
 import type { Source } from "../core/arrays.ts";
-import type { Board } from "../board/board.ts";
 
 const CALM = 200; // ms: keys run through many snapshots
 
@@ -32,29 +30,21 @@ type Given = Pick<SeriesGiven, "header" | "rows" | "row" | "step" | "values" | "
 
 export class Pairs {
   room: HTMLElement;
-  large: HTMLDivElement;
   counts: Latest;
   learned: Latest;
-  hovered: Pair;
   given: Given | null;
   about: string;
   key: string;
-  board: Board;
+  pairs: PairBoard;
 
   constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void }) {
     this.room = room;
-    this.large = element("div", { class: "large" });
     const redraw = () => this.given && !this.room.hidden && this.update(this.given);
     this.counts = new Latest(source, redraw, CALM);
     this.learned = new Latest(source, redraw, CALM);
-    this.hovered = NOTHING;
     this.given = null;
     this.about = this.key = "";
-    const point = (hovered: Pair) => {
-      this.hovered = hovered;
-      this.light();
-    };
-    this.board = pairBoard(this.large, { point, pin: on.pin });
+    this.pairs = new PairBoard({ point: () => this.light(), pin: on.pin });
   }
 
   update(given: Given) {
@@ -72,13 +62,13 @@ export class Pairs {
         : `The ${text.shown.length} most frequent of ${count} characters`;
     const hint = isTrained ? "" : " Train the bigram to see the table that it learns beside it.";
     const failed = [this.counts.failed || this.learned.failed].filter(Boolean).map((why) => ` ${why}`);
-    this.large.style.visibility = counts ? "" : "hidden"; // nothing of another text stays
+    this.pairs.room.style.visibility = counts ? "" : "hidden"; // nothing of another text stays
     this.about =
       `Row: a character. Column: the character after it. ${which}, counted in the ` +
       `${whole(text.train)} characters to train on. Nothing is trained here: each count ` +
       `divided by the sum of its row is the best that a table of pairs can be.${hint}${failed}`;
     this.write(); // the board needs its place
-    this.board.setTheme(given.theme);
+    this.pairs.board.setTheme(given.theme);
     if (counts) this.show(counts, learned, isTrained ? (at ?? 0) : null, given.theme);
     this.light();
   }
@@ -117,28 +107,25 @@ export class Pairs {
     }
     const alt = `Table of pairs, ${side} by ${side}`;
     const order = panels.map((_, n) => n);
-    this.large.classList.toggle("two", isNarrow && panels.length > 1);
+    this.pairs.room.classList.toggle("two", isNarrow && panels.length > 1);
     const grid = isNarrow ? order.map((n) => [n]) : [order];
-    this.board.show({ panels, grid, labels: { query: labels, key: labels }, alt });
+    this.pairs.board.show({ panels, grid, labels: { query: labels, key: labels }, alt });
   }
 
   light() {
-    const pin = this.given?.values.pin ?? NOTHING;
-    const { q, k } = this.hovered;
-    const hovered = { panel: "counted", rows: "query", cols: "key", i: q, j: k };
-    this.board.light({ hovered: q === null && k === null ? null : hovered, pinned: { query: pin.q, key: pin.k } });
+    this.pairs.light("counted", this.given?.values.pin ?? NOTHING);
     this.write();
   }
 
   write() {
     const text = this.given?.header.text;
     if (!text) return;
-    const { q, k } = this.hovered;
-    const at = q !== null && k !== null ? this.hovered : (this.given?.values.pin ?? NOTHING);
+    const { q, k } = this.pairs.hovered;
+    const at = q !== null && k !== null ? this.pairs.hovered : (this.given?.values.pin ?? NOTHING);
     write(
       this.room,
       template("p", { class: "about" }, this.about),
-      this.large,
+      this.pairs.room,
       template("p", { class: "reading vowels" }, vowelsSentence(text.vowels)),
       template("p", { class: "reading" }, ...this.arithmetic(text, at)),
     );
@@ -169,6 +156,6 @@ export class Pairs {
   destroy() {
     this.counts.destroy();
     this.learned.destroy();
-    this.board.destroy();
+    this.pairs.board.destroy();
   }
 }

@@ -1,12 +1,12 @@
 // Steps that are sums, norms, activations or a softmax, perhaps of a product in the same picture: each result is
 // computed in its turn.
 
-import { geluByTanh, momentsOf, normalShare } from "../inspector/arithmetic.ts";
+import { geluByTanh, momentsOf, normalShare } from "../core/arithmetic.ts";
 import { byCell } from "./cells.ts";
 import { whole } from "./order.ts";
 import { productBeats } from "./products.ts";
 import { softmaxBeats } from "./softmax.ts";
-import { at, factor, panelOf, shown } from "./words.ts";
+import { at, factor, panelOf, rowIn, shown } from "./words.ts";
 
 export function operationBeats(played: Played): Beat[] {
   const { picture } = played;
@@ -73,5 +73,3 @@ const normed: Say = ([source], result, { weight, bias, eps, over }) => {
     ];
   };
 };
-
-const rowIn = ({ data, shape: [, columns] }: Panel, i: number) => data.subarray(i * columns, (i + 1) * columns);

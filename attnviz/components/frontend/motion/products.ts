@@ -1,6 +1,7 @@
 // A product of two matrices: one row meets one column, their products appear and add up into a cell; then the row; then
 // all. Where a step has several products, as Q, K and V, the first one is shown in detail.
 
+import { known, runningSums } from "../core/arithmetic.ts";
 import { index, quantity } from "../core/format.ts";
 import { blankCells, cell, columnOf, firstOf, rowOf } from "./order.ts";
 import { at, columnName, eased, factor, isByRows, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
@@ -155,12 +156,12 @@ class ProductMotion {
     const { left, right, result } = this.first;
     const [i, j] = [this.row, this.column];
     const all = this.terms(i, j);
-    const value = all.reduce((total, { product }) => total + product, 0);
+    const sums = runningSums(all.map(({ product }) => product));
     const beats = all.map((term, n) => ({
       ms: paceOf(n, all.length, TERM),
       frame: (share: number) => {
         const count = share >= 0.6 ? n + 1 : n;
-        const sum = all.slice(0, count).reduce((total, { product }) => total + product, 0);
+        const sum = sums[count];
         return {
           blank: this.blank(n || count ? [j] : []),
           lit: [...this.lit(this.first, i, j), ...(n < this.depth ? pairOf(left, right, i, j, n, this.inks) : [])],
@@ -173,7 +174,7 @@ class ProductMotion {
         };
       },
     }));
-    return [...beats, { ms: DONE, frame: () => this.done(i, j, value) }];
+    return [...beats, { ms: DONE, frame: () => this.done(i, j, sums[all.length]) }];
   }
 
   saidOf({ left, right, product }: Term, n: number, count: number): Said[] {
@@ -298,9 +299,6 @@ class ProductMotion {
     };
   }
 }
-
-/** A hidden cell counts as 0. */
-const known = (x: number) => (Number.isNaN(x) ? 0 : x);
 
 /** The two cells of one product, the left one where it is and where it stands upright. */
 function pairOf(left: Panel, right: Panel, i: number, j: number, c: number, inks: [RoleInk, RoleInk]): LitCells[] {

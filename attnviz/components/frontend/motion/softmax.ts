@@ -1,9 +1,11 @@
 // The softmax of each row: the exponentials, their sum, the division. The example's row cell by cell, then row by row.
 
+import { runningSums, sumOf } from "../core/arithmetic.ts";
 import { softmax } from "../core/attention.ts";
 import { number, quantity } from "../core/format.ts";
 import { blankCells, cell, firstOf, rowOf } from "./order.ts";
 import { at, columnName, factor, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
+import type { Softmax } from "../core/attention.ts";
 
 const CELL = { slow: 700, few: 4, rest: 2600 };
 const SUM = 1600; // ms
@@ -32,7 +34,7 @@ class SoftmaxMotion {
   rows: number;
   columns: number;
   row: number;
-  known: Map<number, { exponentials: number[]; shift: number; sum: number }>;
+  known: Map<number, Softmax>;
 
   /** @param hidden what a hidden cell holds */
   constructor(
@@ -60,12 +62,7 @@ class SoftmaxMotion {
 
   /** The exponentials of a row, and their sum. */
   of(i: number) {
-    const found = this.known.get(i);
-    if (found) return found;
-    const scores = Array.from({ length: this.columns }, (_, j) => this.score(i, j));
-    const { shift } = softmax(Float64Array.from(scores));
-    const exponentials = scores.map((x) => Math.exp(x - shift));
-    const made = { exponentials, shift, sum: exponentials.reduce((total, x) => total + x, 0) };
+    const made = this.known.get(i) ?? softmax(Float64Array.from({ length: this.columns }, (_, j) => this.score(i, j)));
     this.known.set(i, made);
     return made;
   }
@@ -98,7 +95,7 @@ class SoftmaxMotion {
   /** Cells that still show their exponentials. */
   written(from: number, to: number): WrittenCell[] {
     const { exponentials } = this.of(this.row);
-    return exponentials.slice(from, to).flatMap((value, n) => {
+    return [...exponentials.subarray(from, to)].flatMap((value, n) => {
       const column = from + n;
       const isHidden = Number.isNaN(at(this.weights, this.row, column));
       return isHidden ? [] : [{ panel: this.weights.name, row: this.row, column, value, plain: true }];
@@ -154,9 +151,8 @@ class SoftmaxMotion {
   }
 
   adding(share: number): Partial<Frame> {
-    const { exponentials, sum } = this.of(this.row);
     const count = Math.round(share * this.columns);
-    const soFar = count === this.columns ? sum : exponentials.slice(0, count).reduce((total, x) => total + x, 0);
+    const soFar = runningSums(this.of(this.row).exponentials)[count];
     return {
       blank: this.blank(this.columns, true),
       written: [...this.written(0, this.columns), ...this.total(soFar)],
@@ -191,7 +187,7 @@ class SoftmaxMotion {
 
   one(): Partial<Frame> {
     const weights = Array.from({ length: this.columns }, (_, j) => at(this.weights, this.row, j) || 0); // NaN is hidden
-    const sum = this.sums ? at(this.sums, this.row, 0) : weights.reduce((total, x) => total + x, 0);
+    const sum = this.sums ? at(this.sums, this.row, 0) : sumOf(weights);
     return {
       blank: this.blank(this.columns, true),
       lit: this.lit(null, this.sums ? [this.weights, this.sums] : [this.weights]),

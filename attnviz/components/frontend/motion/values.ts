@@ -1,8 +1,9 @@
 // Weights · V: each row of V, times its weight, is added to the output of a query. The example's row value by value,
 // then row by row.
 
+import { weighted } from "../core/attention.ts";
 import { blankCells, cell, firstOf, rowOf } from "./order.ts";
-import { at, eased, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
+import { at, eased, paceOf, panelOf, rowIn, rowMs, rowName, shown, within } from "./words.ts";
 
 const ADD = { slow: 1100, few: 4, rest: 4500 };
 const DONE = 900; // ms
@@ -54,13 +55,9 @@ class ValuesMotion {
 
   /** The sum of the first `count` weighted values. */
   sums(count: number): WrittenCell[] {
-    const keys = this.keys.slice(0, count);
-    return Array.from({ length: this.width }, (_, column) => ({
-      panel: this.result.name,
-      row: this.row,
-      column,
-      value: keys.reduce((sum, k) => sum + at(this.weights, this.row, k) * at(this.value, k, column), 0),
-    }));
+    const weights = rowIn(this.weights, this.row).subarray(0, this.keys[count - 1] + 1);
+    const sums = weighted(weights, this.value.data, this.width);
+    return Array.from(sums, (value, column) => ({ panel: this.result.name, row: this.row, column, value }));
   }
 
   terms(): Term[] {

@@ -1,6 +1,7 @@
 // The ways from an average to attention. The loop adds row after row of X, then divides; the others make the weights
 // where they have to, and multiply.
 
+import { weighted } from "../core/attention.ts";
 import { blankCells, cell, firstOf, rowOf, whole } from "./order.ts";
 import { productBeats } from "./products.ts";
 import { softmaxBeats } from "./softmax.ts";
@@ -80,11 +81,8 @@ class LoopMotion {
 
   /** The sum of the first `count` rows of X, in the place of the result. */
   sums(count: number): WrittenCell[] {
-    return Array.from({ length: this.width }, (_, column) => {
-      let value = 0;
-      for (let j = 0; j < count; j += 1) value += at(this.x, j, column);
-      return { panel: this.result.name, row: this.row, column, value };
-    });
+    const sums = weighted(new Float32Array(count).fill(1), this.x.data, this.width);
+    return Array.from(sums, (value, column) => ({ panel: this.result.name, row: this.row, column, value }));
   }
 
   /** @param done rows */

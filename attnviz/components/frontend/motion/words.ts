@@ -34,6 +34,9 @@ export function panelOf(name: string, { panels }: BoardPicture) {
 
 export const at = ({ data, shape }: Panel, i: number, j: number) => data[i * shape[1] + j];
 
+/** The numbers of a row. */
+export const rowIn = ({ data, shape: [, columns] }: Panel, i: number) => data.subarray(i * columns, (i + 1) * columns);
+
 /** A row of a matrix, of whichever kind its rows are: `row 3 “cross”`. */
 export const rowName = (labels: Labels, kind: string, i: number) => placeName(labels, kind, i, "row");
 

@@ -1,6 +1,7 @@
 // The arithmetic of one cell, in the empty corner of a product: products one below the other, and their sum.
 
 import { cornerOf } from "../board/paint.ts";
+import { runningSums } from "../core/arithmetic.ts";
 import { INK } from "../core/colours.ts";
 import { fixed } from "../core/format.ts";
 import { decimalsOf } from "./words.ts";
@@ -67,8 +68,8 @@ function linesOf({ terms, sum }: Work): { lines: Line[]; sums: string[] } {
     ],
     isSum: false,
   }));
-  let total = 0;
-  return { lines, sums: sum === null ? [] : terms.map(({ product }) => fixed((total += product), decimals)) };
+  const sums = sum === null ? [] : runningSums(terms.map(({ product }) => product)).slice(1);
+  return { lines, sums: sums.map((one) => fixed(one, decimals)) };
 }
 
 const sumOf = ({ terms, sum }: Work) => (sum === null ? "" : fixed(sum, decimalsIn(terms)));

@@ -1,7 +1,8 @@
 // The head strip: a button for each head of the layer, with a thumbnail of its attention.
 
 import { channels, COVER, HATCH, SCALES } from "../core/colours.ts";
-import { contextOf, element, isAsBefore, span } from "../core/dom.ts";
+import { contextOf, element, isAsBefore } from "../core/dom.ts";
+import { span, template, write } from "../core/template.ts";
 
 const SIDE = 52; // CSS px
 
@@ -10,7 +11,13 @@ export type Covered = { row: number; rows: number };
 
 export class HeadStrip {
   choose;
-  buttons: { head: number; root: HTMLButtonElement; canvas: HTMLCanvasElement }[];
+  layer: string;
+  heads: number[];
+  chosen: number;
+  /** the head that is pointed at elsewhere */
+  lit: number | null;
+  /** by head */
+  canvases: Map<number, HTMLCanvasElement>;
   /** what the thumbnails were last drawn from */
   drawn: unknown[];
   root: HTMLDivElement;
@@ -18,7 +25,11 @@ export class HeadStrip {
   /** `choose(head)` is called with the number of the head that is clicked. */
   constructor(choose: (head: number) => void) {
     this.choose = choose;
-    this.buttons = [];
+    this.layer = "";
+    this.heads = [];
+    this.chosen = 0;
+    this.lit = null;
+    this.canvases = new Map();
     this.drawn = [];
     this.root = element("div", { class: "strip", role: "group" });
   }
@@ -32,52 +43,46 @@ export class HeadStrip {
     { heads, layer, shade, covered }: { heads: number[]; layer: string; shade: Theme; covered: Covered | null },
   ) {
     const [, height, width] = weights.shape;
+    Object.assign(this, { heads, layer });
     this.root.setAttribute("aria-label", `heads of ${layer}`);
-    // A button that is put anew, even in its own place, loses the focus.
-    if (heads.join() !== this.buttons.map(({ head }) => head).join()) {
-      const known = new Map(this.buttons.map((button) => [button.head, button]));
-      this.buttons = heads.map((head) => known.get(head) ?? this.makeButton(head));
-      this.root.replaceChildren(...this.buttons.map(({ root }) => root));
-    }
-    const drawn = [
-      weights.data,
-      hidden?.data,
-      heads.join(),
-      layer,
-      shade,
-      window.devicePixelRatio,
-      covered?.row,
-      covered?.rows,
-    ];
+    this.write();
+    const looks = [shade, window.devicePixelRatio, covered?.row, covered?.rows];
+    const drawn = [weights.data, hidden?.data, heads.join(), ...looks];
     if (isAsBefore(drawn, this.drawn)) return;
     this.drawn = drawn;
     const cells = height * width;
-    for (const { head, root, canvas } of this.buttons) {
-      root.title = `${layer} · head ${head}`;
+    for (const head of heads) {
       const own = weights.data.subarray(head * cells, (head + 1) * cells);
-      paint(canvas, own, hidden?.data, { height, width, shade, covered });
+      paint(this.canvasOf(head), own, hidden?.data, { height, width, shade, covered });
     }
   }
 
-  makeButton(head: number) {
-    const canvas = element("canvas", { "aria-hidden": "true" });
-    const root = element(
-      "button",
-      { type: "button", "aria-label": `head ${head}` },
-      canvas,
-      span("number", String(head)),
-    );
-    root.addEventListener("click", () => this.choose(head));
-    return { head, root, canvas };
+  write() {
+    const buttons = this.heads.map((head) => {
+      const says = { title: `${this.layer} · head ${head}`, "aria-label": `head ${head}` };
+      const looks = { class: head === this.lit ? "lit" : undefined, "aria-pressed": String(head === this.chosen) };
+      const does = { onclick: () => this.choose(head) };
+      const number = span("number", String(head));
+      return template("button", { key: head, type: "button", ...says, ...looks, ...does }, this.canvasOf(head), number);
+    });
+    write(this.root, ...buttons);
+  }
+
+  canvasOf(head: number) {
+    const canvas = this.canvases.get(head) ?? element("canvas", { "aria-hidden": "true" });
+    this.canvases.set(head, canvas);
+    return canvas;
   }
 
   select(head: number) {
-    for (const one of this.buttons) one.root.setAttribute("aria-pressed", String(one.head === head));
+    this.chosen = head;
+    this.write();
   }
 
   /** @param head that is pointed at elsewhere */
   light(head: number | null) {
-    for (const one of this.buttons) one.root.classList.toggle("lit", one.head === head);
+    this.lit = head;
+    this.write();
   }
 }
 

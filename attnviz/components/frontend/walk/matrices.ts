@@ -2,7 +2,7 @@
 // computed when they are first asked for. Sums run in double precision; results are float32. Hidden cells are NaN, of
 // weights those that are 0: a mask with a finite number may leave hidden keys a weight.
 
-import { dot, hiddenValue, maskTerm, softmax, weighted } from "../core/attention.ts";
+import { Attention } from "../core/attention.ts";
 import { Refused } from "../core/files.ts";
 import type { WalkDocument } from "../core/document.ts";
 import type { Matrix } from "../core/attention.ts";
@@ -12,14 +12,15 @@ const MOST = 40 * 2 ** 20; // bytes of matrices of all heads and documents, but 
 const HEAD = ["query", "key", "value"];
 const LARGE = 2 ** 24; // multiplications for the scores of a head: more are computed in slices, or the page would hang
 const SLICE = 12; // ms
-const SLICED = ["scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "by_data"];
+const BY_CELL = ["scores", "scaled", "masked", "weights"] as const;
+const SLICED: string[] = [...BY_CELL, "row_sum", "head_outputs", "by_data"];
 /** What stands before the number of a head in the name of what has to be computed first. */
 export const COMPUTED = "computed/";
 
 /** What each derived matrix follows from. */
 const INPUTS: Record<string, string[]> = {
   key_t: ["key"],
-  ...Object.fromEntries(["scores", "scaled", "masked", "weights", "row_sum"].map((name) => [name, ["query", "key"]])),
+  ...Object.fromEntries([...BY_CELL, "row_sum"].map((name) => [name, ["query", "key"]])),
   head_outputs: HEAD,
   triangle: [],
   masked_zeros: [],
@@ -65,7 +66,7 @@ export class HeadMatrices {
   document;
   head: number;
   derived: Map<string, Matrix>;
-  /** query · key in double precision, (Tq · Tk) */
+  /** query · key in double precision, (Tq · Tk), of a text that is not long */
   products: Float64Array | null;
 
   constructor(document: WalkDocument, head: number) {
@@ -126,29 +127,40 @@ export class HeadMatrices {
    * @returns the weights
    */
   async compute(isWanted: () => boolean): Promise<Matrix> {
-    const [scores, scaled, masked, weights] = [this.byCell(), this.byCell(), this.byCell(), this.byCell()];
-    const value = this.held("value") as Matrix | undefined;
-    const output = value ? this.emptyOutput() : null;
-    const { scale } = this.document.header;
     let until = performance.now() + SLICE;
-    for (const { q, row, products, hides } of this.rows()) {
-      const shares = softmax(row).weights;
-      for (let k = 0, at = q * row.length; k < row.length; k += 1, at += 1) {
-        const isHidden = hides(k);
-        scores.data[at] = products[k];
-        scaled.data[at] = products[k] * scale;
-        masked.data[at] = isHidden ? NaN : row[k];
-        weights.data[at] = weightOf(shares[k], isHidden);
-      }
-      if (value && output) output.data.set(weighted(shares, value.data, value.shape[1]), q * value.shape[1]);
+    const work = this.rows({ hasCells: true, hasOutput: Boolean(this.held("value")) });
+    while (!work.next().done) {
       if (performance.now() < until) continue;
       await new Promise((next) => setTimeout(next));
       if (!isWanted()) throw new Refused("nobody looks at it any more");
       until = performance.now() + SLICE;
     }
-    for (const [name, made] of Object.entries({ scores, scaled, masked, weights })) this.derived.set(name, made);
-    if (output) outputsOf(this.document).set(this.head, output);
-    return weights;
+    return this.derived.get("weights") as Matrix;
+  }
+
+  /**
+   * Computes the matrices of queries by keys, the output, or both; yields after each row, so that the caller may pause.
+   * They are here after the last row.
+   */
+  *rows({ hasCells, hasOutput }: { hasCells: boolean; hasOutput: boolean }): Generator<void> {
+    const attention = new Attention(this.document.header, this.operands([...HEAD, "mask"]), this.products);
+    const { queries, keys, valueSize: width } = attention;
+    const cells = Object.fromEntries(BY_CELL.map((name) => [name, emptyMatrix(hasCells ? queries : 0, keys)]));
+    const products = hasCells && !this.isLarge ? new Float64Array(queries * keys) : null;
+    const output = emptyMatrix(hasOutput ? queries : 0, width);
+    for (let q = 0; q < queries; q += 1) {
+      if (hasCells) {
+        const row = attention.row(q);
+        for (const name of BY_CELL) cells[name].data.set(row[name], q * keys);
+        blankHidden(attention, q, cells);
+        products?.set(row.scores, q * keys);
+      }
+      if (hasOutput) output.data.set(attention.output(q), q * width);
+      yield;
+    }
+    if (hasCells) for (const [name, made] of Object.entries(cells)) this.derived.set(name, made);
+    this.products ??= products;
+    if (hasOutput) outputsOf(this.document).set(this.head, output);
   }
 
   /** A matrix by its name; undefined if it is not there, and can't be derived from what is. */
@@ -182,13 +194,8 @@ export class HeadMatrices {
     if (name === "key_t") return transposed(this.operand("key"));
     if (name === "head_outputs" || name === "by_data") return headOutputs(this);
     if (name === "row_sum") return rowSums(this.get("weights") as Matrix);
-    if (name === "weights") return this.weights();
-    if (name === "masked") return this.masked();
-    const products = this.allProducts();
-    const factor = name === "scaled" ? this.document.header.scale : 1;
-    const made = this.byCell();
-    for (let n = 0; n < products.length; n += 1) made.data[n] = products[n] * factor;
-    return made;
+    finish(this.rows({ hasCells: true, hasOutput: false }));
+    return this.derived.get(name);
   }
 
   /** An array that every head has. */
@@ -196,93 +203,39 @@ export class HeadMatrices {
     return this.held(name) as Matrix;
   }
 
-  get mask() {
-    return this.document.header.mask === "causal" ? "causal" : (this.held("mask")?.data ?? null);
-  }
-
-  /** An empty matrix of queries by keys. */
-  byCell(): Matrix {
-    const [queries, keys] = [this.operand("query").shape[0], this.operand("key").shape[0]];
-    return { data: new Float32Array(queries * keys), shape: [queries, keys] };
+  /** Those of these arrays that are here. */
+  operands(names: string[]): Partial<Arrays> {
+    return Object.fromEntries(names.map((name) => [name, this.held(name)]));
   }
 
   eachCell(at: (q: number, k: number) => number): Matrix {
-    const made = this.byCell();
-    const [, keys] = made.shape;
+    const [queries, keys] = [this.operand("query").shape[0], this.operand("key").shape[0]];
+    const made = emptyMatrix(queries, keys);
     for (let n = 0; n < made.data.length; n += 1) made.data[n] = at(Math.floor(n / keys), n % keys);
-    return made;
-  }
-
-  allProducts() {
-    if (this.products) return this.products;
-    const [query, key] = [this.operand("query"), this.operand("key")];
-    const [queries, keys, width] = [query.shape[0], key.shape[0], query.shape[1]];
-    this.products = new Float64Array(queries * keys);
-    for (let q = 0; q < queries; q += 1) {
-      for (let k = 0; k < keys; k += 1) this.products[q * keys + k] = dot(query.data, q, key.data, k, width);
-    }
-    return this.products;
-  }
-
-  /**
-   * The rows of masked scores, with the products that they are made of, and what says of a key whether it is hidden.
-   * Both arrays last until the next row.
-   */
-  *rows(): Generator<{ q: number; row: Float64Array; products: Float64Array; hides: (k: number) => boolean }> {
-    const [query, key] = [this.operand("query"), this.operand("key")];
-    const [queries, keys, width] = [query.shape[0], key.shape[0], query.shape[1]];
-    const { scale } = this.document.header;
-    const hidden = hiddenValue(this.document.header);
-    const { mask, products: all } = this;
-    const [row, own] = [new Float64Array(keys), new Float64Array(keys)];
-    for (let q = 0; q < queries; q += 1) {
-      const products = all?.subarray(q * keys, (q + 1) * keys) ?? own;
-      for (let k = 0; k < keys; k += 1) {
-        if (!all) products[k] = dot(query.data, q, key.data, k, width);
-        const term = maskTerm(mask, q, k, keys);
-        row[k] = term === -Infinity ? hidden : products[k] * scale + term;
-      }
-      yield { q, row, products, hides: (k) => maskTerm(mask, q, k, keys) === -Infinity };
-    }
-  }
-
-  masked() {
-    this.allProducts();
-    const made = this.byCell();
-    for (const { q, row, hides } of this.rows()) {
-      for (let k = 0; k < row.length; k += 1) made.data[q * row.length + k] = hides(k) ? NaN : row[k];
-    }
-    return made;
-  }
-
-  weights() {
-    this.allProducts();
-    const made = this.byCell();
-    for (const { q, row, hides } of this.rows()) {
-      const { weights } = softmax(row);
-      for (let k = 0; k < row.length; k += 1) made.data[q * row.length + k] = weightOf(weights[k], hides(k));
-    }
-    return made;
-  }
-
-  emptyOutput(): Matrix {
-    const [queries, width] = [this.operand("query").shape[0], this.operand("value").shape[1]];
-    return { data: new Float32Array(queries * width), shape: [queries, width] };
-  }
-
-  headOutputs() {
-    const { data: values } = this.operand("value");
-    const made = this.emptyOutput();
-    const [, width] = made.shape;
-    for (const { q, row } of this.rows()) made.data.set(weighted(softmax(row).weights, values, width), q * width);
     return made;
   }
 }
 
-/** A weight as float32; NaN where it is 0 because its cell is hidden. */
-function weightOf(x: number, isHidden: boolean) {
-  const weight = Math.fround(x);
-  return weight === 0 && isHidden ? NaN : weight;
+/** Hidden cells of row q are NaN, of weights those that are 0. */
+function blankHidden(
+  attention: Pick<Attention, "bias" | "keys">,
+  q: number,
+  { masked, weights }: Record<string, Matrix>,
+) {
+  for (let k = 0, at = q * attention.keys; k < attention.keys; k += 1, at += 1) {
+    if (attention.bias(q, k) !== -Infinity) continue;
+    masked.data[at] = NaN;
+    if (weights.data[at] === 0) weights.data[at] = NaN;
+  }
+}
+
+function emptyMatrix(rows: number, columns: number): Matrix {
+  return { data: new Float32Array(rows * columns), shape: [rows, columns] };
+}
+
+/** Does work that could pause without a pause. */
+function finish(work: Generator<void>) {
+  while (!work.next().done);
 }
 
 /** The mask of a document as its arrays name it: none where it follows from the positions. */
@@ -299,7 +252,7 @@ function matrixNames({ arrays, header }: WalkDocument, head: number, names: stri
 const outputs: WeakMap<WalkDocument, Map<number, Matrix>> = new WeakMap();
 
 function outputsOf(document: WalkDocument) {
-  const kept = outputs.get(document) ?? new Map();
+  const kept: Map<number, Matrix> = outputs.get(document) ?? new Map();
   outputs.set(document, kept);
   return kept;
 }
@@ -307,9 +260,8 @@ function outputsOf(document: WalkDocument) {
 /** The output of a head, kept as long as its document. */
 export function headOutputs(matrices: HeadMatrices): Matrix {
   const kept = outputsOf(matrices.document);
-  const found = kept.get(matrices.head) ?? matrices.headOutputs();
-  kept.set(matrices.head, found);
-  return found;
+  if (!kept.has(matrices.head)) finish(matrices.rows({ hasCells: false, hasOutput: true }));
+  return kept.get(matrices.head) as Matrix;
 }
 
 /**

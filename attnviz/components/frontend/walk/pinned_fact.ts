@@ -1,6 +1,7 @@
 // What a step's numbers say of the row or the cell that is pinned. The document has a sentence about the numbers of the
 // whole step; where that names a row, a pin must not stand beside a sentence about another one.
 
+import { momentsOf } from "../core/arithmetic.ts";
 import { fixed, number } from "../core/format.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
@@ -99,8 +100,7 @@ function sumSaid({ matrices, step, q }: Pinned): Parts {
 function normSaid({ matrices, step, q }: Pinned): Parts {
   const numbers = rowOf(matrices, step.picture?.panels[0].name ?? "", q);
   if (!numbers) return [];
-  const mean = average(numbers);
-  const variance = average(numbers.map((x) => (x - mean) ** 2));
+  const { mean, variance } = momentsOf(numbers);
   return ["Before, the variance of ", row(matrices, q), `, is ${fixed(variance)}, and its mean ${fixed(mean)}.`];
 }
 
@@ -172,8 +172,6 @@ const largest = (numbers: number[]) =>
     (best, x, n) => (x > numbers[best] || (Number.isNaN(numbers[best]) && !Number.isNaN(x)) ? n : best),
     0,
   );
-
-const average = (numbers: number[]) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
 
 const length = (numbers: number[]) => Math.hypot(...numbers);
 

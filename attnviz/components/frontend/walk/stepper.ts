@@ -1,6 +1,7 @@
 // The stepper: the steps in order, and below them the layer, its heads and the drawing. Choices are shown immediately.
 
-import { element, focused, span } from "../core/dom.ts";
+import { element, focused } from "../core/dom.ts";
+import { span, template, write } from "../core/template.ts";
 import { read } from "./choices.ts";
 import { HeadStrip } from "./head_strip.ts";
 
@@ -14,15 +15,9 @@ export class Stepper {
   onChoice;
   values: Record<string, string>;
   offered: Offered;
-  previous: HTMLButtonElement;
-  next: HTMLButtonElement;
   steps: Row;
   drawings: Row;
-  place: HTMLSpanElement;
-  layer: HTMLSelectElement;
-  layerBox: HTMLSpanElement;
   strip: HeadStrip;
-  switches: HTMLSpanElement;
   section: HTMLElement;
 
   /** `onChoice(values)` is called with what the user chooses. */
@@ -30,24 +25,14 @@ export class Stepper {
     this.onChoice = onChoice;
     this.values = {}; // as a link has them: "weights", "3", "1"
     this.offered = EMPTY;
-    this.previous = arrow("‹", "Previous step (←)", () => this.act("previous"));
-    this.next = arrow("›", "Next step (→)", () => this.act("next"));
     this.steps = new Row("Step", (value) => this.choose("step", value));
     this.drawings = new Row("Drawing", (value) => this.choose("drawing", value));
     this.drawings.root.addEventListener("keydown", (event) => this.drawings.key(event));
-    this.place = span("place");
-    this.layer = element("select", { "aria-label": "Layer" });
-    this.layer.addEventListener("change", () => this.choose("layer", this.layer.value));
-    this.layerBox = span("layer", this.layer);
     this.strip = new HeadStrip((head) => this.choose("head", String(head)));
-    this.switches = span("switches");
-    this.section = element(
-      "section",
-      { class: "stepper", "aria-label": "Steps, layer and heads", style: "visibility: hidden" },
-      element("div", { class: "steps" }, this.previous, this.steps.root, this.next, this.place, this.drawings.root),
-      element("div", { class: "heads" }, this.layerBox, this.strip.root, this.switches),
-    );
+    const looks = { "aria-label": "Steps, layer and heads", style: "visibility: hidden" };
+    this.section = element("section", { class: "stepper", ...looks });
     root.append(this.section);
+    this.mark();
   }
 
   /**
@@ -57,40 +42,11 @@ export class Stepper {
   offer(offered: Offered, pictures: Arrays, shade: Theme) {
     this.offered = offered;
     this.section.dataset.theme = shade;
-    this.steps.offer(offered.steps);
-    this.drawings.offer(offered.drawings);
-    this.layerBox.hidden = !offered.layers.length || Boolean(offered.isLed);
-    const layers = offered.layers.map(String);
-    if (Array.from(this.layer.options, ({ value }) => value).join() !== layers.join()) {
-      this.layer.replaceChildren(...layers.map((value) => element("option", { value }, `layer ${value}`)));
-    }
+    this.section.classList.toggle("lecture", Boolean(offered.place));
     this.strip.root.hidden = !pictures.weights || !offered.heads.length;
     const strip = { heads: offered.heads, layer: offered.layerLabel, shade, covered: offered.covered ?? null };
     if (pictures.weights) this.strip.draw(pictures, strip);
-    this.offerSwitches(offered.switches);
-    this.place.textContent = offered.place;
-    this.section.classList.toggle("lecture", Boolean(offered.place));
     this.mark();
-  }
-
-  /** Those that are there already stay, and with them the focus. */
-  offerSwitches(switches: Offered["switches"]) {
-    const known = new Map(buttonsOf(this.switches).map((one) => [one.dataset.name, one]));
-    const shown = switches.map(({ name }) => known.get(name) ?? this.makeSwitch(name));
-    for (const [n, { label, help, isOn }] of switches.entries()) {
-      const { lastElementChild: text } = shown[n];
-      if (text && text.textContent !== label) text.textContent = label;
-      shown[n].title = help;
-      shown[n].setAttribute("aria-checked", String(isOn));
-    }
-    if (switches.map(({ name }) => name).join() !== [...known.keys()].join()) this.switches.replaceChildren(...shown);
-  }
-
-  makeSwitch(name: string) {
-    const made = element("button", { type: "button", role: "switch", class: "switch" }, span("knob"), span("label"));
-    made.dataset.name = name;
-    made.addEventListener("click", () => this.turnOver(name));
-    return made;
   }
 
   /** Lights a head of this layer that a word names. */
@@ -116,13 +72,49 @@ export class Stepper {
   }
 
   mark() {
-    this.previous.disabled = !this.offered.previous;
-    this.next.disabled = !this.offered.next;
-    this.steps.select(this.chosen("step"));
-    this.drawings.select(this.chosen("drawing"));
-    this.layer.value = this.chosen("layer");
+    const { steps, drawings, place, previous, next, switches } = this.offered;
+    this.steps.offer(steps, this.chosen("step"));
+    this.drawings.offer(drawings, this.chosen("drawing"));
     this.strip.select(Number(this.chosen("head")));
+    write(
+      this.section,
+      template(
+        "div",
+        { class: "steps" },
+        arrow("‹", "Previous step (←)", previous && (() => this.act("previous"))),
+        this.steps.root,
+        arrow("›", "Next step (→)", next && (() => this.act("next"))),
+        span("place", place),
+        this.drawings.root,
+      ),
+      template(
+        "div",
+        { class: "heads" },
+        this.layers(),
+        this.strip.root,
+        span("switches", ...switches.map(this.turned)),
+      ),
+    );
   }
+
+  layers() {
+    const { layers, isLed } = this.offered;
+    const onchange = ({ target }: Event) => this.choose("layer", (target as HTMLSelectElement).value);
+    const options = layers.map((layer) => template("option", { key: layer, value: String(layer) }, `layer ${layer}`));
+    const select = template("select", { "aria-label": "Layer", value: this.chosen("layer"), onchange }, ...options);
+    return template("span", { class: "layer", hidden: !layers.length || Boolean(isLed) }, select);
+  }
+
+  turned = ({ name, label, help, isOn }: Switch) =>
+    template(
+      "button",
+      {
+        ...{ key: name, type: "button", role: "switch", class: "switch", dataset: { name } },
+        ...{ title: help, "aria-checked": String(isOn), onclick: () => this.turnOver(name) },
+      },
+      span("knob"),
+      span("label", label),
+    );
 
   /** Does what a key asks for; says whether it is one of these. */
   act(name: string) {
@@ -180,19 +172,20 @@ class Row {
     });
   }
 
-  offer(options: Option[]) {
+  /** @param chosen the name of one */
+  offer(options: Option[], chosen: string) {
+    const isInside = this.root.contains(focused(this.root));
     this.root.hidden = !options.length;
-    // Buttons that are put anew, even in their own place, lose the focus.
-    const known = buttonsOf(this.root).map(({ dataset }) => dataset.name);
-    if (names(options).join() === known.join()) return;
-    this.root.replaceChildren(
-      ...options.map(([name, label]) => {
-        const made = element("button", { type: "button", role: "radio" }, label);
-        made.dataset.name = name;
-        made.addEventListener("click", () => this.choose(name));
-        return made;
-      }),
-    );
+    const buttons = options.map(([name, label]) => {
+      const isChosen = name === chosen;
+      const says = { role: "radio", "aria-checked": String(isChosen), tabIndex: isChosen ? 0 : -1 };
+      const does = { dataset: { name }, onclick: () => this.choose(name) };
+      return template("button", { key: name, type: "button", ...says, ...does }, label);
+    });
+    write(this.root, ...buttons);
+    const shown = buttonsOf(this.root).find(({ dataset }) => dataset.name === chosen);
+    if (shown && isInside) shown.focus({ preventScroll: true });
+    if (shown) reveal(this.root, shown);
   }
 
   /**
@@ -208,17 +201,6 @@ class Row {
     event.preventDefault();
     this.choose(buttons[(at + by + buttons.length) % buttons.length].dataset.name ?? "");
   }
-
-  select(name: string) {
-    const inside = this.root.contains(focused(this.root));
-    for (const one of buttonsOf(this.root)) {
-      const chosen = one.dataset.name === name;
-      one.setAttribute("aria-checked", String(chosen));
-      one.tabIndex = chosen ? 0 : -1;
-      if (chosen && inside) one.focus({ preventScroll: true });
-      if (chosen) reveal(this.root, one);
-    }
-  }
 }
 
 /** Scrolls a row, and nothing else, until one of its buttons is visible. */
@@ -228,11 +210,13 @@ function reveal(row: HTMLElement, one: HTMLElement) {
   row.scrollLeft = Math.min(Math.max(row.scrollLeft, over + 24), Math.max(0, under - 24));
 }
 
-function arrow(text: string, says: string, act: () => void) {
-  const made = element("button", { type: "button", class: "arrow", title: says, "aria-label": says }, text);
-  made.addEventListener("click", act);
-  return made;
-}
+/** @param act null where there is no such step */
+const arrow = (text: string, says: string, act: (() => void) | null) =>
+  template(
+    "button",
+    { type: "button", class: "arrow", title: says, "aria-label": says, disabled: !act, onclick: act ?? undefined },
+    text,
+  );
 
 const names = (options: Option[]) => options.map(([name]) => name);
 const buttonsOf = (row: HTMLElement): HTMLElement[] => Array.from(row.querySelectorAll("button"));
