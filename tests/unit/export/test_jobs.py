@@ -72,6 +72,17 @@ def test_what_is_written_is_named_before_and_is_of_the_head_that_was_asked_for()
     assert compile(made["toy-head1.py"], "toy-head1.py", "exec")
 
 
+def test_in_the_dark_a_format_without_a_dark_theme_is_written_as_in_the_light() -> None:
+    light, dark = Exporter(), Exporter(theme=THEMES["dark"])
+    (job,) = light.jobs([view()], [0], [1])
+    tikz, pictures = (
+        [next(iter(one.make(job, one.walk(job.view), kind, ["weights"]).values())) for one in (light, dark)]
+        for kind in ("tikz", "svg")
+    )
+    assert tikz[0] == tikz[1]
+    assert [THEMES["dark"].paper.encode() in picture for picture in pictures] == [False, True]
+
+
 def test_a_format_takes_as_many_tokens_as_it_says() -> None:
     limit = FORMATS["tikz"].max_tokens
     FORMATS["tikz"].check(toy("word " * limit))

@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -330,6 +331,14 @@ def test_texts_that_are_too_long_for_a_format_are_refused() -> None:
         sides: Any = SimpleNamespace(query_labels=["a"] * queries, key_labels=["b"] * keys)
         with pytest.raises(TooLongError, match=f"has {longest}") if longest else nullcontext():
             FORMATS["tikz"].check(sides)
+
+
+def test_what_a_model_does_not_give_is_said_under_the_picture() -> None:
+    walk = toy("a b")
+    layer = replace(walk.layer, projections=None, unavailable={"projections": "This model hides its maps."})
+    sheet = sheets(replace(walk, layer=layer), ["qkv"])[0]
+    assert any("This model hides its maps." in text.text for text in draw_sheet(sheet).texts)
+    assert "This model hides its maps." in sheet.notes
 
 
 def test_notes_say_the_scale_with_four_digits_and_a_link_keeps_its_blank_keys() -> None:
