@@ -119,6 +119,8 @@ def test_marks_of_tikz() -> None:
 def test_matrices_of_tikz_are_cells_up_to_16_and_pictures_beyond() -> None:
     defined, source = picture([matrix(16, 16), matrix(2, 17), matrix(17, 2)])
     assert source.count("\\avcell{") == 16 * 16 - 1 and "\\avhidden{0}{15}{1}" in source
+    _, signed = picture([matrix(1, 3, (("−1.25", "0.5", ""),))])
+    assert [cell.rpartition("{")[2] for cell in signed.split("}\n") if "avcell" in cell] == ["$-1.25$", "$0.5$"]
     assert defined.count("\\def\\avimage") == 2
     (first, second) = re.findall(
         r"\\def\\avimage(\w)\{\\avimage\{([-\d.]+)\}\{([-\d.]+)\}.*?\}\{(\d+)\}\{(\d+)\}\{", defined
