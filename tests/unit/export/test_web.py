@@ -271,6 +271,16 @@ def test_the_control_training_is_drawn_where_a_scene_asks_for_it() -> None:
     assert np.nanmax(np.abs(values[0] - values[1])) > 0.1, "the control has learned something else"
 
 
+def test_effects_of_heads_are_drawn_in_thousandths(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = torch.rand(6, 12)
+    monkeypatch.setattr(pictures, "effects", lambda *_: SimpleNamespace(sentence=known))
+    layout, _ = pictures._of_bert(view(bert_part="without", text="a b"), DirectResources())
+    assert layout is not None
+    ((panel,),) = layout.grid
+    assert panel is not None and panel.title.endswith(", in thousandths") and panel.bar
+    np.testing.assert_allclose(panel.values / 1000, known, rtol=1e-6)
+
+
 @pytest.mark.parametrize("by", ["zero", "mean"])
 def test_a_scene_without_a_head_is_drawn_as_the_effects_of_all_heads(by: str) -> None:
     files, alt = draw_view("bert", view(bert_part="without", off="3.1", off_by=by), DirectResources())
