@@ -10,17 +10,13 @@ from typing import Any
 import nbformat
 import numpy as np
 import pytest
-import torch
 
 from attnviz.cli.export import FORMATS as EVERY
 from attnviz.export.drawing.marks import THEMES
 from attnviz.export.jobs import ALL, WEB, Exporter, slug
-from attnviz.export.sheets import FORMATS, TooLongError, link_to, sheets
+from attnviz.export.sheets import link_to, sheets
 from attnviz.links.link import read_link
 from attnviz.steps import STEPS
-from attnviz.trace.layer import LayerTrace
-from attnviz.trace.walk import Walk
-from tests.toy import tokens_of
 from tests.unit.export.test_walk import toy
 
 
@@ -81,21 +77,6 @@ def test_in_the_dark_a_format_without_a_dark_theme_is_written_as_in_the_light() 
     )
     assert tikz[0] == tikz[1]
     assert [THEMES["dark"].paper.encode() in picture for picture in pictures] == [False, True]
-
-
-def test_a_format_takes_as_many_tokens_as_it_says() -> None:
-    limit = FORMATS["tikz"].max_tokens
-    FORMATS["tikz"].check(toy("word " * limit))
-    with pytest.raises(ValueError, match=f"this text has {limit + 1}"):
-        FORMATS["tikz"].check(toy("word " * (limit + 1)))
-
-
-@pytest.mark.parametrize(("queries", "keys"), [(129, 3), (3, 129)])
-def test_in_cross_attention_the_longer_text_counts(queries: int, keys: int) -> None:
-    layer = LayerTrace(torch.zeros(1, queries, 2), torch.zeros(1, keys, 2), torch.zeros(1, keys, 2), 1.0)
-    walk = Walk(tokens_of(range(queries)), tokens_of(range(keys)), layer, 0)
-    with pytest.raises(TooLongError, match="TikZ takes up to 128 tokens, and this text has 129"):
-        FORMATS["tikz"].check(walk)
 
 
 def test_sheets_are_numbered_and_linked_and_a_step_that_is_unknown_is_refused() -> None:

@@ -376,14 +376,3 @@ def test_buttons_that_wait_to_be_pressed_keep_no_model_in_memory(
     assert model() is None
     again = {label: waiting[label]() for label in ("npz", "Notebook", "Script", "TikZ")}
     assert again == {label: before[label] for label in again}
-
-
-def test_a_mask_that_is_not_causal_is_not_written_as_one() -> None:
-    walk, recipe = of_model("minilm", "the cat sat", None, "encoder", 1, 1)
-    n = len(walk.query_labels)
-    causal, padding = Mask.causal(n), Mask.recognise((torch.arange(n) < n - 1).expand(n, n))
-    written = ["\n".join(cell.text for cell in recipe.cells(replace(walk, layer=replace(walk.layer, mask=mask))))
-               for mask in (causal, padding)]  # fmt: skip
-    assert ".tril()" in written[0]
-    assert ".tril()" not in written[1]
-    assert "mask = None" not in written[1]
