@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.export.code.training import NoTrainingCodeError, training_script
+from attnviz.export.code.training.models import attentions
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.training.evaluation import Evaluator
 from attnviz.training.loop import Trainer
@@ -199,6 +200,32 @@ def test_the_script_of_a_task_prints_its_accuracy_and_its_pattern(
         best = max((one for _, _, heads in told["scores"][pattern.name] for one in heads), default=None)
         found = re.findall(rf"^{re.escape(pattern.title)}: ([\d.]+) of 1 in layer", printed, re.MULTILINE)
         assert [float(one) for one in found] == ([] if best is None else [pytest.approx(best, abs=1e-4)])
+
+
+def test_losses_are_compared_to_the_last_digit_in_the_order_of_steps() -> None:
+    script = training_script(Plan(TEXT, BigramConfig(V), SETTINGS), sha256="", losses={7: 1.23456789, 0: 3.5})
+    assert "SHOWN = {0: 3.5, 7: 1.234568}" in script
+
+
+def test_a_decoder_whose_outputs_are_all_characters_has_a_script() -> None:
+    outputs = training_script(Plan(TEXT, replace(WHOLE, outputs=V), SETTINGS), sha256="", losses={})
+    compile(outputs, "script", "exec")
+    assert f"nn.Linear(C, {V})" in outputs
+
+
+def test_a_pattern_is_looked_for_in_attention_of_its_kind_alone() -> None:
+    decoder, encoder = (replace(WHOLE, architecture=architecture) for architecture in ("decoder", "encoder"))
+    both = replace(WHOLE, architecture="both")
+    assert (
+        attentions(decoder, "encoder") == attentions(encoder, "cross") == attentions(BigramConfig(V), "decoder") == ""
+    )
+    assert (
+        attentions(decoder, "decoder")
+        == attentions(encoder, "encoder")
+        == "[block.attention for block in model.blocks]"
+    )
+    assert attentions(both, "cross") == "[block.cross_attention for block in model.decoder]"
+    assert attentions(both, "decoder") == "[block.attention for block in model.decoder]"
 
 
 REFUSED = [
