@@ -199,15 +199,25 @@ def test_a_page_of_heads_has_room_for_its_longer_side(
 ) -> None:
     bart = str(save("bart", tmp_path))
     layers = {"encoder": 2, "decoder": 3, "cross": 3}[kind]
-    monkeypatch.setattr(pages, "HEADS_BYTES", 2 * layers * (4 + 1) * 6**2)  # 6 tokens of 4 heads and a rollout a layer
+    monkeypatch.setattr(
+        pages, "HEADS_BYTES", 2 * layers * (4 + 1) * 12**2
+    )  # 12 tokens of 4 heads and a rollout a layer
     for long in ("text", "pair"):
-        asked = view(**{"text": "a", "pair": "a", long: "a " * 5, "model": bart, "kind": kind})
+        asked = view(**{"text": "a", "pair": "a", long: "a " * 11, "model": bart, "kind": kind})
         if long in refused:
-            sentence = f"has at most 3 MB: with {layers} x 4 heads, it takes up to 6 tokens, and this text has 7."
+            sentence = f"has at most 3 MB: with {layers} x 4 heads, it takes up to 12 tokens, and this text has 13."
             with pytest.raises(NoPageError, match=f"^A web page of Heads {sentence}$"):
                 check_page("heads", asked, DirectResources())
         else:
             check_page("heads", asked, DirectResources())
+
+
+@pytest.mark.parametrize(("layers", "heads"), [(6, 12), (2, 4), (12, 12), (1, 1)])
+def test_the_weights_of_a_page_of_heads_and_of_its_rollout_are_as_many_as_fit(layers: int, heads: int) -> None:
+    selection: Any = SimpleNamespace(numbers=range(layers), heads=heads)
+    most, _ = pages._most_of_heads(selection)
+    matrices_, number = layers * heads + layers, 2  # of each head and of each layer's rollout; bytes of a weight
+    assert number * matrices_ * most**2 <= pages.HEADS_BYTES < number * matrices_ * (most + 1) ** 2
 
 
 def test_a_page_of_heads_holds_all_of_them_and_what_is_chosen() -> None:
