@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import xml.etree.ElementTree as ET
 import zipfile
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from attnviz.cli.export import FORMATS as EVERY
 from attnviz.export.drawing.marks import THEMES
-from attnviz.export.jobs import ALL, WEB, Exporter, slug
+from attnviz.export.jobs import ALL, WEB, Exporter, NoStepError, slug
 from attnviz.export.sheets import link_to, sheets
 from attnviz.links.link import read_link
 from attnviz.steps import STEPS
@@ -77,6 +78,51 @@ def test_in_the_dark_a_format_without_a_dark_theme_is_written_as_in_the_light() 
     )
     assert tikz[0] == tikz[1]
     assert [THEMES["dark"].paper.encode() in picture for picture in pictures] == [False, True]
+
+
+def texts_of(svg: bytes) -> list[str]:
+    return [text.text or "" for text in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_a_bare_picture_has_neither_title_nor_caption() -> None:
+    found = {}
+    for bare in (False, True):
+        exporter = Exporter(bare=bare, site="https://x.example")
+        (job,) = exporter.jobs([view()], [0], [1])
+        ((name, svg),) = exporter.make(job, exporter.walk(job.view), "svg", ["scores"]).items()
+        assert name == "toy-head1-04-scores.svg"
+        found[bare] = texts_of(svg)
+    assert set(found[True]) < set(found[False])
+    assert "Scores" in found[False] and "1 / 1" in found[False]
+    assert any(text.startswith("https://x.example/?") for text in found[False])
+    assert not {"Scores", "1 / 1"} & set(found[True])
+    assert "the" in found[True], "labels stay"
+
+
+def test_steps_that_an_attention_lacks_give_no_file() -> None:
+    exporter = Exporter()
+    (job,) = exporter.jobs([view()], [0], [1])
+    with pytest.raises(NoStepError, match=r"^This attention has none of the steps that were asked for\.$"):
+        exporter.make(job, exporter.walk(job.view), "pdf", ["logits"])
+    assert job.files(["svg", "pdf"], ["logits", "scores"]) == ["toy-head1-04-scores.svg", "toy-head1.pdf"]
+
+
+def test_a_web_page_is_named_after_its_page_and_a_part_of_a_transformer_after_its_attention() -> None:
+    (job,) = Exporter(page="heads").jobs([view(source="pretrained")], [2], [1])
+    assert job.files(["html", "npz"], []) == ["minilm-layer2-head1-heads.html", "minilm-layer2-head1.npz"]
+    jobs = Exporter(page="transformer").jobs([view(architecture="decoder", heads="2")], [0, 1], [ALL])
+    assert [job.stem for job in jobs] == [
+        f"toy-transformer-attention{block}-head{head}" for block in (0, 1) for head in (0, 1)
+    ]
+    assert [(job.view["block"], job.view["head"]) for job in jobs] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert "logits" not in jobs[0].steps and "logits" in jobs[-1].steps
+    assert jobs[0].web_file == "toy-transformer-attention0-head0-transformer.html"
+
+
+def test_a_kind_of_attention_that_a_model_lacks_is_refused() -> None:
+    with pytest.raises(IndexError, match=r"^minilm has no cross attention, but encoder$"):
+        Exporter().jobs([view(source="pretrained", kind="cross")], [0], [0])
+    assert Exporter().jobs([view(source="pretrained")], [0], [0])[0].view["kind"] == "encoder"
 
 
 def test_sheets_are_numbered_and_linked_and_a_step_that_is_unknown_is_refused() -> None:

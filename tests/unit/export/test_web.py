@@ -21,6 +21,7 @@ from safetensors.numpy import load as read
 from attnviz.compare import matrices
 from attnviz.components.styles import styles
 from attnviz.document import read as document_of
+from attnviz.export.drawing.marks import THEMES
 from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, pictures, site, write_page
 from attnviz.export.web.pages import Page, inline_script
 from attnviz.export.web.pictures import draw_view
@@ -316,6 +317,37 @@ def test_a_scene_of_a_site_leads_to_the_one_before_all_scenes_and_the_next_one(n
     assert [attributes["href"] for attributes, _ in found.all("a")] == ways
     assert found.all("a")[-2 if number < 3 else -1][1] == f"{number} of 3"
     assert found.all("h1")[0][1] == f"title {number}"
+
+
+def test_a_site_has_a_page_for_each_scene_and_every_file_that_its_pages_name() -> None:
+    scenes = (
+        Scene("walk", "sentence", "step_by_step", "text=a+b"), Scene("drawn", "sentence é", "tokens", "text=a+b"),
+        Scene("slip", "sentence", "transformer", "text=a+b&check=mistake&mistake=norm", question="why?"),
+    )  # fmt: skip
+    lesson = Lesson("own", "A <lesson>", "What it is about", scenes)
+    files = dict(site.build_site(lesson, DirectResources()))
+    names = [name for name in files if name.endswith(".html")]
+    assert names == ["scene-01.html", "scene-02.html", "scene-03.html", "index.html"] and list(files)[-1] == names[-1]
+    for name in names:
+        page = Parsed(files[name])
+        named = [value for _, own, _ in page.elements for key in LOADS if (value := own.get(key)) and ":" not in value]
+        assert set(named) <= set(files), name
+        dark = [own for own, _ in page.all("source")]
+        assert all(own["media"] == "(prefers-color-scheme: dark)" and "-dark." in str(own["srcset"]) for own in dark)
+        assert [len(dark), len(page.all("img"))] == [{"scene-02.html": 1, "scene-03.html": 2}.get(name, 0)] * 2
+        assert all(own["alt"] and "-light." in str(own["src"]) for own, _ in page.all("img"))
+    index, drawn = Parsed(files["index.html"]), Parsed(files["scene-02.html"])
+    assert [(own["href"], text) for own, text in index.all("a")] == list(
+        zip(names, ("walk", "drawn", "slip"), strict=False)
+    )
+    assert (index.all("title")[0][1], index.all("h1")[0][1]) == ("A <lesson>", "A <lesson>")
+    assert index.all("p")[0][1] == "What it is about"
+    assert drawn.all("title")[0][1] == "drawn · A <lesson>"
+    assert drawn.all("img")[0][0]["alt"] == "2 tokens with their positions and ids"
+    assert drawn.all("p")[-1][1] == "A picture of the page “Tokens”, which moves only in the app."
+    assert Parsed(files["scene-01.html"]).all("p")[1][1].startswith("“a b” Toy weights of seed 0")
+    svg = files["assets/scene-03-wrong-dark.svg"].decode()
+    assert THEMES["dark"].paper in svg and THEMES["dark"].paper not in files["assets/scene-03-wrong-light.svg"].decode()
 
 
 def test_the_answer_of_a_question_waits_and_no_title_is_markup() -> None:
