@@ -138,6 +138,32 @@ def test_a_walk_holds_the_projections_of_its_own_head_and_says_so() -> None:
     assert page.missing == "this page holds the projections of head 1 only"
 
 
+@pytest.mark.parametrize(
+    ("name", "link", "title", "chosen"),
+    [("step_by_step", {"step": "weights", "head": "1", "k": "0"}, "toy, seed 0, step by step",
+      {"step": "weights", "layer": "0", "head": "1", "k": "0"}),
+     ("step_by_step", {"source": "pretrained", "layer": "2"}, "minilm · layer 2, step by step", {"layer": "2"}),
+     ("transformer", {"architecture": "decoder", "block": "1"},
+      "toy transformer, seed 0 · decoder block 1, step by step", {"layer": "1"}),
+     ("compare", {"quantity": "scores"}, "A, B and their difference: scores", {}),
+     ("averages", {"way": "matrix", "k": "1"}, "From averages to attention", {"step": "matrix", "k": "1"})],
+)  # fmt: skip
+def test_a_page_has_its_title_what_is_chosen_and_the_type_of_lecture_mode(
+    name: str, link: dict[str, str], title: str, chosen: dict[str, str]
+) -> None:
+    page = page_of(name, text="a b", lecture="1", **link)
+    assert (page.title, page.lecture) == (title, True)
+    assert page.view == page.view | chosen and "q" not in page.view
+    assert not page_of(name, text="a b", **link).lecture
+
+
+def test_the_frame_of_a_page_escapes_its_title_and_marks_lecture_mode() -> None:
+    for lecture in (False, True):
+        page = Parsed(pages.whole("a <b> \ud800", "<p>body</p>", policy="p", look="", code="", lecture=lecture))
+        assert page.all("html")[0][0] == {"lang": "en"} | ({"class": "lecture"} if lecture else {})
+        assert (page.all("title")[0][1], page.all("p")[0][1]) == ("a <b> ?", "body")
+
+
 def test_settings_are_data_whatever_they_hold() -> None:
     page = Page("walk", "title", "about", b"123", "words", {"focus": HOSTILE}, (HOSTILE,), missing=HOSTILE)
     parsed = Parsed(page.body.encode())
