@@ -25,7 +25,7 @@ from attnviz.export.code.bert.embeddings import (
     round_trip_lines,
     round_trip_script,
 )
-from attnviz.export.code.bert.uses import classifier_script, without_script
+from attnviz.export.code.bert.uses import classifier_script, search_script, without_script
 from attnviz.pretrained import PretrainedModel, load
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
@@ -242,3 +242,11 @@ def test_a_script_says_how_often_attention_is_repeated(blocks: int, said: str) -
 def test_a_script_multiplies_logits_by_the_scale_if_there_is_one(scale: float, factor: str) -> None:
     lines = round_trip_lines(RoundTrip(False, False, 0, scale))
     assert re.search(rf"softmax\({re.escape(factor)}\w", lines), lines
+
+
+def test_a_script_of_a_search_prints_as_many_hits_as_the_page() -> None:
+    script = search_script('a "query"', ["one", "two \\", "three"], 2)
+    space: dict[str, object] = {}
+    begin = script.index("QUERY = ")
+    exec(script[begin : script.index("]\n", begin) + 1], space)
+    assert (space["QUERY"], space["HITS"], space["SENTENCES"]) == ('a "query"', 2, ["one", "two \\", "three"])

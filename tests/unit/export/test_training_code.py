@@ -6,12 +6,14 @@ It runs in a process in which `attnviz` can't be imported.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -205,6 +207,25 @@ def test_the_script_of_a_task_prints_its_accuracy_and_its_pattern(
 def test_losses_are_compared_to_the_last_digit_in_the_order_of_steps() -> None:
     script = training_script(Plan(TEXT, BigramConfig(V), SETTINGS), sha256="", losses={7: 1.23456789, 0: 3.5})
     assert "SHOWN = {0: 3.5, 7: 1.234568}" in script
+
+
+def test_the_rate_falls_to_the_part_that_the_settings_say() -> None:
+    for decay, warm_up, expected in (
+        ("cosine", 0, {0: 1, 50: 0.6, 100: 0.2}), ("none", 0, {0: 1, 100: 1}), ("none", 4, {0: 0.25, 3: 1, 100: 1}),
+        ("cosine", 4, {0: 0.25, 100: 0.2}),
+    ):  # fmt: skip
+        settings = replace(SETTINGS, steps=100, decay=decay, warm_up=warm_up, last_rate=0.2)
+        script = training_script(Plan(TEXT, BigramConfig(V), settings), sha256="", losses={})
+        space: dict[str, Any] = {"math": math, "STEPS": 100}
+        exec(script[script.index("def rate(step)") : script.index("SHOWN = ")], space)
+        assert {step: space["rate"](step) for step in expected} == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(("cut", "numbers"), [("chunks", "8, 3, True"), ("plain", "1, 0, False")])
+def test_a_sequence_of_a_line_that_is_cut_plainly_has_no_end(cut: Cut, numbers: str) -> None:
+    script = training_script(Plan(TEXT, WHOLE, SETTINGS, cut), sha256="", losses={})
+    assert f"LEAST, OVERLAP, END = {numbers}  #" in script
+    assert "the longest sequence of a line" in script
 
 
 def test_a_decoder_whose_outputs_are_all_characters_has_a_script() -> None:
