@@ -10,12 +10,13 @@ from pypdf import PageObject
 from pypdf.generic import ContentStream
 
 State = dict[str, Any]
-PLAIN: State = {"clip": (), "rg": (), "RG": (), "ca": 1.0, "CA": 1.0, "d": ()}
+PLAIN: State = {"clip": (), "rg": (), "RG": (), "ca": 1.0, "CA": 1.0, "d": (), "w": 1.0}
 PAINTING = ("n", "f", "f*", "S", "B", "B*", "Do")
 
 
 def painted(page: PageObject) -> Iterator[tuple[str, State]]:
-    """Yield each painting operator with the state in which it paints: its path, colours, opacities, dashes and clips.
+    """Yield each painting operator with the state in which it paints: its path, colours, opacities, widths, dashes and
+    clips.
 
     A path is [("re", (left, top, right, bottom)), ("m", (x, y)), ...] in pixels; that of an image is its box.
     """
@@ -67,6 +68,8 @@ class _Reader:
         elif name == "gs":
             found = self.states[operands[0]].get_object()
             self.state |= {key[1:]: float(value) for key, value in found.items() if key in ("/ca", "/CA")}
+        elif name == "w":
+            self.state["w"] = float(operands[0])
         elif name == "d":
             self.state["d"] = tuple(map(float, operands[0]))
         elif name in ("W", "W*"):

@@ -12,13 +12,20 @@ import pytest
 import torch
 import transformers as tf
 
+from attnviz.bert.blocks import Setup
 from attnviz.bert.classification.classifier import WAYS, How, Pooled, plan_of
 from attnviz.bert.configuration import BERT_BASE, configuration_of
 from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, favoured, tied
 from attnviz.bert.round_trip import neighbours, there_and_back
 from attnviz.bert.table import table_of
-from attnviz.export.code.bert.embeddings import RoundTrip, configuration_script, round_trip_lines, round_trip_script
-from attnviz.export.code.bert.uses import classifier_script
+from attnviz.export.code.bert.embeddings import (
+    RoundTrip,
+    configuration_script,
+    language_script,
+    round_trip_lines,
+    round_trip_script,
+)
+from attnviz.export.code.bert.uses import classifier_script, search_script, without_script
 from attnviz.pretrained import PretrainedModel, load
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
@@ -210,3 +217,36 @@ def test_the_script_of_a_classifier_takes_the_vectors_that_the_page_trains_on(ho
     script = classifier_script(plan_of(2, 8), ("a", "b"), TEXT, mean=how == "mean", tanh=tanh, accuracy=0.5)
     [taken] = re.findall(r"^    return (.+)$", script, re.MULTILINE)
     torch.testing.assert_close(eval(taken, {"hidden": hidden}), page)
+
+
+def test_a_classifiers_script_reads_as_many_tokens_of_each_text_as_the_page() -> None:
+    script = classifier_script(plan_of(2, 8), ("a", "b"), TEXT, mean=True, tanh=False, accuracy=0.5, most=64)
+    assert 'features_of(row["text"], 64) for row in rows' in script
+    assert "features_of(TEXT)" in script and "most=512" in script
+
+
+def test_a_script_says_how_heads_are_switched_off() -> None:
+    zero, mean = (without_script(TEXT, [(0, 1)], by_mean=by_mean) for by_mean in (False, True))
+    assert "switched off by zero:" in zero and "REFERENCE" not in zero
+    assert "switched off by mean:" in mean and "REFERENCE = [" in mean
+
+
+@pytest.mark.parametrize(("blocks", "said"), [(1, "once"), (2, "2 times"), (3, "3 times")])
+def test_a_script_says_how_often_attention_is_repeated(blocks: int, said: str) -> None:
+    script = language_script(TEXT, [1, 2], Setup(blocks=blocks), limit=512, kept=5)
+    assert f"a linear layer, {said}." in script.replace("\n", " ")
+    assert f"range({blocks})" in script
+
+
+@pytest.mark.parametrize(("scale", "factor"), [(1.0, ""), (0.5, "0.5 * "), (20.0, "20 * ")])
+def test_a_script_multiplies_logits_by_the_scale_if_there_is_one(scale: float, factor: str) -> None:
+    lines = round_trip_lines(RoundTrip(False, False, 0, scale))
+    assert re.search(rf"softmax\({re.escape(factor)}\w", lines), lines
+
+
+def test_a_script_of_a_search_prints_as_many_hits_as_the_page() -> None:
+    script = search_script('a "query"', ["one", "two \\", "three"], 2)
+    space: dict[str, object] = {}
+    begin = script.index("QUERY = ")
+    exec(script[begin : script.index("]\n", begin) + 1], space)
+    assert (space["QUERY"], space["HITS"], space["SENTENCES"]) == ('a "query"', 2, ["one", "two \\", "three"])

@@ -53,6 +53,11 @@ def test_the_titles_name_in_what_a_and_b_differ(link: dict[str, str], titles: tu
     assert all(len(one) <= 30 for one in found)
 
 
+def test_a_title_of_up_to_30_characters_is_whole_and_a_longer_one_ends_with_dots() -> None:
+    fits, longer = "x" * 26, "y" * 27
+    assert of(text=f"the {fits}", b_text=f"the {longer}").titles == (f"A · {fits}", f"B · {'y' * 25}…")
+
+
 @pytest.mark.parametrize(
     ("quantity", "link", "hidden"),
     [
@@ -159,6 +164,8 @@ ROWS = "Rows are queries (from), columns are keys (to)."
          f"“a b” {ABOUT_TOY} {ROWS}"),
         ("step_by_step", {"source": "pretrained", "layer": "3", "step": "output"}, "Output · layer 3", None),
         ("step_by_step", {"source": "toy", "step": "output"}, "Output", None),
+        ("step_by_step", {"source": "pretrained", "layer": "3", "step": "embeddings"}, "Hidden states · layer 3", None),
+        ("step_by_step", {"source": "pretrained", "layer": "0", "step": "embeddings"}, "Embeddings · layer 0", None),
         ("heads", {"layer": "2", "head": "7"}, "layer 2 · head 7", f"“a b” {ABOUT_MINILM} {ROWS}"),
         ("heads", {"over": "corpus"}, "All heads over a corpus",
          f"Mean weights over a corpus, by how far query and key stand apart. {ABOUT_MINILM} {ROWS}"),

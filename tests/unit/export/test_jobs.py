@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import xml.etree.ElementTree as ET
 import zipfile
 from typing import Any
 
 import nbformat
 import numpy as np
 import pytest
-import torch
 
 from attnviz.cli.export import FORMATS as EVERY
 from attnviz.export.drawing.marks import THEMES
-from attnviz.export.jobs import ALL, WEB, Exporter, slug
-from attnviz.export.sheets import FORMATS, TooLongError, link_to, sheets
+from attnviz.export.jobs import ALL, WEB, Exporter, NoStepError, slug
+from attnviz.export.sheets import link_to, sheets
 from attnviz.links.link import read_link
 from attnviz.steps import STEPS
-from attnviz.trace.layer import LayerTrace
-from attnviz.trace.walk import Walk
-from tests.toy import tokens_of
 from tests.unit.export.test_walk import toy
 
 
@@ -72,19 +69,60 @@ def test_what_is_written_is_named_before_and_is_of_the_head_that_was_asked_for()
     assert compile(made["toy-head1.py"], "toy-head1.py", "exec")
 
 
-def test_a_format_takes_as_many_tokens_as_it_says() -> None:
-    limit = FORMATS["tikz"].max_tokens
-    FORMATS["tikz"].check(toy("word " * limit))
-    with pytest.raises(ValueError, match=f"this text has {limit + 1}"):
-        FORMATS["tikz"].check(toy("word " * (limit + 1)))
+def test_in_the_dark_a_format_without_a_dark_theme_is_written_as_in_the_light() -> None:
+    light, dark = Exporter(), Exporter(theme=THEMES["dark"])
+    (job,) = light.jobs([view()], [0], [1])
+    tikz, pictures = (
+        [next(iter(one.make(job, one.walk(job.view), kind, ["weights"]).values())) for one in (light, dark)]
+        for kind in ("tikz", "svg")
+    )
+    assert tikz[0] == tikz[1]
+    assert [THEMES["dark"].paper.encode() in picture for picture in pictures] == [False, True]
 
 
-@pytest.mark.parametrize(("queries", "keys"), [(129, 3), (3, 129)])
-def test_in_cross_attention_the_longer_text_counts(queries: int, keys: int) -> None:
-    layer = LayerTrace(torch.zeros(1, queries, 2), torch.zeros(1, keys, 2), torch.zeros(1, keys, 2), 1.0)
-    walk = Walk(tokens_of(range(queries)), tokens_of(range(keys)), layer, 0)
-    with pytest.raises(TooLongError, match="TikZ takes up to 128 tokens, and this text has 129"):
-        FORMATS["tikz"].check(walk)
+def texts_of(svg: bytes) -> list[str]:
+    return [text.text or "" for text in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_a_bare_picture_has_neither_title_nor_caption() -> None:
+    found = {}
+    for bare in (False, True):
+        exporter = Exporter(bare=bare, site="https://x.example")
+        (job,) = exporter.jobs([view()], [0], [1])
+        ((name, svg),) = exporter.make(job, exporter.walk(job.view), "svg", ["scores"]).items()
+        assert name == "toy-head1-04-scores.svg"
+        found[bare] = texts_of(svg)
+    assert set(found[True]) < set(found[False])
+    assert "Scores" in found[False] and "1 / 1" in found[False]
+    assert any(text.startswith("https://x.example/?") for text in found[False])
+    assert not {"Scores", "1 / 1"} & set(found[True])
+    assert "the" in found[True], "labels stay"
+
+
+def test_steps_that_an_attention_lacks_give_no_file() -> None:
+    exporter = Exporter()
+    (job,) = exporter.jobs([view()], [0], [1])
+    with pytest.raises(NoStepError, match=r"^This attention has none of the steps that were asked for\.$"):
+        exporter.make(job, exporter.walk(job.view), "pdf", ["logits"])
+    assert job.files(["svg", "pdf"], ["logits", "scores"]) == ["toy-head1-04-scores.svg", "toy-head1.pdf"]
+
+
+def test_a_web_page_is_named_after_its_page_and_a_part_of_a_transformer_after_its_attention() -> None:
+    (job,) = Exporter(page="heads").jobs([view(source="pretrained")], [2], [1])
+    assert job.files(["html", "npz"], []) == ["minilm-layer2-head1-heads.html", "minilm-layer2-head1.npz"]
+    jobs = Exporter(page="transformer").jobs([view(architecture="decoder", heads="2")], [0, 1], [ALL])
+    assert [job.stem for job in jobs] == [
+        f"toy-transformer-attention{block}-head{head}" for block in (0, 1) for head in (0, 1)
+    ]
+    assert [(job.view["block"], job.view["head"]) for job in jobs] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert "logits" not in jobs[0].steps and "logits" in jobs[-1].steps
+    assert jobs[0].web_file == "toy-transformer-attention0-head0-transformer.html"
+
+
+def test_a_kind_of_attention_that_a_model_lacks_is_refused() -> None:
+    with pytest.raises(IndexError, match=r"^minilm has no cross attention, but encoder$"):
+        Exporter().jobs([view(source="pretrained", kind="cross")], [0], [0])
+    assert Exporter().jobs([view(source="pretrained")], [0], [0])[0].view["kind"] == "encoder"
 
 
 def test_sheets_are_numbered_and_linked_and_a_step_that_is_unknown_is_refused() -> None:

@@ -12,11 +12,25 @@ import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
 from PIL import Image
+from pypdf import PageObject, PdfReader
 
-from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Mark, Matrix, Text
+from attnviz.export.drawing.marks import (
+    LIGHT_THEME,
+    THEMES,
+    Box,
+    Drawing,
+    Gradient,
+    Line,
+    Mark,
+    Matrix,
+    Text,
+    Theme,
+)
 from attnviz.export.files.images import FRAMES, Frame, _places, render, write_animation
+from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.svg import write_svg
 from attnviz.export.files.tikz import BIG_POINT, picture, tex_address
+from tests.unit.export.painted import State, painted
 
 SVG = "{http://www.w3.org/2000/svg}"
 XLINK = "href"
@@ -100,6 +114,51 @@ def test_cells_of_an_svg_are_shapes_and_many_of_them_one_picture() -> None:
     np.testing.assert_array_equal(pixels[::down, ::across][1:], large.colours[1:])
 
 
+def of_pdf(*marks: Mark, theme: Theme = LIGHT_THEME) -> PageObject:
+    (page,) = PdfReader(io.BytesIO(write_pdf([Drawing(300, 200, marks, title="a title", theme=theme)]))).pages
+    return page
+
+
+def seen_in(page: PageObject) -> list[tuple[str, State]]:
+    return [(name.removesuffix("*"), state) for name, state in painted(page)]
+
+
+def test_lines_and_boxes_of_a_pdf() -> None:
+    line, filled, outlined, both = seen_in(of_pdf(LINE, FILLED, OUTLINED, BOTH))
+    ends = [point for _, place in line[1]["path"] for point in place]
+    assert (line[0], ends, line[1]["RG"], line[1]["w"]) == ("S", [11.5, 22, 133, 44], (0x10, 0x20, 0x30), 2.5)
+    assert (filled[0], filled[1]["path"]) == ("f", [("re", (10, 65, 40, 20))]) and filled[1]["rg"] == (0x11, 0x22, 0x33)
+    assert (outlined[0], outlined[1]["path"], outlined[1]["w"]) == ("S", [("re", (5, 87, 95, 7))], 3)
+    assert outlined[1]["RG"] == (0x44, 0x55, 0x66)
+    assert (both[0], both[1]["rg"], both[1]["RG"]) == ("B", (0x11, 0x22, 0x33), (0x44, 0x55, 0x66))
+    dark = THEMES["dark"]
+    ((name, paper),) = seen_in(of_pdf(theme=dark))
+    assert (name, paper["path"]) == ("f", [("re", (0, 200, 300, 0))])
+    assert paper["rg"] == tuple(bytes.fromhex(dark.paper[1:]))
+    assert seen_in(of_pdf()) == [], "white needs no background"
+
+
+def test_cells_of_a_pdf_are_shapes_and_many_of_them_one_picture() -> None:
+    small = matrix(2, 3, (("1", "2", ""), ("4", "5", "6")))
+    page = of_pdf(small)
+    cells = [state for name, state in seen_in(page) if name == "f" and not state["clip"]]
+    assert [cell["rg"] for cell in cells] == [tuple(small.colours[divmod(at, 3)].tolist()) for at in (0, 1, 3, 4, 5)]
+    assert cells[2]["path"] == [("re", (20.5, 119.5, 59.5, 75.5))]
+    assert page.extract_text().split() == ["1", "2", "4", "5", "6"]
+    hatching = [state for _, state in seen_in(page) if state["clip"]]
+    assert {state["clip"] for state in hatching} == {(("re", (100.5, 74.5, 139.5, 30.5)),)}
+    ground, stripe = (tuple(bytes.fromhex(colour[1:])) for colour in LIGHT_THEME.hatch)
+    assert hatching[0]["rg"] == ground and {state["RG"] for state in hatching[1:]} == {stripe}
+    large = matrix(33, 32)
+    page = of_pdf(large)
+    (name, state), (_, frame) = seen_in(page)
+    assert (name, state["path"]) == ("Do", [("image", (20, 120, 140, 30))])
+    assert frame["path"] == [("re", (20, 120, 140, 30))]
+    seen = np.asarray(page.images[0].image)
+    down, across = seen.shape[0] // 33, seen.shape[1] // 32
+    np.testing.assert_array_equal(seen[::down, ::across][1:], large.colours[1:])
+
+
 def test_marks_of_tikz() -> None:
     _, source = picture([LINE, BOTH, OUTLINED, FILLED, PLAIN, TURNED, MIDDLE])
     lines = source.splitlines()[2:-1]
@@ -119,6 +178,8 @@ def test_marks_of_tikz() -> None:
 def test_matrices_of_tikz_are_cells_up_to_16_and_pictures_beyond() -> None:
     defined, source = picture([matrix(16, 16), matrix(2, 17), matrix(17, 2)])
     assert source.count("\\avcell{") == 16 * 16 - 1 and "\\avhidden{0}{15}{1}" in source
+    _, signed = picture([matrix(1, 3, (("−1.25", "0.5", ""),))])
+    assert [cell.rpartition("{")[2] for cell in signed.split("}\n") if "avcell" in cell] == ["$-1.25$", "$0.5$"]
     assert defined.count("\\def\\avimage") == 2
     (first, second) = re.findall(
         r"\\def\\avimage(\w)\{\\avimage\{([-\d.]+)\}\{([-\d.]+)\}.*?\}\{(\d+)\}\{(\d+)\}\{", defined
@@ -169,11 +230,11 @@ def test_frames_are_thinned_evenly_with_both_ends(monkeypatch: pytest.MonkeyPatc
         lambda frame, *_: captions.append(frame.caption) or Drawing(8, 8, (Box(0, 0, 8, 8, fill="#000000"),)),
     )
     weights = np.zeros((1, 1))
-    for count in (FRAMES, FRAMES + 1, 400):
+    for count in (FRAMES - 1, FRAMES, FRAMES + 1, 400):
         captions.clear()
         write_animation([Frame(weights, str(at)) for at in range(count)], "gif", title="t", labels=("a", "b"))
         kept = [int(one) for one in captions]
-        assert (len(kept), kept[0], kept[-1]) == (FRAMES, 0, count - 1)
+        assert (len(kept), kept[0], kept[-1]) == (min(count, FRAMES), 0, count - 1)
         steps = np.diff(kept)
         assert steps.min() >= 1 and steps.max() - steps.min() <= 1
 

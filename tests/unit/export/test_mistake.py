@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
 import pytest
+import torch
 
 from attnviz.export.drawing.marks import THEMES
 from attnviz.export.web.mistake import body, draw, found_in, html, written
 from attnviz.links.link import KEYS
+from attnviz.measures.mistakes.case import Effect
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
@@ -77,9 +80,29 @@ def test_a_text_is_never_markup() -> None:
     assert b"&lt;script" in svg
 
 
+def test_no_code_name_or_note_is_markup() -> None:
+    found = found_in({**VIEW, "mistake": "norm"}, trace())
+    odd = replace(found, effects=(Effect("<i>1", "<i>2", "<i>3"),), note="<i>4", where="<i>5")
+    texts = replace(TEXTS["norm"], says="<i>6", wrong="<i>7", right="<i>8", notice="<i>9")
+    made = body(texts, odd, str)
+    assert "<i>" not in made
+    assert all(f"&lt;i&gt;{number}" in made for number in range(1, 10))
+
+
+@pytest.mark.parametrize("larger", ["wrong", "right"])
+def test_the_colours_of_both_sides_end_at_the_largest_number_of_either(larger: str) -> None:
+    found = found_in({**VIEW, "mistake": "norm"}, trace("a b"))
+    picture = getattr(found, larger)
+    odd = replace(found, signed=True, **{larger: replace(picture, values=torch.full_like(picture.values, -87.5))})
+    for side in ("wrong", "right"):
+        svg, _ = draw(odd, side, THEMES["light"])
+        assert {"87.5", "−87.5"} <= set(re.findall(r">(−?[0-9.]+)</text>", svg.decode()))
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
+        (999999.5, "999999.500"), (1e6, "1.00e6"), (-1e6, "−1.00e6"),
         (0.0, "0"), (-0.0, "0"), (3, "3"), (12288, "12,288"), (0.46887, "0.469"), (-1.5, "−1.500"), ("yes", "yes"),
         (4.8e-7, "4.80e−7"), (-2.5e9, "−2.50e9"), (1.0000001, "1.000"), (0.0004999, "5.00e−4"),
     ],

@@ -35,10 +35,14 @@ from attnviz.export.code.toy import ToyRecipe
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import trace_toy
-from attnviz.toy.config import ToyConfig
+from attnviz.toy.config import ToyConfig, TransformerConfig
+from attnviz.toy.transformer import trace_transformer
+from attnviz.trace import vocabulary
+from attnviz.trace.layer import LayerTrace
 from attnviz.trace.walk import Walk
 from attnviz.ui import caches
 from tests.loaded import built_in_model
+from tests.toy import tokens_of
 from tests.unit.families import BART, save, save_model
 
 HOSTILE = '=1+1 -2 @x "";=2 \'\'\'"""+\\ <img/src=x/onerror=alert(1)> {0}\u2028\u202e🙂 السلام'
@@ -147,6 +151,30 @@ def test_tables_of_more_numbers_than_a_spreadsheet_likes_are_refused(monkeypatch
     monkeypatch.setattr(numbers, "MAX_CSV_CELLS", cells - 1)
     with pytest.raises(numbers.TooManyNumbersError, match="These are 72 numbers; CSV takes at most 71"):
         numbers.check_csv(small, [0, 1])
+    across = LayerTrace(torch.zeros(1, 2, 4), torch.zeros(1, 7, 4), torch.zeros(1, 7, 4), 1.0)
+    with pytest.raises(numbers.TooManyNumbersError, match=f"These are {4 * 2 * 7} numbers"):
+        monkeypatch.setattr(numbers, "MAX_CSV_CELLS", 50)
+        numbers.check_csv(Walk(tokens_of(range(2)), tokens_of(range(7)), across, 0), [0])
+
+
+def test_the_last_column_of_probabilities_is_that_of_all_tokens_without_a_column(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(vocabulary, "ALL", 10)
+    tokens = WordTokenizer().tokenize(" ".join(f"word{number}" for number in range(60)))
+    labels = list(dict(zip(tokens.ids, tokens.labels, strict=True)).values())
+    trace = trace_transformer(tokens, None, TransformerConfig("decoder", depth=1, heads=1, width=8))
+    walk = trace.walk_at(len(trace.places) - 1, 0)
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
+    (_, *columns), *rows = csv.reader(io.StringIO(archive.read("probabilities.csv").decode("utf-8-sig")))
+    assert columns[-1] == "all others"
+    shown = [labels.index(column.partition("] ")[2]) for column in columns[:-1]]
+    assert 0 < len(shown) < len(labels)
+    assert trace.logits is not None
+    known = trace.logits.softmax(-1).numpy()
+    found = np.array([row[1:] for row in rows], dtype=np.float32)
+    np.testing.assert_allclose(found[:, :-1], known[:, shown], atol=1e-6)
+    np.testing.assert_allclose(found[:, -1], np.delete(known, shown, axis=1).sum(axis=1), atol=1e-6)
 
 
 def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path) -> None:
@@ -348,14 +376,3 @@ def test_buttons_that_wait_to_be_pressed_keep_no_model_in_memory(
     assert model() is None
     again = {label: waiting[label]() for label in ("npz", "Notebook", "Script", "TikZ")}
     assert again == {label: before[label] for label in again}
-
-
-def test_a_mask_that_is_not_causal_is_not_written_as_one() -> None:
-    walk, recipe = of_model("minilm", "the cat sat", None, "encoder", 1, 1)
-    n = len(walk.query_labels)
-    causal, padding = Mask.causal(n), Mask.recognise((torch.arange(n) < n - 1).expand(n, n))
-    written = ["\n".join(cell.text for cell in recipe.cells(replace(walk, layer=replace(walk.layer, mask=mask))))
-               for mask in (causal, padding)]  # fmt: skip
-    assert ".tril()" in written[0]
-    assert ".tril()" not in written[1]
-    assert "mask = None" not in written[1]

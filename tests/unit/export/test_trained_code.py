@@ -14,6 +14,7 @@ import pytest
 from attnviz import trained
 from attnviz.export.code import cells as code
 from attnviz.export.code.recipes import no_code_reason, walk_cells
+from attnviz.export.code.trained import around_trained
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import ShownHead, shown, shown_part
 from attnviz.toy.language.config import TokenConfig
@@ -91,6 +92,29 @@ def test_every_place_of_every_kind_of_model_is_computed_from_the_file_where_attn
     assert [line.split()[1] for line in found.splitlines() if line.startswith("stopped:")] == [
         "changed.py", "other_file.py",
     ]  # fmt: skip
+
+
+def test_the_code_of_a_decoder_computes_its_attention_to_the_encoder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(FOLDER / "numbers.safetensors", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    code_of_part = script(
+        shown_part(view("numbers", "342", kind="cross", head=1, block=2).__getitem__, DirectResources())
+    )
+    exec(code_of_part, {})
+    assert capsys.readouterr().out.count("matrices are those that the page showed") == 2
+
+
+def test_the_code_compares_no_logits_of_which_the_page_shows_a_part() -> None:
+    resources = DirectResources()
+    walk = shown_part(view("sort", "31415", block=1).__getitem__, resources).walk(resources)
+    assert walk.block is not None
+    for rest in (0, 3):
+        cells = around_trained(replace(walk, block=replace(walk.block, rest=rest)))
+        compared = "".join(cell.text for cell in cells)
+        assert ('"logits"' in compared) == ('"probabilities"' in compared) == (rest == 0)
+        assert '"feed_forward_output"' in compared
 
 
 def test_the_app_offers_the_models_file_beside_its_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

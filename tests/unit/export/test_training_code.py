@@ -6,16 +6,19 @@ It runs in a process in which `attnviz` can't be imported.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from attnviz.export.code.training import NoTrainingCodeError, training_script
+from attnviz.export.code.training.models import attentions
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.training.evaluation import Evaluator
 from attnviz.training.loop import Trainer
@@ -199,6 +202,51 @@ def test_the_script_of_a_task_prints_its_accuracy_and_its_pattern(
         best = max((one for _, _, heads in told["scores"][pattern.name] for one in heads), default=None)
         found = re.findall(rf"^{re.escape(pattern.title)}: ([\d.]+) of 1 in layer", printed, re.MULTILINE)
         assert [float(one) for one in found] == ([] if best is None else [pytest.approx(best, abs=1e-4)])
+
+
+def test_losses_are_compared_to_the_last_digit_in_the_order_of_steps() -> None:
+    script = training_script(Plan(TEXT, BigramConfig(V), SETTINGS), sha256="", losses={7: 1.23456789, 0: 3.5})
+    assert "SHOWN = {0: 3.5, 7: 1.234568}" in script
+
+
+def test_the_rate_falls_to_the_part_that_the_settings_say() -> None:
+    for decay, warm_up, expected in (
+        ("cosine", 0, {0: 1, 50: 0.6, 100: 0.2}), ("none", 0, {0: 1, 100: 1}), ("none", 4, {0: 0.25, 3: 1, 100: 1}),
+        ("cosine", 4, {0: 0.25, 100: 0.2}),
+    ):  # fmt: skip
+        settings = replace(SETTINGS, steps=100, decay=decay, warm_up=warm_up, last_rate=0.2)
+        script = training_script(Plan(TEXT, BigramConfig(V), settings), sha256="", losses={})
+        space: dict[str, Any] = {"math": math, "STEPS": 100}
+        exec(script[script.index("def rate(step)") : script.index("SHOWN = ")], space)
+        assert {step: space["rate"](step) for step in expected} == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(("cut", "numbers"), [("chunks", "8, 3, True"), ("plain", "1, 0, False")])
+def test_a_sequence_of_a_line_that_is_cut_plainly_has_no_end(cut: Cut, numbers: str) -> None:
+    script = training_script(Plan(TEXT, WHOLE, SETTINGS, cut), sha256="", losses={})
+    assert f"LEAST, OVERLAP, END = {numbers}  #" in script
+    assert "the longest sequence of a line" in script
+
+
+def test_a_decoder_whose_outputs_are_all_characters_has_a_script() -> None:
+    outputs = training_script(Plan(TEXT, replace(WHOLE, outputs=V), SETTINGS), sha256="", losses={})
+    compile(outputs, "script", "exec")
+    assert f"nn.Linear(C, {V})" in outputs
+
+
+def test_a_pattern_is_looked_for_in_attention_of_its_kind_alone() -> None:
+    decoder, encoder = (replace(WHOLE, architecture=architecture) for architecture in ("decoder", "encoder"))
+    both = replace(WHOLE, architecture="both")
+    assert (
+        attentions(decoder, "encoder") == attentions(encoder, "cross") == attentions(BigramConfig(V), "decoder") == ""
+    )
+    assert (
+        attentions(decoder, "decoder")
+        == attentions(encoder, "encoder")
+        == "[block.attention for block in model.blocks]"
+    )
+    assert attentions(both, "cross") == "[block.cross_attention for block in model.decoder]"
+    assert attentions(both, "decoder") == "[block.attention for block in model.decoder]"
 
 
 REFUSED = [

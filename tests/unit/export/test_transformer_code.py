@@ -6,7 +6,9 @@ import io
 import runpy
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import nbformat
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 import torch
 
 from attnviz.export.code import cells as code
+from attnviz.export.code.pretrained import around_pretrained
 from attnviz.export.code.recipes import walk_cells
 from attnviz.export.code.transformer import transformer_cells
 from attnviz.export.numbers import collect
@@ -95,17 +98,46 @@ def test_the_scripts_compute_what_torch_and_the_page_compute_where_attnviz_is_no
             assert set(found.files) == expected
 
 
-def test_the_likeliest_next_token_is_printed_with_its_probability(tmp_path: Path) -> None:
-    config = TransformerConfig("decoder")
+@pytest.mark.parametrize("architecture", ["decoder", "both"])
+def test_the_likeliest_next_token_is_printed_with_its_probability(
+    architecture: Literal["decoder", "both"], capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = TransformerConfig(architecture)
     trace = traced(config)
-    (tmp_path / "gpt.py").write_text(code.script(transformer_cells(trace, config, 0)), encoding="utf-8")
-    printed = subprocess.run(
-        [sys.executable, str(tmp_path / "gpt.py")], capture_output=True, text=True, check=True, timeout=100
-    ).stdout
+    written = code.script(transformer_cells(trace, config, 0))
+    try:
+        exec(written, {})
+    finally:
+        torch.set_grad_enabled(True)
     assert trace.logits is not None
     chances = torch.softmax(trace.logits[-1], -1)
-    labels = list(dict(zip(trace.tokens.ids, trace.tokens.labels, strict=True)).values())
-    assert f"{labels[int(chances.argmax())]!a}: {float(chances.max()):.4f}" in printed
+    labels = dict(zip(trace.tokens.ids, trace.tokens.labels, strict=True))  # the logits have this order
+    target = trace.decoder_tokens
+    for id_, label in () if target is None else zip(target.ids, target.labels, strict=True):
+        labels.setdefault(id_, label)
+    likeliest = [(list(labels.values())[column], float(chances[column])) for column in chances.topk(5).indices.tolist()]
+    lines = capsys.readouterr().out.partition("the likeliest are:\n")[2].splitlines()[:5]
+    assert lines == [f"  {label!a}: {chance:.4f}" for label, chance in likeliest]
+
+
+@pytest.mark.parametrize(("depth", "decoder_depth"), [(3, 1), (1, 2), (2, 2), (2, None)])
+def test_the_decoder_has_as_many_blocks_as_the_settings_say(depth: int, decoder_depth: int | None) -> None:
+    config = TransformerConfig("both", depth=depth, width=8, heads=1, decoder_depth=decoder_depth)
+    written = code.script(transformer_cells(traced(config, "a b"), config, 0))
+    assert f"DecoderLayer() for _ in range({'L' if decoder_depth in (depth, None) else 'L_DECODER'})" in written
+    assert ("\nL_DECODER = " in written) == (decoder_depth not in (depth, None))
+    assert "EncoderLayer() for _ in range(L)" in written
+
+
+def test_the_last_probability_is_that_of_all_other_tokens() -> None:
+    trace = traced(TransformerConfig("decoder", depth=1, width=8, heads=1), "a b")
+    walk = trace.walk_at(0, 0)
+    assert walk.block is not None
+    for rest in (0, 9):
+        cells = around_pretrained(
+            replace(walk, block=replace(walk.block, rest=rest)), trace, "model.layers.0.self_attn"
+        )
+        assert ("# last: all other tokens" in "".join(cell.text for cell in cells)) == (rest > 0)
 
 
 def test_other_weights_than_the_pages_stop_the_script(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -330,6 +331,46 @@ def test_texts_that_are_too_long_for_a_format_are_refused() -> None:
         sides: Any = SimpleNamespace(query_labels=["a"] * queries, key_labels=["b"] * keys)
         with pytest.raises(TooLongError, match=f"has {longest}") if longest else nullcontext():
             FORMATS["tikz"].check(sides)
+
+
+def test_a_sheet_says_its_number_its_head_its_text_and_its_link() -> None:
+    walk = toy("a b", seed="3")
+    first, second = sheets(walk, ["qkv", "output"])
+    for number, sheet in ((1, first), (2, second)):
+        drawing = draw_sheet(sheet)
+        texts = {text.text: text for text in drawing.texts}
+        title, name, quoted = (texts[said] for said in (sheet.title, walk.name, "“a b”"))
+        assert title.bold and title.anchor == "start" and title.size > max(name.size, quoted.size)
+        assert name.anchor == quoted.anchor == "end" and title.x + name.x == quoted.x + title.x == WIDTH
+        place, link = texts[f"{number} / 2"], texts[sheet.link]
+        assert (place.anchor, place.x, link.x, place.y) == ("end", name.x, title.x, link.y)
+        assert link.link == f"{SITE}/?text=a+b&head=1&seed=3&step={sheet.step}"
+        assert drawing.title == f"{sheet.title} · {walk.name}" and drawing.alt == safe(sheet.alt)
+        said = " ".join(text.text for text in drawing.texts if 630 < text.y < 700)
+        assert f"{sheet.notice} {sheet.fact}".strip().startswith(said.rstrip("…"))
+    unlinked = draw_sheet(sheets(replace(walk, link=""), ["qkv"])[0])
+    assert not any(text.link for text in unlinked.texts) and "1 / 1" in {text.text for text in unlinked.texts}
+    assert [text.link for text in draw_sheet(first, bare=True).texts if text.link] == []
+
+
+def test_a_slide_of_tikz_has_its_title_its_head_its_notice_and_its_link() -> None:
+    walk = replace(toy("a b"), name="50 % of a_model", link="https://x.example/?a=1&b=%25")
+    (sheet,) = sheets(walk, ["scaled"])
+    source = write_tikz([sheet])
+    slide = source.partition("% ---- scaled\n")[2]
+    assert slide.startswith(f"\\avslide{{{tex(sheet.title)}}}{{50 \\% of a\\_model}}{{")
+    assert f"{{{tex(f'{sheet.notice} {sheet.fact}'.strip())}}}" in slide
+    assert r"{\href{https://x.example/?a=1\&b=\%25\&step=scaled}{" in slide
+    assert r"\href{http" not in write_tikz(sheets(replace(walk, link=""), ["scaled"]))
+    assert write_tikz([sheet, *sheets(walk, ["scores"])]).count("% ---- ") == 2
+
+
+def test_what_a_model_does_not_give_is_said_under_the_picture() -> None:
+    walk = toy("a b")
+    layer = replace(walk.layer, projections=None, unavailable={"projections": "This model hides its maps."})
+    sheet = sheets(replace(walk, layer=layer), ["qkv"])[0]
+    assert any("This model hides its maps." in text.text for text in draw_sheet(sheet).texts)
+    assert "This model hides its maps." in sheet.notes
 
 
 def test_notes_say_the_scale_with_four_digits_and_a_link_keeps_its_blank_keys() -> None:

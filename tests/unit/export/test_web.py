@@ -10,6 +10,7 @@ from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ import pytest
 import torch
 from safetensors.numpy import load as read
 
+from attnviz.compare import matrices
 from attnviz.components.styles import styles
 from attnviz.document import read as document_of
-from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, site, write_page
+from attnviz.export.drawing.marks import THEMES
+from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, pictures, site, write_page
 from attnviz.export.web.pages import Page, inline_script
 from attnviz.export.web.pictures import draw_view
 from attnviz.files import CONFIG
@@ -27,6 +30,7 @@ from attnviz.lessons import Lesson, Scene
 from attnviz.links.link import read_link
 from attnviz.sources.models import DirectResources
 from attnviz.tokens import NoTokensError
+from attnviz.training.tasks import TASKS
 from tests.payloads import read_payload
 from tests.unit.families import save
 
@@ -127,6 +131,50 @@ def test_averages_hold_all_ways_on_as_many_tokens_as_the_loop_takes() -> None:
     assert "Toy weights of seed 0" in page.about  # whatever source the view says
 
 
+def test_a_walk_holds_the_projections_of_its_own_head_and_says_so() -> None:
+    page = page_of("step_by_step", text="a b", heads="3", head="1")
+    names = document_of(page.numbers).arrays.keys()
+    assert {name for name in names if name.startswith("W_")} == {"W_query/1", "W_key/1", "W_value/1", "W_output"}
+    assert page.missing == "this page holds the projections of head 1 only"
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "title", "chosen"),
+    [("step_by_step", {"step": "weights", "head": "1", "k": "0"}, "toy, seed 0, step by step",
+      {"step": "weights", "layer": "0", "head": "1", "k": "0"}),
+     ("step_by_step", {"source": "pretrained", "layer": "2"}, "minilm · layer 2, step by step", {"layer": "2"}),
+     ("transformer", {"architecture": "decoder", "block": "1"},
+      "toy transformer, seed 0 · decoder block 1, step by step", {"layer": "1"}),
+     ("compare", {"quantity": "scores"}, "A, B and their difference: scores", {}),
+     ("averages", {"way": "matrix", "k": "1"}, "From averages to attention", {"step": "matrix", "k": "1"})],
+)  # fmt: skip
+def test_a_page_has_its_title_what_is_chosen_and_the_type_of_lecture_mode(
+    name: str, link: dict[str, str], title: str, chosen: dict[str, str]
+) -> None:
+    page = page_of(name, text="a b", lecture="1", **link)
+    assert (page.title, page.lecture) == (title, True)
+    assert page.view == page.view | chosen and "q" not in page.view
+    assert not page_of(name, text="a b", **link).lecture
+
+
+def test_the_frame_of_a_page_escapes_its_title_and_marks_lecture_mode() -> None:
+    for lecture in (False, True):
+        page = Parsed(pages.whole("a <b> \ud800", "<p>body</p>", policy="p", look="", code="", lecture=lecture))
+        assert page.all("html")[0][0] == {"lang": "en"} | ({"class": "lecture"} if lecture else {})
+        assert (page.all("title")[0][1], page.all("p")[0][1]) == ("a <b> ?", "body")
+
+
+def test_settings_are_data_whatever_they_hold() -> None:
+    page = Page("walk", "title", "about", b"123", "words", {"focus": HOSTILE}, (HOSTILE,), missing=HOSTILE)
+    parsed = Parsed(page.body.encode())
+    (own, settings), (_, numbers) = parsed.all("script")
+    assert own["type"] == "application/json" and settings.isascii()
+    read_settings = json.loads(settings)
+    assert (read_settings["view"], read_settings["missing"]) == ({"focus": HOSTILE}, HOSTILE)
+    assert b64decode(numbers) == b"123"
+    assert parsed.all("p")[0][1] == HOSTILE and not parsed.all("img")
+
+
 def test_a_part_of_a_transformer_is_a_page_with_its_steps() -> None:
     page = page_of("transformer", architecture="decoder", block="1", part="logits", q="2")
     document = document_of(page.numbers)
@@ -138,10 +186,25 @@ def test_a_part_of_a_transformer_is_a_page_with_its_steps() -> None:
     np.testing.assert_allclose(arrays["logits"], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_rounded_numbers_are_said_to_be_rounded() -> None:
-    page = page_of("compare", text="word " * 400, source="pretrained", b_head="1")
-    assert re.fullmatch(r"The numbers are rounded to 16 bits: an error of at most \d\.\de-06\.", page.notes[-1])
-    assert not any("rounded" in note for note in page_of("compare", source="pretrained").notes)
+def test_rounded_numbers_are_said_to_be_rounded_and_by_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = {"text": " ".join(f"w{number}" for number in range(20)), "b_head": "1", "quantity": "scores"}
+    exact = page_of("compare", **link)
+    assert not any("rounded" in note for note in exact.notes)
+    monkeypatch.setattr(matrices, "EXACT_CELLS", 9)
+    page = page_of("compare", **link)
+    said = re.fullmatch(r"The numbers are rounded to 16 bits: an error of at most (\d\.\de-\d\d)\.", page.notes[-1])
+    assert said
+    (_, known), (header, arrays) = read_payload(exact.numbers), read_payload(page.numbers)
+    errors = []
+    for name, (low, high) in header["ranges"].items():
+        assert arrays[name].dtype == np.uint16
+        errors.append(np.abs(low + arrays[name] / 65534 * (high - low) - known[name]).max())
+    assert 0.8 < max(errors) / float(said[1]) < 1.1
+
+
+def test_a_token_that_a_link_marks_and_the_text_lacks_is_not_marked() -> None:
+    header, _ = read_payload(page_of("compare", text="a b c", q="3", k="2").numbers)
+    assert (header["q"], header["k"]) == (None, 2)
 
 
 def test_what_can_not_be_a_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,15 +226,25 @@ def test_a_page_of_heads_has_room_for_its_longer_side(
 ) -> None:
     bart = str(save("bart", tmp_path))
     layers = {"encoder": 2, "decoder": 3, "cross": 3}[kind]
-    monkeypatch.setattr(pages, "HEADS_BYTES", 2 * layers * (4 + 1) * 6**2)  # 6 tokens of 4 heads and a rollout a layer
+    monkeypatch.setattr(
+        pages, "HEADS_BYTES", 2 * layers * (4 + 1) * 12**2
+    )  # 12 tokens of 4 heads and a rollout a layer
     for long in ("text", "pair"):
-        asked = view(**{"text": "a", "pair": "a", long: "a " * 5, "model": bart, "kind": kind})
+        asked = view(**{"text": "a", "pair": "a", long: "a " * 11, "model": bart, "kind": kind})
         if long in refused:
-            sentence = f"has at most 3 MB: with {layers} x 4 heads, it takes up to 6 tokens, and this text has 7."
+            sentence = f"has at most 3 MB: with {layers} x 4 heads, it takes up to 12 tokens, and this text has 13."
             with pytest.raises(NoPageError, match=f"^A web page of Heads {sentence}$"):
                 check_page("heads", asked, DirectResources())
         else:
             check_page("heads", asked, DirectResources())
+
+
+@pytest.mark.parametrize(("layers", "heads"), [(6, 12), (2, 4), (12, 12), (1, 1)])
+def test_the_weights_of_a_page_of_heads_and_of_its_rollout_are_as_many_as_fit(layers: int, heads: int) -> None:
+    selection: Any = SimpleNamespace(numbers=range(layers), heads=heads)
+    most, _ = pages._most_of_heads(selection)
+    matrices_, number = layers * heads + layers, 2  # of each head and of each layer's rollout; bytes of a weight
+    assert number * matrices_ * most**2 <= pages.HEADS_BYTES < number * matrices_ * (most + 1) ** 2
 
 
 def test_a_page_of_heads_holds_all_of_them_and_what_is_chosen() -> None:
@@ -209,6 +282,42 @@ def test_a_scene_of_a_training_is_drawn_as_its_weights_at_that_step() -> None:
         assert draw_view("train", view(**link), DirectResources())[1]
 
 
+def test_the_snapshot_that_is_drawn_is_the_nearest_and_without_a_step_the_last() -> None:
+    snapshots = [SimpleNamespace(step=step) for step in (0, 1, 2, 6, 20)]
+    recording: Any = SimpleNamespace(view=SimpleNamespace(snapshots=snapshots))
+    for asked, nearest in ((0, 0), (1, 1), (3, 2), (5, 6), (13, 6), (14, 20), (99, 20), (None, 20)):
+        assert pictures._nearest(recording, asked).step == nearest
+
+
+@pytest.mark.parametrize(("watch", "axes"), [("encoder.0.0", "ss"), ("decoder.0.0", "tt"), ("cross.0.0", "ts")])
+def test_of_a_model_that_translates_each_axis_has_the_tokens_of_its_side(watch: str, axes: str) -> None:
+    task = TASKS["numbers"]
+    source, target = task.read(task.examples[0])
+    assert target is not None and source.labels != target.labels
+    layout, tokens = pictures._of_task(view(task="numbers", watch=watch))
+    expected = [{"s": source, "t": target}[side].labels for side in axes]
+    assert [tokens[axis].labels for axis in ("query", "key")] == expected
+    assert layout is not None
+    ((panel,),) = layout.grid
+    assert panel is not None and panel.values.shape == tuple(map(len, expected))
+
+
+def test_the_control_training_is_drawn_where_a_scene_asks_for_it() -> None:
+    layouts = [pictures._of_task(view(task="induction", run=run))[0] for run in ("recorded", "control")]
+    values = [layout.grid[0][0].values for layout in layouts]  # type: ignore[union-attr]
+    assert np.nanmax(np.abs(values[0] - values[1])) > 0.1, "the control has learned something else"
+
+
+def test_effects_of_heads_are_drawn_in_thousandths(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = torch.rand(6, 12)
+    monkeypatch.setattr(pictures, "effects", lambda *_: SimpleNamespace(sentence=known))
+    layout, _ = pictures._of_bert(view(bert_part="without", text="a b"), DirectResources())
+    assert layout is not None
+    ((panel,),) = layout.grid
+    assert panel is not None and panel.title.endswith(", in thousandths") and panel.bar
+    np.testing.assert_allclose(panel.values / 1000, known, rtol=1e-6)
+
+
 @pytest.mark.parametrize("by", ["zero", "mean"])
 def test_a_scene_without_a_head_is_drawn_as_the_effects_of_all_heads(by: str) -> None:
     files, alt = draw_view("bert", view(bert_part="without", off="3.1", off_by=by), DirectResources())
@@ -234,6 +343,49 @@ def test_a_scene_of_a_site_leads_to_the_one_before_all_scenes_and_the_next_one(n
     assert [attributes["href"] for attributes, _ in found.all("a")] == ways
     assert found.all("a")[-2 if number < 3 else -1][1] == f"{number} of 3"
     assert found.all("h1")[0][1] == f"title {number}"
+
+
+def test_a_site_has_a_page_for_each_scene_and_every_file_that_its_pages_name() -> None:
+    scenes = (
+        Scene("walk", "sentence", "step_by_step", "text=a+b"), Scene("drawn", "sentence é", "tokens", "text=a+b"),
+        Scene("slip", "sentence", "transformer", "text=a+b&check=mistake&mistake=norm", question="why?"),
+    )  # fmt: skip
+    lesson = Lesson("own", "A <lesson>", "What it is about", scenes)
+    files = dict(site.build_site(lesson, DirectResources()))
+    names = [name for name in files if name.endswith(".html")]
+    assert names == ["scene-01.html", "scene-02.html", "scene-03.html", "index.html"] and list(files)[-1] == names[-1]
+    for name in names:
+        page = Parsed(files[name])
+        named = [value for _, own, _ in page.elements for key in LOADS if (value := own.get(key)) and ":" not in value]
+        assert set(named) <= set(files), name
+        dark = [own for own, _ in page.all("source")]
+        assert all(own["media"] == "(prefers-color-scheme: dark)" and "-dark." in str(own["srcset"]) for own in dark)
+        assert [len(dark), len(page.all("img"))] == [{"scene-02.html": 1, "scene-03.html": 2}.get(name, 0)] * 2
+        assert all(own["alt"] and "-light." in str(own["src"]) for own, _ in page.all("img"))
+    index, drawn = Parsed(files["index.html"]), Parsed(files["scene-02.html"])
+    assert [(own["href"], text) for own, text in index.all("a")] == list(
+        zip(names, ("walk", "drawn", "slip"), strict=False)
+    )
+    assert (index.all("title")[0][1], index.all("h1")[0][1]) == ("A <lesson>", "A <lesson>")
+    assert index.all("p")[0][1] == "What it is about"
+    assert drawn.all("title")[0][1] == "drawn · A <lesson>"
+    assert drawn.all("img")[0][0]["alt"] == "2 tokens with their positions and ids"
+    assert drawn.all("p")[-1][1] == "A picture of the page “Tokens”, which moves only in the app."
+    assert Parsed(files["scene-01.html"]).all("p")[1][1].startswith("“a b” Toy weights of seed 0")
+    svg = files["assets/scene-03-wrong-dark.svg"].decode()
+    assert THEMES["dark"].paper in svg and THEMES["dark"].paper not in files["assets/scene-03-wrong-light.svg"].decode()
+
+
+def test_the_answer_of_a_question_waits_and_no_title_is_markup() -> None:
+    scenes = tuple(Scene("<i>title", "the <i>sentence", "step_by_step", question=asked) for asked in ("", "why <i>?"))
+    own = Lesson("own", "<i>lesson", "", scenes)
+    plain, asked = (site._heading(own, number) for number in (1, 2))
+    assert "<i>" not in plain + asked
+    hidden = [attributes for page in (plain, asked) for attributes, text in Parsed(page.encode()).all("p")
+              if text == "the <i>sentence"]  # fmt: skip
+    assert ["hidden" in attributes for attributes in hidden] == [False, True]
+    assert [len(Parsed(page.encode()).all("button")) for page in (plain, asked)] == [0, 1]
+    assert Parsed(asked.encode()).all("h1")[0][1] == "<i>title"
 
 
 def test_the_lines_that_embed_a_page_are_html_whatever_its_name() -> None:

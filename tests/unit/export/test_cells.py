@@ -1,0 +1,136 @@
+"""The code of one attention from its query, key and value: run here, and compared with torch."""
+
+from __future__ import annotations
+
+import ast
+import io
+from contextlib import redirect_stdout
+from typing import Any
+
+import nbformat
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from attnviz.attention import Mask
+from attnviz.export.code.cells import Cell, cells, literals, notebook, script
+from attnviz.export.code.recipes import about_code, walk_cells
+from attnviz.export.code.toy import ToyRecipe
+from attnviz.links.link import read_link
+from attnviz.sources.models import DirectResources
+from attnviz.sources.shown import shown
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import trace_toy
+from attnviz.toy.config import ToyConfig
+from attnviz.trace.layer import LayerTrace
+from attnviz.trace.walk import Walk
+from tests.toy import tokens_of
+
+SEEN = torch.tensor([[True, False, False], [True, True, False], [False, False, False]])
+
+
+class Given:
+    """A recipe whose query, key and value are names that stand there already."""
+
+    def cells(self, _: Walk) -> tuple[Cell, ...]:
+        return (Cell("code", "x = W_O = b_O = None\n# given"), Cell("markdown", "- a list\n- of two"))
+
+
+def walk_of(mask: Mask) -> Walk:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(2, 3, 4) for _ in range(3))
+    tokens = tokens_of(range(3), ["é", "a 'b", '"""'])
+    return Walk(tokens, tokens, LayerTrace(query, key, value, 0.3, mask), 1)
+
+
+def code_of(walk: Walk) -> tuple[Cell, ...]:
+    return cells(walk, Given(), place="a test", needs="torch", link='http://h/?a="é')
+
+
+@pytest.mark.parametrize(
+    ("mask", "added", "named"),
+    [(Mask(), None, "−∞"), (Mask("other", SEEN), SEEN, "−∞"), (Mask("other", SEEN[:2].repeat(2, 1)[:3]), None, "−∞"),
+     (Mask("other", SEEN, -1e10), torch.zeros(3, 3).masked_fill(~SEEN, -1e10), "−1e10"),
+     (Mask("other", SEEN, -1e10, "scores"), torch.zeros(3, 3).masked_fill(~SEEN, -3e9), "−3e9")],
+)  # fmt: skip
+def test_the_code_computes_what_torch_computes_under_every_mask(
+    mask: Mask, added: torch.Tensor | None, named: str
+) -> None:
+    walk = walk_of(mask)
+    layer, parts = walk.layer, code_of(walk)
+    namespace: dict[str, Any] = {"query": layer.query, "key": layer.key, "value": layer.value, "scale": layer.scale,
+                                 "mask": mask.cells}  # fmt: skip
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(script(parts), namespace)
+    assert "matrices are those that the page showed" in printed.getvalue()
+    if added is None:
+        added = mask.cells
+    expected = scaled_dot_product_attention(layer.query, layer.key, torch.eye(3).expand(2, 3, 3), added, scale=0.3)
+    torch.testing.assert_close(namespace["weights"], expected.nan_to_num())
+    assert any(f"hidden cells become {named}" in cell.text for cell in parts)
+    hides_a_row = mask.is_infinite and mask.cells is not None and not mask.cells.any(dim=1).all()
+    assert ("# rows without a visible key" in script(parts)) is bool(hides_a_row)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [ToyConfig(padding=2, causal=True), ToyConfig(padding=1, scale="sqrt_c", mask_value="-1e10"),
+     ToyConfig(bias=True, std_q=2.0), ToyConfig(bias=True, std_q=2.0, std_k=0.5, std_v=0.1, scale="off"),
+     ToyConfig(projection=False, bias=True), ToyConfig(qkv="positions", std_q=2.0, positions="random"),
+     ToyConfig(qkv="identity", positions="none", embedding="uniform", std_q=2.0), ToyConfig(width=8, positions="lab")],
+)  # fmt: skip
+def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_not_use(config: ToyConfig) -> None:
+    tokens = WordTokenizer().tokenize("the cat sat on the mat")
+    walk = trace_toy(tokens, config).walk(0, 0)
+    text = script(cells(walk, ToyRecipe(tokens.ids, config), place="a test", needs="torch"))
+    namespace: dict[str, Any] = {}
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(text, namespace)
+    assert "matrices are those that the page showed" in printed.getvalue()
+    torch.testing.assert_close(namespace["query"], walk.layer.query)
+    assert ("STD" in text) == (config.qkv == "linear" and config.std_q is not None)
+    assert ("b_O = None" in text) == (not config.bias or not config.projection)
+
+
+def test_the_heading_says_which_attention_it_is_and_what_its_code_needs() -> None:
+    resources = DirectResources()
+    for link, place, needs in (
+        ({"source": "toy"}, "the toy block, head 1", "torch"),
+        ({"source": "pretrained", "layer": "2"}, "encoder attention, layer 2, head 1", "torch and transformers"),
+        ({"source": "trained", "model": "sort", "layer": "1"}, "decoder block 1, head 1", "torch and safetensors"),
+    ):
+        view, _ = read_link({"text": "314", "head": "1", **link})
+        selection = shown(view.__getitem__, resources)
+        heading = walk_cells(selection, selection.walk(resources), resources)[0].text
+        assert f"page Step by step: {place}. Rows" in heading, heading
+        assert f"It needs {needs}, but not attnviz" in heading.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("source", "page", "said"),
+    [("toy", "step_by_step", "The code does not need attnviz."),
+     ("pretrained", "step_by_step", "The code does not need attnviz."),
+     ("trained", "step_by_step", "read the model's file"), ("toy", "transformer", "the whole model, every block"),
+     ("pretrained", "transformer", "load the model with transformers"), ("trained", "transformer", "model's file")],
+)  # fmt: skip
+def test_what_the_code_computes_is_said_of_each_source_and_page(source: str, page: str, said: str) -> None:
+    assert said in about_code(source, page)
+
+
+def test_a_notebook_and_a_script_hold_the_same_lines_and_only_letters_of_ascii_from_the_user() -> None:
+    parts = code_of(walk_of(Mask()))
+    written = nbformat.reads(notebook(parts), as_version=4)
+    nbformat.validate(written)
+    assert [(cell.cell_type, cell.source) for cell in written.cells] == [(cell.kind, cell.text) for cell in parts]
+    assert all(cell.source.isascii() for cell in written.cells if "QUERY_TOKENS = " in cell.source)
+    lines = script(parts).splitlines()
+    assert "# - a list" in lines and "# Attention, step by step, in plain torch" in lines
+    assert all(line in lines for cell in parts if cell.kind == "code" for line in cell.text.splitlines())
+
+
+def test_values_are_read_back_from_their_literals() -> None:
+    values = ["é", "a 'b  c", '"""', "\n", *(f"word {number} " * 3 for number in range(40))]
+    written = literals(values)
+    assert ast.literal_eval(written) == values
+    assert written.isascii() and max(map(len, written.splitlines())) < 120
+    assert literals([]) == "[]"
