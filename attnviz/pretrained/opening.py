@@ -176,8 +176,9 @@ def _is_hub_reachable() -> bool:
     if huggingface_hub.constants.HF_HUB_OFFLINE:
         return False
     hub = urlsplit(huggingface_hub.constants.ENDPOINT)
+    port = hub.port or (80 if hub.scheme == "http" else 443)
     try:
-        socket.create_connection((hub.hostname or "", hub.port or 443), timeout=2).close()
+        socket.create_connection((hub.hostname or "", port), timeout=2).close()
     except OSError:
         return False
     return True

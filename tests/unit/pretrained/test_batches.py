@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 import transformers as tf
+from torch import Tensor, nn
 
 from attnviz.pretrained import Kind, open_model
+from attnviz.pretrained.model import weights_digest
 from attnviz.tokens import NoTokensError
 from tests.unit.families import BART, BERT
 from tests.unit.pretrained.architectures import tokenizer
@@ -49,3 +52,19 @@ def test_an_encoder_and_a_decoder_both_need_a_token() -> None:
     for texts in (("the cat", " "), (" ", "the cat")):
         with pytest.raises(NoTokensError):
             model.trace(*texts)
+
+
+def test_weights_have_the_same_digest_only_if_names_shapes_types_and_numbers_are_the_same() -> None:
+    def digest(**weights: Tensor) -> str:
+        body = nn.ParameterDict({name: nn.Parameter(one, requires_grad=False) for name, one in weights.items()})
+        return weights_digest(SimpleNamespace(body=body))  # type: ignore[arg-type]
+
+    one, zeros = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.zeros(2)
+    assert digest(a=one, b=zeros) == digest(b=zeros.clone(), a=one.clone())
+    last = one.clone()
+    last[1, 1] = 4.0001
+    others = (
+        {"a": one, "c": zeros}, {"a": one.view(4), "b": zeros}, {"a": last, "b": zeros}, {"a": one},
+        {"a": one, "b": zeros.int()}, {"a": one, "b": -zeros}, {"a": zeros, "b": one},
+    )  # fmt: skip
+    assert len({digest(a=one, b=zeros), *(digest(**other) for other in others)}) == 1 + len(others)

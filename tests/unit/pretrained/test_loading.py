@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock, call
 
 import huggingface_hub
 import pytest
@@ -62,6 +63,7 @@ def test_without_network_and_cache(name: str, monkeypatch: pytest.MonkeyPatch) -
         "<script>",
         "-rf",
         "a\0b",
+        "a\nb",
         "名前",
         "café/x",
         "x" * 300,
@@ -237,6 +239,41 @@ def test_transformers_loads_one_model_at_a_time(folder: Path, tmp_path: Path, mo
     assert [list(model.description.layers) for model in models] == [["encoder"], ["decoder"]]
     assert most == 1
     assert tf.PreTrainedModel.tie_weights is original
+
+
+def test_a_cached_model_counts_with_its_weights_and_its_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "_is_hub_reachable", lambda: False)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda name, **_: tmp_path / name)
+    folder = tmp_path / "someone" / "small"
+    folder.mkdir(parents=True)
+    for file in ("config.json", "model-00001-of-00002.safetensors"):
+        assert "is not on this machine" in sentence("someone/small")
+        (folder / file).touch()
+    assert opening.find_folder("someone/small") == folder
+    (folder / "config.json").unlink()
+    assert "is not on this machine" in sentence("someone/small")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "address"),
+    [
+        ("https://huggingface.co", ("huggingface.co", 443)), ("http://mirror.example/hf", ("mirror.example", 80)),
+        ("http://mirror.example:8080", ("mirror.example", 8080)),
+    ],
+)  # fmt: skip
+def test_the_hub_is_reached_where_it_listens(
+    endpoint: str, address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = Mock(side_effect=[Mock(), OSError()])
+    monkeypatch.setattr(opening.socket, "create_connection", connect)
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", endpoint)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    assert [opening._is_hub_reachable(), opening._is_hub_reachable()] == [True, False]
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    assert not opening._is_hub_reachable()
+    assert connect.mock_calls == [call(address, timeout=2)] * 2
 
 
 def hub_file(name: str, size: int | None) -> SimpleNamespace:

@@ -47,7 +47,7 @@ def test_a_cached_model_counts_with_its_weights_only(tmp_path: Path, monkeypatch
     snapshot.mkdir(parents=True)
     (snapshot / "config.json").touch()
     assert not is_on_this_machine("someone/small")
-    (snapshot / "model.safetensors").touch()
+    (snapshot / "model-00001-of-00002.safetensors").touch()
     assert is_on_this_machine("someone/small")
     assert is_on_this_machine("minilm")
     assert is_on_this_machine(str(tmp_path))

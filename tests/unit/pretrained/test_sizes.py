@@ -82,7 +82,11 @@ def test_numbers_that_are_no_sizes_have_no_limit(folder: Path) -> None:
     check_numbers(folder)
 
 
-@pytest.mark.parametrize(("name", "limit"), [("generation_config.json", MAX_JSON), ("tokenizer.json", MAX_TOKENIZER)])
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("generation_config.json", MAX_JSON), ("tokenizer.json", MAX_TOKENIZER), ("vocab.json", MAX_TOKENIZER),
+     ("model.safetensors.index.json", MAX_TOKENIZER)],
+)  # fmt: skip
 def test_a_file_may_be_as_large_as_its_limit_and_no_larger(folder: Path, name: str, limit: int) -> None:
     (folder / name).touch()
     os.truncate(folder / name, limit)
@@ -99,6 +103,15 @@ def test_a_model_much_larger_than_its_file_is_refused(tmp_path: Path) -> None:
     config.vocab_size = 2**20  # by 32: 33 million numbers, where the file holds one million
     with pytest.raises(SizeError, match=r"asks for 3\.36e\+07 numbers, and its file holds 1\.01e\+06"):
         check_model(folder, config, AutoModel)
+
+
+def test_the_weights_of_all_files_count(folder: Path) -> None:
+    save_file({f"v{i}": torch.zeros(2) for i in range(5)}, folder / "model-2.safetensors")
+    (folder / "config.json").write_text(json.dumps({"num_hidden_layers": WEIGHTS + 5}))
+    check_numbers(folder)
+    (folder / "config.json").write_text(json.dumps({"num_hidden_layers": WEIGHTS + 6}))
+    with pytest.raises(SizeError, match=f"its file holds {WEIGHTS + 5} weights"):
+        check_numbers(folder)
 
 
 def test_as_many_layers_as_any_model_has_may_be_stated_without_weights(folder: Path) -> None:
