@@ -17,7 +17,7 @@ from attnviz.tokens import NoTokensError
 from tests.unit.families import BART, BERT
 from tests.unit.pretrained.architectures import tokenizer
 
-TEXTS = ("the dog", "the cat sat on the mat", "on the mat")
+TEXTS = (("the dog", "and the cat"), ("the cat sat on the mat", None), ("on the mat", None))
 MODELS: dict[str, tuple[Callable[[], Any], Kind]] = {
     "bert": (lambda: tf.BertModel(tf.BertConfig(**BERT | {"vocab_size": 128})), "encoder"),
     "gpt2": (lambda: tf.GPT2Model(tf.GPT2Config(vocab_size=128, n_embd=32, n_layer=2, n_head=4)), "decoder"),
@@ -30,8 +30,10 @@ def test_of_a_batch_each_text_has_its_own_weights_and_padding_gets_none(name: st
     make, kind = MODELS[name]
     torch.manual_seed(0)
     model = make().eval()
-    opened = open_model(model, tokenizer())
-    texts = [opened.tokenize(text) for text in TEXTS]
+    words = tokenizer()
+    words.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    opened = open_model(model, words)
+    texts = [opened.tokenize(*text) for text in TEXTS]
     layers_of_decoder = opened.body.decoder.layers if name == "bart" else ()
     for layer in layers_of_decoder:
         layer.register_forward_pre_hook(lambda *_: pytest.fail("the decoder runs, of which nothing was asked"))
@@ -39,8 +41,11 @@ def test_of_a_batch_each_text_has_its_own_weights_and_padding_gets_none(name: st
     model.set_attn_implementation("eager")
     alone = model.get_encoder() if name == "bart" else model
     for row, text in enumerate(texts):
+        inputs = words(*TEXTS[row], return_tensors="pt")
+        if name == "bart":
+            del inputs["token_type_ids"]
         with torch.inference_mode():
-            theirs = alone(input_ids=torch.tensor([text.ids]), output_attentions=True).attentions
+            theirs = alone(**inputs, output_attentions=True).attentions
         assert len(found) == len(theirs) == 2
         for weights, wanted in zip(found, theirs, strict=True):
             torch.testing.assert_close(weights[row, :, : len(text), : len(text)], wanted[0], rtol=0, atol=1e-6)

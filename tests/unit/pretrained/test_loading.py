@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from attnviz.pretrained import ModelError, load, opening, transformers_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.names import FAILED, UnfitError, attempt, shown
-from tests.unit.families import save
+from tests.unit.families import save, save_model
 
 QUERY = "encoder.layer.0.attention.self.query.weight"
 
@@ -110,6 +110,17 @@ def test_weights_that_do_not_fill_the_model_are_refused(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
     assert "lacks" in sentence(folder)
+
+
+def test_how_many_weights_are_missing_is_said_without_those_of_a_language_head(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 128, "n_embd": 16, "n_layer": 1, "n_head": 2, "tie_word_embeddings": False}
+    folder = save_model(tf.GPT2LMHeadModel(tf.GPT2Config(**sizes)), tmp_path, "gpt2")
+    weights = load_file(folder / "model.safetensors")
+    for name in ("lm_head.weight", "transformer.h.0.attn.c_attn.bias", "transformer.ln_f.weight"):
+        del weights[name]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    assert "lacks 2 of the model's weights (transformer.h.0.attn.c_attn.bias): it is refused" in sentence(folder)
 
 
 def reshape(weights: dict[str, torch.Tensor]) -> None:

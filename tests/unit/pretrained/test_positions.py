@@ -47,6 +47,13 @@ MODELS: dict[str, tuple[Callable[[], Any], int]] = {
     ),
     "T5, relative": (lambda: tf.T5Model(tf.T5Config(**T5)), MAX_TOKENS),
     "Llama, rotated": (lambda: tf.LlamaModel(tf.LlamaConfig(**ROTARY, max_position_embeddings=24)), 24),
+    "Llama, more than is drawn": (
+        lambda: tf.LlamaModel(tf.LlamaConfig(**ROTARY, max_position_embeddings=4096)), MAX_TOKENS,
+    ),
+    "GPT-2, more than is drawn": (
+        lambda: tf.GPT2Model(tf.GPT2Config(vocab_size=128, n_embd=32, n_layer=1, n_head=4, n_positions=4096)),
+        MAX_TOKENS,
+    ),
     "Mistral, a window": (
         lambda: tf.MistralModel(tf.MistralConfig(**ROTARY, head_dim=8, max_position_embeddings=24, sliding_window=4)),
         24,

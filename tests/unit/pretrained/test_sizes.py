@@ -75,6 +75,13 @@ def test_a_number_may_be_as_large_as_in_any_model_and_no_larger(folder: Path, na
             check_numbers(folder)
 
 
+def test_a_number_too_long_for_a_sentence_is_said_in_words(folder: Path) -> None:
+    for number, said in ((10**15 - 1, "999,999,999,999,999"), (10**15, "a quadrillion or more")):
+        (folder / "config.json").write_text(json.dumps({"hidden_size": number}))
+        with pytest.raises(SizeError, match=f"its hidden_size is {said}, and"):
+            check_numbers(folder)
+
+
 def test_numbers_that_are_no_sizes_have_no_limit(folder: Path) -> None:
     (folder / "config.json").write_text(
         json.dumps({"rope_theta": 10**30, "pad_token_id": 10**30, "seed": 10**30, "eos_ids": 10**30})
@@ -100,6 +107,12 @@ def test_a_model_much_larger_than_its_file_is_refused(tmp_path: Path) -> None:
     folder = save("bert", tmp_path)
     config = AutoConfig.from_pretrained(folder)
     check_model(folder, config, AutoModel)
+    stored = sum(weight.numel() for weight in load_file(folder / "model.safetensors").values())
+    config.vocab_size += (4 * stored + 2**24 - stored) // 32 - 1024  # shared weights are in a file once
+    check_model(folder, config, AutoModel)
+    config.vocab_size += 2048
+    with pytest.raises(SizeError, match="asks for"):
+        check_model(folder, config, AutoModel)
     config.vocab_size = 2**20  # by 32: 33 million numbers, where the file holds one million
     with pytest.raises(SizeError, match=r"asks for 3\.36e\+07 numbers, and its file holds 1\.01e\+06"):
         check_model(folder, config, AutoModel)
@@ -180,6 +193,7 @@ def test_shapes_that_a_file_can_not_hold_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "model.safetensors"
     for shape, counts in (
         ([2, 10], True), ([10**9], False), ([-2, -2], False), (["2"], False), ([], True), ([0], False), ([3, 0], False),
+        ([80], True), ([160], True), ([200], False),  # numbers of 8 and of 4 bits
     ):  # fmt: skip
         file.write_bytes(header_of(shape, 80))
         assert shapes(file) == ({"w": tuple(shape)} if counts else {})
