@@ -18,6 +18,11 @@ from tests.unit.families import BART, BERT, FAMILIES, SIZES
 
 TOKENS = 16
 QWEN = {**BERT, "num_key_value_heads": 2, "head_dim": 16}
+DEEPSEEK = {
+    **BERT, "num_key_value_heads": 4, "q_lora_rank": 12, "kv_lora_rank": 8, "qk_nope_head_dim": 8,
+    "qk_rope_head_dim": 4, "v_head_dim": 20, "first_k_dense_replace": 2,
+}  # fmt: skip
+"""Queries and keys of width 12, and values of width 20"""
 MODELS: dict[str, tuple[Any, int | None, float | None]] = {
     "llama": (FAMILIES["llama"].make, 278_528, 120),
     "qwen3": (lambda: tf.Qwen3Model(tf.Qwen3Config(**QWEN)), 409_600, 84),
@@ -34,6 +39,7 @@ MODELS: dict[str, tuple[Any, int | None, float | None]] = {
     "gpt2": (lambda: tf.GPT2Model(tf.GPT2Config(**SIZES, n_embd=32, n_layer=2, n_head=4, n_inner=48)), 262_144, 112),
     "bart": (lambda: tf.BartModel(tf.BartConfig(**{**BART, "encoder_ffn_dim": 40})), None, None),
     "albert": (lambda: tf.AlbertModel(tf.AlbertConfig(**BERT, embedding_size=16), add_pooling_layer=False), None, None),
+    "deepseek": (lambda: tf.DeepseekV3Model(tf.DeepseekV3Config(**DEEPSEEK)), None, None),
     "distilbert": (FAMILIES["distilbert"].make, 262_144, 112),
 }
 """With the multiplications of 16 tokens and the length from which attention costs most, where they are known"""
