@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers as tf
+from tokenizers import Tokenizer, models, pre_tokenizers
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, read, write
@@ -123,10 +124,15 @@ def test_the_bias_and_the_outputs_are_those_of_the_heads_last_layer() -> None:
     assert (headless.output_bias, headless.head_outputs, headless.language_head) == (None, None, None)
 
 
-def test_a_token_that_the_tokenizer_lacks_is_named_by_its_id() -> None:
-    opened = open_model(tf.BertForMaskedLM(tf.BertConfig(**BERT | {"vocab_size": 128})), tokenizer())
+def test_a_token_that_the_tokenizer_lacks_is_named_by_its_id_and_one_of_no_characters_by_a_sign() -> None:
+    backend = Tokenizer(models.WordLevel({"[UNK]": 0, "": 1, "one": 2, "two": 3}, "[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    words = tf.PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]")
+    opened = open_model(tf.BertForMaskedLM(tf.BertConfig(**BERT | {"vocab_size": 128})), words)
     assert opened.vocabulary is not None
-    assert [opened.vocabulary.label(token) for token in (5, 14, 15, 127)] == ["the", "three", "id 15", "id 127"]
+    labels = [opened.vocabulary.label(token) for token in (0, 1, 3, 4, 127)]
+    assert labels == ["[UNK]", "∅", "two", "id 4", "id 127"]
+    assert opened.description.vocabulary == 4
 
 
 def test_a_model_without_a_head_has_no_logits_and_a_head_of_another_form_is_left_out(tmp_path: Path) -> None:
