@@ -42,7 +42,7 @@ def assert_equal(graph: Pass, python: Pass) -> None:
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_pass_in_the_graph_equals_one_in_python(minilm: PretrainedModel, text: str) -> None:
-    for _ in range(3):  # TorchScript optimises a graph in its first runs
+    for _ in range(1 if text == TEXTS["too long"] else 3):  # TorchScript optimises a graph in its first runs
         assert_equal(*both(minilm, text))
 
 
