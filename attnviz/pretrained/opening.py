@@ -101,7 +101,7 @@ def _check_architecture(folder: Path, config: Any) -> None:
             auto_class(config).from_config(
                 copy.deepcopy(config), trust_remote_code=False, attn_implementation=IMPLEMENTATION
             )
-    except (KeyError, ValueError) as error:  # the model's class does not support registered attention functions
+    except KeyError as error:  # the model's class does not support registered attention functions
         raise UnfitError(OWN_CODE, in_its_place(config)) from error
 
 

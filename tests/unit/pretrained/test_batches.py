@@ -54,7 +54,7 @@ def test_of_a_batch_each_text_has_its_own_weights_and_padding_gets_none(name: st
 
 def test_an_encoder_and_a_decoder_both_need_a_token() -> None:
     model = open_model(MODELS["bart"][0](), tokenizer())
-    for texts in (("the cat", " "), (" ", "the cat")):
+    for texts in (("the cat", " "), ("the cat", ""), (" ", "the cat")):
         with pytest.raises(NoTokensError):
             model.trace(*texts)
 

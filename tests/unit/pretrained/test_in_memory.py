@@ -15,6 +15,7 @@ import attnviz
 from attnviz.pretrained import ModelError, open_model
 from attnviz.pretrained.attention_interface import copied, with_eager_attention
 from tests.unit.families import BERT, FAMILIES, byte_level
+from tests.unit.pretrained.architectures import tokenizer as small_tokenizer
 from tests.unit.pretrained.test_models import eager_attentions
 
 TEXT, PAIR = "the cat sat on the mat", "and the dog"
@@ -210,6 +211,14 @@ def test_what_cannot_be_traced_is_refused_in_one_sentence() -> None:
     assert "attention in code of its own" in refusal(xlnet, tokenizer)
     model.config.quantization_config = {"quant_method": "bitsandbytes"}
     assert "quantised" in refusal(model, tokenizer)
+
+
+def test_a_model_whose_layers_have_different_numbers_of_heads_is_refused() -> None:
+    sizes = {"vocab_size": 128, "n_embd": 32, "n_layer": 2}
+    model = tf.GPT2Model(tf.GPT2Config(**sizes, n_head=4))
+    model.h[1] = tf.GPT2Model(tf.GPT2Config(**sizes, n_head=2)).h[1]
+    model.h[1].attn.config = model.config
+    assert "has different numbers of heads in its layers" in refusal(model, small_tokenizer())
 
 
 def test_one_copy_traces_many_texts_and_the_model_is_named() -> None:

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn.modules.module import _global_module_registration_hooks, _global_parameter_registration_hooks
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, BertConfig, M2M100Config
 
 from attnviz.pretrained.unfit import (
     MAX_JSON,
@@ -152,6 +152,23 @@ def test_a_model_is_built_no_further_than_its_file_allows(family: str, change: d
     ):
         check_model(folder, config, AutoModel)
     nn.Sequential(*(nn.Identity() for _ in range(2000)))  # other models are not limited
+
+
+def test_tables_that_are_no_weights_count_too(folder: Path) -> None:
+    """M2M-100's sinusoids are computed when the model is made."""
+    config = M2M100Config(vocab_size=128, d_model=16, encoder_layers=1, decoder_layers=1, max_position_embeddings=2**17)
+    check_model(folder, config, AutoModel)
+    config.max_position_embeddings = 2**20
+    with pytest.raises(SizeError, match=r"asks for 3\.\d\de\+07 numbers"):
+        check_model(folder, config, AutoModel)
+
+
+def test_no_file_allows_more_parts_than_any_model_has(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.pretrained.unfit.MAX_PARTS", 2000)  # its 65,536 take ten seconds
+    sizes = {"vocab_size": 128, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16}
+    check_model(folder, BertConfig(**sizes, num_hidden_layers=20), AutoModel)
+    with pytest.raises(SizeError, match=f"asks for more than 2,000 parts, and its file holds {WEIGHTS} weights"):
+        check_model(folder, BertConfig(**sizes, num_hidden_layers=60), AutoModel)
 
 
 def test_other_threads_build_their_models_meanwhile(tmp_path: Path) -> None:
