@@ -135,6 +135,19 @@ def test_a_token_that_the_tokenizer_lacks_is_named_by_its_id_and_one_of_no_chara
     assert opened.description.vocabulary == 4
 
 
+def test_a_head_in_several_modules_gives_logits_though_its_steps_are_not_known() -> None:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 128, "dim": 32, "n_layers": 1, "n_heads": 4, "hidden_dim": 48}
+    model = tf.DistilBertForMaskedLM(tf.DistilBertConfig(**sizes)).eval()
+    opened = open_model(model, tokenizer())
+    trace = opened.trace(TEXT)
+    with torch.inference_mode():
+        wanted = model(input_ids=torch.tensor([trace.tokens.ids])).logits[0]
+    torch.testing.assert_close(trace.logits, wanted, rtol=1e-5, atol=1e-5)
+    assert (opened.vocabulary, opened.description.shows_logits) == (None, False)
+    assert names_at(opened.description, trace.places[-1]) == tuple(steps_of(last_walk(trace)))
+
+
 def test_a_model_without_a_head_has_no_logits_and_a_head_of_another_form_is_left_out(tmp_path: Path) -> None:
     described = load(str(save("gpt2", tmp_path / "gpt2"))).description
     assert (described.final_norm, described.shows_logits) == (True, False)
