@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from attnviz.pretrained import ModelError, load, opening, transformers_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.names import FAILED, UnfitError, attempt, shown
-from tests.unit.families import save, save_model
+from tests.unit.families import BART, BERT, save, save_model
 
 QUERY = "encoder.layer.0.attention.self.query.weight"
 
@@ -330,6 +330,24 @@ def test_a_model_with_attention_of_its_own_is_refused_by_its_configuration(tmp_p
     folder = save_model(model, tmp_path, "gpt2")
     (folder / "model.safetensors").write_bytes(b"\xff" * 100)
     assert "computes its attention in code of its own" in sentence(folder)
+
+
+@pytest.mark.parametrize(
+    ("make", "loader"),
+    [
+        (lambda: tf.BartForCausalLM(tf.BartConfig(**BART | {"vocab_size": 300})), "AutoModelForCausalLM"),
+        (lambda: tf.BertForMaskedLM(tf.BertConfig(**BERT | {"vocab_size": 300})), "AutoModel"),
+    ],
+    ids=["a decoder alone", "an encoder"],
+)
+def test_a_script_loads_the_same_modules(make: Callable[[], Any], loader: str, tmp_path: Path) -> None:
+    """AutoModel would load an encoder, too, where BART's decoder was saved alone."""
+    opened = load(str(save_model(make(), tmp_path, "gpt2")))
+    assert opened.loader == loader
+    loaded = getattr(tf, loader).from_pretrained(tmp_path).base_model
+    assert type(loaded) is type(opened.body)
+    weights = loaded.state_dict()
+    assert all(torch.equal(weights[name], weight) for name, weight in opened.body.state_dict().items())
 
 
 def test_a_folder_without_a_tokenizer_is_refused(folder: Path) -> None:
