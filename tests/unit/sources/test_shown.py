@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -25,6 +25,7 @@ from attnviz.sources.toy import averages_of
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.model import Description
 from tests.app.compare import notice, picture
 from tests.app.pages import boxes, messages, open_page
 from tests.unit.families import BART, save
@@ -70,6 +71,22 @@ def test_a_missing_kind_layer_or_head_is_replaced_with_a_note(
     assert (here.layer, here.head) == place
     assert [sentence for _, sentence in here.notes] == notes
     assert here.kind == "encoder"
+
+
+@pytest.mark.parametrize(
+    ("layer", "beyond", "chosen"),
+    [(3, "first", 3), (2, "first", 1), (4, "first", 1), (0, "last", 1), (2, "last", 1), (4, "last", 3)],
+)
+def test_a_layer_without_attention_is_replaced_by_one_that_has_it(
+    layer: int, beyond: Literal["first", "last"], chosen: int
+) -> None:
+    description = Description("hybrid", {"decoder": (2, 4)}, 32, 8, numbers={"decoder": (1, 3)})
+    model: Any = SimpleNamespace(name="hybrid", description=description)
+    view, _ = read_link({"source": "pretrained", "layer": str(layer), "kind": "decoder"})
+    here = of_model(PRETRAINED, model, view.__getitem__, beyond=beyond)
+    assert (here.layer, here.numbers) == (chosen, (1, 3))
+    said = f"Layer {layer} has no attention: the model has it in layers 1 and 3."
+    assert here.notes == (() if layer == chosen else (("layer", said),))
 
 
 def test_in_a_comparison_the_last_may_replace_what_does_not_exist_and_notes_name_the_pane() -> None:
@@ -154,6 +171,11 @@ def test_the_last_trace_is_kept_and_belongs_to_its_text_and_model() -> None:
     assert resources.trace(models[0], "the cat", None) is first
     assert resources.trace(models[1], "the cat", None) is not first
     assert resources.trace(models[0], "the dog", None).tokens.pieces == ("the", "dog")
+    alike: list[Any] = [
+        SimpleNamespace(name=name, trace_key=lambda *texts: texts, trace=lambda *_, name=name: f"of {name}")
+        for name in ("gpt2", "distilgpt2")
+    ]
+    assert [resources.trace(model, "the cat", None) for model in alike] == ["of gpt2", "of distilgpt2"]
 
 
 def test_without_a_browser_an_uploaded_vocabulary_is_shakespeares() -> None:
