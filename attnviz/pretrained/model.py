@@ -219,10 +219,10 @@ def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
 
 
 def true_mask(mask: Tensor | None) -> Tensor | None:
-    """Replace the large negative numbers in a mask of transformers by −inf. Takes any shape, or None."""
+    """Replace the lowest number, which hides keys in masks of transformers, by −inf. Takes any shape, or None."""
     if mask is None or mask.dtype == torch.bool:
         return mask
-    return mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -torch.inf)
+    return mask.masked_fill(mask == torch.finfo(mask.dtype).min, -torch.inf)
 
 
 def weights_digest(model: PretrainedModel) -> str:

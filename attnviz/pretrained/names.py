@@ -83,14 +83,19 @@ def attempt(action: Callable[[], T], name: str, what: str) -> T:
         raise ModelError(f"{why}; choose another model.") from error
 
 
+def local_folder(name: str) -> Path | None:
+    """Return the folder with this name, such as ~/models/mine or ./mine; None if there is none.
+
+    A name without a slash before its end, such as gpt2, is that of a model on the hub. Never raises.
+    """
+    path = os.path.expanduser(name)  # noqa: PTH111 — Path.expanduser raises for ~nobody
+    return Path(path) if os.sep in name.rstrip("/") and os.path.isdir(path) else None  # noqa: PTH112
+
+
 def is_on_this_machine(name: str) -> bool:
     """Whether a model is built in, a local folder, or cached locally from the Hugging Face hub with its weights."""
-    if name == BUILT_IN:
+    if name == BUILT_IN or local_folder(name) is not None:
         return True
-    if os.sep in name.rstrip("/"):
-        folder = Path(name).expanduser()
-        if folder.is_dir():
-            return True
     return any((hub_cache() / f"models--{name.replace('/', '--')}" / "snapshots").glob("*/*.safetensors"))
 
 

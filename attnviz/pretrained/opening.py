@@ -23,7 +23,7 @@ from transformers.initialization import no_init_weights
 from transformers.utils import logging
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
-from attnviz.pretrained.names import ModelError, UnfitError, attempt, check_tokenizer, shown
+from attnviz.pretrained.names import ModelError, UnfitError, attempt, check_tokenizer, local_folder, shown
 from attnviz.pretrained.transformers_model import TransformersModel, auto_class
 from attnviz.pretrained.unfit import OWN_CODE, check_configuration, check_kind, check_model, check_numbers, in_its_place
 
@@ -55,8 +55,9 @@ def find_folder(name: str) -> Path:
     """
     if any(character in name for character in ("\0", "\n")) or not name:
         raise ModelError("A model needs a name: minilm, a name on the Hugging Face hub, or a folder.")
-    if os.sep in name.rstrip("/") and os.path.isdir(os.path.expanduser(name)):  # noqa: PTH112, PTH111 — never raises
-        return Path(name).expanduser()
+    folder = local_folder(name)
+    if folder is not None:
+        return folder
     if not _HUB_NAME.fullmatch(name) or ".." in name:
         raise ModelError(f"“{shown(name)}” is neither a folder here nor a name on the Hugging Face hub, such as gpt2.")
     return _from_cache(name) or _from_hub(name)
@@ -100,7 +101,7 @@ def _check_architecture(folder: Path, config: Any) -> None:
             auto_class(config).from_config(
                 copy.deepcopy(config), trust_remote_code=False, attn_implementation=IMPLEMENTATION
             )
-    except (KeyError, ValueError) as error:  # the model's class does not support registered attention functions
+    except KeyError as error:  # the model's class does not support registered attention functions
         raise UnfitError(OWN_CODE, in_its_place(config)) from error
 
 
@@ -175,8 +176,9 @@ def _is_hub_reachable() -> bool:
     if huggingface_hub.constants.HF_HUB_OFFLINE:
         return False
     hub = urlsplit(huggingface_hub.constants.ENDPOINT)
+    port = hub.port or (80 if hub.scheme == "http" else 443)
     try:
-        socket.create_connection((hub.hostname or "", hub.port or 443), timeout=2).close()
+        socket.create_connection((hub.hostname or "", port), timeout=2).close()
     except OSError:
         return False
     return True

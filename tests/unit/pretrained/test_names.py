@@ -19,6 +19,7 @@ from attnviz.pretrained.names import (
     check_tokenizer,
     hub_cache,
     is_on_this_machine,
+    local_folder,
     shown,
 )
 from attnviz.pretrained.unfit import check_kind, embeddings_of, in_its_place, joined
@@ -46,11 +47,26 @@ def test_a_cached_model_counts_with_its_weights_only(tmp_path: Path, monkeypatch
     snapshot.mkdir(parents=True)
     (snapshot / "config.json").touch()
     assert not is_on_this_machine("someone/small")
-    (snapshot / "model.safetensors").touch()
+    (snapshot / "model-00001-of-00002.safetensors").touch()
     assert is_on_this_machine("someone/small")
     assert is_on_this_machine("minilm")
     assert is_on_this_machine(str(tmp_path))
     assert not is_on_this_machine(str(tmp_path / "none"))
+
+
+def test_a_folder_is_named_with_a_slash_before_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in ("gpt2", "~nobody", "models/mine"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("./gpt2", "gpt2/../gpt2/", "~/gpt2", "models/mine", "./~nobody"):
+        found = local_folder(name)
+        assert found is not None and found.is_dir()
+        assert is_on_this_machine(name)
+    for name in ("gpt2", "gpt2/", "~nobody", "~nobody/x", "/", "", "models/none"):
+        assert local_folder(name) is None
+        assert not is_on_this_machine(name)
+    assert (local_folder("a/\0"), local_folder("x/" * 3000)) == (None, None)
 
 
 def test_a_long_name_loses_its_beginning() -> None:

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 import torch
 import transformers as tf
+from torch import nn
+from torch.nn import functional
 
 from attnviz.pretrained import ModelError, open_model
+from attnviz.pretrained.passes import PositionTables
 from attnviz.pretrained.transformers_model import MAX_TOKENS
 from tests.unit.families import BERT
 from tests.unit.pretrained.architectures import tokenizer
@@ -44,6 +47,13 @@ MODELS: dict[str, tuple[Callable[[], Any], int]] = {
     ),
     "T5, relative": (lambda: tf.T5Model(tf.T5Config(**T5)), MAX_TOKENS),
     "Llama, rotated": (lambda: tf.LlamaModel(tf.LlamaConfig(**ROTARY, max_position_embeddings=24)), 24),
+    "Llama, more than is drawn": (
+        lambda: tf.LlamaModel(tf.LlamaConfig(**ROTARY, max_position_embeddings=4096)), MAX_TOKENS,
+    ),
+    "GPT-2, more than is drawn": (
+        lambda: tf.GPT2Model(tf.GPT2Config(vocab_size=128, n_embd=32, n_layer=1, n_head=4, n_positions=4096)),
+        MAX_TOKENS,
+    ),
     "Mistral, a window": (
         lambda: tf.MistralModel(tf.MistralConfig(**ROTARY, head_dim=8, max_position_embeddings=24, sliding_window=4)),
         24,
@@ -72,6 +82,43 @@ def test_a_text_is_cut_where_the_table_ends_and_the_rest_is_counted(name: str) -
         both = {"decoder_input_ids": ids} if model.config.is_encoder_decoder else {}
         with pytest.raises((IndexError, RuntimeError)):
             model(input_ids=ids, **both)
+
+
+def test_consecutive_rows_are_those_of_the_axis_that_is_read() -> None:
+    """However a model reads its table: five rows, one for each word, but neither columns nor the words themselves."""
+    model = nn.Embedding(16, 5)
+    table, ids = model.weight, torch.arange(3, 8)
+    reads: list[tuple[Callable[[], Any], list[tuple[int, int]]]] = [
+        (lambda: table[3:8], [(16, 13)]),
+        (lambda: table[:5], [(16, 16)]),
+        (lambda: table[ids], [(16, 13)]),
+        (lambda: table[None][:, 3:8, :], [(16, 13)]),
+        (lambda: table.index_select(0, ids), [(16, 13)]),
+        (lambda: torch.index_select(table, dim=0, index=ids), [(16, 13)]),
+        (lambda: functional.embedding(ids[None], table), [(16, 13)]),
+        (lambda: functional.embedding(input=ids, weight=table), [(16, 13)]),
+        (lambda: table[..., :5], []),
+        (lambda: table[None, 3:8], []),
+        (lambda: table[2:6], []),
+        (lambda: table[ids.flip(0)], []),
+        (lambda: table[torch.tensor([[4], [9], [2], [4], [7]])], []),
+        (lambda: functional.embedding(torch.tensor([4, 9, 2, 4, 7]), table), []),
+        (lambda: torch.zeros(16, 5)[3:8], []),
+    ]
+    for number, (read, found) in enumerate(reads):
+        with PositionTables(model, [4, 9, 2, 4, 7]) as tables, torch.no_grad():
+            read()
+        assert list(zip(tables.rows, tables.rooms, strict=True)) == found, number
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"), [("BERT", ["encoder"]), ("GPT-2", ["decoder"]), ("BART", ["encoder", "decoder", "cross"])]
+)
+def test_where_one_token_hides_nothing_the_module_says_whether_it_is_a_decoder(name: str, kinds: list[str]) -> None:
+    words = tokenizer()
+    words.model_max_length = 1
+    model = open_model(MODELS[name][0](), words)
+    assert (list(model.description.layers), model.max_tokens) == (kinds, 1)
 
 
 def test_a_tokenizers_limit_counts_too() -> None:

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn.modules.module import _global_module_registration_hooks, _global_parameter_registration_hooks
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, BertConfig, M2M100Config
 
 from attnviz.pretrained.unfit import (
     MAX_JSON,
@@ -75,6 +75,13 @@ def test_a_number_may_be_as_large_as_in_any_model_and_no_larger(folder: Path, na
             check_numbers(folder)
 
 
+def test_a_number_too_long_for_a_sentence_is_said_in_words(folder: Path) -> None:
+    for number, said in ((10**15 - 1, "999,999,999,999,999"), (10**15, "a quadrillion or more")):
+        (folder / "config.json").write_text(json.dumps({"hidden_size": number}))
+        with pytest.raises(SizeError, match=f"its hidden_size is {said}, and"):
+            check_numbers(folder)
+
+
 def test_numbers_that_are_no_sizes_have_no_limit(folder: Path) -> None:
     (folder / "config.json").write_text(
         json.dumps({"rope_theta": 10**30, "pad_token_id": 10**30, "seed": 10**30, "eos_ids": 10**30})
@@ -82,7 +89,11 @@ def test_numbers_that_are_no_sizes_have_no_limit(folder: Path) -> None:
     check_numbers(folder)
 
 
-@pytest.mark.parametrize(("name", "limit"), [("generation_config.json", MAX_JSON), ("tokenizer.json", MAX_TOKENIZER)])
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("generation_config.json", MAX_JSON), ("tokenizer.json", MAX_TOKENIZER), ("vocab.json", MAX_TOKENIZER),
+     ("model.safetensors.index.json", MAX_TOKENIZER)],
+)  # fmt: skip
 def test_a_file_may_be_as_large_as_its_limit_and_no_larger(folder: Path, name: str, limit: int) -> None:
     (folder / name).touch()
     os.truncate(folder / name, limit)
@@ -96,9 +107,24 @@ def test_a_model_much_larger_than_its_file_is_refused(tmp_path: Path) -> None:
     folder = save("bert", tmp_path)
     config = AutoConfig.from_pretrained(folder)
     check_model(folder, config, AutoModel)
+    stored = sum(weight.numel() for weight in load_file(folder / "model.safetensors").values())
+    config.vocab_size += (4 * stored + 2**24 - stored) // 32 - 1024  # shared weights are in a file once
+    check_model(folder, config, AutoModel)
+    config.vocab_size += 2048
+    with pytest.raises(SizeError, match="asks for"):
+        check_model(folder, config, AutoModel)
     config.vocab_size = 2**20  # by 32: 33 million numbers, where the file holds one million
     with pytest.raises(SizeError, match=r"asks for 3\.36e\+07 numbers, and its file holds 1\.01e\+06"):
         check_model(folder, config, AutoModel)
+
+
+def test_the_weights_of_all_files_count(folder: Path) -> None:
+    save_file({f"v{i}": torch.zeros(2) for i in range(5)}, folder / "model-2.safetensors")
+    (folder / "config.json").write_text(json.dumps({"num_hidden_layers": WEIGHTS + 5}))
+    check_numbers(folder)
+    (folder / "config.json").write_text(json.dumps({"num_hidden_layers": WEIGHTS + 6}))
+    with pytest.raises(SizeError, match=f"its file holds {WEIGHTS + 5} weights"):
+        check_numbers(folder)
 
 
 def test_as_many_layers_as_any_model_has_may_be_stated_without_weights(folder: Path) -> None:
@@ -126,6 +152,23 @@ def test_a_model_is_built_no_further_than_its_file_allows(family: str, change: d
     ):
         check_model(folder, config, AutoModel)
     nn.Sequential(*(nn.Identity() for _ in range(2000)))  # other models are not limited
+
+
+def test_tables_that_are_no_weights_count_too(folder: Path) -> None:
+    """M2M-100's sinusoids are computed when the model is made."""
+    config = M2M100Config(vocab_size=128, d_model=16, encoder_layers=1, decoder_layers=1, max_position_embeddings=2**17)
+    check_model(folder, config, AutoModel)
+    config.max_position_embeddings = 2**20
+    with pytest.raises(SizeError, match=r"asks for 3\.\d\de\+07 numbers"):
+        check_model(folder, config, AutoModel)
+
+
+def test_no_file_allows_more_parts_than_any_model_has(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.pretrained.unfit.MAX_PARTS", 2000)  # its 65,536 take ten seconds
+    sizes = {"vocab_size": 128, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16}
+    check_model(folder, BertConfig(**sizes, num_hidden_layers=20), AutoModel)
+    with pytest.raises(SizeError, match=f"asks for more than 2,000 parts, and its file holds {WEIGHTS} weights"):
+        check_model(folder, BertConfig(**sizes, num_hidden_layers=60), AutoModel)
 
 
 def test_other_threads_build_their_models_meanwhile(tmp_path: Path) -> None:
@@ -167,6 +210,7 @@ def test_shapes_that_a_file_can_not_hold_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "model.safetensors"
     for shape, counts in (
         ([2, 10], True), ([10**9], False), ([-2, -2], False), (["2"], False), ([], True), ([0], False), ([3, 0], False),
+        ([80], True), ([160], True), ([200], False),  # numbers of 8 and of 4 bits
     ):  # fmt: skip
         file.write_bytes(header_of(shape, 80))
         assert shapes(file) == ({"w": tuple(shape)} if counts else {})

@@ -10,9 +10,10 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import read_link
-from attnviz.sources.compared import B_KEYS, choices, default_of_b, differs, of_b, overridden, run
+from attnviz.sources.compared import B_KEYS, choice, choices, default_of_b, differs, of_b, overridden, run
 from attnviz.sources.models import DirectResources
 from attnviz.sources.source import Get
+from tests.unit.sources.test_shown import two_sided
 
 
 def view_of(**link: str) -> Get:
@@ -109,6 +110,14 @@ def test_the_toys_scale_is_its_own_setting_and_no_question_of_what_if() -> None:
 def test_the_settings_in_which_the_two_differ_are_named(b: dict[str, str], names: list[str]) -> None:
     get = view_of(text="a cat", source="pretrained", layer="2", head="3", **b)
     assert differs(*choices(get, DirectResources())) == names
+
+
+def test_two_kinds_of_attention_of_one_model_differ_by_their_kind() -> None:
+    bart = two_sided()
+    asked = (view_of(source="pretrained", kind=kind, head=head) for kind, head in (("encoder", "3"), ("cross", "9")))
+    a, b = (choice(name, get, bart) for name, get in zip("AB", asked, strict=True))
+    assert (a.head, b.head, b.kind) == (3, 1, "cross"), "the decoder has two heads"
+    assert differs(a, b) == ["head", "kind"]
 
 
 def test_of_two_models_of_one_source_the_model_comes_first_and_of_a_toy_there_is_no_layer() -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
+import transformers as tf
 
 from attnviz import trained
 from attnviz.cli import main
 from attnviz.links.link import KEYS, read_link
-from attnviz.pretrained import ModelError, load
+from attnviz.pretrained import ModelError, PretrainedModel, load, open_model
 from attnviz.settings import settings
 from attnviz.sources import PRETRAINED, SOURCES, TRAINED, Get, Names, Resources, Source
 from attnviz.sources.models import EVERY_MODEL, DirectResources, open_by_name, source_of
@@ -23,9 +25,11 @@ from attnviz.sources.toy import averages_of
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.model import Description
 from tests.app.compare import notice, picture
 from tests.app.pages import boxes, messages, open_page
-from tests.unit.families import save
+from tests.unit.families import BART, save
+from tests.unit.pretrained.architectures import tokenizer
 
 
 def seen(**link: str) -> ShownHead:
@@ -69,6 +73,22 @@ def test_a_missing_kind_layer_or_head_is_replaced_with_a_note(
     assert here.kind == "encoder"
 
 
+@pytest.mark.parametrize(
+    ("layer", "beyond", "chosen"),
+    [(3, "first", 3), (2, "first", 1), (4, "first", 1), (0, "last", 1), (2, "last", 1), (4, "last", 3)],
+)
+def test_a_layer_without_attention_is_replaced_by_one_that_has_it(
+    layer: int, beyond: Literal["first", "last"], chosen: int
+) -> None:
+    description = Description("hybrid", {"decoder": (2, 4)}, 32, 8, numbers={"decoder": (1, 3)})
+    model: Any = SimpleNamespace(name="hybrid", description=description)
+    view, _ = read_link({"source": "pretrained", "layer": str(layer), "kind": "decoder"})
+    here = of_model(PRETRAINED, model, view.__getitem__, beyond=beyond)
+    assert (here.layer, here.numbers) == (chosen, (1, 3))
+    said = f"Layer {layer} has no attention: the model has it in layers 1 and 3."
+    assert here.notes == (() if layer == chosen else (("layer", said),))
+
+
 def test_in_a_comparison_the_last_may_replace_what_does_not_exist_and_notes_name_the_pane() -> None:
     view, _ = read_link({"kind": "decoder", "layer": "9", "head": "12"})
     here = of_model(PRETRAINED, load(), view.__getitem__, pane="B", beyond="last")
@@ -87,6 +107,47 @@ def test_of_a_pair_the_rows_are_the_decoders(tmp_path: Path) -> None:
     assert here.tokens().text == "a dog"
     walk = here.walk(DirectResources())
     assert (walk.query_tokens.text, walk.key_tokens.text) == ("a dog", "the cat sat")
+
+
+def two_sided() -> PretrainedModel:
+    """Return a BART whose encoder has two layers of four heads, and whose decoder three layers of two."""
+    config = tf.BartConfig(**BART | {"vocab_size": 128, "decoder_attention_heads": 2})
+    return open_model(tf.BartModel(config), tokenizer())
+
+
+def test_in_a_whole_model_each_attention_has_its_own_number_of_heads() -> None:
+    bart = two_sided()
+    resources = DirectResources(load=lambda _: bart)
+    for block, place, heads in (
+        (1, "encoder block 1", 4),
+        (2, "decoder block 0", 2),
+        (7, "decoder block 2, attention to the encoder", 2),
+    ):
+        for head in (heads - 1, heads):
+            link = {"source": "pretrained", "text": "the cat", "block": str(block), "head": str(head)}
+            here = shown_part(read_link(link)[0].__getitem__, resources)
+            assert (here.place.name, here.heads, here.head) == (place, heads, head if head < heads else 0)
+            assert here.at(block, heads - 1).head == heads - 1
+            with pytest.raises(IndexError, match=f"heads go from 0 to {heads - 1}"):
+                here.at(block, heads)
+
+
+def test_a_model_that_no_test_checks_is_run_on_the_text_and_the_pair_where_it_is_opened() -> None:
+    ran: list[tuple[str, str | None]] = []
+
+    def trace(text: str, pair: str | None) -> Any:
+        ran.append((text, pair))
+        if not text.strip():
+            raise NoTokensError
+
+    for is_checked in (False, True):
+        model = SimpleNamespace(description=SimpleNamespace(is_checked=is_checked), trace=trace, name="m",
+                                trace_key=lambda *texts: texts)  # fmt: skip
+        resources = DirectResources(load=lambda _, model=model: model)  # type: ignore[misc]
+        for text, pair in (("the cat", " a dog "), ("the cat", "  "), (" ", "")):
+            view, _ = read_link({"source": "pretrained", "text": text, "pair": pair})
+            assert PRETRAINED.open(view.__getitem__, resources) is model
+    assert ran == [("the cat", "a dog"), ("the cat", None), (" ", None)], "only of the model that is not checked"
 
 
 def test_a_second_text_is_for_models_alone_and_spaces_are_none() -> None:
@@ -110,6 +171,11 @@ def test_the_last_trace_is_kept_and_belongs_to_its_text_and_model() -> None:
     assert resources.trace(models[0], "the cat", None) is first
     assert resources.trace(models[1], "the cat", None) is not first
     assert resources.trace(models[0], "the dog", None).tokens.pieces == ("the", "dog")
+    alike: list[Any] = [
+        SimpleNamespace(name=name, trace_key=lambda *texts: texts, trace=lambda *_, name=name: f"of {name}")
+        for name in ("gpt2", "distilgpt2")
+    ]
+    assert [resources.trace(model, "the cat", None) for model in alike] == ["of gpt2", "of distilgpt2"]
 
 
 def test_without_a_browser_an_uploaded_vocabulary_is_shakespeares() -> None:

@@ -66,6 +66,8 @@ RULE = "a line has a word and its tag, with a tab or spaces between them."
     [
         (b"the DET\nold\n", f"Line 2 of the training file has one column, “old”: {RULE}"),
         (b"1 the the DET\n", f"Line 1 of the training file has 4 columns: {RULE}"),
+        (b"a " * 8, f"Line 1 of the training file has 8 columns: {RULE}"),
+        (b"a " * 9, f"Line 1 of the training file has more than 8 columns: {RULE}"),
         (b"a " * 5000, f"Line 1 of the training file has more than 8 columns: {RULE}"),
         (b"\n \n\t\n", f"The training file has no sentences: {RULE}"),
         (b"", "A training file is UTF-8 text of up to 1 MB; this one is empty."),
@@ -76,6 +78,8 @@ RULE = "a line has a word and its tag, with a tab or spaces between them."
         (b"a X\n" + b"b" * (LONGEST + 1) + b" Y", "Line 2 of the training file has a word of 61 characters; it can "
          "have 60."),
         (b"a " + b"X" * (LONGEST + 1), "Line 1 of the training file has a tag of 61 characters; it can have 60."),
+        (b"a" * LONGEST + b" " + b"X" * (LONGEST + 1), "Line 1 of the training file has a tag of 61 characters; it can "
+         "have 60."),
         (b"a X\n\n" + b"a X\n" * (MOST_WORDS + 1), "Line 131 of the training file is word 129 of its sentence, which "
          "can have 128: a blank line ends a sentence."),
         (b"a X\n\n" * (MOST_SENTENCES + 1), "Sentence 20,001 of the training file ends at line 40,001: a file can have "
