@@ -1,8 +1,8 @@
 // The explorer's layout: the grid and its controls on the left, the pictures on the right.
 
 import { setTheme } from "../core/colours.ts";
-import { element, perFrame, setText, span } from "../core/dom.ts";
-import { span as spanOf, write } from "../core/template.ts";
+import { element, perFrame, setText } from "../core/dom.ts";
+import { span, write } from "../core/template.ts";
 import { ROLLOUT } from "./choice.ts";
 import { Controls, GridControls } from "./controls.ts";
 import { Legend } from "./legend.ts";
@@ -131,7 +131,7 @@ export class View {
     this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
     this.darken = element("button", { type: "button" });
     this.darken.addEventListener("click", () => on.control({ stretch: "1" }));
-    this.faint = element("p", { class: "faint", hidden: true }, span("note", FAINT), this.darken);
+    this.faint = element("p", { class: "faint", hidden: true }, element("span", { class: "note" }, FAINT), this.darken);
     this.drawn = element("p", { class: "drawn" });
     this.readout = element("div", { class: "readout", "aria-atomic": "true" }); // any change of it is said as a whole
     detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
@@ -183,7 +183,7 @@ export class View {
     const current = [view.layer, view.head] as HeadId;
     const without = !view.label || labelsOf(store, current).includes(view.label) ? "" : headName(current);
     const sentence = gridSentence({ measure, faded: kept.faded, label: view.label, without });
-    write(this.hint, sentence, spanOf("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`));
+    write(this.hint, sentence, span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`));
     this.grid.update({
       layers,
       heads,
@@ -282,8 +282,8 @@ export class View {
     // The lines speak for themselves.
     this.readout.setAttribute("aria-live", this.given.view.show === "heatmap" ? "polite" : "off");
     const parts = this.means({ q, k })
-      ? [spanOf("state", state), ...this.reading({ q, k }, namedToken)]
-      : [spanOf("none", REST)];
+      ? [span("state", state), ...this.reading({ q, k }, namedToken)]
+      : [span("none", REST)];
     write(this.readout, ...parts);
   }
 
