@@ -151,6 +151,7 @@ def test_numbers_that_were_sent_in_16_bits_are_as_near_as_the_line_says(run: Run
     assert span is not None
     body = """
       const { parts } = await import("/frontend/compare/line.ts");
+      const { write } = await import("/frontend/core/template.ts");
       const numbers = m.decode(Uint16Array.from(given.levels), given.range);
       const same = Float32Array.of(1);
       const side = { query: [0], key: [0] };
@@ -159,7 +160,9 @@ def test_numbers_that_were_sent_in_16_bits_are_as_near_as_the_line_says(run: Run
       const line = (least) => {
         document.documentElement.style.setProperty("--least-type", least);
         const values = { a: 0.126, b: -0.5, difference: 0.626, divergence: 0.25 };
-        return parts(header, { i: 0, j: 0 }, values).map((one) => one.textContent);
+        const room = document.createElement("p");
+        write(room, ...parts(header, { i: 0, j: 0 }, values));
+        return Array.from(room.children, (one) => one.textContent);
       };
       return [[...numbers].map((x) => (Number.isNaN(x) ? null : x)), m.decode(same, null) === same, line("0"),
         line("1")];

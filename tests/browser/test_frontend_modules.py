@@ -483,7 +483,10 @@ def test_a_cell_of_a_comparison_says_what_a_side_lacks(page: Page, served: str) 
     body = """
       const [header, at, numbers] = given;
       const own = Object.fromEntries(Object.entries(numbers).map(([name, x]) => [name, x ?? NaN]));
-      return m.parts(header, at, own).map((node) => node.textContent);
+      const { write } = await import("/frontend/core/template.ts");
+      const room = document.createElement("p");
+      write(room, ...m.parts(header, at, own));
+      return Array.from(room.children, (one) => one.textContent);
     """
 
     def said(i: int, j: int, **numbers: float | None) -> list[str]:

@@ -188,7 +188,12 @@ READ = """
   const head = (name, at, errors = [7.7e-6, 7.7e-6]) => ({ name, colour: "red", at: Float32Array.from(at), errors });
   const heads = [head("one", [0.5, 0.125, NaN, 0, 1, 0.00001]), head("two", [0.25, 0.5, 0.25, 0.1, 0.2, 0.7],
     [7.7e-6, 3e-3])];
-  const words = (nodes) => nodes.map((one) => (typeof one === "string" ? one : one.textContent));
+  const { write } = await import("/frontend/core/template.ts");
+  const words = (parts) => {
+    const room = document.createElement("div");
+    write(room, ...parts);
+    return Array.from(room.childNodes, (one) => one.textContent);
+  };
   const store = {
     header: {
       layers: [4, 6], heads: 2, cols: 3, labels: [[["x"], []], [["broad", "y"], []]],

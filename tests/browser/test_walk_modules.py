@@ -494,8 +494,8 @@ def test_a_head_s_picture_is_of_its_own_weights_hatched_where_hidden_and_covered
       const hidden = { data: Uint8Array.from([0, 1, 0, 0]), shape: [2, 2] };
       const look = (heads, own = {}, more = {}) => {
         strip.draw({ weights, ...more }, { heads, layer: "layer 7", shade: "light", covered: null, ...own });
-        const at = [[1, 1], [50, 1], [1, 50], [50, 50]];
-        return [...strip.root.querySelectorAll("canvas")].map((canvas) => at.map(([x, y]) =>
+        const canvases = [...strip.root.querySelectorAll("canvas")];
+        return canvases.map((canvas) => [[1, 1], [50, 1], [1, 50], [50, 50]].map(([x, y]) =>
           [...canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3).join()));
       };
       const plain = look([0, 1]);

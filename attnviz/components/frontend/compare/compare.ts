@@ -2,7 +2,8 @@
 
 import { Board } from "../board/board.ts";
 import { parts, rowParts } from "./line.ts";
-import { element, screenReaderOnly, span, theme } from "../core/dom.ts";
+import { element, screenReaderOnly, theme } from "../core/dom.ts";
+import { span, write } from "../core/template.ts";
 import { setTheme } from "../core/colours.ts";
 import { COMPARED_LEVELS } from "../core/constants.ts";
 import { Marks } from "../marks/marks.ts";
@@ -130,7 +131,7 @@ class Compare {
   want() {
     Object.assign(this, { header: null, panels: [] });
     this.section.setAttribute("data-coming", "");
-    this.line.replaceChildren(span("quiet", COMING));
+    write(this.line, span("quiet", COMING));
     this.host.say("want", true);
     clearTimeout(this.wanting);
     this.wanting = setTimeout(() => this.want(), AGAIN);
@@ -254,13 +255,13 @@ class Compare {
   write(header: CompareHeader, at: { panel: string; i: number; j: number } | null) {
     const { matrices, line } = this;
     if (!at || at.i >= header.labels.query.length || at.j >= header.labels.key.length) {
-      line.replaceChildren(span("quiet", HINT));
+      write(line, span("quiet", HINT));
       return;
     }
     const place = at.i * header.labels.key.length + at.j;
     const numbers = Object.fromEntries(Object.entries(matrices).map(([name, data]) => [name, data[place]]));
     numbers[ROWS] = matrices[ROWS]?.[at.i] ?? NaN;
-    line.replaceChildren(...(at.panel === ROWS ? rowParts(header, at.i, numbers) : parts(header, at, numbers)));
+    write(line, ...(at.panel === ROWS ? rowParts(header, at.i, numbers) : parts(header, at, numbers)));
   }
 
   destroy() {

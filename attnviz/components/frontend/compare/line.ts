@@ -1,8 +1,8 @@
 // The line under the picture: the hovered or pinned cell, its numbers in A and B, and their difference.
 
 import { COMPARED_LEVELS } from "../core/constants.ts";
-import { result, span } from "../core/dom.ts";
 import { fixed, number, operand } from "../core/format.ts";
+import { span, template } from "../core/template.ts";
 import { leastType } from "../core/type.ts";
 
 const HALL = 2; // decimals of what a hall reads
@@ -54,8 +54,10 @@ function sum(header: CompareHeader, at: { i: number; j: number }, numbers: Recor
   return [span("side", "A "), a, " − ", span("side", "B "), b, " = ", shown("difference", difference)];
 }
 
-const shown = (name: string, x: number) =>
-  result(x, name === "b" ? bracketed(x) : read(x), { title: String(x), "data-of": name });
+function shown(name: string, x: number) {
+  const digits = { title: String(x), dataset: { of: name, value: x, result: "" } };
+  return template("b", { class: "result", ...digits }, name === "b" ? bracketed(x) : read(x));
+}
 
 /** A number for who reads it: in lecture mode, from the last row. */
 const read = (x: number) => (leastType() ? fixed(x, HALL) : number(x));

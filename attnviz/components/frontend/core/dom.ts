@@ -35,14 +35,6 @@ export function setText(of: HTMLElement, text: string) {
 /** A paragraph for screen readers: nothing of it is seen. */
 export const screenReaderOnly = (properties: Record<string, unknown>) => element("p", { style: UNSEEN, ...properties });
 
-/** A final number: what is read, and in data-value all its digits. */
-export function result(x: number, text: string, properties: Record<string, unknown> = {}) {
-  const made = element("b", { class: "result", ...properties }, text);
-  made.dataset.value = String(x);
-  made.dataset.result = "";
-  return made;
-}
-
 /** Whether something is made of the very same things as before, so that it need not be made anew. */
 export const isAsBefore = (now: unknown[], before: unknown[]) =>
   now.length === before.length && now.every((one, n) => one === before[n]);

@@ -4,7 +4,9 @@
 import { Board } from "../board/board.ts";
 import { cellPixels, canvasOf } from "../board/image.ts";
 import { element } from "../core/dom.ts";
+import { template, write } from "../core/template.ts";
 import { Lines } from "../lines/lines.ts";
+import type { Child } from "../core/template.ts";
 
 const LEAST = 110; // px: smaller heatmaps are left out
 const LABELS = { width: 118, height: 110 }; // px that a board's labels and titles take beside its matrices
@@ -164,9 +166,8 @@ export class Pictures {
   /**
    * Shows a thumbnail in place of the numbers: `overview` {data, height, width}, its head's place `n`, and a note.
    */
-  wait({ overview, n, note, theme }: { overview: Overview | null; n: number; note: (Node | string)[]; theme: Theme }) {
-    const thumbnail = overview ? [blurred(overview, n, theme)] : [];
-    this.waiting.replaceChildren(...thumbnail, element("p", { class: "note" }, ...note));
+  wait({ overview, n, note, theme }: { overview: Overview | null; n: number; note: Child[]; theme: Theme }) {
+    write(this.waiting, overview && blurred(overview, n, theme), template("p", { class: "note" }, ...note));
     this.waiting.hidden = false;
   }
 

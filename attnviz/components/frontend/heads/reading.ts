@@ -1,13 +1,14 @@
 // The texts about the hovered head, cell or token.
 
 import { endText } from "../core/dark_end.ts";
-import { element, result, span } from "../core/dom.ts";
+import { result, span, template } from "../core/template.ts";
 import { normMeasure } from "./norm_measures.ts";
 import { certainDigits, filtered, strongestOf } from "./values.ts";
-import { tokenNode, valueLine } from "./tooltip.ts";
+import { swatch, tokenOf, tokenParts, valueLine } from "./tooltip.ts";
 import { drawnSentence, headName, hiddenSentence, labelRule, labelText, meanNote, rolloutNote } from "./words.ts";
 import { fixed, weightText } from "../core/format.ts";
-import { marked } from "../marks/text.ts";
+import { markedSpan } from "../marks/text.ts";
+import type { Child } from "../core/template.ts";
 import type { Store } from "./store.ts";
 
 /** how many weights are lines, of how many */
@@ -40,10 +41,8 @@ function saidOf(store: Store, head: HeadId) {
 }
 
 /** A label with its rule. */
-export function labelNode(label: string) {
-  const rule = labelRule(label);
-  return element("span", { class: "label", ...(rule && { title: rule }) }, labelText(label));
-}
+export const labelSpan = (label: string) =>
+  template("span", { class: "label", title: labelRule(label) || undefined }, labelText(label));
 
 /** All about a head in one line, for those who do not see the grid. */
 export function headSentence(store: Store, head: HeadId) {
@@ -55,13 +54,12 @@ export function headSentence(store: Store, head: HeadId) {
 /** A head of the grid: its name, its labels and its measures. */
 export function headReading(store: Store, head: HeadId) {
   const labels = saidOf(store, head).map((label) => span("label", label));
-  const rows = measuresOf(store, head).map(({ title, text, value }) => {
-    const shown = result(value, text);
-    return element("div", { class: "value-line" }, span("name", title), shown);
-  });
+  const rows = measuresOf(store, head).map(({ title, text, value }) =>
+    template("div", { class: "value-line" }, span("name", title), result(value, text)),
+  );
   return [
-    element("div", { class: "title" }, headName(head)),
-    ...(labels.length ? [element("div", { class: "labels" }, ...labels)] : []),
+    template("div", { class: "title" }, headName(head)),
+    labels.length > 0 && template("div", { class: "labels" }, ...labels),
     ...rows,
   ];
 }
@@ -73,10 +71,9 @@ export function measureList(store: Store, head: HeadId, ofNorms: boolean) {
   const texts = norms
     ? measures.map((one) => ({ title: one.title, text: measureText(normMeasure(one, norms, cols), one.unit) }))
     : measuresOf(store, head);
-  const about = norms ? [element("div", { class: "about" }, "of norms, each row divided by its sum")] : [];
   return [
-    ...about,
-    ...texts.map(({ title, text }) => element("div", {}, element("dt", {}, title), element("dd", {}, text))),
+    norms && template("div", { class: "about" }, "of norms, each row divided by its sum"),
+    ...texts.map(({ title, text }) => template("div", {}, template("dt", {}, title), template("dd", {}, text))),
   ];
 }
 
@@ -90,22 +87,24 @@ const measureText = (value: number, unit: string) =>
   Number.isNaN(value) ? "–" : `${fixed(value, 3)}${unit ? ` ${unit}` : ""}`;
 
 /** A token's name, which names its row or its column in the pictures. */
-export const namedToken: typeof tokenNode = (kind, label, index) =>
-  marked(tokenNode(kind, label, index), kind === "query" ? { row: index } : { column: index });
+export const namedToken: typeof tokenOf = (kind, label, index) => {
+  const target = kind === "query" ? { row: index } : { column: index };
+  return markedSpan(`token ${kind}`, target, ...tokenParts(label, index));
+};
 
 /** A head's name, which names it in the grid. */
-export const headNode = (name: string, [layer, head]: HeadId) => marked(span("name", name), { layer, head });
+export const namedHead = (name: string, [layer, head]: HeadId) => markedSpan("name", { layer, head }, name);
 
 /** A cell: both tokens, and its number in each head that is shown. @param token makes a token's name */
 export function cellReading(
   { heads, frame, labels }: About,
   { q, k }: { q: number; k: number },
-  token: typeof tokenNode = tokenNode,
-) {
+  token: typeof tokenOf = tokenOf,
+): Child[] {
   const n = q * frame.cols + k;
   const missing = (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
   return [
-    element("div", { class: "title" }, token("query", labels.query[q], q), " → ", token("key", labels.key[k], k)),
+    template("div", { class: "title" }, token("query", labels.query[q], q), " → ", token("key", labels.key[k], k)),
     ...heads.map(({ name, colour, at, errors }) =>
       valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing }),
     ),
@@ -113,21 +112,17 @@ export function cellReading(
 }
 
 /** A token: where it looks most, or who looks at it most. @param token makes a token's name */
-export function tokenReading({ heads, frame, labels }: About, { q, k }: Pair, token: typeof tokenNode = tokenNode) {
+export function tokenReading({ heads, frame, labels }: About, { q, k }: Pair, token = tokenOf): Child[] {
   const [kind, index] = q === null ? (["key", k ?? 0] as const) : (["query", q] as const);
   const other = kind === "query" ? "key" : "query";
   const said = kind === "query" ? "looks most at" : "is looked at most by";
-  const title = element("div", { class: "title" }, token(kind, labels[kind][index], index), ` ${said}`);
+  const title = template("div", { class: "title" }, token(kind, labels[kind][index], index), ` ${said}`);
   const lines = heads.flatMap(({ name, colour, at, errors }) =>
     strongestOf(along(at, frame, kind, index), BEST).map(([place, value]) => {
       const digits = certainDigits(errors[kind === "query" ? index : place]);
-      return element(
-        "div",
-        { class: "value-line" },
-        element("i", { class: "swatch", style: `background:${colour}`, title: name }),
-        token(other, labels[other][place], place),
-        result(value, weightText(value, digits)),
-      );
+      const shown = token(other, labels[other][place], place);
+      const number = result(value, weightText(value, digits));
+      return template("div", { class: "value-line" }, swatch(colour, name), shown, number);
     }),
   );
   return [title, ...(lines.length ? lines : [span("none", "nothing shown here")])];
@@ -168,10 +163,8 @@ export function drawnText({
 }
 
 /** Why a head's numbers are not there: on their way, or in vain, with a button to ask again. */
-export function waitingNote(head: HeadId, onAgain: (() => void) | null): (Node | string)[] {
+export function waitingNote(head: HeadId, onAgain: (() => void) | null): Child[] {
   const what = `The exact weights of ${headName(head)}`;
   if (!onAgain) return [`${what} are on their way.`];
-  const again = element("button", { type: "button" }, "Ask again");
-  again.addEventListener("click", onAgain);
-  return [`${what} have not come. `, again];
+  return [`${what} have not come. `, template("button", { type: "button", onclick: onAgain }, "Ask again")];
 }

@@ -1,8 +1,10 @@
 // The tooltip: names and numbers beside the pointer, as text nodes only.
 
-import { element, result, span } from "../core/dom.ts";
+import { element } from "../core/dom.ts";
 import { weightText } from "../core/format.ts";
+import { result, span, template, write } from "../core/template.ts";
 import { tokenText } from "./words.ts";
+import type { Child } from "../core/template.ts";
 
 const AWAY = 14; // px from the pointer
 
@@ -35,9 +37,9 @@ export class Tooltip {
     return !this.box.hidden;
   }
 
-  show(children: (Node | string)[]) {
+  show(children: Child[]) {
     if (!this.at) return;
-    this.box.replaceChildren(...children);
+    write(this.box, ...children);
     this.box.hidden = false;
     this.place(this.at);
   }
@@ -60,9 +62,16 @@ export class Tooltip {
 }
 
 /** A token as it is named in a sentence: its text, never markup, and its position. */
-export function tokenNode(kind: string, label: string, index: number) {
-  return span(`token ${kind}`, span("text", tokenText(label)), span("position", String(index)));
-}
+export const tokenOf = (kind: string, label: string, index: number) =>
+  span(`token ${kind}`, ...tokenParts(label, index));
+
+export const tokenParts = (label: string, index: number) => [
+  span("text", tokenText(label)),
+  span("position", String(index)),
+];
+
+export const swatch = (colour: string, title?: string) =>
+  template("i", { class: "swatch", title, style: { background: colour } });
 
 /** One line: a colour, a name and a number with as many digits as are certain, or why there is none. */
 export function valueLine({
@@ -79,11 +88,5 @@ export function valueLine({
   missing: string;
 }) {
   const shown = Number.isNaN(value) ? span("none", missing) : result(value, weightText(value, digits));
-  return element(
-    "div",
-    { class: "value-line" },
-    element("i", { class: "swatch", style: `background:${colour}` }),
-    span("name", name),
-    shown,
-  );
+  return template("div", { class: "value-line" }, swatch(colour), span("name", name), shown);
 }

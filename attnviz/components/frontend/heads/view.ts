@@ -1,7 +1,8 @@
 // The explorer's layout: the grid and its controls on the left, the pictures on the right.
 
 import { setTheme } from "../core/colours.ts";
-import { element, perFrame, setText, span } from "../core/dom.ts";
+import { element, perFrame, setText } from "../core/dom.ts";
+import { span, write } from "../core/template.ts";
 import { ROLLOUT } from "./choice.ts";
 import { Controls, GridControls } from "./controls.ts";
 import { Legend } from "./legend.ts";
@@ -130,9 +131,9 @@ export class View {
     this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
     this.darken = element("button", { type: "button" });
     this.darken.addEventListener("click", () => on.control({ stretch: "1" }));
-    this.faint = element("p", { class: "faint", hidden: true }, span("note", FAINT), this.darken);
+    this.faint = element("p", { class: "faint", hidden: true }, element("span", { class: "note" }, FAINT), this.darken);
     this.drawn = element("p", { class: "drawn" });
-    this.readout = element("div", { class: "readout" });
+    this.readout = element("div", { class: "readout", "aria-atomic": "true" }); // any change of it is said as a whole
     detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
 
     this.section.append(this.coming, element("div", { class: "frame" }, overview, detail));
@@ -181,8 +182,8 @@ export class View {
     const measure = kept.order && measures.find(({ name }) => name === view.sort);
     const current = [view.layer, view.head] as HeadId;
     const without = !view.label || labelsOf(store, current).includes(view.label) ? "" : headName(current);
-    const hint = span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`);
-    this.hint.replaceChildren(gridSentence({ measure, faded: kept.faded, label: view.label, without }), hint);
+    const sentence = gridSentence({ measure, faded: kept.faded, label: view.label, without });
+    write(this.hint, sentence, span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`));
     this.grid.update({
       layers,
       heads,
@@ -195,7 +196,7 @@ export class View {
       current: [view.layer, view.head],
       describe: (head) => headSentence(store, head),
     });
-    this.measures.replaceChildren(...measureList(store, [view.layer, view.head], view.values === "norms"));
+    write(this.measures, ...measureList(store, [view.layer, view.head], view.values === "norms"));
     this.measures.setAttribute("aria-label", `Measures of ${headName([view.layer, view.head])}`);
   }
 
@@ -283,7 +284,7 @@ export class View {
     const parts = this.means({ q, k })
       ? [span("state", state), ...this.reading({ q, k }, namedToken)]
       : [span("none", REST)];
-    this.readout.replaceChildren(...parts);
+    write(this.readout, ...parts);
   }
 
   means({ q, k }: Pair) {

@@ -2,6 +2,8 @@
 // one names is in its data attributes, as attnviz/lessons/targets.py writes them too.
 
 import { element } from "../core/dom.ts";
+import { template } from "../core/template.ts";
+import type { Child } from "../core/template.ts";
 
 export const MARKED = ".marked";
 const WHOLE = ["row", "column", "layer", "head"] as const;
@@ -27,13 +29,23 @@ const button = (text: string, { row, column, matrix, part, layer, head }: Target
 
 /** Makes an element a marked word. @param target what it names */
 export function marked<T extends HTMLElement>(word: T, target: Partial<Target>) {
-  const known = Object.entries(target).filter(([, one]) => one !== null && one !== "");
+  const { role, tabIndex, dataset } = marking(target);
   word.classList.add("marked");
-  word.setAttribute("role", "button");
   word.setAttribute("aria-pressed", "false");
-  word.tabIndex = 0;
-  Object.assign(word.dataset, Object.fromEntries(known));
+  Object.assign(word, { role, tabIndex });
+  Object.assign(word.dataset, dataset);
   return word;
+}
+
+/** A marked word of a template: a node of its own for each target, for who points at it or holds it keeps the node. */
+export function markedSpan(className: string, target: Partial<Target>, ...children: Child[]) {
+  const looks = { key: JSON.stringify(target), class: `${className} marked`, "aria-pressed": "false" };
+  return template("span", { ...looks, ...marking(target) }, ...children);
+}
+
+function marking(target: Partial<Target>) {
+  const known = Object.entries(target).filter(([, one]) => one !== null && one !== "");
+  return { role: "button", tabIndex: 0, dataset: Object.fromEntries(known) };
 }
 
 /** What a marked word names. */
