@@ -18,6 +18,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from tests.bench import (
     bertviz_views,
+    blocks,
     corpus,
     encoding,
     first_visit,
@@ -42,6 +43,7 @@ PARTS = (
     "forward",
     "heads",
     "frames",
+    "blocks",
     "parts",
     "memory",
     "load",
@@ -77,6 +79,7 @@ def main() -> None:
         "forward": forward.rows,
         "heads": lambda: heads.rows(tuple(asked.tokens), asked.rounds, patient=asked.patient),
         "frames": frames.rows,
+        "blocks": blocks.rows,
         "parts": parts.rows,
         "memory": lambda: memory.rows(asked.texts),
         "load": lambda: load.rows(asked.sessions, asked.seconds),
