@@ -72,10 +72,14 @@ def colour_of(run: Run, theme: Theme) -> str:
     return theme.text if run.role is None else theme.palette.text_ink.of(run.role)
 
 
+BOX_ROOM = 20.0
+"""Pixels that the space around a formula's box takes at most"""
+
+
 def set_formula(formula: Expression, *, x: float, y: float, size: float, theme: Theme, room: float) -> list[Mark]:
     """Draw a formula on one line from (x, y) on its baseline; it is made smaller if it is wider than `room`."""
     written = runs(formula)
-    size *= min(1.0, room / (_width(written, size) + 20))
+    size *= min(1.0, (room - BOX_ROOM) / max(1.0, _width(written, size)))
     texts: list[Mark] = []
     boxed: list[tuple[float, float]] = []
     for before, run in zip((Run(""), *written), written, strict=False):

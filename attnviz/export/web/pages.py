@@ -31,7 +31,6 @@ from attnviz.links.pages import PAGES
 from attnviz.sources import Resources
 from attnviz.sources.compared import choices, default_of_b, run
 from attnviz.sources.shown import KIND_NAMES, ShownHead, shown
-from attnviz.tokens import NoTokensError
 from attnviz.toy.config import MAX_TOKENS
 from attnviz.trained.shipped import title
 
@@ -213,8 +212,6 @@ def check_page(name: str, view: View, resources: Resources) -> None:
     maker = MAKERS[name]
     for selection in maker.shown(on_page(name, view), resources):
         count = selection.longest()
-        if not count:
-            raise NoTokensError
         most, sentence = maker.limit(selection)
         if count > most:
             raise NoPageError(f"{sentence} takes up to {most} tokens, and this text has {count}.")

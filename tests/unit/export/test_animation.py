@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from attnviz.export.drawing.marks import THEMES
-from attnviz.export.files.images import FRAMES, Frame, write_animation
+from attnviz.export.files.images import Frame, write_animation
 
 LABELS = ("ab", "cde"), ("x", "y", "<script>")
 
@@ -48,12 +48,6 @@ def test_a_weight_of_1_has_the_last_colour_of_the_scale_in_every_frame() -> None
     bar, two, four = (coloured(weights) for weights in (np.zeros((2, 3)), np.eye(2, 3), 1 - np.eye(2, 3)))
     assert two - bar > 5_000, "pixels of two cells"
     assert four - bar == pytest.approx(2 * (two - bar), rel=0.01)
-
-
-def test_long_trainings_are_thinned_with_both_ends() -> None:
-    many = [Frame(np.full((2, 3), step / 399), f"step {step}") for step in range(400)]
-    picture = opened(write_animation(many, "gif", title="t", labels=LABELS))
-    assert picture.n_frames == FRAMES
 
 
 def test_hidden_cells_and_dark_colours_and_odd_texts_are_drawn() -> None:

@@ -242,6 +242,10 @@ def test_a_subscript_is_small_and_low_a_power_small_and_high_and_each_follows_th
     (wide,) = set_formula(tree.Symbol("m" * 99), x=0, y=0, size=20, theme=LIGHT_THEME, room=300)
     assert isinstance(wide, Text)
     assert 270 < fonts.width(wide.text, wide.size) <= 300
+    boxed = tree.Sum((tree.Symbol("m" * 40), tree.Box(tree.Symbol("n" * 40))))
+    box, *_, last = set_formula(boxed, x=0, y=0, size=20, theme=LIGHT_THEME, room=300)
+    assert isinstance(box, Box) and isinstance(last, Text)
+    assert 270 < last.x + fonts.width(last.text, last.size) < box.x + box.width <= 300
 
 
 def test_the_boxed_term_of_a_formula_is_inside_its_box_and_the_others_are_not() -> None:

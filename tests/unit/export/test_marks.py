@@ -175,6 +175,14 @@ def test_marks_of_tikz() -> None:
     assert tex_address("https://x.example/?a=1&b=2#c{d}\\e%20 é") == r"https://x.example/?a=1\&b=2\#cd/e\%20"
 
 
+def test_a_colour_bar_of_tikz_has_its_colours_below_each_other() -> None:
+    _, source = picture([Gradient(3, 4, 12, 100, ("#FF0000", "#00FF00", "#0000FF"))])
+    assert source.splitlines()[2:-1] == [
+        "\\shade[top color=avFF0000,bottom color=av00FF00] (3,4) rectangle (15,54);",
+        "\\shade[top color=av00FF00,bottom color=av0000FF] (3,54) rectangle (15,104);",
+    ]
+
+
 def test_matrices_of_tikz_are_cells_up_to_16_and_pictures_beyond() -> None:
     defined, source = picture([matrix(16, 16), matrix(2, 17), matrix(17, 2)])
     assert source.count("\\avcell{") == 16 * 16 - 1 and "\\avhidden{0}{15}{1}" in source
@@ -207,6 +215,16 @@ def test_lines_and_boxes_of_a_png() -> None:
     assert len(rows) == 6 and rows.mean() == pytest.approx(80, abs=1)
     assert (columns[0], columns[-1]) == (20, 140)
     assert render(Drawing(10.1, 7, ()), 1.25).size == (13, 9)
+
+
+def test_cells_of_a_png_have_paper_between_them() -> None:
+    small = replace(matrix(2, 3), values=np.ones((2, 3), np.float32))
+    seen = pixels(small)
+    for i in range(2):
+        for j in range(3):
+            assert seen[60 + 90 * i + 45, 40 + 80 * j + 40].tolist() == small.colours[i, j].tolist()
+    assert (seen[60 + 45, [120, 121, 200, 201]] == 255).all() and (seen[[150, 151], 40 + 40] == 255).all()
+    assert (seen[60 + 45, [119, 122]] == small.colours[0, [0, 1]]).all()
 
 
 def test_a_large_matrix_of_a_png_has_its_colours_in_its_box() -> None:

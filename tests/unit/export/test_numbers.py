@@ -177,6 +177,20 @@ def test_the_last_column_of_probabilities_is_that_of_all_tokens_without_a_column
     np.testing.assert_allclose(found[:, -1], np.delete(known, shown, axis=1).sum(axis=1), atol=1e-6)
 
 
+def test_weights_and_biases_of_a_block_are_tables_of_one_row() -> None:
+    config = TransformerConfig("decoder", depth=1, heads=1, width=8, bias=True)
+    walk = trace_transformer(WordTokenizer().tokenize("a b c"), None, config).walk_at(0, 0)
+    assert walk.block is not None
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
+    vectors = {name: matrix for name, matrix in walk.block.matrices.items() if matrix.ndim == 1}
+    assert {name.partition("_")[0] for name in vectors} == {"gamma", "beta", "b"}
+    for name, vector in vectors.items():
+        (_, *columns), (label, *row) = csv.reader(io.StringIO(archive.read(f"{name}.csv").decode("utf-8-sig")))
+        assert label == ("weight" if name.startswith("gamma") else "bias")
+        assert len(columns) == len(vector)
+        np.testing.assert_array_equal(np.array(row, dtype=np.float32), vector.detach())
+
+
 def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path) -> None:
     text, pair = f"The cat sat. {HOSTILE}", 'on """the\nmat'
     walks = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -141,6 +142,19 @@ def test_the_longest_link_that_powerpoint_opens_is_one_and_notes_keep_their_line
     notes = slides[1].notes_slide.notes_text_frame.text.split("\n")
     assert f"This step in the app: {longer.link}" in notes
     assert "In PyTorch:" in notes
+
+
+def test_title_formula_picture_notice_and_link_of_a_slide_follow_each_other_downwards() -> None:
+    (slide,) = Presentation(io.BytesIO(write_slides(sheets(causal_toy(), ["weights"])))).slides
+    boxes = {shape.name: box_of(shape) for shape in slide.shapes}
+    pictures = [box_of(shape) for shape in slide.shapes if shape.has_table or shape.shape_type == 13]
+    edges = [box_of(slide.shapes.title), boxes["formula"]]
+    edges += [[0, min(top for _, top, *_ in pictures), 0, 0], boxes["what to notice"], boxes["link"]]
+    for (_, top, _, high), (_, below, *_) in itertools.pairwise(edges):
+        assert top + high <= below + 1
+    assert max(top + high for _, top, _, high in pictures) <= boxes["what to notice"][1]
+    for left, top, wide, high in boxes.values():
+        assert 0 <= left < left + wide <= 1280 and 0 <= top < top + high <= 720
 
 
 def test_each_slide_has_the_paper_of_its_sheet_and_the_deck_its_name() -> None:

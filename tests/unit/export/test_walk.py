@@ -52,7 +52,11 @@ from attnviz.links.link import read_link
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import shown
 from attnviz.steps import ATTENTION, STEPS
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.walk import Walk
+from tests.toy import tokens_of
 
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -351,6 +355,22 @@ def test_a_sheet_says_its_number_its_head_its_text_and_its_link() -> None:
     unlinked = draw_sheet(sheets(replace(walk, link=""), ["qkv"])[0])
     assert not any(text.link for text in unlinked.texts) and "1 / 1" in {text.text for text in unlinked.texts}
     assert [text.link for text in draw_sheet(first, bare=True).texts if text.link] == []
+
+
+def test_a_part_of_a_transformer_is_linked_by_the_key_of_its_page() -> None:
+    trace = trace_transformer(WordTokenizer().tokenize("a b"), None, TransformerConfig("decoder", depth=1, width=8))
+    walk = replace(trace.walk_at(0, 0), link=f"{SITE}/transformer?text=a+b&part=qkv")
+    shown = sheets(walk, ["weights", "output"])
+    assert [sheet.link.partition("?")[2] for sheet in shown] == [f"text=a+b&part={sheet.step}" for sheet in shown] != []
+
+
+@pytest.mark.parametrize(("count", "begin", "end"), [
+    (1, "1 token with its id: ", " 0."), (2, "2 tokens with their ids: ", " 1."), (50, "50 tokens with", " 49."),
+    (51, "51 tokens with", " 49, …."),
+])  # fmt: skip
+def test_tokens_are_described_with_the_first_50_ids(count: int, begin: str, end: str) -> None:
+    (sheet,) = sheets(replace(toy("a"), query_tokens=tokens_of(range(count))), ["tokens"])
+    assert sheet.alt.startswith(begin) and sheet.alt.endswith(end)
 
 
 def test_a_slide_of_tikz_has_its_title_its_head_its_notice_and_its_link() -> None:

@@ -302,6 +302,16 @@ def test_of_a_model_that_translates_each_axis_has_the_tokens_of_its_side(watch: 
     assert panel is not None and panel.values.shape == tuple(map(len, expected))
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_last_of_matrices_side_by_side_has_the_colour_bar_and_causal_ones_are_masked(*, causal: bool) -> None:
+    weights = torch.full((3, 3), 0.25)
+    layout = pictures._side_by_side([("a", weights), ("b", weights)], causal=causal)
+    (first, last) = panels = [panel for panel in layout.grid[0] if panel is not None]
+    assert [(panel.title, panel.bar) for panel in panels] == [("a", False), ("b", True)]
+    for panel in (first, last):
+        np.testing.assert_array_equal(panel.values == 0.25, np.tril(np.ones((3, 3))) if causal else np.ones((3, 3)))
+
+
 def test_the_control_training_is_drawn_where_a_scene_asks_for_it() -> None:
     layouts = [pictures._of_task(view(task="induction", run=run))[0] for run in ("recorded", "control")]
     values = [layout.grid[0][0].values for layout in layouts]  # type: ignore[union-attr]
@@ -386,6 +396,12 @@ def test_the_answer_of_a_question_waits_and_no_title_is_markup() -> None:
     assert ["hidden" in attributes for attributes in hidden] == [False, True]
     assert [len(Parsed(page.encode()).all("button")) for page in (plain, asked)] == [0, 1]
     assert Parsed(asked.encode()).all("h1")[0][1] == "<i>title"
+
+
+def test_a_scene_with_steps_names_them_for_its_script() -> None:
+    scenes = (Scene("a", "b", "step_by_step", "step=scores", steps=("scaled", "weights")), Scene("a", "b", "heads"))
+    named = [Parsed(site._heading(Lesson("own", "l", "", scenes), number).encode()).all("nav") for number in (1, 2)]
+    assert [nav[0][0].get("data-steps") for nav in named] == ["scores scaled weights", None]
 
 
 def test_the_lines_that_embed_a_page_are_html_whatever_its_name() -> None:
