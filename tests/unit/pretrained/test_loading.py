@@ -334,6 +334,19 @@ def test_what_the_hub_has_is_looked_at_before_it_is_fetched(
     assert reason in sentence("some-owner/some-model")
 
 
+def test_as_much_as_the_limit_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [hub_file("model.safetensors", 4 * 2**30), hub_file("config.json", None), hub_file("model.bin", 9 * 2**30)]
+    fetch = Mock(return_value=str(tmp_path))
+    monkeypatch.setattr(opening, "_is_hub_reachable", lambda: True)
+    monkeypatch.setattr(opening, "_from_cache", lambda _: None)
+    monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(siblings=files))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    assert opening.find_folder("some-owner/some-model") == tmp_path
+    assert "*.bin" not in fetch.call_args.kwargs["allow_patterns"]
+    files.append(hub_file("more.json", 1))
+    assert "attnviz fetches at most 4 GB" in sentence("some-owner/some-model")
+
+
 def test_an_unknown_architecture_is_refused(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "from_the_future"}))
