@@ -157,6 +157,23 @@ def test_where_all_layers_have_attention_they_are_counted_from_0(family: str, tm
     assert is_.numbers == {kind: tuple(range(count)) for kind, (count, _) in is_.layers.items()}
 
 
+def test_the_modules_names_and_the_final_norm_are_found() -> None:
+    gpt2 = tf.GPT2Model(tf.GPT2Config(vocab_size=128, n_embd=32, n_layer=2, n_head=4))
+    nn.init.normal_(gpt2.ln_f.weight)
+    opened = open_model(gpt2, tokenizer())
+    assert opened.module_names(1, "decoder") == ModuleNames("h.1.attn", ("c_attn",), "h.1.attn.c_proj", False)
+    assert isinstance(gpt2.h[1].attn.c_proj, Conv1D), "its weight is (in, out)"
+    norm = opened.final_norms["decoder"]
+    assert norm is not None and norm.weight is not None
+    assert torch.equal(norm.weight, gpt2.ln_f.weight)
+    opened = open_model(tf.BertModel(tf.BertConfig(**BERT | {"vocab_size": 128})), tokenizer())
+    path = "encoder.layer.1.attention"
+    assert opened.module_names(1, "encoder") == ModuleNames(
+        f"{path}.self", ("query", "key", "value"), f"{path}.output.dense", True
+    )
+    assert not opened.final_norms
+
+
 def test_numbers_are_those_of_the_outermost_list_and_layers_that_share_modules_are_counted() -> None:
     def numbers(*paths: str) -> tuple[int, ...]:
         return layer_numbers([ModuleNames(path, (), "") for path in paths])

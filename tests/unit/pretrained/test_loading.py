@@ -117,6 +117,22 @@ def test_weights_that_do_not_fill_the_model_are_refused(folder: Path) -> None:
     assert "lacks" in sentence(folder)
 
 
+def test_weights_in_half_precision_are_traced_in_float32(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = tf.GPT2Model(tf.GPT2Config(vocab_size=300, n_embd=16, n_layer=1, n_head=2)).to(torch.bfloat16)
+    opened = load(str(save_model(model, tmp_path, "gpt2")))
+    assert {weight.dtype for weight in opened.body.parameters()} == {torch.float32}
+    trace = opened.trace("the cat")
+    with torch.inference_mode():
+        wanted = model.float().eval()(torch.tensor([trace.tokens.ids])).last_hidden_state[0]
+    torch.testing.assert_close(trace.last_hidden_state, wanted)
+
+
+def test_a_tokenizer_without_places_in_the_text_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening.AutoTokenizer, "from_pretrained", lambda *_, **__: SimpleNamespace(is_fast=False))
+    assert "has no tokenizer that says where in the text a token stands" in sentence(folder)
+
+
 def test_how_many_weights_are_missing_is_said_without_those_of_a_language_head(tmp_path: Path) -> None:
     torch.manual_seed(0)
     sizes = {"vocab_size": 128, "n_embd": 16, "n_layer": 1, "n_head": 2, "tie_word_embeddings": False}
@@ -316,6 +332,19 @@ def test_what_the_hub_has_is_looked_at_before_it_is_fetched(
     monkeypatch.setattr(opening, "_is_hub_reachable", lambda: True)
     monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(siblings=files))
     assert reason in sentence("some-owner/some-model")
+
+
+def test_as_much_as_the_limit_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [hub_file("model.safetensors", 4 * 2**30), hub_file("config.json", None), hub_file("model.bin", 9 * 2**30)]
+    fetch = Mock(return_value=str(tmp_path))
+    monkeypatch.setattr(opening, "_is_hub_reachable", lambda: True)
+    monkeypatch.setattr(opening, "_from_cache", lambda _: None)
+    monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(siblings=files))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    assert opening.find_folder("some-owner/some-model") == tmp_path
+    assert "*.bin" not in fetch.call_args.kwargs["allow_patterns"]
+    files.append(hub_file("more.json", 1))
+    assert "attnviz fetches at most 4 GB" in sentence("some-owner/some-model")
 
 
 def test_an_unknown_architecture_is_refused(folder: Path) -> None:

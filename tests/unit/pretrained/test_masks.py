@@ -10,6 +10,7 @@ import torch
 import transformers as tf
 
 from attnviz.pretrained import load, open_model
+from attnviz.pretrained.model import true_mask
 from tests.unit.families import BART, BERT, save, save_model
 from tests.unit.pretrained.architectures import tokenizer
 
@@ -62,6 +63,19 @@ def test_a_window_is_called_one_with_its_width_and_its_weights_are_transformers(
     for number, one in enumerate(theirs):
         torch.testing.assert_close(trace.attentions(number), one[0], atol=1e-5, rtol=0)
         assert torch.equal(one[0] == 0, masks[number].hidden(one[0].shape))
+
+
+def test_the_lowest_number_hides_a_key_also_where_a_bias_is_added_and_no_other_number_does() -> None:
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        lowest, bias = torch.tensor(torch.finfo(dtype).min, dtype=dtype), torch.tensor(3.5, dtype=dtype)
+        mask = torch.stack([lowest, lowest + bias, lowest - bias, lowest + lowest, 0 * bias, bias, -1000 * bias])
+        hides = true_mask(mask)
+        assert hides is not None
+        assert hides.isneginf().tolist() == [True] * 4 + [False] * 3
+        assert torch.equal(hides[4:], mask[4:])
+    visible = torch.tensor([[True, False]])
+    assert true_mask(visible) is visible
+    assert true_mask(None) is None
 
 
 def test_between_two_texts_hidden_keys_are_no_future() -> None:

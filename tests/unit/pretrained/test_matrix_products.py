@@ -80,7 +80,7 @@ def test_a_pass_multiplies_as_often_as_the_sizes_say(name: str) -> None:
 
 
 class Halves(nn.Module):
-    """Maps both halves of each token's row by one matrix; `seen` of the tokens are mapped once more."""
+    """Maps both halves of each token's row by one matrix, and then the first `seen` rows of all tokens, twice."""
 
     def __init__(self, seen: int) -> None:
         super().__init__()
@@ -89,13 +89,14 @@ class Halves(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Take and return (T, 8) and (seen, 5)."""
         both = self.halves(x.view(-1, 4)).view(-1, 6)
-        pooled: Tensor = self.pooler(both[: self.seen])
+        pooled: Tensor = self.pooler(both.repeat(2, 1)[: self.seen])
         return pooled
 
 
 def test_a_map_counts_as_often_as_it_is_applied_to_every_token_and_not_if_to_one() -> None:
     x = torch.randn(5, 8)
-    for seen, extra in ((0, []), (1, []), (5, [("pooler", MapSize(6, 5))])):
+    pooler = ("pooler", MapSize(6, 5))
+    for seen, extra in ((0, []), (1, []), (5, [pooler]), (10, [pooler] * 2)):
         model = Halves(seen)
         maps = watch_maps(model, lambda model=model: model(x), 5)  # type: ignore[misc]
         assert maps == [("halves", MapSize(4, 3))] * 2 + extra
@@ -103,7 +104,7 @@ def test_a_map_counts_as_often_as_it_is_applied_to_every_token_and_not_if_to_one
             model(x)
         pooled = 6 * 5 if seen == 1 else 0
         assert counter.get_total_flops() // 2 == 5 * weights(size for _, size in maps) + pooled
-    for seen in (2, 4):
+    for seen in (2, 4, 7):
         model = Halves(seen)
         assert watch_maps(model, lambda model=model: model(x), 5) is None, "some tokens, as of experts"  # type: ignore[misc]
 

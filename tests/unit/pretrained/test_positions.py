@@ -121,6 +121,15 @@ def test_where_one_token_hides_nothing_the_module_says_whether_it_is_a_decoder(n
     assert (list(model.description.layers), model.max_tokens) == (kinds, 1)
 
 
+@pytest.mark.parametrize("pair", ["on the mat " * 9, "and the dog", "the cat"])
+def test_of_a_pair_the_longer_text_is_cut(pair: str) -> None:
+    words, texts = tokenizer(adds=True), ("the cat sat on the mat and the dog", pair)
+    opened = open_model(MODELS["BERT"][0](), words)
+    theirs = words(*texts, truncation=True, max_length=16)["input_ids"]
+    found = opened.tokenize(*texts)
+    assert (list(found.ids), found.dropped) == (theirs, len(words(*texts)["input_ids"]) - len(theirs))
+
+
 def test_a_tokenizers_limit_counts_too() -> None:
     words = tokenizer()
     words.model_max_length = 9
