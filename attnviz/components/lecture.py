@@ -7,10 +7,10 @@ history.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from attnviz.components.registration import mount, sent_value
+from attnviz.components.registration import sent_value
+from attnviz.components.updates import mount_with_updates, new_ones
 
 
 def keyboard(
@@ -39,16 +39,20 @@ def keyboard(
         on_lesson: called in the same way with the stored lesson.
     """
 
-    def handle(name: str, on_text: Callable[[str], None]) -> None:
-        sent = sent_value(key, name)
+    def handle_lesson() -> None:
+        sent = sent_value(key, "lesson")
         if isinstance(sent, str):
-            on_text(sent)
+            on_lesson(sent)
 
-    mount(
+    def handle_acts(values: Mapping[str, object]) -> None:
+        for name in new_ones(key, values.get("acts")):
+            on_act(name)
+
+    mount_with_updates(
         "lecture",
         {"lines": list(lines), "lecture": lecture, **own},
         {},
         key=key,
-        on_act_change=partial(handle, "act", on_act),
-        on_lesson_change=partial(handle, "lesson", on_lesson),
+        on_update=handle_acts,
+        on_lesson_change=handle_lesson,
     )

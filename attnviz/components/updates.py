@@ -14,9 +14,11 @@ import streamlit as st
 
 from attnviz.components.registration import mount, position, sent_value
 
-_ACKNOWLEDGED = "acknowledged"
+_ACKNOWLEDGED, _LATEST = "acknowledged", "latest_names"
 _LARGEST = 2**53 - 1
 """The largest integer that JavaScript represents exactly"""
+MAX_SENT = 100
+"""Maximum names that a component sends at once"""
 
 
 def acknowledged(key: str) -> int:
@@ -45,6 +47,26 @@ def update_handler(key: str, on_update: Callable[[Mapping[str, object]], None]) 
             on_update({name: value for name, value in values.items() if isinstance(name, str)})
 
     return handle
+
+
+def new_ones(key: str, sent: object) -> list[str]:
+    """Return the names in `sent` that were not returned before, in order.
+
+    Args:
+        key: of the component that sent them.
+        sent: pairs of a number and a name, whose numbers increase. A client can send anything: what is no such pair is
+            left out, and of a longer list than `MAX_SENT` all is.
+    """
+    latest = st.session_state.setdefault(_LATEST, {})
+    names = []
+    for pair in sent if isinstance(sent, list) and len(sent) <= MAX_SENT else ():
+        if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str)):
+            continue
+        number = position(pair[0])
+        if number is not None and latest.get(key, -1) < number <= _LARGEST:
+            latest[key] = number
+            names.append(pair[1])
+    return names
 
 
 def mount_with_updates(

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.ui import FRAME
-from tests.app.pages import open_page, payload
+from tests.app.pages import open_page, payload, send_update
 from tests.payloads import read_payload
 
 APP = FRAME
@@ -119,3 +119,31 @@ def test_what_a_key_does(act: str, before: dict[str, str], after: dict[str, Any]
     at.run()
     assert not at.exception
     assert {name: at.session_state["after"][name] for name in after} == after
+
+
+def test_a_key_counts_once_however_often_it_is_sent() -> None:
+    """The browser sends it again until the server has answered, and with the keys that are pressed meanwhile."""
+    at = open_page("heads", layer="3", head="5")
+
+    def sent(number: int, acts: object) -> str:
+        send_update(at, "lecture", {"number": number, "values": {"acts": acts}})
+        assert not at.exception
+        assert keyboard(at)["acknowledged"] == number
+        return at.query_params["head"][0]
+
+    assert keyboard(at)["acknowledged"] == 0
+    assert sent(11, [[11, "head_on"]]) == "6"
+    assert sent(13, [[11, "head_on"], [12, "head_on"], [13, "head_on"]]) == "8"
+    assert sent(14, [[13, "head_on"], [14, "head_back"]]) == "7"
+    strange = [
+        "head_on",
+        None,
+        [["x", "head_on"]],
+        [[True, "head_on"]],
+        [[2**60, "head_on"]],
+        [[-1, "head_on"]],
+        [[15]],
+    ]
+    for number, acts in enumerate([*strange, [[16, 5]], [[n, "head_on"] for n in range(20, 200)]], 15):
+        assert sent(number, acts) == "7", acts
+    assert sent(300, [[300, "head_on"]]) == "8"

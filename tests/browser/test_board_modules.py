@@ -207,6 +207,25 @@ def test_a_matrix_that_moves_to_the_next_step_is_coloured_when_it_rests(run: Run
     assert first == [True, False], "the first frame shows the step before, and colours nothing"
 
 
+def test_a_matrix_whose_limits_change_on_its_way_is_coloured_half_way(run: Run) -> None:
+    body = """
+      const data = Float32Array.from({ length: 64 }, (_, at) => (at % 7) / 7);
+      const [from, to] = [place("scores", 8, 8, data), place("scores", 8, 8, data)];
+      to.panel.high = 4;
+      const pixel = (t) => {
+        const [canvas] = draw({ ...to, mix: { from, to, t } });
+        return [...canvas.getContext("2d").getImageData(6, 0, 1, 1).data].join();
+      };
+      const still = (at) => [...draw(at)[0].getContext("2d").getImageData(6, 0, 1, 1).data].join();
+      const before = still(from);
+      const moving = [0, 0.4, 0.6, 1].map(pixel);
+      return [before, ...moving, still(to)];
+    """
+    before, *moving, after = run("board/images.ts", IMAGES + body)
+    assert before != after
+    assert moving == [before, before, after, after]
+
+
 def test_a_morph_begins_with_its_first_frame_however_long_the_page_took_to_lay_it_out(run: Run) -> None:
     body = """
       let now = 1000;

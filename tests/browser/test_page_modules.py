@@ -18,7 +18,14 @@ def page(plain_page: Page) -> Page:
 
 KEYBOARD = """
   const said = [], root = document.documentElement;
-  const keyboard = new m.default(document.body, { say: (...all) => said.push(all), server: "" });
+  const messages = [];
+  const send = (message) => {
+    messages.push(message);
+    const [, name] = message.values.acts.at(-1);
+    said.push(["act", name]);
+    return false;
+  };
+  const keyboard = new m.default(document.body, { say: (...all) => said.push(all), send, server: "" });
   const lines = [
     { shown: ["←", "→"], says: "a <b>step</b>", sends: { ArrowLeft: "back", ArrowRight: "on" } },
     { shown: ["?"], says: "the keys", sends: { "?": "help", l: "lecture", x: "tools" } },
@@ -67,6 +74,37 @@ def test_keys_do_what_the_page_says_once_a_press_and_are_listed_as_text(run: Run
     assert found["listed"] == [[["←", "→"], "a <b>step</b>"], [["?"], "the keys"]]
     assert found["open"] == [True, False]
     assert found["after"] == [[], False]
+
+
+def test_what_the_server_does_is_sent_until_it_has_answered(run: Run) -> None:
+    body = """
+      const real = window.setTimeout, timers = [];
+      window.setTimeout = (then, ms) => (ms > 1000 ? timers.push(then) : real(then, ms));
+      take({ acknowledged: 0 });
+      press("ArrowRight");
+      press("ArrowRight");
+      timers.at(-1)();  // no answer
+      const [first, second, again] = messages.splice(0);
+      take({ acknowledged: first.number });
+      press("ArrowLeft");
+      const [third] = messages.splice(0);
+      take({ acknowledged: third.number });
+      press("ArrowLeft");
+      const [fourth] = messages.splice(0);
+      keyboard.destroy();
+      window.setTimeout = real;
+      const names = ({ values }) => values.acts.map(([, name]) => name);
+      const numbers = [...third.values.acts, ...fourth.values.acts].map(([number]) => number);
+      return {
+        names: [first, second, again, third, fourth].map(names),
+        isSame: again.number === second.number && again.values.acts[1][0] === second.values.acts[1][0],
+        isRising: second.number > first.number && third.number > second.number,
+        isEachOther: new Set(numbers).size === 4,
+      };
+    """
+    found = run("page/lecture.ts", KEYBOARD + body)
+    assert found["names"] == [["on"], ["on", "on"], ["on", "on"], ["on", "on", "back"], ["back"]]
+    assert (found["isSame"], found["isRising"], found["isEachOther"]) == (True, True, True)
 
 
 def test_a_lecture_is_left_after_a_question_and_takes_its_tools_along(run: Run) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attnviz.components.registration import position
+from attnviz.components.updates import new_ones
 from attnviz.links.link import KEYS
 from attnviz.links.train import RECORDED
 from attnviz.training.jobs.jobs import Job
@@ -37,10 +38,8 @@ ANSWERED = 2.0
 class _CommandRecord:
     """What a session keeps of the visitor's commands."""
 
-    number: int = 0
-    """Of the last command: a message may arrive twice, but a command must run only once"""
     commanded: float = -math.inf
-    """When it arrived, in seconds of `time.monotonic`"""
+    """When the last command arrived, in seconds of `time.monotonic`"""
     refused: str = ""
     """Why the last training was not started"""
     run: str = ""
@@ -133,13 +132,11 @@ def take_slow(sent: object) -> None:
 
 def new_command(sent: object) -> str:
     """Return the name of a command; "" if it is not a command, or was received before."""
-    if not (isinstance(sent, list) and len(sent) == 2):
+    names = new_ones("command", [sent])
+    if not names:
         return ""
-    number, kept = position(sent[0]), _kept()
-    if number is None or number <= kept.number or not isinstance(sent[1], str):
-        return ""
-    kept.number, kept.commanded = number, time.monotonic()
-    return sent[1]
+    _kept().commanded = time.monotonic()
+    return names[0]
 
 
 def _find_again() -> None:

@@ -36,7 +36,11 @@ export class BoardImages {
   of(at: Place, theme: Theme, sizeOf: (at: Place) => CellCount) {
     if (!at.mix) return this.still(at, theme, sizeOf(at));
     const { from, to, t } = at.mix;
-    if (from.panel.data === to.panel.data) return this.moving(to, theme, sizeOf(to));
+    if (from.panel.data === to.panel.data) {
+      // Other limits are other colours: they change half-way.
+      const isRecoloured = t >= 0.5 && !isColouredAs(from.panel, to.panel);
+      return isRecoloured ? this.still(to, theme, sizeOf(to)) : this.moving(to, theme, sizeOf(to));
+    }
     // The first frame has to lay the step out already: the other end is coloured in the next one.
     if (t === 0 || t === 1) return this.moving(t === 0 ? from : to, theme, sizeOf(t === 0 ? from : to));
     const pixels = mixed(at.mix, (end) => this.cellsOf(end, theme, sizeOf(end)).cells);
@@ -87,6 +91,9 @@ export class BoardImages {
     this.drawings += 1;
   }
 }
+
+const isColouredAs = (one: Panel, other: Panel) =>
+  one.low === other.low && one.high === other.high && one.scale === other.scale;
 
 /** What a matrix and its image take; a canvas has as many pixels again. */
 const bytesOf = (data: Float32Array, { cells, canvas }: Kept) =>

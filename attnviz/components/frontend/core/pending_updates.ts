@@ -11,7 +11,7 @@ const TRIES = 4; // after this many, the server's values replace ours even if it
 let last = 0;
 
 /** The number of a message: higher than all before it, also where a component is made anew. */
-const nextNumber = () => (last = Math.max(last + 1, Date.now()));
+export const nextNumber = () => (last = Math.max(last + 1, Date.now()));
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 

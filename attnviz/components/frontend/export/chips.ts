@@ -11,7 +11,7 @@ export function chipsPicture(strip: HTMLElement): PagePicture {
   const name = strip.dataset.tokens ?? "";
   return {
     name,
-    ready: strip.children.length > 0,
+    ready: strip.children.length > 0 && !strip.querySelector(":scope > [hidden]"), // long lists are laid out in parts
     paint(pen, { theme }) {
       const { x, y } = strip.getBoundingClientRect();
       const { fontFamily: family } = getComputedStyle(strip);

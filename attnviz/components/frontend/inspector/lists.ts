@@ -58,7 +58,8 @@ const LONGEST_LABEL = 9; // characters; the rest of a token is cut by the style 
 export function termLines({ count, left, right, label, sum, summary, colours }: Terms): Child[] {
   const terms = Array.from({ length: count }, (_, c) => ({ a: left(c), b: right(c), label: label(c) }));
   const largest = Math.max(0, ...terms.map(({ a, b }) => Math.abs(a * b)));
-  const width = Math.max(0, ...terms.flatMap(({ a, b }) => [a, b, a * b].map((x) => number(x).length)));
+  const widths = terms.map(({ a, b }) => Math.max(...[a, b, a * b].map((x) => number(x).length)));
+  const width = Math.max(0, ...widths);
   const longest = Math.max(1, ...terms.map((term) => term.label.length));
   const lines = terms.map((term) => termLine({ ...term, largest, width, colours }));
   const widest = { "--label": `${Math.min(longest, LONGEST_LABEL)}ch` };

@@ -5,6 +5,7 @@
 import { element, setText, span, theme } from "../core/dom.ts";
 import { Hall } from "../core/hall.ts";
 import { isShortcut, pressed } from "../core/keys.ts";
+import { nextNumber, PendingUpdates } from "../core/pending_updates.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
 import { oneEntryEach } from "./history.ts";
@@ -26,6 +27,8 @@ const PICTURES = ["explorer", "compare_picture"].map(keyed);
 
 class Keyboard {
   host: Host;
+  /** actions of the server that it has not acknowledged, each with a number: it runs none twice */
+  updates: PendingUpdates<{ acts: [number, string][] }>;
   lecture: boolean;
   /** what each key sends */
   sends: Record<string, string>;
@@ -42,6 +45,7 @@ class Keyboard {
   constructor(root: HTMLElement, host: Host) {
     oneEntryEach();
     this.host = host;
+    this.updates = new PendingUpdates(host, { acts: [] });
     this.lecture = false;
     this.sends = {};
     this.says = element("div", { class: "lines" });
@@ -106,7 +110,9 @@ class Keyboard {
     if (payload) this.take(payload.header);
   }
 
-  take({ lines, lecture, lesson }: KeyboardHeader) {
+  take({ lines, lecture, lesson, acknowledged }: KeyboardHeader) {
+    this.updates.receive({}, acknowledged);
+    if (!this.updates.pending.size) this.updates.values = { acts: [] };
     if (typeof lesson === "string") keep(lesson);
     // Null asks, whether there is one or not.
     else if (lesson === null || kept()) this.host.say("lesson", kept());
@@ -171,7 +177,13 @@ class Keyboard {
     if (doneHere(name)) return;
     if (acts[name]) acts[name]();
     else if (button) afterWaiting(() => button.click());
-    else this.host.say("act", name);
+    else this.ask(name);
+  }
+
+  /** Has the server do something: it is sent until the server has answered, and with what is pressed meanwhile. */
+  ask(name: string) {
+    this.updates.set({ acts: [...this.updates.values.acts, [nextNumber(), name]] }, Infinity);
+    this.updates.flush();
   }
 
   /** Streamlit reads its theme when it starts, so the page is loaded again; the link holds the view. */
@@ -187,6 +199,7 @@ class Keyboard {
 
   destroy() {
     this.ends.abort();
+    this.updates.drop();
     this.answers.destroy();
     this.sayLate("answered");
     this.hall.destroy();

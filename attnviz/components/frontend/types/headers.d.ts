@@ -87,6 +87,7 @@ interface KeyboardHeader {
   lines: { shown: string[]; says: string; sends: Record<string, string> }[];
   lecture: boolean;
   lesson?: string | null;
+  acknowledged: number;
 }
 interface ExportHeader {
   heading: string;
