@@ -211,8 +211,12 @@ class Run:
         return False
 
     def _look(self, *, snapshot: bool = False, evaluation: bool = False) -> None:
-        """Send an evaluation or a snapshot if due; while paused or in slow motion, send a snapshot in any case."""
-        slow = self._paused or (self._limit and time.monotonic() - self._shown > PROGRESS)
+        """Send an evaluation or a snapshot if due; while paused or in slow motion, send a snapshot in any case.
+
+        Up to `1 / PROGRESS` steps a second, slow motion shows every step, also one that was late.
+        """
+        is_due = self._limit * PROGRESS <= 1 or time.monotonic() - self._shown > PROGRESS
+        slow = self._paused or (self._limit and is_due)
         if evaluation:
             self._tell_evaluation()
         if (snapshot or slow) and self._seen != self.trainer.step:
