@@ -55,11 +55,11 @@ def new_ones(key: str, sent: object) -> list[str]:
     Args:
         key: of the component that sent them.
         sent: pairs of a number and a name, whose numbers increase. A client can send anything: what is no such pair is
-            left out, and of a longer list than `MAX_SENT` all is.
+            left out, and of a longer list than `MAX_SENT` the beginning.
     """
     latest = st.session_state.setdefault(_LATEST, {})
     names = []
-    for pair in sent if isinstance(sent, list) and len(sent) <= MAX_SENT else ():
+    for pair in sent[-MAX_SENT:] if isinstance(sent, list) else ():
         if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str)):
             continue
         number = position(pair[0])

@@ -219,11 +219,13 @@ def test_a_matrix_whose_limits_change_on_its_way_is_coloured_half_way(run: Run) 
       const still = (at) => [...draw(at)[0].getContext("2d").getImageData(6, 0, 1, 1).data].join();
       const before = still(from);
       const moving = [0, 0.4, 0.6, 1].map(pixel);
-      return [before, ...moving, still(to)];
+      const after = still(to);
+      return [before, moving, after, [1, 0.6, 0.4, 0].map(pixel)];
     """
-    before, *moving, after = run("board/images.ts", IMAGES + body)
+    before, moving, after, back = run("board/images.ts", IMAGES + body)
     assert before != after
     assert moving == [before, before, after, after]
+    assert back == [after, after, before, before]
 
 
 def test_a_morph_begins_with_its_first_frame_however_long_the_page_took_to_lay_it_out(run: Run) -> None:

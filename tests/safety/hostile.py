@@ -34,6 +34,7 @@ THINGS: tuple[Any, ...] = (
     None, True, 0, -1, 7, 10**30, 0.5, 1e300, "", SECRET, [], [SECRET], [[0, 0]], [[1, SECRET], [10**20, -5]], {},
     {"q": 1, "k": 1}, {"q": SECRET, "k": []}, {"number": 1, "values": {"step": SECRET}},
     {"number": 10**40, "values": 5},
+    {"number": 10**9, "values": {"acts": [[1, SECRET], [2, "lecture"], [10**30, "head_on"], SECRET, [None, None]]}},
     {"number": None, "values": {"layer": 10**25, "head": [], "chosen": [[0, {}]], "pin": {"q": 1e300, "k": -1}}},
     {"number": -1, "values": [SECRET]}, [[[[[[[]]]]]]], "\ud800", {"\ud800": "\udfff"}, "x" * 50_000, [[0, 10**9]],
     {"selection": {"rows": [10**6]}}, {"rows": SECRET}, {"rows": [-1, None], "columns": {}, "cells": [[1]]},

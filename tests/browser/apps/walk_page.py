@@ -91,8 +91,6 @@ class WalkPage:
     drawings: list[tuple[str, str]] = field(default_factory=list)
     model: Mapping[str, Any] | None = None
     """What the diagram shows; None without one"""
-    requests: list[str] = field(default_factory=list)
-    """The paths below its own that were asked for"""
     url: str = ""
 
     def link(self, **values: Any) -> str:
@@ -100,7 +98,6 @@ class WalkPage:
 
     def answer(self, path: str) -> tuple[str, bytes] | None:
         """Return the type and the content of a path below the page's own; None if there is none."""
-        self.requests.append(path)
         kind, _, name = path.partition("/")
         if not kind:
             return "text/html", PAGE.encode()

@@ -38,8 +38,9 @@ export class BoardImages {
     const { from, to, t } = at.mix;
     if (from.panel.data === to.panel.data) {
       // Other limits are other colours: they change half-way.
-      const isRecoloured = t >= 0.5 && !isColouredAs(from.panel, to.panel);
-      return isRecoloured ? this.still(to, theme, sizeOf(to)) : this.moving(to, theme, sizeOf(to));
+      if (isColouredAs(from.panel, to.panel)) return this.moving(to, theme, sizeOf(to));
+      const end = t >= 0.5 ? to : from;
+      return this.still(end, theme, sizeOf(end));
     }
     // The first frame has to lay the step out already: the other end is coloured in the next one.
     if (t === 0 || t === 1) return this.moving(t === 0 ? from : to, theme, sizeOf(t === 0 ? from : to));

@@ -33,9 +33,14 @@ export const TEXT_FIELD = `${keyed("text")} textarea`;
 /** A button or a link with this key. */
 export const buttonOf = (key: string) => `${keyed(key)} :is(.stButton button, .stPageLink a)`;
 
+const PAGE_LINK = `${testId("stTopNavLink")}, ${testId("stSidebarNavLink")}`;
+
 /** The links to the pages, above or in the side bar. */
-export const pageLinks = (): NodeListOf<HTMLAnchorElement> =>
-  document.querySelectorAll(`${testId("stTopNavLink")}, ${testId("stSidebarNavLink")}`);
+export const pageLinks = (): NodeListOf<HTMLAnchorElement> => document.querySelectorAll(PAGE_LINK);
+
+/** Whether a click leads to another page. */
+export const isToPage = ({ target }: Event) =>
+  target instanceof Element && Boolean(target.closest(`${PAGE_LINK}, .stPageLink a`));
 
 /** How far the page is scrolled, px; outside of the app, the document. */
 export const scrolled = () => (document.querySelector(MAIN) ?? document.documentElement).scrollTop;

@@ -11,7 +11,7 @@ import { followDrawer } from "./drawer.ts";
 import { oneEntryEach } from "./history.ts";
 import { afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
-import { buttonOf, keyed, MAIN } from "../core/streamlit.ts";
+import { buttonOf, isToPage, keyed, MAIN } from "../core/streamlit.ts";
 import type { State } from "./answers.ts";
 
 const SCROLLS: Record<string, string> = { PageDown: "scroll_on", PageUp: "scroll_back" };
@@ -74,6 +74,9 @@ class Keyboard {
     this.hall = new Hall(this.section);
     this.ends = new AbortController();
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+    // A message of this page that is sent again would lead back to it.
+    const leave = (event: Event) => isToPage(event) && this.updates.drop();
+    document.addEventListener("click", leave, { signal: this.ends.signal });
     followDrawer(this.ends.signal);
     this.answers = new Answers((state) => this.sayLate(state));
   }
@@ -112,7 +115,7 @@ class Keyboard {
 
   take({ lines, lecture, lesson, acknowledged }: KeyboardHeader) {
     this.updates.receive({}, acknowledged);
-    if (!this.updates.pending.size) this.updates.values = { acts: [] };
+    this.updates.values = { acts: this.updates.values.acts.filter(([number]) => number > acknowledged) };
     if (typeof lesson === "string") keep(lesson);
     // Null asks, whether there is one or not.
     else if (lesson === null || kept()) this.host.say("lesson", kept());
@@ -182,7 +185,8 @@ class Keyboard {
 
   /** Has the server do something: it is sent until the server has answered, and with what is pressed meanwhile. */
   ask(name: string) {
-    this.updates.set({ acts: [...this.updates.values.acts, [nextNumber(), name]] }, Infinity);
+    const unanswered = this.updates.pending.size ? this.updates.values.acts : [];
+    this.updates.set({ acts: [...unanswered, [nextNumber(), name]] }, Infinity);
     this.updates.flush();
   }
 

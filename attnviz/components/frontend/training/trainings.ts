@@ -1,6 +1,7 @@
 // What the views of a task's and of a text's trainings share: snapshots, the head that is looked at, a pinned cell, and
 // commands to the server.
 
+import { nextNumber } from "../core/pending_updates.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { Moments } from "./moments.ts";
 import { nearest } from "./numbers.ts";
@@ -64,7 +65,7 @@ export abstract class Trainings<
     if (this.header?.is_page) return;
     this.scrubber.pause();
     const [verb, about = ""] = name.split(":");
-    this.change({ ...this.shownBy(verb, about), command: [Date.now(), name] } as Partial<Values>);
+    this.change({ ...this.shownBy(verb, about), command: [nextNumber(), name] } as Partial<Values>);
   }
 
   /** Changes values that all trainings have. */
