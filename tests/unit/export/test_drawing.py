@@ -328,7 +328,7 @@ def test_matrices_that_share_an_axis_have_its_labels_once() -> None:
      (-0.25, "signed", (60, 40), "−0.25"), (-0.25, "signed", (22, 20), "−.25"), (0.99, "signed", (22, 20), ".99"),
      (9.99, "signed", (60, 40), "9.99"), (9.996, "signed", (60, 40), "10.0"), (-12.34, "signed", (60, 40), "−12.3"),
      (1.26, "signed", (22, 20), "1.3"), (0.0, "signed", (60, 40), "0.00"), (123.4, "signed", (70, 40), "123.4"),
-     (0.25, "weights", (60, 13), None), (1.0, "weights", (26, 20), "1.00")],
+     (0.25, "weights", (60, 13), None), (1.0, "weights", (26, 20), "1.00"), (123.4, "signed", (40, 30), "123.4")],
 )  # fmt: skip
 def test_a_cell_shows_as_many_decimals_as_fit(
     value: float, scale: Any, cell: tuple[float, float], shown: str | None
@@ -375,6 +375,22 @@ def test_labels_of_columns_are_turned_where_they_are_wider_than_their_cells() ->
         assert last.text == AXIS_TITLE["key"], "the axis's name is below its labels"
         deepest = max(text.y + np.sin(np.radians(text.turn)) * fonts.width(text.text, text.size) for text in below)
         assert last.y - 0.7 * last.size >= deepest - 3
+
+
+@pytest.mark.parametrize(
+    ("cols", "wide", "labelled", "smaller"), [("key", 900, 20, False), ("key", 300, 10, True), ("dim", 300, 5, False)]
+)
+def test_tokens_below_columns_are_as_large_as_beside_rows_if_none_is_left_out(
+    cols: str, wide: float, labelled: int, *, smaller: bool
+) -> None:
+    words = {"query": ["qa", "qb"], "key": [f"w{i}" for i in range(20)]}
+    drawing = drawn([one(np.ones((2, 20)), cols=cols)], labels=words, wide=wide)
+    (matrix,) = drawing.matrices
+    beside = {text.size for text in drawing.texts if text.text in words["query"]}
+    below = [text.size for text in drawing.texts
+             if text.y > matrix.y + matrix.height and text.text not in AXIS_TITLE.values()]  # fmt: skip
+    assert len(below) == labelled
+    assert {size < max(beside) for size in below} == {smaller}
 
 
 def test_names_of_columns_are_left_out_where_they_would_overlap() -> None:
