@@ -294,6 +294,7 @@ def test_matrices_of_more_than_1024_cells_are_pictures_of_two_pixels_for_each_of
     assert not is_raster(blank(32, 32, 320, 320))
     assert is_raster(blank(25, 41, 320, 320))
     assert image(blank(2, 5, 50, 30)).size == (100, 60)
+    assert image(blank(2, 1, 50, 30)).size == image(blank(1, 5, 50, 30)).size == (100, 60)
     assert image(blank(2, 5, 51, 31)).size == (105, 62)  # whole pixels
     assert image(blank(1300, 3, 90, 5000)).size == (180, 1300)
     assert image(blank(3000, 2, 90, 100)).size == (90 * 2, 3000)
