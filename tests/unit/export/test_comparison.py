@@ -178,6 +178,7 @@ ROWS = "Rows are queries (from), columns are keys (to)."
          f"“a b” {ABOUT_TOY} {ROWS}"),
         ("step_by_step", {"source": "pretrained", "layer": "3", "step": "output"}, "Output · layer 3", None),
         ("step_by_step", {"source": "toy", "step": "output"}, "Output", None),
+        ("step_by_step", {"source": "toy", "layer": "3", "step": "embeddings"}, "Embeddings", None),
         ("step_by_step", {"source": "pretrained", "layer": "3", "step": "embeddings"}, "Hidden states · layer 3", None),
         ("step_by_step", {"source": "pretrained", "layer": "0", "step": "embeddings"}, "Embeddings · layer 0", None),
         ("heads", {"layer": "2", "head": "7"}, "layer 2 · head 7", f"“a b” {ABOUT_MINILM} {ROWS}"),

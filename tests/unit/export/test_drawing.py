@@ -35,7 +35,7 @@ from attnviz.export.drawing.picture import (
     ticks,
 )
 from attnviz.export.files.tikz import picture
-from attnviz.export.sheets import draw_sheet, draw_tokens, sheets
+from attnviz.export.sheets import draw_picture, draw_sheet, draw_tokens, sheets
 from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.style import AXIS_TITLE, Colours
 from attnviz.formulas import tree
@@ -99,8 +99,10 @@ def test_each_label_is_beside_its_row_or_below_its_column() -> None:
             pytest.approx(weights.x + (i + 0.5) * weights.cell[0], abs=weights.cell[0] / 3)
         ]
     titles = {text.text: text for text in drawing.texts}
-    assert titles[AXIS_TITLE["query"]].turn == 90
-    assert titles[AXIS_TITLE["key"]].turn == 0
+    rows, columns = titles[AXIS_TITLE["query"]], titles[AXIS_TITLE["key"]]
+    assert (rows.turn, columns.turn) == (90, 0)
+    assert rows.y in [pytest.approx(matrix.y + matrix.height / 2) for matrix in drawing.matrices]
+    assert columns.x in [pytest.approx(matrix.x + matrix.width / 2) for matrix in drawing.matrices]
 
 
 def test_a_matrix_has_its_name_its_shape_and_its_range_above_it() -> None:
@@ -135,6 +137,14 @@ def test_a_table_of_tokens_has_each_token_once(count: int) -> None:
     assert {table.rows[0] for table in tables} == {("#", "token", "id")}
     rows = [row for table in tables for row in table.rows[1:]]
     assert rows == [(str(i), f"t{i}", str(1000 + i)) for i in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 7, 60, 256])
+def test_a_table_of_tokens_stays_between_the_heights_that_it_is_given(count: int) -> None:
+    (sheet,) = sheets(toy("a " * count), ["tokens"])
+    tables = [mark for mark in draw_picture(sheet, top=100, bottom=500) if isinstance(mark, Table)]
+    assert sum(len(table.rows) - 1 for table in tables) == count
+    assert all(100 <= table.y < table.y + len(table.rows) * table.row <= 500 + 1e-6 for table in tables)
 
 
 def test_a_character_without_an_id_has_a_dash() -> None:
