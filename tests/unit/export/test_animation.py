@@ -50,6 +50,18 @@ def test_a_weight_of_1_has_the_last_colour_of_the_scale_in_every_frame() -> None
     assert four - bar == pytest.approx(2 * (two - bar), rel=0.01)
 
 
+def test_the_title_is_above_the_cells_and_the_caption_below_them() -> None:
+    def seen(title: str, caption: str) -> Any:
+        picture = opened(write_animation([Frame(np.eye(2, 3), caption)], "apng", title=title, labels=LABELS))
+        return np.asarray(picture.convert("RGB"), int)
+
+    blank = seen("", "")
+    for title, caption, begin, end in (("Letters", "", 0.0, 0.1), ("", "Letters", 0.9, 1.0)):
+        rows = np.flatnonzero((seen(title, caption) != blank).any((1, 2))) / len(blank)
+        assert len(rows) > 10
+        assert begin < rows[0] < rows[-1] < end - 1 / len(blank)
+
+
 def test_hidden_cells_and_dark_colours_and_odd_texts_are_drawn() -> None:
     weights = np.array([[1, np.nan, np.nan], [0.5, 0.5, np.nan]])
     data = write_animation(

@@ -121,6 +121,7 @@ def test_a_notebook_and_a_script_hold_the_same_lines_and_only_letters_of_ascii_f
     parts = code_of(walk_of(Mask()))
     written = nbformat.reads(notebook(parts), as_version=4)
     nbformat.validate(written)
+    assert (written.nbformat, written.nbformat_minor) <= (nbformat.current_nbformat, nbformat.current_nbformat_minor)
     assert [(cell.cell_type, cell.source) for cell in written.cells] == [(cell.kind, cell.text) for cell in parts]
     assert all(cell.source.isascii() for cell in written.cells if "QUERY_TOKENS = " in cell.source)
     lines = script(parts).splitlines()

@@ -15,6 +15,7 @@ from attnviz.export.views import caption, link_of, title
 from attnviz.links.link import read_link
 from attnviz.sources.compared import choices, run
 from attnviz.sources.models import DirectResources
+from attnviz.sources.shown import shown_part
 from attnviz.steps import PARTS
 from attnviz.tokens import CharVocab
 from attnviz.training.tasks import TASKS
@@ -88,6 +89,19 @@ def test_the_rows_of_a_longer_text_are_aligned_and_gaps_have_no_label_of_their_o
     np.testing.assert_allclose(matrices["difference"][kept], weights[0] - weights[1][kept], atol=1e-7)
     assert np.isnan(matrices["difference"][1]).all() and np.isnan(matrices["difference"][:, 1]).all()
     assert "only B has" in str(found.notice())
+
+
+@pytest.mark.parametrize("blocks", [("0", "6"), ("6", "0")])
+def test_one_head_that_reads_another_text_has_the_keys_of_that_text(blocks: tuple[str, str]) -> None:
+    """Block 0 reads its own text; block 6 is the decoder's attention to the encoder."""
+    link = {"source": "toy", "architecture": "both", "depth": "3", "text": SAT, "pair": "a dog"}
+    views = [read_link({**link, "decoder_depth": "2", "block": block})[0] for block in blocks]
+    first, second = (shown_part(view.__getitem__, RESOURCES).walk(RESOURCES) for view in views)
+    found = compared(choices(views[0].__getitem__, RESOURCES), (first, second), "weights")
+    assert found.labels["key"] == SAT.split()
+    for side, walk in zip(found.sides, (first, second), strict=True):
+        kept = [label is not None for label in side.own_labels()["query"]]
+        np.testing.assert_array_equal(found.matrices()[side.name][kept], walk.steps.weights.numpy())
 
 
 def test_a_and_b_share_their_colours_and_the_difference_has_its_own_around_0() -> None:
@@ -164,6 +178,7 @@ ROWS = "Rows are queries (from), columns are keys (to)."
          f"“a b” {ABOUT_TOY} {ROWS}"),
         ("step_by_step", {"source": "pretrained", "layer": "3", "step": "output"}, "Output · layer 3", None),
         ("step_by_step", {"source": "toy", "step": "output"}, "Output", None),
+        ("step_by_step", {"source": "toy", "layer": "3", "step": "embeddings"}, "Embeddings", None),
         ("step_by_step", {"source": "pretrained", "layer": "3", "step": "embeddings"}, "Hidden states · layer 3", None),
         ("step_by_step", {"source": "pretrained", "layer": "0", "step": "embeddings"}, "Embeddings · layer 0", None),
         ("heads", {"layer": "2", "head": "7"}, "layer 2 · head 7", f"“a b” {ABOUT_MINILM} {ROWS}"),

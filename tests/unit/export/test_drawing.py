@@ -35,7 +35,7 @@ from attnviz.export.drawing.picture import (
     ticks,
 )
 from attnviz.export.files.tikz import picture
-from attnviz.export.sheets import draw_sheet, draw_tokens, sheets
+from attnviz.export.sheets import draw_picture, draw_sheet, draw_tokens, sheets
 from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.style import AXIS_TITLE, Colours
 from attnviz.formulas import tree
@@ -99,8 +99,10 @@ def test_each_label_is_beside_its_row_or_below_its_column() -> None:
             pytest.approx(weights.x + (i + 0.5) * weights.cell[0], abs=weights.cell[0] / 3)
         ]
     titles = {text.text: text for text in drawing.texts}
-    assert titles[AXIS_TITLE["query"]].turn == 90
-    assert titles[AXIS_TITLE["key"]].turn == 0
+    rows, columns = titles[AXIS_TITLE["query"]], titles[AXIS_TITLE["key"]]
+    assert (rows.turn, columns.turn) == (90, 0)
+    assert rows.y in [pytest.approx(matrix.y + matrix.height / 2) for matrix in drawing.matrices]
+    assert columns.x in [pytest.approx(matrix.x + matrix.width / 2) for matrix in drawing.matrices]
 
 
 def test_a_matrix_has_its_name_its_shape_and_its_range_above_it() -> None:
@@ -135,6 +137,14 @@ def test_a_table_of_tokens_has_each_token_once(count: int) -> None:
     assert {table.rows[0] for table in tables} == {("#", "token", "id")}
     rows = [row for table in tables for row in table.rows[1:]]
     assert rows == [(str(i), f"t{i}", str(1000 + i)) for i in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 7, 60, 256])
+def test_a_table_of_tokens_stays_between_the_heights_that_it_is_given(count: int) -> None:
+    (sheet,) = sheets(toy("a " * count), ["tokens"])
+    tables = [mark for mark in draw_picture(sheet, top=100, bottom=500) if isinstance(mark, Table)]
+    assert sum(len(table.rows) - 1 for table in tables) == count
+    assert all(100 <= table.y < table.y + len(table.rows) * table.row <= 500 + 1e-6 for table in tables)
 
 
 def test_a_character_without_an_id_has_a_dash() -> None:
@@ -294,6 +304,7 @@ def test_matrices_of_more_than_1024_cells_are_pictures_of_two_pixels_for_each_of
     assert not is_raster(blank(32, 32, 320, 320))
     assert is_raster(blank(25, 41, 320, 320))
     assert image(blank(2, 5, 50, 30)).size == (100, 60)
+    assert image(blank(2, 1, 50, 30)).size == image(blank(1, 5, 50, 30)).size == (100, 60)
     assert image(blank(2, 5, 51, 31)).size == (105, 62)  # whole pixels
     assert image(blank(1300, 3, 90, 5000)).size == (180, 1300)
     assert image(blank(3000, 2, 90, 100)).size == (90 * 2, 3000)
@@ -328,7 +339,7 @@ def test_matrices_that_share_an_axis_have_its_labels_once() -> None:
      (-0.25, "signed", (60, 40), "−0.25"), (-0.25, "signed", (22, 20), "−.25"), (0.99, "signed", (22, 20), ".99"),
      (9.99, "signed", (60, 40), "9.99"), (9.996, "signed", (60, 40), "10.0"), (-12.34, "signed", (60, 40), "−12.3"),
      (1.26, "signed", (22, 20), "1.3"), (0.0, "signed", (60, 40), "0.00"), (123.4, "signed", (70, 40), "123.4"),
-     (0.25, "weights", (60, 13), None), (1.0, "weights", (26, 20), "1.00")],
+     (0.25, "weights", (60, 13), None), (1.0, "weights", (26, 20), "1.00"), (123.4, "signed", (40, 30), "123.4")],
 )  # fmt: skip
 def test_a_cell_shows_as_many_decimals_as_fit(
     value: float, scale: Any, cell: tuple[float, float], shown: str | None
@@ -375,6 +386,22 @@ def test_labels_of_columns_are_turned_where_they_are_wider_than_their_cells() ->
         assert last.text == AXIS_TITLE["key"], "the axis's name is below its labels"
         deepest = max(text.y + np.sin(np.radians(text.turn)) * fonts.width(text.text, text.size) for text in below)
         assert last.y - 0.7 * last.size >= deepest - 3
+
+
+@pytest.mark.parametrize(
+    ("cols", "wide", "labelled", "smaller"), [("key", 900, 20, False), ("key", 300, 10, True), ("dim", 300, 5, False)]
+)
+def test_tokens_below_columns_are_as_large_as_beside_rows_if_none_is_left_out(
+    cols: str, wide: float, labelled: int, *, smaller: bool
+) -> None:
+    words = {"query": ["qa", "qb"], "key": [f"w{i}" for i in range(20)]}
+    drawing = drawn([one(np.ones((2, 20)), cols=cols)], labels=words, wide=wide)
+    (matrix,) = drawing.matrices
+    beside = {text.size for text in drawing.texts if text.text in words["query"]}
+    below = [text.size for text in drawing.texts
+             if text.y > matrix.y + matrix.height and text.text not in AXIS_TITLE.values()]  # fmt: skip
+    assert len(below) == labelled
+    assert {size < max(beside) for size in below} == {smaller}
 
 
 def test_names_of_columns_are_left_out_where_they_would_overlap() -> None:

@@ -230,7 +230,8 @@ def test_a_link_too_long_for_powerpoint_is_in_the_notes_alone() -> None:
     [("è", r"\`{e}"), ("é", r"\'{e}"), ("ê", r"\^{e}"), ("ñ", r"\~{n}"), ("ö", r'\"{o}'), ("å", r"\r{a}"),
      ("č", r"\v{c}"), ("ç", r"\c{c}"), ("ő", r"\H{o}"), ("ā", r"\={a}"), ("ă", r"\u{a}"), ("ż", r"\.{z}"),
      ("í", r"\'{\i}"), ("ß", r"\ss{}"), ("≤", r"\ensuremath{\leq}"), ("≥", r"\ensuremath{\geq}"),
-     ("−", r"\ensuremath{-}"), ("名前。", r"\avmissing{540D}\dots{}"), ("名a", r"\avmissing{540D}a")],
+     ("−", r"\ensuremath{-}"), ("名前。", r"\avmissing{540D}\dots{}"), ("名a", r"\avmissing{540D}a"),
+     ("ạ", r"\avmissing{1EA1}"), ("が", r"\avmissing{304C}"), ("é名", r"\'{e}\avmissing{540D}")],
 )  # fmt: skip
 def test_letters_of_other_languages_are_latexs_commands(letter: str, written: str) -> None:
     """As in the LaTeX companion's tables of accents and symbols."""

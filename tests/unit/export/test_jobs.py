@@ -123,6 +123,11 @@ def test_a_kind_of_attention_that_a_model_lacks_is_refused() -> None:
     with pytest.raises(IndexError, match=r"^minilm has no cross attention, but encoder$"):
         Exporter().jobs([view(source="pretrained", kind="cross")], [0], [0])
     assert Exporter().jobs([view(source="pretrained")], [0], [0])[0].view["kind"] == "encoder"
+    decoder = view(source="trained", model="induction", kind="decoder")
+    (job,) = Exporter().jobs([decoder], [0], [0])
+    assert Exporter().walk(job.view).kind == "decoder"
+    (job,) = Exporter().jobs([view(kind="cross")], [0], [0])
+    assert job.stem == "toy-head0", "a toy without layers has no kinds to choose from"
 
 
 def test_sheets_are_numbered_and_linked_and_a_step_that_is_unknown_is_refused() -> None:

@@ -6,6 +6,7 @@ It runs in a process in which `attnviz` can't be imported.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 import re
 import subprocess
@@ -202,6 +203,19 @@ def test_the_script_of_a_task_prints_its_accuracy_and_its_pattern(
         best = max((one for _, _, heads in told["scores"][pattern.name] for one in heads), default=None)
         found = re.findall(rf"^{re.escape(pattern.title)}: ([\d.]+) of 1 in layer", printed, re.MULTILINE)
         assert [float(one) for one in found] == ([] if best is None else [pytest.approx(best, abs=1e-4)])
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_a_constant_means_follows_it_as_where_the_task_is_defined(name: str) -> None:
+    task = TASKS[name]
+    script = training_script(plans_of(task)[0], losses={}).splitlines()
+    defined = [inspect.getsource(sys.modules[module]) for module in (Task.__module__, type(task).__module__)]
+    explained = [
+        pair for source in defined for pair in re.findall(r'^([A-Z_]+ = .*)\n("""[^"\n]*.*""")$', source, re.M)
+    ]
+    copied = [pair for pair in explained if pair[0] in script]
+    assert copied
+    assert [script[script.index(constant) + 1] for constant, _ in copied] == [meaning for _, meaning in copied]
 
 
 def test_losses_are_compared_to_the_last_digit_in_the_order_of_steps() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+import xml.etree.ElementTree as ET
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from hashlib import sha256
@@ -266,6 +267,16 @@ def test_heads_that_are_too_many_for_a_page_are_drawn_from_the_source_of_that_pa
     files, alt = draw_view("heads", view(text="two words", layer="5", head="11"), DirectResources())
     assert "weights = softmax of each row, 4 rows by 4 columns" in alt  # MiniLM's tokens, not the toy's
     assert all(b"[CLS]" in file for file in files.values())
+
+
+@pytest.mark.parametrize("text", ["two words", "w " * 60])
+def test_tokens_are_drawn_in_the_middle_of_their_picture(text: str) -> None:
+    for file in draw_view("tokens", view(text=text), DirectResources())[0].values():
+        picture = ET.fromstring(file)
+        lines = [(float(line.get("x1", "")), float(line.get("x2", ""))) for line in picture.iterfind(".//{*}line")]
+        wide = float(picture.get("viewBox", "").split()[2])
+        left, right = min(begin for begin, _ in lines), max(end for _, end in lines)
+        assert 0 < left < right < wide and left == pytest.approx(wide - right, abs=0.1)
 
 
 def test_a_scene_of_a_training_is_drawn_as_its_weights_at_that_step() -> None:
