@@ -30,6 +30,7 @@ from attnviz.export.drawing.picture import (
     ink_on,
     is_raster,
     label_text,
+    place,
     png,
     shorten,
     ticks,
@@ -318,6 +319,14 @@ def drawn(*rows: list[Panel | None], labels: dict[str, list[str]], wide: float =
 
 def one(values: Any, *, rows: str = "query", cols: str = "key", scale: Any = "signed", **more: Any) -> Panel:
     return Panel("any", "any", np.array(values, np.float32), rows, cols, None, scale, **more)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (4, 1), (3, 4)])
+def test_a_matrix_without_labels_below_it_ends_where_its_picture_does(shape: tuple[int, int]) -> None:
+    panel = one(np.ones(shape), rows="", cols="")
+    (at,), used = place(Layout([[panel]], [1.0], [1.0]), {}, 900, 500)
+    assert not at.column_labels
+    assert (at.x + at.width, at.y + at.height) == pytest.approx(used)
 
 
 def test_matrices_that_share_an_axis_have_its_labels_once() -> None:

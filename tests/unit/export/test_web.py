@@ -281,7 +281,10 @@ def test_tokens_are_drawn_in_the_middle_of_their_picture(text: str) -> None:
 
 def test_a_scene_of_a_training_is_drawn_as_its_weights_at_that_step() -> None:
     files, alt = draw_view("train", view(run="recorded", snapshot="285", watch="decoder.1.0"), DirectResources())
-    assert "weights of decoder layer 1 · head 0 after 285 steps, 18 rows by 18 columns" in alt
+    assert (
+        "row is query and column is key: weights of decoder layer 1 · head 0 after 285 steps, 18 rows by 18 columns"
+        in alt
+    )
     assert all(b">q<" in file for file in files.values())
     _, alt = draw_view("train", view(train_part="text", rung="heads"), DirectResources())
     assert alt.count("8 rows by 8 columns") == 4
