@@ -87,6 +87,28 @@ def test_updates_without_end_wait_until_they_are_asked_for(page: Page, served: s
     assert page.evaluate("updates.values") == {"step": "masked", "head": 3}
 
 
+def test_on_the_way_to_another_page_what_waits_is_sent_and_nothing_afterwards(page: Page, served: str) -> None:
+    page.clock.install()
+    imported(page, served, "core/pending_updates.ts", PENDING)
+    page.evaluate("""() => {
+      window.ends = new AbortController();
+      updates.followLeaving(ends.signal);
+      const names = { other: "<b>here</b>", link: "<a data-testid=stTopNavLink><b>Heads</b></a>" };
+      for (const [id, html] of Object.entries(names)) document.body.append(Object.assign(document.createElement("p"), { id, innerHTML: html }));
+      window.press = (id, kind) => document.querySelector(`#${id} b`).dispatchEvent(new MouseEvent(kind, { bubbles: true }));
+    }""")
+    page.evaluate("updates.set({ step: 'scaled' }, 300); press('other', 'pointerdown'); press('other', 'click')")
+    assert page.evaluate("sent.length") == 0
+    page.evaluate("press('link', 'pointerdown')")
+    assert page.evaluate("sent.map(({ values }) => values)") == [{"step": "scaled"}]
+    page.evaluate("updates.set({ head: 3 }, 300); press('link', 'click')")
+    page.clock.run_for(60_000)
+    assert page.evaluate("sent.length") == 1  # neither again, nor what came too late
+    page.evaluate("ends.abort(); updates.set({ head: 5 }, 300); press('link', 'pointerdown'); press('link', 'click')")
+    page.clock.run_for(400)
+    assert page.evaluate("sent.length") == 2  # a component that is gone no longer follows
+
+
 def test_what_one_press_leads_to_is_one_entry_of_the_history(page: Page, served: str) -> None:
     body = """
       m.oneEntryEach();

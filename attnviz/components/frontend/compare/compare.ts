@@ -71,6 +71,7 @@ class Compare {
     this.focus = new Focus(this.board, (name) => this.setFocus(name));
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
     this.ends = new AbortController();
+    this.updates.followLeaving(this.ends.signal);
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
     this.sizes = new ResizeObserver(() => {
       this.fit();

@@ -2,6 +2,7 @@
 // pending updates come from the host.
 
 import type { Source } from "./arrays.ts";
+import { isToPage } from "./streamlit.ts";
 
 const LATE = 5000; // ms without an answer after which a message is sent again
 const OVERTAKEN = 2000; // ms after an answer that does not know of it: where two messages meet, one can be lost
@@ -67,6 +68,15 @@ export class PendingUpdates<Values extends object> {
     const has = this.hasUnsent();
     if (has) this.sendAll(TRIES);
     return has;
+  }
+
+  /**
+   * On the way to another page: what waits is sent as soon as a link to it is pressed. After the click nothing is sent,
+   * for a message of this page would lead back to it.
+   */
+  followLeaving(signal: AbortSignal) {
+    document.addEventListener("pointerdown", (event) => isToPage(event) && this.flush(), { signal, capture: true });
+    document.addEventListener("click", (event) => isToPage(event) && this.drop(), { signal });
   }
 
   /** Gives up changes that the server has not acknowledged: its next values count. */

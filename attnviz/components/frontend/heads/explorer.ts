@@ -72,6 +72,7 @@ export class Explorer {
     this.section = this.view.section;
     Object.assign(this.section, { attnviz: this });
     this.ends = new AbortController();
+    this.updates.followLeaving(this.ends.signal);
     this.listen();
   }
 

@@ -11,7 +11,7 @@ import { followDrawer } from "./drawer.ts";
 import { oneEntryEach } from "./history.ts";
 import { afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
-import { buttonOf, isToPage, keyed, MAIN } from "../core/streamlit.ts";
+import { buttonOf, keyed, MAIN } from "../core/streamlit.ts";
 import type { State } from "./answers.ts";
 
 const SCROLLS: Record<string, string> = { PageDown: "scroll_on", PageUp: "scroll_back" };
@@ -74,9 +74,7 @@ class Keyboard {
     this.hall = new Hall(this.section);
     this.ends = new AbortController();
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
-    // A message of this page that is sent again would lead back to it.
-    const leave = (event: Event) => isToPage(event) && this.updates.drop();
-    document.addEventListener("click", leave, { signal: this.ends.signal });
+    this.updates.followLeaving(this.ends.signal);
     followDrawer(this.ends.signal);
     this.answers = new Answers((state) => this.sayLate(state));
   }

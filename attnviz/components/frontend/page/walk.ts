@@ -51,6 +51,7 @@ class WalkComponent {
     this.opening = null;
     this.ends = new AbortController();
     const { signal } = this.ends;
+    this.updates.followLeaving(signal);
     window.addEventListener(ACT, (event) => this.asked(event as CustomEvent<string>), { signal });
     document.addEventListener("keydown", (event) => this.walk.inspector.escape(event), { signal });
     const { updates } = this;

@@ -38,6 +38,7 @@ export abstract class Part<
     this.scrubber = new Scrubber((step) => this.go(step), redraw, pace);
     this.ends = new AbortController();
     const { signal } = this.ends;
+    this.updates.followLeaving(signal);
     document.addEventListener("keydown", (event) => this.key(event), { signal });
     this.resized = perFrame(redraw); // a turned phone has room for other tables
     window.addEventListener("resize", this.resized, { signal });
