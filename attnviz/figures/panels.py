@@ -18,6 +18,8 @@ ONE_DECIMAL_FROM = 9.995
 point"""
 THREE_DECIMALS_BELOW = 0.1
 """The end of a colour bar whose numbers have three decimals"""
+BEYOND = 1.005
+"""From this multiple of the end of a colour bar on, a number is said to be beyond it: less is rounding"""
 BARE_BELOW = 0.995
 """Numbers below this magnitude may be written without the zero before the point, as .36, if their cells are narrow"""
 SPACED = 48
@@ -52,10 +54,15 @@ class Panel(ShortRepr):
     """Whether small matrices show their numbers in the cells"""
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest finite number, or 0 if there is none."""
+        finite = self.values[np.isfinite(self.values)]
+        return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+
+    @property
     def largest(self) -> float:
         """The largest finite magnitude, or 0 if there is none."""
-        finite = np.abs(self.values[np.isfinite(self.values)])
-        return float(finite.max()) if finite.size else 0.0
+        return max(map(abs, self.ends))
 
     @property
     def has_numbers(self) -> bool:

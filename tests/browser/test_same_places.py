@@ -21,7 +21,7 @@ from attnviz.export.drawing.marks import LIGHT_THEME, Drawing, Matrix, Text
 from attnviz.export.drawing.picture import draw_layout
 from attnviz.export.files.pdf import write_pdf, write_recording
 from attnviz.export.recording import read_recording
-from attnviz.figures.panels import Layout
+from attnviz.figures.panels import Layout, Panel, Scale, in_a_row
 from attnviz.figures.steps import lay_out
 from attnviz.figures.style import AXIS_TITLE
 from attnviz.pretrained import load
@@ -54,6 +54,7 @@ DRAWN = """
   };
 """
 
+DIGIT = re.compile(r"\d")
 DECIMAL = re.compile(r"−?\d*\.\d")
 
 Place = tuple[str, float, float]
@@ -156,6 +157,37 @@ def test_labels_and_numbers_are_where_python_puts_them(run: Run, step: str, numb
                 assert abs(where[1] - there[1]) * matrix.height < 1
                 compared += 1
     assert compared > 10
+
+
+@pytest.mark.parametrize(
+    ("smallest", "largest", "limit", "scale", "expected"),
+    [
+        (-1.5, 1.5, None, "signed", ["1.50", "0", "−1.50"]),
+        (-4.0, 3.0, 2.0, "signed", ["≥2.00", "0", "≤−2.00"]),
+        (-4.0, 1.0, 2.0, "signed", ["2.00", "0", "≤−2.00"]),
+        (-1.0, 4.0, 2.0, "signed", ["≥2.00", "0", "−2.00"]),
+        (-12.0, 2.0, 12.0, "signed", ["12.0", "0", "−12.0"]),
+        (0.0, 0.08, 0.05, "weights", ["≥0.050", "0.025", "0"]),
+        (0.0, 0.9, 1.0, "weights", ["1.00", "0.50", "0"]),
+    ],
+)
+def test_a_colour_bar_says_where_its_colours_end_and_whether_numbers_go_beyond(
+    run: Run, smallest: float, largest: float, limit: float | None, scale: Scale, expected: list[str]
+) -> None:
+    walk = next(walks())
+    values = np.linspace(smallest, largest, 49, dtype=np.float32).reshape(7, 7)
+    panel = Panel("weights", "numbers", values, "query", "key", limit=limit, scale=scale, bar=True)
+    layout = in_a_row(panel)
+    (place,) = (board := drawn(run, layout, walk))["places"]
+    marks = draw_layout(layout, walk.labels, x=0, y=0, width=WIDTH, height=HEIGHT, theme=LIGHT_THEME)
+    drawing = Drawing(WIDTH, HEIGHT, tuple(marks))
+    (matrix,) = drawing.matrices
+    for places, right in (
+        (of_board(board["texts"]), place["x"] + place["width"]),
+        (of_drawing(drawing), matrix.x + matrix.width),
+    ):
+        beside_it = sorted((y, text) for text, x, y in places if x > right and DIGIT.search(text))
+        assert [text for _, text in beside_it] == expected
 
 
 def texts_of(pdf: bytes) -> dict[str, list[tuple[float, float]]]:

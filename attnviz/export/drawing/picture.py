@@ -16,7 +16,7 @@ from PIL import Image
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.marks import Box, Gradient, Line, Mark, Matrix, Rgb, Text, Theme
-from attnviz.figures.panels import BARE_BELOW, ONE_DECIMAL_FROM, THREE_DECIMALS_BELOW, Layout, Panel
+from attnviz.figures.panels import BARE_BELOW, BEYOND, ONE_DECIMAL_FROM, THREE_DECIMALS_BELOW, Layout, Panel
 from attnviz.figures.style import (
     AXIS_TITLE,
     INK_ON_DARK,
@@ -462,7 +462,9 @@ def _bar(at: PlacedPanel, palette: Palette) -> list[Mark]:
     digits = 1 if high >= ONE_DECIMAL_FROM else 3 if high < THREE_DECIMALS_BELOW else 2
     values = (high, 0.0, low) if low < 0 else (high, (high + low) / 2, low)
     marks: list[Mark] = [Gradient(left, top, 12, tall, colours), Box(left, top, 12, tall, outline=RULE, line=0.5)]
-    for place_, value in enumerate(values):
-        text = number(value, 0 if value == 0 else digits)
+    smallest, largest = at.panel.ends
+    signs = "≥" if largest > BEYOND * high else "", "", "≤" if smallest < BEYOND * low else ""
+    for place_, (sign, value) in enumerate(zip(signs, values, strict=True)):
+        text = sign + number(value, 0 if value == 0 else digits)
         marks.append(Text(left + 17, top + 10 + (tall - 14) * place_ / 2, text, MARK, palette.text))
     return marks

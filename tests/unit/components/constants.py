@@ -74,10 +74,11 @@ def constants() -> dict[str, tuple[str, Any]]:
         ),
         "CELL_NUMBERS": (
             "How numbers in cells and beside colour bars are written: with one decimal from a magnitude on; with three "
-            "beside a bar that ends below another; in narrow cells without the zero before the point if all are below.",
+            "beside a bar that ends below another; in narrow cells without the zero before the point if all are below; "
+            "with ≥ or ≤ at the end of a bar of which numbers go beyond this multiple.",
             {
                 "oneDecimalFrom": panels.ONE_DECIMAL_FROM, "threeDecimalsBelow": panels.THREE_DECIMALS_BELOW,
-                "bareBelow": panels.BARE_BELOW,
+                "bareBelow": panels.BARE_BELOW, "beyond": panels.BEYOND,
             },
         ),
         "CHART": (

@@ -244,11 +244,14 @@ function paintBar({ context, theme, font, type }: BoardPen, { panel, x, y, width
   context.textAlign = "left";
   context.textBaseline = "middle";
   const digits = panel.high >= CELL_NUMBERS.oneDecimalFrom ? 1 : panel.high < CELL_NUMBERS.threeDecimalsBelow ? 3 : 2;
-  const marks = panel.low < 0 ? [panel.high, 0, panel.low] : [panel.high, (panel.high + panel.low) / 2, panel.low];
+  const { high, low } = panel;
+  const [smallest, largest] = panel.seen ?? [0, 0];
+  const { beyond } = CELL_NUMBERS; // numbers there have the last colour too
+  const signs = [largest > beyond * high ? "≥" : "", "", smallest < beyond * low ? "≤" : ""];
+  const marks = low < 0 ? [high, 0, low] : [high, (high + low) / 2, low];
   marks.forEach((value, i) => {
-    const above = i === 0 && panel.largest > 1.005 * panel.high ? "≥" : ""; // numbers beyond have the last colour too
     context.fillText(
-      above + fixed(value, value === 0 ? 0 : digits),
+      signs[i] + fixed(value, value === 0 ? 0 : digits),
       left + 13,
       top + 5 * type.unit + ((tall - 10 * type.unit) * i) / 2,
     );

@@ -121,12 +121,14 @@ export const NUMBERED_LABELS = 24;
 
 /**
  * How numbers in cells and beside colour bars are written: with one decimal from a magnitude on; with three beside a
- * bar that ends below another; in narrow cells without the zero before the point if all are below.
+ * bar that ends below another; in narrow cells without the zero before the point if all are below; with ≥ or ≤ at the
+ * end of a bar of which numbers go beyond this multiple.
  */
 export const CELL_NUMBERS = {
   oneDecimalFrom: 9.995,
   threeDecimalsBelow: 0.1,
   bareBelow: 0.995,
+  beyond: 1.005,
 };
 
 /** A Plotly figure: attnviz/figures/compose.py and panels.py say what each is. */
