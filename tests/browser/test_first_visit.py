@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from attnviz.components.built import PATH
-from tests.bench.first_visit import MOST_KB, MOST_REQUESTS, Fetched
+from bench.first_visit import MOST_KB, MOST_REQUESTS, Fetched
 from tests.browser.contexts import LAPTOP
 from tests.browser.server import ROOT, start
 from tests.browser.settle import settled

@@ -15,8 +15,8 @@ from attnviz.corpus.blocks import Block, Read, sources
 from attnviz.corpus.engines import run_local
 from attnviz.corpus.run import Job, Run
 from attnviz.pretrained import load
-from tests.bench.encoding import reviews
-from tests.bench.table import Row
+from bench.encoding import reviews
+from bench.table import Row
 
 ALONE, FEW, MANY, MOST = 500, 5_000, 10_000, 100_000
 """Sentences"""

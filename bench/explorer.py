@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page
 
-from tests.bench.stopwatch import Shown, act, load
+from bench.stopwatch import Shown, act, load
 from tests.browser.settle import settled
 
 PATH = "/heads"

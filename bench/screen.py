@@ -7,9 +7,9 @@ from contextlib import ExitStack
 
 from playwright.sync_api import Page
 
-from tests.bench.apps import OURS, WEIGHTS_OF_MINILM, App, is_native
-from tests.bench.stopwatch import act, chrome, load, new_page, wait_for_calm
-from tests.bench.table import Row, compared
+from bench.apps import OURS, WEIGHTS_OF_MINILM, App, is_native
+from bench.stopwatch import act, chrome, load, new_page, wait_for_calm
+from bench.table import Row, compared
 from tests.browser.settle import settled
 
 COLD_ROUNDS = 3

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import psutil
 
 from attnviz.links.link import DEFAULT_TEXT
-from tests.bench.processes import memory
-from tests.bench.table import Row
+from bench.processes import memory
+from bench.table import Row
 from tests.safety.client import Visitor
 from tests.safety.server import serve, wait_until_ready
 

@@ -14,7 +14,7 @@ from attnviz.bert.search import built_in
 from attnviz.files import FOLDER
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
-from tests.bench.table import Row
+from bench.table import Row
 
 COUNT, LIMIT = 5_000, 1 / 3
 REVIEWS = ("reviews.csv", "reports.csv")

@@ -7,12 +7,12 @@ from statistics import quantiles
 
 from playwright.sync_api import Page
 
-from tests.bench import explorer
-from tests.bench.apps import OURS, STAGE
-from tests.bench.limits import limited
-from tests.bench.stopwatch import chrome, frame_times, new_page, wait_for_calm
-from tests.bench.table import Row
-from tests.bench.texts import fresh_text
+from bench import explorer
+from bench.apps import OURS, STAGE
+from bench.limits import limited
+from bench.stopwatch import chrome, frame_times, new_page, wait_for_calm
+from bench.table import Row
+from bench.texts import fresh_text
 from tests.browser.settle import settled
 
 TOKENS = 64

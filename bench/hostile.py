@@ -8,8 +8,8 @@ from multiprocessing import get_context
 
 import psutil
 
-from tests.bench.load import ENTRANCE, Crowd, Figures, served
-from tests.bench.table import Row
+from bench.load import ENTRANCE, Crowd, Figures, served
+from bench.table import Row
 from tests.safety.hostile import breaches
 from tests.safety.test_hostile import open_all_pages, send
 

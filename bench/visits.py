@@ -14,11 +14,11 @@ from typing import Any
 from playwright.sync_api import Error, Page, Response, WebSocket
 
 from attnviz.serving.arrays import PATH as ARRAYS
-from tests.bench import bertviz_views as bertviz
-from tests.bench import explorer
-from tests.bench.limits import BrokeError, limited, megabytes
-from tests.bench.stopwatch import Shown, chrome, new_page, wait_for_calm
-from tests.bench.texts import fresh_text
+from bench import bertviz_views as bertviz
+from bench import explorer
+from bench.limits import BrokeError, limited, megabytes
+from bench.stopwatch import Shown, chrome, new_page, wait_for_calm
+from bench.texts import fresh_text
 
 ENOUGH_S = 90
 """Seconds of one view's visits after which no further one is made."""

@@ -27,11 +27,11 @@ from urllib.parse import urlencode
 import psutil
 
 from attnviz.steps import STEPS
-from tests.bench.apps import PLAIN_SCRIPT
-from tests.bench.load_session import Visitor
-from tests.bench.processes import cpu, memory
-from tests.bench.table import Row
-from tests.bench.texts import fresh_text
+from bench.apps import PLAIN_SCRIPT
+from bench.load_session import Visitor
+from bench.processes import cpu, memory
+from bench.table import Row
+from bench.texts import fresh_text
 from tests.browser.server import Server, free_port, launch, start
 from tests.payloads import read_payload
 

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, Page
 
-from tests.bench.apps import OURS
-from tests.bench.stopwatch import Shown, act, chrome, new_page, wait_for_calm
-from tests.bench.table import Row
-from tests.bench.texts import text_of
+from bench.apps import OURS
+from bench.stopwatch import Shown, act, chrome, new_page, wait_for_calm
+from bench.table import Row
+from bench.texts import text_of
 from tests.browser.settle import settled
 
 LENGTHS = (16, 64)

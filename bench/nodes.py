@@ -1,4 +1,4 @@
-"""`python -m tests.bench.nodes FILE`: a node of a Ray cluster is killed in the middle of a corpus.
+"""`python -m bench.nodes FILE`: a node of a Ray cluster is killed in the middle of a corpus.
 
 Two nodes, each a process of its own on this machine. The result must be that of one process, bit for bit.
 """

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page
 
-from tests.bench.texts import text_of
+from bench.texts import text_of
 from tests.browser.server import ROOT, Server, start
 from tests.browser.settle import settled
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from tests.bench.apps import OURS
-from tests.bench.stopwatch import chrome, load, new_page, wait_for_calm
-from tests.bench.table import Row
+from bench.apps import OURS
+from bench.stopwatch import chrome, load, new_page, wait_for_calm
+from bench.table import Row
 from tests.browser.settle import settled
 
 ROUNDS = 5

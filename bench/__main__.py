@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: attnviz against a plain 40-line Streamlit app, and against BertViz, side by side in one run.
+"""`python -m bench`: attnviz against a plain 40-line Streamlit app, and against BertViz, side by side in one run.
 
 Every figure is a median of several, the two measured in turns; what counts is the ratio. The part against BertViz is
 "heads": it takes about ten minutes and wants 4 GB of free memory (with --patient, 12 GB).
@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from tests.bench import (
+from bench import (
     bertviz_views,
     blocks,
     corpus,
@@ -33,8 +33,8 @@ from tests.bench import (
     tasks,
     training,
 )
-from tests.bench.apps import PLAIN_SCRIPT, plain
-from tests.bench.table import Row, table
+from bench.apps import PLAIN_SCRIPT, plain
+from bench.table import Row, table
 
 PARTS = (
     "cold",
@@ -57,7 +57,7 @@ PARTS = (
 
 def main() -> None:
     """Run what was asked for and print one table."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--plain", type=Path, default=PLAIN_SCRIPT, help="another Streamlit app to compare with")
     parser.add_argument("--only", nargs="+", choices=PARTS, help="these parts alone")
     parser.add_argument("--tokens", nargs="+", type=int, choices=heads.LENGTHS, default=heads.LENGTHS, help="for heads")

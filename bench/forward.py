@@ -12,8 +12,8 @@ from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 from attnviz.pretrained import PretrainedModel, load
 from attnviz.pretrained.transformers_model import TransformersModel
-from tests.bench.table import Row, alternating, compared
-from tests.bench.texts import text_of
+from bench.table import Row, alternating, compared
+from bench.texts import text_of
 
 LENGTHS = {64: 15, 512: 5}
 """Tokens, and how often a pass of that length is measured."""

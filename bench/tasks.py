@@ -13,7 +13,7 @@ from attnviz.training.loop import Trainer
 from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
-from tests.bench.table import Row
+from bench.table import Row
 
 ENOUGH, LIMIT = 0.95, 10
 EVERY = 25

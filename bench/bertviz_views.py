@@ -23,8 +23,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from tests.bench.limits import BrokeError
-from tests.bench.stopwatch import Shown, act, load
+from bench.limits import BrokeError
+from bench.stopwatch import Shown, act, load
 from tests.browser.server import ROOT
 
 CACHE = Path(os.environ.get("ATTNVIZ_BENCH_CACHE") or Path.home() / ".cache" / "attnviz-bench")
@@ -79,7 +79,7 @@ def fetch(package: str) -> None:
     except (OSError, subprocess.SubprocessError) as error:
         raise SystemExit(
             f"BertViz's browser library {package} is not in {CACHE} and `npm pack` can't get it: is there no network, "
-            "or no npm? Run `python -m tests.bench --only heads` once with both."
+            "or no npm? Run `python -m bench --only heads` once with both."
         ) from error
     archive = folder / result.stdout.split()[-1]
     with tarfile.open(archive) as packed:
@@ -119,7 +119,7 @@ class Workshop:
     def _make(self, view: str, tokens: int) -> Made:
         name = f"{view}_{tokens}.html"
         path = os.pathsep.join([str(PYTHON_FOLDER), str(ROOT)])
-        command = [sys.executable, "-m", "tests.bench.bertviz_page", view, str(tokens), str(self.folder / name)]
+        command = [sys.executable, "-m", "bench.bertviz_page", view, str(tokens), str(self.folder / name)]
         environment = {**os.environ, "PYTHONPATH": path}
         ran = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
         if ran.returncode:

@@ -23,11 +23,11 @@ from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text
-from tests.bench.apps import OURS
-from tests.bench.load import ENTRANCE, Crowd, percentile, served
-from tests.bench.processes import memory
-from tests.bench.stopwatch import act, chrome, new_page, wait_for_calm
-from tests.bench.table import Row, alternating, compared
+from bench.apps import OURS
+from bench.load import ENTRANCE, Crowd, percentile, served
+from bench.processes import memory
+from bench.stopwatch import act, chrome, new_page, wait_for_calm
+from bench.table import Row, alternating, compared
 from tests.browser.settle import settled
 
 BLOCK, BATCH, WIDTH, LAYERS, HEADS = 64, 12, 128, 4, 4
