@@ -120,6 +120,14 @@ def test_a_press_counts_before_the_link_of_the_previous_one_arrives(at: AppTest)
     assert at.query_params == {"layer": "2", "head": "4"}
 
 
+def test_a_fragment_forgets_no_link_that_the_browser_may_still_show(
+    at: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "in_fragment", lambda: True)
+    press(at, 0, 0, 0, link={})
+    assert at.text[0].value == "layer 0 head 3"
+
+
 def test_pending_links_are_bounded(at: AppTest) -> None:
     press(at, *[0] * 15, link={})
     assert at.text[0].value == "layer 0 head 15"  # the link that it shows is still known, and undoes nothing

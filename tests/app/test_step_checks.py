@@ -56,6 +56,7 @@ def test_the_loop_says_whether_its_scores_are_equal_and_by_how_much_they_are_not
     ("settings", "answer", "why"),
     [
         ({"mask": "causal"}, "yes", ""),
+        ({"mask": "causal", "text": "alone"}, "yes", ""),
         ({}, "no", "Without a causal mask"),
         ({"mask": "causal", "qkv": "positions"}, "no", "U mixes positions"),
         ({"mask": "causal", "padding": "2", "mask_value": "-1e10"}, "no", "the average of all values"),
@@ -70,8 +71,9 @@ def test_rows_from_their_past_say_what_the_mask_does(settings: dict[str, str], a
     assert why in text
     (figure,) = figures(at)
     gaps = figure["data"][0]["y"]
-    assert len(gaps) == (8 if "source" in settings else 6)
+    assert len(gaps) == (8 if "source" in settings else 1 if "text" in settings else 6)
     assert (max(gaps) < 1e-5) == (answer == "yes")
+    assert ("the rounding of float32 sums" in text) == (answer == "yes" and max(gaps) > 0)
 
 
 @pytest.mark.parametrize("check", ["loop", "past"])
