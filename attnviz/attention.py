@@ -141,8 +141,6 @@ class AttentionSteps(ShortRepr):
     """The factor between `scores` and `scaled`; 1/√D by default."""
     mask: Tensor | None
     """The mask as passed: bool (True = may look) or float (added to `scaled`), broadcasts to (..., Tq, Tk)."""
-    scores: Tensor
-    """(..., Tq, Tk): query @ keyᵀ"""
     scaled: Tensor
     """(..., Tq, Tk): scores × scale"""
     masked: Tensor
@@ -153,9 +151,17 @@ class AttentionSteps(ShortRepr):
     """(..., Tq, Dv): weights @ value"""
 
     @property
+    def scores(self) -> Tensor:
+        """(..., Tq, Tk): query @ keyᵀ.
+
+        It is computed when it is read: a forward pass, which needs it scaled alone, has no room for it.
+        """
+        return self.query @ self.key.transpose(-2, -1)
+
+    @property
     def hidden(self) -> Tensor:
         """The cells that the mask hides, (..., Tq, Tk) bool (True = hidden)."""
-        return hidden_cells(self.mask, tuple(self.scores.shape))
+        return hidden_cells(self.mask, tuple(self.scaled.shape))
 
     @property
     def hidden_weights(self) -> Tensor:
@@ -193,11 +199,10 @@ def attend(
     cells = mask.cells if isinstance(mask, Mask) else mask
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1])
-    scores = query @ key.transpose(-2, -1)  # (..., Tq, Tk)
-    masked = scaled = scores * scale
+    masked = scaled = (query @ key.transpose(-2, -1)).mul_(scale)  # (..., Tq, Tk), in place: these matrices are large
     if cells is not None and filling is not None and not filling.is_infinite:
         if filling.fills == "scores":
-            masked = apply_mask(scores, cells, filling.value) * scale
+            masked = apply_mask(query @ key.transpose(-2, -1), cells, filling.value) * scale
         else:
             masked = apply_mask(scaled, cells, filling.value)
         weights = torch.softmax(masked, dim=-1)
@@ -206,7 +211,7 @@ def attend(
         weights = _zero_hidden_rows(torch.softmax(masked, dim=-1), cells)
     else:
         weights = torch.softmax(masked, dim=-1)
-    return AttentionSteps(query, key, value, scale, cells, scores, scaled, masked, weights, weights @ value)
+    return AttentionSteps(query, key, value, scale, cells, scaled, masked, weights, weights @ value)
 
 
 def apply_mask(scaled: Tensor, mask: Tensor, value: float = -math.inf) -> Tensor:

@@ -201,7 +201,7 @@ class Subsets(ShortRepr):
     def nbytes(self) -> int:
         """Bytes in memory: keys and values share it with queries, and masked scores with scaled ones."""
         both = (self.whole, self.parts)
-        return sum(array.nbytes for steps in both for array in (steps.scores, steps.scaled, steps.weights, steps.query))
+        return sum(array.nbytes for steps in both for array in (steps.scaled, steps.weights, steps.query))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -41,7 +41,7 @@ def test_values_say_names_and_shapes() -> None:
     assert repr(trace.block(0)) == f"Block(attention {layer!r}, after_attention, weights {weights})"
     assert repr(layer.output_projection) == "OutputProjection(weight (384, 384), bias (384,))"
     assert repr(Mask.causal(3)) == "Mask(kind 'causal', cells (3, 3), value -inf, fills 'scaled')"
-    cells = "".join(f", {name} ({n}, {n})" for name in ("scores", "scaled", "masked", "weights"))
+    cells = "".join(f", {name} ({n}, {n})" for name in ("scaled", "masked", "weights"))
     wide = f"query ({n}, 32), key ({n}, 32), value ({n}, 32), scale 0.1768"
     assert repr(trace.head(0, 0)) == f"AttentionSteps({wide}{cells}, head_outputs ({n}, 32))"
     assert repr(model.run((101, 102), (0, 0), None)) == "Pass(calls [6], hidden (2, 384))"
