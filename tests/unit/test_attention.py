@@ -180,7 +180,7 @@ def test_padding_lengths_out_of_range(length: int) -> None:
 def test_steps_are_frozen() -> None:
     steps = attend(*qkv())
     with pytest.raises(AttributeError):
-        steps.scores = torch.zeros(1)  # type: ignore[misc]
+        steps.scaled = torch.zeros(1)  # type: ignore[misc]
 
 
 sizes = st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 6), st.integers(0, 10_000))

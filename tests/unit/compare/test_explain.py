@@ -101,21 +101,23 @@ def test_of_many_changed_words_three_are_named_and_a_change_elsewhere_is_not_den
     places, labels = align("vwxyz", "abcdz"), list("vwxyz")
     found = compare(a, b, "scores", places, places)
     assert "Only rows and columns of “v”, “w”, “x” differ" in notice(found, measure_distance(found), labels, labels)
-    a.scores[4, 4] += 1e-3 * float(a.scores.abs().max())  # a thousandth: more than rounding
+    a = attend(a.scores, torch.eye(5), torch.eye(5))  # whose scores are its queries
+    a.query[4, 4] += 1e-3 * float(a.query.abs().max())  # a thousandth: more than rounding
     found = compare(a, b, "scores", places, places)
     assert "Only rows" not in notice(found, measure_distance(found), labels, labels)
 
 
 def test_where_other_keys_than_queries_have_changed_the_queries_are_named() -> None:
     a, b = steps([[2.0] * 4] * 4), steps([[2.0] * 4] * 4)
-    b.scores[1], b.scores[:, 2] = 1, 1
+    b.query[1], b.query[:, 2] = 1, 1
     found = compare(a, b, "scores", align("wxyz", "wvyz"), align("wxyz", "wxvz"))
     assert "Only rows and columns of “x” differ" in notice(found, measure_distance(found), list("wxyz"), list("wxyz"))
 
 
 def test_rounding_alone_is_not_put_down_to_a_token() -> None:
     a, b = steps([[2.0] * 2] * 2), steps([[2.0] * 2] * 2)
-    b.scores[0, 1] += 1e-6
+    b.query[0, 1] += 1e-6
+    assert not torch.equal(a.scores, b.scores)
     assert "Only rows" not in explain(a, b, "scores")
 
 

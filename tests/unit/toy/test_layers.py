@@ -173,6 +173,7 @@ def test_gradients_reach_every_parameter(norm_first: bool) -> None:
 def test_everything_has_defaults() -> None:
     x, y = torch.randn(6, 32), torch.randn(4, 32)
     assert MultiHeadAttention()(x).shape == (6, 32)
+    assert MultiHeadAttention(1, 1)(torch.ones(2, 1)).shape == (2, 1)
     assert FeedForward()(x).shape == (6, 32)
     assert FeedForward().hidden(x).shape == (6, 128)
     assert EncoderLayer()(x).shape == Encoder()(x).shape == (6, 32)
