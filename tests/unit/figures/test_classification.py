@@ -37,6 +37,7 @@ def test_a_confusion_has_classes_in_rows_from_the_top_and_its_darkest_cell_is_th
     (cells,) = spec["data"]
     assert (cells["z"], cells["zmin"], cells["zmax"]) == ([[5, 2], [0, 9]], 0, 9)
     assert cells["colorscale"] == palette.weights
+    assert (cells["texttemplate"], cells["showscale"]) == ("%{z}", False)  # its cells have their numbers
     assert (x["title"]["text"], y["title"]["text"], y["autorange"]) == ("predicted", "is", "reversed")
     assert x["ticktext"] == y["ticktext"] == ["up", "down"]
     assert confusion(np.zeros((2, 2), int), ["a", "b"], palette)["data"][0]["zmax"] == 1

@@ -65,6 +65,8 @@ def test_the_head_that_is_shown_has_the_numbers_of_the_trace(trace: Trace) -> No
     document = read(widget._document)
     assert document.header.layer == 1 and {"W_query/2"} == {name for name in document.arrays if "W_query" in name}
     widget.layer, widget.head = 4, 7
+    sent = widget.get_state()  # to the browser
+    assert [sent[name] for name in ("layer", "head", "q", "k")] == [4, 7, None, None]
     assert torch.equal(widget.walk.steps.weights, trace.head(4, 7).weights)
     assert repr(attnviz.show(trace.walk(2, 4), head=0)) == "WalkWidget(step weights, layer 2, head 0)"
 
