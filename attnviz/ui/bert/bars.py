@@ -9,20 +9,18 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from attnviz.figures.plots import AROUND, NUMBERS, ROUNDING
 from attnviz.formatting import scientific
 from attnviz.ui.tokens.chips import shorten
 
 LONGEST = 12
 """Characters of the longest label below a bar"""
-NAMED, NUMBERED = 20, 12
-"""The most labels below bars, if they are words and if they are numbers"""
+NAMED = 20
+"""The most labels below bars, if they are words"""
 TICKS = 4
 """The most numbers beside bars that stand side by side, without 0"""
 SMALLEST = 1e-4
 """Numbers beside bars below this one are written with a power of ten, as f"{x:g}" does, but with our minus sign"""
-ROUNDING, AROUND = 1e-5, 0.01
-"""If all numbers are below the first, the axis goes to the second, so they appear as 0: on an axis fitted to them, the
-rounding of float32 would look like a result"""
 
 
 def ranked(numbers: Sequence[float], labels: Sequence[str], *, title: str, unit: str) -> str:
@@ -59,7 +57,7 @@ def side_by_side(
     largest = max(numbers, default=0)
     top = AROUND if largest < ROUNDING else largest
     is_numbered = all(label.isdigit() for label in labels)
-    step = math.ceil(len(labels) / (NUMBERED if is_numbered else NAMED)) or 1
+    step = math.ceil(len(labels) / (NUMBERS if is_numbered else NAMED)) or 1
     names = [shorten(label, LONGEST) if place % step == 0 else "" for place, label in enumerate(labels)]
     items = "".join(
         f'<li data-said="{escape(words)}"><i role="img" aria-label="{escape(words)}" '
