@@ -19,6 +19,7 @@ const COMPONENTS = {
   explorer: "heads/explorer.ts",
   export_view: "export/view.ts",
   generation: "generation/generation.ts",
+  matrix: "matrix/matrix.ts",
   model_series: "model_series/model_series.ts",
   lecture: "page/lecture.ts",
   share: "page/share.ts",

@@ -38,6 +38,7 @@ KINDS = {
     "explorer": Kind("heads/explorer.css"),
     "export_view": Kind("export/view.css"),
     "generation": Kind("generation/generation.css"),
+    "matrix": Kind("matrix/matrix.css"),
     "model_series": Kind("model_series/model_series.css"),
     "lecture": Kind("page/lecture.css"),
     "share": Kind("page/share.css"),

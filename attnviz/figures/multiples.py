@@ -5,22 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
-from attnviz.figures.plots import LONGEST, MOST, Spec, base, heatmap
-from attnviz.figures.plots import TITLE as BESIDE
-from attnviz.figures.style import Palette, cell_texts, escape, hatching, shorten
+from attnviz.figures.plots import LONGEST, Spec, base
+from attnviz.figures.style import Palette, cell_texts, escape, shorten
 from attnviz.formatting import weight
 
 GAP, TITLE = 0.03, 24
 """The space between two matrices, as a fraction of the width; px: the height of a title"""
 AROUND = 10
 """px: the space above and below the grid, together"""
-ABOVE = 22
-"""px: the empty space above a plot, by which its height is reduced"""
-NARROW, UNDER = 170, 130
-"""px: the width of one matrix between two other plots, and the height of what is above and below it"""
 ACROSS = ((1, 1), (2, 2), (3, 3), (4, 2), (6, 3), (math.inf, 4))
 """For up to this many matrices: how many columns the grid has"""
 
@@ -96,53 +90,3 @@ def _place(number: int, count: int, height: int) -> tuple[tuple[float, float], t
     row, column = divmod(number, across)
     left, top = column * (wide + GAP), 1 - row * (high + room) - room
     return (left, left + wide), (top - high, top)
-
-
-def one_matrix(
-    weights: Tensor, labels: Sequence[str], palette: Palette, *, limit: float, hidden: Tensor | None = None,
-    highest: int = MOST, letter: int = 13,
-) -> Spec:  # fmt: skip
-    """Return the figure of one matrix of weights, (T, T), with its tokens; hidden cells are hatched.
-
-    Args:
-        weights: numbers from 0 up.
-        labels: the labels of rows and columns.
-        palette: the colours of the theme.
-        limit: the end of the colour domain.
-        hidden: (T, T), the cells that a mask hides.
-        highest: the largest height of the figure in px.
-        letter: the height of a label in px.
-    """
-    figure = heatmap(weights[:, :0], labels, labels, palette, across="key (to)", signed=False, limit=limit)
-    values = weights if hidden is None else weights.masked_fill(hidden, torch.nan)
-    figure["data"][0] |= {
-        "z": values.numpy(),
-        "customdata": cell_texts(values, weight),
-        "hovertemplate": "%{y} → %{x}<br><b>%{customdata}</b><extra></extra>",
-    }
-    height = min(highest, figure["layout"]["height"] - ABOVE)
-    figure["layout"] |= {"height": height, "margin": {"l": 60, "r": 10, "t": 8, "b": 40}}
-    _thin_out(figure, labels, letter / min(NARROW, height - UNDER))
-    figure["layout"]["xaxis"] |= {"showgrid": False}
-    figure["layout"]["yaxis"] |= {"showgrid": False, "title": {"text": "query (from)", "standoff": BESIDE}}
-    if hidden is not None:
-        count = len(labels)
-        figure["layout"]["images"] = [{
-            "source": hatching(*palette.hatch), "xref": "x", "yref": "y", "x": -0.5, "y": -0.5, "sizex": count,
-            "sizey": count, "sizing": "stretch", "layer": "below",
-        }]  # fmt: skip
-    return figure
-
-
-def _thin_out(figure: Spec, labels: Sequence[str], share: float) -> None:
-    """Write only as many labels as fit without overlap, if each takes this share of an axis; hovering names all."""
-    axes = [figure["layout"][axis] for axis in ("xaxis", "yaxis")]
-    step = math.ceil(share * len(axes[0]["tickvals"]))
-    for axis in axes:
-        axis |= {key: axis[key][::step] for key in ("tickvals", "ticktext")}
-    if len(axes[0]["tickvals"]) < len(labels) and not labels[0].isdigit():  # or Plotly would name a token by its number
-        names = [escape(shorten(label, LONGEST)) for label in labels]
-        figure["data"][0] |= {
-            "text": [[f"{row} → {column}" for column in names] for row in names],
-            "hovertemplate": "%{text}<br><b>%{customdata}</b><extra></extra>",
-        }

@@ -16,8 +16,9 @@ from streamlit.testing.v1 import AppTest
 from attnviz.links.bert import BERT_PARTS
 from attnviz.settings import PUBLIC
 from attnviz.ui import caches
+from tests.app.bars import ranked
 from tests.app.pages import lines_of_torch, messages, open_page
-from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers, said
+from tests.app.test_bert_language import HOSTILE, LONG, said
 from tests.unit.bert.test_blank import made, saved
 from tests.unit.families import save_model
 
@@ -63,9 +64,9 @@ def theirs(folder: str, text: str, masked: int | None = None) -> torch.Tensor:
 def test_each_mask_is_filled_as_transformers_fills_it(masked: int | None, folder: str) -> None:
     at = opened(folder, text=TEXT, blank_kept="7", **({} if masked is None else {"blank_at": str(masked)}))
     best = theirs(folder, TEXT, masked).topk(7)
-    assert len(figures(at)) == len(best.values) == 1 + (masked is not None)
-    for figure, probabilities in zip(figures(at), best.values, strict=True):
-        assert numbers(figure["data"][0]["x"]) == pytest.approx(100 * probabilities.numpy(), rel=1e-3)
+    assert len(ranked(at)) == len(best.values) == 1 + (masked is not None)
+    for bars, probabilities in zip(ranked(at), best.values, strict=True):
+        assert [number for _, number in bars] == pytest.approx((100 * probabilities).tolist(), rel=1e-3)
     tokenizer = tf.AutoTokenizer.from_pretrained(folder)
     names = [tokenizer.convert_ids_to_tokens(int(one)).removeprefix("##") for one in best.indices[:, 0]]
     text, found = filled(at)
@@ -101,7 +102,7 @@ def test_any_text_is_filled_or_answered(text: str, folder: str) -> None:
     assert not at.exception
     if text.strip("\u200b "):
         assert "<script>" not in "".join(one.proto.body for one in at.get("html") if "filled" in one.proto.body)
-        assert len(figures(at)) == min(9, max(1, text.count("[MASK]")))
+        assert len(ranked(at)) == min(9, max(1, text.count("[MASK]")))
     else:
         assert "Type a sentence" in messages(at)
 
@@ -109,7 +110,7 @@ def test_any_text_is_filled_or_answered(text: str, folder: str) -> None:
 def test_512_tokens_are_read_and_the_rest_is_said(folder: str) -> None:
     at = opened(folder, text=f"[MASK] {LONG}")
     assert "Only the first 512 tokens are used" in messages(at)
-    assert len(figures(at)) == 1
+    assert len(ranked(at)) == 1
 
 
 def test_the_built_in_model_says_what_is_needed_and_what_works_meanwhile() -> None:
@@ -123,14 +124,14 @@ def test_the_built_in_model_says_what_is_needed_and_what_works_meanwhile() -> No
     links = [one.proto.query_string for one in at.get("page_link")]
     assert "bert_part=back" in links[0]
     assert "train_part=generate" in links[1]
-    assert not figures(at)
+    assert not ranked(at)
 
 
 @pytest.mark.parametrize(("family", "why"), [("gpt2", "It is a decoder"), ("bart", "It has an encoder and a decoder")])
 def test_models_that_write_say_why_they_fill_no_blank(family: str, why: str, tmp_path: Path) -> None:
     at = opened(str(save_model(made(family), tmp_path / family, family)))
     assert why in said(at)
-    assert not figures(at)
+    assert not ranked(at)
 
 
 def test_a_public_server_says_that_it_offers_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,8 +143,8 @@ def test_the_lines_of_torch_give_what_is_shown(folder: str) -> None:
     at = opened(folder, text=TEXT, blank_at="2")
     space: dict[str, Any] = {}
     exec(lines_of_torch(at), space)
-    for figure, probabilities in zip(figures(at), space["likely"].values, strict=True):
-        assert numbers(figure["data"][0]["x"]) == pytest.approx(100 * probabilities.numpy(), rel=1e-3)
+    for bars, probabilities in zip(ranked(at), space["likely"].values, strict=True):
+        assert [number for _, number in bars] == pytest.approx((100 * probabilities).tolist(), rel=1e-3)
 
 
 def test_export_has_the_table_and_the_script(folder: str) -> None:

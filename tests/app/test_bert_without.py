@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from scipy.stats import spearmanr
@@ -18,7 +18,8 @@ from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained.built_in import BuiltInModel
-from tests.app.pages import BAD_SELECTIONS, lines_of_torch, messages, open_page, select
+from tests.app.bars import side_by_side
+from tests.app.pages import BAD_SELECTIONS, lines_of_torch, messages, open_page, payload, select, send_update
 from tests.loaded import built_in_model
 
 LONG = "one word after another " * 35
@@ -31,10 +32,6 @@ def minilm() -> BuiltInModel:
 
 def opened(**query: str) -> AppTest:
     return open_page("bert", bert_part="without", **query)
-
-
-def figures(at: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(one.proto.spec) for one in at.get("plotly_chart")]
 
 
 def said(at: AppTest) -> str:
@@ -50,23 +47,28 @@ def off_in(at: AppTest) -> str | None:
 @pytest.mark.parametrize("by", ["zero", "mean"])
 def test_the_output_without_heads_is_torchs(minilm: BuiltInModel, by: str) -> None:
     at, off = opened(off="3.1_5.7", off_by=by), [(3, 1), (5, 7)]
-    grid, bars = figures(at)
+    assert not at.get("plotly_chart")  # it takes the browser a second
+    (header, arrays), (bars,) = payload(at, "matrix"), side_by_side(at)
     trace, means = minilm.trace(DEFAULT_TEXT), head_means(minilm, reference().sentences) if by == "mean" else None
     after = hidden_without(minilm, trace.tokens, off, means)
     of_tokens = cosine(trace.last_hidden_state, after)
-    torch.testing.assert_close(torch.tensor(bars["data"][0]["y"]).double(), 1 - of_tokens, rtol=0, atol=1e-6)
+    changes = torch.tensor([share for _, share in bars]).double() * (1 - of_tokens).max()
+    torch.testing.assert_close(changes, 1 - of_tokens, rtol=0, atol=1e-6)
+    assert [text.split()[-1] for text, _ in bars] == [f"{one:.4f}" for one in of_tokens.tolist()]
     whole = cosine(trace.last_hidden_state.mean(0), after.mean(0))
     assert f"Without **2 heads** the sentence embedding has a cosine of **{whole:.4f}**" in said(at)
-    found = torch.tensor(grid["data"][0]["z"])
-    torch.testing.assert_close(found, effects(minilm, trace, means).sentence, rtol=0, atol=1e-6)
-    assert len(grid["layout"]["shapes"]) == 2
+    found, effect = torch.tensor(arrays["values"]) / 1000, effects(minilm, trace, means).sentence
+    torch.testing.assert_close(found, effect, rtol=0, atol=1e-6)
+    assert header["chosen"] == "3.1_5.7"
+    assert header["readings"][5 * 12 + 11] == f"layer 5 · head 11: 1 − cosine {effect[5, 11]:.3g}"
 
 
 @pytest.mark.parametrize("name", ["largest", "norm"])
 def test_all_heads_stand_by_a_measure_and_their_effect(minilm: BuiltInModel, name: str) -> None:
     at, trace = opened(off_view="measures", off_measure=name), minilm.trace(DEFAULT_TEXT)
     measure, effect = getattr(head_measures(trace), name).flatten(), effects(minilm, trace).sentence.flatten()
-    points = figures(at)[1]["data"]
+    (figure,) = at.get("plotly_chart")
+    points = json.loads(figure.proto.spec)["data"]
     found = {tuple(place): x for one in points for place, x in zip(one["customdata"], one["x"], strict=True)}
     assert found == {divmod(n, 12): pytest.approx(float(one)) for n, one in enumerate(measure)}
     ends = "(1: the same order, 0: no relation, −1: the reverse order)"
@@ -131,12 +133,27 @@ def test_the_choice_of_heads_changes_link_sentence_and_grid_in_one_run() -> None
         at.multiselect("off").set_value(off).run()
         assert off_in(at) == "_".join(f"{layer}.{head}" for layer, head in off)
         assert f"Without **{name}**" in said(at)
-        frames = figures(at)[0]["layout"]["shapes"]
-        assert [((one["y0"] + one["y1"]) / 2, (one["x0"] + one["x1"]) / 2) for one in frames] == off
+        assert payload(at, "matrix")[0]["chosen"] == off_in(at)
 
 
 def test_a_click_in_the_grid_switches_a_head_and_no_message_breaks_the_page() -> None:
     at = opened(off="5.11")
+    send_update(at, "matrix", {"number": 1, "values": {"chosen": "0.2_5.11"}})
+    assert off_in(at) == "0.2_5.11"
+    assert payload(at, "matrix")[0]["acknowledged"] == 1
+    bad: tuple[object, ...] = (None, 5, True, [], {}, [[0, 1]], "x", "1", "1.", "1.2.3", "-1.2", "5.r", "1.1_" * 5000)
+    for number, chosen in enumerate(bad, start=2):
+        send_update(at, "matrix", {"number": number, "values": {"chosen": chosen, "text": "other"}})
+        assert not at.exception and not at.error
+        assert off_in(at) == "0.2_5.11"
+    send_update(at, "matrix", {"number": 99, "values": {"chosen": "9.2_0.2"}})
+    assert off_in(at) == "0.2"  # the model does not have the other
+    send_update(at, "matrix", {"number": 100, "values": {"chosen": ""}})
+    assert off_in(at) == ""
+
+
+def test_a_click_among_all_heads_by_a_measure_switches_one_and_no_message_breaks_the_page() -> None:
+    at = opened(off="5.11", off_view="measures")
     select(at, {"selection": {"points": [{"customdata": [0, 2]}]}})
     assert off_in(at) == "0.2_5.11"
     for message in BAD_SELECTIONS:
@@ -175,18 +192,19 @@ def test_a_blank_text_gives_a_hint() -> None:
 def test_a_long_text_measures_all_heads_only_when_asked() -> None:
     at = opened(text=LONG, off="5.11", off_view="measures")
     assert "not measured yet" in messages(at)
-    assert "text" not in figures(at)[0]["data"][0]
+    header, arrays = payload(at, "matrix")
+    assert np.isnan(arrays["values"]).all()
+    assert "cosine" not in "".join(header["readings"])
     at.button("off_measure_all").click().run(timeout=120)
     assert not at.exception
-    assert len(figures(at)[0]["data"][0]["text"]) == 6
+    assert payload(at, "matrix")[1]["values"].min() >= 0
     assert "not measured yet" not in messages(at)
 
 
 def test_a_lecture_has_no_controls() -> None:
     at = opened(lecture="1")
-    assert len(figures(at)) == 2
+    assert len(side_by_side(at)) == 1
     assert not [one for one in at.button if one.key.startswith("off_")]
-    assert all(one["layout"]["font"]["size"] == 18 for one in figures(at))
 
 
 def test_export_has_the_tables_and_the_script() -> None:

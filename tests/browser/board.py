@@ -39,6 +39,14 @@ VALUES = """([css, name]) => {
 }"""
 
 
+MIDDLE = """([css, i, j]) => {
+  const element = deepFind(css);
+  element.scrollIntoView({ block: 'nearest' });
+  const [{ x, y }] = element.attnviz.panels();
+  const { left, top } = element.getBoundingClientRect();
+  return [left + x._offset + x.l2p(j), top + y._offset + y.l2p(i)];
+}"""
+
 DARK = """([css, name]) => {
   const element = deepFind(css);
   const { x, y } = element.attnviz.panels().find((one) => one.name === name);
@@ -49,6 +57,12 @@ DARK = """([css, name]) => {
   for (let at = 0; at < data.length; at += 4) dark += data[at] < 175;  // half of the way from white to purple
   return (4 * dark) / data.length;
 }"""
+
+
+def middle_of_cell(page: Page, i: int, j: int, css: str = BOARD) -> tuple[float, float]:
+    """Scroll a board into the window, and return where row i and column j of its first matrix cross, in px."""
+    x, y = page.evaluate(MIDDLE, [css, i, j])
+    return x, y
 
 
 def dark_share(page: Page, panel: str, css: str = BOARD) -> float:

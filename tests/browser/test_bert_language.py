@@ -15,6 +15,7 @@ from attnviz.bert.table import table_of
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from tests.app.test_bert_blank import theirs
+from tests.browser.board import middle_of_cell
 from tests.browser.settle import settled
 from tests.unit.bert.test_blank import saved
 
@@ -31,6 +32,30 @@ def logits_of(ids: list[int], table: Tensor) -> Tensor:
         for linear in layers:
             x = linear(functional.scaled_dot_product_attention(x[None], x[None], x[None])[0])
         return x @ table.T
+
+
+def read_changes(page: Page, moved: Tensor) -> None:
+    """Compare the height of the bars of all rows, and what is said of one that is pointed at."""
+    bars = page.locator(".st-key-language_moved .columns li")
+    heights = torch.tensor([box["height"] for bar in bars.locator("i").all() if (box := bar.bounding_box())])
+    assert (heights / heights.max()).tolist() == pytest.approx((moved / moved.max()).tolist(), abs=0.01)
+    bars.nth(6).hover()
+    said = bars.nth(6).evaluate("bar => getComputedStyle(bar, '::after').content")
+    assert float(re.findall(r"a logit ([\d.]+)", said)[0]) == pytest.approx(moved[6].item(), rel=0.02)
+
+
+def read_weights(page: Page, x: Tensor) -> None:
+    """Compare a weight that is pointed at, and one that is pinned by keys."""
+    matrix = page.locator(".st-key-language_weights")
+    weights, line = torch.softmax(x @ x.T / 384**0.5, dim=-1), matrix.locator(".line")
+    page.mouse.move(*middle_of_cell(page, 4, 2))
+    expect(line).to_have_text(f"4 on → 2 cat: {weights[4, 2]:.4f}")
+    page.mouse.move(0, 0)
+    expect(line).to_have_text("Point at a cell to read its weight; a click pins it.")
+    matrix.get_by_role("application").focus()
+    for key in ("Enter", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(line).to_have_text(f"2 cat → 1 the: {weights[2, 1]:.4f}")
 
 
 def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) -> None:
@@ -56,8 +81,10 @@ def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) ->
     moved = (logits_of(ids, table) - before).abs().amax(-1)
     most = re.findall(r"by at most ([\d.]+)\.", change.inner_text())[0]
     assert float(most) == pytest.approx(moved[:6].max().item(), abs=6e-5)
-    shown = page.locator(".st-key-language_likely .bartext").first.text_content()
+    shown = page.locator(".st-key-language_likely .bars b").first.text_content()
     assert float(shown or "nan") == pytest.approx(100 * torch.softmax(before[4], -1).max().item(), rel=0.005)
+    read_changes(page, moved)
+    read_weights(page, table[torch.tensor(list(model.tokenize(TEXT).ids))])
     page.get_by_role("link", name="Train a language model").click()
     page.wait_for_url(re.compile("/train.*train_part=text"))
     expect(page.locator(".model-series tr[data-stage]").first).to_be_visible(timeout=MINUTE)
@@ -90,6 +117,6 @@ def test_a_blank_is_typed_and_filled(page: Page, app_url: str, tmp_path: Path) -
     expect(page.get_by_text("[MASK], position 3")).to_be_visible(timeout=MINUTE)
     settled(page)
     (best,) = theirs(str(folder), "The cat [MASK] on the mat.").topk(5).values
-    shown = page.locator(".st-key-blank_0 .bartext").all_text_contents()
+    shown = page.locator(".st-key-blank_0 .bars b").all_text_contents()
     assert [float(one) for one in shown] == pytest.approx((100 * best).tolist(), rel=0.005)
     assert page.locator(".filled").inner_text().endswith(" on the mat.")

@@ -11,6 +11,8 @@ from attnviz.bert.ablation import cosine, hidden_without
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
+from tests.browser.board import middle_of_cell, painted
+from tests.browser.contexts import Contexts
 from tests.browser.settle import settled
 
 MINUTE = 60_000
@@ -24,20 +26,13 @@ def whole(off: list[tuple[int, int]]) -> float:
     return float(cosine(model.trace(DEFAULT_TEXT).last_hidden_state.mean(0), hidden.mean(0)))
 
 
-def click_on_head(page: Page, layer: int, head: int) -> None:
-    """Click the cell of a head in the grid of 6 x 12."""
-    box = page.locator("[class*=st-key-off_grid] .nsewdrag").bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + (head + 0.5) * box["width"] / 12, box["y"] + (layer + 0.5) * box["height"] / 6)
-
-
 def test_a_head_is_switched_off_and_on_by_clicks_and_the_cosine_is_torchs(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/bert?bert_part=without&off=")
     said = page.locator(".st-key-off_right .stMarkdown").first
     expect(said).to_contain_text("Nothing is switched off", timeout=MINUTE)
     settled(page)
     for head, off in (((3, 1), [(3, 1)]), ((5, 7), [(3, 1), (5, 7)]), ((3, 1), [(5, 7)])):
-        click_on_head(page, *head)
+        page.mouse.click(*middle_of_cell(page, *head))
         expect(page).to_have_url(re.compile(rf"off={'_'.join(f'{one}.{other}' for one, other in off)}$"))
         settled(page)
         found = re.search(r"a cosine of (\d\.\d{4}) to", said.inner_text())
@@ -48,8 +43,62 @@ def test_a_head_is_switched_off_and_on_by_clicks_and_the_cosine_is_torchs(page: 
     page.goto(f"{app_url}/bert?bert_part=without&off=&lecture=1")
     expect(said).to_contain_text("Nothing is switched off", timeout=MINUTE)
     settled(page)
-    label = page.locator("[class*=st-key-off_grid] .ytick text").first
-    drawn = label.evaluate("text => [text.getBoundingClientRect().height, text.getBBox().height]")
-    assert drawn[0] / drawn[1] == pytest.approx(1.5, abs=0.05)  # a plot of a lecture grows with the window
-    click_on_head(page, 2, 3)
+    matrix, type_size = page.locator(".st-key-off_grid"), "element => parseFloat(getComputedStyle(element).fontSize)"
+    assert (
+        matrix.locator(".frame").evaluate("frame => frame.firstChild.attnviz.type.label") >= 27
+    )  # 18 px at 1280 x 720
+    assert page.locator(".st-key-off_tokens .columns li small").first.evaluate(type_size) >= 27
+    assert matrix.locator(".line").evaluate(type_size) >= 27
+    page.mouse.click(*middle_of_cell(page, 2, 3))
     expect(page).to_have_url(re.compile("off=2.3&"))
+
+
+def test_a_head_is_switched_off_by_keys_and_its_effect_is_read(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/bert?bert_part=without&off=")
+    settled(page)
+    matrix = page.locator(".st-key-off_grid")
+    frames, line = matrix.locator("[data-state=pinned-frame]:visible"), matrix.locator(".line")
+    expect(line).to_have_text("Point at a head to read its effect.")
+    matrix.get_by_role("application").focus()
+    for key in ("Enter", "ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(line).to_contain_text(f"layer 1 · head 2: 1 − cosine {1 - whole([(1, 2)]):.2g}"[:-1])
+    expect(line).to_contain_text("a click switches it off")
+    page.keyboard.press("Enter")
+    expect(frames).to_have_count(1)
+    expect(page).to_have_url(re.compile("off=1.2$"))
+    expect(line).to_contain_text("a click switches it on again")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    expect(page).to_have_url(re.compile("off=1.2_2.2$"))
+    expect(frames).to_have_count(2)
+    page.keyboard.press("Space")
+    expect(page).to_have_url(re.compile("off=1.2$"))
+    expect(frames).to_have_count(1)
+
+
+def test_a_head_is_switched_off_by_a_tap(new_context: Contexts, app_url: str) -> None:
+    page = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
+    page.goto(f"{app_url}/bert?bert_part=without&off=")
+    settled(page)
+    page.touchscreen.tap(*middle_of_cell(page, 3, 11))
+    expect(page).to_have_url(re.compile("off=3.11$"))
+    expect(page.locator(".st-key-off_grid .line")).to_contain_text("layer 3 · head 11")
+
+
+def test_the_matrix_and_the_bars_are_saved_as_pictures(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/bert?bert_part=without&off=3.1")
+    settled(page)
+    numbers = painted(page, "weights")["inside"]
+    page.get_by_role("button", name="Export").click()
+    view = page.locator(".export-view[data-ready]")
+    expect(view.get_by_text("heatmaps")).to_be_visible()
+    with page.expect_download() as download:
+        view.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename == "attnviz-bert-without.svg"
+    svg = download.value.path().read_text(encoding="utf-8")
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    assert texts.count("1 − cosine") == 1
+    assert not {"tired", "token", "layer", "head", *numbers} - set(texts)
+    turned = re.findall(r"<text[^>]*>animal</text>", svg)[0]
+    assert "matrix" in turned or "rotate" in turned

@@ -46,8 +46,6 @@ NBYTES = 4 * 2**20
 """Size of the cache: room for thousands of sentences"""
 ACROSS, MOST = 3, 9
 """Plots in a row; the maximum number of masks shown"""
-WIDER = 1.4
-"""Length of the probability axis, as a multiple of the longest bar"""
 WHY: dict[Lack, str] = {
     "head": "It gives a vector for each token; no masked-language head was found in it, which would name the token of "
     "a blank.",
@@ -161,7 +159,7 @@ def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:
             names = [label_for(model, token) for token in blanks.ids[index].tolist()]
             with column:
                 st.html(f'<div class="notice">{_title(model, blanks, index, place)}</div>')
-                show_likely(names, blanks.probabilities[index], f"blank_{index}", wider=WIDER)
+                show_likely(names, blanks.probabilities[index], f"blank_{index}")
     if len(blanks.places) > MOST:
         st.caption(f"The first {MOST} of {len(blanks.places)} masks are shown; Export gives all of them.")
 

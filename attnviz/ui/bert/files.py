@@ -17,12 +17,19 @@ PICTURES = (
     "Point at a plot, and press the camera at its upper right corner: it is saved as SVG, which slides and papers take "
     "in any size."
 )
+WITH_PICTURES = ("language", "without", "blank")
+"""The parts whose matrices and bars are our own, not Plotly's"""
 NOTHING = "This part has none yet: there is nothing to be saved."
 
 
 def _show_pictures() -> None:
-    """Say how to save a plot."""
-    st.caption(PICTURES)
+    """Offer the pictures of a part that has some, and say how to save a plot of another."""
+    if state.get("bert_part") in WITH_PICTURES:
+        from attnviz.ui.export import show_picture_export
+
+        show_picture_export("bert", none=PICTURES)
+    else:
+        st.caption(PICTURES)
 
 
 def _show_numbers() -> None:

@@ -9,12 +9,14 @@ from html import escape as escape_html
 from typing import TYPE_CHECKING
 
 import streamlit as st
+import torch
 from torch import Tensor
 
+from attnviz.attention import causal_mask
 from attnviz.bert.blocks import KEPT, Guesses, Setup, Stack, draw_layers, embed, guess, moved, run
 from attnviz.bert.table import table_of
+from attnviz.components.matrix import weights_matrix
 from attnviz.export.code.bert.embeddings import language_script
-from attnviz.figures.style import escape as escape_plot
 from attnviz.formatting import nonzero, number
 from attnviz.links.bert import MAX_BLOCKS
 from attnviz.links.link import KEYS, MAX_OTHER
@@ -23,11 +25,11 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LinearMap
 from attnviz.ui import state
+from attnviz.ui.bert.bars import side_by_side
 from attnviz.ui.bert.models import read_text, text_at_hand
 from attnviz.ui.bert.parts import Part, in_torch
 from attnviz.ui.bert.rows import (
     LIMITED,
-    axis_labels,
     choose_row,
     chosen_row,
     colour_end,
@@ -40,7 +42,7 @@ from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
 from attnviz.ui.tokens.chips import shorten
-from attnviz.ui.widgets import notice, palette, plot
+from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,21 +59,10 @@ X_HELP = """*Rows of E*: of the embedding matrix, a vector for each id, and noth
 *With positions, normalised*: what BERT's own first layer reads. Its numbers are larger, so its weights differ more."""
 ALIKE = 0.9
 """The mean cosine above which rows are called alike"""
-WIDER = 1.5
-"""Length of the probability axis, as a multiple of the longest bar: the plot is narrow"""
 MASKED = "With the mask, row i depends on rows 0 to i alone."
 FREE = "Without a mask, every row depends on all others."
-HIGHEST, HIGHEST_IN_LECTURE = 330, 300
-"""px: the maximum height of the plot of weights"""
-LETTER, LETTER_IN_LECTURE = 13, 17
-"""px: the height of a label"""
-ROOM, ROOM_IN_LECTURE = 55, 75
-"""px: how much lower than a usual line plot the small one is, which stands below another plot"""
-ROOM_IN_LESSON = 95
-"""px: the same in a lesson, whose bar leaves less room"""
-TICKS = 4
-"""Maximum tick labels beside the small plot"""
-CHANGED = "row %{text}<br>largest change of a logit: <b>%{y:,.4g}</b><extra></extra>"
+CHANGED = "row {}: largest change of a logit {:,.4g}"
+HINT = "Point at a cell to read its weight; a click pins it."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,20 +233,15 @@ def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
 
 
 def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens) -> None:
-    from attnviz.attention import causal_mask
-    from attnviz.figures.multiples import one_matrix
-
     block = state.choice(
         "lm_block", st.segmented_control, "Weights of block", list(range(setup.blocks)), required=True,
     )  # fmt: skip
     weights = output.stack.weights[block]
-    hidden = ~causal_mask(len(tokens)) if setup.causal else None
-    highest, letter = (HIGHEST_IN_LECTURE, LETTER_IN_LECTURE) if state.get("lecture") else (HIGHEST, LETTER)
-    figure = one_matrix(
-        weights, axis_labels(tokens), palette(), limit=colour_end(weights), hidden=hidden,
-        highest=highest, letter=letter,
-    )  # fmt: skip
-    plot(figure, "language_weights")
+    shown = weights.masked_fill(~causal_mask(len(tokens)), torch.nan) if setup.causal else weights
+    with st.container(key="language_weights"):
+        weights_matrix(
+            shown.numpy(), tokens.labels, title="weights", limit=colour_end(weights), hint=HINT, key="language_matrix",
+        )  # fmt: skip
     if is_limited(tokens):
         st.caption(LIMITED)
 
@@ -263,13 +249,11 @@ def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens) -> None:
 def _show_likely(output: ModelOutput, tokens: Tokens, labels: tuple[str, ...]) -> None:
     row = choose_row(tokens, "Likeliest tokens of row", partial(last_of_text, tokens))
     names = [labels[token] for token in output.guesses.tokens[row].tolist()]
-    show_likely(names, output.guesses.probabilities[row], "language_likely", wider=WIDER)
+    show_likely(names, output.guesses.probabilities[row], "language_likely")
 
 
 def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
     """Show which rows change when another word replaces the text's last one."""
-    from attnviz.figures.plots import lines
-
     default = KEYS["other"].default
     other = state.bound("other", st.text_input, "Change the last word into", max_chars=MAX_OTHER).strip() or default
     change = change_of(model, tokens, other)
@@ -282,13 +266,6 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
         return
     moved = moved_by(model, tokens, setup, change)
     before, after = moved[: change.place], moved[change.place :]
-    rows = list(map(str, range(len(tokens))))
-    figure = lines({"largest change of a logit": moved.tolist()}, rows, palette(), title="change", across="row")
-    figure["data"][0] |= {"text": [escape_plot(name) for name in axis_labels(tokens)], "hovertemplate": CHANGED}
-    room = ROOM_IN_LESSON if lesson_bar.is_open() else ROOM_IN_LECTURE if state.get("lecture") else ROOM
-    layout = figure["layout"]
-    layout |= {"height": layout["height"] - room, "margin": {**layout["margin"], "t": 8}}
-    layout["yaxis"]["nticks"] = TICKS
     most = nonzero(float(after.max()), 4)
     sentence = f"“{last}”, row {change.place}, becomes “{plain(other)}”. Rows from there on change by up to {most}"
     if len(before):
@@ -296,7 +273,10 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
     sentence += "." if lesson_bar.is_open() else f". {MASKED if setup.causal else FREE}"
     with st.container(key="language_said_of_change"):
         st.markdown(sentence)
-    plot(figure, "language_moved")
+    changes, rows = moved.tolist(), list(map(str, range(len(tokens))))
+    said = [CHANGED.format(row, change) for row, change in zip(numbered(tokens.labels), changes, strict=True)]
+    with st.container(key="language_moved"):
+        st.html(side_by_side(changes, rows, said, title="change", across="row"))
 
 
 def change_in(model: BuiltInModel, tokens: Tokens) -> WordChange | None:

@@ -1,4 +1,4 @@
-"""Shared by several parts: the choice of a row of the text, and the end of the colour scale of weights."""
+"""Shared by several parts: the choice of a row of the text, the end of the colour scale of weights, and bars."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 from attnviz.steps.picture import MANY
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.widgets import palette, plot
+from attnviz.ui.bert.bars import ranked
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -74,14 +74,8 @@ def colour_end(weights: Tensor) -> float:
     return float(visible[int(LARGER * (len(visible) - 1))])
 
 
-def show_likely(names: Sequence[str], probabilities: Tensor, key: str, *, wider: float) -> None:
-    """Show the likeliest tokens and their (N,) probabilities, the largest first, as bars.
-
-    The axis is `wider` times as long as the longest bar, to leave room for the number beside it.
-    """
-    from attnviz.figures.plots import bars
-
+def show_likely(names: Sequence[str], probabilities: Tensor, key: str) -> None:
+    """Show the likeliest tokens and their (N,) probabilities, the largest first, as bars."""
     percents = [100 * share for share in probabilities.tolist()]
-    figure = bars({"probability": percents}, names, palette(), title="probability, %")
-    figure["layout"]["xaxis"] |= {"range": [0, wider * percents[0]]}
-    plot(figure, key)
+    with st.container(key=key):
+        st.html(ranked(percents, names, title="probability", unit="%"))

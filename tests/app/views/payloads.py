@@ -188,6 +188,13 @@ def _comparison(header: Header, arrays: Arrays, seen: Seen) -> None:
         seen.arrays[f"comparison: {panel['title']}"].append(array)
 
 
+def _matrix(header: Header, arrays: Arrays, seen: Seen) -> None:
+    seen.texts += [header["alt"], _panel(header["panel"]), *(_labels(header["labels"]) if header["labels"] else ())]
+    seen.texts += [header["hint"], *(header["acts"] or ())]  # each cell is said in the words of its number
+    seen.texts += [] if header["chosen"] is None else [f"chosen: {header['chosen']}"]
+    seen.arrays[f"matrix: {header['panel']['title']}"].append(arrays["values"])
+
+
 def _training(header: Header, arrays: Arrays, seen: Seen) -> None:
     """Add what is said of trainings, and what the model does at the newest snapshot of each."""
     task, chosen = header["task"], header["values"]
@@ -273,6 +280,7 @@ COMPONENTS: dict[str, Callable[[Header, Arrays, Seen], None]] = {
     "walk": _walk,
     "explorer": _grid,
     "compare": _comparison,
+    "matrix": _matrix,
     "training": _training,
     "generation": _generation,
 }

@@ -57,7 +57,7 @@ export class Board {
   views: AxisViews;
   images: BoardImages;
   imageOf: (at: Place) => HTMLCanvasElement;
-  lights: { hovered: LitCell | null; pinned: AxisPin; named: Target | null };
+  lights: { hovered: LitCell | null; pinned: AxisPin; named: Target | null; framed: Point[] };
   redraw: FrameTask;
   sizes: ResizeObserver;
   ends: AbortController;
@@ -91,7 +91,7 @@ export class Board {
     this.views = new AxisViews();
     this.images = new BoardImages();
     this.imageOf = (at) => this.images.of(at, this.theme, (end) => this.most(end));
-    this.lights = { hovered: null, pinned: NOTHING, named: null };
+    this.lights = { hovered: null, pinned: NOTHING, named: null, framed: [] };
     this.redraw = perFrame(() => this.drawNow());
     this.sizes = new ResizeObserver(() => this.resized());
     this.ends = new AbortController();
@@ -137,9 +137,19 @@ export class Board {
     this.drawNow();
   }
 
-  light({ hovered, pinned, named = null }: { hovered: LitCell | null; pinned: AxisPin | null; named?: Target | null }) {
-    this.lights.hovered = hovered ?? null;
-    this.lights.named = named;
+  /** @param given.framed cells that have a frame: [row, column] */
+  light({
+    hovered,
+    pinned,
+    named = null,
+    framed = [],
+  }: {
+    hovered: LitCell | null;
+    pinned: AxisPin | null;
+    named?: Target | null;
+    framed?: Point[];
+  }) {
+    Object.assign(this.lights, { hovered: hovered ?? null, named, framed });
     this.hold(pinned ?? NOTHING);
     this.drawLight();
   }
@@ -147,7 +157,8 @@ export class Board {
   /** Sets the pin. Zooming keeps it in view, and the view scrolls to a pin that moves. */
   hold(pinned: AxisPin) {
     const before = this.lights.pinned;
-    if (before.query === pinned.query && before.key === pinned.key) return;
+    const kinds = Object.keys({ ...before, ...pinned });
+    if (kinds.every((kind) => (before[kind] ?? null) === (pinned[kind] ?? null))) return;
     this.lights.pinned = pinned;
     this.onHold();
     if (!this.views.zoomed) return;
@@ -294,8 +305,8 @@ export class Board {
 
   drawLight() {
     if (!this.overlay) return;
-    const { hovered, pinned, named } = this.lights;
-    const any = pinned.query !== null || pinned.key !== null;
+    const { hovered, pinned, named, framed } = this.lights;
+    const any = Object.values(pinned).some((at) => at !== null);
     const panels = this.panels();
     this.overlay.draw({
       graph: this.element,
@@ -305,6 +316,7 @@ export class Board {
       hovered,
       pinned: any ? { kinds: pinned, operands: {}, at: null } : null,
       named: named && namedIn(named, panels),
+      framed,
       theme: this.theme,
     });
   }

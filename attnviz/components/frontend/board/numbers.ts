@@ -5,6 +5,7 @@ import { CELL_NUMBERS } from "../core/constants.ts";
 import { fixed } from "../core/format.ts";
 import { typeFor } from "../core/type.ts";
 
+const MOST_WEIGHT = 1.005; // which rounds to 1.00, as the float32 sum of a row may
 const SMALLEST = 7; // px, type size of numbers in cells; under it they are left out
 const DIGIT = 0.53; // of the type size: the width of a digit of the page's own font, with what lies between two
 
@@ -22,7 +23,7 @@ export function numbering(
   const digits = Math.max(1, Math.floor(Math.log10(Math.max(1, panel.largest))) + 1) + (panel.low < 0 ? 1 : 0);
   const type = (letters: number) =>
     Math.min(14 * unit, cell.height * (least ? 0.85 : 0.72), (cell.width * 0.92) / (letters * digit));
-  const small = panel.scale === "weights" || panel.largest < CELL_NUMBERS.bareBelow;
+  const small = panel.largest < (panel.scale === "weights" ? MOST_WEIGHT : CELL_NUMBERS.bareBelow);
   const ways = [
     {
       decimals: 2,

@@ -12,6 +12,8 @@ const OUTLINES: [shape: string, colour: string, width: number][] = [
   ["cell", "#1B1B26", 2],
 ];
 const VECTORS: ("query" | "key" | "value")[] = ["query", "key", "value"];
+const INSET = 0.07; // of a cell: how far a frame is from its edge
+const FRAME = 3; // px
 const THINNEST = 3; // px: at 512 tokens a row is thinner than its own outline
 
 export class Overlay {
@@ -39,6 +41,7 @@ export class Overlay {
    * Draws what is lit for the hovered cell or for what a word names, and the pinned one with it (dashed while another
    * is hovered).
    * @param given.named in place of a hovered cell
+   * @param given.framed cells of all panels that have a frame
    */
   draw({
     graph,
@@ -48,6 +51,7 @@ export class Overlay {
     hovered,
     pinned,
     named = null,
+    framed = [],
     theme,
   }: {
     graph: HTMLElement | null;
@@ -57,6 +61,7 @@ export class Overlay {
     hovered: LitCell | null;
     pinned: Lit | null;
     named?: Named | null;
+    framed?: Point[];
     theme: Theme;
   }) {
     if (!graph) {
@@ -71,6 +76,7 @@ export class Overlay {
     this.colours = INK[theme];
     this.names.begin({ graph, panels, labels, written: graph.attnviz?.written ?? [], colours: TEXT_INK[theme] });
     this.regions.begin();
+    for (const panel of panels) for (const at of framed) this.frame(panel, at);
     if (pinned) this.drawOne(panels, pinned, hovered || named ? "pinned-behind" : "pinned");
     if (named) this.drawNamed(panels, named);
     else if (hovered) this.drawOne(panels, lit(hovered, products), "hovered");
@@ -97,6 +103,15 @@ export class Overlay {
       const place = cellBox(panel, row, column);
       for (const [shape, colour, width] of OUTLINES) this.mark(place, panel, shape, state, colour, width);
     }
+  }
+
+  /** A frame inside of a cell, so that those of neighbours do not touch. */
+  frame(panel: DrawnPanel, [i, j]: Point) {
+    const at = cellBox(panel, i, j);
+    if (!at) return;
+    const [across, down] = [INSET * at.width, INSET * at.height];
+    const inside = { x: at.x + across, y: at.y + down, width: at.width - 2 * across, height: at.height - 2 * down };
+    this.mark(inside, panel, "cell", "pinned-frame", this.colours.key, FRAME);
   }
 
   drawNamed(panels: DrawnPanel[], { kinds, matrix, regions }: Named) {

@@ -76,6 +76,23 @@ interface CompareHeader extends Pair {
   ranges: Record<string, [number, number] | null>;
   acknowledged: number;
 }
+/** One matrix; its numbers are the array "values". */
+interface MatrixHeader {
+  panel: Omit<Panel, "data" | "shape">;
+  /** tokens by the kind of axis; without them, an axis has numbers */
+  labels: Labels;
+  alt: string;
+  /** what hidden cells hold */
+  hidden: string;
+  /** what is said of each cell, row by row; without it, its tokens and its weight */
+  readings: string[] | null;
+  hint: string;
+  /** the cells that a click chooses, such as "3.5_4.1"; null where a click pins a cell */
+  chosen: string | null;
+  /** what a click does to a cell that is not chosen, and to one that is */
+  acts: [string, string] | null;
+  acknowledged?: number;
+}
 interface ShareHeader {
   address: string;
   sentence: string;

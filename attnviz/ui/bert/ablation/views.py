@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
+import torch
 
 from attnviz.bert.ablation import MEASURES, Effects, HeadMeasures, cosine, sentence_embedding, spearman
 from attnviz.bert.search import built_in as reference
+from attnviz.components.matrix import heads_matrix
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
-from attnviz.formatting import number, percent
+from attnviz.formatting import DIGITS, number, percent
 from attnviz.links.values import Head
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
@@ -24,8 +26,10 @@ from attnviz.ui.bert.ablation.results import (
     request_effects,
     sentence_cosines,
 )
+from attnviz.ui.bert.bars import side_by_side
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.parts import in_torch
+from attnviz.ui.bert.rows import numbered
 from attnviz.ui.messages import plain
 from attnviz.ui.widgets import clicked, notice, palette, plot
 
@@ -52,6 +56,9 @@ AXES = {
     "distance": "distance of a query to its keys, tokens, mean over tokens",
     "norm": "norm of what the head adds to the output, mean over tokens",
 }
+ACTS = ("a click switches it off", "a click switches it on again")
+HINT = "Point at a head to read its effect."
+THOUSAND = 1000
 NOT_YET = "The effects of all heads on this text are not measured yet: the button beside it does that."
 TABLE_HEIGHT, ROWS_IN_LECTURE = 390, 8
 """px; rows"""
@@ -129,8 +136,6 @@ def show() -> None:
 
 
 def _show_grid(ablation: Ablation) -> None:
-    from attnviz.figures.ablation import GRID, LARGE, grid
-
     layers, heads = ablation.size
     st.html(f'<div class="notice">{TITLE}</div>')
     effects = effects_of(ablation)
@@ -141,25 +146,31 @@ def _show_grid(ablation: Ablation) -> None:
         st.caption(
             f"{len(ablation.trace.tokens)} tokens: that takes some seconds. A head can be switched off without it."
         )
-    height = LARGE if state.get("lecture") else GRID
-    figure = grid(
-        None if effects is None else effects.sentence,
-        ablation.off,
-        palette(),
-        layers=layers,
-        heads=heads,
-        height=height,
-    )
-    key = f"off_grid_{ablation.digest}"
-    plot(figure, key, on_select=partial(toggle_clicked, key), selection_mode="points")
+    thousandths = torch.full((layers, heads), torch.nan) if effects is None else THOUSAND * effects.sentence
+    with st.container(key="off_grid"):
+        heads_matrix(
+            thousandths.numpy(), ablation.off, title="effect, in thousandths", acts=ACTS, hint=HINT,
+            readings=_readings(effects, layers, heads), key="off_matrix", on_choice=_take_choice,
+        )  # fmt: skip
     if not state.get("lecture"):
         choose_heads(ablation)
 
 
+def _readings(effects: Effects | None, layers: int, heads: int) -> list[str]:
+    """Return what is said of each head, layer by layer: its name, and its effect if it is computed."""
+    names = [_head_label(divmod(place, heads)) for place in range(layers * heads)]
+    if effects is None:
+        return names
+    return [f"{name}: 1 − cosine {effect:.3g}" for name, effect in zip(names, effects.sentence.flatten(), strict=True)]
+
+
+def _take_choice(chosen: object) -> None:
+    if isinstance(chosen, str):
+        state.apply_from_browser({"off": chosen}, ("off",))
+
+
 def show_output(ablation: Ablation) -> None:
     """Show each token's change as a bar, and the numbers in words."""
-    from attnviz.figures.ablation import BESIDE, LARGE, changes
-
     before, labels = ablation.trace.last_hidden_state, ablation.trace.tokens.labels
     of_tokens = cosine(before, ablation.after)
     whole = number(float(cosine(sentence_embedding(before), sentence_embedding(ablation.after))), 4)
@@ -171,8 +182,10 @@ def show_output(ablation: Ablation) -> None:
         )
     else:
         st.markdown("Nothing is switched off: every cosine is **1**. Click a head in the grid.")
-    height = LARGE if state.get("lecture") else BESIDE
-    plot(changes((1 - of_tokens).clamp_min(0).tolist(), labels, palette(), height), "off_tokens")
+    changes, names = (1 - of_tokens).clamp_min(0).tolist(), numbered(labels)
+    said = [f"{name}: cosine {number(1 - change, DIGITS)}" for name, change in zip(names, changes, strict=True)]
+    with st.container(key="off_tokens"):
+        st.html(side_by_side(changes, labels, said, title="1 − cosine", across="token"))
 
 
 def show_measures(ablation: Ablation) -> None:

@@ -1,0 +1,90 @@
+"""Bars as HTML: a few with labels and numbers one below the other, or one for each token side by side.
+
+The style sheet `bert` draws them, so that they are there with the page: the browser needs a second for a Plotly figure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from attnviz.figures.plots import AROUND, NUMBERS, ROUNDING
+from attnviz.formatting import scientific
+from attnviz.ui.tokens.chips import shorten
+
+LONGEST = 12
+"""Characters of the longest label below a bar"""
+NAMED = 20
+"""The most labels below bars, if they are words"""
+TICKS = 4
+"""The most numbers beside bars that stand side by side, without 0"""
+SMALLEST = 1e-4
+"""Numbers beside bars below this one are written with a power of ten, as f"{x:g}" does, but with our minus sign"""
+
+
+def ranked(numbers: Sequence[float], labels: Sequence[str], *, title: str, unit: str) -> str:
+    """Return N bars from 0, the first on top, each with its label and its number in three digits.
+
+    Args:
+        numbers: (N,), from 0 up.
+        labels: of the N bars.
+        title: of the numbers.
+        unit: of the numbers.
+    """
+    largest = max(numbers, default=0) or 1
+    rows = "".join(
+        f'<li title="{escape(label)}: {number:.6g} {unit}"><span dir="auto">{escape(shorten(label))}</span>'
+        f'<div><i style="--part:{number / largest:.4f}"></i><b>{number:.3g}</b></div></li>'
+        for label, number in zip(labels, numbers, strict=True)
+    )
+    name = f"{title}, {unit}"
+    return f'<div class="bars" data-drawn="bars"><ol aria-label="{name}">{rows}</ol><p>{name}</p></div>'
+
+
+def side_by_side(
+    numbers: Sequence[float], labels: Sequence[str], said: Sequence[str], *, title: str, across: str
+) -> str:
+    """Return a bar from 0 upwards for each of T tokens, with labels below and an axis on the left.
+
+    Args:
+        numbers: (T,), from 0 up.
+        labels: of the T bars: words or numbers; of many, only some are written.
+        said: of each bar, what is said of it when it is pointed at.
+        title: of the numbers.
+        across: what there is a bar of.
+    """
+    largest = max(numbers, default=0)
+    top = AROUND if largest < ROUNDING else largest
+    is_numbered = all(label.isdigit() for label in labels)
+    step = math.ceil(len(labels) / (NUMBERS if is_numbered else NAMED)) or 1
+    names = [shorten(label, LONGEST) if place % step == 0 else "" for place, label in enumerate(labels)]
+    items = "".join(
+        f'<li data-said="{escape(words)}"><i role="img" aria-label="{escape(words)}" '
+        f'style="--part:{number / top:.6f}"></i>{_label(name)}</li>'
+        for number, words, name in zip(numbers, said, names, strict=True)
+    )
+    lines = "".join(
+        f'<span style="--part:{tick / top:.4f}"><small>{_number(tick)}</small></span>' for tick in _ticks(top)
+    )
+    room = max(map(len, names), default=0)
+    return (
+        f'<div class="columns{" numbered" if is_numbered else ""}" style="--letters:{room}" data-drawn="bars">'
+        f'<p>{escape(title)}</p><div class="axes">{lines}<ol aria-label="{escape(title)}">{items}</ol></div>'
+        f"<p>{escape(across)}</p></div>"
+    )
+
+
+def _label(name: str) -> str:
+    return f'<small dir="auto"><span>{escape(name)}</span></small>' if name else ""
+
+
+def _number(tick: float) -> str:
+    return scientific(tick, 0) if 0 < tick < SMALLEST else f"{tick:g}"
+
+
+def _ticks(top: float) -> list[float]:
+    """Return round numbers from 0 to `top`: at most `TICKS` besides 0, a power of ten times 1, 2 or 5 apart."""
+    power = 10.0 ** math.floor(math.log10(top / TICKS))
+    step = next(step for factor in (1, 2, 5, 10) if top / (step := factor * power) <= TICKS)
+    return [round(place * step, 12) for place in range(int(top / step) + 1)]

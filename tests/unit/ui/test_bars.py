@@ -1,0 +1,89 @@
+"""Bars as HTML: as long as their numbers, named in words, and nothing of a token is taken for HTML."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+
+from attnviz.ui.bert.bars import ranked, side_by_side
+
+HOSTILE = '<i>"&\u202e'
+
+
+def shares(html: str, tag: str) -> list[float]:
+    """Return the sizes of the bars ("i"), or the places of the numbers beside them ("span")."""
+    return [float(share) for share in re.findall(rf'<{tag}\b[^>]*style="--part:([\d.]+)"', html)]
+
+
+def test_the_longest_bar_has_the_largest_number_and_each_is_written() -> None:
+    html = ranked([40.0, 10.0, 0.00123456], ["a", "b", "c"], title="probability", unit="%")
+    assert shares(html, "i") == pytest.approx([1, 0.25, 0.00123456 / 40], abs=1e-4)
+    assert re.findall("<b>(.*?)</b>", html) == ["40", "10", "0.00123"]
+    assert re.findall('title="(.*?)"', html) == ["a: 40 %", "b: 10 %", "c: 0.00123456 %"]
+
+
+@pytest.mark.parametrize("numbers", [[], [0.0, 0.0]])
+def test_no_bar_and_bars_of_0_are_drawn(numbers: list[float]) -> None:
+    labels = ["x"] * len(numbers)
+    assert shares(ranked(numbers, labels, title="t", unit="%"), "i") == numbers
+    assert shares(side_by_side(numbers, labels, labels, title="t", across="token"), "i") == numbers
+
+
+def test_bars_side_by_side_are_as_high_as_their_numbers_on_the_axis() -> None:
+    html = side_by_side([0.1, 0.35, 0.0], ["a", "b", "c"], ["a is 0.1", "b", "c"], title="change", across="token")
+    assert shares(html, "i") == pytest.approx([0.1 / 0.35, 1, 0], abs=1e-6)
+    ticks = [float(tick) for tick in re.findall("<small>([^<]*)</small></span>", html)]
+    assert ticks == [0, 0.1, 0.2, 0.3]
+    assert shares(html, "span") == pytest.approx([tick / 0.35 for tick in ticks], abs=1e-4)
+    assert 'data-said="a is 0.1"' in html
+    assert 'aria-label="a is 0.1"' in html
+
+
+def test_rounding_looks_like_0() -> None:
+    html = side_by_side([0.0, 9e-6], ["0", "1"], ["", ""], title="change", across="row")
+    assert max(shares(html, "i")) < 0.001
+    assert "<small>0.01</small>" in html
+
+
+def test_a_small_number_of_the_axis_has_our_minus_sign() -> None:
+    html = side_by_side([4.4e-5], ["0"], [""], title="change", across="row")
+    assert "<small>4e−5</small>" in html
+
+
+@pytest.mark.parametrize(("tokens", "named"), [(20, 20), (21, 11), (40, 20), (0, 0)])
+def test_up_to_20_tokens_are_named_below_their_bars(tokens: int, named: int) -> None:
+    labels = [f"w{n}" for n in range(tokens)]
+    html = side_by_side([0.5] * tokens, labels, labels, title="t", across="token")
+    step = 1 if tokens <= 20 else 2
+    assert re.findall(r"<small dir=\"auto\"><span>(.*?)</span>", html) == labels[::step]
+    assert len(labels[::step]) == named
+    assert len(shares(html, "i")) == tokens
+
+
+def test_numbers_below_bars_lie_flat_and_are_fewer() -> None:
+    labels = list(map(str, range(16)))
+    html = side_by_side([0.5] * 16, labels, labels, title="t", across="row")
+    assert 'class="columns numbered"' in html
+    assert re.findall(r"<small dir=\"auto\"><span>(.*?)</span>", html) == labels[::2]
+    words = side_by_side([0.5], ["a"], ["a"], title="t", across="token")
+    assert "numbered" not in words
+
+
+@pytest.mark.parametrize("side", [False, True])
+def test_a_token_is_no_html_and_a_long_one_is_shortened(side: bool) -> None:
+    labels = [HOSTILE, "x" * 99]
+    html = (
+        side_by_side([1.0, 2.0], labels, labels, title="t", across="token")
+        if side
+        else ranked([2.0, 1.0], labels, title="t", unit="%")
+    )
+    read: list[str] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, _: read.append(tag)  # type: ignore[method-assign]
+    parser.feed(html)
+    assert read.count("i") == 2
+    assert HOSTILE in unescape(html)
+    assert f">{'x' * 29}" not in html
