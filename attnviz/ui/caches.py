@@ -219,10 +219,15 @@ def result(name: str, capacity: int, key: Hashable, make: Callable[[], V]) -> V:
         key: the key of the result.
         make: computes the result, which must be immutable and know its size (`Sized`).
     """
+    value: V = result_in(named_cache(name, capacity), key, make)
+    return value
+
+
+def result_in(cache: SingleFlightCache[V], key: Hashable, make: Callable[[], V]) -> V:
+    """Return a result from a cache, or compute it in the worker pool; `make` is as in `result`."""
     limit_threads()
     with queue_note() as on_wait:
-        value: V = named_cache(name, capacity).get(key, make, on_wait)
-        return value
+        return cache.get(key, make, on_wait)
 
 
 @cache

@@ -30,7 +30,7 @@ from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.runtime.cache import SingleFlightCache
 from attnviz.runtime.long_work import LongWorkError, Work
-from attnviz.runtime.pool import limit_threads, worker_pool
+from attnviz.runtime.pool import worker_pool
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import model_of
@@ -41,9 +41,8 @@ from attnviz.training.vectors import split
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.models import built_in
-from attnviz.ui.caches import named_cache, result
+from attnviz.ui.caches import named_cache, result, result_in
 from attnviz.ui.long_work import wait_for
-from attnviz.ui.messages import queue_note
 from attnviz.ui.trained_models import visitor
 from attnviz.ui.training_jobs import training_jobs
 
@@ -252,11 +251,9 @@ def baselines_of(examples: Examples, seed: int) -> Baselines:
         train, held = (rows.tolist() for rows in split(torch.from_numpy(classes.copy()), seed))
         return baselines(examples.texts, classes, train, held)
 
-    limit_threads()
     key = "baselines", examples.sha256, examples.texts, classes.tobytes(), seed
-    with queue_note() as on_wait:
-        of_seed: Baselines = _results(examples).get(key, compute, on_wait)
-        return of_seed
+    of_seed: Baselines = result_in(_results(examples), key, compute)
+    return of_seed
 
 
 def _results(examples: Examples) -> SingleFlightCache[Any]:
