@@ -1,7 +1,7 @@
 """Checks before a lecture: versions, model, lessons, port and memory. Each result is a `Check`.
 
 for check in checks(port=8501):
-    print(check.state, check.name, check.found, check.advice)
+    print(check.state, check.name, check.detail, check.advice)
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Check:
 
     name: str
     state: Literal["ok", "warn", "fail"]
-    found: str
+    detail: str
     advice: str = ""
     """What to do; "" if nothing"""
 
@@ -73,13 +73,13 @@ def checks(port: int | None = None, load: Callable[[], PretrainedModel] | None =
     yield _memory()
 
 
-def print_checks(found: Iterator[Check], out: TextIO | None = None) -> bool:
+def print_checks(results: Iterator[Check], out: TextIO | None = None) -> bool:
     """Write each check as a line as soon as it is done. Return whether no check failed."""
     out = out or sys.stdout
     passed = True
-    for check in found:
+    for check in results:
         passed = passed and check.state != "fail"
-        out.write(f"{check.state:<5} {check.name}: {check.found}\n")
+        out.write(f"{check.state:<5} {check.name}: {check.detail}\n")
         if check.advice:
             out.write(f"      -> {check.advice}\n")
         out.flush()

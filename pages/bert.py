@@ -6,6 +6,7 @@ from attnviz.runtime.lock import page_lock
 from attnviz.ui import shell, state
 from attnviz.ui.bert.files import EXPORTS
 from attnviz.ui.bert.parts import choose_part
+from attnviz.ui.long_work import failures_shown
 
 EVERY = 0.4  # seconds between two looks at what is computed meanwhile
 
@@ -22,7 +23,8 @@ def show() -> None:
     """Show the part. A fragment, so that what is done in it does not run the rest of the page."""
     part.begin()
     shown_live = part.is_live()
-    part.show()
+    with failures_shown():
+        part.show()
     state.end()
     if state.has_changed(live, shown_live, part.is_live()):
         st.rerun()

@@ -9,7 +9,7 @@ Shapes: L layers, H heads, T tokens, C model width, D head width.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -204,10 +204,13 @@ def head_means(model: BuiltInModel, texts: Sequence[str]) -> Tensor:
     return (sums[0] / count).float()
 
 
-def effects(
-    model: BuiltInModel, trace: Trace, means: Tensor | None = None, on_head: Callable[[int], object] | None = None
-) -> Effects:
-    """Switch off each head alone and compare the output with that of the whole model.
+def effects(model: BuiltInModel, trace: Trace, means: Tensor | None = None) -> Effects:
+    """Switch off each head alone and compare the output with that of the whole model; see `effects_in_steps`."""
+    return next(step for step in effects_in_steps(model, trace, means) if isinstance(step, Effects))
+
+
+def effects_in_steps(model: BuiltInModel, trace: Trace, means: Tensor | None = None) -> Iterator[int | Effects]:
+    """Yield how many heads are done after each batch, and finally the effects. The caller may stop between batches.
 
     The layers below a head do not change, so its forward pass starts at its layer, from the input that `trace` holds.
     The heads of a layer are computed in batches, as large as `AT_ONCE` allows.
@@ -216,7 +219,9 @@ def effects(
         model: the built-in model.
         trace: its trace of the text.
         means: as in `hidden_without`.
-        on_head: called after each batch with the number of heads that are done.
+
+    Raises:
+        ValueError: the trace does not hold the input of a layer.
     """
     layers, before = layers_of(model), trace.last_hidden_state
     of_sentence, of_tokens, done = [], [], 0
@@ -235,9 +240,8 @@ def effects(
             of_sentence.append(1 - cosine(sentence_embedding(before), sentence_embedding(after)))
             of_tokens.append(1 - cosine(before, after).mean(-1))
             done += len(some)
-            if on_head is not None:
-                on_head(done)
-    return Effects(*(torch.cat(parts).view(len(layers), -1).float() for parts in (of_sentence, of_tokens)))
+            yield done
+    yield Effects(*(torch.cat(parts).view(len(layers), -1).float() for parts in (of_sentence, of_tokens)))
 
 
 def sentence_embedding(hidden: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ class RoundTrip(ShortRepr):
     """(T, K): the ids with the largest logits, the largest first"""
     logits: Tensor
     """(T, K): their logits"""
-    own: Tensor
+    input_logits: Tensor
     """(T,): the logit of the id that went in"""
     log_sum: Tensor
     """(T,): log Σ exp(scale · logit) over all V"""
@@ -45,7 +45,9 @@ class RoundTrip(ShortRepr):
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return sum(array.nbytes for array in (self.tokens, self.logits, self.own, self.log_sum)) + 8 * len(self.ids)
+        return sum(array.nbytes for array in (self.tokens, self.logits, self.input_logits, self.log_sum)) + 8 * len(
+            self.ids
+        )
 
     @property
     def likeliest(self) -> tuple[int, ...]:
@@ -91,19 +93,19 @@ def there_and_back(
     x, wanted = rows_of(ends.embedding, ids), torch.tensor(ids)
     length, first = len(x), 0
     logits, tokens = torch.empty(length, 0), torch.empty(length, 0, dtype=torch.long)
-    own, log_sum = torch.empty(length), torch.full((length,), -torch.inf, dtype=torch.float64)
+    input_logits, log_sum = torch.empty(length), torch.full((length,), -torch.inf, dtype=torch.float64)
     for rows in ends.output():
         chunk = x @ rows.T  # (T, C) @ (C, n) -> (T, n)
         log_sum = torch.logaddexp(log_sum, (scale * chunk).logsumexp(-1).double())
         in_chunk = ((wanted >= first) & (wanted < first + len(rows))).nonzero().flatten()
-        own[in_chunk] = chunk[in_chunk, wanted[in_chunk] - first]
+        input_logits[in_chunk] = chunk[in_chunk, wanted[in_chunk] - first]
         best = chunk.topk(min(candidates, len(rows)), dim=-1)
         logits = torch.cat([logits, best.values], dim=-1)
         tokens = torch.cat([tokens, best.indices + first], dim=-1)
         logits, kept = logits.topk(min(candidates, logits.shape[-1]), dim=-1)
         tokens = tokens.gather(-1, kept)
         first += len(rows)
-    return RoundTrip(tuple(ids), tokens, logits, own, log_sum.float(), scale)
+    return RoundTrip(tuple(ids), tokens, logits, input_logits, log_sum.float(), scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -136,9 +138,10 @@ def neighbours(token: int, ends: EmbeddingAndOutput, *, count: int = NEIGHBOURS)
     Raises:
         IndexError: the table has no such row.
     """
-    [own] = rows_of(ends.embedding, [token])
+    [vector] = rows_of(ends.embedding, [token])
     similarities = [
-        torch.stack([rows @ own, nn.functional.cosine_similarity(rows, own[None], dim=1)]) for rows in ends.embedding()
+        torch.stack([rows @ vector, nn.functional.cosine_similarity(rows, vector[None], dim=1)])
+        for rows in ends.embedding()
     ]
     products, cosines = torch.cat(similarities, dim=1)  # (V,) each
     count = min(count, len(products))

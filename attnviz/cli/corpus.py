@@ -92,9 +92,10 @@ def _read(arguments: argparse.Namespace) -> int:
 
 
 def _engine(arguments: argparse.Namespace, job: Job) -> Callable[[Iterator[Block]], Iterator[Read]]:
-    from attnviz.corpus.engines import cores, run_local
+    from attnviz.corpus.engines import run_local
+    from attnviz.settings import processors
 
-    processes = arguments.processes or cores()
+    processes = arguments.processes or processors()
     if arguments.engine == "local":
         if arguments.gpus or arguments.address:
             raise ValueError("--gpus and --address go with --engine ray")

@@ -75,7 +75,7 @@ def _begin(arguments: argparse.Namespace, out: Path) -> ModelTraining:
     """Return the requested training, at its first step or at the checkpoint's step."""
     import torch
 
-    from attnviz.trained.making import ModelTraining, given_of
+    from attnviz.trained.making import ModelTraining, training_data_of
     from attnviz.training.loop import Checkpoint
     from attnviz.training.series import plan_of
     from attnviz.training.settings import TAGGED, TEXT
@@ -100,7 +100,9 @@ def _begin(arguments: argparse.Namespace, out: Path) -> ModelTraining:
     checkpoint = arguments.resume or out.with_suffix(".checkpoint")
     if plan.subject == TAGGED and files is None:
         raise ValueError("this checkpoint is of a training on files: --train-file and --test-file name them")
-    making = ModelTraining.begin(arguments.name, given_of(plan, arguments.text, files), checkpoint, arguments.every)
+    making = ModelTraining.begin(
+        arguments.name, training_data_of(plan, arguments.text, files), checkpoint, arguments.every
+    )
     if saved is not None:
         making.resume(saved)
     return making
@@ -125,7 +127,7 @@ def _train(making: ModelTraining, arguments: argparse.Namespace, out: Path) -> i
     from attnviz.files import write_atomically
     from attnviz.trained.card import as_file
 
-    steps, first = making.given.plan.training.steps, making.trainer.step
+    steps, first = making.training_data.plan.training.steps, making.trainer.step
     with tqdm(total=steps, initial=first, unit="step", disable=arguments.quiet) as bar, wish_to_stop() as is_stopped:
 
         def stepped(loss: float) -> None:
@@ -140,9 +142,9 @@ def _train(making: ModelTraining, arguments: argparse.Namespace, out: Path) -> i
     if not is_done:
         again = f"--resume {making.checkpoint}"
         return failed(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", 130)
-    data, card = making.finish(_command(arguments, making.given.plan.training))
+    data, card = making.finish(_command(arguments, making.training_data.plan.training))
     write_atomically(out, data)
-    write_atomically(out.with_suffix(".json"), as_file(making.given.plan, card))
+    write_atomically(out.with_suffix(".json"), as_file(making.training_data.plan, card))
     making.checkpoint.unlink(missing_ok=True)
     if not arguments.quiet:
         sys.stdout.write(f"{out}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on held-out sequences\n")

@@ -36,6 +36,6 @@ def comparison(
     coded, ranges = {}, {}
     for name, matrix in (matrices or {}).items():
         coded[name], ranges[name] = encode(matrix)
-    given = {**header, "ranges": ranges}
+    full_header = {**header, "ranges": ranges}
     # A request for the full payload reruns the page, and only a rerun after an update sends what is chosen alone.
-    mount_with_updates("compare", given, coded, key=key, on_update=on_update, on_want_change=lambda: None)
+    mount_with_updates("compare", full_header, coded, key=key, on_update=on_update, on_want_change=lambda: None)

@@ -15,7 +15,7 @@ from attnviz.components.updates import mount_with_updates, new_ones
 
 def keyboard(
     lines: Sequence[dict[str, Any]],
-    own: Mapping[str, str | None],
+    stored_lesson: Mapping[str, str | None],
     *,
     lecture: bool,
     key: str,
@@ -29,9 +29,9 @@ def keyboard(
             and `sends` (a press such as "h" or "Shift+h" → the name of an action). If the page has a button whose
             Streamlit key is that name, it is clicked; the browser handles "pin", "listing", "theme" and "help"; every
             other action is sent to `on_act`.
-        own: `lesson`, the text of the visitor's own lesson, which the browser stores; "" deletes it. Without the key
-            `lesson`, a browser that has a stored lesson sends it; with None, every browser replies, with "" if it has
-            none.
+        stored_lesson: `lesson`, the text of the visitor's own lesson, which the browser stores; "" deletes it. Without
+            the key `lesson`, a browser that has a stored lesson sends it; with None, every browser replies, with "" if
+            it has none.
         lecture: whether the page is in lecture mode, in which Esc ends it and two small buttons are shown.
         key: the Streamlit key.
         on_act: called with the name of an action before the script reruns. The name comes from the client and is not
@@ -50,7 +50,7 @@ def keyboard(
 
     mount_with_updates(
         "lecture",
-        {"lines": list(lines), "lecture": lecture, **own},
+        {"lines": list(lines), "lecture": lecture, **stored_lesson},
         {},
         key=key,
         on_update=handle_acts,

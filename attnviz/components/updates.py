@@ -79,5 +79,5 @@ def mount_with_updates(
     **callbacks: Any,
 ) -> None:
     """Mount a component as `registration.mount` does; `on_update` gets its updates, its header acknowledges them."""
-    given = {**header, "acknowledged": acknowledged(key)}
-    mount(component, given, arrays, key=key, on_updates_change=update_handler(key, on_update), **callbacks)
+    full_header = {**header, "acknowledged": acknowledged(key)}
+    mount(component, full_header, arrays, key=key, on_updates_change=update_handler(key, on_update), **callbacks)

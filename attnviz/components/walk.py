@@ -36,6 +36,6 @@ def walk(
     client and are not validated. The browser sends them when it has something else to send: until then no part of the
     page outside the walk depends on them.
     """
-    given = {**header, "plotly": PLOTLY_PATH}
-    kind = "walk" if given.get("model") is None else "transformer"
-    mount_with_updates(kind, given, {}, key=key, on_update=on_update, on_tour_change=on_tour)
+    full_header = {**header, "plotly": PLOTLY_PATH}
+    kind = "walk" if full_header.get("model") is None else "transformer"
+    mount_with_updates(kind, full_header, {}, key=key, on_update=on_update, on_tour_change=on_tour)

@@ -30,6 +30,7 @@ from attnviz.cluster import ClusterError, connected, first_line
 from attnviz.corpus.blocks import Block, Read, read_block
 from attnviz.corpus.run import Job
 from attnviz.corpus.sentences import Reader
+from attnviz.settings import processors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,11 +44,6 @@ MOST_DEATHS = 3
 
 class EngineError(RuntimeError):
     """The blocks can't be read. The message is one sentence."""
-
-
-def cores() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_local(job: Job, blocks: Iterable[Block], processes: int) -> Iterator[Read]:
@@ -271,7 +267,7 @@ def unpacked(row: bytes) -> Read:
 def _connected(address: str | None, actors: int | None) -> Iterator[None]:
     """Connect to a cluster, or start Ray on this machine."""
     try:
-        with connected(address, processors=actors or cores(), store_bytes=STORE_BYTES):
+        with connected(address, processors=actors or processors(), store_bytes=STORE_BYTES):
             yield
     except ClusterError as error:
         raise EngineError(str(error)) from error

@@ -74,7 +74,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
+class TextLine:
     """A line of text; its anchor is at (0, 0) of the matrix (a, b, c, d, e, f)."""
 
     pieces: tuple[Piece, ...]
@@ -98,7 +98,7 @@ class Picture:
     clip: Clip
 
 
-Mark = Shape | Words | Picture
+Mark = Shape | TextLine | Picture
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,7 +160,7 @@ class _Reader:
                 size, bold, anchor = _number(raw["size"], 0), raw["bold"] is True, raw["anchor"]
                 if anchor not in ANCHORS:
                     _refuse("A text of the picture has an unknown anchor")
-                return Words(pieces, matrix, size, bold, anchor, _colour(raw["fill"]), alpha, clip)
+                return TextLine(pieces, matrix, size, bold, anchor, _colour(raw["fill"]), alpha, clip)
             case "image":
                 pixels, is_cells = self.pixels(raw), raw["cells"] is True
                 if is_cells:

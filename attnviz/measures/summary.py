@@ -162,13 +162,13 @@ def label_heads(
     """
     names = [measure.name for measure in measures]
     labels = {measure.name: measure.label for measure in measures}
-    found = holding(
+    by_label = holding(
         dict(zip(names, np.moveaxis(values, -1, 0), strict=True)),
         dict(zip(names, uniform, strict=True)),
         [name for name in names if labels[name]],
     )
     layers, heads = values.shape[:2]
-    return [[[labels.get(name, name) for name, holds in found.items() if holds[layer, head]]
+    return [[[labels.get(name, name) for name, holds in by_label.items() if holds[layer, head]]
              for head in range(heads)] for layer in range(layers)]  # fmt: skip
 
 
@@ -185,15 +185,15 @@ def holding(
     Returns:
         The labels of `labelled` in this order, then `DIAGONAL`, if one of its measures is there, and `BROAD_HEAD`.
     """
-    found = {name: _dominates(values[name], uniform[name]) for name in labelled}
+    holds = {name: _dominates(values[name], uniform[name]) for name in labelled}
     near = [name for name in _NEIGHBOURS if name in values]
     if near:
         together = (sum(of[name] for name in near) for of in (values, uniform))
-        alone = np.any([found[name] for name in near if name in found], axis=0)
-        found[DIAGONAL] = _dominates(*together) & ~alone
+        alone = np.any([holds[name] for name in near if name in holds], axis=0)
+        holds[DIAGONAL] = _dominates(*together) & ~alone
     expected = uniform["entropy"]
-    found[BROAD_HEAD] = (expected > 0) & (values["entropy"] >= MIN_BROAD_ENTROPY * expected)
-    return found
+    holds[BROAD_HEAD] = (expected > 0) & (values["entropy"] >= MIN_BROAD_ENTROPY * expected)
+    return holds
 
 
 def possible_labels(measures: Sequence[Measure]) -> list[str]:
@@ -208,5 +208,5 @@ def shown_label(label: str) -> str:
 
 def _dominates(share: Any, expected: Any) -> npt.NDArray[np.bool_]:
     """Whether a share is most of the weight and well above uniform attention. False for NaN."""
-    found: npt.NDArray[np.bool_] = (share >= MIN_SHARE) & (share >= MIN_TIMES_UNIFORM * expected)
-    return found
+    dominates: npt.NDArray[np.bool_] = (share >= MIN_SHARE) & (share >= MIN_TIMES_UNIFORM * expected)
+    return dominates

@@ -121,7 +121,9 @@ def count_layers(model: nn.Module, modules: Sequence[ModuleNames]) -> int:
 
 def count_layers_of(stack: nn.Module) -> int:
     """Return how many layers an encoder or a decoder has: the length of the longest of its outermost lists."""
-    lists = [(path.count("."), -len(one)) for path, one in stack.named_modules() if isinstance(one, nn.ModuleList)]
+    lists = [
+        (path.count("."), -len(module)) for path, module in stack.named_modules() if isinstance(module, nn.ModuleList)
+    ]
     return -min(lists, default=(0, 0))[1]
 
 

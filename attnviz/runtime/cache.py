@@ -81,6 +81,20 @@ class SingleFlightCache(Generic[V]):
         done.set_result(task)
         return done
 
+    def peek(self, key: Hashable) -> V | None:
+        """Return the result for a key if it is cached."""
+        with self._lock:
+            result: V | None = self._results.get(key)
+            return result
+
+    def put(self, key: Hashable, value: V) -> bool:
+        """Cache a result that was computed elsewhere (`LongWork`). Return False if it is too large to be cached."""
+        with self._lock:
+            fits = value.nbytes <= self.capacity
+            if fits:
+                self._results[key] = value
+            return fits
+
     def ahead_of(self, key: Hashable) -> int:
         """Return how many computations are ahead of this key's in the queue; 0 once it has started or is done."""
         with self._lock:
@@ -118,9 +132,8 @@ class SingleFlightCache(Generic[V]):
             with self._lock:
                 del self._in_flight[key]
             raise
+        self.put(key, value)
         with self._lock:
-            if value.nbytes <= self.capacity:
-                self._results[key] = value
             del self._in_flight[key]
         return value
 

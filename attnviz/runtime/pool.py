@@ -32,6 +32,7 @@ class WorkerPool:
     """
 
     def __init__(self, size: int) -> None:
+        self.size = size
         self._threads = ThreadPoolExecutor(size, "compute")
         self._worker = threading.local()
         self._lock = threading.Lock()
@@ -43,9 +44,13 @@ class WorkerPool:
 
     def submit(self, task: Task[V], work: Callable[[], V]) -> None:
         """Queue a task. Called from within another task, it runs at once, since no other thread may be free."""
-        if getattr(self._worker, "busy", False):
+        if self.is_worker():
             _settle(task, work)
-            return
+        else:
+            self.queue(task, work)
+
+    def queue(self, task: Task[V], work: Callable[[], V]) -> None:
+        """Queue a task, even from within another one, which must not wait for it."""
         with self._lock:
             self._tickets += 1
             task.ticket = self._tickets
@@ -64,13 +69,17 @@ class WorkerPool:
 
         In any other thread, or once the task has started, do nothing.
         """
-        if getattr(self._worker, "busy", False):
+        if self.is_worker():
             with self._lock:
                 settle = self._queued.pop(task.ticket, None)
             if settle is not None:
                 settle()
                 with self._lock:
                     self._done += 1
+
+    def is_worker(self) -> bool:
+        """Whether this thread is computing a task of the pool."""
+        return getattr(self._worker, "busy", False)
 
     def ahead_of(self, task: Task[V]) -> int:
         """Return how many tasks are running or queued ahead of this one; 0 once it has started."""

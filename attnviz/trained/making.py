@@ -40,7 +40,7 @@ RECENT = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Subjects:
+class TrainingData:
     """The training data of a model, with its plan."""
 
     plan: Plan
@@ -67,7 +67,7 @@ class ModelTraining:
     """One training, from its first step or from a checkpoint to a model's file."""
 
     name: str
-    given: Subjects
+    training_data: TrainingData
     trainer: Trainer
     checkpoint: Path
     every: int
@@ -76,11 +76,11 @@ class ModelTraining:
     """The losses of the last steps, in nats"""
 
     @classmethod
-    def begin(cls, name: str, given: Subjects, checkpoint: Path, every: int | None = None) -> ModelTraining:
+    def begin(cls, name: str, training_data: TrainingData, checkpoint: Path, every: int | None = None) -> ModelTraining:
         """Return a training before its first step; its model and dropout are drawn from the plan's seed."""
-        settings = given.plan.training
-        trainer = Trainer(build(given.plan.model, settings.seed), given.subject.batch, settings)
-        return cls(name, given, trainer, checkpoint, every or max(1, settings.steps // 10))
+        settings = training_data.plan.training
+        trainer = Trainer(build(training_data.plan.model, settings.seed), training_data.subject.batch, settings)
+        return cls(name, training_data, trainer, checkpoint, every or max(1, settings.steps // 10))
 
     def resume(self, saved: Checkpoint) -> None:
         """Continue from a checkpoint.
@@ -88,7 +88,7 @@ class ModelTraining:
         Raises:
             CheckpointError: it is of another model, plan or text, or damaged.
         """
-        if (saved.name, saved.plan, saved.corpus) != (self.name, self.given.plan, self.given.digest):
+        if (saved.name, saved.plan, saved.corpus) != (self.name, self.training_data.plan, self.training_data.digest):
             raise CheckpointError(
                 f"this checkpoint is of another training: of {saved.name}, or on another text or other files"
             )
@@ -115,7 +115,7 @@ class ModelTraining:
             DivergedError: the loss is no longer finite; the checkpoint is that of the last validation.
             OSError: the checkpoint can't be written.
         """
-        steps = self.given.plan.training.steps
+        steps = self.training_data.plan.training.steps
         while self.trainer.step < steps:
             self.losses.append(self.trainer.advance())
             stepped(self.losses[-1])
@@ -124,15 +124,15 @@ class ModelTraining:
                 self.save()
                 return False
             if step % self.every == 0 or step == steps:
-                validated(step, evaluate(self.trainer.model, self.given.subject))
+                validated(step, evaluate(self.trainer.model, self.training_data.subject))
                 self.save()
         return True
 
     def save(self) -> None:
         """Write the checkpoint; raises OSError if that fails."""
-        Checkpoint(self.name, self.given.plan, self.given.digest, self.trainer.state(), tuple(self.losses)).write(
-            self.checkpoint
-        )
+        Checkpoint(
+            self.name, self.training_data.plan, self.training_data.digest, self.trainer.state(), tuple(self.losses)
+        ).write(self.checkpoint)
 
     def finish(self, command: str) -> tuple[bytes, Card]:
         """Return the model's file and its card, whose numbers are measured with the weights as the file rounds them.
@@ -141,11 +141,11 @@ class ModelTraining:
             attnviz.pretrained.ModelError: it can't be saved; see `attnviz.trained.files.write`.
         """
         loss = sum(self.losses) / len(self.losses)
-        return finished(self.trainer.model, self.given, Card(self.name, 0.0, 0.0, loss, command=command))
+        return finished(self.trainer.model, self.training_data, Card(self.name, 0.0, 0.0, loss, command=command))
 
 
 def finished(
-    model: nn.Module, training_data: Subjects, partial_card: Card, *, whole: bool = True
+    model: nn.Module, training_data: TrainingData, partial_card: Card, *, whole: bool = True
 ) -> tuple[bytes, Card]:
     """Return a model's file and its card, whose numbers are measured with the weights as the file rounds them.
 
@@ -173,18 +173,18 @@ def measured(saved: Saved, text: Path | None, files: tuple[Path, Path] | None = 
 
     Args:
         saved: the file.
-        text: the text that the model was trained on; see `given_of`.
-        files: the files that it was trained and tested on; see `given_of`.
+        text: the text that the model was trained on; see `training_data_of`.
+        files: the files that it was trained and tested on; see `training_data_of`.
 
     Raises:
         attnviz.pretrained.ModelError: it was trained on another text or other files, or can't be saved.
-        BadUploadError, TextError, TaggedError, OSError, ValueError: see `given_of`.
+        BadUploadError, TextError, TaggedError, OSError, ValueError: see `training_data_of`.
     """
     if (saved.plan.subject == TAGGED) != (files is not None):
         raise ModelError(
             "--train-file and --test-file name the files of a model that learned from these, and no other."
         )
-    training_data = given_of(saved.plan, text, files)
+    training_data = training_data_of(saved.plan, text, files)
     card = saved.card
     expected = card.corpus and card.corpus.sha256, card.files and card.files.sha256
     digests = training_data.corpus and training_data.corpus.sha256, training_data.about and training_data.about.sha256
@@ -202,7 +202,7 @@ def _measured(saved: Saved, subject: Subject, *, whole: bool = True) -> Card:
     return replace(saved.card, **asdict(result), heads=heads)
 
 
-def given_of(plan: Plan, text: Path | None, files: tuple[Path, Path] | None = None) -> Subjects:
+def training_data_of(plan: Plan, text: Path | None, files: tuple[Path, Path] | None = None) -> TrainingData:
     """Return a plan with its training data. The model's vocabulary is a text's characters, or a training file's words.
 
     Args:
@@ -220,20 +220,20 @@ def given_of(plan: Plan, text: Path | None, files: tuple[Path, Path] | None = No
         train, test = files
         return of_files(plan, tagged_files(_start(train), _start(test), (train.name, test.name)))
     if plan.subject != TEXT:
-        return Subjects(plan, TASKS[plan.subject], None)
+        return TrainingData(plan, TASKS[plan.subject], None)
     data = built_in().encode() if text is None else _start(text)
     content, model = as_read(read_upload(data)), plan.token_model
     subject = Text(content, longest_context(model))
     corpus = Corpus.of(BUILT_IN_CORPUS if text is None else text.name, content)
-    return Subjects(replace(plan, model=replace(model, vocabulary=len(subject.labels))), subject, corpus)
+    return TrainingData(replace(plan, model=replace(model, vocabulary=len(subject.labels))), subject, corpus)
 
 
-def of_files(plan: Plan, files: TaggedFiles) -> Subjects:
+def of_files(plan: Plan, files: TaggedFiles) -> TrainingData:
     """Return a plan with a user's files as training data; their words, tags and longest sentence set the sizes."""
     task = TaggedSentences(files)
     sizes = {name: getattr(task.model, name) for name in ("vocabulary", "block_size", "outputs")}
     plan = replace(plan, subject=TAGGED, model=replace(plan.token_model, **sizes))
-    return Subjects(plan, task, Corpus.of_file(files.train))
+    return TrainingData(plan, task, Corpus.of_file(files.train))
 
 
 def _start(file: Path) -> bytes:
@@ -299,7 +299,7 @@ def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, data
     partial_card = Card(
         _name(plan, subject, snapshot.step), 0.0, 0.0, float(recent.mean()) if len(recent) else 0.0, after=snapshot.step
     )
-    training_data = Subjects(plan, subject, _corpus(data))
+    training_data = TrainingData(plan, subject, _corpus(data))
     file, card = finished(model_of(plan.model, snapshot.weights), training_data, partial_card, whole=False)
     return ModelFile(file, plan, card)
 

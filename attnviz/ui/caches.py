@@ -210,9 +210,7 @@ def mistake(trace: Trace, settings: Hashable, draw: Callable[[], str]) -> str:
     return result("mistakes", MISTAKE_BYTES, key, lambda: _Html(draw())).text
 
 
-def result(
-    name: str, capacity: int, key: Hashable, make: Callable[[], V], on_wait: Callable[[int], None] | None = None
-) -> V:
+def result(name: str, capacity: int, key: Hashable, make: Callable[[], V]) -> V:
     """Return a result for a part of a page from the cache of this name, or compute it in the worker pool.
 
     Args:
@@ -220,18 +218,19 @@ def result(
         capacity: the capacity of the cache in bytes.
         key: the key of the result.
         make: computes the result, which must be immutable and know its size (`Sized`).
-        on_wait: called from time to time during the computation, with 0.
     """
+    value: V = result_in(named_cache(name, capacity), key, make)
+    return value
+
+
+def result_in(cache: SingleFlightCache[V], key: Hashable, make: Callable[[], V]) -> V:
+    """Return a result from a cache, or compute it in the worker pool; `make` is as in `result`."""
     limit_threads()
-    with queue_note() as in_queue:
-
-        def wait(ahead: int) -> None:
-            (in_queue if ahead or on_wait is None else on_wait)(ahead)
-
-        value: V = _results(name, capacity).get(key, make, wait)
-        return value
+    with queue_note() as on_wait:
+        return cache.get(key, make, on_wait)
 
 
 @cache
-def _results(name: str, capacity: int) -> SingleFlightCache[Any]:
+def named_cache(name: str, capacity: int) -> SingleFlightCache[Any]:
+    """Return the cache of this name; all calls with a name must give the same capacity."""
     return SingleFlightCache(name, capacity, worker_pool())

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,23 @@ def test_long_texts_of_a_file_are_cut_and_the_page_says_so() -> None:
     assert "truncation=True, max_length=256, return_tensors" in lines_of_torch(at)
     at.segmented_control(key="class_from").set_value("built_in").run()
     assert "more than 256 tokens" not in " ".join(boxes_of(at, "caption"))
+
+
+def test_too_little_memory_for_a_file_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Iterator[int | Pooled]:
+        yield 8
+        raise RuntimeError("can't allocate memory")
+
+    data = CSV.replace("sun", "fog").encode()
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "pool_in_steps", fails)
+        at = own(opened(), data)
+        assert [one.value for one in at.error] == [training.FAILED]
+        at.button(key="class_train").click().run()
+        assert [one.value for one in at.error] == [training.FAILED]
+        assert [one.value for one in at.warning] == [plain(training.FAILED)]
+    assert not at.run().error
+    assert "Press **Train**" in messages(at)
 
 
 def test_a_training_that_fails_is_not_silent_where_what_ships_is_shown(

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 import time
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -13,7 +14,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 from transformers import AutoModel, AutoTokenizer
 
-from attnviz.bert.search import built_in
+from attnviz.bert.search import Index, built_in
 from attnviz.links.bert import QUERY
 from attnviz.pretrained.described import find_folder
 from attnviz.settings import settings
@@ -230,6 +231,21 @@ def test_a_long_text_shows_its_progress_until_it_is_embedded(monkeypatch: pytest
     (bar,) = at.get("progress")
     assert "of 400 sentences" in bar.proto.text or "400 sentences are being read" in bar.proto.text
     assert "Line" in listed(ready(at), "meaning")[0]
+
+
+def test_too_little_memory_is_told_in_a_sentence_and_another_text_is_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Iterator[int | Index]:
+        yield 0
+        raise MemoryError
+
+    at = opened()
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "build", fails)
+        paste(at, "One sentence.\nAnother one.")
+        assert [box.value for box in at.error] == [results.FAILED]
+        assert not at.get("progress")
+    paste(at, "A third sentence.\nThe last one.")
+    assert not at.error and len(listed(at, "meaning")) == 2
 
 
 def test_tables_and_script_are_of_what_is_shown() -> None:

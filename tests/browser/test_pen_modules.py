@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Page
 
-from attnviz.export.recording import Picture, Shape, Words, read_recording
+from attnviz.export.recording import Picture, Shape, TextLine, read_recording
 from tests.browser.modules import Run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -383,7 +383,7 @@ def test_a_recording_has_pieces_that_the_font_can_write_and_images_of_the_others
     given = ["abcab", "a中文b", "aé", "שלום", "e\u0301a"]
     recorded, widths, matrix = run("pen/pen.ts", WRITTEN + body, given)
     marks = read_recording(recorded.encode()).marks
-    words = [mark for mark in marks if isinstance(mark, Words)]
+    words = [mark for mark in marks if isinstance(mark, TextLine)]
     pieces = [[(piece.text, piece.seen is None) for piece in mark.pieces] for mark in words]
     assert pieces == [
         [("abcab", True)],

@@ -53,7 +53,7 @@ def test_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         taken.listen()
         found = {check.name: check for check in checks(taken.getsockname()[1], off)}
     assert found["Packages"].state == "fail"
-    assert "no-such-package" in found["Packages"].found
+    assert "no-such-package" in found["Packages"].detail
     assert found["Port"].state == "fail"
     assert found["Memory"].state == "fail"
     assert found["Forward pass"].state == "fail"
@@ -95,4 +95,4 @@ def test_a_script_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     is_file = Path.is_file
     monkeypatch.setattr(Path, "is_file", lambda path: not path.as_posix().endswith(f"dist/{name}") and is_file(path))
     found = ready._browser_files()
-    assert (found.state, found.found) == ("fail", f"missing: our components' {name}")
+    assert (found.state, found.detail) == ("fail", f"missing: our components' {name}")

@@ -20,7 +20,7 @@ from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import LIGHT_THEME, Box, Drawing, Gradient, Line, Matrix, Plain, Text
 from attnviz.export.drawing.picture import hexadecimal, ink_on, is_raster, png
-from attnviz.export.recording import Clip, Mark, Path, Picture, Piece, Pixels, Recording, Shape, Words
+from attnviz.export.recording import Clip, Mark, Path, Picture, Piece, Pixels, Recording, Shape, TextLine
 
 POINT = 0.75
 """Points per pixel: a sheet is 13.33 x 7.5 inches, like a slide"""
@@ -275,8 +275,8 @@ class _RecordedPage:
         match mark:
             case Shape():
                 self.shape(mark)
-            case Words():
-                self.words(mark)
+            case TextLine():
+                self.text_line(mark)
             case Picture(is_cells=True):
                 self.cells(mark.pixels, mark.alpha)
             case Picture():
@@ -310,31 +310,29 @@ class _RecordedPage:
         stroke, fill = int(bool(shape.stroke)), int(bool(shape.fill))
         self.canvas.drawPath(self.path(shape.path), stroke, fill, FILL_NON_ZERO)
 
-    def words(self, words: Words) -> None:
-        widths = [
-            piece.width if piece.seen else fonts.width(piece.text, words.size, words.bold) for piece in words.pieces
-        ]
-        x = {"start": 0.0, "middle": -sum(widths) / 2, "end": -sum(widths)}[words.anchor]
+    def text_line(self, line: TextLine) -> None:
+        widths = [piece.width if piece.seen else fonts.width(piece.text, line.size, line.bold) for piece in line.pieces]
+        x = {"start": 0.0, "middle": -sum(widths) / 2, "end": -sum(widths)}[line.anchor]
         self.canvas.saveState()
-        self.canvas.transform(*words.matrix)
-        for piece, width in zip(words.pieces, widths, strict=True):
+        self.canvas.transform(*line.matrix)
+        for piece, width in zip(line.pieces, widths, strict=True):
             self.canvas.saveState()
             self.canvas.translate(x, 0)
             if piece.seen:
-                self.image(piece.seen, words.alpha)
+                self.image(piece.seen, line.alpha)
             self.canvas.scale(1, -1)  # letters stand upright on a page whose y axis points down
-            self.letters(piece, words)
+            self.letters(piece, line)
             self.canvas.restoreState()
             x += width
         self.canvas.restoreState()
 
-    def letters(self, piece: Piece, words: Words) -> None:
+    def letters(self, piece: Piece, line: TextLine) -> None:
         text = self.canvas.beginText()
-        text.setFillColor(words.colour, words.alpha)
-        text.setFont(UNSEEN if piece.seen else NAMES[words.bold], words.size)
+        text.setFillColor(line.colour, line.alpha)
+        text.setFont(UNSEEN if piece.seen else NAMES[line.bold], line.size)
         if piece.seen:
             text.setTextRenderMode(UNSEEN_MODE)
-            natural = unseen_width(piece.text) * words.size
+            natural = unseen_width(piece.text) * line.size
             text.setHorizScale(100 * piece.width / natural if natural else 100)
         text.textOut(piece.text if piece.seen else fonts.replace_missing(piece.text))
         self.canvas.drawText(text)

@@ -42,7 +42,7 @@ def found_in(view: View, trace: Trace) -> MistakeEffect:
     return find(view["mistake"], Case(trace, view["seed"] if view["source"] == TOY.key else 0))
 
 
-def draw(found: MistakeEffect, side: str, theme: Theme, *, brief: bool = False) -> tuple[bytes, str]:
+def draw(effect: MistakeEffect, side: str, theme: Theme, *, brief: bool = False) -> tuple[bytes, str]:
     """Return a side's matrix as SVG, and its text alternative; both sides have the same colour limits.
 
     `brief` is as in `body`.
@@ -50,8 +50,8 @@ def draw(found: MistakeEffect, side: str, theme: Theme, *, brief: bool = False) 
     Raises:
         FontError: see `drawing.fonts.ttf`.
     """
-    picture: Picture = getattr(found, side)
-    panel = _panel(picture, found)
+    picture: Picture = getattr(effect, side)
+    panel = _panel(picture, effect)
     height = BRIEF_HEIGHT if brief else HEIGHT
     marks = draw_layout(in_a_row(panel), picture.tokens, x=4, y=4, width=WIDTH - 8, height=height - 8, theme=theme)
     rows, columns = picture.values.shape
@@ -60,39 +60,41 @@ def draw(found: MistakeEffect, side: str, theme: Theme, *, brief: bool = False) 
 
 
 def body(
-    text: Text, found: MistakeEffect, picture: Callable[[str], str], *, answer: bool = True, brief: bool = False
+    text: Text, effect: MistakeEffect, picture: Callable[[str], str], *, answer: bool = True, brief: bool = False
 ) -> str:
     """Return a mistake as HTML; all text is escaped.
 
     Args:
         text: the texts about it.
-        found: its effects.
+        effect: its effects.
         picture: returns the HTML of a side's picture.
         answer: whether the right way and the numbers are visible.
         brief: whether to write only code, pictures and numbers, because the page around it says the rest.
     """
     hidden = "" if answer else " hidden"
     says = "" if brief else f'<p class="mistake-answer"{hidden}>{escape(text.says)}</p>\n'
-    closing = () if brief else (text.notice, " ".join(filter(None, (_where(found), found.note))))
+    closing = () if brief else (text.notice, " ".join(filter(None, (_where(effect), effect.note))))
     notes = "".join(f"<p>{escape(note)}</p>" for note in closing)
     return (
         f'<div class="mistake{" is-brief" if brief else ""}">\n{says}<div class="mistake-sides">\n'
         f"{_side('wrong', text.wrong, picture('wrong'))}"
         f'<div class="mistake-answer"{hidden}>{_side("right", text.right, picture("right"))}</div></div>\n'
-        f'<div class="mistake-answer"{hidden}>{_table(found.effects[: FEW if brief else None])}{notes}</div></div>\n'
+        f'<div class="mistake-answer"{hidden}>{_table(effect.effects[: FEW if brief else None])}{notes}</div></div>\n'
     )
 
 
-def words(text: Text, found: MistakeEffect) -> str:
+def words(text: Text, effect: MistakeEffect) -> str:
     """Return all text that `body` may show."""
-    return " ".join((text.says, text.notice, text.wrong, text.right, found.note, _table(found.effects), _where(found)))
+    return " ".join(
+        (text.says, text.notice, text.wrong, text.right, effect.note, _table(effect.effects), _where(effect))
+    )
 
 
-def inline(found: MistakeEffect, theme: Theme, *, brief: bool) -> Callable[[str], str]:
+def inline(effect: MistakeEffect, theme: Theme, *, brief: bool) -> Callable[[str], str]:
     """Return a function that returns the HTML of a side's picture, with the picture in it."""
 
     def picture(side: str) -> str:
-        svg, alt = draw(found, side, theme, brief=brief)
+        svg, alt = draw(effect, side, theme, brief=brief)
         return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}">'
 
     return picture
@@ -100,8 +102,8 @@ def inline(found: MistakeEffect, theme: Theme, *, brief: bool) -> Callable[[str]
 
 def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -> str:
     """Return the mistake of a view as HTML with its style sheet; raises as `found_in` and `draw` do."""
-    found = found_in(view, trace)
-    content = body(TEXTS[view["mistake"]], found, inline(found, theme, brief=brief), answer=answer, brief=brief)
+    effect = found_in(view, trace)
+    content = body(TEXTS[view["mistake"]], effect, inline(effect, theme, brief=brief), answer=answer, brief=brief)
     return f"<style>{styles(SHEET)}</style>{content}"
 
 
@@ -123,8 +125,8 @@ def _table(effects: Sequence[Effect]) -> str:
     return f'<table class="mistake-effects"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def _where(found: MistakeEffect) -> str:
-    return f"Computed here: {found.where}." if found.where else ""
+def _where(effect: MistakeEffect) -> str:
+    return f"Computed here: {effect.where}." if effect.where else ""
 
 
 def written(value: Value) -> str:
@@ -136,20 +138,20 @@ def written(value: Value) -> str:
     return nonzero(value, 3) if abs(value) < LARGE else scientific(value)
 
 
-def _panel(picture: Picture, found: MistakeEffect) -> Panel:
+def _panel(picture: Picture, effect: MistakeEffect) -> Panel:
     return Panel(
         picture.name,
         picture.title,
         picture.values.detach().numpy(),
         *AXES[picture.name],
-        limit=_limit(found),
-        scale="signed" if found.signed else "weights",
+        limit=_limit(effect),
+        scale="signed" if effect.signed else "weights",
         bar=True,
     )
 
 
-def _limit(found: MistakeEffect) -> float:
+def _limit(effect: MistakeEffect) -> float:
     """Return the value at which the colours of both sides end."""
-    if not found.signed:
+    if not effect.signed:
         return 1.0
-    return max(float(picture.values.nan_to_num().abs().max()) for picture in (found.wrong, found.right)) or 1.0
+    return max(float(picture.values.nan_to_num().abs().max()) for picture in (effect.wrong, effect.right)) or 1.0

@@ -84,8 +84,8 @@ def _shown(page: str, view: View, resources: Resources) -> tuple[Layout | None, 
 
 def _table_of(tokens: Tokens) -> str:
     """Return the text alternative of a table of tokens."""
-    one = len(tokens) == 1
-    return f"{counted(len(tokens), 'token')} with {'its position and id' if one else 'their positions and ids'}"
+    is_single = len(tokens) == 1
+    return f"{counted(len(tokens), 'token')} with {'its position and id' if is_single else 'their positions and ids'}"
 
 
 EFFECTS_TITLE = "1 − cosine of the sentence embedding without each head, in thousandths"

@@ -98,17 +98,17 @@ def _draw(scene: Scene, view: View, number: int, resources: Resources) -> _Shown
 
 def _mistake(view: View, number: int, resources: Resources) -> _Shown:
     """Return a scene of a mistake beside the right way, with light and dark pictures."""
-    text, found = TEXTS[view["mistake"]], mistake.found_in(view, _trace("transformer", view, resources))
+    text, effect = TEXTS[view["mistake"]], mistake.found_in(view, _trace("transformer", view, resources))
     files: dict[str, bytes] = {}
 
     def picture(side: str) -> str:
         alt, paths = "", {theme: f"{ASSETS}/scene-{number:02d}-{side}-{theme}.svg" for theme in THEMES}
         for name, theme in THEMES.items():
-            files[paths[name]], alt = mistake.draw(found, side, theme, brief=True)
+            files[paths[name]], alt = mistake.draw(effect, side, theme, brief=True)
         return _themed(paths, f'<img src="{paths["light"]}" alt="{escape(alt)}">')
 
-    body = mistake.body(text, found, picture, answer=view["answer"], brief=True)
-    return _Shown("mistake", body, mistake.words(text, found), files)
+    body = mistake.body(text, effect, picture, answer=view["answer"], brief=True)
+    return _Shown("mistake", body, mistake.words(text, effect), files)
 
 
 def _trace(page: str, view: View, resources: Resources) -> Trace:

@@ -69,9 +69,9 @@ def _question(draw: random.Random, name: str, other: str, thing: str) -> str:
 def _sum(draw: random.Random, name: str, other: str, _: str) -> str:
     first, second = draw.randint(1, 5), draw.randint(1, 5)
     fruit = draw.choice(FRUIT)
-    one, two = (_count(number, fruit) for number in (first, second))
+    first_count, second_count = (_count(number, fruit) for number in (first, second))
     whole = _count(first + second, fruit)
-    return f"{name} had {one}. {other} gave {_object(name)} {two}. Now {NAMES[name]} had {whole}."
+    return f"{name} had {first_count}. {other} gave {_object(name)} {second_count}. Now {NAMES[name]} had {whole}."
 
 
 def _feeling(draw: random.Random, name: str, other: str, thing: str) -> str:

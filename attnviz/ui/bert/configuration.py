@@ -81,10 +81,10 @@ def _number(config: Configuration, field: str) -> str:
 
 
 def _vocabulary(config: Configuration) -> str:
-    own = config.outputs not in (None, config.vocabulary)
+    outputs = "" if config.outputs in (None, config.vocabulary) else f"; that of this model has {config.outputs:,}"
     return (
         "The number of tokens that have a row in the embedding table: words, and pieces of which other words are made. "
-        f"A layer that names tokens has as many outputs{f'; that of this model has {config.outputs:,}' if own else ''}."
+        f"A layer that names tokens has as many outputs{outputs}."
     )
 
 

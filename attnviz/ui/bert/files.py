@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from attnviz.export.csv_files import table_csv
 from attnviz.ui import state
 from attnviz.ui.bert.parts import chosen_part
+from attnviz.ui.long_work import failures_shown
 from attnviz.ui.shell import Tabs
 from attnviz.ui.widgets import file_button
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PICTURES = (
     "Point at a plot, and press the camera at its upper right corner: it is saved as SVG, which slides and papers take "
@@ -34,7 +40,11 @@ def _show_pictures() -> None:
 
 def _show_numbers() -> None:
     """Offer each table of the shown part as CSV."""
-    tables = chosen_part().tables()
+    with failures_shown():
+        _show_tables(chosen_part().tables())
+
+
+def _show_tables(tables: Mapping[str, pd.DataFrame]) -> None:
     if not tables:
         st.caption(NOTHING)
         return
@@ -48,7 +58,11 @@ def _show_numbers() -> None:
 
 def _show_script() -> None:
     """Offer the script of the shown part."""
-    script = chosen_part().script()
+    with failures_shown():
+        _show_script_file(chosen_part().script())
+
+
+def _show_script_file(script: str) -> None:
     if not script:
         st.caption(NOTHING)
         return

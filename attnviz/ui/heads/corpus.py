@@ -48,7 +48,7 @@ def _show_grid(here: CorpusHead, alike: Sequence[int] = ()) -> None:
 
 def payload(here: CorpusHead, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Return the header and the arrays of the explorer (see `components.explorer`)."""
-    corpus, name, words = here.statistics, here.card.model, here.words
+    corpus, name, words = here.statistics, here.card.model, here.measure_names
     (layers, heads), side = corpus.shape, corpus.offsets[-1] + 1
     chosen = [here.layer, here.head], *([*corpus.head(other)] for other in alike)
     trace = f"corpus {name_in_links(here.file)} {name} {stamp(here.file)}"
@@ -138,7 +138,7 @@ def _said(here: CorpusHead) -> str:
     held = [(name, part) for name, part in here.labels(here.layer, here.head) if part >= 0.01]
     if not held:
         return f"no label holds on 1 % of {here.statistics.sentences:,} sentences."
-    labels = [f"**{plain(here.words.labels[name])}** on {share(part)}" for name, part in held]
+    labels = [f"**{plain(here.measure_names.labels[name])}** on {share(part)}" for name, part in held]
     return f"{', '.join(labels)} of {here.statistics.sentences:,} sentences."
 
 

@@ -18,7 +18,7 @@ from attnviz.links.pages import PAGES
 from attnviz.measures.summary import choose_measures
 from attnviz.measures.survey import Survey
 from attnviz.ui import state
-from attnviz.ui.heads.state import HALF, Words, share, words_for
+from attnviz.ui.heads.state import HALF, MeasureNames, measure_names, share
 from attnviz.ui.heads.table import HEIGHT
 from attnviz.ui.messages import plain, plain_part
 from attnviz.ui.sources import RESOURCES
@@ -53,9 +53,9 @@ class CorpusHead:
         return self.row * self.statistics.shape[1] + self.head
 
     @property
-    def words(self) -> Words:
+    def measure_names(self) -> MeasureNames:
         """The names of measures and labels for this model."""
-        return words_for(self.survey)
+        return measure_names(self.survey)
 
     @property
     def names(self) -> list[str]:
@@ -111,7 +111,7 @@ def measures(here: CorpusHead) -> pd.DataFrame:
     table = beside(here)
     lines = ["| Measure | This text | Mean | Std. dev. | Below |", "| --- | ---: | ---: | ---: | ---: |"]
     for row in table.itertuples():
-        title, unit = here.words.measures[str(row.measure)]
+        title, unit = here.measure_names.measures[str(row.measure)]
         named = f"{plain(title)}{f', {unit}' if unit else ''}"
         value = "–" if isnan(row.this_text) else number(row.this_text, 3)
         lines.append(f"| {named} | **{value}** | {number(row.mean, 3)} | {number(row.std, 3)} | {share(row.below)} |")
@@ -139,7 +139,7 @@ def distribution(here: CorpusHead) -> pd.DataFrame:
 
     name = _measure(here)
     value, at, corpus = here.value(name), here.at(name), here.statistics
-    title, unit = here.words.measures[name]
+    title, unit = here.measure_names.measures[name]
     if value is None:
         st.markdown(f"This text has no measure “{plain(title)}”. Median of the sentences: **{_median(here, name)}**.")
     else:
@@ -149,7 +149,9 @@ def distribution(here: CorpusHead) -> pd.DataFrame:
             f"sentences have less. Median **{_median(here, name)}**, mean {number(corpus.mean[at], 3)}."
         )
     counts, edges = corpus.histograms[at], corpus.edges(name)
-    spec = figure(counts.tolist(), edges.tolist(), palette(), title=here.words.axis(name), here=value, height=_height())
+    spec = figure(
+        counts.tolist(), edges.tolist(), palette(), title=here.measure_names.axis(name), here=value, height=_height()
+    )
     plot(spec, f"corpus_distribution_{here.layer}_{here.head}_{name}")
     return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "sentences": counts})
 
@@ -193,7 +195,7 @@ def alike(here: CorpusHead) -> pd.DataFrame:
     lines = ["| Head | Divergence, bits | Labels |", "| --- | ---: | --- |"]
     for other in here.nearest(LIKE_IT):
         layer, head = corpus.head(other)
-        held = [here.words.labels[name] for name, part in here.labels(layer, head) if part >= HALF]
+        held = [here.measure_names.labels[name] for name, part in here.labels(layer, head) if part >= HALF]
         lines.append(f"| layer {layer} · head {head} | **{number(corpus.divergence[index, other], 3)}** "
                      f"| {plain(', '.join(held)) or '–'} |")  # fmt: skip
     st.markdown("\n".join(lines))
@@ -267,7 +269,7 @@ def _by_label(here: CorpusHead) -> str:
     for name, shares in zip(corpus.labels, corpus.label_share, strict=True):
         layer, head = corpus.head(int(shares.argmax()))
         if shares.any():
-            many, label = int((shares >= HALF).sum()), plain(here.words.labels[name])
+            many, label = int((shares >= HALF).sum()), plain(here.measure_names.labels[name])
             lines.append(f"| {label} | {many} | layer {layer} · head {head} | {share(float(shares.max()))} |")
     return "\n".join([*lines, "", f"Heads: those with the label on {share(HALF)} of the sentences or more."])
 
@@ -279,7 +281,7 @@ def all_heads(here: CorpusHead) -> pd.DataFrame:
         "layer": np.repeat(corpus.numbers, count),
         "head": np.tile(np.arange(count), layers),
     }
-    columns |= {f"label: {here.words.labels[name]}": shares.ravel()
+    columns |= {f"label: {here.measure_names.labels[name]}": shares.ravel()
                 for name, shares in zip(corpus.labels, corpus.label_share, strict=True) if shares.any()}  # fmt: skip
     for name in corpus.present:
         index = corpus.measures.index(name)
@@ -298,8 +300,8 @@ def _measure(here: CorpusHead) -> str:
         return str(state.get("corpus_measure") or strongest)
     chosen = state.bound(
         "corpus_measure", st.selectbox, "Measure", here.names, index=None, label_visibility="collapsed",
-        format_func=lambda name: here.words.measures[name].title,
-        placeholder=f"{here.words.measures[strongest].title}: this head’s own",
+        format_func=lambda name: here.measure_names.measures[name].title,
+        placeholder=f"{here.measure_names.measures[strongest].title}: this head’s own",
     )  # fmt: skip
     return str(chosen or strongest)
 

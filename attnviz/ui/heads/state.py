@@ -137,7 +137,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class MeasureNames:
     """The names of measures and labels for one model: in some, [CLS] is spelled `<s>`."""
 
     measures: dict[str, MeasureName]
@@ -154,10 +154,10 @@ class Words:
         return f"{title}, {unit}" if unit else f"weight {title}"
 
 
-def words_for(survey: Survey) -> Words:
-    """Return the words for the model of a survey, with its special tokens."""
+def measure_names(survey: Survey) -> MeasureNames:
+    """Return the names for the model of a survey, with its special tokens."""
     special = {measure.name: measure for measure in survey.measures if measure.name in ("cls", "sep")}
-    return Words(
+    return MeasureNames(
         MEASURES | {name: MeasureName(measure.title, "") for name, measure in special.items()},
         LABELS | {name: measure.label for name, measure in special.items()},
     )
@@ -242,8 +242,8 @@ def corpus_shares_of_labels(here: ShownHead, file: Path | None, survey: Survey, 
         return NO_CORPUS if is_read else ""  # the command does not support other models
     of_corpus = labels(file)
     shares = dict(of_corpus.shares.get((layer, head), ()))
-    on_text, words = survey.labels[survey.numbers.index(layer)][head], words_for(survey)
-    names = [name for name, label in words.linked.items() if label in on_text]
+    on_text, wording = survey.labels[survey.numbers.index(layer)][head], measure_names(survey)
+    names = [name for name, label in wording.linked.items() if label in on_text]
     names += [name for name, part in shares.items() if part >= HALF and name not in names]
-    said = ", ".join(f"{plain(words.labels[name])} on {share(shares.get(name, 0.0))}" for name in names)
+    said = ", ".join(f"{plain(wording.labels[name])} on {share(shares.get(name, 0.0))}" for name in names)
     return f"Layer {layer} · head {head} over {of_corpus.sentences:,} sentences: {said or 'no label on half of them'}."

@@ -33,7 +33,7 @@ from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
-from attnviz.ui.heads.state import words_for
+from attnviz.ui.heads.state import measure_names
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, settle
 from attnviz.ui.widgets import palette
@@ -149,7 +149,7 @@ def show_heads(here: ShownHead) -> None:
         file = heads_state.corpus_file(corpora, is_over=is_over_corpus)
         sorts, labels = [measure.name for measure in survey.measures], possible_labels(survey.measures)
         if file is not None and is_over_corpus:
-            sorts, labels = list(statistics(file)[0].present), list(words_for(survey).linked.values())
+            sorts, labels = list(statistics(file)[0].present), list(measure_names(survey).linked.values())
         heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels, sorts=sorts)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if corpora and not state.get("lecture"):

@@ -231,11 +231,11 @@ def _save_scene(at: int, scene: Scene, keys: dict[str, str]) -> None:
         lesson_state.refuse_change(why)
 
 
-def _edited_query(scene: Scene, given: dict[str, Any]) -> str:
+def _edited_query(scene: Scene, fields: dict[str, Any]) -> str:
     """Return the query of the scene with the row to guess from the form's values."""
     if scene.page not in WALKED:
         return scene.query
-    row = given["q"]
-    edited = {"predict": "1" if given["predict"] else None, "q": None if row is None else f"{row}"}
+    row = fields["q"]
+    edited = {"predict": "1" if fields["predict"] else None, "q": None if row is None else f"{row}"}
     values = {**scene.values(), **edited}
     return query_of({name: value for name, value in values.items() if value is not None})

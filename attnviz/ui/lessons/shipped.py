@@ -92,5 +92,5 @@ def show_ready() -> None:
 
             kept.checks = tuple(checks(load=lambda: caches.model("minilm")))
     for check in kept.checks:
-        line = f"{MARKS[check.state]} **{plain(check.name)}**: {plain(check.found)}"
+        line = f"{MARKS[check.state]} **{plain(check.name)}**: {plain(check.detail)}"
         st.markdown(f"{line}  \n→ {plain(check.advice)}" if check.advice else line)

@@ -44,8 +44,8 @@ def char_vocab(text: str) -> CharVocab:
     """
     if state.get("charset") == "text":
         return CharVocab.from_text(text)
-    own = state.record(CharsetRecord).vocabulary if state.get("charset") == "file" else None
-    return CharVocab.shakespeare() if own is None else own
+    uploaded_vocabulary = state.record(CharsetRecord).vocabulary if state.get("charset") == "file" else None
+    return CharVocab.shakespeare() if uploaded_vocabulary is None else uploaded_vocabulary
 
 
 def file_field(label: str, key: str, most_bytes: int, **more: Any) -> None:

@@ -196,7 +196,7 @@ def _pick_titled_or_usual(key: str, label: str, usual: str) -> None:
 
 
 def _pick_or_usual(
-    key: str, label: str, options: Sequence[Any], own: str, names: Mapping[str, str] | None = None
+    key: str, label: str, options: Sequence[Any], first_option: str, names: Mapping[str, str] | None = None
 ) -> None:
     """Show a menu whose first option leaves each model its own setting; another value from a link is added."""
     value = state.get(key)
@@ -204,9 +204,15 @@ def _pick_or_usual(
 
     def written(option: Any) -> str:
         if option is None:
-            return own
+            return first_option
         return names[option] if names else f"{option:,g}"
 
     state.bound(
-        key, st.selectbox, label, [None, *numbers], among=[None, *numbers], format_func=written, placeholder=own
+        key,
+        st.selectbox,
+        label,
+        [None, *numbers],
+        among=[None, *numbers],
+        format_func=written,
+        placeholder=first_option,
     )

@@ -20,7 +20,7 @@ from attnviz.training.generation import GeneratedToken, generate
 from attnviz.training.settings import TEXT
 from attnviz.ui.messages import plain
 from attnviz.ui.train.chosen import SnapshotName, model_buttons, model_file
-from attnviz.ui.train.generated import GenerationRequest, TextModel, asked_of, chosen_model, given_of, tokens_of
+from attnviz.ui.train.generated import GenerationRequest, TextModel, asked_of, chosen_model, prompt_and_truth, tokens_of
 from attnviz.ui.trained_models import visitor
 from attnviz.ui.widgets import file_button
 
@@ -144,7 +144,7 @@ def _shown() -> tuple[GenerationRequest, File] | None:
     if chosen is None:
         return None
     model, file = chosen
-    asked = asked_of(model, *given_of(tokens_of(model)))
+    asked = asked_of(model, *prompt_and_truth(tokens_of(model)))
     if asked is None:
         st.caption(NOTHING)
         return None

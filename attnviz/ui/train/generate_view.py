@@ -26,8 +26,8 @@ from attnviz.ui.train.generated import (
     TextModel,
     asked_of,
     chosen_model,
-    given_of,
     offer,
+    prompt_and_truth,
     text_model_of,
     text_models,
     tokens_of,
@@ -137,8 +137,8 @@ def show_generate() -> None:
     with st.container():
         tokens = tokens_of(model)
         shell.token_notes(tokens)
-        given, truth = given_of(tokens)
-        asked = asked_of(model, given, truth)
+        prompt, truth = prompt_and_truth(tokens)
+        asked = asked_of(model, prompt, truth)
         _say(model, truth, asked)
     if asked is not None:
         with st.container(key="generation"):

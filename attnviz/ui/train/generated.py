@@ -61,7 +61,7 @@ SEEDS = MAX_SEED + 1
 AGAIN, CACHE, HALF = "again", "cache", "half"
 """The names of the parts: the same with the next seed; the same with the cache switched the other way; and the model's
 prediction for each character of the true text, given the ones before it"""
-Given = tuple[list[int], list[int] | None]
+PromptAndTruth = tuple[list[int], list[int] | None]
 """The ids of the prompt and, if that is half of a text, those of the true other half"""
 
 
@@ -269,7 +269,7 @@ def tokens_of(model: TextModel) -> Tokens:
     return CharVocab(model.labels).tokenize(state.get("prompt") or _usual(model))
 
 
-def given_of(tokens: Tokens) -> Given:
+def prompt_and_truth(tokens: Tokens) -> PromptAndTruth:
     """Return the prompt, and the true continuation if the prompt is half of the text."""
     ids = [token for token in tokens.ids if token != NO_ID]
     if not state.get("halves"):
@@ -283,14 +283,14 @@ def wanted_count(truth: Sequence[int] | None) -> int:
     return int(state.get("length")) if truth is None else len(truth)
 
 
-def asked_of(model: TextModel, given: Sequence[int], truth: Sequence[int] | None) -> GenerationRequest | None:
+def asked_of(model: TextModel, prompt: Sequence[int], truth: Sequence[int] | None) -> GenerationRequest | None:
     """Return the text to generate, at most as long as the model may generate at once; None if there is none."""
-    if not given or truth == []:
+    if not prompt or truth == []:
         return None
     cached = state.get("cache")
     count = min(wanted_count(truth), MAX_LENGTH, most_tokens(model.config, cached=cached))
     sampling = Sampling(state.get("temperature"), state.get("top_k"), state.get("top_p"), state.get("seed"))
-    return GenerationRequest(model, tuple(given), count, sampling, cached, tuple(truth or ()))
+    return GenerationRequest(model, tuple(prompt), count, sampling, cached, tuple(truth or ()))
 
 
 def _usual(model: TextModel) -> str:

@@ -198,7 +198,11 @@ def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     stages, following = [stage_of(job.plan) for job in jobs], [stage_of(plan) for plan in _following(visitor, jobs)]
     return [
         _row(
-            stage, [job for job, own in zip(jobs, stages, strict=True) if own is stage], facts, get, stage in following
+            stage,
+            [job for job, of_job in zip(jobs, stages, strict=True) if of_job is stage],
+            facts,
+            get,
+            stage in following,
         )
         for stage in SERIES
     ]

@@ -15,8 +15,9 @@ from transformers import BertModel
 
 from attnviz.bert.ablation import (
     MEASURES,
+    Effects,
     cosine,
-    effects,
+    effects_in_steps,
     head_means,
     head_measures,
     hidden_without,
@@ -121,8 +122,9 @@ def test_the_effect_of_every_head_is_that_of_a_forward_pass_of_its_own(
     minilm: BuiltInModel, theirs: BertModel, by_mean: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("attnviz.bert.ablation.AT_ONCE", 5 * HEADS * len(minilm.tokenize(TEXT)) ** 2)  # 5, 5, then 2
-    before, trace, done = run(theirs, minilm), minilm.trace(TEXT), []
-    found = effects(minilm, trace, head_means(minilm, REFERENCE) if by_mean else None, done.append)
+    before, trace = run(theirs, minilm), minilm.trace(TEXT)
+    *done, found = effects_in_steps(minilm, trace, head_means(minilm, REFERENCE) if by_mean else None)
+    assert isinstance(found, Effects)
     assert found.sentence.shape == found.tokens.shape == (LAYERS, HEADS)
     assert done[:4] == [5, 10, 12, 17]
     assert done[-1] == 72

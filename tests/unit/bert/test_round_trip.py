@@ -51,7 +51,9 @@ def compare(ids: list[int], ends: EmbeddingAndOutput, embedding: nn.Embedding, o
     clear = (best.values[:, :-1] - best.values[:, 1:]) > 1e-4  # nearly equal logits may change places
     assert torch.equal(found.tokens[:, 0][clear[:, 0]], best.indices[:, 0][clear[:, 0]])
     torch.testing.assert_close(found.probabilities, probabilities.gather(-1, found.tokens), rtol=1e-4, atol=1e-7)
-    torch.testing.assert_close(found.own, logits[torch.arange(len(ids)), torch.tensor(ids)], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(
+        found.input_logits, logits[torch.arange(len(ids)), torch.tensor(ids)], rtol=1e-5, atol=1e-5
+    )
     torch.testing.assert_close(found.margin, best.values[:, 0] - best.values[:, 1], rtol=1e-4, atol=1e-5)
     expected = (scale * (logits - best.values[:, :1])).exp().sum(-1)
     torch.testing.assert_close(found.sums, expected, rtol=1e-4, atol=1e-5)

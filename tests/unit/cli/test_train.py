@@ -212,10 +212,10 @@ def test_what_can_t_be_trained_is_said_in_one_line(
 
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from attnviz.trained.making import ModelTraining, given_of
+    from attnviz.trained.making import ModelTraining, training_data_of
     from attnviz.training.series import plan_of
 
-    making = ModelTraining.begin("induction", given_of(plan_of("induction"), None), tmp_path / "one.checkpoint")
+    making = ModelTraining.begin("induction", training_data_of(plan_of("induction"), None), tmp_path / "one.checkpoint")
     making.save()
     assert train("chargpt", "--resume", making.checkpoint, "--out", tmp_path / "x.safetensors") == 1
     assert "another training" in capsys.readouterr().err
@@ -267,14 +267,14 @@ def test_tagging_learns_from_files_and_is_tested_on_the_other_one(
 def test_a_training_on_files_that_was_stopped_goes_on_as_if_nothing_had_happened(
     tagged: list[str | Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from attnviz.trained.making import ModelTraining, given_of
+    from attnviz.trained.making import ModelTraining, training_data_of
     from attnviz.training.series import plan_of
 
     whole, out = tmp_path / "whole.safetensors", tmp_path / "one.safetensors"
     assert train(*tagged, "--out", whole, *QUICK) == 0
     plan, files = plan_of("tagging"), (Path(tagged[2]), Path(tagged[4]))
-    given = given_of(replace(plan, training=replace(plan.training, steps=6)), None, files)
-    making = ModelTraining.begin("tagging", given, tmp_path / "one.checkpoint")
+    training_data = training_data_of(replace(plan, training=replace(plan.training, steps=6)), None, files)
+    making = ModelTraining.begin("tagging", training_data, tmp_path / "one.checkpoint")
     assert not making.run(stops=lambda: making.trainer.step == 3)
     resume = ["--resume", making.checkpoint, "--out", out, "--quiet"]
     assert train("tagging", *resume) == 2

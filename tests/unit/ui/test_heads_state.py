@@ -19,7 +19,7 @@ from attnviz.measures.summary import choose_measures
 from attnviz.tokens import Tokens
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
-from attnviz.ui.heads.state import LABELS, words_for
+from attnviz.ui.heads.state import LABELS, measure_names
 
 
 @pytest.fixture(autouse=True)
@@ -210,7 +210,7 @@ def survey_of(pieces: tuple[str, ...]) -> Any:
 
 
 def test_a_model_with_other_special_tokens() -> None:
-    words = words_for(survey_of(("<s>", "a", "b", "</s>")))
+    words = measure_names(survey_of(("<s>", "a", "b", "</s>")))
     assert words.labels["cls"] == words.linked["cls"] == "attends to <s>"
     assert words.labels["sep"] == "attends to </s>"
     assert words.axis("cls") == "weight to <s>" and words.axis("entropy") == "entropy, bits"
@@ -218,4 +218,4 @@ def test_a_model_with_other_special_tokens() -> None:
 
 
 def test_a_text_without_them_has_the_usual_words() -> None:
-    assert words_for(survey_of(("a", "b"))).labels == LABELS
+    assert measure_names(survey_of(("a", "b"))).labels == LABELS

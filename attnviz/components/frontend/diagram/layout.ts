@@ -19,7 +19,7 @@ const SMALL = 11; // px, the type of a diagram that does not fit otherwise
  * `chosen` is the id of a part, `width` the room, `type` the size of letters and `least` the smallest one that may
  * replace it, `widthOf` measures a text of the size `type`
  */
-export type Given = { chosen: string; width: number; type: number; least?: number; widthOf: WidthOf };
+export type LayoutSettings = { chosen: string; width: number; type: number; least?: number; widthOf: WidthOf };
 /** where a stack lies: `above` is what stands over its boxes */
 export type Lane = { top: number; above: number; height: number; isLow: boolean };
 /**
@@ -28,7 +28,7 @@ export type Lane = { top: number; above: number; height: number; isLow: boolean 
  */
 export type Density = { open: string | null; gap: number; type: number; folds?: boolean };
 
-export function layoutOf(stacks: Stack[], given: Given): DiagramLayout {
+export function layoutOf(stacks: Stack[], given: LayoutSettings): DiagramLayout {
   const { type, least = SMALL } = given;
   const open = blockOf(stacks, given.chosen);
   const small = Math.min(type, Math.max(SMALL, least));
@@ -81,7 +81,7 @@ class Layout {
   lanes: Lane[];
   ends;
 
-  constructor(stacks: Stack[], given: Given, { open, gap, type, folds = false }: Density) {
+  constructor(stacks: Stack[], given: LayoutSettings, { open, gap, type, folds = false }: Density) {
     this.stacks = stacks;
     this.open = open;
     this.folds = folds;

@@ -9,7 +9,7 @@ import { headName, nameOf } from "./words.ts";
 const HINT = "Point at a cell to read its weight. Click a row: the text takes the colours of that head.";
 const NONE = "This model has no attention.";
 
-interface Given {
+interface AttentionProps {
   header: GenerationHeader;
   /** (heads, columns) */
   weights: Float32Array;
@@ -22,7 +22,7 @@ type Place = { head: number; column: number };
 export class AttentionPanel {
   canvas: HTMLCanvasElement;
   room: HTMLElement;
-  given: Given | null;
+  given: AttentionProps | null;
 
   constructor(room: HTMLElement, onChoose: (head: number | null) => void) {
     this.canvas = element("canvas", { role: "img" });
@@ -81,7 +81,7 @@ export class AttentionPanel {
   }
 }
 
-function reading({ header, ids, chosen }: Given, at: Place | null, weight = NaN) {
+function reading({ header, ids, chosen }: AttentionProps, at: Place | null, weight = NaN) {
   const { model } = header;
   if (at) {
     const back = ids.length - 1 - at.column;

@@ -9,7 +9,7 @@ import type { Child } from "../core/template.ts";
 /** what of the view was changed */
 export type Change = Partial<HeadsView> & { rollout?: boolean };
 /** what there is to choose, and what is chosen */
-export interface Given {
+export interface ControlsProps {
   view: HeadsView;
   cols: number;
   pair: boolean;
@@ -116,7 +116,7 @@ export class Controls {
     return Number(this.element.querySelector<HTMLInputElement>("[name=threshold]")?.value);
   }
 
-  update({ view, shown, cols, pair, norms, rollout, rolled }: Given) {
+  update({ view, shown, cols, pair, norms, rollout, rolled }: ControlsProps) {
     const { least, strongest, dark, isDarkened, isLong } = shown;
     this.adapts = strongest !== view.strongest;
     this.stretched = turned(view.stretch, cols);

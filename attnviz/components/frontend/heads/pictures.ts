@@ -16,7 +16,7 @@ const TITLE = 50; // px above each matrix and between two
 /** a token or a cell; of a cell also in which head's heatmap */
 export type Pointed = Pair & { head?: string };
 /** what is shown */
-export interface Given {
+export interface PicturesProps {
   heads: ShownHead[];
   rows: number;
   cols: number;
@@ -40,7 +40,7 @@ export class Pictures {
   board: Board;
   sizes: ResizeObserver;
   light: { hovered: Pair & { head?: string }; pinned: Pair };
-  given: Given | null;
+  given: PicturesProps | null;
   lineHeads: LineHead[];
   panels: Panel[];
   arrangement: string;
@@ -76,7 +76,7 @@ export class Pictures {
     this.fit = 0; // how many are shown
   }
 
-  update(given: Given) {
+  update(given: PicturesProps) {
     this.given = given;
     this.waiting.hidden = true;
     this.element.dataset.show = given.view.show;
@@ -116,7 +116,7 @@ export class Pictures {
 
   // ---- heatmaps
 
-  showBoard({ heads, rows, cols, high }: Given) {
+  showBoard({ heads, rows, cols, high }: PicturesProps) {
     this.panels = heads.map((head) => panelOf(head, { rows, cols, high }));
     this.arrangement = "";
     this.arrange();

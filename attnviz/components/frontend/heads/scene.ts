@@ -13,7 +13,7 @@ const THRESHOLD = LINK_KEYS.threshold.default; // where the viewer has not set a
 const FEW = 3; // lines of each query in a long text, unless the viewer says otherwise
 
 /** makes what is not there yet */
-export type Once = (name: string, make: () => ShownValues) => ShownValues;
+export type MakeOnce = (name: string, make: () => ShownValues) => ShownValues;
 
 export class Scene {
   store;
@@ -41,7 +41,7 @@ export class Scene {
       view.values === "norms" && Boolean(this.store.norms) && !view.chosen.some(([, head]) => head === ROLLOUT);
     const filters = { special: view.special, between: view.between };
     const next: Map<string, ShownValues> = new Map();
-    const once: Once = (name, make) => {
+    const once: MakeOnce = (name, make) => {
       const values = this.made.get(name) ?? make();
       next.set(name, values);
       return values;
@@ -86,7 +86,7 @@ export class Scene {
 }
 
 /** Several heads as one, made once for as long as its parts stay. */
-function averaged(heads: ShownHead[], once: Once, parts: string[]): ShownHead {
+function averaged(heads: ShownHead[], once: MakeOnce, parts: string[]): ShownHead {
   const values = once(`mean of ${parts.join(";")}`, () => mean(heads));
   return { ...values, head: null, name: `mean of ${heads.length} heads`, colour: heads[0].colour };
 }

@@ -54,7 +54,7 @@ export interface Acts {
   pointAtHead: () => void;
 }
 /** what is shown */
-export interface Given {
+export interface ViewProps {
   store: Store;
   view: HeadsView;
   shown: ShownScene;
@@ -74,7 +74,7 @@ export interface Ranking {
 
 export class View {
   on: Acts;
-  given: Given | null;
+  given: ViewProps | null;
   ranking: Ranking;
   /** what the readout says */
   said: ({ state: string; heads: ShownHead[] } & Pair) | null;
@@ -158,7 +158,7 @@ export class View {
   }
 
   /** Draws all that depends on the view. */
-  show(given: Given) {
+  show(given: ViewProps) {
     this.given = given;
     setTheme(this.section, given.theme);
     const isOnlyGrid = Boolean(given.store.header.only_grid);
@@ -173,7 +173,7 @@ export class View {
     this.section.style.visibility = "";
   }
 
-  showGrid({ store, view, shown, theme }: Given) {
+  showGrid({ store, view, shown, theme }: ViewProps) {
     const { layers, heads, measures, only_grid: isOnlyGrid } = store.header;
     if (this.ranking.trace !== store.trace) this.ranking = { trace: store.trace, order: null, faded: null };
     const kept = this.ranking;
@@ -200,7 +200,7 @@ export class View {
     this.measures.setAttribute("aria-label", `Measures of ${headName([view.layer, view.head])}`);
   }
 
-  showControls({ store, view, shown }: Given) {
+  showControls({ store, view, shown }: ViewProps) {
     const { header } = store;
     this.gridControls.update({ view, measures: header.measures, labels: header.labels });
     this.controls.update({
@@ -214,7 +214,7 @@ export class View {
     });
   }
 
-  showLegend({ store, view, shown, lost }: Given) {
+  showLegend({ store, view, shown, lost }: ViewProps) {
     const chips = view.chosen.map((head) => ({
       head,
       colour: shown.colours.get(head.join()) ?? "",
@@ -224,7 +224,7 @@ export class View {
     this.legend.update(chips, view.mean && chips.length > 1 ? `mean of ${chips.length} heads` : "");
   }
 
-  showPictures(given: Given) {
+  showPictures(given: ViewProps) {
     const { store, view, shown, labels, theme } = given;
     const { heads, high, least, strongest } = shown;
     const { rows, cols } = store.frame;
@@ -248,7 +248,7 @@ export class View {
   }
 
   /** The thumbnail in place of numbers that are on their way. */
-  wait({ store, view, shown, theme, lost }: Given) {
+  wait({ store, view, shown, theme, lost }: ViewProps) {
     const [first] = shown.missing;
     this.pictures.wait({
       overview: first[1] === ROLLOUT ? null : store.overview,

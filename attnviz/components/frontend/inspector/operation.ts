@@ -12,7 +12,7 @@ import type { Child } from "../core/template.ts";
 /** numbers that fit a line or two of a narrow column */
 const INLINE = { mean: 3, norm: 2 };
 
-export type Of = { at: Cell; inputs: DrawnPanel[] };
+export type CellInputs = { at: Cell; inputs: DrawnPanel[] };
 /** What is written of a cell, and what comes out. */
 export type Worked = { lines: Child[]; value: number };
 
@@ -28,13 +28,13 @@ export class Operation {
     if (!made || !("kind" in made)) return null;
     const inputs = made.of.flatMap((name) => panels.find((one) => one.name === name) ?? []);
     if (!inputs.length || inputs.length < made.of.length) return null;
-    const of: Of = { at, inputs };
+    const of: CellInputs = { at, inputs };
     if (made.kind === "sum") return summed(of);
     if (made.kind === "norm") return this.norm(of, made);
     return made.kind === "activation" ? activation(of, made.name) : softmaxOfRow(of);
   }
 
-  norm({ at: { i, j }, inputs: [input] }: Of, { weight, bias, eps, over }: OperationOf): Worked {
+  norm({ at: { i, j }, inputs: [input] }: CellInputs, { weight, bias, eps, over }: OperationOf): Worked {
     const all = over === "token" ? Array.from(input.z[i]) : input.z.flatMap((row) => Array.from(row));
     const { mean, variance } = momentsOf(all);
     const added = eps ?? 0;
@@ -80,7 +80,7 @@ function averageOf(all: number[], written: (x: number) => Child): Child[] {
   return ["(", ...first, `${all.length > INLINE.norm ? " + …" : ""}) / ${all.length} `];
 }
 
-function summed({ at: { i, j }, inputs }: Of): Worked {
+function summed({ at: { i, j }, inputs }: CellInputs): Worked {
   const values = inputs.map(({ z }) => z[i][j]);
   const value = sumOf(values);
   const names = inputs.flatMap((panel, n) => [n ? " + " : "", span("nowrap", cellName(panel, i, j))]);
@@ -89,7 +89,7 @@ function summed({ at: { i, j }, inputs }: Of): Worked {
   return { lines: [line("sum", CURRENT, { formula })], value };
 }
 
-function activation({ at: { i, j }, inputs: [input] }: Of, name: OperationOf["name"]): Worked {
+function activation({ at: { i, j }, inputs: [input] }: CellInputs, name: OperationOf["name"]): Worked {
   const { value, formula } = ACTIVATED[name ?? "gelu"](input.z[i][j]);
   return { lines: [line("activation", CURRENT, { formula })], value };
 }
@@ -116,7 +116,7 @@ const ACTIVATED: Record<string, (x: number) => { value: number; formula: Child[]
   },
 };
 
-function softmaxOfRow({ at: { i, j }, inputs: [input] }: Of): Worked {
+function softmaxOfRow({ at: { i, j }, inputs: [input] }: CellInputs): Worked {
   const row = softmax(Float64Array.from(input.z[i]));
   const weight = row.weights[j];
   const formula = weights({ ...row, masked: input.z[i][j], exponential: row.exponentials[j], weight });

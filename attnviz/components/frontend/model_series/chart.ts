@@ -28,7 +28,7 @@ export class Chart {
     );
   }
 
-  draw({ header, rows, row }: Pick<SeriesGiven, "header" | "rows" | "row">) {
+  draw({ header, rows, row }: Pick<SeriesProps, "header" | "rows" | "row">) {
     const trained = rows.filter(({ stage }) => stage.run.id !== "0");
     const high = Math.max(100, ...trained.map(({ stage }) => stage.run.steps));
     const { floor, labels } = header.text;

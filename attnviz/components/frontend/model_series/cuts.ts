@@ -9,9 +9,9 @@ const CUTS: Record<string, string> = {
   plain: "A plain cut",
 };
 
-type Given = Pick<SeriesGiven, "header" | "row" | "values">;
+type CutsProps = Pick<SeriesProps, "header" | "row" | "values">;
 
-export function cuts({ header: { text }, row: { stage }, values }: Given, onCut: (name: string) => void) {
+export function cuts({ header: { text }, row: { stage }, values }: CutsProps, onCut: (name: string) => void) {
   const choice = Object.entries(CUTS).map(([name, title]) => {
     const state = { "aria-pressed": String(name === values.cut), onclick: () => onCut(name) };
     return template("button", { type: "button", dataset: { cut: name }, ...state }, title);

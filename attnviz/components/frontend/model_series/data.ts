@@ -5,7 +5,7 @@ import { span, template } from "../core/template.ts";
 import { cuts } from "./cuts.ts";
 import type { Template } from "../core/template.ts";
 
-export function data(given: Pick<SeriesGiven, "header" | "row" | "values">, onCut: (name: string) => void) {
+export function data(given: Pick<SeriesProps, "header" | "row" | "values">, onCut: (name: string) => void) {
   const { text } = given.header;
   const ids = text.first.map((id) => template("li", {}, span("token", text.labels[id]), span("id", String(id))));
   return [

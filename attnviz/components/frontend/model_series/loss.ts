@@ -16,13 +16,13 @@ export type One = { probability: number; loss: number; top: number; sum: number;
 
 const HEADINGS = ["t", "x: what it has read", "y: what follows", "p(y)", "−log p(y)"];
 
-type Given = Pick<SeriesGiven, "header" | "row" | "step" | "values" | "theme">;
+type LossProps = Pick<SeriesProps, "header" | "row" | "step" | "values" | "theme">;
 
 export class Loss {
   room: HTMLElement;
   latest: Latest;
   on;
-  given: Given | null;
+  given: LossProps | null;
   key: string;
   pairs: PairBoard;
 
@@ -35,7 +35,7 @@ export class Loss {
     this.pairs = new PairBoard({ point: () => this.light(), pin: on.pin });
   }
 
-  update(given: Given) {
+  update(given: LossProps) {
     this.given = given;
     const { row, step, theme, header } = given;
     const arrays = this.latest.of(`${row.stage.run.digest}~l.${step}`);

@@ -26,13 +26,13 @@ function vowelsSentence(counted: SeriesText["vowels"]): string {
   );
 }
 
-type Given = Pick<SeriesGiven, "header" | "rows" | "row" | "step" | "values" | "theme">;
+type PairsProps = Pick<SeriesProps, "header" | "rows" | "row" | "step" | "values" | "theme">;
 
 export class Pairs {
   room: HTMLElement;
   counts: Latest;
   learned: Latest;
-  given: Given | null;
+  given: PairsProps | null;
   about: string;
   key: string;
   pairs: PairBoard;
@@ -47,7 +47,7 @@ export class Pairs {
     this.pairs = new PairBoard({ point: () => this.light(), pin: on.pin });
   }
 
-  update(given: Given) {
+  update(given: PairsProps) {
     this.given = given;
     const { text } = given.header;
     const counts = this.counts.of(text.pairs);

@@ -9,13 +9,13 @@ import type { Source } from "../core/arrays.ts";
 
 const IN_LESSON = { rows: 5, width: 44 }; // of characters: a scene has no room for more
 
-type Given = Pick<SeriesGiven, "row" | "step" | "header">;
+type SampleProps = Pick<SeriesProps, "row" | "step" | "header">;
 
 export class Sample {
   room: HTMLElement;
   /** by address */
   known: Map<string, string>;
-  given: Given | null;
+  given: SampleProps | null;
   files: Files<Arrays>;
 
   constructor(room: HTMLElement, source: Source) {
@@ -28,7 +28,7 @@ export class Sample {
     });
   }
 
-  update(given: Given) {
+  update(given: SampleProps) {
     this.given = given;
     this.files.want(this.missing());
     this.write();
@@ -62,7 +62,7 @@ export class Sample {
   }
 
   take(address: string, { sample }: Arrays) {
-    const { characters } = (this.given as Given).header.text;
+    const { characters } = (this.given as SampleProps).header.text;
     this.known.set(address, Array.from(sample.data, (id) => characters[id] ?? "\ufffd").join(""));
     this.files.want(this.missing());
     this.write();

@@ -22,7 +22,7 @@ interface Acts {
 const cell = (text?: string, properties = {}) => template("td", properties, text);
 const numberCell = (text: string, value?: number | string) => cell(text, { class: "number", dataset: { value } });
 
-export function stages({ header, rows, row, step, values }: Omit<SeriesGiven, "failed" | "theme">, on: Acts) {
+export function stages({ header, rows, row, step, values }: Omit<SeriesProps, "failed" | "theme">, on: Acts) {
   const head = HEADINGS.map(([text, title]) => template("th", { scope: "col", title }, text));
   const name = cell("Counted bigram", { title: "Pairs counted, nothing trained" });
   const { floor } = header.text;

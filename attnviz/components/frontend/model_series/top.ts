@@ -7,10 +7,10 @@ import type { Acts } from "./view.ts";
 
 export const VIEWS = { ladder: "The models", table: "Table of pairs", loss: "One loss", data: "The text as data" };
 
-type Given = Pick<SeriesGiven, "rows" | "row" | "values" | "failed">;
+type TopProps = Pick<SeriesProps, "rows" | "row" | "values" | "failed">;
 
 /** @param view which is open */
-export function top({ rows, row, values, failed }: Given, view: string, on: Acts) {
+export function top({ rows, row, values, failed }: TopProps, view: string, on: Acts) {
   const byTime = rows.map(({ stage }) => stage).toSorted((a, b) => numberOf(b) - numberOf(a));
   const newest = byTime.find(({ run }) => isLive(run)) ?? byTime[0];
   const { run } = newest;

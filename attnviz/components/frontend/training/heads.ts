@@ -11,7 +11,7 @@ import { kindName, percent, placeName } from "./words.ts";
 
 const SIDE = { one: 96, several: 56 }; // px: the largest small heatmap, of one kind of attention or of several
 
-export interface Given {
+export interface HeadsProps {
   kinds: TrainingKind[];
   moment: TrainingMoment;
   /** of the head that is shown large */
@@ -72,7 +72,7 @@ export class Heads {
     };
   }
 
-  update(given: Given) {
+  update(given: HeadsProps) {
     const { kinds, moment, place, theme, alt, covered = null } = given;
     const kind = kinds.find((one) => one.kind === place.kind);
     const codes = moment.weights[place.kind];
@@ -113,7 +113,7 @@ export class Heads {
     return this.weights[i * (this.kind?.cols ?? 0) + j];
   }
 
-  drawGrids({ kinds, moment, place, theme, without, covered = null }: Given) {
+  drawGrids({ kinds, moment, place, theme, without, covered = null }: HeadsProps) {
     const key = kinds.map(({ kind }) => kind).join();
     if (this.made.key !== key) {
       for (const { grid, room } of this.grids.splice(0)) {

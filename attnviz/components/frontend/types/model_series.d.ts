@@ -109,7 +109,7 @@ interface StageRow {
   curves: StageCurves;
 }
 /** What is drawn: the rows, which of them is looked at, and at which step. */
-interface SeriesGiven {
+interface SeriesProps {
   header: SeriesHeader;
   rows: StageRow[];
   row: StageRow;
@@ -118,7 +118,7 @@ interface SeriesGiven {
   theme: Theme;
   failed: string;
 }
-interface SeriesShown extends SeriesGiven {
+interface SeriesShown extends SeriesProps {
   /** which is open: the models, or what stands beside it */
   view: "ladder" | "table" | "loss" | "data";
   /** of the row that is looked at */

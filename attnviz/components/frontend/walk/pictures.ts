@@ -9,7 +9,7 @@ import type { HeadMatrices } from "./matrices.ts";
 import type { PanelSpec, PictureSpec, WalkDocument } from "../core/document.ts";
 
 /** `own` is the head's place */
-export type Given = { own: number; stretch: string; limit: number | null };
+export type PictureSettings = { own: number; stretch: string; limit: number | null };
 
 /**
  * The picture of a step, with its text alternative; null where the step has none. Where arrays must be fetched first,
@@ -82,7 +82,7 @@ function shownIn({ panels, products: made, operations }: PictureSpec) {
   return [...panels.flatMap(({ name, limit }) => [name, ...(Array.isArray(limit) ? limit : [])]), ...vectors];
 }
 
-function filled(panel: PanelSpec, matrices: HeadMatrices, { own, stretch, limit: end }: Given): Panel {
+function filled(panel: PanelSpec, matrices: HeadMatrices, { own, stretch, limit: end }: PictureSettings): Panel {
   const { name, scale, ticks, part_width: width, made_from: from, stretched } = panel;
   const { data, shape } = matrixOf(matrices, name);
   const isOfScores = panel.role === "attention" && scale === "signed";

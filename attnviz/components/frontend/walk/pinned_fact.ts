@@ -7,7 +7,7 @@ import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
 
 /** what words name */
-export type Words = Partial<Target> & { words: string };
+export type WordedTarget = Partial<Target> & { words: string };
 export interface Pinned {
   matrices: HeadMatrices;
   step: StepText;
@@ -16,7 +16,7 @@ export interface Pinned {
   k: number | null;
 }
 /** of a sentence */
-export type Parts = (string | Words)[];
+export type Parts = (string | WordedTarget)[];
 
 /** by the name of the step */
 const OF_ROW: Record<string, (pinned: Pinned) => Parts> = {
@@ -150,12 +150,12 @@ function gapSaid({ matrices, step, q }: Pinned): Parts {
 // ---- words and numbers
 
 /** A row by number and token. */
-const row = ({ document }: HeadMatrices, q: number): Words => ({
+const row = ({ document }: HeadMatrices, q: number): WordedTarget => ({
   words: `row ${q}, “${document.header.query.labels[q]}”`,
   row: q,
 });
 
-const column = ({ document }: HeadMatrices, k: number): Words => ({
+const column = ({ document }: HeadMatrices, k: number): WordedTarget => ({
   words: `column ${k}, “${document.header.key.labels[k]}”`,
   column: k,
 });

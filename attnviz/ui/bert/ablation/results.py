@@ -12,7 +12,7 @@ from attnviz.bert.ablation import (
     Effects,
     Head,
     HeadMeasures,
-    effects,
+    effects_in_steps,
     head_means,
     head_measures,
     hidden_without,
@@ -21,10 +21,11 @@ from attnviz.bert.ablation import (
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.search import built_in as reference
 from attnviz.measures.survey import survey_name
+from attnviz.runtime.long_work import Work
 from attnviz.ui import state
 from attnviz.ui.bert.models import built_in
-from attnviz.ui.caches import result
-from attnviz.ui.messages import progress
+from attnviz.ui.caches import named_cache, result
+from attnviz.ui.long_work import wait_for
 from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ INDEX_BYTES = 2**20
 """The embeddings of the built-in sentences"""
 AT_ONCE_UP_TO = 128
 """Tokens: the effects of all heads on longer texts take seconds, and are computed on request only"""
-_progress: dict[tuple[str, str], int] = {}
-"""How many heads each running computation has done: at most one entry for each thread of the pool"""
+FAILED = "The heads could not be measured: there may be too little memory for it just now. Choose a shorter text."
 
 
 @dataclass(slots=True)
@@ -164,19 +164,13 @@ def effects_of(ablation: Ablation) -> Effects | None:
     if len(ablation.trace.tokens) > AT_ONCE_UP_TO and not is_requested:
         return None
     layers, heads = ablation.size
-
-    def compute() -> Effects:
-        try:
-            return effects(
-                ablation.model, ablation.trace, ablation.means, lambda done: _progress.update({ablation.key: done})
-            )
-        finally:
-            _progress.pop(ablation.key, None)
-
-    with progress(layers * heads, "heads are measured") as show:
-        return result(
-            "head effects", EFFECT_BYTES, ablation.key, compute, lambda _: show(_progress.get(ablation.key, 0))
-        )
+    effects: Work[Effects] = Work(
+        named_cache("head effects", EFFECT_BYTES),
+        ablation.key,
+        lambda: effects_in_steps(ablation.model, ablation.trace, ablation.means),
+        FAILED,
+    )
+    return wait_for(effects, layers * heads, "heads are measured")
 
 
 def request_effects(ablation: Ablation) -> None:

@@ -5,10 +5,10 @@ Features and baselines of the project's own texts are shared by all sessions; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,9 +28,9 @@ from attnviz.bert.classification.examples import Examples
 from attnviz.bert.classification.outcome import Outcome, outcome_of
 from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.bert.encoding import SENTENCE_TOKENS
-from attnviz.runtime.cache import SingleFlightCache, Sized
-from attnviz.runtime.pool import limit_threads, worker_pool
-from attnviz.runtime.slices import Slices
+from attnviz.runtime.cache import SingleFlightCache
+from attnviz.runtime.long_work import LongWorkError, Work
+from attnviz.runtime.pool import worker_pool
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import model_of
@@ -41,21 +41,21 @@ from attnviz.training.vectors import split
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.models import built_in
-from attnviz.ui.caches import result
-from attnviz.ui.messages import progress, queue_note
+from attnviz.ui.caches import named_cache, result, result_in
+from attnviz.ui.long_work import wait_for
 from attnviz.ui.trained_models import visitor
 from attnviz.ui.training_jobs import training_jobs
 
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel
 
-V = TypeVar("V", bound=Sized)
 FEATURE_BYTES, USER_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20
 """Sizes of caches. Features take some 2 MB for the project's texts, up to 6 MB for a user's file, 3 kB a typed text"""
 SLICE = 8
-"""Texts of a user's file that one task of the pool encodes: 0.6 s of one core if each has 256 tokens or more"""
+"""Texts of a user's file in a step: 0.6 s of one core if each has 256 tokens or more"""
 READ = "texts are read"
 """What the bar says of encoded texts"""
+FAILED = "The texts could not be read: there may be too little memory for it just now. Choose fewer or shorter ones."
 
 
 @dataclass(slots=True)
@@ -74,8 +74,6 @@ class _TrainingRecord:
 class _UserTextsRecord:
     """What a session keeps of what was computed of its visitor's file."""
 
-    reading: state.Last[Slices[Pooled]] = field(default_factory=state.Last)
-    """Goes on where it was interrupted"""
     results: SingleFlightCache[Any] = field(
         default_factory=lambda: SingleFlightCache("own features", USER_BYTES, worker_pool())
     )
@@ -224,39 +222,20 @@ def seed_results(trained: TrainedClassifier) -> list[SeedResult]:
 def pooled_of(examples: Examples) -> Pooled:
     """Return the vectors of all texts. The first call takes seconds, and shows its progress.
 
-    A user's file may take minutes: it is encoded a batch at a time, and only while the session waits.
+    A user's file may take minutes. It is encoded in smaller steps, and its texts are cut.
+
+    Raises:
+        LongWorkError: there is too little memory; the message is for the user.
     """
-    model = built_in()
-    if not examples.has_links:
-        return _read(model, examples)
-    done = [0]
-
-    def compute() -> Pooled:
-        return pool(model, examples.texts, lambda count: done.__setitem__(0, count))
-
-    return _get(examples, ("features", examples.sha256, examples.texts), compute, done)
-
-
-def _read(model: BuiltInModel, examples: Examples) -> Pooled:
-    """Return the vectors of a user's texts. Leaving or redrawing the page interrupts it; the next run continues."""
-    limit_threads()
-    reading = state.record(_UserTextsRecord).reading
-    slices = reading.get(
-        (examples.sha256, examples.texts),
-        lambda: Slices(worker_pool(), pool_in_steps(model, examples.texts, SENTENCE_TOKENS, SLICE)),
-    )
-    with queue_note() as in_queue, progress(len(examples), READ) as show:
-
-        def on_slice(done: int, ahead: int) -> None:  # raises if the session has ended or wants something else
-            if ahead:
-                in_queue(ahead)
-            show(done)
-
-        try:
-            return slices.result(on_slice)
-        except Exception:
-            reading.kept = None  # so that the next call tries again
-            raise
+    model, texts = built_in(), examples.texts
+    if examples.has_links:
+        begin = partial(pool_in_steps, model, texts)
+    else:
+        begin = partial(pool_in_steps, model, texts, SENTENCE_TOKENS, SLICE)
+    nbytes = 2 * 4 * len(texts) * model.description.width
+    reading = Work(_results(examples), ("features", examples.sha256, texts), begin, FAILED, nbytes)
+    pooled: Pooled = wait_for(reading, len(examples), READ)
+    return pooled
 
 
 def pooled_text(model: BuiltInModel, texts: tuple[str, ...]) -> Pooled:
@@ -272,28 +251,16 @@ def baselines_of(examples: Examples, seed: int) -> Baselines:
         train, held = (rows.tolist() for rows in split(torch.from_numpy(classes.copy()), seed))
         return baselines(examples.texts, classes, train, held)
 
-    return _get(examples, ("baselines", examples.sha256, examples.texts, classes.tobytes(), seed), compute, [0])
+    key = "baselines", examples.sha256, examples.texts, classes.tobytes(), seed
+    of_seed: Baselines = result_in(_results(examples), key, compute)
+    return of_seed
 
 
-def _get(examples: Examples, key: Hashable, compute: Callable[[], V], done: list[int]) -> V:
-    """Return a result from the shared cache or the session's, with a progress bar while texts are encoded."""
-    limit_threads()
-    results = _shared_cache() if examples.has_links else state.record(_UserTextsRecord).results
-    with queue_note() as in_queue, progress(len(examples), READ) as show:
-
-        def wait(ahead: int) -> None:
-            if ahead or not done[0]:
-                in_queue(ahead)
-            else:
-                show(done[0])
-
-        value: V = results.get(key, compute, wait)
-        return value
-
-
-@cache
-def _shared_cache() -> SingleFlightCache[Any]:
-    return SingleFlightCache("classifier features", FEATURE_BYTES, worker_pool())
+def _results(examples: Examples) -> SingleFlightCache[Any]:
+    """Return the cache that all sessions share for the project's own texts, or the session's for a user's file."""
+    if examples.has_links:
+        return named_cache("classifier features", FEATURE_BYTES)
+    return state.record(_UserTextsRecord).results
 
 
 def train(kind: ClassifierKind, seeds: int = 1) -> None:
@@ -323,7 +290,7 @@ def _start(kind: ClassifierKind, examples: Examples, seeds: int) -> None:
     ]
     try:
         training_jobs().start(visitor(), first, vectors(examples), then=others)
-    except TooLargeError as error:
+    except (TooLargeError, LongWorkError) as error:
         why = str(error)
     except ValueError as error:
         why = f"This can't be trained: {error}"

@@ -163,7 +163,7 @@ def _lost(setup: RoundTripSetup, place: int) -> str:
         else f"Nor does it with rows of length 1: {SAME}"
     )
     return (
-        f"“{label}” does not come back. Its logit is {value(back.own[place].item())}, that of "
+        f"“{label}” does not come back. Its logit is {value(back.input_logits[place].item())}, that of "
         f"“{table.labels[other]}” {value(back.logits[place, 0].item())}: a row of nearly the same direction, and "
         f"{length}.{count} {unit}."
     )

@@ -325,7 +325,7 @@ def _candidates_table(setup: RoundTripSetup) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "token": setup.tokens.labels, "id": back.ids, "comes back": back.returns.tolist(),
-            "own logit": back.own.tolist(), "margin": back.margin.tolist(),
+            "own logit": back.input_logits.tolist(), "margin": back.margin.tolist(),
         }
     )  # fmt: skip
     for place in range(back.tokens.shape[1]):

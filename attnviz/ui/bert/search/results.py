@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 from torch import Tensor
 
 from attnviz.bert.encoding import embed_sentences
@@ -21,16 +20,19 @@ from attnviz.bert.search import (
     Ranking,
     Sentences,
     TokenSimilarity,
+    build,
     split,
     token_similarity,
 )
 from attnviz.bert.search import built_in as built_in_sentences
 from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.runtime.cache import SingleFlightCache
+from attnviz.runtime.long_work import Job, Work
 from attnviz.settings import settings
 from attnviz.ui import state
 from attnviz.ui.bert.models import built_in
-from attnviz.ui.bert.search.embedder import Job, embedder
-from attnviz.ui.caches import result
+from attnviz.ui.caches import named_cache, result
+from attnviz.ui.long_work import is_waiting, request
 from attnviz.ui.tokens.choices import OwnText
 
 MAX_FILE = 2**20
@@ -39,8 +41,11 @@ PASTED = 5
 """The longest pasted text, as a multiple of other pages' limit: they read it in one pass, here each sentence is one"""
 QUERY_BYTES, SIMILARITY_BYTES = 2 * 2**20, 4 * 2**20
 """Sizes of caches: some 1,300 queries; some 2,000 pairs of short sentences, or twenty of the longest"""
+INDEX_BYTES = 128 * 2**20
+"""Size of the cache: some seventy indexes of 1,000 sentences, or at least three of a megabyte of text"""
 PATIENCE = 2.5
 """Seconds that a run waits for an index before it shows progress: the built-in sentences take about one"""
+FAILED = "This text could not be embedded: there may be too little memory for it just now. Choose a shorter one."
 
 
 def chosen_text() -> Sentences:
@@ -119,12 +124,19 @@ class SearchResult:
 
 def is_working() -> bool:
     """Whether the session's text is being embedded."""
-    return embedder().is_working(_visitor(), chosen_text())
+    return is_waiting(_indexes(), chosen_text().digest)
 
 
-def index_of_text() -> Index | Job:
-    """Return the index of the session's text, or the job that embeds it."""
-    return embedder().request(_visitor(), chosen_text(), built_in(), patience=0.0 if is_working() else PATIENCE)
+def index_of_text() -> Index | Job[Index]:
+    """Return the index of the session's text, or the job that embeds it. All visitors who search the text share it.
+
+    Raises:
+        LongWorkError: there is too little memory; the message is for the user.
+    """
+    model, text = built_in(), chosen_text()
+    nbytes = 4 * len(text) * model.description.width + 20 * sum(map(len, text.sentences))
+    embedding = Work(_indexes(), text.digest, partial(build, model, text), FAILED, nbytes)
+    return request(embedding, patience=0.0 if is_working() else PATIENCE)
 
 
 def search_in(index: Index) -> SearchResult:
@@ -137,7 +149,7 @@ def search_in(index: Index) -> SearchResult:
 
 def result_at_hand() -> SearchResult | None:
     """Return the view's result if its index is ready, for Export, which does not wait."""
-    index = embedder().peek(chosen_text())
+    index = _indexes().peek(chosen_text().digest)
     return search_in(index) if index is not None and state.get("find").strip() else None
 
 
@@ -157,7 +169,6 @@ def _chosen_hit(ranking: Ranking) -> int:
     return int(ranking.by_meaning[0]) if hit is None else int(hit)
 
 
-def _visitor() -> str:
-    """Return the id of this session."""
-    run = get_script_run_ctx(suppress_warning=True)
-    return run.session_id if run is not None else ""
+def _indexes() -> SingleFlightCache[Index]:
+    """Return the indexes of texts by their digests."""
+    return named_cache("search indexes", INDEX_BYTES)

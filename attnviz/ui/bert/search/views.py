@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 import torch
 
-from attnviz.bert.search import TokenSimilarity
+from attnviz.bert.search import Index, TokenSimilarity
 from attnviz.export.code.bert.uses import search_script
 from attnviz.formatting import number
 from attnviz.links.bert import MAX_HITS, MAX_QUERY
+from attnviz.runtime.long_work import Job
 from attnviz.ui import state
 from attnviz.ui.bert.parts import in_torch
-from attnviz.ui.bert.search.embedder import Job
 from attnviz.ui.bert.search.results import (
     SearchResult,
     about,
@@ -37,7 +37,6 @@ ISOLATE, END = "\u2068", "\u2069"
 """Text between them takes the direction of its first letter, and does not reorder the text around it"""
 CONTROLS = dict.fromkeys(map(ord, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
 """All characters that change the direction of text, removed"""
-FAILED = "This text could not be embedded: there may be too little memory for it just now. Choose a shorter one."
 NO_COMMON_WORD = "No sentence has a word in common with the query, so words find nothing here."
 RANKING_LINES = """\
 inputs = tokenizer([query, *sentences], padding=True, truncation=True, max_length=256, return_tensors="pt")
@@ -78,14 +77,10 @@ def show() -> None:
     """Show the query, and the chosen view of what it finds."""
     if not (state.get("lecture") and lesson_bar.is_open()):
         _ask()
-    try:
-        index = index_of_text()
-    except (MemoryError, RuntimeError):  # torch raises RuntimeError too when memory is short
-        st.error(FAILED)
-        return
+    index = index_of_text()
     if isinstance(index, Job):
         _show_progress(index)
-        if index.finished.is_set():  # finished since the request, so nothing else would rerun the page
+        if index.result.done():  # done since the request, so nothing else would rerun the page
             st.rerun()
         return
     if not state.get("find").strip():
@@ -108,8 +103,8 @@ def _ask() -> None:
         state.choice("find_view", st.segmented_control, "Show", required=True, label_visibility="collapsed")
 
 
-def _show_progress(job: Job) -> None:
-    count = len(job.text)
+def _show_progress(job: Job[Index]) -> None:
+    count = len(chosen_text())
     status = f"{job.done:,} of {count:,} sentences are embedded" if job.done else f"{count:,} sentences are being read"
     st.progress(job.done / count, text=f"{status} …")
     st.caption("In batches, sorted by length. Another text, or another page, ends it.")

@@ -1,0 +1,315 @@
+"""Long work runs in slices, once for all who wait for it, in turn with other work, and not for those who have left."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from attnviz.runtime import long_work as module
+from attnviz.runtime.cache import SingleFlightCache, cache_usage
+from attnviz.runtime.long_work import Job, LongWork, LongWorkError, Work
+from attnviz.runtime.pool import Task, WorkerPool
+
+SECONDS = 20
+FAILED = "There is too little memory."
+
+
+@dataclass(frozen=True)
+class Result:
+    name: str
+    nbytes: int = 1
+
+
+class GoneError(BaseException):
+    """Stands in for what Streamlit raises in a page whose session has gone."""
+
+
+class Steps:
+    """Work of some steps; each waits until the test allows it."""
+
+    def __init__(self) -> None:
+        self.allowed = threading.Semaphore(0)
+        self.begun: list[str] = []
+        self.done: list[str] = []
+        self.error: BaseException | None = None
+        self.cache: SingleFlightCache[Result] = SingleFlightCache("steps", 100, WorkerPool(1))
+
+    def work(self, name: str, count: int = 3, *, nbytes: int = 0, size: int = 1) -> Work[Result]:
+        def begin() -> Iterator[int | Result]:
+            self.begun.append(name)
+            for number in range(1, count + 1):
+                assert self.allowed.acquire(timeout=SECONDS)
+                if self.error is not None:
+                    raise self.error
+                self.done.append(name)
+                yield number
+            yield Result(name, size)
+
+        return Work(self.cache, name, begin, FAILED, nbytes)
+
+    def allow(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.allowed.release()
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
+    monkeypatch.setattr(module, "SLICE", 0.0)
+    monkeypatch.setattr(module, "POLL", 0.01)
+    monkeypatch.setattr(module, "limit_threads", lambda: None)
+    return Steps()
+
+
+@pytest.fixture
+def long_work() -> LongWork:
+    return LongWork(WorkerPool(1), lease=SECONDS)
+
+
+def until(true: Callable[..., bool]) -> None:
+    ends = time.monotonic() + SECONDS
+    while not true():
+        assert time.monotonic() < ends
+        time.sleep(0.005)
+
+
+def never(_: Job[Result]) -> None:
+    pytest.fail("nothing is waited for")
+
+
+def note(counts: list[int], job: Job[Result]) -> None:
+    counts.append(job.done)
+
+
+def job_of(answer: Result | Job[Result]) -> Job[Result]:
+    assert isinstance(answer, Job)
+    return answer
+
+
+def waits(long_work: LongWork, visitor: str, work: Work[Result]) -> bool:
+    return long_work.is_waiting(visitor, work.cache, work.key)
+
+
+def test_it_is_done_once_for_all_who_ask(steps: Steps, long_work: LongWork) -> None:
+    work = steps.work("one")
+    job = job_of(long_work.request("a", work))
+    assert long_work.request("b", steps.work("one")) is job
+    assert waits(long_work, "a", work) and waits(long_work, "b", work) and not waits(long_work, "c", work)
+    steps.allow(2)
+    until(lambda: job.done == 2)
+    assert work.cache.peek("one") is None
+    steps.allow()
+    result = long_work.request("a", work, patience=SECONDS)
+    assert result == Result("one")
+    assert long_work.request("c", work) is result is work.cache.peek("one")
+    until(lambda: not waits(long_work, "a", work))
+    assert steps.begun == ["one"] and cache_usage()["steps"] == (1, 1)
+
+
+def test_a_run_that_waits_sees_the_progress_and_shares_the_work(steps: Steps, long_work: LongWork) -> None:
+    seen: list[list[int]] = [[], []]
+    with ThreadPoolExecutor(2) as threads:
+        answers = [
+            threads.submit(long_work.get, visitor, steps.work("one"), partial(note, counts))
+            for visitor, counts in zip("ab", seen, strict=True)
+        ]
+        for done in range(3):
+            until(lambda done=done: all(counts[-1:] == [done] for counts in seen))
+            steps.allow()
+        assert answers[0].result(SECONDS) is answers[1].result(SECONDS)
+    assert all(set(counts) >= {0, 1, 2} for counts in seen)
+    assert steps.begun == ["one"]
+    assert long_work.get("c", steps.work("one"), never) == Result("one")
+
+
+def test_what_nobody_wants_any_more_pauses(steps: Steps, long_work: LongWork) -> None:
+    first, second = steps.work("first"), steps.work("second", 1)
+    job = job_of(long_work.request("a", first))
+    until(lambda: steps.begun == ["first"])
+    long_work.request("a", second)  # instead of the first
+    assert not waits(long_work, "a", first)
+    steps.allow(2)
+    assert long_work.request("a", second, patience=SECONDS) == Result("second")
+    assert steps.done == ["first", "second"] and first.cache.peek("first") is None and not job.result.done()
+
+
+def test_what_another_visitor_wants_goes_on(steps: Steps, long_work: LongWork) -> None:
+    first, second = steps.work("first", 2), steps.work("second", 1)
+    long_work.request("a", first)
+    long_work.request("b", first)
+    long_work.request("a", second)
+    steps.allow(3)
+    assert long_work.request("b", first, patience=SECONDS) == Result("first")
+
+
+def test_who_asks_no_more_has_left_and_who_comes_back_goes_on(steps: Steps) -> None:
+    long_work, work = LongWork(WorkerPool(1), lease=0.05), steps.work("one")
+    job = job_of(long_work.request("a", work))
+    until(lambda: bool(steps.begun))
+    time.sleep(0.1)
+    steps.allow(3)
+    until(lambda: job.task is None)
+    assert steps.done == ["one"] and job.done == 1
+    assert long_work.request("b", work, patience=SECONDS) == Result("one")
+    assert steps.begun == ["one"]
+
+
+def test_a_run_that_ends_pauses_it_and_the_next_run_goes_on(steps: Steps, long_work: LongWork) -> None:
+    work = steps.work("one", 4)
+
+    def leave(job: Job[Result]) -> None:
+        if job.done == 2:
+            raise GoneError
+
+    steps.allow(2)
+    with pytest.raises(GoneError):
+        long_work.get("a", work, leave)
+    assert not waits(long_work, "a", work)
+    steps.allow()  # the slice that has begun
+    until(lambda: steps.done == ["one"] * 3)
+    steps.allow()
+    time.sleep(0.05)
+    assert steps.done == ["one"] * 3
+    assert long_work.get("a", work, lambda _: None) == Result("one")
+    assert steps.done == ["one"] * 4 and steps.begun == ["one"]
+
+
+def test_paused_work_is_dropped_after_a_while(steps: Steps) -> None:
+    long_work, work, other = LongWork(WorkerPool(1), lease=0.02, kept=0.05), steps.work("one"), steps.work("other", 1)
+    job = job_of(long_work.request("a", work))
+    until(lambda: bool(steps.begun))
+    time.sleep(0.1)
+    steps.allow()
+    until(lambda: job.task is None)
+    steps.allow()
+    assert long_work.request("b", other, patience=SECONDS) == Result("other")
+    assert job_of(long_work.request("a", work)) is not job
+
+
+def test_other_work_is_done_between_two_slices(steps: Steps) -> None:
+    pool = WorkerPool(1)
+    long_work, work = LongWork(pool, lease=SECONDS), steps.work("one")
+    long_work.request("a", work)
+    until(lambda: bool(steps.begun))
+    task: Task[int] = Task()
+    pool.submit(task, lambda: len(steps.done))
+    steps.allow()
+    assert task.result.result(SECONDS) == 1  # after the slice that ran, before the next ones
+    steps.allow(2)
+    assert long_work.request("a", work, patience=SECONDS) == Result("one")
+
+
+def test_two_take_turns_and_leave_a_thread_to_others(steps: Steps) -> None:
+    pool = WorkerPool(2)
+    long_work, works = LongWork(pool, lease=SECONDS), [steps.work("first"), steps.work("second")]
+    jobs = [job_of(long_work.request(visitor, work)) for visitor, work in zip("ab", works, strict=True)]
+    until(lambda: steps.begun == ["first"])
+    assert pool.run(lambda: 7) == 7  # though a slice waits
+    assert [long_work.ahead_of(job) for job in jobs] == [0, 1]
+    steps.allow(6)
+    assert [job.result.result(SECONDS).name for job in jobs] == ["first", "second"]
+    assert steps.done == ["first", "second"] * 3
+    assert [long_work.ahead_of(job) for job in jobs] == [0, 0]
+
+
+def test_half_of_many_threads_run_it(steps: Steps) -> None:
+    pool = WorkerPool(5)
+    long_work = LongWork(pool, lease=SECONDS)
+    jobs = [job_of(long_work.request(name, steps.work(name))) for name in "abcd"]
+    until(lambda: pool.counts()[0] == 2)
+    assert pool.counts()[1] == 0 and sorted(steps.begun) == ["a", "b"]
+    steps.allow(12)
+    assert [job.result.result(SECONDS).name for job in jobs] == list("abcd")
+
+
+def test_a_slice_that_is_stuck_does_not_hold_up_others(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    long_work, freed = LongWork(WorkerPool(2), lease=SECONDS), threading.Event()
+
+    def stuck() -> Iterator[int | Result]:
+        assert freed.wait(SECONDS)
+        yield Result("stuck")
+
+    job = job_of(long_work.request("a", Work(steps.cache, "stuck", stuck, FAILED)))
+    monkeypatch.setattr(module, "STUCK", 0.0)
+    steps.allow(3)
+    assert long_work.request("b", steps.work("one"), patience=SECONDS) == Result("one")
+    freed.set()
+    assert job.result.result(SECONDS) == Result("stuck")
+
+
+@pytest.mark.parametrize("error", [MemoryError("too little of it"), RuntimeError("can't allocate memory")])
+def test_who_waits_is_told_in_a_sentence_what_went_wrong_and_may_try_again(
+    steps: Steps, long_work: LongWork, error: Exception
+) -> None:
+    work, steps.error = steps.work("one", 1), error
+    steps.allow()
+    job = job_of(long_work.request("a", work))
+    until(lambda: job.result.done() and job.task is None)
+    assert waits(long_work, "a", work)
+    with pytest.raises(LongWorkError, match=FAILED) as raised:
+        long_work.request("a", work)
+    assert raised.value.__cause__ is error
+    assert not waits(long_work, "a", work)
+    steps.allow()
+    with pytest.raises(LongWorkError, match=FAILED):
+        long_work.get("a", work, lambda _: None)
+    steps.error = None
+    steps.allow()
+    assert long_work.request("a", work, patience=SECONDS) == Result("one")
+
+
+def test_another_error_is_raised_as_it_is(steps: Steps, long_work: LongWork) -> None:
+    steps.error = ValueError("no sentence")
+    steps.allow()
+    with pytest.raises(ValueError, match="no sentence"):
+        long_work.get("a", steps.work("one"), lambda _: None)
+
+
+def test_results_are_kept_within_bounds_and_a_larger_one_is_handed_out_all_the_same(
+    steps: Steps, long_work: LongWork
+) -> None:
+    steps.allow(7)
+    for name in "abcde":
+        assert long_work.request("v", steps.work(name, 1, size=40), patience=SECONDS) == Result(name, 40)
+    assert [steps.cache.peek(name) is not None for name in "abcde"] == [False, False, False, True, True]
+    large = steps.work("large", 1, size=101)
+    job = job_of(long_work.request("v", large))
+    assert job.result.result(SECONDS) == Result("large", 101)
+    until(lambda: long_work.request("v", large) == Result("large", 101))
+    assert steps.cache.peek("large") is None and steps.begun.count("large") == 1
+    assert long_work.get("v", large, never).nbytes == 101
+
+
+def test_more_begins_only_if_the_memory_suffices_and_paused_work_makes_room(steps: Steps) -> None:
+    long_work = LongWork(WorkerPool(2), 100, lease=SECONDS)
+    large, medium, small = steps.work("large", nbytes=90), steps.work("medium", nbytes=60), steps.work("small", 1)
+    jobs = [job_of(long_work.request(visitor, work)) for visitor, work in (("a", large), ("b", medium), ("c", small))]
+    steps.allow(3)
+    until(lambda: jobs[2].result.done() and steps.done.count("large") == 2)
+    assert steps.begun == ["large", "small"]
+    assert long_work.ahead_of(jobs[1]) == 1
+    long_work.request("a", small)  # leaves the large one
+    steps.allow(4)
+    assert jobs[1].result.result(SECONDS) == Result("medium")
+    assert job_of(long_work.request("a", large)) is not jobs[0] and not jobs[0].result.done()
+    larger = steps.work("larger", nbytes=150)  # than all that there is: it runs alone
+    job = job_of(long_work.request("d", larger))
+    assert long_work.ahead_of(job) == 1
+    steps.allow(6)
+    assert long_work.request("a", large, patience=SECONDS) == Result("large")
+    assert job.result.result(SECONDS) == Result("larger")
+    assert steps.done[-3:] == ["larger"] * 3
+
+
+def test_within_a_task_of_the_pool_it_is_done_at_once(steps: Steps) -> None:
+    pool = WorkerPool(1)
+    long_work = LongWork(pool)
+    steps.allow(3)
+    assert pool.run(lambda: long_work.get("a", steps.work("one"), never)) == Result("one")
+    assert pool.run(lambda: long_work.get("a", steps.work("one"), never)) is steps.cache.peek("one")
+    assert steps.begun == ["one"]
