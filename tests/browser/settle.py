@@ -88,10 +88,9 @@ LISTEN = """(() => {
   };
 })()""".replace("SOON_MS", str(SOON_MS))
 """Tracks from Streamlit's messages which script runs a page has requested and which are finished, because the page does
-not show a run before the server starts it. A run answers all messages sent before it started. `isBusy` says whether timers or
-requests are outstanding.
+not show a run before the server starts it. A run answers all messages sent before it started.
 
-`deepFind` finds an element inside shadow roots too."""
+`isBusy` says whether timers or requests are outstanding. `deepFind` finds an element inside shadow roots too."""
 
 WAITING_FOR = """() => {
   const pictureIn = (place) => {
