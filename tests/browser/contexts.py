@@ -176,7 +176,7 @@ def plain(browser: Browser) -> Watch:
 def plain_page(plain: Watch) -> Iterator[Page]:
     """One page for all tests of single modules: to open another for each takes longer than most of them.
 
-    `imported` loads a new document in it. A file of such tests has this page in place of its own.
+    `imported` loads a new document in it.
     """
     page = plain.context.pages[0] if plain.context.pages else plain.context.new_page()
     yield page
@@ -185,6 +185,12 @@ def plain_page(plain: Watch) -> Iterator[Page]:
         page.goto("about:blank")
     findings, plain.outside, plain.errors = plain.findings(), [], []
     assert not findings, "\n".join(findings)
+
+
+@pytest.fixture
+def still_page(new_context: Contexts) -> Page:
+    """Open an empty page on which nothing moves, so that what is painted is there at once."""
+    return new_context(reduced_motion="reduce").new_page()
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from attnviz.links.pages import PAGES as ALL_PAGES
+from tests.browser.axe import violations
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, still
 
@@ -33,6 +33,11 @@ PAGES = (
     "/compare",
     "/lessons",
 )
+
+
+@pytest.fixture
+def page(still_page: Page) -> Page:
+    return still_page
 
 
 @pytest.mark.parametrize("link", PAGES)
@@ -109,9 +114,6 @@ def test_on_a_phone_the_header_shows_the_title_beside_the_buttons(app_url: str, 
 
 
 def faults(page: Page, **options: object) -> list[str]:
-    """Return what axe finds on a page that has come to rest.
-
-    axe describes only what is wrong: to describe all that is right takes as long as to find it.
-    """
-    found = Axe().run(still(settled(page)), options={"resultTypes": ["violations"], **options}).response["violations"]
+    """Return what axe finds on a page that has come to rest."""
+    found = violations(still(settled(page)), **options)
     return [f"{fault['id']}: {node['target']} {node['html'][:160]}" for fault in found for node in fault["nodes"]]

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from playwright.sync_api import Page
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -25,12 +24,6 @@ from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.documents import NOT_MATHML, changed, document, of_both, random_document, unsafe
 from tests.toy import run_block
 from tests.unit.document.test_pictures import BLOCKS, averages, block
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 DERIVE = f"""
   {BYTES} {BASE64}

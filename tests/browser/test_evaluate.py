@@ -42,6 +42,11 @@ def test_arguments_arrive(page: Page, given: object) -> None:
     assert evaluate(page, "(given) => given", given) == given
 
 
+def test_of_an_element(plain_page: Page) -> None:
+    function = "(element, given) => [element.tagName, given]"
+    assert evaluate(plain_page.locator("body"), function, 3) == ["BODY", 3]
+
+
 def test_errors_are_raised(page: Page) -> None:
     with pytest.raises(Error, match="no such thing"):
         evaluate(page, "() => { throw new Error('no such thing') }")

@@ -46,19 +46,12 @@ def after_two_frames(page: Page, act: str, read: str) -> Any:
     return page.evaluate(AFTER_TWO_FRAMES.replace("ACT", act).replace("READ", read))
 
 
-def still_page(new_context: Contexts) -> Page:
-    """Open a page without transitions, so that what is painted is there at once."""
-    return new_context(reduced_motion="reduce").new_page()
-
-
 def attentions(layer: int) -> np.ndarray:
     return load("minilm").trace(DEFAULT_TEXT).attentions(layer).numpy()
 
 
-def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(
-    new_context: Contexts, app_url: str
-) -> None:
-    page = still_page(new_context)
+def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(still_page: Page, app_url: str) -> None:
+    page = still_page
     line = held_line(page, f"{app_url}/?source=pretrained&step=masked&head=2")
 
     def do(act: str, read: str) -> Any:
@@ -90,8 +83,8 @@ def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(
     assert line.updates() == [{"step": "head_outputs", "head": 7, "q": 0, "k": 0, "predict": False, "drawing": "chart"}]
 
 
-def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(new_context: Contexts, app_url: str) -> None:
-    page = still_page(new_context)
+def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(still_page: Page, app_url: str) -> None:
+    page = still_page
     line = Line(page)
     page.goto(f"{app_url}/?source=pretrained&step=scores")
     settled(page)

@@ -138,7 +138,8 @@ def test_a_pin_is_in_the_link_and_the_link_opens_the_same_in_a_fresh_browser(
     assert here[1] == pytest.approx(float(layer.attentions()[0, 3, 1]), rel=1e-5)
 
 
-def test_arrow_keys_walk_all_steps_and_back_with_a_pin(page: Page, app_url: str) -> None:
+def test_arrow_keys_walk_all_steps_and_back_with_a_pin(still_page: Page, app_url: str) -> None:
+    page = still_page
     go(page, app_url, step="tokens", q=2, k=4)
     page.mouse.click(1150, 690)  # beside the table, which has use for the arrows itself
     head = toy(DEFAULT_TEXT).head(0)
@@ -218,7 +219,8 @@ def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: s
 def test_on_a_phone_the_step_is_in_sight_the_page_scrolls_as_a_whole_and_a_chart_sideways(
     app_url: str, new_context: Contexts
 ) -> None:
-    page = go(new_context(viewport=PHONE).new_page(), app_url, step="concat", source="pretrained")
+    page = new_context(viewport=PHONE, reduced_motion="reduce").new_page()
+    go(page, app_url, step="concat", source="pretrained")
     box = page.get_by_role("radio", name="Concat").bounding_box()
     assert box
     assert box["x"] >= 0
@@ -305,7 +307,8 @@ def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     assert page.locator(".st-key-walk img").count() == 0
 
 
-def test_the_formula_of_no_step_is_cut(page: Page, app_url: str) -> None:
+def test_the_formula_of_no_step_is_cut(still_page: Page, app_url: str) -> None:
+    page = still_page
     height = "(box) => [box.scrollHeight, box.clientHeight]"
     for qkv in ("linear", "positions"):  # whose Q, K, V are a tall picture
         go(page, app_url, step="qkv", qkv=qkv)
