@@ -27,6 +27,7 @@ from attnviz.trace.walk import Walk
 from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
 from tests.browser.settle import frames, settled
+from tests.loaded import built_in_model
 from tests.pictures import board_picture
 from tests.toy import run_block, tokens_of
 from tests.unit.families import save
@@ -122,7 +123,7 @@ def test_a_toys_figures_are_pythons(run: Run) -> None:
 
 
 def test_a_trained_heads_figures_are_pythons(run: Run) -> None:
-    trace = load("minilm").trace("The animal didn't cross the street because it was too tired.", "It slept.")
+    trace = built_in_model().trace("The animal didn't cross the street because it was too tired.", "It slept.")
     check(run, list(every_step(trace.walk(3, 5))))
 
 

@@ -12,11 +12,11 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.components.compare import encode
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.evaluate import evaluate
 from tests.browser.settle import frames, settled
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
@@ -85,7 +85,7 @@ def compare(page: Page) -> Compare:
 
 
 def weights(layer: int, head: int, text: str = DEFAULT_TEXT) -> np.ndarray:
-    found: np.ndarray = load("minilm").trace(text).attentions(layer)[head].numpy()
+    found: np.ndarray = built_in_model().trace(text).attentions(layer)[head].numpy()
     return found
 
 

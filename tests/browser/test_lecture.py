@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
 from tests.browser.axe import serious
 from tests.browser.board import BOARD, matrix
 from tests.browser.modules import imported
 from tests.browser.settle import frames, in_the_end, settled
+from tests.loaded import built_in_model
 
 Contexts = Callable[..., BrowserContext]
 
@@ -110,7 +110,7 @@ def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
     press(page, "h", until=lambda at: at.get("head") == "1")
     press(page, "h", until=lambda at: at.get("head") == "2")
     press(page, "y", until=lambda at: at.get("layer") == "1")
-    trace = load("minilm").trace(DEFAULT_TEXT)
+    trace = built_in_model().trace(DEFAULT_TEXT)
     np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(1)[2].numpy(), rtol=0, atol=1e-6)
     press(page, "Shift+H", until=lambda at: at.get("head") == "1")
     expect(page.get_by_text("layer 1 · head 1")).to_be_visible()

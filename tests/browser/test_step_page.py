@@ -14,13 +14,13 @@ from playwright.sync_api import BrowserContext, Page, expect
 from torch.nn import functional as F
 
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.settle import settled
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 PHONE = {"width": 390, "height": 844}
@@ -106,7 +106,7 @@ def test_the_whole_walk_of_a_cell_on_a_real_head(page: Page, app_url: str) -> No
     assert_fits(page)
     inspector = InspectorPage(page)
     inspector.hover("weights", 9, 10)
-    steps = load("minilm").trace(DEFAULT_TEXT).head(3, 5)
+    steps = built_in_model().trace(DEFAULT_TEXT).head(3, 5)
     assert inspector.result("scores") == pytest.approx(float(steps.scores[9, 10]), rel=1e-4)
     assert inspector.result("scaled") == pytest.approx(float(steps.scaled[9, 10]), rel=1e-4)
     assert inspector.result("weights") == pytest.approx(float(steps.weights[9, 10]), rel=1e-4)
@@ -179,7 +179,7 @@ def test_layer_head_drawing_and_colours_are_chosen_beside_the_heads(page: Page, 
     page.get_by_role("combobox", name="Layer").select_option("layer 4")
     page.wait_for_url(re.compile("layer=4"))
     settled(page)
-    expected = load("minilm").trace(DEFAULT_TEXT).attentions(4)
+    expected = built_in_model().trace(DEFAULT_TEXT).attentions(4)
     np.testing.assert_allclose(matrix(page, "weights"), expected[6].numpy(), rtol=0, atol=1e-6)
     page.get_by_role("button", name="head 7", exact=True).click()
     page.wait_for_url(re.compile("head=7"))
