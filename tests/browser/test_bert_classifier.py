@@ -21,7 +21,6 @@ from attnviz.training.vectors import Vectors
 from tests.browser.settle import in_the_end
 from tests.loaded import built_in_model
 
-MINUTE = 60_000
 STEPS = 40
 DONE = f"Trained now, on the mean over tokens: seed 1, {STEPS} steps"
 FILE = "some.csv"
@@ -62,15 +61,15 @@ def test_a_classifier_is_trained_and_it_and_the_agent_are_asked(page: Page, app_
     data = some_reviews()
     layer, right = layer_here(data)
     page.goto(f"{app_url}/bert?bert_part=classifier&class_steps={STEPS}&seed=1")
-    page.locator(".st-key-class_from button", has_text="Your CSV").click(timeout=MINUTE)
+    page.locator(".st-key-class_from button", has_text="Your CSV").click()
     page.locator(".st-key-class_file input[type=file]").set_input_files(
         {"name": FILE, "mimeType": "text/csv", "buffer": data}
     )
     expect(page.get_by_text(f"{FILE}: {len(data.splitlines()) - 1} rows")).to_be_visible()
-    page.get_by_role("button", name="Train", exact=True).click(timeout=MINUTE)
-    expect(page.get_by_text(DONE)).to_be_visible(timeout=MINUTE)
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.get_by_text(DONE)).to_be_visible()
     near = pytest.approx(100 * right, abs=4.8)  # one text at the border
-    assert in_the_end(page, lambda: share(page), lambda found: found == near, seconds=60) == near
+    assert in_the_end(page, lambda: share(page), lambda found: found == near) == near
     page.locator(".st-key-class_view button", has_text="Your sentence").click()
     field = page.locator(".st-key-sentence textarea")
     field.fill(TEXT)
@@ -78,7 +77,7 @@ def test_a_classifier_is_trained_and_it_and_the_agent_are_asked(page: Page, app_
     read = pool(built_in_model(), [TEXT])
     positive = layer(read.mean)[0].softmax(-1)[1].item()
     some = "|".join(f"{100 * positive + step / 10:.1f}" for step in range(-3, 4))  # weights are sent in float16
-    expect(page.get_by_text(re.compile(rf"positive ({some}) %")).first).to_be_visible(timeout=MINUTE)
+    expect(page.get_by_text(re.compile(rf"positive ({some}) %")).first).to_be_visible()
 
     # tests/app/test_bert_agent.py trains the agent; what is asked here is the one that ships.
     page.goto(f"{app_url}/bert?bert_part=agent&agent_view=result")
@@ -87,7 +86,7 @@ def test_a_classifier_is_trained_and_it_and_the_agent_are_asked(page: Page, app_
     field.fill(TEXT)
     field.press("Control+Enter")
     probabilities = load_shipped("agent").classifier.probabilities(read)[0]
-    expect(page.locator(".calls code").nth(3)).to_contain_text(TEXT, timeout=MINUTE)
+    expect(page.locator(".calls code").nth(3)).to_contain_text(TEXT)
     for number in range(4):
         cell = page.locator(".calls tr").nth(number + 1).locator("td").nth(2).inner_text()
         assert float(cell.removesuffix(" %")) == pytest.approx(100 * probabilities[number].item(), abs=0.3)
