@@ -21,6 +21,7 @@ from tests.browser.contexts import (  # noqa: F401
     plain,
     plain_page,
     pytest_runtest_makereport,
+    still_page,
 )
 from tests.slow import function_of, slow_tests
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page
 
+from tests.browser.evaluate import evaluate
+
 BOARD = ".attnviz-board"
 
 PAINTED = """([css, name]) => {
@@ -85,5 +87,5 @@ def cells(page: Page, panel: str, css: str = BOARD) -> np.ndarray:
 def matrix(page: Page, panel: str, css: str = BOARD) -> np.ndarray:
     """Wait until a matrix is on the board, and return its numbers, (rows, cols)."""
     page.wait_for_function(HAS_PANEL, arg=[css, panel])
-    values: Any = page.evaluate(VALUES, [css, panel])
+    values: Any = evaluate(page, VALUES, [css, panel])
     return np.array(values, dtype=float)

@@ -31,9 +31,9 @@ def served() -> Iterator[str]:
 
 
 @pytest.fixture
-def run(page: Page, served: str) -> Run:
+def run(plain_page: Page, served: str) -> Run:
     """Run a function's body with one packaged module: `run("core/format.ts", "return m.number(given)", 0.5)`."""
-    return partial(imported, page, served)
+    return partial(imported, plain_page, served)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, ViewportSize, expect, sync_playwright
 
 from tests.browser import chromium
+from tests.browser.polling import look_often
 from tests.browser.server import ROOT
 from tests.browser.settle import LISTEN, TIMEOUT_S
 
@@ -34,6 +35,7 @@ cache and its process serve all of them."""
 Contexts = Callable[..., BrowserContext]
 
 expect.set_options(timeout=TIMEOUT_MS)
+look_often()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -98,10 +100,14 @@ class Watch:
         elif parts.scheme not in ("data", "blob", "file"):
             self.outside.append(url)
 
-    def findings(self) -> list[str]:
-        """Return the problems, one sentence each."""
+    def reported(self) -> list[str]:
+        """Return the problems that the browser reported, one sentence each."""
         found = [f"request to another machine: {url}" for url in self.outside]
-        found += [f"uncaught error: {error}" for error in self.errors]
+        return found + [f"uncaught error: {error}" for error in self.errors]
+
+    def findings(self) -> list[str]:
+        """Return all problems, one sentence each, with the exceptions that the app shows."""
+        found = self.reported()
         for page in self.context.pages:
             shown = page.locator("[data-testid=stException]").all_inner_texts()
             found += [f"{page.url} shows an exception: {text}" for text in shown]
@@ -176,15 +182,21 @@ def plain(browser: Browser) -> Watch:
 def plain_page(plain: Watch) -> Iterator[Page]:
     """One page for all tests of single modules: to open another for each takes longer than most of them.
 
-    `imported` loads a new document in it. A file of such tests has this page in place of its own.
+    `imported` loads a new document in it.
     """
     page = plain.context.pages[0] if plain.context.pages else plain.context.new_page()
     yield page
     with suppress(Error):  # nothing of this test goes on into the next
         page.evaluate("() => { if (origin !== 'null') { sessionStorage.clear(); localStorage.clear(); } }")
         page.goto("about:blank")
-    findings, plain.outside, plain.errors = plain.findings(), [], []
+    findings, plain.outside, plain.errors = plain.reported(), [], []  # the app is on none of its pages
     assert not findings, "\n".join(findings)
+
+
+@pytest.fixture
+def still_page(new_context: Contexts) -> Page:
+    """Open an empty page on which nothing moves, so that what is painted is there at once."""
+    return new_context(reduced_motion="reduce").new_page()
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from tests.browser.evaluate import evaluate
+
 Run = Callable[..., Any]
 
 BYTES = "const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));"
@@ -27,4 +29,4 @@ def imported(page: Page, served: str, module: str, body: str, argument: Any = No
     """Run a function's body in the browser with the module `m` of the browser side and one argument `given`."""
     page.goto(f"{served}/_stcore/health")
     url = f"/frontend/{module}"
-    return page.evaluate(f"async (given) => {{ const m = await import('{url}'); {body} }}", argument)
+    return evaluate(page, f"async (given) => {{ const m = await import('{url}'); {body} }}", argument)

@@ -14,6 +14,7 @@ from playwright.sync_api import Page
 from torch.nn import functional as F
 
 from attnviz.document import Document
+from tests.browser.evaluate import evaluate
 
 Array = npt.NDArray[Any]
 
@@ -258,5 +259,5 @@ class Moment:
 
 def moments(page: Page, shares: tuple[float, ...] = (0.02, 0.4, 0.72, 1), most: int = 6) -> list[Moment]:
     """Play the step that is shown through, and return what is seen; nothing where it is not played."""
-    found = page.evaluate(MOMENTS, {"shares": list(shares), "most": most})
+    found = evaluate(page, MOMENTS, {"shares": list(shares), "most": most})
     return [Moment(one) for one in found or []]

@@ -15,7 +15,14 @@ TIMEOUT_S = 180
 """Seconds; enough for a slow machine whose cores are shared by several tests"""
 
 CALM_MS = 250
-"""The page must stay complete for this long, because a click is not sent immediately."""
+"""The page must stay complete for this long where timers or requests are outstanding that may never end, because a
+click is not sent immediately."""
+
+QUIET_MS = 50
+"""It is enough to stay complete for this long where none is."""
+
+SOON_MS = 300
+"""A timer of more milliseconds is not waited for: it is for what may go wrong, or repeats."""
 
 LISTEN = """(() => {
   const [NEW_SESSION, FINISHED, EARLY] = [4, 6, 2];
@@ -53,15 +60,37 @@ LISTEN = """(() => {
     }
   };
   window.awaitsAnswer = () => done < sent;
+
+  // What the page itself has yet to do: timers that end soon, except those that set themselves again, and requests.
+  const [SOON, REPEATED] = [SOON_MS, 4];
+  const [timers, { setTimeout: set, clearTimeout: clear, fetch: request }] = [new Set(), window];
+  let [depth, requests] = [0, 0];
+  window.setTimeout = (call, ms, ...given) => {
+    const own = depth + 1;
+    if (typeof call !== 'function' || ms > SOON || own > REPEATED) return set(call, ms, ...given);
+    const timer = set(() => {
+      timers.delete(timer);
+      depth = own;
+      try { call(...given); } finally { depth = 0; }
+    }, ms);
+    timers.add(timer);
+    return timer;
+  };
+  window.clearTimeout = (timer) => { timers.delete(timer); clear(timer); };
+  window.fetch = (...given) => {
+    requests += 1;
+    return request(...given).finally(() => { requests -= 1; });
+  };
+  window.isBusy = () => timers.size + requests > 0;
   window.deepFind = (css, root = document) => {
     const inside = [...root.querySelectorAll('*')].filter((one) => one.shadowRoot).map((one) => one.shadowRoot);
     return root.querySelector(css) ?? inside.map((one) => deepFind(css, one)).find(Boolean) ?? null;
   };
-})()"""
+})()""".replace("SOON_MS", str(SOON_MS))
 """Tracks from Streamlit's messages which script runs a page has requested and which are finished, because the page does
 not show a run before the server starts it. A run answers all messages sent before it started.
 
-`deepFind` finds an element inside shadow roots too."""
+`isBusy` says whether timers or requests are outstanding. `deepFind` finds an element inside shadow roots too."""
 
 WAITING_FOR = """() => {
   const pictureIn = (place) => {
@@ -112,7 +141,7 @@ IDLE = 3
 """Number of idle callbacks required while the page stays complete: on a slow machine Streamlit renders a message in
 several parts, with frames in between."""
 
-CALM = f"""([calm, idle]) => {{
+CALM = f"""([calm, quiet, idle]) => {{
   const [pending, now] = [({WAITING_FOR})(), performance.now()];
   // Time in which the page was blocked does not count as calm: messages that arrived in it are not processed yet.
   window.calmFor = pending ? 0 : (window.calmFor ?? 0) + Math.min(now - (window.lookedAt ?? now), 50);
@@ -122,7 +151,7 @@ CALM = f"""([calm, idle]) => {{
     window.idled += 1;
     delete window.asked;
   }});
-  return !pending && window.calmFor >= calm && window.idled >= idle;
+  return !pending && window.calmFor >= (window.isBusy?.() === false ? quiet : calm) && window.idled >= idle;
 }}"""
 
 
@@ -130,7 +159,7 @@ def settled(page: Page, *, timeout_s: float = TIMEOUT_S) -> Page:
     """Wait until the app stays idle with all charts drawn; return the page."""
     page.evaluate("() => { window.calmFor = window.idled = 0 }")
     try:
-        page.wait_for_function(CALM, arg=[CALM_MS, IDLE], timeout=timeout_s * 1000)
+        page.wait_for_function(CALM, arg=[CALM_MS, QUIET_MS, IDLE], timeout=timeout_s * 1000)
     except OutOfTimeError:
         pending = page.evaluate(WAITING_FOR) or "nothing, but it keeps changing"
         raise AssertionError(f"after {timeout_s} s {page.url} still waits for {pending}") from None

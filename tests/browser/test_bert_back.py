@@ -9,9 +9,8 @@ import torch
 from playwright.sync_api import Page, expect
 from torch.nn import functional
 
-from attnviz.pretrained import load
-from attnviz.pretrained.built_in import BuiltInModel
 from tests.browser.settle import settled
+from tests.loaded import built_in_model
 
 MINUTE = 60_000
 TEXT = "The cat sat on the mat."
@@ -29,8 +28,7 @@ def test_a_text_is_lost_and_comes_back_and_its_numbers_are_torchs(page: Page, ap
     page.locator(".st-key-q button", has_text="cat").click()
     expect(page.locator(".back .written").first).to_contain_text("“cat”", timeout=MINUTE)
     settled(page)
-    model = load()
-    assert isinstance(model, BuiltInModel)
+    model = built_in_model()
     weight, cat = model.bert.embeddings.token.weight, model.tokenize(TEXT).ids[2]
     logits = weight @ weight[cat]
     logit, total = (page.locator(f".back b.{name}").inner_text().replace(",", "") for name in ("logit", "sum"))

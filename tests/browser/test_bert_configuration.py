@@ -5,9 +5,8 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 from torch import nn
 
-from attnviz.pretrained import load
-from attnviz.pretrained.built_in import BuiltInModel
 from tests.browser.settle import settled
+from tests.loaded import built_in_model
 
 MINUTE = 60_000
 
@@ -17,8 +16,7 @@ def test_the_numbers_are_those_of_the_loaded_model(page: Page, app_url: str) -> 
     words = page.locator(".sizes.words")
     expect(words).to_be_visible(timeout=MINUTE)
     settled(page)
-    model = load()
-    assert isinstance(model, BuiltInModel)
+    model = built_in_model()
     vocabulary, width = model.bert.embeddings.token.weight.shape
     assert words.locator("td.own").all_inner_texts()[:2] == [f"{vocabulary:,}", f"{width:,}"]
     tables = page.locator(".sizes:not(.words) tbody")

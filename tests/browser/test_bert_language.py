@@ -12,11 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.bert.table import table_of
-from attnviz.pretrained import load
-from attnviz.pretrained.built_in import BuiltInModel
 from tests.app.test_bert_blank import theirs
 from tests.browser.board import middle_of_cell
 from tests.browser.settle import settled
+from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
 
 MINUTE = 60_000
@@ -71,8 +70,7 @@ def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) ->
     change = page.locator("[data-testid=stMarkdown]", has_text="becomes “dog”")
     expect(change).to_be_visible(timeout=MINUTE)
     settled(page)
-    model = load()
-    assert isinstance(model, BuiltInModel)
+    model = built_in_model()
     table, ids = model.bert.embeddings.token.weight, list(model.tokenize(TEXT).ids)
     before = logits_of(ids, table)
     labels = table_of(model).labels
@@ -98,8 +96,7 @@ def test_the_embedding_is_cut_into_other_parts(page: Page, app_url: str) -> None
     expect(said).to_be_visible(timeout=MINUTE)
     settled(page)
     assert page.locator(".st-key-subsets_parts .heatmaplayer image").count() == 8
-    model = load()
-    assert isinstance(model, BuiltInModel)
+    model = built_in_model()
     tokens = model.tokenize(TEXT)
     x = model.bert.embeddings(torch.tensor(tokens.ids), torch.tensor(tokens.segments))
     rows = torch.stack([torch.softmax(part @ part.T / 48**0.5, -1)[2] for part in x.chunk(8, dim=1)])

@@ -9,19 +9,17 @@ from playwright.sync_api import Page, expect
 
 from attnviz.bert.ablation import cosine, hidden_without
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
-from attnviz.pretrained.built_in import BuiltInModel
 from tests.browser.board import middle_of_cell, painted
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled
+from tests.loaded import built_in_model
 
 MINUTE = 60_000
 
 
 def whole(off: list[tuple[int, int]]) -> float:
     """Return the cosine of the sentence embedding without heads to that of the whole model."""
-    model = load()
-    assert isinstance(model, BuiltInModel)
+    model = built_in_model()
     hidden = hidden_without(model, model.tokenize(DEFAULT_TEXT), off)
     return float(cosine(model.trace(DEFAULT_TEXT).last_hidden_state.mean(0), hidden.mean(0)))
 

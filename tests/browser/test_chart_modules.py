@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page
 
 from tests.browser.modules import Run
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 CHART = """
   const calls = [];

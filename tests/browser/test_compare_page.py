@@ -12,10 +12,11 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.components.compare import encode
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
+from tests.browser.evaluate import evaluate
 from tests.browser.settle import frames, settled
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
@@ -47,7 +48,6 @@ class Compare:
         return self.settle()
 
     def settle(self) -> Compare:
-        settled(self.page)
         expect(self.page.locator(".compare")).to_have_attribute("data-painted", re.compile(r"\d+"))
         settled(self.page)
         return self
@@ -68,7 +68,7 @@ class Compare:
         return float(self.line.locator(f"[data-of={name}]").get_attribute("data-value") or "")
 
     def matrix(self, name: str) -> np.ndarray:
-        return np.array(self.board.evaluate(MATRIX, name), dtype=float)
+        return np.array(evaluate(self.board, MATRIX, name), dtype=float)
 
     def marks(self, state: str = "hovered") -> set[tuple[str, str]]:
         shown = self.board.locator(f"[data-attnviz-overlay] rect[data-state={state}]")
@@ -85,7 +85,7 @@ def compare(page: Page) -> Compare:
 
 
 def weights(layer: int, head: int, text: str = DEFAULT_TEXT) -> np.ndarray:
-    found: np.ndarray = load("minilm").trace(text).attentions(layer)[head].numpy()
+    found: np.ndarray = built_in_model().trace(text).attentions(layer)[head].numpy()
     return found
 
 

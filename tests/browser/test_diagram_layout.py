@@ -6,16 +6,9 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
 
 from tests.browser.apps.models import HEAD, Architecture, model
 from tests.browser.modules import Run
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 LAID_OUT = """
   const { allParts, stacksOf } = await import("/frontend/diagram/parts.ts");

@@ -12,25 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from playwright.sync_api import Page
 from torch import Tensor
 from torch.nn import functional as F
 
 from attnviz.attention import Masked
 from attnviz.document import Document, Header, document_of, document_of_layer, write
 from attnviz.document.header import SAID, said_to_json
-from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.documents import NOT_MATHML, changed, document, of_both, random_document, unsafe
+from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.document.test_pictures import BLOCKS, averages, block
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 DERIVE = f"""
   {BYTES} {BASE64}
@@ -187,7 +180,7 @@ def documents() -> dict[str, Document]:
     return {
         "toy": document_of(causal),
         "layer": document_of_layer(causal, thumbnails=pictures, refer_to=refer),
-        "minilm": document_of(load().trace("The cat sat on the mat.").walk(3, 5)),
+        "minilm": document_of(built_in_model().trace("The cat sat on the mat.").walk(3, 5)),
         "averages": document_of(averages(5)),
         **{name: document_of(block(*of)) for name, of in BLOCKS.items()},
         "random": random_document(7, kind="padding", mask=np.ones((7, 7), bool)),

@@ -7,19 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
 
 from attnviz.components.payload import write_payload
 from attnviz.document import document_of_layer, write
 from attnviz.toy.config import ToyConfig
 from tests.browser.modules import Run
 from tests.toy import run_block
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 # ---- embed/
 

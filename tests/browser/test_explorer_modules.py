@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import ImageColor
-from playwright.sync_api import Page
 
 from attnviz.figures.style import DARK, LIGHT
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 # ---- grid/pool.ts, paint.ts
 

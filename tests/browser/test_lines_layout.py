@@ -6,15 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
 
 from tests.browser.modules import Run
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 CASES = [
     {"direction": "vertical", "size": {"width": 800, "height": 500}, "counts": [40, 25], "longest": [60, 80]},

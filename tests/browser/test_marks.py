@@ -11,12 +11,12 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from attnviz.document import document_of_layer, write
 from attnviz.lessons import PATHS, shipped
 from attnviz.measures.thumbnails import thumbnails
-from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.apps.inspector_page import PICTURE, POINT
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.settle import frames, in_the_end, settled
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
@@ -39,7 +39,7 @@ def document_of(walk: Walk) -> bytes:
 
 @pytest.fixture(scope="module")
 def bert() -> Iterator[WalkPage]:
-    with serving(WalkPage({3: document_of(load("minilm").trace(TEXT).walk(3, 1))})) as page:
+    with serving(WalkPage({3: document_of(built_in_model().trace(TEXT).walk(3, 1))})) as page:
         yield page
 
 

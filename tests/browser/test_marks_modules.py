@@ -5,16 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
-from playwright.sync_api import Page
 
 from tests.browser.modules import Run
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 PANELS = """
   const target = (own) => ({ row: null, column: null, matrix: "", part: "", layer: null, head: null, ...own });

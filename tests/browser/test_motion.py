@@ -15,12 +15,12 @@ from PIL import Image, ImageSequence
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.document import document_of_layer, write
-from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.modules import BYTES, CORE, Run
 from tests.browser.settle import frames
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
@@ -51,7 +51,7 @@ STILLS = f"""
 
 @pytest.fixture(scope="module")
 def walk() -> Walk:
-    return load("minilm").trace(TEXT).walk(LAYER, HEAD)
+    return built_in_model().trace(TEXT).walk(LAYER, HEAD)
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
 
-from attnviz.pretrained import load
 from tests.browser.apps.explored import Explored
 from tests.browser.settle import frames, settled
 from tests.browser.test_marks import lit_in, said, scene_at
+from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
 
@@ -111,7 +111,7 @@ def test_the_notice_of_a_comparison_lights_it(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/compare")
     settled(page)
     notice = page.locator(".notice")
-    a = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(3)[1]
+    a = built_in_model().trace("The animal didn't cross the street because it was too tired.").attentions(3)[1]
     notice.get_by_role("button", name="“too”").hover()
     assert {shape for _, shape in lit_in(page)} == {"row"}
     notice.get_by_role("button", name=f"{float(a[12].max()):.2f}", exact=True).first.hover()

@@ -14,9 +14,9 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from torch.nn import functional as F
 
-from attnviz.pretrained import load
 from tests.browser.apps.notebook_page import Notebook, WidgetView, serving
 from tests.browser.settle import in_the_end
+from tests.loaded import built_in_model
 
 TEXT = "The animal didn't cross the street because it was too tired."
 VIEW, STATE = (f"application/vnd.jupyter.widget-{one}+json" for one in ("view", "state"))
@@ -37,7 +37,7 @@ def jupyter(folder: Path) -> Iterator[str]:
 
 def weights(layer: int, head: int) -> np.ndarray:
     """Compute a head's weights with torch, (T, T)."""
-    given = load("minilm").trace(TEXT).layer(layer)
+    given = built_in_model().trace(TEXT).layer(layer)
     query, key = given.query[head].double(), given.key[head].double()
     found: np.ndarray = F.softmax(query @ key.T / query.shape[1] ** 0.5, -1).numpy()
     return found
@@ -65,7 +65,7 @@ def test_a_walk_and_all_heads_are_pointed_at_read_and_set(page: Page, jupyter: s
     np.testing.assert_allclose(view.matrix("weights"), weights(0, 2), atol=1e-6)
     notebook.ask(2, 'widget.step = "qkv"')  # and the projections of a head that was not the first
     view.shows(step="qkv")
-    projections = load("minilm").trace(TEXT).layer(0).projections
+    projections = built_in_model().trace(TEXT).layer(0).projections
     assert projections is not None
     weight = projections["query"].weight
     assert weight is not None

@@ -11,11 +11,11 @@ from playwright.sync_api import Locator, Page, expect
 from torch.nn import functional as F
 
 from attnviz.links.pages import OPENING
-from attnviz.pretrained import load
 from tests.browser.board import BOARD, cells, matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
 from tests.browser.settle import settled
+from tests.loaded import built_in_model
 
 PHONE = {"width": 390, "height": 844}
 IT, BICYCLE = 11, 5
@@ -36,7 +36,7 @@ def help_button(page: Page) -> Locator:
 
 def torchs_weights(layer: int, head: int) -> np.ndarray:
     """Compute a head's weights on the sentence by torch, from the model's queries and keys."""
-    block = load("minilm").trace(OPENING["text"]).walk(layer, head).layer
+    block = built_in_model().trace(OPENING["text"]).walk(layer, head).layer
     query, key = block.query[head][None], block.key[head][None]
     return F.scaled_dot_product_attention(query, key, torch.eye(key.shape[1])[None])[0].numpy()
 

@@ -8,19 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
 from safetensors.numpy import load, save
 
 from attnviz.components.payload import write_payload
 from tests.browser.apps.operands import HOSTILE
 from tests.browser.modules import BASE64, BYTES, Run
 from tests.payloads import read_payload
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
 
 RNG = np.random.default_rng(0)
 HEADER = {"tokens": ["🙂", HOSTILE, "\u202e", '"\\'], "q": None, "scale": 1e-320, "own": {"__proto__": 1}}

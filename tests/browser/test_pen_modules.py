@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Page
 
 from attnviz.export.recording import Picture, Shape, TextLine, read_recording
 from tests.browser.modules import Run
@@ -41,11 +40,6 @@ WRITTEN = """
   };
 """
 """What is written of marks, `pixels(width, height, rgba of each)` as a canvas, and `bounds`"""
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
 
 
 def moved(x: float = 0, y: float = 0) -> Array:

@@ -12,20 +12,20 @@ from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
-from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.settle import frames, settled
 from tests.browser.test_diagram import TEXT as BLOCK_TEXT
 from tests.browser.test_diagram import Shown, shown
+from tests.loaded import built_in_model
 
 TEXT = "The animal didn't cross the street because it was too tired."
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    return load("minilm").trace(TEXT)
+    return built_in_model().trace(TEXT)
 
 
 @pytest.fixture(scope="module")

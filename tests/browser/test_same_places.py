@@ -24,10 +24,10 @@ from attnviz.export.recording import read_recording
 from attnviz.figures.panels import Layout, Panel, Scale, in_a_row
 from attnviz.figures.steps import lay_out
 from attnviz.figures.style import AXIS_TITLE
-from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.modules import Run
+from tests.loaded import built_in_model
 from tests.pictures import board_picture
 from tests.toy import run_block
 
@@ -63,7 +63,7 @@ Place = tuple[str, float, float]
 
 def walks() -> Iterator[Walk]:
     yield run_block(range(7), ToyConfig(causal=True)).walk(0, 1)
-    yield load("minilm").trace("The animal didn't cross the street.").walk(3, 5)
+    yield built_in_model().trace("The animal didn't cross the street.").walk(3, 5)
 
 
 def drawn(run: Run, layout: Layout, walk: Walk) -> Any:

@@ -45,8 +45,8 @@ def fits(page: Page, where: str, sizes: Sequence[ViewportSize] = (LAPTOP,)) -> N
 
 
 @pytest.mark.parametrize("name", shipped())
-def test_nothing_of_a_scene_is_cut_or_has_to_be_scrolled(page: Page, app_url: str, name: str) -> None:
-    lesson = shipped()[name]
+def test_nothing_of_a_scene_is_cut_or_has_to_be_scrolled(still_page: Page, app_url: str, name: str) -> None:
+    page, lesson = still_page, shipped()[name]
     first = lesson.scenes[0]
     page.goto(f"{app_url}{PATHS[first.page]}?{first.query}&lesson={name}&scene=1&lecture=1")
     for number, scene in enumerate(lesson.scenes, 1):

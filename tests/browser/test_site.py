@@ -14,10 +14,10 @@ from attnviz.cli import main
 from attnviz.lessons import gallery_lesson, shipped
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes.texts import TEXTS
-from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from tests.browser.board import matrix
 from tests.browser.settle import frames
+from tests.loaded import built_in_model
 
 Contexts = Callable[..., BrowserContext]
 WALK = ".walk .attnviz-board"
@@ -71,7 +71,7 @@ def test_a_scene_of_heads_shows_them_all_and_keeps_the_keys_of_a_scene(new_conte
     opened(page, sites / "heads" / f"scene-{number:02d}.html")
     link = scene.values()
     layer, head = int(link["layer"]), int(link["head"])
-    wanted = load("minilm").trace(link.get("text", DEFAULT_TEXT)).attentions(layer).numpy()
+    wanted = built_in_model().trace(link.get("text", DEFAULT_TEXT)).attentions(layer).numpy()
     name = f"layer {layer} · head {head}"
     np.testing.assert_allclose(matrix(page, name, HEADS), wanted[head], rtol=0, atol=7.7e-6)
     page.get_by_role("grid").press("ArrowRight")
@@ -136,7 +136,7 @@ def test_a_scene_with_a_question_covers_its_row_until_it_is_revealed(new_context
     scene = lesson.scenes[number - 1]
     page = new_context(offline=True).new_page()
     opened(page, sites / "heads" / f"scene-{number:02d}.html")
-    attentions = load("minilm").trace(scene.values()["text"]).attentions(int(scene.values()["layer"])).numpy()
+    attentions = built_in_model().trace(scene.values()["text"]).attentions(int(scene.values()["layer"])).numpy()
     wanted = attentions[int(scene.values()["head"])]
     np.testing.assert_allclose(matrix(page, "weights", WALK), wanted, rtol=0, atol=1e-6)
     expect(page.get_by_text(scene.asked)).to_be_visible()

@@ -10,12 +10,12 @@ import pytest
 import torch
 from playwright.sync_api import BrowserContext, Page, expect
 
-from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, dark_share, matrix, painted
 from tests.browser.settle import frames, in_the_end, settled
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
@@ -90,7 +90,7 @@ def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> No
     frames(page)
     shown = cells(page, "weights")
     assert shown.size >= 16
-    weights = load("minilm").trace(LONG).attentions(3)[5].numpy()
+    weights = built_in_model().trace(LONG).attentions(3)[5].numpy()
     np.testing.assert_allclose(matrix(page, "weights"), weights, rtol=0, atol=1e-6)
     view = page.locator(BOARD).evaluate("(e) => ['query', 'key'].map((kind) => e.attnviz.views.views.get(kind))")
     rows, cols = (range(int(np.floor(v["from"])), int(np.ceil(v["to"]))) for v in view)
@@ -269,7 +269,7 @@ TYPE = """([css, name]) => {
 
 def test_one_matrix_takes_the_whole_stage_with_its_numbers(page: Page, app_url: str) -> None:
     inspector = InspectorPage.open(page, app_url, source="pretrained", step="qkv", layer=2, head=3)
-    layer = load("minilm").trace(TEXT).layer(2)
+    layer = built_in_model().trace(TEXT).layer(2)
     page.get_by_role("button", name="Focus on Q query").click()
     settled(page)
     np.testing.assert_allclose(cells(page, "query"), layer.query[3].flatten().numpy(), atol=0.0501)

@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
 from attnviz.serving.arrays import PATH as ARRAYS
 from attnviz.steps import STEPS
 from tests.browser.apps.inspector_page import InspectorPage
@@ -19,6 +18,7 @@ from tests.browser.board import BOARD, matrix
 from tests.browser.contexts import Contexts
 from tests.browser.line import Line, held_line
 from tests.browser.settle import in_the_end, settled
+from tests.loaded import built_in_model
 
 AFTER_TWO_FRAMES = """async () => {
   const inside = document.querySelector('.st-key-walk .attnviz-isolated').shadowRoot;
@@ -46,19 +46,12 @@ def after_two_frames(page: Page, act: str, read: str) -> Any:
     return page.evaluate(AFTER_TWO_FRAMES.replace("ACT", act).replace("READ", read))
 
 
-def still_page(new_context: Contexts) -> Page:
-    """Open a page without transitions, so that what is painted is there at once."""
-    return new_context(reduced_motion="reduce").new_page()
-
-
 def attentions(layer: int) -> np.ndarray:
-    return load("minilm").trace(DEFAULT_TEXT).attentions(layer).numpy()
+    return built_in_model().trace(DEFAULT_TEXT).attentions(layer).numpy()
 
 
-def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(
-    new_context: Contexts, app_url: str
-) -> None:
-    page = still_page(new_context)
+def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(still_page: Page, app_url: str) -> None:
+    page = still_page
     line = held_line(page, f"{app_url}/?source=pretrained&step=masked&head=2")
 
     def do(act: str, read: str) -> Any:
@@ -90,14 +83,14 @@ def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(
     assert line.updates() == [{"step": "head_outputs", "head": 7, "q": 0, "k": 0, "predict": False, "drawing": "chart"}]
 
 
-def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(new_context: Contexts, app_url: str) -> None:
-    page = still_page(new_context)
+def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(still_page: Page, app_url: str) -> None:
+    page = still_page
     line = Line(page)
     page.goto(f"{app_url}/?source=pretrained&step=scores")
     settled(page)
     line.hold()
     page.route(f"**{ARRAYS}**", lambda route: route.abort())
-    layer = load("minilm").trace(DEFAULT_TEXT).layer(0)
+    layer = built_in_model().trace(DEFAULT_TEXT).layer(0)
     for head in (0, 5, 11):
         page.get_by_role("button", name=f"head {head}", exact=True).click()
         for name in ("scores", "scaled", "weights", "head_outputs"):
@@ -204,7 +197,7 @@ def test_arrays_that_the_server_has_no_more_are_offered_again(page: Page, app_ur
     forgetful = Forgetful(page)
     page.goto(f"{app_url}/?source=pretrained&layer=2&step={step}&text=offered+again+{step}")
     settled(page)
-    trace = load("minilm").trace(f"offered again {step}")
+    trace = built_in_model().trace(f"offered again {step}")
     layer = trace.layer(2)
     known = {"weights": layer.attentions()[0], "qkv": layer.query[0]}[step].numpy()
     np.testing.assert_allclose(matrix(page, {"qkv": "query"}.get(step, step)), known, rtol=0, atol=1e-6)
@@ -268,7 +261,7 @@ def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page
     page.unroute(f"**{ARRAYS}**")  # and nobody presses anything
     expect(note).to_have_text("", timeout=15_000)
     settled(page)
-    trace = load("minilm").trace("one new sentence of seven words, here")
+    trace = built_in_model().trace("one new sentence of seven words, here")
     np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(0)[0].numpy(), rtol=0, atol=1e-6)
     page.evaluate(AWAY_UNTIL_A_CLICK, ARRAYS)
     page.get_by_role("combobox", name="Layer").select_option("layer 4")
@@ -332,7 +325,7 @@ def check_view(page: Page, expected: View) -> None:
 def test_tokens_are_chips_and_a_table(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/?source=pretrained&text=Zürich%20sleeps&step=tokens")
     settled(page)
-    model = load("minilm")
+    model = built_in_model()
     tokens = model.trace("Zürich sleeps").query_tokens("encoder")
     chips = page.locator(".walk .chip")
     expect(chips).to_have_text([f"{label}{token}" for label, token in zip(tokens.labels, tokens.ids, strict=True)])

@@ -14,13 +14,13 @@ from playwright.sync_api import BrowserContext, Page, expect
 from torch.nn import functional as F
 
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.settle import settled
+from tests.loaded import built_in_model
 from tests.toy import run_block
 
 PHONE = {"width": 390, "height": 844}
@@ -106,7 +106,7 @@ def test_the_whole_walk_of_a_cell_on_a_real_head(page: Page, app_url: str) -> No
     assert_fits(page)
     inspector = InspectorPage(page)
     inspector.hover("weights", 9, 10)
-    steps = load("minilm").trace(DEFAULT_TEXT).head(3, 5)
+    steps = built_in_model().trace(DEFAULT_TEXT).head(3, 5)
     assert inspector.result("scores") == pytest.approx(float(steps.scores[9, 10]), rel=1e-4)
     assert inspector.result("scaled") == pytest.approx(float(steps.scaled[9, 10]), rel=1e-4)
     assert inspector.result("weights") == pytest.approx(float(steps.weights[9, 10]), rel=1e-4)
@@ -138,7 +138,8 @@ def test_a_pin_is_in_the_link_and_the_link_opens_the_same_in_a_fresh_browser(
     assert here[1] == pytest.approx(float(layer.attentions()[0, 3, 1]), rel=1e-5)
 
 
-def test_arrow_keys_walk_all_steps_and_back_with_a_pin(page: Page, app_url: str) -> None:
+def test_arrow_keys_walk_all_steps_and_back_with_a_pin(still_page: Page, app_url: str) -> None:
+    page = still_page
     go(page, app_url, step="tokens", q=2, k=4)
     page.mouse.click(1150, 690)  # beside the table, which has use for the arrows itself
     head = toy(DEFAULT_TEXT).head(0)
@@ -178,7 +179,7 @@ def test_layer_head_drawing_and_colours_are_chosen_beside_the_heads(page: Page, 
     page.get_by_role("combobox", name="Layer").select_option("layer 4")
     page.wait_for_url(re.compile("layer=4"))
     settled(page)
-    expected = load("minilm").trace(DEFAULT_TEXT).attentions(4)
+    expected = built_in_model().trace(DEFAULT_TEXT).attentions(4)
     np.testing.assert_allclose(matrix(page, "weights"), expected[6].numpy(), rtol=0, atol=1e-6)
     page.get_by_role("button", name="head 7", exact=True).click()
     page.wait_for_url(re.compile("head=7"))
@@ -218,7 +219,8 @@ def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: s
 def test_on_a_phone_the_step_is_in_sight_the_page_scrolls_as_a_whole_and_a_chart_sideways(
     app_url: str, new_context: Contexts
 ) -> None:
-    page = go(new_context(viewport=PHONE).new_page(), app_url, step="concat", source="pretrained")
+    page = new_context(viewport=PHONE, reduced_motion="reduce").new_page()
+    go(page, app_url, step="concat", source="pretrained")
     box = page.get_by_role("radio", name="Concat").bounding_box()
     assert box
     assert box["x"] >= 0
@@ -305,7 +307,8 @@ def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     assert page.locator(".st-key-walk img").count() == 0
 
 
-def test_the_formula_of_no_step_is_cut(page: Page, app_url: str) -> None:
+def test_the_formula_of_no_step_is_cut(still_page: Page, app_url: str) -> None:
+    page = still_page
     height = "(box) => [box.scrollHeight, box.clientHeight]"
     for qkv in ("linear", "positions"):  # whose Q, K, V are a tall picture
         go(page, app_url, step="qkv", qkv=qkv)

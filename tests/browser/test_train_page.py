@@ -20,6 +20,9 @@ from tests.training import TASK, model_after
 TEXT = "qweasdqweasdqweasd"
 STEPS, RATE = 60, 0.01
 LINK = f"steps={STEPS}&rate={RATE}&batch=64"
+FEW = 10
+SHORT = LINK.replace(f"{STEPS}", f"{FEW}", 1)
+"""A training that is only there to be done"""
 MINUTE = 60_000
 Open = Callable[..., Page]
 
@@ -30,10 +33,10 @@ def opened(page: Page, app_url: str, query: str = LINK) -> Page:
     return settled(page)
 
 
-def trained(page: Page, press: str = "Enter") -> None:
-    page.keyboard.press(press)
-    expect(page.locator(".training .state")).to_have_text(f"Step {STEPS} of {STEPS} · done", timeout=3 * MINUTE)
-    in_the_end(page, lambda: shown_step(page), lambda step: step == STEPS, seconds=30)
+def trained(page: Page, steps: int = STEPS) -> None:
+    page.keyboard.press("Enter")
+    expect(page.locator(".training .state")).to_have_text(f"Step {steps} of {steps} · done", timeout=3 * MINUTE)
+    in_the_end(page, lambda: shown_step(page), lambda step: step == steps, seconds=30)
 
 
 def shown_step(page: Page) -> int:
@@ -113,8 +116,8 @@ def test_a_head_forms_and_its_snapshots_are_torchs(page: Page, app_url: str, exp
 
 
 def test_a_training_survives_a_change_of_page_and_a_reload_and_has_a_control(page: Page, app_url: str) -> None:
-    opened(page, app_url)
-    trained(page)
+    opened(page, app_url, SHORT)
+    trained(page, FEW)
     page.locator(".training .control").click()
     runs = page.locator(".training .runs button")
     expect(runs).to_have_text(["2 layers, 2 heads", "control"], timeout=MINUTE)
@@ -130,7 +133,7 @@ def test_a_training_survives_a_change_of_page_and_a_reload_and_has_a_control(pag
     expect(page.locator(".training .runs button")).to_have_count(2, timeout=MINUTE)
     page.reload()
     expect(page.locator(".training .runs button")).to_have_count(2, timeout=MINUTE)
-    expect(page.locator(".training .state")).to_have_text(f"Step {STEPS} of {STEPS} · done")
+    expect(page.locator(".training .state")).to_have_text(f"Step {FEW} of {FEW} · done")
 
 
 def test_stop_one_step_and_continue_with_keys(page: Page, app_url: str) -> None:
@@ -185,7 +188,7 @@ def test_playing_goes_through_all_snapshots_and_so_does_the_exported_page(
 
 def test_it_fits_a_phone(app_url: str, new_context: Contexts) -> None:
     context = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    page = opened(context.new_page(), app_url)
+    page = opened(context.new_page(), app_url, SHORT)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.locator(".training .main").tap()
     expect(page.locator(".training .state")).to_contain_text("done", timeout=3 * MINUTE)

@@ -13,13 +13,13 @@ from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
 from attnviz.measures.thumbnails import thumbnails
-from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.screens import SCREENS, move_to
 from tests.browser.settle import frames, in_the_end
+from tests.loaded import built_in_model
 
 Contexts = Callable[..., BrowserContext]
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -28,7 +28,7 @@ LAYERS = 3
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    return load("minilm").trace(TEXT)
+    return built_in_model().trace(TEXT)
 
 
 def document(trace: Trace, layer: int) -> bytes:

@@ -23,6 +23,7 @@ from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 from tests.browser.modules import BASE64, BYTES, CORE, Run
+from tests.loaded import built_in_model
 from tests.pictures import board_picture
 from tests.toy import run_block, tokens_of
 from tests.unit.families import save
@@ -56,7 +57,7 @@ def walks(folder: Path) -> Iterator[tuple[str, Walk, tuple[int, ...] | None]]:
     yield "toy, positions mixed", toy(qkv="positions", causal=True), None
     yield "toy, nothing learned", toy(qkv="identity", scale="off"), None
     yield "toy, no positions", toy(positions="none", projection=False, scale="0.3"), None
-    minilm = load("minilm")
+    minilm = built_in_model()
     yield "minilm", minilm.trace(TEXT).walk(3, 5), None
     yield "minilm, one head", minilm.trace(TEXT).walk(5, 11), (11,)
     yield "minilm, 64 tokens", minilm.trace(" ".join(f"word{i}" for i in range(40))).walk(1, 0), (0, 7)

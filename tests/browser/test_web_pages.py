@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from attnviz.export.web import iframe
-from attnviz.pretrained import load
 from tests.browser.board import cells, matrix
 from tests.browser.web_pages import exported, opened
+from tests.loaded import built_in_model
 
 Contexts = Callable[..., BrowserContext]
 
@@ -29,7 +29,7 @@ def test_a_comparison_opens_from_the_disk_with_the_numbers_of_the_model(new_cont
     assert file.stat().st_size < 200_000
     page = new_context(offline=True).new_page()
     assert opened(page, file) == [file.as_uri()]
-    trace = load("minilm").trace(TEXT)
+    trace = built_in_model().trace(TEXT)
     a, b = trace.attentions(0)[2].numpy(), trace.attentions(3)[1].numpy()
     for name, wanted in (("a", a), ("b", b), ("difference", a - b)):
         np.testing.assert_allclose(matrix(page, name, COMPARE), wanted, rtol=0, atol=1e-6)
@@ -48,7 +48,7 @@ def test_a_walk_goes_through_all_steps_and_heads_of_its_layer_without_a_network(
     file = exported(tmp_path, link)
     page = new_context(offline=True).new_page()
     assert opened(page, file) == [file.as_uri()]
-    attentions = load("minilm").trace(TEXT).attentions(3).numpy()
+    attentions = built_in_model().trace(TEXT).attentions(3).numpy()
     np.testing.assert_allclose(matrix(page, "weights", WALK), attentions[1], rtol=0, atol=1e-6)
     expect(page.get_by_role("region", name="Arithmetic of one cell")).to_contain_text(f"{attentions[1, 11, 5]:.4f}")
     page.get_by_role("button", name="head 7", exact=True).click()
