@@ -7,6 +7,7 @@ import ipaddress
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -27,6 +28,10 @@ from tests.slow import function_of, slow_tests
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch when something imports it
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+# jsonschema, which checks notebooks, imports a parser of addresses that builds its grammar for seconds, in each process
+# of the tests: a sixth of what collecting them takes. No part of a notebook has the format that it would check.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 # Streamlit warns each time that code outside a page reads the session's state: hundreds of times in one test.
 for name in ("runtime.scriptrunner_utils.script_run_context", "runtime.state.session_state_proxy"):

@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 import time
 from base64 import b64decode
 from collections.abc import Iterator
@@ -40,6 +38,7 @@ from attnviz.ui.messages import plain
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import lines_of_torch, messages, open_page
 from tests.loaded import built_in_model
+from tests.scripts import FILE, run_alone
 from tests.unit.bert.classification.test_trained import by_hand
 
 VIEW_KEYS = {"classifier": "class_view", "agent": "agent_view"}
@@ -385,9 +384,8 @@ def test_the_script_trains_the_same_layer_from_the_exported_data(
         features, classes, len(reviews[0].labels), steps=settings.steps, rate=settings.learning_rate, seed=settings.seed
     )
     (tmp_path / "script.py").write_text(written)
-    done = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
-    )
+    done = run_alone(FILE, "script.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     shown = re.search(r"accuracy ([\d.]+) on \d+ held-out texts; the page showed ([\d.]+)", done.stdout)
     assert shown
     assert float(shown[2]) == pytest.approx(HELD.value, abs=1e-4)

@@ -85,6 +85,7 @@ class Visitor:
             subprotocols=["streamlit"],  # type: ignore[list-item]
             additional_headers={"Cookie": cookies} if cookies else {},
             max_size=None,
+            max_queue=None,  # else what was not received keeps it from reading that the connection is closed
             open_timeout=timeout,
             proxy=None,
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +15,7 @@ from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
 from attnviz.pretrained.described import find_folder
 from tests.loaded import built_in_model
+from tests.scripts import run_alone
 
 TEXT = 'He said: "it\'s {odd}", and \\n left.\nThen """ 🙂'
 OFF = [(0, 2), (3, 1), (5, 11)]
@@ -30,15 +30,13 @@ def expected(*, by_mean: bool) -> tuple[torch.Tensor, torch.Tensor]:
     return cosine(before, after), cosine(before.mean(0), after.mean(0))
 
 
-def test_the_scripts_print_what_is_shown() -> None:
-    """Both in one process, which imports transformers once."""
-    codes = {by_mean: without_script(TEXT, OFF, by_mean=by_mean) for by_mean in (False, True)}
-    runs = "\nprint('-----')\n".join(f"exec({code!r}, {{}})" for code in codes.values())
-    done = subprocess.run([sys.executable, "-c", runs], capture_output=True, text=True, check=True, timeout=300)
-    for by_mean, said in zip(codes, done.stdout.split("-----\n"), strict=True):
-        printed = [float(one) for one in re.findall(r"(-?\d\.\d{4})$", said, re.MULTILINE)]
-        of_tokens, whole = expected(by_mean=by_mean)
-        assert printed == pytest.approx([*of_tokens.tolist(), float(whole)], abs=6e-5)
+@pytest.mark.parametrize("by_mean", [False, True])
+def test_the_script_prints_what_is_shown(by_mean: bool, tmp_path: Path) -> None:
+    done = run_alone(without_script(TEXT, OFF, by_mean=by_mean), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    printed = [float(one) for one in re.findall(r"(-?\d\.\d{4})$", done.stdout, re.MULTILINE)]
+    of_tokens, whole = expected(by_mean=by_mean)
+    assert printed == pytest.approx([*of_tokens.tolist(), float(whole)], abs=6e-5)
 
 
 @pytest.mark.parametrize("by_mean", [False, True])

@@ -21,6 +21,7 @@ from attnviz.export.drawing.marks import THEMES
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
+from tests.scripts import FILE, run_alone
 
 SENTENCE = "The cat sat."
 
@@ -210,8 +211,7 @@ def test_a_link_of_a_transformer_gives_all_steps_around_an_attention(
         hidden = torch.relu(torch.from_numpy(found["feed_forward_norm"] @ found["W_1"] + found["b_1"]))
         np.testing.assert_allclose(found["feed_forward_hidden"], hidden, rtol=1e-4, atol=1e-5)
     assert export(tmp_path, "--link", link, "--format", "py,ipynb", "--quiet") == 0
-    command = [sys.executable, str(tmp_path / f"{stem}.py")]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    ran = run_alone(FILE, f"{stem}.py", cwd=tmp_path)
     assert "matrices are those that the page showed." in ran.stdout, ran.stderr
     assert "block=5" in (tmp_path / f"{stem}.ipynb").read_text(encoding="utf-8")
     with zipfile.ZipFile(tmp_path / f"{stem}.csv.zip") as archive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,26 +26,29 @@ def dying(job: Job, block: Block) -> Read:
 
 
 class DyingReader(Reader):
-    """Ends its process at a certain sentence, once."""
+    """At a certain sentence, once: waits for a checkpoint of the driver, copies it, and ends its process."""
 
-    marker = Path()
+    checkpoint, copy = Path(), Path()
     sentence = ""
 
     def read(self, sentences: Any, places: Any = None, **on: Any) -> Any:
         """Read sentences, or end the process."""
-        if self.sentence in sentences and not self.marker.exists():
-            self.marker.touch()
+        if self.sentence in sentences and not self.copy.exists():
+            until = time.monotonic() + 60
+            while not self.checkpoint.exists() and time.monotonic() < until:
+                time.sleep(0.02)
+            self.copy.write_bytes(self.checkpoint.read_bytes() if self.checkpoint.exists() else b"")
             os._exit(1)
         return super().read(sentences, places, **on)
 
 
 class DyingJob(Job):
-    """Its model's name holds the file that the reader leaves when it dies, and the sentence at which it does."""
+    """Its model's name also holds the files of the reader, and the sentence at which it dies."""
 
     def reader(self, device: str = "cpu") -> Reader:
         """Return a reader that dies."""
-        model, marker, sentence = self.model.split("|")
+        model, checkpoint, copy, sentence = self.model.split("|")
         found = Job(model, self.batch, self.pairs_every).reader(device)
         reader = DyingReader(found._model, batch=self.batch, pairs_every=self.pairs_every)
-        reader.marker, reader.sentence = Path(marker), sentence
+        reader.checkpoint, reader.copy, reader.sentence = Path(checkpoint), Path(copy), sentence
         return reader

@@ -97,8 +97,9 @@ def test_a_block_that_kills_every_process_is_named(files: list[Source], monkeypa
     marker = Path(files[0].path).with_suffix(".dies")
     marker.write_text("always")
     monkeypatch.setattr(engines, "_read_here", dying)
+    monkeypatch.setattr(engines, "MOST_DEATHS", 2)  # each death starts processes, which import torch
     try:
-        with pytest.raises(EngineError, match=r"3 times while they read .*lines 7 to 9 of .*one.txt"):
+        with pytest.raises(EngineError, match=r"2 times while they read .*lines 7 to 9 of .*one.txt"):
             list(run_local(JOB, Run(JOB, files).remaining(), 1))
     finally:
         marker.unlink()

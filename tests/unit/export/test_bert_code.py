@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,6 +26,7 @@ from attnviz.export.code.bert.embeddings import (
 from attnviz.export.code.bert.uses import classifier_script, search_script, without_script
 from attnviz.pretrained import PretrainedModel, load
 from tests.loaded import built_in_model
+from tests.scripts import run_alone
 from tests.unit.bert.test_blank import saved
 from tests.unit.families import BART, save, save_model
 from tests.unit.pretrained.architectures import made, tokenizer
@@ -36,7 +35,6 @@ TEXT = 'The conversions didn\'t "cross" \\ the {street}: 😀 <b>'
 END = "--- end of a script ---"
 ALONE = f"""
 import runpy, sys
-sys.modules["attnviz"] = None  # not even by mistake
 for file in sys.argv[1:]:
     runpy.run_path(file, run_name="__main__")
     print("{END}")
@@ -109,10 +107,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     files = [folder / f"{number}.py" for number in range(len(scripts))]
     for file, script in zip(files, scripts.values(), strict=True):
         file.write_text(script, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", ALONE, *map(str, files)],
-        capture_output=True, text=True, check=False, cwd=folder, timeout=240,
-    )  # fmt: skip
+    done = run_alone(ALONE, *files, cwd=folder, on_warning="ignore")
     assert done.returncode == 0, done.stderr[-3000:]
     return Ran(model, other, masked, gemma, alone, dict(zip(scripts, done.stdout.split(END), strict=False)))
 

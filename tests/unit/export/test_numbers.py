@@ -9,8 +9,6 @@ import io
 import json
 import re
 import runpy
-import subprocess
-import sys
 import weakref
 import zipfile
 from collections.abc import Callable
@@ -42,6 +40,7 @@ from attnviz.trace.layer import LayerTrace
 from attnviz.trace.walk import Walk
 from attnviz.ui import caches
 from tests.loaded import built_in_model
+from tests.scripts import run_alone
 from tests.toy import tokens_of
 from tests.unit.families import BART, save, save_model
 
@@ -49,7 +48,6 @@ HOSTILE = '=1+1 -2 @x "";=2 \'\'\'"""+\\ <img/src=x/onerror=alert(1)> {0}\u2028\
 RUN = """
 import runpy, sys
 import numpy as np
-sys.modules["attnviz"] = None  # as on a machine that has never heard of it
 for file in sys.argv[1:]:
     found = runpy.run_path(file)
     names = ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs", "concat")
@@ -235,10 +233,7 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
             assert cell.cell_type == "markdown" or compile(cell.source, name, "exec"), "each cell is whole by itself"
         files.append(tmp_path / f"{name}.py")
         files[-1].write_text(code.script(cells), encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", RUN, *map(str, files)],
-        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=240,
-    )  # fmt: skip
+    ran = run_alone(RUN, *files, cwd=tmp_path, on_warning="ignore")
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert ran.stdout.count("matrices are those that the page showed") == len(walks)
     for file, (walk, _) in zip(files, walks.values(), strict=True):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +20,12 @@ from attnviz.trained.files import write
 from attnviz.trained.shipped import FOLDER, keep
 from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TEXT, TrainingSettings
+from tests.scripts import run_alone
 from tests.unit.export.test_numbers import export_tabs, offered
 from tests.unit.trained.test_files import CARD
 
 RUN = """
 import runpy, sys
-sys.modules["attnviz"] = None  # nobody can import it
 for file in sys.argv[1:]:
     try:
         runpy.run_path(file)
@@ -59,9 +57,7 @@ def printed(scripts: dict[str, str], folder: Path) -> str:
     for name, text in scripts.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     files = [f"{name}.py" for name in scripts]
-    ran = subprocess.run(
-        [sys.executable, "-c", RUN, *files], capture_output=True, text=True, check=False, cwd=folder, timeout=100
-    )
+    ran = run_alone(RUN, *files, cwd=folder)
     assert ran.returncode == 0, ran.stderr[-3000:]
     return ran.stdout
 

@@ -9,7 +9,6 @@ import hashlib
 import inspect
 import math
 import re
-import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from attnviz.training.tasks.task import Task
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut
 from attnviz.training.text.subject import Documents, Text, as_read, validation_loss
+from tests.scripts import run_alone
 
 CORPUS = built_in()[:4000] + 'é 👩‍👧 """ \\ \t end\r\n'
 V = len(set(as_read(CORPUS)))
@@ -49,7 +49,6 @@ CASES: tuple[tuple[ModelConfig, TrainingSettings], ...] = (
 
 ALONE = """
 import runpy, sys
-sys.modules["attnviz"] = None  # nobody can import it
 names, sys.argv[1:] = sys.argv[1:], []
 for name in names:
     print("-----")
@@ -64,9 +63,7 @@ def run(scripts: Iterable[str], folder: Path, corpus: str = CORPUS) -> list[str]
         names.append(f"script_{number}.py")
         (folder / names[-1]).write_text(script, encoding="utf-8")
     (folder / "corpus.txt").write_text(corpus, newline="")
-    done = subprocess.run(
-        [sys.executable, "-c", ALONE, *names], check=False, cwd=folder, capture_output=True, text=True, timeout=120
-    )
+    done = run_alone(ALONE, *names, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout.split("-----\n")[1:]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import runpy
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -27,6 +25,7 @@ from attnviz.tokens import CharVocab, WordTokenizer
 from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.trace import Trace
+from tests.scripts import run_alone
 from tests.unit.export.test_numbers import HOSTILE
 from tests.unit.families import save, save_model
 from tests.unit.pretrained.test_blocks import WITH_HEADS
@@ -34,7 +33,6 @@ from tests.unit.pretrained.test_blocks import WITH_HEADS
 RUN = """
 import runpy, sys
 import numpy as np
-sys.modules["attnviz"] = None  # as on a machine that has never heard of it
 for file in sys.argv[1:]:
     found = runpy.run_path(file)
     matrices = {f"{place}/{name}": one.numpy() for place, of in found["COMPUTED"].items() for name, one in of.items()}
@@ -75,10 +73,7 @@ def test_the_scripts_compute_what_torch_and_the_page_compute_where_attnviz_is_no
             assert cell.cell_type == "markdown" or compile(cell.source, name, "exec"), "each cell is whole by itself"
         files.append(tmp_path / f"{i}.py")
         files[-1].write_text(code.script(cells), encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, "-W", "error", "-c", RUN, *map(str, files)],
-        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=240,
-    )  # fmt: skip
+    ran = run_alone(RUN, *files, cwd=tmp_path, on_warning="error")
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert ran.stdout.count("The last hidden state is that of torch's own layers.") == len(CONFIGS)
     assert ran.stdout.count("matrices are those that the page showed.") == len(CONFIGS)
@@ -164,7 +159,6 @@ def test_the_largest_model_on_the_longest_text_is_a_script_of_readable_size() ->
 
 OF_MODEL = """
 import runpy, sys
-sys.modules["attnviz"] = None
 for file in sys.argv[1:]:
     found = runpy.run_path(file)
     print(file, *found["COMPUTED"][found["PLACE"]] if "PLACE" in found else ())
@@ -196,10 +190,7 @@ def test_of_a_pretrained_model_the_script_records_the_steps_around_the_attention
         file = tmp_path / f"{name}-{block}.py"
         file.write_text(code.script(walk_cells(here, here.walk(resources), resources)), encoding="utf-8")
         files[name, block] = file
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", OF_MODEL, *map(str, files.values())],
-        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=240,
-    )  # fmt: skip
+    ran = run_alone(OF_MODEL, *files.values(), cwd=tmp_path, on_warning="ignore")
     assert ran.returncode == 0, ran.stderr[-3000:]
     recorded = {line.split()[0]: line.split()[1:] for line in ran.stdout.splitlines() if line.startswith(str(tmp_path))}
     for at, names in wanted.items():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
+from tests.scripts import FILE, run_alone
 from tests.unit.export.test_numbers import offered
 
 
@@ -38,8 +37,6 @@ def test_a_transformer_offers_all_steps_its_numbers_and_its_code(
         np.testing.assert_allclose(found["embeddings"], trace.block(1).input, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(found["logits"], trace.logits, rtol=1e-5, atol=1e-5)
     (tmp_path / "model.py").write_bytes(waiting["Script"]())
-    ran = subprocess.run(
-        [sys.executable, str(tmp_path / "model.py")], capture_output=True, text=True, check=False, timeout=100
-    )
+    ran = run_alone(FILE, "model.py", cwd=tmp_path)
     assert "matrices are those that the page showed." in ran.stdout, ran.stderr
     assert waiting["PDF"]().startswith(b"%PDF")

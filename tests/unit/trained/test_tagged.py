@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +30,7 @@ from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import tagging
+from tests.scripts import FILE, run_alone
 
 generator = np.random.default_rng(0)
 
@@ -152,11 +151,7 @@ def test_the_script_trains_to_the_same_losses(
     (tmp_path / "a.txt").write_bytes(TRAIN if name == "unix" else TRAIN.replace(b"\n", b"\r\n"))
     (tmp_path / "b.txt").write_bytes(TEST)
     (tmp_path / "script.py").write_text(training_script(PLAN, losses=losses, files=FILES), encoding="utf-8")
-    alone = "import sys, runpy; sys.modules['attnviz'] = None; runpy.run_path('script.py')"
-    done = subprocess.run(
-        [sys.executable, "-c", alone, "a.txt", "b.txt"], check=False, cwd=tmp_path, capture_output=True, text=True,
-        timeout=120,
-    )  # fmt: skip
+    done = run_alone(FILE, "script.py", "a.txt", "b.txt", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     printed = {int(step): loss for step, loss in re.findall(r"step (\d+): loss ([\d.]+), in the app", done.stdout)}
     assert printed == {step: f"{loss:.6f}" for step, loss in losses.items()}

@@ -262,8 +262,8 @@ def test_another_training_takes_the_place_of_those_that_would_follow(jobs: Jobs)
 
 def test_memory_is_limited_and_a_training_beyond_it_ends_alone(jobs: Jobs) -> None:
     there = jobs.start("b", plan(300), speed=SLOW)
-    wide = TokenConfig(26, 32, layers=4, heads=4, width=256)
-    job = jobs.start("a", Plan("induction", wide, TrainingSettings(batch=4096)))
+    deep = TokenConfig(26, 32, layers=12, heads=16, width=128)  # with more memory for each product of matrices
+    job = jobs.start("a", Plan("induction", deep, TrainingSettings(batch=4096)))
     status(job, "failed", "done")
     assert job.view.message == (
         f"The training needs more than {MEMORY_MB} MB of memory: choose a smaller batch, block size or model."

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.ui.bert.search.views import MAP_LINES, RANKING_LINES, TOKENS_LINES, isolated, most_alike
 from tests.loaded import built_in_model
+from tests.scripts import FILE, run_alone
 
 QUERY = "The software stopped working."
 SENTENCES = [
@@ -62,9 +61,8 @@ def test_the_script_prints_the_numbers(minilm: BuiltInModel, tmp_path: Path) -> 
     file = tmp_path / "search.py"
     file.write_text(search_script(QUERY, SENTENCES, 3), encoding="utf-8")
     assert file.read_text(encoding="utf-8").isascii()
-    run = subprocess.run(
-        [sys.executable, "-X", "utf8", file], capture_output=True, text=True, encoding="utf-8", check=True, timeout=300
-    )
+    run = run_alone(FILE, file, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
     E = embed_sentences([QUERY, *SENTENCES], model=minilm)  # noqa: N806
     cosine = E[1:] @ E[0]
     *hits, _, last = run.stdout.strip().split("\n")

@@ -143,7 +143,7 @@ def test_every_stage_learns_from_sequences(cut: Cut) -> None:
         subject = subject_of(plan, LINES)
         assert isinstance(subject, Documents)
         trainer = Trainer(build(plan.model, 0), subject.batch, plan.training)
-        losses = [trainer.advance() for _ in range(60)]
+        losses = [trainer.advance() for _ in range(40)]
         assert sum(losses[-5:]) / 5 < losses[0] - 0.2, stage.name
 
 

@@ -1,0 +1,36 @@
+"""Code that runs alone finds no attnviz, says how it ended, and leaves nothing to the code after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.scripts import FILE, run_alone
+
+
+def test_it_runs_as_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTNVIZ_TRIED", "é")
+    file = tmp_path / "a.py"
+    file.write_text("import os, sys\nprint(__name__, sys.argv, os.environ['ATTNVIZ_TRIED'])\nopen('b', 'w').close()\n")
+    done = run_alone(FILE, "a.py", "more", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "__main__ ['a.py', 'more'] é\n", "")
+    assert (tmp_path / "b").exists()
+    assert run_alone("import builtins\nbuiltins.left = 1", cwd=tmp_path).returncode == 0
+    assert run_alone("print(left)", cwd=tmp_path).stderr.endswith("NameError: name 'left' is not defined\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("import attnviz", 1, "ModuleNotFoundError: import of attnviz halted; None in sys.modules\n"),
+        ("import sys\nsys.exit('no')", 1, "no\n"),
+        ("import sys\nsys.exit(3)", 3, ""),
+        ("import os\nos.kill(os.getpid(), 9)", -9, ""),
+        ("import warnings\nwarnings.warn('old')", 1, "UserWarning: old\n"),
+    ],
+)
+def test_a_failure_is_told(code: str, status: int, said: str, tmp_path: Path) -> None:
+    done = run_alone(code, cwd=tmp_path, on_warning="error")
+    assert done.returncode == status
+    assert done.stderr.endswith(said) and bool(said) == bool(done.stderr)
