@@ -7,6 +7,7 @@ import { fixed } from "../core/format.ts";
 import { paintColumnLabels, paintRowLabels } from "./labels.ts";
 import { fitFormula, shorten } from "./layout.ts";
 import { paintNumbers } from "./numbers.ts";
+import { isBeyond } from "./panel.ts";
 
 const GRID = 9; // px: cells from this size on are set apart
 const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
@@ -246,7 +247,7 @@ function paintBar({ context, theme, font, type }: BoardPen, { panel, x, y, width
   const digits = panel.high >= CELL_NUMBERS.oneDecimalFrom ? 1 : panel.high < CELL_NUMBERS.threeDecimalsBelow ? 3 : 2;
   const marks = panel.low < 0 ? [panel.high, 0, panel.low] : [panel.high, (panel.high + panel.low) / 2, panel.low];
   marks.forEach((value, i) => {
-    const above = i === 0 && panel.largest > 1.005 * panel.high ? "≥" : ""; // numbers beyond have the last colour too
+    const above = i === 0 && isBeyond(panel) ? "≥" : "";
     context.fillText(
       above + fixed(value, value === 0 ? 0 : digits),
       left + 13,

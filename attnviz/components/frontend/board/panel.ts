@@ -25,3 +25,6 @@ function lookAt(data: Float32Array, [rows, cols]: [number, number]): Seen {
 }
 
 export const describe = ({ title, shape: [rows, cols] }: Panel) => `${title}, ${rows} rows by ${cols} columns`;
+
+/** Whether numbers of a matrix lie beyond the end of its colours: they have the last colour too. */
+export const isBeyond = ({ largest, high }: CompletePanel) => largest > 1.005 * high;
