@@ -231,6 +231,8 @@ def test_pooling_keeps_the_largest_of_each_block_and_its_sign(page: Page, served
         ({"largest": 1, "low": 0, "scale": "weights"}, [30, 20], (2, False)),
         ({"largest": 1, "low": 0, "scale": "weights"}, [13, 20], (2, True)),
         ({"largest": 1, "low": 0, "scale": "weights"}, [6, 20], None),
+        ({"largest": 78.7, "low": 0, "scale": "weights"}, [34, 20], (1, False)),  # thousandths, in a weight's colours
+        ({"largest": 78.7, "low": 0, "scale": "weights"}, [12, 20], None),
         ({"largest": 0.6, "low": -0.6, "scale": "signed"}, [16, 20], (2, True)),
         ({"largest": 3.2, "low": -4, "scale": "signed"}, [40, 6], None),
     ],

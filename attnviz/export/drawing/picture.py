@@ -121,7 +121,7 @@ NAME, SHAPE, LABEL, AXIS, MARK = 22.0, 15.0, 18.0, 16.0, 15.0
 """Font sizes: a matrix's name, its shape and range, tokens, axis names, numbers of a colour bar"""
 TITLE = 52.0
 """Space above each matrix for its name, shape and range"""
-AXIS_ROOM, GAP, BAR, INDEX_GUTTER, MAX_LABEL_WIDTH = 24.0, 22.0, 64.0, 28.0, 130.0
+AXIS_ROOM, GAP, BAR, SIGN, INDEX_GUTTER, MAX_LABEL_WIDTH = 24.0, 22.0, 64.0, 9.0, 28.0, 130.0
 LARGEST_CELL = (104.0, 62.0)
 NUMBERED_CELL = (48.0, 26.0)
 """The minimum cell size for readable numbers"""
@@ -175,7 +175,7 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
     rows = [[slot for slot in slots if slot.row == r] for r in range(len(layout.heights))]
     before = [_gutter(group, first=c == 0, labels=labels) for c, group in enumerate(columns)]
     after = [
-        (BAR if any(slot.panel.bar for slot in group) else 0) + (GAP if c < len(columns) - 1 else 0)
+        max([0.0, *(_bar_room(slot.panel) for slot in group)]) + (GAP if c < len(columns) - 1 else 0)
         for c, group in enumerate(columns)
     ]
     across = [max([1, *(slot.panel.values.shape[1] for slot in group)]) for group in columns]
@@ -454,6 +454,16 @@ def _thinned(texts: dict[int, str], wide: float) -> dict[int, str]:
     return {j: texts[j] for j in places[::step]}
 
 
+def _signs(panel: Panel) -> tuple[str, str]:
+    """Return what stands before the numbers at the upper and the lower end of a colour bar."""
+    (smallest, largest), (low, high) = panel.ends, domain(panel)
+    return "≥" if largest > BEYOND * high else "", "≤" if smallest < BEYOND * low else ""
+
+
+def _bar_room(panel: Panel) -> float:
+    return (BAR + SIGN * any(_signs(panel))) if panel.bar else 0.0
+
+
 def _bar(at: PlacedPanel, palette: Palette) -> list[Mark]:
     low, high = domain(at.panel)
     tall = min(at.height, 220.0) if at.height >= 70 else 70.0
@@ -462,9 +472,8 @@ def _bar(at: PlacedPanel, palette: Palette) -> list[Mark]:
     digits = 1 if high >= ONE_DECIMAL_FROM else 3 if high < THREE_DECIMALS_BELOW else 2
     values = (high, 0.0, low) if low < 0 else (high, (high + low) / 2, low)
     marks: list[Mark] = [Gradient(left, top, 12, tall, colours), Box(left, top, 12, tall, outline=RULE, line=0.5)]
-    smallest, largest = at.panel.ends
-    signs = "≥" if largest > BEYOND * high else "", "", "≤" if smallest < BEYOND * low else ""
-    for place_, (sign, value) in enumerate(zip(signs, values, strict=True)):
+    above, below = _signs(at.panel)
+    for place_, (sign, value) in enumerate(zip((above, "", below), values, strict=True)):
         text = sign + number(value, 0 if value == 0 else digits)
         marks.append(Text(left + 17, top + 10 + (tall - 14) * place_ / 2, text, MARK, palette.text))
     return marks

@@ -15,8 +15,8 @@ from attnviz.ui.tokens.chips import shorten
 
 LONGEST = 12
 """Characters of the longest label below a bar"""
-NAMED = 20
-"""The most labels below bars, if they are words"""
+NAMED, LONG_NUMBERS = 20, 8
+"""The most labels below bars, if they are words, and if they are numbers of up to three digits"""
 TICKS = 4
 """The most numbers beside bars that stand side by side, without 0"""
 SMALLEST = 1e-4
@@ -57,7 +57,8 @@ def side_by_side(
     largest = max(numbers, default=0)
     top = AROUND if largest < ROUNDING else largest
     is_numbered = all(label.isdigit() for label in labels)
-    step = math.ceil(len(labels) / (NUMBERS if is_numbered else NAMED)) or 1
+    most = NAMED if not is_numbered else NUMBERS if len(labels) <= 100 else LONG_NUMBERS
+    step = 2 ** math.ceil(math.log2(max(1, len(labels) / most)))
     names = [shorten(label, LONGEST) if place % step == 0 else "" for place, label in enumerate(labels)]
     items = "".join(
         f'<li data-said="{escape(words)}"><i role="img" aria-label="{escape(words)}" '

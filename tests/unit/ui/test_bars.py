@@ -68,6 +68,9 @@ def test_numbers_below_bars_lie_flat_and_are_fewer() -> None:
     html = side_by_side([0.5] * 16, labels, labels, title="t", across="row")
     assert 'class="columns numbered"' in html
     assert re.findall(r"<small dir=\"auto\"><span>(.*?)</span>", html) == labels[::2]
+    labels = list(map(str, range(512)))
+    html = side_by_side([0.5] * 512, labels, labels, title="t", across="row")
+    assert re.findall(r"<small dir=\"auto\"><span>(.*?)</span>", html) == labels[::64]
     words = side_by_side([0.5], ["a"], ["a"], title="t", across="token")
     assert "numbered" not in words
 

@@ -3,12 +3,14 @@
 import { sumOf as sum } from "../core/arithmetic.ts";
 import { NUMBERED_LABELS, TURN as DEGREES } from "../core/constants.ts";
 import { typeFor } from "../core/type.ts";
+import { signsOf } from "./panel.ts";
 
 // Lengths in px; those that hold text grow with its type (see core/type.ts).
 const TITLE = 38; // above each matrix: its name, its shape and range
 const AXIS_TITLE = 18;
 const GAP = 18;
 const BAR = 50; // a colour bar with its numbers, right of its matrix
+const BEYOND = 8; // more, where a number at its end has a "≥" or a "≤"
 const BUTTONS = 28; // the zoom buttons, right of all
 const INDEX_GUTTER = 22; // labels that are numbers only
 const LONGEST = 104; // longer labels are shortened in the middle, except beside empty space
@@ -94,7 +96,7 @@ function placeWith(
   const before = columns.map((own, c) => gutter(own, c, longest("rows"), { labels, unit }));
   const after = columns.map(
     (own, c) =>
-      (own.some(({ panel }) => panel.bar) ? BAR * unit : 0) +
+      Math.max(0, ...own.map(({ panel }) => barRoom(panel))) * unit +
       (c < columns.length - 1 ? GAP : own.some(({ panel }) => panel.bar) ? 0 : BUTTONS),
   );
   const counts = {
@@ -131,6 +133,9 @@ function placeWith(
   for (const at of placed) at.titleRoom = titleRoom(at, placed, size);
   return { places: placed, spare: { width: freeWidth - sum(widths), height: freeHeight - sum(heights) } };
 }
+
+/** What the colour bar of a matrix takes, in units of type. */
+const barRoom = (panel: CompletePanel) => (panel.bar ? BAR + (signsOf(panel).some(Boolean) ? BEYOND : 0) : 0);
 
 /** How wide a title may be: up to the next matrix of its row, or to the picture's end. */
 function titleRoom(at: Place, places: Place[], size: Size) {

@@ -7,6 +7,7 @@ import { fixed } from "../core/format.ts";
 import { paintColumnLabels, paintRowLabels } from "./labels.ts";
 import { fitFormula, shorten } from "./layout.ts";
 import { paintNumbers } from "./numbers.ts";
+import { signsOf } from "./panel.ts";
 
 const GRID = 9; // px: cells from this size on are set apart
 const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
@@ -245,9 +246,8 @@ function paintBar({ context, theme, font, type }: BoardPen, { panel, x, y, width
   context.textBaseline = "middle";
   const digits = panel.high >= CELL_NUMBERS.oneDecimalFrom ? 1 : panel.high < CELL_NUMBERS.threeDecimalsBelow ? 3 : 2;
   const { high, low } = panel;
-  const [smallest, largest] = panel.seen ?? [0, 0];
-  const { beyond } = CELL_NUMBERS; // numbers there have the last colour too
-  const signs = [largest > beyond * high ? "≥" : "", "", smallest < beyond * low ? "≤" : ""];
+  const [above, below] = signsOf(panel);
+  const signs = [above, "", below];
   const marks = low < 0 ? [high, 0, low] : [high, (high + low) / 2, low];
   marks.forEach((value, i) => {
     context.fillText(

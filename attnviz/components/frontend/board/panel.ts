@@ -1,5 +1,7 @@
 // Values computed once from a matrix's numbers, and its text alternative.
 
+import { CELL_NUMBERS } from "../core/constants.ts";
+
 export type Seen = Pick<CompletePanel, "z" | "gaps" | "seen" | "largest">;
 
 const known: WeakMap<Float32Array, Seen> = new WeakMap();
@@ -25,3 +27,10 @@ function lookAt(data: Float32Array, [rows, cols]: [number, number]): Seen {
 }
 
 export const describe = ({ title, shape: [rows, cols] }: Panel) => `${title}, ${rows} rows by ${cols} columns`;
+
+/** What stands before the numbers at the upper and the lower end of a colour bar: those beyond have its last colour. */
+export function signsOf({ seen, low, high }: CompletePanel) {
+  const [smallest, largest] = seen ?? [0, 0];
+  const { beyond } = CELL_NUMBERS;
+  return [largest > beyond * high ? "≥" : "", smallest < beyond * low ? "≤" : ""];
+}
