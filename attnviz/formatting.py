@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 LONGEST_SHOWN = 40
 """The most characters of a text that is quoted in a sentence"""
@@ -56,6 +57,12 @@ def counted(count: int, thing: str) -> str:
     """Return a count of things, in the plural unless the count is 1: "1 step", "2,000 steps", "2 entries"."""
     things = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
     return f"{count:,} {thing if count == 1 else things}"
+
+
+def joined(words: Iterable[str], conjunction: str = "and") -> str:
+    """Return words joined for a sentence: "pictures, videos and sound"; "" if there are none."""
+    *others, last = [*words] or [""]
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
 def quoted(text: str) -> str:

@@ -9,6 +9,7 @@ from html import escape
 from urllib.parse import parse_qsl
 
 from attnviz.annotated_text import AnnotatedText, MarkError, Target, annotated, position
+from attnviz.formatting import joined
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
 from attnviz.sources import PRETRAINED, TRAINED
@@ -93,8 +94,8 @@ def _place(labels: tuple[str, ...] | None, kind: str, raw: str) -> int:
 
 def _check(target: Target, page: str, labels: tuple[str, ...] | None) -> None:
     if page not in PICTURES:
-        *others, last = (PAGES[name].title for name in PICTURES)
-        raise MarkError(f"Words can name parts of the pictures of {', '.join(others)} and {last} only.")
+        pages = joined(PAGES[name].title for name in PICTURES)
+        raise MarkError(f"Words can name parts of the pictures of {pages} only.")
     names = PICTURES[page]
     used = [name for name in ("row", "column", "matrix", "part", "layer", "head")
             if getattr(target, name) not in (None, "")]  # fmt: skip

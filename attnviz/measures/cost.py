@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
+from attnviz.formatting import joined
 from attnviz.trace.sizes import MapSize, ModelSizes, outputs, weights
 
 BYTES = 4
@@ -102,8 +103,7 @@ def maps_in_words(sizes: ModelSizes) -> str:
 
 def _in_words(maps: Iterable[MapSize]) -> str:
     counts = Counter(f"{map_size.inputs} × {map_size.outputs}" for map_size in maps)
-    named = [f"{count} {'map' if count == 1 else 'maps'} of {size}" for size, count in counts.items()]
-    return " and ".join([", ".join(named[:-1]), named[-1]] if named[:-1] else named)
+    return joined(f"{count} {'map' if count == 1 else 'maps'} of {size}" for size, count in counts.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 from anywidget import AnyWidget
 from traitlets import HasTraits, TraitError, TraitType
 
+from attnviz.formatting import joined
+
 
 class OneSentenceError(Exception):
     """An error whose message is all that users need: IPython shows it without the traceback."""
@@ -65,7 +67,7 @@ def _span(choices: Sequence[int]) -> str:
         return f"only {last}"
     if last - choices[0] == len(others):
         return f"a whole number from {choices[0]} to {last}"
-    return f"only {', '.join(map(str, others))} or {last}"
+    return f"only {joined(map(str, choices), 'or')}"
 
 
 def _refuse(trait: TraitType[Any, Any], obj: HasTraits, value: object, allowed: str) -> NoReturn:

@@ -10,7 +10,7 @@ nothing about this, so a position table is recognised by use: a pass reads conse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -29,14 +29,19 @@ from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 def run_modules(model: nn.Module, run: Callable[[], Any]) -> set[nn.Module]:
     """Return the modules of a model that `run`, which runs the model on a text, calls."""
     called: set[nn.Module] = set()
-    hooks = [module.register_forward_hook(lambda module, *_: called.add(module)) for module in model.modules()]
+    _run_watched(run, model.modules(), lambda module, *_: called.add(module))
+    return called
+
+
+def _run_watched(run: Callable[[], Any], modules: Iterable[nn.Module], on_call: Callable[..., None]) -> None:
+    """Call `run`, and `on_call` with each of the modules that it calls, its arguments and its output."""
+    hooks = [module.register_forward_hook(on_call) for module in modules]
     try:
         with torch.inference_mode():
             run()
     finally:
         for hook in hooks:
             hook.remove()
-    return called
 
 
 def watch_maps(model: nn.Module, run: Callable[[], Any], tokens: int) -> list[tuple[str, MapSize]] | None:
@@ -65,13 +70,7 @@ def watch_maps(model: nn.Module, run: Callable[[], Any], tokens: int) -> list[tu
         else:
             others.append(paths[module])
 
-    hooks = [module.register_forward_hook(record) for module in paths if _has_matrix(module)]
-    try:
-        with torch.inference_mode():
-            run()
-    finally:
-        for hook in hooks:
-            hook.remove()
+    _run_watched(run, filter(_has_matrix, paths), record)
     per_token = [(path, rows, size) for path, rows, size in applied if rows != 1]
     if others or any(rows % tokens for _, rows, _ in per_token):
         return None

@@ -27,6 +27,7 @@ from transformers import EncoderDecoderConfig
 from transformers.initialization import no_init_weights
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
+from attnviz.formatting import joined
 from attnviz.pretrained.names import UnfitError
 
 MODALITIES = {"image": "pictures", "video": "videos", "audio": "sound", "time": "series of measurements"}
@@ -90,12 +91,6 @@ def embeddings_of(models: Iterable[nn.Module]) -> Tensor | None:
         if isinstance(weight, Tensor):
             return weight.detach()
     return None
-
-
-def joined(words: Iterable[str]) -> str:
-    """Return words joined for a sentence: "pictures, videos and sound"."""
-    *others, last = [*words] or [""]
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 MAX_JSON = 4 * 2**20

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from attnviz.formatting import joined
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
 
@@ -82,8 +83,7 @@ def no_layer(layer: int, numbers: Sequence[int]) -> str:
 
 def layers_in_words(numbers: Sequence[int]) -> str:
     """Write the numbers of layers: "layer 3", "layers 1 and 3", "layers 3, 7 and 11"."""
-    *first, last = map(str, numbers)
-    return f"layers {', '.join(first)} and {last}" if first else f"layer {last}"
+    return f"{'layer' if len(numbers) == 1 else 'layers'} {joined(map(str, numbers))}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -155,8 +155,7 @@ class Description(ShortRepr):
 
 def either(numbers: Sequence[int]) -> str:
     """Write the distinct numbers in ascending order: "8", "8 or 512", "4, 8 or 1,536"."""
-    *first, last = (f"{number:,}" for number in sorted(set(numbers)))
-    return f"{', '.join(first)} or {last}" if first else last
+    return joined((f"{number:,}" for number in sorted(set(numbers))), "or")
 
 
 def by_kind(words: Mapping[Kind, str]) -> str:

@@ -18,8 +18,6 @@ from attnviz.training.settings import TEXT, TrainingSettings
 
 BLOCK, WIDTH, HEADS, DEPTH = 8, 32, 4, 3
 STEPS, SEED = 2000, 0
-WATCHED_STEPS = (200, 500, 1000, 2000)
-"""The steps for which a stage gives its expected loss"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +122,6 @@ SERIES: tuple[Stage, ...] = (
 """From the smallest to the GPT; the GRU is there for comparison"""
 FIRST_SHOWN = "head"
 """The stage shown until the user chooses or trains one, the first with attention (`ModelSeries.row` in the browser)"""
-COUNTED = 1.96
-"""The validation loss of the table of counted pairs (add-one smoothing) on the built-in corpus"""
 
 
 CHAR_GPT = Plan(

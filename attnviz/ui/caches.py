@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from cachetools import LRUCache, TTLCache, cached
 
 from attnviz import trained
+from attnviz.formatting import joined
 from attnviz.runtime.cache import SingleFlightCache, Sized
 from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.settings import settings
@@ -99,8 +100,7 @@ def failure(name: str) -> str:
 
 def offered() -> str:
     """Return the names of the offered models, joined for a sentence."""
-    *others, last = settings().models
-    return f"{', '.join(others)} and {last}" if others else last
+    return joined(settings().models)
 
 
 @cached(LRUCache(MODELS), condition=threading.Condition())

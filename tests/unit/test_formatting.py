@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnviz.figures.style import cell_texts
-from attnviz.formatting import DIGITS, exact, weight
+from attnviz.formatting import DIGITS, exact, joined, weight
 from tests.unit import numbers
 
 
@@ -39,3 +39,8 @@ def test_cells_of_a_figure_are_written_by_the_same_rule() -> None:
     values = np.array([[4e-5, 0.0, np.nan], [-4e-5, -0.2, 1234567.0]], np.float32)
     assert cell_texts(values) == [["4.00e−5", "0.0000", ""], ["−4.00e−5", "−0.2000", "1.2346e6"]]
     assert cell_texts(values[:1], weight) == [["< 0.0001", "0.0000", ""]]
+
+
+def test_words_are_joined_as_in_a_sentence() -> None:
+    assert [joined(one) for one in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert joined("abc", "or") == "a, b or c"

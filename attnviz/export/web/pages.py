@@ -26,6 +26,7 @@ from attnviz.components.styles import styles
 from attnviz.export import views
 from attnviz.export.drawing.fonts import BOLD, FAMILY, REGULAR, subset
 from attnviz.export.views import View, on_page
+from attnviz.formatting import joined
 from attnviz.links.link import KEYS, STRETCH
 from attnviz.links.pages import PAGES
 from attnviz.sources import Resources
@@ -206,8 +207,7 @@ def check_page(name: str, view: View, resources: Resources) -> None:
         attnviz.tokens.NoTokensError: the text has no token for the model.
     """
     if name not in MAKERS:
-        *others, last = (PAGES[page].title for page in MAKERS)
-        can = f"{', '.join(others)} and {last}"
+        can = joined(PAGES[page].title for page in MAKERS)
         raise NoPageError(f"A view of {PAGES[name].title} can't be a web page of its own; one of {can} can.")
     maker = MAKERS[name]
     for selection in maker.shown(on_page(name, view), resources):

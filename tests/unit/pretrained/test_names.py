@@ -22,7 +22,7 @@ from attnviz.pretrained.names import (
     local_folder,
     shown,
 )
-from attnviz.pretrained.unfit import check_kind, embeddings_of, in_its_place, joined
+from attnviz.pretrained.unfit import check_kind, embeddings_of, in_its_place
 from attnviz.tokens import NoTokensError
 
 VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME")
@@ -112,10 +112,6 @@ def test_each_error_of_a_library_is_one_sentence(error: Exception, said: str) ->
         with pytest.raises(type(own)) as passed:
             attempt(lambda own=own: (_ for _ in ()).throw(own), "m", "weights")  # type: ignore[misc]
         assert passed.value is own
-
-
-def test_words_are_joined_as_in_a_sentence() -> None:
-    assert [joined(one) for one in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
 
 
 @pytest.mark.parametrize(
