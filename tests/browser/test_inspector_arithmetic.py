@@ -17,7 +17,6 @@ from tests.browser.modules import CORE, Run
 
 @pytest.fixture
 def page(plain_page: Page) -> Page:
-    plain_page.mouse.move(0, 0)  # where nothing is
     return plain_page
 
 
