@@ -180,7 +180,7 @@ def plain(browser: Browser) -> Watch:
 
 @pytest.fixture
 def plain_page(plain: Watch) -> Iterator[Page]:
-    """One page for all tests of single modules: to open another for each takes longer than most of them.
+    """One page for all tests that need no app: to open another for each takes longer than most of them.
 
     `imported` loads a new document in it.
     """
@@ -189,6 +189,7 @@ def plain_page(plain: Watch) -> Iterator[Page]:
     with suppress(Error):  # nothing of this test goes on into the next
         page.evaluate("() => { if (origin !== 'null') { sessionStorage.clear(); localStorage.clear(); } }")
         page.goto("about:blank")
+        page.mouse.move(0, 0)
     findings, plain.outside, plain.errors = plain.reported(), [], []  # the app is on none of its pages
     assert not findings, "\n".join(findings)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.contexts import Contexts
-from tests.browser.modules import Run
+from tests.browser.modules import BASE64, Run
 from tests.browser.settle import frames, settled
 from tests.loaded import built_in_model
 from tests.pictures import board_picture
@@ -41,17 +41,19 @@ PINS = (Pin(), Pin(0, 0), Pin(2, None), Pin(None, 3), Pin(39, 12))
 PALETTES = {"light": LIGHT, "dark": DARK}
 LOOKS = [*(("light", pin) for pin in PINS), ("dark", Pin(2, None))]
 FIGURES = """
+  BASE64
   const { readPayload } = await import("FILES/core/payload.ts");
   return given.map(({ sent, looks }) => {
     const { header, arrays } = readPayload(Uint8Array.from(atob(sent), (character) => character.charCodeAt(0)));
     const panels = header.panels.map((panel, i) => ({ ...panel, ...arrays[i] }));
     return looks.map((one, i) => {
       const { data, layout } = m.figureOf({ ...header, panels }, one);
-      const numbers = (z) => (i ? null : z.map((row) => [...row])); // the same in every look
+      const row = (given) => base64({ data: Float32Array.from(given, (x) => x ?? NaN), shape: [given.length] }).data;
+      const numbers = (z) => (i ? null : z.map(row)); // the same in every look
       return [data.map(({ z, ...trace }) => ({ ...trace, z: numbers(z) })), layout];
     });
   });
-""".replace("FILES", FILES)
+""".replace("FILES", FILES).replace("BASE64", BASE64)
 
 Case = tuple[Layout, Labels]
 
@@ -72,7 +74,8 @@ def check(run: Run, cases: list[Case]) -> None:
             for ours, trace in zip(data, figure["data"], strict=True):
                 numbers, expected_numbers = ours.pop("z"), trace.pop("z")
                 if numbers is not None:
-                    np.testing.assert_array_equal(np.array(numbers, np.float32), expected_numbers)
+                    rows = [np.frombuffer(b64decode(row), np.float32) for row in numbers]
+                    np.testing.assert_array_equal(np.stack(rows), expected_numbers)
             compare(data, figure["data"], "data")
             compare(made, figure["layout"], "layout")
 

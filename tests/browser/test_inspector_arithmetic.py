@@ -7,12 +7,17 @@ import re
 
 import pytest
 import torch
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.apps.operands import Operands, oracle
 from tests.browser.apps.walk_page import See
 from tests.browser.modules import CORE, Run
+
+
+@pytest.fixture
+def page(plain_page: Page) -> Page:
+    return plain_page
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ FRONT = "[...lines.element.querySelectorAll('canvas')].at(-1)"
 
 
 @pytest.fixture
-def see(page: Page, served: str) -> See:
+def see(plain_page: Page, served: str) -> See:
     """Draw weights (heads, rows, cols): `see(weights, queries=..., size=..., threshold=...)`."""
 
     def draw(weights: np.ndarray, **given: Any) -> LinesPage:
         named = {name: given.pop(name) for name in ("queries", "keys", "size") if name in given}
-        return LinesPage(page, weights, **named, state=given).open(served)
+        return LinesPage(plain_page, weights, **named, state=given).open(served)
 
     return draw
 

@@ -21,6 +21,7 @@ from tests.loaded import built_in_model
 TEXT = "The animal didn't cross the street because it was too tired."
 VIEW, STATE = (f"application/vnd.jupyter.widget-{one}+json" for one in ("view", "state"))
 SHOW = f"import attnviz\nwidget = attnviz.show({TEXT!r}, layer=3, head=5)\nwidget"
+TRACE = f"trace = attnviz.trace({TEXT!r})\ntrace"
 HEADS = f"heads = attnviz.show_heads({TEXT!r}, layer=3, head=5)\nheads"
 
 
@@ -43,8 +44,9 @@ def weights(layer: int, head: int) -> np.ndarray:
     return found
 
 
-def test_a_walk_and_all_heads_are_pointed_at_read_and_set(page: Page, jupyter: str, folder: Path) -> None:
-    notebook = Notebook(page, jupyter, folder / "walk.ipynb", [SHOW, HEADS, ""])
+def test_widgets_are_pointed_at_read_set_and_saved(page: Page, jupyter: str, folder: Path) -> None:
+    """One notebook with one kernel, because to start them takes longer than most of what is done with them."""
+    notebook = Notebook(page, jupyter, folder / "walk.ipynb", [SHOW, HEADS, TRACE, ""])
     notebook.run(0)
     view = WidgetView(page, 0)
     view.shows(step="weights", layer=3, head=5)
@@ -53,17 +55,17 @@ def test_a_walk_and_all_heads_are_pointed_at_read_and_set(page: Page, jupyter: s
     view.step("Scores")
     view.shows(step="scores")
     view.click("scores", 4, 7)
-    assert notebook.ask(2, "widget.step, widget.layer, widget.head, widget.q, widget.k") == "('scores', 3, 5, 4, 7)"
+    assert notebook.ask(3, "widget.step, widget.layer, widget.head, widget.q, widget.k") == "('scores', 3, 5, 4, 7)"
 
-    notebook.ask(2, 'widget.step, widget.head, widget.q, widget.k = "weights", 2, 1, None')
+    notebook.ask(3, 'widget.step, widget.head, widget.q, widget.k = "weights", 2, 1, None')
     view.shows(step="weights", head=2)
     np.testing.assert_allclose(view.matrix("weights"), weights(3, 2), atol=1e-6)
     assert {("masked", "row"), ("weights", "row")} <= (marks := view.marks("pinned"))
     assert not any(shape in ("cell", "column") for _, shape in marks)
-    notebook.ask(2, "widget.layer = 0")  # the kernel sends its document
+    notebook.ask(3, "widget.layer = 0")  # the kernel sends its document
     view.shows(layer=0)
     np.testing.assert_allclose(view.matrix("weights"), weights(0, 2), atol=1e-6)
-    notebook.ask(2, 'widget.step = "qkv"')  # and the projections of a head that was not the first
+    notebook.ask(3, 'widget.step = "qkv"')  # and the projections of a head that was not the first
     view.shows(step="qkv")
     projections = built_in_model().trace(TEXT).layer(0).projections
     assert projections is not None
@@ -71,18 +73,19 @@ def test_a_walk_and_all_heads_are_pointed_at_read_and_set(page: Page, jupyter: s
     assert weight is not None
     np.testing.assert_array_equal(view.matrix("W_query"), weight[2].numpy())
 
-    said = notebook.ask(2, "widget.layer = 6")
+    said = notebook.ask(3, "widget.layer = 6")
     assert said.endswith("ChoiceError: layer takes a whole number from 0 to 5, not 6; it stays 0.")
     assert "Traceback" not in said
-    assert notebook.ask(2, "widget.layer, widget.step") == "(0, 'qkv')"
+    assert notebook.ask(3, "widget.layer, widget.step") == "(0, 'qkv')"
     view.shows(layer=0, step="qkv")
 
     notebook.run(1)
     heads_are_chosen_and_set(page, notebook)
+    widgets_stand_side_by_side_and_are_saved_with_their_pictures(page, notebook)
 
 
 def heads_are_chosen_and_set(page: Page, notebook: Notebook) -> None:
-    """Choose heads in the output of the second cell, and set them in the third."""
+    """Choose heads in the output of the second cell, and set them in the last."""
     explorer = page.locator(".explorer")
     shows(explorer, 3, 5)
     np.testing.assert_allclose(drawn(explorer), weights(3, 5), atol=8e-6)
@@ -90,28 +93,22 @@ def heads_are_chosen_and_set(page: Page, notebook: Notebook) -> None:
     explorer.locator("canvas").first.click()  # in the middle of the grid
     page.keyboard.press("ArrowRight")
     page.wait_for_timeout(500)  # a change is sent when no other follows
-    clicked = notebook.ask(2, "heads.layer, heads.head")
+    clicked = notebook.ask(3, "heads.layer, heads.head")
     assert clicked == chosen_in(explorer) != "(3, 5)"
 
-    notebook.ask(2, "heads.layer, heads.head, heads.q = 1, 8, 4")
+    notebook.ask(3, "heads.layer, heads.head, heads.q = 1, 8, 4")
     shows(explorer, 1, 8)
     np.testing.assert_allclose(drawn(explorer), weights(1, 8), atol=8e-6)
     assert explorer.evaluate("({ attnviz }) => attnviz.updates.values.q") == 4
-    notebook.ask(2, "heads.head = -1")  # the kernel sends the rollout
+    notebook.ask(3, "heads.head = -1")  # the kernel sends the rollout
     shows(explorer, 1, -1)
-    picture = notebook.save().cells[1].outputs[0].data
-    assert picture["text/plain"] == "HeadsWidget(layer 3, head 5)"
-    assert Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))).width == 1600
 
 
-def test_widgets_stand_side_by_side_and_a_saved_notebook_has_their_pictures(
-    page: Page, jupyter: str, folder: Path
-) -> None:
-    trace = f"trace = attnviz.trace({TEXT!r})\ntrace"
-    notebook = Notebook(page, jupyter, folder / "two.ipynb", [SHOW, trace, ""])
-    notebook.run(0)
-    notebook.run(1)
-    one, two = WidgetView(page, 0), WidgetView(page, 1)
+def widgets_stand_side_by_side_and_are_saved_with_their_pictures(page: Page, notebook: Notebook) -> None:
+    """Show a trace in the third cell, beside the walk of the first."""
+    notebook.ask(3, 'widget.step, widget.layer, widget.head, widget.q, widget.k = "weights", 3, 5, None, None')
+    notebook.run(2)
+    one, two = WidgetView(page, 0), WidgetView(page, 2)
     two.shows(layer=0, head=0)
     np.testing.assert_allclose(two.matrix("weights"), weights(0, 0), atol=1e-6)
     two.step("Scores")
@@ -123,17 +120,18 @@ def test_widgets_stand_side_by_side_and_a_saved_notebook_has_their_pictures(
     one.shows(head=6)
     page.keyboard.press("b")  # a command of JupyterLab, which adds a cell, but not in a widget
     two.shows(head=0)
-    expect(notebook.cells).to_have_count(3)
-    assert notebook.ask(2, "widget.head, widget.q, widget.k") == "(6, 2, 3)"
+    expect(notebook.cells).to_have_count(4)
+    assert notebook.ask(3, "widget.head, widget.q, widget.k") == "(6, 2, 3)"
 
-    outputs = [cell.outputs[0].data for cell in notebook.save().cells[:2]]
+    outputs = [cell.outputs[0].data for cell in notebook.save().cells[:3]]
     assert [data["text/plain"] for data in outputs] == [
         "WalkWidget(step weights, layer 3, head 5)",
+        "HeadsWidget(layer 3, head 5)",
         "Trace(minilm, 16 tokens, 6 layers x 12 heads)",
     ]
-    for data in outputs:
-        picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
-        assert picture.size == (1600, 900)
+    sizes = [Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).size for data in outputs]
+    assert sizes[0] == sizes[2] == (1600, 900)
+    assert sizes[1][0] == 1600
 
 
 def has_its_widget(saved: Any) -> bool:
