@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -57,7 +60,12 @@ def cluster() -> Iterator[str]:
 
         for name in HELPERS:  # Ray starts eight processes one after another, in more than its 30 s on a busy machine
             patched.setattr(Node, name, lambda *_, **__: None)
-        with connected(None, processors=1, store_bytes=engine.STORE_BYTES):
+        patched.setattr("attnviz.cluster.STARTS", 4)
+        with ExitStack() as running:
+            with warnings.catch_warnings():  # a start that fails leaves processes for which Ray does not wait
+                warnings.simplefilter("ignore", ResourceWarning)
+                running.enter_context(connected(None, processors=1, store_bytes=engine.STORE_BYTES))
+                gc.collect()
             yield ray.get_runtime_context().gcs_address
 
 
