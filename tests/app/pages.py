@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
+from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.runtime.state.session_state_proxy import SessionStateProxy
 from streamlit.testing.v1 import AppTest
@@ -143,3 +146,16 @@ def ended_after(writes: int) -> Iterator[None]:
     with suppress(InterruptedError), pytest.MonkeyPatch.context() as patch:
         patch.setattr(SessionStateProxy, "__setitem__", write_or_end)
         yield
+
+
+def figures(at: AppTest) -> list[dict[str, Any]]:
+    """Return the Plotly figures of the page, in order."""
+    return [json.loads(chart.proto.spec) for chart in at.get("plotly_chart")]
+
+
+def numbers(value: Any) -> np.ndarray:
+    """Return the numbers of a figure, which are written as bytes where there are many."""
+    if isinstance(value, dict):
+        flat = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+        return flat.reshape([int(size) for size in value["shape"].split(", ")]) if "shape" in value else flat
+    return np.array(value, dtype=float)

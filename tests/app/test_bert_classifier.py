@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 import time
-from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +34,7 @@ from attnviz.ui.bert.classifier.data import CLASSIFIER, ClassifierKind
 from attnviz.ui.bert.classifier.tables import script_of, tables_of
 from attnviz.ui.messages import plain
 from tests.app.pages import boxes as boxes_of
-from tests.app.pages import lines_of_torch, messages, open_page
+from tests.app.pages import figures, lines_of_torch, messages, numbers, open_page
 from tests.loaded import built_in_model
 from tests.scripts import FILE, run_alone
 from tests.unit.bert.classification.test_trained import by_hand
@@ -64,15 +62,6 @@ def reviews() -> tuple[Examples, Pooled]:
 
 def opened(opened: dict[str, object] | None = None, **query: str) -> AppTest:
     return open_page("bert", opened or {}, bert_part="classifier", **query)
-
-
-def figures(at: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(one.proto.spec) for one in at.get("plotly_chart")]
-
-
-def numbers(array: dict[str, str]) -> np.ndarray:
-    """Read an array as Plotly writes it."""
-    return np.frombuffer(b64decode(array["bdata"]), array["dtype"])
 
 
 def said(at: AppTest) -> str:

@@ -15,8 +15,8 @@ from transformers import AutoModel
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.described import find_folder
-from tests.app.pages import lines_of_torch, messages, open_page
-from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers
+from tests.app.pages import figures, lines_of_torch, messages, numbers, open_page
+from tests.app.test_bert_language import HOSTILE, LONG
 from tests.loaded import built_in_model
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
 import pytest
 import torch
@@ -13,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import trace_toy
 from attnviz.toy.config import ToyConfig
-from tests.app.pages import messages, open_page
+from tests.app.pages import figures, messages, open_page
 
 TEXT = "the cat saw the dog run"
 
@@ -26,10 +24,6 @@ def opened(check: str, **query: str) -> AppTest:
 
 def said(at: AppTest) -> str:
     return " ".join(one.value for one in at.markdown)
-
-
-def figures(at: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(one.proto.spec) for one in at.get("plotly_chart")]
 
 
 def number_of(text: str) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64decode
 from html import escape, unescape
@@ -26,7 +25,7 @@ from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
-from tests.app.pages import messages, open_page, payloads
+from tests.app.pages import figures, messages, open_page, payloads
 from tests.unit.families import save
 from tests.unit.toy.transformers import torchs_stack
 
@@ -50,11 +49,6 @@ def opened(check: str, **query: str) -> AppTest:
     at = open_page("transformer", check=check, **query)
     assert not at.exception
     return at
-
-
-def figures(at: AppTest) -> list[dict[str, Any]]:
-    """Return the Plotly figures of the page, in order."""
-    return [json.loads(one.proto.spec) for one in at.get("plotly_chart")]
 
 
 def mistake(at: AppTest) -> str:
