@@ -15,7 +15,7 @@ from bench.texts import text_of
 from tests.browser.server import ROOT, Server, start
 from tests.browser.settle import settled
 
-PLAIN_SCRIPT = ROOT / "tests" / "bench" / "plain_app.py"
+PLAIN_SCRIPT = ROOT / "bench" / "plain_app.py"
 STAGE = ".attnviz-stage"
 PLOT = ".js-plotly-plot"
 WEIGHTS_OF_MINILM = "/?" + urlencode({"source": "pretrained", "step": "weights"})
