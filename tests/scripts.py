@@ -1,16 +1,16 @@
 """Runs code as `python -c` does where nobody can import attnviz, without importing torch and transformers each time.
 
-A process of its own imports what the scripts import, and forks for each run: what a script does to torch, to the
-environment or to modules ends with its fork.
+A process of its own imports the packages that take long (`SLOW`), and forks for each run: what a script does to them,
+to the environment or to other modules ends with its fork.
 """
 
 from __future__ import annotations
 
-import ast
 import atexit
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import traceback
@@ -22,6 +22,10 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
+SLOW = (
+    "import numpy, safetensors.torch, torch, torch.nn.functional",
+    "from transformers import AutoModel, AutoTokenizer, BertModel",
+)
 FILE = "import runpy, sys\ndel sys.argv[0]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
 """Runs the script that the first argument names"""
 
@@ -29,39 +33,38 @@ FILE = "import runpy, sys\ndel sys.argv[0]\nrunpy.run_path(sys.argv[0], run_name
 def run_alone(
     code: str, *arguments: str | Path, cwd: Path, on_warning: str = "default", timeout: float = 240
 ) -> subprocess.CompletedProcess[str]:
-    """Run code where nobody can import attnviz; arguments that are files of Python are what it will run.
+    """Run code where nobody can import attnviz.
 
     Args:
         code: what stands after `python -c`.
         arguments: of the program.
         cwd: the folder in which it runs.
-        on_warning: what stands after `python -W`.
+        on_warning: what stands after `python -W`; what the packages in `SLOW` warn of on import is not seen.
         timeout: seconds, after which the run has failed.
 
     Returns:
         The exit status, and what was printed.
     """
-    names = [str(one) for one in arguments]
-    files = [cwd / name for name in names if name.endswith(".py")]
-    imports = [line for text in (code, *(file.read_text("utf-8") for file in files)) for line in _imports(text)]
+    names = [str(argument) for argument in arguments]
     with NamedTemporaryFile("r", encoding="utf-8") as out, NamedTemporaryFile("r", encoding="utf-8") as err:
         asked = {
-            "code": code, "arguments": names, "cwd": str(cwd), "on_warning": on_warning, "imports": imports,
+            "code": code, "arguments": names, "cwd": str(cwd), "on_warning": on_warning,
             "environment": dict(os.environ), "files": [out.name, err.name],
         }  # fmt: skip
         status = _ask(asked, timeout)
         return subprocess.CompletedProcess(["python", "-c", code, *names], status, out.read(), err.read())
 
 
-def _imports(code: str) -> list[str]:
-    """Return the statements by which a script imports, those in its functions too."""
-    return [ast.unparse(one) for one in ast.walk(ast.parse(code)) if isinstance(one, ast.Import | ast.ImportFrom)]
-
-
 @cache
 def _process() -> subprocess.Popen[str]:
     """Return the process that forks, which is started once."""
-    process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-P", __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
     def end() -> None:
         process.communicate()
@@ -76,7 +79,8 @@ def _ask(asked: Mapping[str, Any], timeout: float) -> int:
     process.stdin.write(json.dumps(asked) + "\n")
     process.stdin.flush()
     if not select.select([process.stdout], [], [], timeout)[0]:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # and its fork
+        process.wait()
         _process.cache_clear()
         raise subprocess.TimeoutExpired("a script", timeout)
     return int(process.stdout.readline())
@@ -86,9 +90,6 @@ def _serve(asked: Iterable[str], answers: IO[str]) -> None:
     """Fork for each line that asks for a run, and answer with its exit status."""
     for line in asked:
         run = json.loads(line)
-        for statement in run["imports"]:
-            with suppress(ImportError):
-                exec(statement, {})
         child = os.fork()
         if child == 0:
             status = 1
@@ -101,7 +102,7 @@ def _serve(asked: Iterable[str], answers: IO[str]) -> None:
 
 
 def _run(
-    code: str, arguments: list[str], cwd: str, on_warning: Any, imports: Any, environment: dict[str, str],
+    code: str, arguments: list[str], cwd: str, on_warning: Any, environment: dict[str, str],
     files: list[str],
 ) -> int:  # fmt: skip
     """Run code in this process, which ends then; return its exit status."""
@@ -110,7 +111,7 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)
-    sys.argv, sys.path[0] = ["-c", *arguments], ""
+    sys.argv, sys.path = ["-c", *arguments], ["", *sys.path]
     warnings.resetwarnings()
     warnings.simplefilter(on_warning)
     try:
@@ -134,5 +135,7 @@ if __name__ == "__main__":
     requests = os.fdopen(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.modules["attnviz"] = None  # type: ignore[assignment]
+    for statement in SLOW:
+        exec(statement, {})
     with suppress(KeyboardInterrupt):
         _serve(requests, written)

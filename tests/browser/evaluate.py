@@ -15,8 +15,8 @@ from playwright.sync_api import Locator, Page
 MARK = "\0"
 MARKED = {"undefined": None, "NaN": nan, "Infinity": inf, "-Infinity": -inf, "-0": -0.0}
 
-AS_TEXT = """async (ELEMENT{ text, given }) => {
-  const result = await (FUNCTION)(ELEMENTtext === undefined ? given : JSON.parse(text));
+AS_TEXT = """((run) => async (ELEMENT{ text, given }) => {
+  const result = await run(ELEMENTtext === undefined ? given : JSON.parse(text));
   const unfit = [Date, Error, RegExp, URL, Node, ArrayBuffer, Promise];
   const mark = (value) => ({ "\\0": value });
   const written = function (key, value) {
@@ -38,7 +38,7 @@ AS_TEXT = """async (ELEMENT{ text, given }) => {
   } catch {
     return { result }; // Playwright knows more kinds of values, and circles
   }
-}"""
+})(FUNCTION)"""
 
 
 def evaluate(place: Page | Locator, function: str, argument: Any = None) -> Any:
@@ -48,9 +48,9 @@ def evaluate(place: Page | Locator, function: str, argument: Any = None) -> Any:
     except (TypeError, ValueError):
         given = {"given": argument}
     element = "element, " if isinstance(place, Locator) else ""
-    found = place.evaluate(AS_TEXT.replace("FUNCTION", function).replace("ELEMENT", element), given)
-    return json.loads(found["text"], object_hook=_unmarked) if "text" in found else found["result"]
+    answer = place.evaluate(AS_TEXT.replace("ELEMENT", element).replace("FUNCTION", function), given)
+    return json.loads(answer["text"], object_hook=_unmarked) if "text" in answer else answer["result"]
 
 
-def _unmarked(found: dict[str, Any]) -> Any:
-    return MARKED[found[MARK]] if MARK in found else found
+def _unmarked(value: dict[str, Any]) -> Any:
+    return MARKED[value[MARK]] if MARK in value else value

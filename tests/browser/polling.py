@@ -22,12 +22,15 @@ def look_often() -> None:
 
 
 def _in_rounds(call: Call) -> Call:
-    async def expect(self: object, expression: str, options: dict[str, Any], *given: object) -> Any:
+    async def expect(self: object, expression: str, options: dict[str, Any], *arguments: object) -> Any:
         end = monotonic() + options["timeout"] / 1000
         while True:
             left = 1000 * (end - monotonic())
-            found = await call(self, expression, {**options, "timeout": max(1, min(left, ROUND_MS))}, *given)
-            if found["matches"] != options["isNot"] or left <= ROUND_MS:
-                return found
+            answer = await call(self, expression, {**options, "timeout": max(1, min(left, ROUND_MS))}, *arguments)
+            if answer["matches"] != options["isNot"]:
+                return answer
+            if not answer.get("timedOut") or left <= ROUND_MS:  # what can't be looked for fails at once
+                log = answer.get("log") or []
+                return {**answer, "log": [f"waited up to {options['timeout']:.0f} ms, in rounds", *log]}
 
     return expect

@@ -64,14 +64,14 @@ LISTEN = """(() => {
   // What the page itself has yet to do: timers that end soon, except those that set themselves again, and requests.
   const [SOON, REPEATED] = [SOON_MS, 4];
   const [timers, { setTimeout: set, clearTimeout: clear, fetch: request }] = [new Set(), window];
-  let [depth, requests] = [0, 0];
+  let [nesting, requests] = [0, 0];
   window.setTimeout = (call, ms, ...given) => {
-    const own = depth + 1;
-    if (typeof call !== 'function' || ms > SOON || own > REPEATED) return set(call, ms, ...given);
+    const nested = nesting + 1;
+    if (typeof call !== 'function' || ms > SOON || nested > REPEATED) return set(call, ms, ...given);
     const timer = set(() => {
       timers.delete(timer);
-      depth = own;
-      try { call(...given); } finally { depth = 0; }
+      nesting = nested;
+      try { call(...given); } finally { nesting = 0; }
     }, ms);
     timers.add(timer);
     return timer;
@@ -79,7 +79,10 @@ LISTEN = """(() => {
   window.clearTimeout = (timer) => { timers.delete(timer); clear(timer); };
   window.fetch = (...given) => {
     requests += 1;
-    return request(...given).finally(() => { requests -= 1; });
+    const end = () => { requests -= 1; };
+    const answer = request(...given);
+    answer.then((response) => response.clone().arrayBuffer()).then(end, end);
+    return answer;
   };
   window.isBusy = () => timers.size + requests > 0;
   window.deepFind = (css, root = document) => {
@@ -115,6 +118,9 @@ WAITING_FOR = """() => {
   });
   if (lacks('.st-key-explorer, .st-key-compare_picture', '[data-painted]')) return 'the picture of the heads';
   if (lacks('.st-key-explorer', '[data-waits=false]')) return 'the weights of the heads';
+  const isEmpty = ({ shadowRoot }) => shadowRoot && !shadowRoot.childElementCount;  // its script is on its way
+  if ([...document.querySelectorAll('.attnviz-isolated')].some(isEmpty)) return 'a component of ours';
+  if (lacks('.st-key-off_grid, .st-key-language_weights', '[data-painted]')) return 'a matrix';
   for (const host of document.querySelectorAll('.st-key-walk .attnviz-isolated')) {
     const walk = host.shadowRoot.querySelector('.walk');
     if (!host.checkVisibility()) continue;

@@ -62,6 +62,8 @@ def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) ->
     change = page.locator("[data-testid=stMarkdown]", has_text="becomes “cat”")
     expect(change).to_contain_text("those before it by at most 0. With the mask", timeout=MINUTE)
     settled(page)
+    page.mouse.move(*middle_of_cell(page, 2, 4))
+    expect(page.locator(".st-key-language_weights .line")).to_have_text("2 cat → 4 on: 0 (masked)")
     page.locator(".st-key-lm_mask label").click()
     expect(change).to_contain_text("Without a mask, every row depends on all others.", timeout=MINUTE)
     other = page.locator(".st-key-other input")

@@ -170,6 +170,8 @@ LINKS = (
     "/heads?sort=entropy&show=lines&chosen=0.0_1.2_2.3",
     "/compare?q=3&k=3",
     "/tokens?tokenizer=bert",
+    "/bert?bert_part=language",
+    "/bert?bert_part=without",
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Error, Page, expect
 
 from tests.browser import polling
 
@@ -31,3 +31,12 @@ def test_what_never_comes_fails_when_the_time_is_up(page: Page) -> None:
     assert monotonic() - since >= 0.45
     with pytest.raises(AssertionError):
         expect(page.locator("body")).not_to_be_attached(timeout=1)
+
+
+@pytest.mark.parametrize("selector", ["div", "div[["])
+def test_what_can_not_be_looked_for_fails_at_once(page: Page, selector: str) -> None:
+    page.evaluate("document.body.innerHTML = '<div></div><div></div>'")
+    since = monotonic()
+    with pytest.raises((AssertionError, Error), match=r"strict mode violation|not a valid selector|parsing"):
+        expect(page.locator(selector)).to_have_text("x", timeout=20_000)
+    assert monotonic() - since < 10

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,28 @@ def test_it_runs_as_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "b").exists()
     assert run_alone("import builtins\nbuiltins.left = 1", cwd=tmp_path).returncode == 0
     assert run_alone("print(left)", cwd=tmp_path).stderr.endswith("NameError: name 'left' is not defined\n")
+
+
+def test_a_run_that_takes_too_long_ends_and_the_next_begins_anew(tmp_path: Path) -> None:
+    assert run_alone("pass", cwd=tmp_path).returncode == 0  # all that takes long is imported
+    begins, pid = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\n", tmp_path / "pid"
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_alone(f"{begins}time.sleep(600)", cwd=tmp_path, timeout=3)
+    since = time.monotonic()
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() - since < 60:
+            os.kill(int(pid.read_text()), 0)
+    assert run_alone("print(1)", cwd=tmp_path).stdout == "1\n"
+
+
+def test_what_a_script_imports_is_seen_by_no_other(tmp_path: Path) -> None:
+    assert run_alone("import xml.dom", cwd=tmp_path).returncode == 0
+    assert "AttributeError" in run_alone("import xml\nxml.dom", cwd=tmp_path).stderr
+    assert "ModuleNotFoundError" in run_alone("import scripts", cwd=tmp_path).stderr
+    assert run_alone("from . import x", cwd=tmp_path).returncode == 1
+    (tmp_path / "old.py").write_text("import warnings\nwarnings.warn('old', DeprecationWarning)\n")
+    assert run_alone("import old", cwd=tmp_path).returncode == 0
+    assert run_alone("import old", cwd=tmp_path, on_warning="error").returncode == 1
 
 
 @pytest.mark.parametrize(

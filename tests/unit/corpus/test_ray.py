@@ -36,13 +36,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # Ray
 run_here = partial(engine.run_ray, gpus=0.0, address=None)
 DEADLY = "Here the actor dies."
 JOINS = """if True:
-    import sys
+    import os, sys
     from attnviz.cluster import connected
     with connected(sys.argv[1], processors=1, store_bytes=0):
         import ray
-        sys.exit(ray.get_runtime_context().gcs_address != sys.argv[1])
+        if ray.get_runtime_context().gcs_address == sys.argv[1]:
+            os.kill(os.getpid(), 9)
 """
-"""Connects to a running cluster"""
+"""Connects to a running cluster, and dies"""
 
 
 HELPERS = ("start_monitor", "start_log_monitor", "start_api_server")
@@ -96,15 +97,16 @@ def test_an_actor_dies_and_what_it_would_leave_goes_on(
 
     def with_death(job: Job, blocks: Iterator[Block], **on: Any) -> Iterator[Read]:
         assert job == JOB
+        assert on["address"] == cluster
         return run_ray(DyingJob(f"minilm|{checkpoint}|{copy}|{DEADLY}", 4, 2, 3), blocks, **on)
 
     monkeypatch.setattr(engine, "run_ray", with_death)
     monkeypatch.setattr("attnviz.cli.corpus.SAVED_EVERY", 0)
     words = ["corpus", files[0].path, "--engine", "ray", "--out", str(out), "--quiet", "--batch", "4"]
-    words += ["--pairs-every", "2", "--lines", "3", "--processes", "1"]
+    words += ["--pairs-every", "2", "--lines", "3", "--processes", "1", "--address", cluster]
     with subprocess.Popen([sys.executable, "-c", JOINS, cluster], cwd=ROOT) as other:
         assert cli.main(words) == 0
-        assert other.wait(120) == 0
+        assert other.wait(120) == -9
     assert copy.exists() and not checkpoint.exists()
     assert undisturbed.statistics is not None
     statistics, card = table.read(out)
