@@ -154,7 +154,7 @@ class AttentionSteps(ShortRepr):
     def scores(self) -> Tensor:
         """(..., Tq, Tk): query @ keyᵀ.
 
-        It is computed when it is read: a forward pass, which needs it scaled alone, has no room for it.
+        It is computed on each read, so that a forward pass keeps one large matrix less.
         """
         return self.query @ self.key.transpose(-2, -1)
 

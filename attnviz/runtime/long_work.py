@@ -13,7 +13,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import count
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any, Generic, TypeVar
 
 from attnviz.runtime.cache import POLL, SingleFlightCache, Sized
@@ -59,7 +59,7 @@ class Job(Generic[V]):
     """Work that is queued, in progress, paused, or done."""
 
     work: Work[V]
-    turn: int
+    order: int
     """Of all that may go on, the job with the smallest number is next"""
     done: int = 0
     """How much is done"""
@@ -73,6 +73,13 @@ class Job(Generic[V]):
     task: Task[None] | None = None
     """The slice that is queued or running in the pool"""
     task_since: float = 0.0
+    told: set[str] = field(default_factory=set)
+    """The visitors who know that it has failed"""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended without a result."""
+        return self.result.done() and self.result.exception() is not None
 
     @property
     def has_begun(self) -> bool:
@@ -91,35 +98,36 @@ class LongWork:
         self._pool, self._capacity, self._lease, self._kept = pool, capacity, lease, kept
         self._at_once = max(1, pool.size // 2)
         self._lock = Lock()
-        self._turns = count()
+        self._order = count()
         self._jobs: dict[tuple[SingleFlightCache[Any], Hashable], Job[Any]] = {}
+        self._sweep: Timer | None = None
 
-    def request(self, visitor: str, work: Work[V], *, patience: float = 0.0) -> V | Job[V]:
+    def request(self, visitor: str, work: Work[V], *, timeout: float = 0.0) -> V | Job[V]:
         """Return the result, or the job that computes it. This visitor no longer waits for any other work.
 
         Args:
             visitor: who asks. Unless a visitor asks again within `LEASE` seconds, the work pauses.
             work: computes the result.
-            patience: seconds to wait for the result.
+            timeout: seconds to wait for the result.
 
         Raises:
-            LongWorkError: there was too little memory. The next call begins anew.
-            Exception: another error of `work.begin` or a step. The next call begins anew.
+            LongWorkError: there was too little memory. A call after `LEASE` seconds, or after another request of this
+                visitor, begins anew.
+            Exception: another error of `work.begin` or a step, in the same way.
         """
         job = self._watch(visitor, work)
         if not isinstance(job, Job):
             return job
-        if patience:
+        if timeout:
             with page_lock().released():
-                wait([job.result], patience)
+                wait([job.result], timeout)
         if not job.result.done():
             return job
         try:
             return job.result.result()
         except Exception as error:
-            with self._lock:
-                self._forget(job)
-            if isinstance(error, (MemoryError, RuntimeError)):  # torch raises RuntimeError too when memory is short
+            job.told.add(visitor)
+            if _lacks_memory(error):
                 raise LongWorkError(work.failure) from error
             raise
 
@@ -138,19 +146,20 @@ class LongWork:
             return self._compute(work)
         try:
             while True:
-                job = self.request(visitor, work, patience=POLL)
+                job = self.request(visitor, work, timeout=POLL)
                 if not isinstance(job, Job):
                     return job
                 on_wait(job)
         finally:
             with self._lock:
                 self._leave(visitor)
+                self._dispatch()
 
     def is_waiting(self, visitor: str, cache: SingleFlightCache[Any], key: Hashable) -> bool:
         """Whether a visitor waits for work that is in progress, or has failed unseen. Asking renews the lease."""
         with self._lock:
             job = self._jobs.get((cache, key))
-            if job is None or visitor not in job.watchers:
+            if job is None or visitor not in job.watchers or visitor in job.told:
                 return False
             job.watchers[visitor] = job.asked = time.monotonic()
             self._dispatch()
@@ -164,7 +173,7 @@ class LongWork:
             if job.task is not None:
                 return self._pool.ahead_of(job.task)
             others = [other for other in self._wanted(time.monotonic()) if other is not job]
-            return sum(other.turn < job.turn or other.has_begun for other in others)
+            return sum(other.order < job.order or other.has_begun for other in others)
 
     def _watch(self, visitor: str, work: Work[V]) -> V | Job[V]:
         with self._lock:
@@ -174,8 +183,12 @@ class LongWork:
             if result is not None:
                 return result
             job = self._jobs.get(key)
+            if job is not None and job.has_failed:
+                if now - job.watchers.get(visitor, -self._lease) < self._lease:
+                    return job  # until the lease ends, which is not renewed
+                job = None
             if job is None:
-                job = self._jobs[key] = Job(work, next(self._turns))
+                job = self._jobs[key] = Job(work, next(self._order))
             job.watchers[visitor] = job.asked = now
             self._dispatch()
             return job
@@ -201,14 +214,28 @@ class LongWork:
             if is_idle and (job.steps is None or now - job.asked > self._kept):
                 self._forget(job)
         running = sum(job.task is not None and now - job.task_since < STUCK for job in self._jobs.values())
-        waiting = sorted((job for job in self._wanted(now) if job.task is None), key=lambda job: job.turn)
+        waiting = sorted((job for job in self._wanted(now) if job.task is None), key=lambda job: job.order)
+        has_room = True  # for work that has not begun: none that needs room begins before one that waits for it
         for job in waiting:
             if running >= self._at_once:
-                return
-            if job.steps is not None or self._make_room(job, now):
+                break
+            needs_room = job.steps is None and job.work.nbytes > 0
+            if needs_room:
+                has_room = has_room and self._make_room(job, now)
+            if has_room or not needs_room:
                 running += 1
                 job.task, job.task_since = Task(), now
                 self._pool.queue(job.task, partial(self._run, job))
+        if self._jobs and self._sweep is None:  # nobody may ask again
+            self._sweep = Timer(self._kept, self._sweep_up)
+            self._sweep.daemon = True
+            self._sweep.start()
+
+    def _sweep_up(self) -> None:
+        """Drop what has been kept for long enough."""
+        with self._lock:
+            self._sweep = None
+            self._dispatch()
 
     def _wanted(self, now: float) -> list[Job[Any]]:
         jobs = self._jobs.values()
@@ -255,12 +282,17 @@ class LongWork:
         elif failure is not None:
             job.result.set_exception(failure)
         with self._lock:
-            job.task, job.turn = None, next(self._turns)
+            job.task, job.order = None, next(self._order)
             if job.result.done():
                 job.steps = None
                 if result is not None and job.work.cache.put(job.work.key, result):
                     self._forget(job)  # otherwise it is kept until those who wait have seen how it ended
             self._dispatch()
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Whether memory was short: torch raises a RuntimeError, which says that it can't allocate."""
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "alloc" in str(error))
 
 
 @cache

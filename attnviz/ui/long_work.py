@@ -46,13 +46,13 @@ def wait_for(work: Work[V], total: int, what: str) -> V:
         return long_work().get(_session(), work, on_wait)
 
 
-def request(work: Work[V], *, patience: float) -> V | Job[V]:
-    """Return the result of long work if it is done within `patience` seconds, else its job.
+def request(work: Work[V], *, timeout: float) -> V | Job[V]:
+    """Return the result of long work if it is done within `timeout` seconds, else its job.
 
     Raises:
         LongWorkError: there was too little memory; the message is for the user.
     """
-    return long_work().request(_session(), work, patience=patience)
+    return long_work().request(_session(), work, timeout=timeout)
 
 
 def is_waiting(cache: SingleFlightCache[Any], key: Hashable) -> bool:

@@ -248,6 +248,26 @@ def test_too_little_memory_is_told_in_a_sentence_and_another_text_is_embedded(mo
     assert not at.error and len(listed(at, "meaning")) == 2
 
 
+def test_what_fails_while_its_progress_is_shown_is_told_and_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def fails(*_: object) -> Iterator[int | Index]:
+        begun.append(1)
+        yield 0
+        time.sleep(1)
+        raise MemoryError
+
+    at = opened()
+    monkeypatch.setattr(results, "build", fails)
+    monkeypatch.setattr(results, "PATIENCE", 0.01)
+    paste(at, "One sentence.\nA fourth one.")
+    time.sleep(1.2)
+    for _ in range(3):
+        at.run()
+        assert [box.value for box in at.error] == [results.FAILED] and not at.get("progress")
+    assert begun == [1]
+
+
 def test_tables_and_script_are_of_what_is_shown() -> None:
     at = opened(find="a physician")
     seen = {}

@@ -20,8 +20,8 @@ def page(plain_page: Page) -> Page:
     [
         "1", "0.1", "1e300", "'text \\0 “é”'", "true", "null", "undefined", "[]", "({})",
         "[1, [2.5, undefined, null]]", "({ a: undefined, b: [{ c: Infinity }, -Infinity] })", "Promise.resolve([1])",
-        
-        "Node.ELEMENT_NODE", "typeof result", "new Map([[1, 2]])", "[new Date(0)]", "Object.assign(new (class { x = 1 })(), { y: [2] })", "document.body",
+        "Node.ELEMENT_NODE", "typeof result", "new Map([[1, 2]])", "[new Date(0)]",
+        "Object.assign(new (class { x = 1 })(), { y: [2] })", "document.body",
         "[new URL('http://localhost/a')]", "new Float32Array([1, 2])", "[10n]",
         "(() => { const a = []; a.push(a); return a.length; })()",
     ],

@@ -55,7 +55,7 @@ def maps(case: Case) -> MistakeEffect:
 def fill(case: Case) -> MistakeEffect:
     """Hide cells with −1e10 before scaling, in a text where one row is wholly hidden."""
     head = case.attention.head(0)
-    t = len(head.scores)
+    t = len(head.scaled)
     visible = causal_mask(t).clone()
     visible[:, 0] = False  # the first token is padding
     right = attend(head.query, head.key, head.value, mask=visible, scale=head.scale)

@@ -136,7 +136,7 @@ def index_of_text() -> Index | Job[Index]:
     model, text = built_in(), chosen_text()
     nbytes = 4 * len(text) * model.description.width + 20 * sum(map(len, text.sentences))
     embedding = Work(_indexes(), text.digest, partial(build, model, text), FAILED, nbytes)
-    return request(embedding, patience=0.0 if is_working() else PATIENCE)
+    return request(embedding, timeout=0.0 if is_working() else PATIENCE)
 
 
 def search_in(index: Index) -> SearchResult:
