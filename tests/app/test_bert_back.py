@@ -242,7 +242,7 @@ def test_the_bias_of_a_language_head_is_transformers(tmp_path: Path) -> None:
 
 def test_targets_are_shown_on_the_text() -> None:
     at = opened(back_view="targets", text="one two three four")
-    for cell in ("one two three<", "two three four<", "one two [MASK] four<", "Das Tier"):
+    for cell in (">one two three<", ">two three four<", ">one two [MASK] four<", "Das Tier"):
         assert cell in html(at)
 
 

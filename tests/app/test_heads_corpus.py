@@ -55,7 +55,9 @@ def test_this_text_stands_beside_the_corpus() -> None:
 
 
 def test_the_grid_has_the_mean_weight_at_each_distance_and_the_means_and_labels_of_each_head() -> None:
-    header, arrays = payload(open_corpus(layer="1", head="8", sort="next", label="next-token head"), "explorer")
+    at = open_corpus(layer="1", head="8", sort="next", label="next-token head")
+    assert "17 × 17 tokens, colours from 0 to 1" in said(at)
+    header, arrays = payload(at, "explorer")
     codes = every_weight(header).reshape(6, 12, 17, 17)
     for layer, head, query, key in ((0, 2, 5, 4), (1, 8, 0, 16), (4, 9, 16, 0), (5, 11, 7, 7), (2, 0, 3, 9)):
         mean = STATISTICS.offset_mean[layer, head, STATISTICS.offsets.index(key - query)]

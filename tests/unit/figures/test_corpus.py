@@ -24,7 +24,9 @@ def test_a_distribution_has_all_sentences_and_this_text() -> None:
 
 def test_positions_and_parts() -> None:
     (bars,) = positions([0.1, 0.2, 0.3], (-1, 0, 1), LIGHT)["data"]
-    assert [name for name, _ in bars["customdata"]] == ["1 token before", "the token itself", "1 token after"]
+    assert bars["customdata"] == [
+        ["1 token before", "0.1000"], ["the token itself", "0.2000"], ["1 token after", "0.3000"],
+    ]  # fmt: skip
     (cells,) = by_part(np.array([[0.25, 0.75], [np.nan, 4e-5]]), ["special", "other"], LIGHT)["data"]
     assert cells["z"] == [[0.25, 0.75], [0.0, 0.0]]
     assert cells["text"] == [["0.25", "0.75"], ["0.00", "0.00"]]
