@@ -195,9 +195,15 @@ def test_a_long_text_measures_all_heads_only_when_asked() -> None:
     header, arrays = payload(at, "matrix")
     assert np.isnan(arrays["values"]).all()
     assert "cosine" not in "".join(header["readings"])
+    assert header["panel"]["is_blank"]  # hatching means "masked"
+    assert header["hint"] == "The effects of the heads are not measured yet."
+    assert header["alt"].endswith("not computed yet; chosen: layer 5 head 11")
     at.button("off_measure_all").click().run(timeout=120)
     assert not at.exception
-    assert payload(at, "matrix")[1]["values"].min() >= 0
+    header, arrays = payload(at, "matrix")
+    assert arrays["values"].min() >= 0
+    assert not header["panel"]["is_blank"]
+    assert header["hint"] == "Point at a head to read its effect."
     assert "not measured yet" not in messages(at)
 
 
