@@ -96,10 +96,10 @@ def scale_label(scale: float, width: int) -> str:
     return "off" if scale == 1 else f"{scale:g}"
 
 
-def power_of_ten(value: float) -> str:
-    """Return a number in three digits, a large one with a power of ten, with a true minus sign: "−1e10", "−∞"."""
-    text = f"{value:.3g}".replace("inf", "∞")
+def power_of_ten(value: float, digits: int = 3) -> str:
+    """Return a number in so many digits, with a power of ten if it is large or near 0: "−1e10", "1.23e−5", "−∞"."""
+    text = f"{value:,.{digits}g}".replace("inf", "∞")
     if "e" in text:
-        digits, exponent = text.split("e")
-        text = f"{digits}e{int(exponent)}"
+        factor, exponent = text.split("e")
+        text = f"{factor}e{int(exponent)}"
     return text.replace("-", "−")

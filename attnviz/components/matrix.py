@@ -1,9 +1,10 @@
-"""The component of one matrix: its cells on a board, and a line with what is known of the cell that is meant."""
+"""The component of one matrix: its cells on a board, and a line with what is known of the cell that is pointed
+at or pinned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,19 @@ import numpy.typing as npt
 from attnviz.components.registration import mount
 from attnviz.components.updates import mount_with_updates
 from attnviz.links.values import Head, write_heads
+
+
+class ClickEffects(NamedTuple):
+    """What a click does to a head, in words."""
+
+    choose: str
+    """Said of a head that is not chosen"""
+    take_back: str
+    """Said of a chosen head"""
+    chosen: str
+    """Announced when a click has chosen a head"""
+    taken_back: str
+    """Announced when a click has taken a head back"""
 
 
 def weights_matrix(
@@ -23,7 +37,7 @@ def weights_matrix(
         labels: of the T tokens.
         title: of the matrix.
         limit: the end of the colours, which begin at 0.
-        hint: what the line says while no cell is meant.
+        hint: what the line says while no cell is pointed at or pinned.
         key: the Streamlit key.
     """
     panel = {"rows": "query", "cols": "key", "high": limit, "bar": True}
@@ -38,7 +52,7 @@ def heads_matrix(
     *,
     title: str,
     readings: Sequence[str],
-    acts: tuple[str, str],
+    click_effects: ClickEffects,
     hint: str,
     key: str,
     on_choice: Callable[[object], None],
@@ -46,20 +60,26 @@ def heads_matrix(
     """Mount a number of each head, with a frame around the chosen ones. A click chooses a head, or takes it back.
 
     Args:
-        values: (L, H), not negative; NaN where there is none.
+        values: (L, H), not negative; all NaN if they are not computed yet.
         chosen: layer and head of the chosen ones.
         title: of the matrix.
         readings: what is said of each head, layer by layer, (L · H,).
-        acts: what a click does to a head that is not chosen, and to one that is.
-        hint: what the line says while no head is meant.
+        click_effects: what a click does to a head.
+        hint: what the line says while no head is pointed at or pinned.
         key: the Streamlit key.
         on_choice: called before the script reruns with the chosen heads as in a link, "3.5_4.1". It comes from the
             client and is not validated.
     """
     largest = float(np.nan_to_num(values).max(initial=0)) or 1.0
-    panel = {"rows": "layer", "cols": "head", "high": largest}
-    header = _header(title, panel, _alt(title, values, "layers by {} heads"), hint)
-    header |= {"readings": list(readings), "chosen": write_heads(chosen), "acts": acts}
+    is_blank = bool(np.isnan(values).all())
+    panel = {"rows": "layer", "cols": "head", "high": largest, "is_blank": is_blank}
+    alt = _alt(title, values, "layers by {} heads") + (", not computed yet" if is_blank else "")
+    if chosen:
+        alt += "; chosen: " + ", ".join(f"layer {layer} head {head}" for layer, head in chosen)
+    header = _header(title, panel, alt, hint)
+    header |= {"readings": list(readings), "chosen": write_heads(chosen)}
+    header["click_effects"] = [click_effects.choose, click_effects.take_back]
+    header["click_results"] = [click_effects.chosen, click_effects.taken_back]
 
     def take(changed: Mapping[str, object]) -> None:
         if "chosen" in changed:
@@ -70,10 +90,10 @@ def heads_matrix(
 
 def _header(title: str, panel: Mapping[str, object], alt: str, hint: str) -> dict[str, Any]:
     """Return what all matrices have, as `MatrixHeader` in frontend/types/headers.d.ts says."""
-    own = {"name": "weights", "title": title, "role": "attention", "low": 0.0, "scale": "weights", "numbered": True}
+    shared = {"name": "weights", "title": title, "role": "attention", "low": 0.0, "scale": "weights", "numbered": True}
     return {
-        "panel": {**own, **panel}, "labels": {}, "alt": alt, "hidden": "0 (masked)", "readings": None,
-        "hint": hint, "chosen": None, "acts": None,
+        "panel": {**shared, **panel}, "labels": {}, "alt": alt, "hidden": "0 (masked)", "readings": None,
+        "hint": hint, "chosen": None, "click_effects": None, "click_results": None,
     }  # fmt: skip
 
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 NO_PICTURE = "There is no picture on this page yet. Wait until it is drawn, and try again."
 
 
-def show_picture_export(page: str, none: str = NO_PICTURE) -> None:
-    """Show the export of a page's picture; `page` is the page's name, and `none` says that there is no picture."""
+def show_picture_export(page: str) -> None:
+    """Show the export of a page's picture; `page` is the page's name."""
     lesson_place = lesson_state.here()
     scene = lesson_place.scene if lesson_place and lesson_place.scene.page == page else None
     words = {
@@ -46,7 +46,7 @@ def show_picture_export(page: str, none: str = NO_PICTURE) -> None:
         "title": scene.title if scene else title(page, state.get),
         "caption": f"{scene.said} {caption(page, state.get)}" if scene else caption(page, state.get),
         "name": f"attnviz-{page.replace('_', '-')}-{_picture_part(page)}".rstrip("-"),
-        "none": none,
+        "none": NO_PICTURE,
     }
     export_view(words, key="export_view")
 

@@ -14,7 +14,10 @@ Bars = list[tuple[str, float]]
 def ranked(at: AppTest) -> list[Bars]:
     """Return the bars one below the other, in all places: the label, and the number to six digits."""
     item = r'<li title="([^"]*): (\S+) %">'
-    return [[(unescape(label), float(number)) for label, number in re.findall(item, body)] for body in _of(at, "bars")]
+    return [
+        [(unescape(label), float(number.replace("−", "-"))) for label, number in re.findall(item, body)]
+        for body in _of(at, "bars")
+    ]
 
 
 def side_by_side(at: AppTest) -> list[Bars]:

@@ -19,7 +19,7 @@ from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained.built_in import BuiltInModel
 from tests.app.bars import side_by_side
-from tests.app.pages import BAD_SELECTIONS, lines_of_torch, messages, open_page, payload, select, send_update
+from tests.app.pages import BAD_SELECTIONS, lines_of_torch, messages, open_page, payload, payloads, select, send_update
 from tests.loaded import built_in_model
 
 LONG = "one word after another " * 35
@@ -195,9 +195,15 @@ def test_a_long_text_measures_all_heads_only_when_asked() -> None:
     header, arrays = payload(at, "matrix")
     assert np.isnan(arrays["values"]).all()
     assert "cosine" not in "".join(header["readings"])
+    assert header["panel"]["is_blank"]  # hatching means "masked"
+    assert header["hint"] == "The effects of the heads are not measured yet."
+    assert header["alt"].endswith("not computed yet; chosen: layer 5 head 11")
     at.button("off_measure_all").click().run(timeout=120)
     assert not at.exception
-    assert payload(at, "matrix")[1]["values"].min() >= 0
+    header, arrays = payload(at, "matrix")
+    assert arrays["values"].min() >= 0
+    assert not header["panel"]["is_blank"]
+    assert header["hint"] == "Point at a head to read its effect."
     assert "not measured yet" not in messages(at)
 
 
@@ -217,3 +223,20 @@ def test_export_has_the_tables_and_the_script() -> None:
     assert names == {
         "Numbers": ["export_output", "export_heads", "export_classifier", "export_search"], "Script": ["export_script"],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "pictures", "camera"),
+    [({"bert_part": "without", "off_view": "tokens"}, 1, False),
+     ({"bert_part": "without", "off_view": "measures"}, 1, True),
+     ({"bert_part": "language"}, 1, False), ({"bert_part": "blank"}, 1, False), ({"bert_part": "subsets"}, 0, True)],
+)  # fmt: skip
+def test_export_speaks_of_the_camera_where_a_plot_of_plotlys_is(
+    query: dict[str, str], pictures: int, camera: bool
+) -> None:
+    at = open_page("bert", {"export": True, "export_tab": "Pictures"}, **query)
+    assert not at.exception
+    assert any("press the camera" in one.value for one in at.caption) == camera
+    found = [header for name, (header, _) in payloads(at) if name == "export_view"]
+    assert len(found) == pictures
+    assert all("camera" not in words["none"] for words in found)

@@ -68,11 +68,14 @@ def test_a_head_is_switched_off_by_keys_and_its_effect_is_read(page: Page, app_u
     expect(frames).to_have_count(1)
     expect(page).to_have_url(re.compile("off=1.2$"))
     expect(line).to_contain_text("a click switches it on again")
+    announced = matrix.get_by_role("status")
+    expect(announced).to_have_text(re.compile(r"^layer 1 · head 2: 1 − cosine \S+; switched off$"))
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
     expect(page).to_have_url(re.compile("off=1.2_2.2$"))
     expect(frames).to_have_count(2)
     page.keyboard.press("Space")
+    expect(announced).to_have_text(re.compile("; switched on again$"))
     expect(page).to_have_url(re.compile("off=1.2$"))
     expect(frames).to_have_count(1)
 
@@ -92,6 +95,7 @@ def test_the_matrix_and_the_bars_are_saved_as_pictures(page: Page, app_url: str)
     numbers = painted(page, "weights")["inside"]
     page.get_by_role("button", name="Export").click()
     view = page.locator(".export-view[data-ready]")
+    expect(view.get_by_text("tokens without layer 3 · head 1")).to_be_visible()
     expect(view.get_by_text("heatmaps")).to_be_visible()
     with page.expect_download() as download:
         view.get_by_role("button", name="Download").click()

@@ -350,6 +350,31 @@ def test_a_part_of_a_matrix_is_outlined_where_it_ends(run: Run) -> None:
     assert cut[0][1] == "M0 0H100V100H0Z"
 
 
+def test_cells_that_are_not_computed_yet_are_not_hatched(run: Run) -> None:
+    body = """
+      const root = document.createElement("div");
+      Object.assign(root.style, { width: "400px", height: "300px" });
+      document.body.append(root);
+      const { Pen } = await import("/frontend/pen/pen.ts");
+      const board = new m.Board(root, {});
+      return [true, false].map((is_blank) => {
+        const data = new Float32Array(6).fill(NaN);
+        const panel = { name: "a", title: "a", role: null, rows: "r", cols: "c", low: 0, high: 1, scale: "weights",
+          shape: [2, 3], data, is_blank };
+        board.show({ panels: [panel], grid: [[0]], labels: {} });
+        const pen = new Pen();
+        board.paint(pen, { theme: "light" });
+        return pen.marks.flatMap(({ fill, stroke }) => [fill, stroke]).filter(Boolean);
+      });
+    """
+    blank, masked = run("board/board.ts", body)
+    ground, hatching = "#f3f3f7", "#afafbb"
+    assert ground in blank
+    assert hatching not in blank
+    assert ground not in masked
+    assert hatching in masked
+
+
 def test_one_matrix_takes_the_picture_and_gives_it_back(run: Run) -> None:
     body = """
       const { Board } = await import("/frontend/board/board.ts");

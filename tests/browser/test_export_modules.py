@@ -361,6 +361,26 @@ def test_chips_are_drawn_with_what_marks_them_also_those_that_are_scrolled_away(
     assert shapes[4] == [[160, 30, 60, 2], LIGHT.text.lower(), []]  # of the second text
 
 
+def test_bars_are_drawn_under_their_name_and_a_label_is_shortened_to_its_room(run: Run) -> None:
+    body = """
+      document.body.innerHTML = `<div data-drawn="mask at position 3" style="width: 300px; font: 14px sans-serif">
+        <span style="display: block; width: 60px; overflow: hidden; white-space: nowrap; text-overflow: ellipsis"
+          >incomprehensibilities</span><i style="display: block; width: 9px; height: 9px"></i><b>40</b></div>`;
+      const { Pen } = await import("/frontend/pen/pen.ts");
+      const { measure } = await import("/frontend/pen/measure.ts");
+      const pen = new Pen();
+      const picture = m.drawnPicture(document.querySelector("div"));
+      picture.paint(pen, { theme: "light" });
+      const texts = pen.marks.filter(({ kind }) => kind === "text").map(({ text }) => text);
+      return [picture.name, texts, measure("14px sans-serif", texts[1]).width];
+    """
+    name, (heading, label, number), width = run("export/drawn.ts", body)
+    assert name == heading == "mask at position 3"
+    assert "…" in label
+    assert width <= 60
+    assert number == "40"
+
+
 # ---- fields.ts, find.ts, view.ts
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnviz.figures.style import cell_texts
-from attnviz.formatting import DIGITS, exact, joined, weight
+from attnviz.formatting import DIGITS, exact, joined, power_of_ten, weight
 from tests.unit import numbers
 
 
@@ -39,6 +39,15 @@ def test_cells_of_a_figure_are_written_by_the_same_rule() -> None:
     values = np.array([[4e-5, 0.0, np.nan], [-4e-5, -0.2, 1234567.0]], np.float32)
     assert cell_texts(values) == [["4.00e−5", "0.0000", ""], ["−4.00e−5", "−0.2000", "1.2346e6"]]
     assert cell_texts(values[:1], weight) == [["< 0.0001", "0.0000", ""]]
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(0, 3, "0"), (1.2345e-5, 3, "1.23e−5"), (0.00012345, 4, "0.0001234"), (-1e10, 3, "−1e10"), (1234.5, 4, "1,234"),
+     (-math.inf, 3, "−∞")],
+)  # fmt: skip
+def test_a_number_of_few_digits_has_a_power_of_ten_only_if_it_needs_one(value: float, digits: int, text: str) -> None:
+    assert power_of_ten(value, digits) == text
 
 
 def test_words_are_joined_as_in_a_sentence() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html import escape
 
 from attnviz.figures.plots import AROUND, NUMBERS, ROUNDING
-from attnviz.formatting import scientific
+from attnviz.formatting import power_of_ten, scientific
 from attnviz.ui.tokens.chips import shorten
 
 LONGEST = 12
@@ -21,9 +21,11 @@ TICKS = 4
 """The most numbers beside bars that stand side by side, without 0"""
 SMALLEST = 1e-4
 """Numbers beside bars below this one are written with a power of ten, as f"{x:g}" does, but with our minus sign"""
+ROUNDED = 1e-9
+"""More than division rounds off: 0.3 / 0.1 is below 3"""
 
 
-def ranked(numbers: Sequence[float], labels: Sequence[str], *, title: str, unit: str) -> str:
+def ranked(numbers: Sequence[float], labels: Sequence[str], *, title: str, unit: str, name: str) -> str:
     """Return N bars from 0, the first on top, each with its label and its number in three digits.
 
     Args:
@@ -31,19 +33,24 @@ def ranked(numbers: Sequence[float], labels: Sequence[str], *, title: str, unit:
         labels: of the N bars.
         title: of the numbers.
         unit: of the numbers.
+        name: of the bars as a picture: what they are of, unlike that of other bars on the page.
     """
     largest = max(numbers, default=0) or 1
     rows = "".join(
-        f'<li title="{escape(label)}: {number:.6g} {unit}"><span dir="auto">{escape(shorten(label))}</span>'
-        f'<div><i style="--part:{number / largest:.4f}"></i><b>{number:.3g}</b></div></li>'
+        f'<li title="{escape(label)}: {power_of_ten(number, 6)} {unit}">'
+        f'<span dir="auto">{escape(shorten(label))}</span>'
+        f'<div><i style="--part:{number / largest:.4f}"></i><b>{power_of_ten(number)}</b></div></li>'
         for label, number in zip(labels, numbers, strict=True)
     )
-    name = f"{title}, {unit}"
-    return f'<div class="bars" data-drawn="bars"><ol aria-label="{name}">{rows}</ol><p>{name}</p></div>'
+    legend = f"{title}, {unit}"
+    return (
+        f'<div class="bars" data-drawn="{escape(name)}"><ol aria-label="{escape(legend)}">{rows}</ol>'
+        f"<p>{escape(legend)}</p></div>"
+    )
 
 
 def side_by_side(
-    numbers: Sequence[float], labels: Sequence[str], said: Sequence[str], *, title: str, across: str
+    numbers: Sequence[float], labels: Sequence[str], said: Sequence[str], *, title: str, across: str, name: str
 ) -> str:
     """Return a bar from 0 upwards for each of T tokens, with labels below and an axis on the left.
 
@@ -53,6 +60,7 @@ def side_by_side(
         said: of each bar, what is said of it when it is pointed at.
         title: of the numbers.
         across: what there is a bar of.
+        name: of the bars as a picture: what they are of, unlike that of other bars on the page.
     """
     largest = max(numbers, default=0)
     top = AROUND if largest < ROUNDING else largest
@@ -70,7 +78,8 @@ def side_by_side(
     )
     room = max(map(len, names), default=0)
     return (
-        f'<div class="columns{" numbered" if is_numbered else ""}" style="--letters:{room}" data-drawn="bars">'
+        f'<div class="columns{" numbered" if is_numbered else ""}" style="--letters:{room}" '
+        f'data-drawn="{escape(name)}">'
         f'<p>{escape(title)}</p><div class="axes">{lines}<ol aria-label="{escape(title)}">{items}</ol></div>'
         f"<p>{escape(across)}</p></div>"
     )
@@ -88,4 +97,4 @@ def _ticks(top: float) -> list[float]:
     """Return round numbers from 0 to `top`: at most `TICKS` besides 0, a power of ten times 1, 2 or 5 apart."""
     power = 10.0 ** math.floor(math.log10(top / TICKS))
     step = next(step for factor in (1, 2, 5, 10) if top / (step := factor * power) <= TICKS)
-    return [round(place * step, 12) for place in range(int(top / step) + 1)]
+    return [round(place * step, 12) for place in range(int(top / step + ROUNDED) + 1)]

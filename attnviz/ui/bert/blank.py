@@ -159,7 +159,7 @@ def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:
             names = [label_for(model, token) for token in blanks.ids[index].tolist()]
             with column:
                 st.html(f'<div class="notice">{_title(model, blanks, index, place)}</div>')
-                show_likely(names, blanks.probabilities[index], f"blank_{index}")
+                show_likely(names, blanks.probabilities[index], f"blank_{index}", name=f"mask at position {place}")
     if len(blanks.places) > MOST:
         st.caption(f"The first {MOST} of {len(blanks.places)} masks are shown; Export gives all of them.")
 

@@ -23,18 +23,19 @@ PICTURES = (
     "Point at a plot, and press the camera at its upper right corner: it is saved as SVG, which slides and papers take "
     "in any size."
 )
-WITH_PICTURES = ("language", "without", "blank")
-"""The parts whose matrices and bars are our own, not Plotly's"""
+PICTURES_ONLY, WITH_PICTURES = ("language", "blank"), "without"
+"""The parts whose matrices and bars are all our own, not Plotly's, and the one that also has a plot of Plotly's"""
 NOTHING = "This part has none yet: there is nothing to be saved."
 
 
 def _show_pictures() -> None:
     """Offer the pictures of a part that has some, and say how to save a plot of another."""
-    if state.get("bert_part") in WITH_PICTURES:
+    part = state.get("bert_part")
+    if part in PICTURES_ONLY or part == WITH_PICTURES:
         from attnviz.ui.export import show_picture_export
 
-        show_picture_export("bert", none=PICTURES)
-    else:
+        show_picture_export("bert")
+    if part not in PICTURES_ONLY and not (part == WITH_PICTURES and state.get("off_view") != "measures"):
         st.caption(PICTURES)
 
 

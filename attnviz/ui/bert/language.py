@@ -17,7 +17,7 @@ from attnviz.bert.blocks import KEPT, Guesses, Setup, Stack, draw_layers, embed,
 from attnviz.bert.table import table_of
 from attnviz.components.matrix import weights_matrix
 from attnviz.export.code.bert.embeddings import language_script
-from attnviz.formatting import nonzero, number
+from attnviz.formatting import nonzero, number, power_of_ten
 from attnviz.links.bert import MAX_BLOCKS
 from attnviz.links.link import KEYS, MAX_OTHER
 from attnviz.links.pages import PAGES
@@ -61,7 +61,7 @@ ALIKE = 0.9
 """The mean cosine above which rows are called alike"""
 MASKED = "With the mask, row i depends on rows 0 to i alone."
 FREE = "Without a mask, every row depends on all others."
-CHANGED = "row {}: largest change of a logit {:,.4g}"
+CHANGED = "row {}: largest change of a logit {}"
 HINT = "Point at a cell to read its weight; a click pins it."
 
 
@@ -249,7 +249,7 @@ def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens) -> None:
 def _show_likely(output: ModelOutput, tokens: Tokens, labels: tuple[str, ...]) -> None:
     row = choose_row(tokens, "Likeliest tokens of row", partial(last_of_text, tokens))
     names = [labels[token] for token in output.guesses.tokens[row].tolist()]
-    show_likely(names, output.guesses.probabilities[row], "language_likely")
+    show_likely(names, output.guesses.probabilities[row], "language_likely", name=f"row {numbered(tokens.labels)[row]}")
 
 
 def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
@@ -274,9 +274,13 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
     with st.container(key="language_said_of_change"):
         st.markdown(sentence)
     changes, rows = moved.tolist(), list(map(str, range(len(tokens))))
-    said = [CHANGED.format(row, change) for row, change in zip(numbered(tokens.labels), changes, strict=True)]
+    said = [
+        CHANGED.format(row, power_of_ten(change, 4))
+        for row, change in zip(numbered(tokens.labels), changes, strict=True)
+    ]
+    name = f"row {change.place} {tokens.labels[change.place]} → {other}"
     with st.container(key="language_moved"):
-        st.html(side_by_side(changes, rows, said, title="change", across="row"))
+        st.html(side_by_side(changes, rows, said, title="change", across="row", name=name))
 
 
 def change_in(model: BuiltInModel, tokens: Tokens) -> WordChange | None:

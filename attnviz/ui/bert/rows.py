@@ -74,8 +74,8 @@ def colour_end(weights: Tensor) -> float:
     return float(visible[int(LARGER * (len(visible) - 1))])
 
 
-def show_likely(names: Sequence[str], probabilities: Tensor, key: str) -> None:
-    """Show the likeliest tokens and their (N,) probabilities, the largest first, as bars."""
+def show_likely(names: Sequence[str], probabilities: Tensor, key: str, *, name: str) -> None:
+    """Show the likeliest tokens and their (N,) probabilities, the largest first, as bars; `name` is the picture's."""
     percents = [100 * share for share in probabilities.tolist()]
     with st.container(key=key):
-        st.html(ranked(percents, names, title="probability", unit="%"))
+        st.html(ranked(percents, names, title="probability", unit="%", name=name))

@@ -190,7 +190,11 @@ def _comparison(header: Header, arrays: Arrays, seen: Seen) -> None:
 
 def _matrix(header: Header, arrays: Arrays, seen: Seen) -> None:
     seen.texts += [header["alt"], _panel(header["panel"]), *(_labels(header["labels"]) if header["labels"] else ())]
-    seen.texts += [header["hint"], *(header["acts"] or ())]  # each cell is said in the words of its number
+    seen.texts += [
+        header["hint"],
+        *(header["click_effects"] or ()),
+        *(header["click_results"] or ()),
+    ]  # each cell is said in the words of its number
     seen.texts += [] if header["chosen"] is None else [f"chosen: {header['chosen']}"]
     seen.arrays[f"matrix: {header['panel']['title']}"].append(arrays["values"])
 

@@ -19,7 +19,7 @@ def shares(html: str, tag: str) -> list[float]:
 
 
 def test_the_longest_bar_has_the_largest_number_and_each_is_written() -> None:
-    html = ranked([40.0, 10.0, 0.00123456], ["a", "b", "c"], title="probability", unit="%")
+    html = ranked([40.0, 10.0, 0.00123456], ["a", "b", "c"], title="probability", unit="%", name="n")
     assert shares(html, "i") == pytest.approx([1, 0.25, 0.00123456 / 40], abs=1e-4)
     assert re.findall("<b>(.*?)</b>", html) == ["40", "10", "0.00123"]
     assert re.findall('title="(.*?)"', html) == ["a: 40 %", "b: 10 %", "c: 0.00123456 %"]
@@ -28,12 +28,14 @@ def test_the_longest_bar_has_the_largest_number_and_each_is_written() -> None:
 @pytest.mark.parametrize("numbers", [[], [0.0, 0.0]])
 def test_no_bar_and_bars_of_0_are_drawn(numbers: list[float]) -> None:
     labels = ["x"] * len(numbers)
-    assert shares(ranked(numbers, labels, title="t", unit="%"), "i") == numbers
-    assert shares(side_by_side(numbers, labels, labels, title="t", across="token"), "i") == numbers
+    assert shares(ranked(numbers, labels, title="t", unit="%", name="n"), "i") == numbers
+    assert shares(side_by_side(numbers, labels, labels, title="t", across="token", name="n"), "i") == numbers
 
 
 def test_bars_side_by_side_are_as_high_as_their_numbers_on_the_axis() -> None:
-    html = side_by_side([0.1, 0.35, 0.0], ["a", "b", "c"], ["a is 0.1", "b", "c"], title="change", across="token")
+    html = side_by_side(
+        [0.1, 0.35, 0.0], ["a", "b", "c"], ["a is 0.1", "b", "c"], title="change", across="token", name="n"
+    )
     assert shares(html, "i") == pytest.approx([0.1 / 0.35, 1, 0], abs=1e-6)
     ticks = [float(tick) for tick in re.findall("<small>([^<]*)</small></span>", html)]
     assert ticks == [0, 0.1, 0.2, 0.3]
@@ -43,20 +45,20 @@ def test_bars_side_by_side_are_as_high_as_their_numbers_on_the_axis() -> None:
 
 
 def test_rounding_looks_like_0() -> None:
-    html = side_by_side([0.0, 9e-6], ["0", "1"], ["", ""], title="change", across="row")
+    html = side_by_side([0.0, 9e-6], ["0", "1"], ["", ""], title="change", across="row", name="n")
     assert max(shares(html, "i")) < 0.001
     assert "<small>0.01</small>" in html
 
 
 def test_a_small_number_of_the_axis_has_our_minus_sign() -> None:
-    html = side_by_side([4.4e-5], ["0"], [""], title="change", across="row")
+    html = side_by_side([4.4e-5], ["0"], [""], title="change", across="row", name="n")
     assert "<small>4e−5</small>" in html
 
 
 @pytest.mark.parametrize(("tokens", "named"), [(20, 20), (21, 11), (40, 20), (0, 0)])
 def test_up_to_20_tokens_are_named_below_their_bars(tokens: int, named: int) -> None:
     labels = [f"w{n}" for n in range(tokens)]
-    html = side_by_side([0.5] * tokens, labels, labels, title="t", across="token")
+    html = side_by_side([0.5] * tokens, labels, labels, title="t", across="token", name="n")
     step = 1 if tokens <= 20 else 2
     assert re.findall(r"<small dir=\"auto\"><span>(.*?)</span>", html) == labels[::step]
     assert len(labels[::step]) == named
@@ -65,13 +67,13 @@ def test_up_to_20_tokens_are_named_below_their_bars(tokens: int, named: int) -> 
 
 def test_numbers_below_bars_lie_flat_and_are_fewer() -> None:
     labels = list(map(str, range(16)))
-    html = side_by_side([0.5] * 16, labels, labels, title="t", across="row")
+    html = side_by_side([0.5] * 16, labels, labels, title="t", across="row", name="n")
     assert 'class="columns numbered"' in html
     assert re.findall(r"<small dir=\"auto\"><span>(.*?)</span>", html) == labels[::2]
     labels = list(map(str, range(512)))
-    html = side_by_side([0.5] * 512, labels, labels, title="t", across="row")
+    html = side_by_side([0.5] * 512, labels, labels, title="t", across="row", name="n")
     assert re.findall(r"<small dir=\"auto\"><span>(.*?)</span>", html) == labels[::64]
-    words = side_by_side([0.5], ["a"], ["a"], title="t", across="token")
+    words = side_by_side([0.5], ["a"], ["a"], title="t", across="token", name="n")
     assert "numbered" not in words
 
 
@@ -79,9 +81,9 @@ def test_numbers_below_bars_lie_flat_and_are_fewer() -> None:
 def test_a_token_is_no_html_and_a_long_one_is_shortened(side: bool) -> None:
     labels = [HOSTILE, "x" * 99]
     html = (
-        side_by_side([1.0, 2.0], labels, labels, title="t", across="token")
+        side_by_side([1.0, 2.0], labels, labels, title="t", across="token", name="n")
         if side
-        else ranked([2.0, 1.0], labels, title="t", unit="%")
+        else ranked([2.0, 1.0], labels, title="t", unit="%", name="n")
     )
     read: list[str] = []
     parser = HTMLParser()
@@ -90,3 +92,26 @@ def test_a_token_is_no_html_and_a_long_one_is_shortened(side: bool) -> None:
     assert read.count("i") == 2
     assert HOSTILE in unescape(html)
     assert f">{'x' * 29}" not in html
+
+
+@pytest.mark.parametrize(
+    ("top", "ticks"), [(0.15, [0, 0.05, 0.1, 0.15]), (0.3, [0, 0.1, 0.2, 0.3]), (0.6, [0, 0.2, 0.4, 0.6])]
+)
+def test_the_top_of_the_axis_has_its_number(top: float, ticks: list[float]) -> None:
+    html = side_by_side([top], ["a"], ["a"], title="change", across="row", name="n")
+    assert [float(tick) for tick in re.findall("<small>([^<]*)</small></span>", html)] == ticks
+
+
+def test_a_number_near_0_is_written_with_our_minus_sign() -> None:
+    html = ranked([1.234567e-5], ["a"], title="probability", unit="%", name="n")
+    assert re.findall("<b>(.*?)</b>", html) == ["1.23e−5"]
+    assert 'title="a: 1.23457e−5 %"' in html
+
+
+def test_bars_have_the_name_of_their_picture() -> None:
+    for html in (
+        ranked([1.0], ["a"], title="t", unit="%", name=f"mask {HOSTILE}"),
+        side_by_side([1.0], ["a"], ["a"], title="t", across="token", name=f"mask {HOSTILE}"),
+    ):
+        (name,) = re.findall('data-drawn="([^"]*)"', html)
+        assert unescape(name) == f"mask {HOSTILE}"

@@ -105,7 +105,7 @@ function paintCells(pen: BoardPen, place: Place, image: HTMLCanvasElement, { fro
   context.beginPath();
   context.rect(x, y, width, height);
   context.clip();
-  if (panel.gaps || place.mix?.from.panel.gaps) {
+  if ((panel.gaps && !panel.is_blank) || place.mix?.from.panel.gaps) {
     context.fillStyle = hatching(context, theme);
     context.fillRect(x, y, width, height);
   }
@@ -123,7 +123,8 @@ function paintCells(pen: BoardPen, place: Place, image: HTMLCanvasElement, { fro
     width,
     height,
   );
-  if (place.blank) paintBlank(pen, place, place.blank, { from, cell });
+  const blank = panel.is_blank ? [{ row: 0, column: 0, rows, columns: cols }] : place.blank;
+  if (blank) paintBlank(pen, place, blank, { from, cell });
   if (Math.min(cell.width, cell.height) >= GRID) paintGrid(pen, place, { from, to, cell });
   const { covers } = place;
   if (covers) paintCovers(pen, { ...place, covers }, { from, cell });

@@ -43,6 +43,7 @@ class Matrix {
       onClick: ({ i, j }) => this.click({ q: i, k: j }),
     });
     this.ends = new AbortController();
+    this.updates.followLeaving(this.ends.signal);
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
   }
 
@@ -64,7 +65,7 @@ class Matrix {
     this.board.show({ panels: [this.panel], grid: [[0]], labels: header.labels, alt: header.alt });
   }
 
-  // ---- what is meant
+  // ---- what is pinned and chosen
 
   click(at: Pair) {
     if (this.header?.chosen !== null) this.choose(at);
@@ -75,10 +76,11 @@ class Matrix {
   choose({ q, k }: Pair) {
     const name = `${q}.${k}`;
     const { chosen } = this;
-    const others = chosen.filter((one) => one !== name);
+    const others = chosen.filter((cell) => cell !== name);
     this.updates.set({ chosen: (others.length < chosen.length ? others : [...chosen, name]).join("_") });
     this.draw();
-    this.announce({ q, k });
+    const [switched, back] = this.header?.click_results ?? ["", ""];
+    setText(this.announcement, `${this.reading({ q, k })}; ${others.length < chosen.length ? back : switched}`);
   }
 
   setPin(pin: Pair) {
@@ -116,7 +118,7 @@ class Matrix {
     this.board.light({
       hovered: q === null ? null : { panel: name, rows, cols, i: q, j: k },
       pinned: { query: null, key: null, [rows]: pin.q, [cols]: pin.k },
-      framed: this.chosen.map((one) => one.split(".").map(Number) as Point),
+      framed: this.chosen.map((cell) => cell.split(".").map(Number) as Point),
     });
     setText(this.line, this.said(q === null ? pin : this.hovered) || (this.header?.hint ?? ""));
   }
@@ -125,15 +127,21 @@ class Matrix {
     setText(this.announcement, this.said(at) || "Nothing is pinned.");
   }
 
+  /** What is known of a cell, and what a click does to it. */
+  said(at: Pair) {
+    const reading = this.reading(at);
+    const effects = this.header?.click_effects;
+    return reading && effects ? `${reading}; ${effects[this.chosen.includes(`${at.q}.${at.k}`) ? 1 : 0]}` : reading;
+  }
+
   /** What is known of a cell. */
-  said({ q, k }: Pair) {
+  reading({ q, k }: Pair) {
     if (!this.panel || !this.header || q === null || k === null) return "";
     const [rows, columns] = this.panel.shape;
     if (q >= rows || k >= columns) return "";
-    const { readings, acts } = this.header;
+    const { readings } = this.header;
     const place = q * columns + k;
-    const said = readings ? readings[place] : this.weight(q, k, this.panel.data[place]);
-    return acts ? `${said}; ${acts[this.chosen.includes(`${q}.${k}`) ? 1 : 0]}` : said;
+    return readings ? readings[place] : this.weight(q, k, this.panel.data[place]);
   }
 
   weight(q: number, k: number, value: number) {

@@ -85,6 +85,8 @@ interface Panel extends Coloured {
   ticks?: Record<string, string>;
   /** the matrix that turns into this one, cell by cell, and how */
   made_from?: { name: string; pace: Pace };
+  /** whether none of its cells is computed yet */
+  is_blank?: boolean;
   /** px that its numbers are to have, if they do with fewer decimals */
   legible?: number;
   ink?: string;

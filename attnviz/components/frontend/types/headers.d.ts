@@ -90,7 +90,9 @@ interface MatrixHeader {
   /** the cells that a click chooses, such as "3.5_4.1"; null where a click pins a cell */
   chosen: string | null;
   /** what a click does to a cell that is not chosen, and to one that is */
-  acts: [string, string] | null;
+  click_effects: [string, string] | null;
+  /** what is announced after a click on a cell that was not chosen, and on one that was */
+  click_results: [string, string] | null;
   acknowledged?: number;
 }
 interface ShareHeader {

@@ -11,9 +11,9 @@ import torch
 
 from attnviz.bert.ablation import MEASURES, Effects, HeadMeasures, cosine, sentence_embedding, spearman
 from attnviz.bert.search import built_in as reference
-from attnviz.components.matrix import heads_matrix
+from attnviz.components.matrix import ClickEffects, heads_matrix
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
-from attnviz.formatting import DIGITS, number, percent
+from attnviz.formatting import DIGITS, number, percent, power_of_ten
 from attnviz.links.values import Head
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
@@ -56,8 +56,11 @@ AXES = {
     "distance": "distance of a query to its keys, tokens, mean over tokens",
     "norm": "norm of what the head adds to the output, mean over tokens",
 }
-ACTS = ("a click switches it off", "a click switches it on again")
+CLICK_EFFECTS = ClickEffects(
+    "a click switches it off", "a click switches it on again", "switched off", "switched on again"
+)
 HINT = "Point at a head to read its effect."
+NO_EFFECTS = "The effects of the heads are not measured yet."
 THOUSAND = 1000
 NOT_YET = "The effects of all heads on this text are not measured yet: the button beside it does that."
 TABLE_HEIGHT, ROWS_IN_LECTURE = 390, 8
@@ -149,7 +152,8 @@ def _show_grid(ablation: Ablation) -> None:
     thousandths = torch.full((layers, heads), torch.nan) if effects is None else THOUSAND * effects.sentence
     with st.container(key="off_grid"):
         heads_matrix(
-            thousandths.numpy(), ablation.off, title="effect, in thousandths", acts=ACTS, hint=HINT,
+            thousandths.numpy(), ablation.off, title="effect, in thousandths", click_effects=CLICK_EFFECTS,
+            hint=NO_EFFECTS if effects is None else HINT,
             readings=_readings(effects, layers, heads), key="off_matrix", on_choice=_take_choice,
         )  # fmt: skip
     if not state.get("lecture"):
@@ -161,7 +165,10 @@ def _readings(effects: Effects | None, layers: int, heads: int) -> list[str]:
     names = [_head_label(divmod(place, heads)) for place in range(layers * heads)]
     if effects is None:
         return names
-    return [f"{name}: 1 − cosine {effect:.3g}" for name, effect in zip(names, effects.sentence.flatten(), strict=True)]
+    return [
+        f"{name}: 1 − cosine {power_of_ten(effect)}"
+        for name, effect in zip(names, effects.sentence.flatten().tolist(), strict=True)
+    ]
 
 
 def _take_choice(chosen: object) -> None:
@@ -184,8 +191,9 @@ def show_output(ablation: Ablation) -> None:
         st.markdown("Nothing is switched off: every cosine is **1**. Click a head in the grid.")
     changes, names = (1 - of_tokens).clamp_min(0).tolist(), numbered(labels)
     said = [f"{name}: cosine {number(1 - change, DIGITS)}" for name, change in zip(names, changes, strict=True)]
+    name = f"tokens without {ablation.off_text}" if ablation.off else "tokens with all heads"
     with st.container(key="off_tokens"):
-        st.html(side_by_side(changes, labels, said, title="1 − cosine", across="token"))
+        st.html(side_by_side(changes, labels, said, title="1 − cosine", across="token", name=name))
 
 
 def show_measures(ablation: Ablation) -> None:
