@@ -29,6 +29,8 @@ SIDES = {"wrong": "The mistake", "right": "Right"}
 SHEET = "marks/mistake.css"
 LARGE = 1e6
 """Numbers of this magnitude or more are written with a power of ten"""
+ROUNDING = 1e-6
+"""What float32 leaves of a difference that is 0: the numbers of the table are not much larger than 1"""
 FEW = 3
 """The most rows of the table in its brief form"""
 
@@ -130,11 +132,16 @@ def _where(effect: MistakeEffect) -> str:
 
 
 def written(value: Value) -> str:
-    """Format a value of the table: with three decimals, or with a power of ten if it is very small or large."""
+    """Format a value of the table: with three decimals, or with a power of ten if it is very small or large.
+
+    A number that is 0 but for rounding is "≈ 0".
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, int):
         return f"{value:,}"
+    if 0 < abs(value) < ROUNDING:
+        return "≈ 0"
     return nonzero(value, 3) if abs(value) < LARGE else scientific(value)
 
 

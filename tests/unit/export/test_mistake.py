@@ -104,7 +104,8 @@ def test_the_colours_of_both_sides_end_at_the_largest_number_of_either(larger: s
     [
         (999999.5, "999999.500"), (1e6, "1.00e6"), (-1e6, "−1.00e6"),
         (0.0, "0"), (-0.0, "0"), (3, "3"), (12288, "12,288"), (0.46887, "0.469"), (-1.5, "−1.500"), ("yes", "yes"),
-        (4.8e-7, "4.80e−7"), (-2.5e9, "−2.50e9"), (1.0000001, "1.000"), (0.0004999, "5.00e−4"),
+        (4.8e-7, "≈ 0"), (-9.9e-7, "≈ 0"), (1e-6, "1.00e−6"), (-2.5e9, "−2.50e9"),
+        (1.0000001, "1.000"), (0.0004999, "5.00e−4"),
     ],
 )  # fmt: skip
 def test_numbers_are_written_so_that_none_reads_as_nothing(value: float | str, expected: str) -> None:

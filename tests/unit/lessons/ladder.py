@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.lessons import shipped
+from attnviz.links.link import read_link
 from attnviz.tokens import CharVocab
 from attnviz.toy.language.config import GRUConfig, TokenConfig
 from attnviz.toy.language.model import BigramModel, TokenModel
@@ -33,11 +34,11 @@ def trained(name: str) -> nn.Module:
     return model_of(recording.plan.model, recording.view.snapshots[-1].weights)
 
 
-def loss(name: str, step: int = 2000) -> str:
-    """Return the loss on held-out text after so many steps, as the page writes it."""
+def loss(name: str) -> str:
+    """Return the loss on held-out text at the end of the training, as the page writes it."""
     recording = recorded.of_stage(name)
     assert recording is not None
-    return written(next(one.loss for one in recording.view.evaluations if one.step == step))
+    return written(next(one.loss for one in recording.view.evaluations if one.step == recording.view.steps))
 
 
 def weights(name: str, vocabulary: CharVocab) -> Tensor:
@@ -60,13 +61,17 @@ def ladder() -> dict[int, Sequence[str]]:
     subject = Text(text, 8)
     vocabulary, training = CharVocab(subject.labels), text[: len(subject.train)]
 
-    def share(first: str, second: str) -> float:
-        return sum(training[at : at + 2] == first + second for at in range(len(training) - 1)) / training[:-1].count(
-            first
-        )
-
-    assert share("T", "h") == 1
     counted = BigramModel.by_counting(subject.train, len(subject.labels), smoothing=1)
+
+    def share(first: str, second: str) -> str:
+        row, column = vocabulary.tokenize(first + second).ids
+        with torch.no_grad():
+            return written(counted(torch.tensor([row]))[0].softmax(-1)[column])
+
+    assert training[:-1].count("T") == training.count("Th") == 491
+    shown = read_link(shipped()["ladder"].scenes[0].values())[0]
+    assert len(subject.labels) == 52
+    assert [subject.labels[shown[name]] for name in ("q", "k")] == ["T", "h"]
     floor = validation_loss(counted, subject.validation, 8)
     table = next_of("bigram", "a", "s", vocabulary)
     head, heads = weights("head", vocabulary)[0], weights("heads", vocabulary)
@@ -82,14 +87,14 @@ def ladder() -> dict[int, Sequence[str]]:
     assert isinstance(gru, GRUConfig)
     assert (gpt.layers, gpt.width, norm.layers) == (4, 2 * norm.width, 3)
     return {
-        1: [f"{len(training):,}", written(share("t", "h")), written(share("t", " "))],
+        1: [f"{len(training):,}", share("T", "h"), share("t", "h"), share("t", " ")],
         2: [table, table, written(cost[a, s].detach())],
         3: [written(floor), loss("bigram")],
         4: [written(head[4, 3]), written(head[4, 4]), next_of("head", "It wa", "s", vocabulary), table, loss("head")],
         5: [written(heads[1, 7, 6]), written(heads[3, 7, 7]), loss("heads")],
         6: [loss("heads"), loss("feed_forward")],
-        7: [loss("residual", 500), loss("feed_forward", 500), loss("residual")],
-        8: [loss("norm"), loss("residual"), loss("norm", 200), loss("residual", 200)],
+        7: [loss("feed_forward"), loss("residual")],
+        8: [loss("norm"), loss("residual")],
         9: [str(gpt.block_size), str(norm.block_size), loss("gpt")],
         10: [str(gru.width), loss("gru")],
     }

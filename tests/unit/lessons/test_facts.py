@@ -172,7 +172,6 @@ def why() -> dict[int, Sequence[str]]:
 
 
 def transformer() -> dict[int, Sequence[str]]:
-    head = toy(CAT, seed=1, head_size=4).head(0)
     encoder, decoder, both = (whole(name) for name in ("encoder", "decoder", "both"))
     token, x, steps = encoder.embedding_parts["token"], encoder.block(0).input, encoder.block(0).steps()
     assert x is not None
@@ -198,7 +197,7 @@ def transformer() -> dict[int, Sequence[str]]:
     last = torch.softmax(logits[-1], -1)
     assert decoder.vocabulary.label(int(last.argmax())) == "run"
     return {
-        1: [written(head.weights[1, 4])],
+        1: [written(first[1].max())],
         2: [written((x[0] - x[3]).abs().max())],
         4: [written(one[1].norm()) for one in (x, output, steps.attention_residual)],
         5: [written(steps.attention_residual[4].var(correction=0))],

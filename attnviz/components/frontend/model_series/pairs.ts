@@ -65,8 +65,8 @@ export class Pairs {
     this.pairs.room.style.visibility = counts ? "" : "hidden"; // nothing of another text stays
     this.about =
       `Row: a character. Column: the character after it. ${which}, counted in the ` +
-      `${whole(text.train)} characters to train on. Nothing is trained here: each count ` +
-      `divided by the sum of its row is the best that a table of pairs can be.${hint}${failed}`;
+      `${whole(text.train)} characters to train on. Nothing is trained here: each count, which begins at 1, is ` +
+      `divided by the sum of its row. Hardly any table of pairs does better.${hint}${failed}`;
     this.write(); // the board needs its place
     this.pairs.board.setTheme(given.theme);
     if (counts) this.show(counts, learned, isTrained ? (at ?? 0) : null, given.theme);
