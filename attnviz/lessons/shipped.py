@@ -61,11 +61,11 @@ class Example:
         return marked_text("heads", query_of(self.link("heads")), text)
 
     def link(self, page: str) -> dict[str, str]:
-        """Return the query of a link to this example on `heads` or `compare`, or to its weights on `step_by_step`."""
+        """Return the query of a link to this example on `heads` or `compare`, or to its sentence on `step_by_step`."""
         cell = {name: str(at) for name, at in (("q", self.q), ("k", self.k)) if at is not None}
         shown = {"text": self.text, "layer": str(self.layer), "head": str(self.head), **cell}
         source = {} if page == "heads" else {"source": PRETRAINED.key}
-        step = {"step": "weights"} if page == "step_by_step" else {}
+        step = {"step": "tokens"} if page == "step_by_step" else {}
         link = {**shown, **source, **step}
         return {name: value for name, value in link.items() if value != str(KEYS[name].default)}
 

@@ -22,7 +22,7 @@ SUBJECT = "what attention computes"
 
 OPENING: Mapping[str, str] = MappingProxyType({
     "text": "My sister bought a bicycle because she wanted to ride it to work.",
-    "source": PRETRAINED.key, "step": "weights", "q": "11", "layer": "3", "head": "1",
+    "source": PRETRAINED.key, "step": "tokens", "q": "11", "layer": "3", "head": "1",
 })  # fmt: skip
 """The link of the view that the app opens with: a head of the built-in model in which "it" attends to "bicycle"."""
 

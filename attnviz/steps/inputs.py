@@ -34,11 +34,10 @@ def _tokens_fact(tokens: Tokens) -> str:
 
 TOKENS: Step[Tokens] = Step(
     name="tokens",
-    title="Tokens",
+    title="Sentence",
     formula=lambda _: Relation("→", (Text("text"), Box(Text("tokens")), Symbol("X"))),
     notice=lambda _: (
-        "Attention never sees letters or words, only these numbered pieces. Each becomes one row of every matrix that "
-        "follows: row 0 is the first."
+        "In attention each word looks at the others. Point at a word to see which, and with what share; a click keeps it."
     ),
     code=lambda tokens: _TOKENS_CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"),
     fact=_tokens_fact,

@@ -191,4 +191,4 @@ def _open(page: str, here: ShownHead, striking: StrikingHead) -> None:
     for name, value in (("kind", here.kind), ("q", striking.query), ("k", striking.key), ("predict", False)):
         state.put(name, value)
     if page == "step_by_step":
-        state.put("step", "weights")
+        state.put("step", "tokens")

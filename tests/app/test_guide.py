@@ -75,7 +75,7 @@ def test_surprise_opens_the_head_that_it_speaks_of_and_then_the_next(page: str) 
         )[0]
         link = dict(at.query_params)
         assert (link.get("layer", "0"), link.get("head", "0")) == (layer, head)
-        assert page == "heads" or (link["source"], link["step"]) == ("pretrained", "weights")
+        assert page == "heads" or (link["source"], link["step"]) == ("pretrained", "tokens")
         q, k = int(link["q"]), int(link["k"])
         labels = built_in_model().trace(BICYCLE).tokens.labels
         assert (labels[q], labels[k]) == (query, key)

@@ -25,8 +25,8 @@ def test_the_bare_address_opens_on_a_head_that_means_something_and_stays_bare() 
     header, document = walk(at)
     assert header["opening"]
     chosen = header["values"]
-    assert [chosen[name] for name in ("step", "layer", "head", "q", "k")] == ["weights", 3, 1, 11, None]
-    row = panels(at)["weights"][11]
+    assert [chosen[name] for name in ("step", "layer", "head", "q", "k")] == ["tokens", 3, 1, 11, None]
+    row = panels(choose(at, "step", "weights"))["weights"][11]
     assert (document.header.query.labels[11], document.header.key.labels[row.argmax()]) == ("it", "bicycle")
     assert f"{row.max():.2f}" == "0.97"
 
@@ -35,7 +35,7 @@ def test_what_is_changed_is_written_out_and_back_again_it_is_bare() -> None:
     at = choose(open_page(), "step", "scores")
     assert dict(at.query_params) == {name: value for name, value in OPENING.items() if name != "step"}
     assert not payload(at, "walk")[0]["opening"]
-    choose(at, "step", "weights")
+    choose(at, "step", "tokens")
     assert dict(at.query_params) == {}
     assert payload(at, "walk")[0]["opening"]
     assert dict(open_page(**OPENING).query_params) == {}
@@ -50,7 +50,7 @@ def test_the_toy_has_an_address_of_its_own() -> None:
     assert dict(choose(open_page(step="weights"), "step", "scores").query_params) == {"source": "toy"}
     at = open_page()
     at.segmented_control(key="source").set_value("toy").run()
-    assert dict(at.query_params) == {"text": OPENING["text"], "step": "weights", "q": "11", "head": "1"}
+    assert dict(at.query_params) == {"text": OPENING["text"], "step": "tokens", "q": "11", "head": "1"}
     assert "have learned nothing" in " ".join(caption.value for caption in at.caption)
 
 
@@ -60,7 +60,7 @@ def test_other_pages_take_the_view_over_and_give_it_back() -> None:
     assert dict(at.query_params) == shown
     go_to_page(at, "step_by_step", {})
     assert dict(at.query_params) == {}
-    assert panels(at)["weights"].shape == (16, 16)
+    assert panels(choose(at, "step", "weights"))["weights"].shape == (16, 16)
     at.text_area(key="text").set_value("one two").run()
     go_to_page(at, "heads", {})
     go_to_page(at, "step_by_step", {})

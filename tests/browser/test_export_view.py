@@ -260,20 +260,31 @@ def test_a_scene_is_exported_in_lecture_mode(page: Page, app_url: str) -> None:
     expect(button).to_be_hidden()
 
 
-@pytest.mark.parametrize("path", ["tokens", ""])
-def test_tokens_are_exported_with_their_ids(page: Page, app_url: str, path: str) -> None:
-    export = Exporting(page, f"{app_url}/{path}", text=HOSTILE, step="tokens")
+def test_tokens_are_exported_with_their_ids(page: Page, app_url: str) -> None:
+    export = Exporting(page, f"{app_url}/tokens", text=HOSTILE)
     svg = export.svg()
     svg.check_self_contained()
     tokens = WordTokenizer().tokenize(HOSTILE)
     assert {*map(str, tokens.ids)} <= set(svg.texts)
     for label in tokens.labels:
         assert any(label in text for text in svg.texts), label
-    if path == "tokens":
-        assert {"Characters", "Words", "BERT WordPiece"} <= set(svg.texts)
-        assert {*map(str, WordPiece().tokenize(HOSTILE).ids)} <= set(svg.texts)
+    assert {"Characters", "Words", "BERT WordPiece"} <= set(svg.texts)
+    assert {*map(str, WordPiece().tokenize(HOSTILE).ids)} <= set(svg.texts)
     written = export.pdf().extract_text()
     assert all(str(id_) in written for id_ in tokens.ids)
+    assert export.png(scale="1").width > 200
+
+
+def test_the_sentence_is_exported_with_its_arcs_and_shares(page: Page, app_url: str) -> None:
+    export = Exporting(page, app_url, text=HOSTILE, step="tokens", q="1")
+    svg = export.svg()
+    svg.check_self_contained()
+    steps = run_block(WordTokenizer().tokenize(HOSTILE).ids, ToyConfig()).layer(0).head(0)
+    for label in WordTokenizer().tokenize(HOSTILE).labels:
+        assert any(label in text for text in svg.texts), label
+    row = steps.weights[1]
+    assert f"{100 * float(row.max()):.0f} %" in svg.texts
+    assert export.page.locator(".sentence path").count() == int((row >= 0.01).sum().clamp(max=12))
     assert export.png(scale="1").width > 200
 
 

@@ -18,7 +18,7 @@ from tests.browser.contexts import LAPTOP
 from tests.browser.server import ROOT, start
 from tests.browser.settle import settled
 
-STAGE = ".attnviz-stage"
+SENTENCE = ".sentence .word >> nth=0"
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_page_works_under_a_base_path(page: Page) -> None:
         expect(page.locator(".st-key-explorer canvas").first).to_be_visible()
         page.goto(server.url)
         settled(page)
-        expect(page.locator(STAGE)).to_be_visible()
+        expect(page.locator(SENTENCE)).to_be_visible()
         assert "Traceback" not in server.log_text()
         assert missing == []
     finally:
@@ -106,5 +106,5 @@ def test_a_script_that_does_not_arrive_is_said_and_a_reload_fetches_it_again(
     expect(said).to_be_visible()
     page.unroute_all()
     page.reload()
-    expect(page.locator(STAGE)).to_be_visible()
+    expect(page.locator(SENTENCE)).to_be_visible()
     expect(said).not_to_be_visible()

@@ -168,10 +168,11 @@ def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str)
         expected = float(weights[int(layer), int(head), q, k])
         mean = (float(weights[:, :, q, k].sum()) - expected) / 71
         assert (float(own), float(others)) == (pytest.approx(expected, abs=0.0051), pytest.approx(mean, abs=0.0051))
-        shown = page.locator(".inspector [data-result]").evaluate_all(
-            "all => all.map((one) => Number(one.dataset.value))"
-        )
-        assert any(abs(value - expected) < 1e-4 for value in shown), shown  # the pinned cell's weight, worked out
+        sentence = page.get_by_role("region", name="Sentence")
+        if not sentence.get_by_role("table").count():
+            sentence.get_by_role("button", name="How is ").click()
+        shown = sentence.get_by_role("row", name=re.compile(f"^{key} ")).locator("[data-result]").first
+        assert float(shown.get_attribute("data-value") or "nan") == pytest.approx(expected, abs=1e-4)
         expect(page.locator(".strip [aria-pressed=true]")).to_have_text(head)
         seen.append((layer, head))
     assert seen[0] == ("3", "1")

@@ -175,7 +175,7 @@ def test_the_step_of_the_page_is_marked_and_later_ones_dimmed(see: See) -> None:
     assert names == ["masked", "weights", "head_outputs"]
 
 
-def test_a_picture_that_comes_after_the_tokens_is_followed(see: See) -> None:
+def test_a_picture_that_comes_after_the_sentence_is_followed(see: See) -> None:
     inspector = see(step="tokens")
     expect(inspector.panel).to_be_hidden()
     inspector.page.set_viewport_size({"width": 1200, "height": 700})
@@ -184,7 +184,7 @@ def test_a_picture_that_comes_after_the_tokens_is_followed(see: See) -> None:
     inspector.hover("weights", 3, 1)
     assert inspector.result("weights") == pytest.approx(oracle(Operands())["weights"][3, 1], abs=1e-9)
     assert ("weights", "cell") in inspector.marks()
-    inspector.step("Tokens")
+    inspector.step("Sentence")
     inspector.page.wait_for_timeout(100)
     assert inspector.marks() == set()
 

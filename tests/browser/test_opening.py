@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from torch.nn import functional as F
 
 from attnviz.links.pages import OPENING
-from tests.browser.board import BOARD, cells, matrix
+from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
 from tests.browser.settle import settled
@@ -34,6 +34,10 @@ def help_button(page: Page) -> Locator:
     return page.get_by_role("button", name="What this is, and how to begin")
 
 
+def finding(page: Page) -> Locator:
+    return page.get_by_role("region", name="Sentence").locator(".finding")
+
+
 def torchs_weights(layer: int, head: int) -> np.ndarray:
     """Compute a head's weights on the sentence by torch, from the model's queries and keys."""
     block = built_in_model().trace(OPENING["text"]).walk(layer, head).layer
@@ -51,11 +55,8 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
     open_bare(page, app_url)
     expect(doors(page)).to_contain_text("attnviz shows what attention computes")
     expected = torchs_weights(3, 1)
-    np.testing.assert_allclose(matrix(page, "weights"), expected, atol=1e-5)
-    read = cells(page, "weights").reshape(expected.shape)[IT, BICYCLE]
-    assert read == round(float(expected[IT, BICYCLE]), 2) == 0.97
-    panel = page.get_by_role("region", name="Arithmetic of one cell")
-    expect(panel).to_contain_text(re.compile(rf"key 5 .bicycle.\s*{expected[IT, BICYCLE]:.4f}"))
+    assert round(100 * float(expected[IT, BICYCLE])) == 97
+    expect(finding(page)).to_have_text("“it” gives 97 % of its attention to “bicycle”.")
 
     doors(page).get_by_role("button", name="Walk through it").click()
     expect(doors(page)).to_be_hidden()
@@ -68,7 +69,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
     expect(card).to_have_count(0)
     expect(doors(page)).to_be_hidden()
     settled(page)
-    for step, title in (("tokens", "Tokens"), ("embeddings", "Hidden states")):
+    for step, title in (("qkv", "Q, K, V"), ("embeddings", "Hidden states")):
         page.get_by_role("radio", name=title, exact=True).click()
         page.wait_for_url(f"**step={step}**")
     assert query(page) == {**OPENING, "step": "embeddings"}
@@ -77,13 +78,13 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
     expect(doors(copied)).to_be_hidden()
     assert copied.url == page.url
 
-    for step in ("step=tokens", ""):
+    for step in ("step=qkv", ""):
         page.go_back()
         page.wait_for_url(f"{app_url}/**{step}**")
         settled(page)
     assert page.url.rstrip("/") == app_url
     expect(doors(page)).to_be_visible()
-    np.testing.assert_allclose(matrix(page, "weights"), expected, atol=1e-5)
+    expect(finding(page)).to_contain_text("97 %")
 
     doors(page).get_by_role("button", name="Your own sentence").click()
     expect(page.locator(".st-key-text textarea")).to_be_focused()
@@ -93,7 +94,8 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
     settled(page)
     expect(doors(page)).to_be_hidden()
     assert query(page)["source"] == "pretrained"
-    assert matrix(page, "weights").shape == (5, 5)
+    words = page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^(one|two|three): "))
+    expect(words).to_have_count(3)
 
     help_button(page).click()
     expect(doors(page)).to_be_visible()
@@ -105,12 +107,75 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
     page.wait_for_url("**text=one+two+three**")
 
 
+def test_the_finding_unfolds_into_its_row_and_then_into_the_whole_matrix(page: Page, app_url: str) -> None:
+    expected = torchs_weights(3, 1)
+    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    sentence.get_by_role("button", name="How is 97 % computed?").click()
+    rows = sentence.locator("tbody tr").evaluate_all(
+        "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    labels = built_in_model().trace(OPENING["text"]).tokens.labels
+    order = expected[IT].argsort()[::-1][:6]
+    assert [row[0] for row in rows[:6]] == [labels[at] for at in order]
+    assert [row[-1] for row in rows[:6]] == [f"{expected[IT, at]:.4f}" for at in order]
+    assert [row[0] for row in rows[6:]] == ["10 others", "sum"]
+    assert rows[-1][-1] == "1.0000"
+    sentence.get_by_role("button", name="The whole matrix").click()
+    page.wait_for_url("**step=weights**")
+    settled(page)
+    np.testing.assert_allclose(matrix(page, "weights"), expected, atol=1e-5)
+    panel = page.get_by_role("region", name="Arithmetic of one cell")
+    expect(panel).to_contain_text(re.compile(rf"key 5 .bicycle.\s*{expected[IT, BICYCLE]:.4f}"))
+
+
+def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(
+    page: Page, app_url: str, new_context: Contexts
+) -> None:
+    expected = torchs_weights(3, 1)
+    labels = built_in_model().trace(OPENING["text"]).tokens.labels
+    she = labels.index("she")
+    sister = int(expected[she].argmax())
+    says = f"“she” gives {100 * expected[she, sister]:.0f} % of its attention to “{labels[sister]}”."
+    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    arcs = sentence.locator("path")
+    before = arcs.evaluate_all("all => all.map((one) => one.getAttribute('d'))")
+    word = sentence.get_by_role("button", name=re.compile("^she: sister"))
+    word.hover()
+    expect(finding(page)).to_have_text(says)
+    assert arcs.evaluate_all("all => all.map((one) => one.getAttribute('d'))") != before
+    expect(arcs).to_have_count(int((expected[she] >= 0.01).sum()))
+    page.mouse.move(2, 2)
+    expect(finding(page)).to_contain_text("“it” gives 97 %")
+    word.click()
+    page.wait_for_url(f"**q={she}**")
+    page.mouse.move(2, 2)
+    settled(page)
+    expect(finding(page)).to_have_text(says)
+    expect(word).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("ArrowDown")  # to the next word
+    expect(finding(page)).to_contain_text("“wanted” gives")
+    copied = open_bare(new_context().new_page(), page.url)
+    expect(finding(copied)).to_have_text(says)
+
+
+def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str) -> None:
+    expected = torchs_weights(3, 1)
+    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    share = 100 * float(expected[IT, [0, -1]].sum())
+    expect(sentence).to_contain_text(f"[CLS] and [SEP], added by the tokenizer: {share:.0f} %.")
+    arcs = sentence.locator("path")
+    expect(arcs).to_have_count(int((expected[IT] >= 0.01).sum()))
+    sentence.get_by_role("button", name="Dim them").click()
+    expect(arcs).to_have_count(int((expected[IT, 1:-1] >= 0.01).sum()))
+    expect(finding(page)).to_contain_text("97 %")  # a share of the whole row, as before
+
+
 def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_picture_stays_in_sight(
     app_url: str, new_context: Contexts
 ) -> None:
     page = open_bare(new_context(viewport=PHONE, color_scheme="dark").new_page(), app_url)
     expect(doors(page)).to_be_visible()
-    place = page.locator(BOARD).bounding_box()
+    place = page.locator(".sentence .words").bounding_box()
     assert place is not None
     assert place["y"] < 0.75 * PHONE["height"]
     over = "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }"
@@ -120,7 +185,7 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     expect(page.locator(".st-key-text textarea")).to_be_in_viewport()
 
     laptop = open_bare(new_context().new_page(), app_url)
-    box = laptop.locator(".st-key-walk .picture").bounding_box()
+    box = laptop.get_by_role("button", name="How is 97 % computed?").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= 720
     help_button(laptop).click()
@@ -141,7 +206,7 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
 def test_the_picture_is_there_before_the_model_and_then_all_the_rest(page: Page) -> None:
     with running("tests/browser/apps/slow_model_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
         open_bare(page, url)
-        np.testing.assert_allclose(matrix(page, "weights"), torchs_weights(3, 1), atol=1e-5)
+        expect(finding(page)).to_contain_text("97 %")
         expect(doors(page)).to_be_visible()
         page.get_by_role("button", name="head 8").click()
         page.get_by_role("radio", name="Scores").click()

@@ -294,7 +294,8 @@ def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url:
 def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     hostile = "<script>window.hacked=1</script> <img src=x onerror=window.hacked=2> <b>bold</b> ${7*7} %{x}"
     go(page, app_url, text=hostile, step="tokens", q=1, k=0)
-    expect(page.locator(".walk .chip bdi").nth(0)).to_contain_text("<script>")
+    expect(page.locator(".walk .word bdi").nth(0)).to_contain_text("<script>")
+    page.get_by_text("Tokens and their ids").click()
     for written in ("onerror=window.hacked=2>", "<b>bold</b>"):
         expect(page.locator(".walk td").filter(has_text=written).first).to_be_visible()
     for step in ("scores", "weights"):
@@ -316,5 +317,5 @@ def test_the_formula_of_no_step_is_cut(still_page: Page, app_url: str) -> None:
             page.set_viewport_size(size)  # type: ignore[arg-type]
             for step in ("qkv", "scores", "output"):
                 open_step(page, step)
-                needed, given = page.locator(".walk-formula").evaluate(height)
+                needed, given = page.locator(".body > .walk-formula").evaluate(height)
                 assert 15 < needed <= given + 1, (step, qkv, size)

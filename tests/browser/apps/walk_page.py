@@ -187,7 +187,7 @@ class WalkView(InspectorPage):
     def __init__(self, page: Page) -> None:
         self.page = page
         self.panel = page.get_by_role("region", name="Arithmetic of one cell")
-        shown = ".walk .chip, .walk [data-painted], .walk .heatmaplayer image"
+        shown = ".walk .word, .walk [data-painted], .walk .heatmaplayer image"
         expect(page.locator(shown).first).to_be_visible()
         frames(page)
 

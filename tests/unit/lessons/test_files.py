@@ -243,7 +243,7 @@ def test_an_empty_text_in_a_link_is_kept() -> None:
 def test_an_examples_link_holds_its_cell_and_no_defaults() -> None:
     example_ = Example("t", "x", 0, 1, "weight", "0.50", "s", q=0, k=2)
     assert example_.link("heads") == {"text": "x", "head": "1", "q": "0", "k": "2"}
-    assert example_.link("step_by_step") == {**example_.link("heads"), "source": "pretrained", "step": "weights"}
+    assert example_.link("step_by_step") == {**example_.link("heads"), "source": "pretrained", "step": "tokens"}
     assert replace(example_, q=None, k=None).link("heads") == {"text": "x", "head": "1"}
 
 
@@ -372,5 +372,5 @@ def test_the_gallery_is_a_lesson_of_heads_with_a_sentence_each() -> None:
         assert one.figure in one.says
         assert (one.q is None) == (one.k is None) == (one.measure != "weight")
         assert one.link("compare")["source"] == "pretrained"
-        assert one.link("step_by_step") == {**one.link("compare"), "step": "weights"}
+        assert one.link("step_by_step") == {**one.link("compare"), "step": "tokens"}
     assert {one.page for one in text_examples()} <= set(PATHS)

@@ -47,6 +47,13 @@ export function weightText(value: number, digits: number = FORMAT.digits) {
   return digits < FORMAT.digits ? `≈ ${shown}` : shown;
 }
 
+/** A share of 1: "97 %"; a small one has decimals. */
+export function share(weight: number) {
+  const percent = 100 * weight;
+  if (percent >= 1 || percent === 0) return `${fixed(percent, 0)} %`;
+  return percent < 0.01 ? "less than 0.01 %" : `${fixed(percent, 2)} %`;
+}
+
 /** A count of things: 12,345. */
 export const whole = (n: number) => n.toLocaleString("en-US");
 

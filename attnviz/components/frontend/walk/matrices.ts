@@ -143,7 +143,7 @@ export class HeadMatrices {
    * They are here after the last row.
    */
   *rows({ hasCells, hasOutput }: { hasCells: boolean; hasOutput: boolean }): Generator<void> {
-    const attention = new Attention(this.document.header, this.operands([...HEAD, "mask"]), this.products);
+    const { attention } = this;
     const { queries, keys, valueSize: width } = attention;
     const cells = Object.fromEntries(BY_CELL.map((name) => [name, emptyMatrix(hasCells ? queries : 0, keys)]));
     const products = hasCells && !this.isLarge ? new Float64Array(queries * keys) : null;
@@ -173,6 +173,16 @@ export class HeadMatrices {
     if (made) this.derived.set(name, made);
     forget(this);
     return made;
+  }
+
+  /** Its arithmetic, row by row. */
+  get attention() {
+    return new Attention(this.document.header, this.operands([...HEAD, "mask"]), this.products);
+  }
+
+  /** The names of the arrays that must be fetched before a row's arithmetic can be had. */
+  get missingOfRows() {
+    return matrixNames(this.document, this.head, ["query", "key", ...maskNames(this.document.header)]);
   }
 
   /** What is derived takes. */

@@ -2,7 +2,7 @@
 // whole step; where that names a row, a pin must not stand beside a sentence about another one.
 
 import { momentsOf } from "../core/arithmetic.ts";
-import { fixed, number } from "../core/format.ts";
+import { fixed, number, share } from "../core/format.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
 
@@ -21,6 +21,7 @@ export type Parts = (string | WordedTarget)[];
 /** by the name of the step */
 const OF_ROW: Record<string, (pinned: Pinned) => Parts> = {
   scaled: scaledSaid,
+  tokens: weightsSaid,
   weights: weightsSaid,
   attention_residual: sumSaid,
   feed_forward_residual: sumSaid,
@@ -178,13 +179,6 @@ const length = (numbers: number[]) => Math.hypot(...numbers);
 /** What a column of a matrix stands for. */
 const entryName = (step: StepText, name: string, entry: number) =>
   step.picture?.panels.find((panel) => panel.name === name)?.ticks[entry] ?? "";
-
-/** "97 %"; a small share has decimals. */
-function share(weight: number) {
-  const percent = 100 * weight;
-  if (percent >= 1 || percent === 0) return `${fixed(percent, 0)} %`;
-  return percent < 0.01 ? "less than 0.01 %" : `${fixed(percent, 2)} %`;
-}
 
 function said(parts: Parts): SaidText {
   const marks: Exclude<SaidText, string>["marks"] = [];

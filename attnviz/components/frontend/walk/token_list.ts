@@ -1,26 +1,42 @@
-// The first step: the tokens as chips above their ids, and as a table.
+// The first step: the sentence, and below it its tokens as a table.
 
 import { whole } from "../core/format.ts";
 import { CHIPS } from "../core/constants.ts";
-import { element, span } from "../core/dom.ts";
+import { element } from "../core/dom.ts";
+import { Sentence } from "./sentence.ts";
+import { Formula } from "./text.ts";
 import type { Axis } from "../core/document.ts";
 
-const { most: MOST, longest: LONGEST } = CHIPS;
+const { most: MOST } = CHIPS;
 const [QUERIES, KEYS] = ["Queries, the rows", "Keys, the columns"];
-const AT_ONCE = 200; // chips, or rows of a table, that are laid out in one frame: more would hold up the page
+const AT_ONCE = 200; // rows of a table that are laid out in one frame: more would hold up the page
 const TITLES = ["position", "token", "id", "stands for", "characters"];
+const ABOUT =
+  "Attention never sees letters or words, only these numbered pieces. Each becomes one row of every matrix that " +
+  "follows: row 0 is the first.";
 
 export class TokenList {
   root: HTMLDivElement;
+  sentence: Sentence;
+  formula: Formula;
+  tables: HTMLDivElement;
   shown: Axis[];
 
-  constructor() {
-    this.root = element("div", { class: "tokens", tabIndex: 0, role: "group", "aria-label": "Tokens" });
+  /** @param does as of Sentence */
+  constructor(does: ConstructorParameters<typeof Sentence>[0]) {
+    this.root = element("div", { class: "tokens" });
+    this.sentence = new Sentence(does);
+    this.formula = new Formula();
+    this.tables = element("div");
+    const listing = element("details", { class: "listing" }, element("summary", {}, "Tokens and their ids"));
+    listing.append(this.formula.root, this.tables);
+    this.root.append(this.sentence.root, listing);
     this.shown = [];
   }
 
   /** @param key the same where rows and columns are the same tokens */
-  show(query: Axis, key: Axis) {
+  show(query: Axis, key: Axis, formula = "") {
+    this.formula.show(formula);
     const isSame = this.shown[0] === query && this.shown[1] === key;
     if (isSame && !this.root.hidden) return;
     this.root.hidden = false;
@@ -31,21 +47,18 @@ export class TokenList {
   make(query: Axis, key: Axis) {
     this.shown = [query, key];
     const crosses = key !== query;
-    this.root.replaceChildren(
+    this.tables.replaceChildren(
+      element("p", {}, ABOUT),
       ...(crosses ? [heading(QUERIES)] : []),
-      strip(query, crosses ? QUERIES : "Tokens"),
-      ...(crosses ? [heading(KEYS), strip(key, KEYS)] : []),
-      table(query),
-      ...(crosses ? [table(key)] : []),
+      ...tableOf(query),
+      ...(crosses ? [heading(KEYS), ...tableOf(key)] : []),
     );
   }
 
-  /** Lays a long text out a part a frame: its first chips, the others, and the rows of the table below. */
+  /** Lays the rows of a long text out a part a frame. */
   layOut() {
-    const strips = [...this.root.querySelectorAll(".chips")].map(({ children }) => groups([...children]));
-    const tables = [...this.root.querySelectorAll("tbody")].map(({ rows }) => groups([...rows]));
-    const isLong = strips.some(({ length }) => length > 1);
-    const later = isLong ? [...strips.flatMap((chips) => chips.slice(1)), ...tables.flat()] : [];
+    const tables = [...this.tables.querySelectorAll("tbody")].map(({ rows }) => groups([...rows]));
+    const later = tables.flatMap((parts) => parts.slice(1));
     const setHidden = (part: Element[], isHidden: boolean) => {
       for (const one of part) one.toggleAttribute("hidden", isHidden);
     };
@@ -58,6 +71,11 @@ export class TokenList {
     for (const part of later) setHidden(part, true);
     afterFrame(next);
   }
+
+  destroy() {
+    this.sentence.destroy();
+    this.formula.destroy();
+  }
 }
 
 /** What can be laid out in a frame each. */
@@ -66,51 +84,26 @@ const groups = (all: Element[]) =>
 
 const afterFrame = (then: () => void) => requestAnimationFrame(() => setTimeout(then));
 
+const UNKNOWN = "unknown: not in the vocabulary";
+
 const heading = (text: string) => element("h2", {}, text);
 
-/** @param name of the picture when it is exported */
-function strip(axis: Axis, name: string) {
-  const chips = axis.labels.slice(0, MOST).map((label, i) => {
-    const mark = axis.unknown[i] ? [span("mark", "?")] : [];
-    const id = idOf(axis.ids[i]);
-    const chip = span(classesOf(axis, i), element("bdi", {}, shortened(label), ...mark), span("id", id));
-    chip.title = [`token ${i}`, label, axis.ids[i] < 0 ? id : `id ${id}`, ...saidOf(axis, i)].join(" · ");
-    return chip;
-  });
-  const hidden = axis.labels.length - chips.length;
-  const more = hidden > 0 ? [span("more", `… and ${whole(hidden)} more, not shown`)] : [];
-  return element("div", { class: "chips", dataset: { tokens: name } }, ...chips, ...more);
-}
-
-function classesOf({ places, segments, unknown }: Axis, i: number) {
-  const tint = places[i] ? ["even", "odd"][i % 2] : "added";
-  return ["chip", tint, ...(unknown[i] ? ["unknown"] : []), ...(segments[i] === 1 ? ["second"] : [])].join(" ");
-}
-
-/** What a chip's tooltip says of where its token comes from. */
-function saidOf({ places, segments, unknown }: Axis, i: number) {
-  return [
-    unknown[i] ? "unknown: not in the vocabulary" : "",
-    places[i] ? `characters ${places[i]}` : "added by the tokenizer",
-    segments[i] === 1 ? "second text" : "",
-  ].filter(Boolean);
-}
-
-function table({ labels, ids, covers, places }: Axis) {
+/** The tokens of an axis as a table, and how many are not shown. */
+function tableOf({ labels, ids, covers, places, unknown, segments }: Axis) {
   const rows = labels.slice(0, MOST).map((label, i) => {
     const source = places[i] ? JSON.stringify(covers[i]) : "added";
     const cells = [String(i), element("bdi", {}, label), idOf(ids[i]), element("bdi", {}, source), places[i] || "–"];
-    return element("tr", {}, ...cells.map((cell) => element("td", {}, cell)));
+    const look = { class: unknown[i] ? "unknown" : "", title: unknown[i] ? UNKNOWN : "" };
+    return element("tr", look, ...cells.map((cell) => element("td", {}, cell)));
   });
+  const hidden = labels.length - rows.length;
+  const more = hidden > 0 ? [element("p", { class: "more" }, `… and ${whole(hidden)} more, not shown`)] : [];
+  const second = segments.includes(1) ? [element("p", {}, secondOf(segments))] : [];
   const head = element("tr", {}, ...TITLES.map((title) => element("th", { scope: "col" }, title)));
-  return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
+  return [element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)), ...more, ...second];
 }
 
 const idOf = (id: number) => (id < 0 ? "no id" : String(id));
 
-function shortened(label: string) {
-  const letters = Array.from(label);
-  if (letters.length <= LONGEST) return label;
-  const tail = Math.floor(LONGEST / 3);
-  return `${letters.slice(0, LONGEST - tail - 1).join("")}…${letters.slice(-tail).join("")}`;
-}
+/** From which token on the second text stands there. */
+const secondOf = (segments: number[]) => `From token ${segments.indexOf(1)} on: the second text.`;

@@ -77,7 +77,10 @@ export class Walk {
     this.formula = new Formula();
     this.notice = new Notice();
     this.listing = new Listing();
-    this.tokens = new TokenList();
+    this.tokens = new TokenList({
+      pin: (q) => this.choose({ q, k: null }),
+      open: (q) => this.choose({ step: "weights", q, k: null }),
+    });
     this.note = element("p", { class: "note", role: "status" });
     this.top = element("div", { class: "top" });
     this.picture = element("div", { class: "picture" });
@@ -197,6 +200,7 @@ export class Walk {
     if (!document) return;
     if ([...changed].every((name) => name === "q" || name === "k")) {
       this.drawing.setPin({ q: values.q, k: values.k });
+      if (this.isFirst) this.showSentence(document);
       this.sayNotice();
       this.inspect(document);
       return;
@@ -226,16 +230,21 @@ export class Walk {
     const { values, step } = this.store;
     if (!step) return;
     const own = header.heads.indexOf(values.head);
-    const isTokens = step === header.steps[0] && !picture;
+    const isTokens = this.isFirst;
     this.picture.hidden = !picture;
     if (!isTokens) this.tokens.root.hidden = true;
     this.inspector.view.section.hidden = !picture;
     this.lacking = NOTHING_LACKING;
-    this.formula.show(ofHead(step.formula, own));
+    const formula = ofHead(step.formula, own);
+    this.formula.root.hidden = isTokens;
+    this.formula.show(isTokens ? "" : formula);
     this.sayNotice();
     this.gap.show(this.store.matrices, step.picture);
     this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
-    if (isTokens) this.tokens.show(header.query, header.key);
+    if (isTokens) {
+      this.tokens.show(header.query, header.key, formula);
+      this.showSentence(document);
+    }
     this.sayGuess();
     if (!picture) {
       this.drawing.motion.follow(null);
@@ -249,6 +258,20 @@ export class Walk {
     this.drawing.take({ ...picture, ...about, predict, focus, guess: firstGuess(header), result: step.name }, looks);
     this.inspect(document);
     this.loading.later(document, head);
+  }
+
+  /** Whether the step is the sentence, which has no matrices to show. */
+  get isFirst() {
+    const { current, step } = this.store;
+    return step !== null && step === current?.header.steps[0] && !step.picture;
+  }
+
+  showSentence(document: WalkDocument) {
+    const { matrices, values } = this.store;
+    if (!matrices) return;
+    const missing = matrices.missingOfRows;
+    if (missing.length) this.lack(document, missing, "What words look at can't be shown", false);
+    else this.tokens.sentence.show(matrices, values.q);
   }
 
   /** Says what to notice: of the numbers, what they say of the row that is pinned, if any is. */
@@ -405,6 +428,7 @@ export class Walk {
     this.inspector.destroy();
     this.formula.destroy();
     this.drawing.destroy();
+    this.tokens.destroy();
     this.stepper.destroy();
     this.element.remove();
   }

@@ -1,0 +1,467 @@
+// The first step: the words of the text in large type, and arcs from one of them to the words that it looks at, with
+// their shares. One press writes out how the largest share comes about. Pointing at a word shows its row, a click keeps
+// it.
+
+import { INK } from "../core/colours.ts";
+import { element } from "../core/dom.ts";
+import { fixed, number, share, weightText } from "../core/format.ts";
+import { result, span, template, write } from "../core/template.ts";
+import type { AttentionRow } from "../core/attention.ts";
+import type { Axis } from "../core/document.ts";
+import type { Pen } from "../pen/pen.ts";
+import type { HeadMatrices } from "./matrices.ts";
+
+const LOOKED_THROUGH = 200; // rows
+const SPOKEN = 64; // words
+const MOST_ARCS = 12;
+const LEAST_ARC = 0.01; // of a row: what is less has no arc
+const LABELLED = 0.01; // of a row: what is less is not written below its word
+const SPOKEN_SHARES = 5; // of a row, to screen readers
+const WRITTEN_OUT = 6; // keys whose arithmetic is written out
+/** by the number of tokens from which on it is used: the size of the words */
+const SIZES: [number, string][] = [
+  [0, "large"],
+  [15, "middle"],
+  [40, "small"],
+  [120, "smallest"],
+];
+const RISE = { least: 16, part: 0.16 }; // px: of an arc above its words, and of their distance
+const LOOP = { half: 9, wide: 15, high: 26 }; // px: the arc of a word to itself
+const SAME_LINE = 4; // px
+
+type Rows = HeadMatrices["attention"];
+interface Arc {
+  path: string;
+  weight: number;
+}
+
+export class Sentence {
+  root: HTMLElement;
+  words: HTMLElement;
+  arcs: HTMLElement;
+  matrices: HeadMatrices | null;
+  attention: Rows | null;
+  /** the row that gives most to another word */
+  telling: number;
+  /** of each word its row in words, in a text that is not long */
+  said: string[];
+  pinned: number | null;
+  hovered: number | null;
+  isOpen: boolean;
+  isDimmed: boolean;
+  choose;
+  sizes: ResizeObserver;
+
+  /** @param does pin: a row is kept; open: the whole matrix is asked for */
+  constructor(does: { pin: (row: number) => void; open: (row: number) => void }) {
+    this.choose = does;
+    this.root = element("section", { class: "sentence", "aria-label": "Sentence" });
+    this.words = element("div", { class: "words" });
+    this.arcs = element("div", { class: "arcs", "aria-hidden": "true" });
+    [this.matrices, this.attention] = [null, null];
+    [this.telling, this.said] = [0, []];
+    [this.pinned, this.hovered] = [null, null];
+    [this.isOpen, this.isDimmed] = [false, false];
+    this.words.addEventListener("pointerover", ({ target, pointerType }) => {
+      if (pointerType === "mouse") this.point(rowAt(target));
+    });
+    this.words.addEventListener("pointerleave", () => this.point(null));
+    this.words.addEventListener("focusin", ({ target }) => this.point(rowAt(target)));
+    this.words.addEventListener("focusout", () => this.point(null));
+    this.words.addEventListener("click", ({ target }) => {
+      const row = rowAt(target);
+      if (row !== null) this.choose.pin(row);
+    });
+    this.words.addEventListener("keydown", (event) => this.key(event));
+    this.root.attnvizPicture = {
+      name: "Sentence",
+      ready: true,
+      paint: (pen, { theme }) => this.paint(pen, theme),
+    };
+    this.sizes = new ResizeObserver(() => this.drawArcs());
+    this.sizes.observe(this.words);
+  }
+
+  /** @param pinned the row that is kept; null: the one that looks at another word most */
+  show(matrices: HeadMatrices, pinned: number | null) {
+    if (matrices !== this.matrices) {
+      const { query, key } = matrices.document.header;
+      const rows = matrices.attention;
+      this.attention = rows;
+      this.telling = tellingRow(rows, query, key);
+      const isShort = query.labels.length <= SPOKEN;
+      this.said = isShort ? query.labels.map((_, n) => saidOf(rows.row(n).weights, query, key, n)) : [];
+    }
+    this.matrices = matrices;
+    this.pinned = pinned;
+    this.draw();
+  }
+
+  point(row: number | null) {
+    if (row === this.hovered) return;
+    this.hovered = row;
+    this.draw();
+  }
+
+  /** Up and down go from word to word, as left and right go from step to step. */
+  key(event: KeyboardEvent) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const row = rowAt(event.target);
+    if (!by || row === null || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.words.querySelector<HTMLElement>(`[data-row="${row + by}"]`)?.focus();
+  }
+
+  /** The row that is shown. */
+  get row() {
+    return this.hovered ?? this.pinned ?? this.telling;
+  }
+
+  draw() {
+    const { matrices, attention, row } = this;
+    if (!matrices || !attention) return;
+    const { query, key } = matrices.document.header;
+    const numbers = attention.row(row);
+    const size = SIZES.findLast(([least]) => query.labels.length >= least)?.[1] ?? "";
+    this.words.dataset.size = size;
+    this.words.classList.toggle("dimmed", this.isDimmed);
+    const line = (axis: Axis, side: "query" | "key" | "both") =>
+      template(
+        "p",
+        { key: side, class: `line ${side}` },
+        ...axis.labels.map((_, n) => this.word(axis, n, { side, row, weights: numbers.weights })),
+      );
+    const lines = key === query ? [line(query, "both")] : [line(query, "query"), line(key, "key")];
+    write(this.words, this.arcs, ...lines);
+    write(
+      this.root,
+      template("p", { class: "finding" }, ...findingOf(matrices, row, numbers)),
+      this.words,
+      template("div", { class: "asks" }, this.question(numbers), this.added(numbers.weights)),
+      this.isOpen && !numbers.allHidden ? writtenOut(matrices, numbers, () => this.choose.open(row)) : null,
+    );
+    this.drawArcs();
+    this.spaceShares();
+  }
+
+  /** Hides the shares that would stand in a larger one. */
+  spaceShares() {
+    const shares = [...this.words.querySelectorAll<HTMLElement>(".share")].filter(({ textContent }) => textContent);
+    shares.sort((a, b) => Number(b.dataset.share) - Number(a.dataset.share));
+    const kept: DOMRect[] = [];
+    for (const label of shares) {
+      const box = label.getBoundingClientRect();
+      const isFree = kept.every((one) => apart(one, box));
+      label.style.visibility = isFree ? "" : "hidden";
+      if (isFree) kept.push(box);
+    }
+  }
+
+  word(
+    axis: Axis,
+    n: number,
+    { side, row, weights }: { side: "query" | "key" | "both"; row: number; weights: Float64Array },
+  ) {
+    const isKey = side !== "query";
+    const isRow = side !== "key" && n === row;
+    const classes = [
+      "word",
+      axis.places[n] ? "" : "added",
+      isJoined(axis, n) ? "joined" : "",
+      isRow ? "row" : "",
+      isKey && weights[n] > 0 ? "key" : "",
+    ].filter(Boolean);
+    const style = isKey ? { "--share": String(Math.min(1, weights[n])) } : {};
+    const parts = [
+      template("bdi", {}, wordOf(axis, n)),
+      template(
+        "span",
+        { class: "share", dataset: { share: isKey ? weights[n] : 0 } },
+        isKey && weights[n] >= LABELLED ? share(weights[n]) : "",
+      ),
+    ];
+    const looks = { key: n, class: classes.join(" "), style, dataset: { token: n } };
+    if (side === "key") return template("span", looks, ...parts);
+    const { pinned } = this;
+    return template(
+      "button",
+      {
+        ...{ ...looks, type: "button", dataset: { token: n, row: n }, tabIndex: n === this.row ? 0 : -1 },
+        "aria-pressed": String(n === pinned),
+        "aria-label": this.said[n],
+      },
+      ...parts,
+    );
+  }
+
+  /** What the tokens get that the tokenizer has added, and a switch that dims them. */
+  added(weights: Float64Array) {
+    const { key } = (this.matrices as HeadMatrices).document.header;
+    const places = key.places.flatMap((place, n) => (place ? [] : [n]));
+    if (!places.length) return null;
+    const names = [...new Set(places.map((n) => key.labels[n]))];
+    const sum = places.reduce((all, n) => all + weights[n], 0);
+    return template(
+      "p",
+      { class: "of-added" },
+      `${listOf(names)}, added by the tokenizer: ${share(sum)}. `,
+      template(
+        "button",
+        { type: "button", "aria-pressed": String(this.isDimmed), onclick: () => this.dim() },
+        this.isDimmed ? "Show them again" : "Dim them",
+      ),
+    );
+  }
+
+  dim() {
+    this.isDimmed = !this.isDimmed;
+    this.draw();
+  }
+
+  question({ weights, allHidden }: AttentionRow) {
+    const text = this.isOpen ? "Close the arithmetic" : `How is ${share(weights[largest(weights)])} computed?`;
+    const onclick = () => {
+      this.isOpen = !this.isOpen;
+      this.draw();
+      this.root.querySelector(".arithmetic")?.scrollIntoView({ block: "nearest" });
+    };
+    const looks = { type: "button", class: "question", "aria-expanded": String(this.isOpen), hidden: allHidden };
+    return template("p", { hidden: allHidden }, template("button", { ...looks, onclick }, text));
+  }
+
+  // ---- arcs
+
+  drawArcs() {
+    const { clientWidth, clientHeight } = this.words;
+    if (!this.matrices || !clientWidth) return;
+    const paths = this.paths().map(({ path, weight }, n) =>
+      template("path", { key: n, d: path, style: { "stroke-width": `${widthOf(weight)}px`, opacity: inkOf(weight) } }),
+    );
+    const viewBox = `0 0 ${clientWidth} ${clientHeight}`;
+    write(this.arcs, template("svg", { viewBox, width: clientWidth, height: clientHeight }, ...paths));
+  }
+
+  /** The arcs of the row, the faintest first. */
+  paths(): Arc[] {
+    const { weights } = (this.attention as Rows).row(this.row);
+    const { key, query } = (this.matrices as HeadMatrices).document.header;
+    const crosses = key !== query;
+    const from = this.box("query", this.row);
+    const room = 0.9 * Number.parseFloat(getComputedStyle(this.words).paddingTop);
+    const order = Array.from(weights.keys()).filter(
+      (k) => weights[k] >= LEAST_ARC && !(this.isDimmed && !key.places[k]),
+    );
+    order.sort((a, b) => weights[a] - weights[b]);
+    return order.slice(-MOST_ARCS).flatMap((k) => {
+      const to = this.box("key", k);
+      if (!from || !to) return [];
+      const path = crosses ? downward(from, to) : k === this.row ? loop(from) : arch(from, to, room);
+      return [{ path, weight: weights[k] }];
+    });
+  }
+
+  /** Where a word stands inside of `words`. */
+  box(side: "query" | "key", n: number): DOMRect | null {
+    const line = this.words.querySelector(`.line.${side}`) ?? this.words.querySelector(".line.both");
+    const word = line?.querySelector(`[data-token="${n}"] bdi`);
+    if (!word) return null;
+    const [box, around] = [word.getBoundingClientRect(), this.words.getBoundingClientRect()];
+    return new DOMRect(box.x - around.x, box.y - around.y, box.width, box.height);
+  }
+
+  /** Draws all for Export: words at their places, shares, arcs. */
+  paint(pen: Pen, theme: Theme) {
+    const around = this.words.getBoundingClientRect();
+    const { fontFamily: family } = getComputedStyle(this.words);
+    for (const word of this.words.querySelectorAll<HTMLElement>(".word")) {
+      const [text, label] = word.children;
+      const box = text.getBoundingClientRect();
+      const weight = Number(word.style.getPropertyValue("--share"));
+      Object.assign(pen, { fillStyle: INK[theme].attention, globalAlpha: weight * GROUND });
+      pen.fillRect(box.x - around.x, box.y - around.y, box.width, box.height);
+      const isRow = word.classList.contains("row");
+      for (const [part, ink] of [
+        [text, isRow ? INK[theme].query : INK[theme].text],
+        [label, INK[theme].attention],
+      ] as const) {
+        const { fontSize, fontWeight } = getComputedStyle(part);
+        const place = part.getBoundingClientRect();
+        const font = `${Number(fontWeight) >= 600 ? "600 " : ""}${fontSize} ${family}`;
+        Object.assign(pen, { font, fillStyle: ink, globalAlpha: 1, textAlign: "center", textBaseline: "middle" });
+        const [x, y] = [place.x + place.width / 2 - around.x, place.y + place.height / 2 - around.y];
+        if (part.textContent) pen.fillText(part.textContent, x, y);
+      }
+    }
+    for (const { path, weight } of this.paths()) {
+      const [x, y, ...to] = path.match(/-?[\d.]+/g)?.map(Number) ?? [];
+      Object.assign(pen, { strokeStyle: INK[theme].attention, lineWidth: widthOf(weight), globalAlpha: inkOf(weight) });
+      pen.beginPath();
+      pen.moveTo(x, y);
+      pen.bezierCurveTo(...(to as [number, number, number, number, number, number]));
+      pen.stroke();
+    }
+    pen.globalAlpha = 1;
+  }
+
+  destroy() {
+    this.sizes.disconnect();
+  }
+}
+
+const GROUND = 0.3; // the opacity of the ground of a word that gets all; sentence.css has the same
+
+const widthOf = (weight: number) => Number((1 + 6 * weight).toFixed(2));
+const inkOf = (weight: number) => Number((0.25 + 0.65 * weight).toFixed(2));
+
+const rounded = (...numbers: number[]) => numbers.map((x) => Number(x.toFixed(1))).join(" ");
+const apart = (a: DOMRect, b: DOMRect) =>
+  a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+const middle = (box: DOMRect) => box.x + box.width / 2;
+
+/** From the top of a word to the top of another, on its line or on another one. @param room above a line */
+function arch(from: DOMRect, to: DOMRect, room: number) {
+  const [x0, x1] = [middle(from), middle(to)];
+  const isSameLine = Math.abs(from.y - to.y) < SAME_LINE;
+  const rise = isSameLine ? Math.min(room, RISE.least + RISE.part * Math.abs(x1 - x0)) : RISE.least;
+  const top = Math.min(from.y, to.y) - (4 / 3) * rise; // a curve rises to three quarters of its control points
+  return `M ${rounded(x0, from.y)} C ${rounded(x0, top, x1, top, x1, to.y)}`;
+}
+
+/** From the foot of a word of one text to the top of a word of the other. */
+function downward(from: DOMRect, to: DOMRect) {
+  const half = (from.bottom + to.y) / 2;
+  const [x0, x1] = [middle(from), middle(to)];
+  return `M ${rounded(x0, from.bottom)} C ${rounded(x0, half, x1, half, x1, to.y)}`;
+}
+
+function loop(at: DOMRect) {
+  const [x, y] = [middle(at), at.y];
+  const { half, wide, high } = LOOP;
+  return `M ${rounded(x - half, y)} C ${rounded(x - wide, y - high, x + wide, y - high, x + half, y)}`;
+}
+
+// ---- words
+
+/** The characters that a token stands for; a space, and what can't be seen, by its label. */
+function wordOf({ covers, labels, places }: Axis, n: number) {
+  const own = places[n] ? covers[n].trim() : "";
+  return own && !/\p{C}/u.test(own) ? own : labels[n];
+}
+
+/** Whether no space stands before a token: its first character follows the last one of the token before it. */
+function isJoined({ places, segments }: Axis, n: number) {
+  const [before, own] = [places[n - 1], places[n]].map((place) => place?.match(/\d+/g)?.map(Number));
+  return Boolean(before && own && segments[n - 1] === segments[n] && (before.at(-1) as number) + 1 >= own[0]);
+}
+
+function rowAt(target: EventTarget | null) {
+  const word = target instanceof Element ? target.closest<HTMLElement>("[data-row]") : null;
+  return word ? Number(word.dataset.row) : null;
+}
+
+/** The place of the largest number. */
+const largest = (numbers: Float64Array) => numbers.reduce((best, x, n) => (x > numbers[best] ? n : best), 0);
+
+/** The row that gives most to another token of the text; of a long text, among the first ones. */
+function tellingRow(attention: Rows, query: Axis, key: Axis) {
+  let [best, most] = [0, -1];
+  for (let q = 0; q < Math.min(attention.queries, LOOKED_THROUGH); q += 1) {
+    if (!query.places[q]) continue;
+    const { weights } = attention.row(q);
+    for (let k = 0; k < attention.keys; k += 1) {
+      const isOther = key !== query || k !== q;
+      if (isOther && key.places[k] && weights[k] > most) [best, most] = [q, weights[k]];
+    }
+  }
+  return best;
+}
+
+/** The keys that get anything, those that get most first. */
+const byWeight = (weights: Float64Array) =>
+  Array.from(weights.keys())
+    .filter((k) => weights[k] > 0)
+    .sort((a, b) => weights[b] - weights[a]);
+
+const listOf = (names: string[]) =>
+  names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
+
+/** The finding of a row: “it” gives 97 % of its attention to “bicycle”. */
+function findingOf({ document: { header } }: HeadMatrices, row: number, { weights, allHidden }: AttentionRow) {
+  const { query, key } = header;
+  const name = (role: string, axis: Axis, n: number) => span(role, `“${wordOf(axis, n)}”`);
+  if (allHidden) return [name("query", query, row), " sees no token at all, so it has no attention to give."];
+  const most = largest(weights);
+  const isItself = key === query && most === row;
+  return [
+    ...[name("query", query, row), " gives ", template("b", {}, share(weights[most])), " of its attention to "],
+    ...(isItself ? ["itself."] : [name("key", key, most), "."]),
+  ];
+}
+
+/** A row for screen readers: it: bicycle 97 %, [CLS] 1 %. */
+function saidOf(weights: Float64Array, query: Axis, key: Axis, row: number) {
+  const order = byWeight(weights).slice(0, SPOKEN_SHARES);
+  return `${wordOf(query, row)}: ${order.map((k) => `${wordOf(key, k)} ${share(weights[k])}`).join(", ")}`;
+}
+
+// ---- arithmetic
+
+/** The softmax of a row, written out for the keys that get most: score, scaled, exponential, share. */
+function writtenOut({ document: { header } }: HeadMatrices, numbers: AttentionRow, onOpen: () => void) {
+  const { scaled, masked, exponentials, weights, shift, sum } = numbers;
+  const order = byWeight(weights);
+  const [shown, others] = [order.slice(0, WRITTEN_OUT), order.slice(WRITTEN_OUT)];
+  const hasBias = order.some((k) => masked[k] !== scaled[k]);
+  const total = (of: Float64Array) => others.reduce((all, k) => all + of[k], 0);
+  const exponential = `exp(${hasBias ? "masked" : "scaled"}${shift ? ` − ${fixed(shift)}` : ""})`;
+  const titles = [
+    "looks at",
+    "score q · k",
+    `scaled, × ${header.scale_label}`,
+    hasBias && "masked",
+    exponential,
+    "share",
+  ];
+  const columns = titles.map((title) => title && template("th", { scope: "col" }, title));
+  const sumRow = (title: string, exponentialSum: number, weight: number) =>
+    template(
+      "tr",
+      { key: title, class: "sum" },
+      template("th", { scope: "row", colSpan: hasBias ? 4 : 3 }, title),
+      ...[number(exponentialSum), weightText(weight)].map((text) => template("td", {}, text)),
+    );
+  const body = template(
+    "tbody",
+    {},
+    ...shown.map((k) => keyRow(wordOf(header.key, k), k, numbers, hasBias)),
+    others.length > 0 && sumRow(`${others.length} others`, total(exponentials), total(weights)),
+    sumRow("sum", sum, 1),
+  );
+  const hidden = weights.length - order.length;
+  const [first] = shown;
+  return template(
+    "div",
+    { class: "arithmetic" },
+    template("table", {}, template("thead", {}, template("tr", {}, ...columns)), body),
+    template(
+      "p",
+      {},
+      `${number(exponentials[first])} / ${number(sum)} = ${weightText(weights[first])}. `,
+      hidden > 0 && `${hidden} ${hidden > 1 ? "tokens get" : "token gets"} nothing. `,
+      template("button", { type: "button", onclick: onOpen }, "The whole matrix"),
+    ),
+  );
+}
+
+function keyRow(word: string, k: number, numbers: AttentionRow, hasBias: boolean) {
+  const { scores, scaled, masked, exponentials, weights } = numbers;
+  const plain = [scores, scaled, ...(hasBias ? [masked] : [])].map((of) => fixed(of[k]));
+  return template(
+    "tr",
+    { key: k },
+    template("th", { scope: "row" }, template("bdi", {}, word)),
+    ...[...plain, number(exponentials[k])].map((text) => template("td", {}, text)),
+    template("td", {}, result(weights[k], weightText(weights[k]))),
+  );
+}
