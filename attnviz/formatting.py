@@ -97,7 +97,7 @@ def scale_label(scale: float, width: int) -> str:
 
 
 def power_of_ten(value: float, digits: int = 3) -> str:
-    """Return a number in so many digits, with a power of ten if it is large or near 0: "−1e10", "1.23e−5", "−∞"."""
+    """Return a number of `digits` digits, with a power of ten if large or near 0: "−1e10", "1.23e−5", "−∞"."""
     text = f"{value:,.{digits}g}".replace("inf", "∞")
     if "e" in text:
         factor, exponent = text.split("e")

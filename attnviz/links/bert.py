@@ -187,5 +187,3 @@ BERT_KEYS: dict[str, Key] = {
     "report": Key(REPORT, Text(MAX_SENTENCE), "the report on which it acts"),
     "confidence": Key(0.5, Number(1), "the threshold: below this probability it asks a human"),
 }
-BERT_PARTS = tuple(BERT_KEYS["bert_part"].titles)
-"""The parts of the page, in the order of its menu"""

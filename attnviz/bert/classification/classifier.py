@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 How = Literal["mean", "cls"]
 """mean: over all tokens, including [CLS] and [SEP], as all-MiniLM-L6-v2 was trained. cls: the vector of [CLS]"""
-WAYS: tuple[How, ...] = get_args(How)
 AT_ONCE = 32
 """Texts whose hidden states are in memory at the same time"""
 

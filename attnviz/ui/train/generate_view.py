@@ -111,7 +111,7 @@ def generate_controls() -> None:
 def _snapshot(model: TextModel) -> None:
     """Let the user choose a snapshot; the newest is not kept in the link."""
     st.session_state[_SNAPSHOT] = model.step
-    st.select_slider("After so many steps", model.steps, key=_SNAPSHOT, on_change=_take_snapshot, args=(model.steps,))
+    st.select_slider("After how many steps", model.steps, key=_SNAPSHOT, on_change=_take_snapshot, args=(model.steps,))
 
 
 def _take_snapshot(steps: tuple[int, ...]) -> None:

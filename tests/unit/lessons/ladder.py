@@ -34,7 +34,7 @@ def trained(name: str) -> nn.Module:
 
 
 def loss(name: str, step: int = 2000) -> str:
-    """Return the loss on held-out text after so many steps, as the page writes it."""
+    """Return the loss on held-out text after `step` steps, as the page writes it."""
     recording = recorded.of_stage(name)
     assert recording is not None
     return written(next(one.loss for one in recording.view.evaluations if one.step == step))
