@@ -29,7 +29,7 @@ from attnviz.ui.widgets import file_button
 if TYPE_CHECKING:
     from attnviz.export.code.cells import Cell
     from attnviz.export.drawing.marks import Theme
-    from attnviz.export.sheets import Format
+    from attnviz.export.files.formats import Format
     from attnviz.trace.walk import Walk
 
 
@@ -144,7 +144,7 @@ def _walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
 def show_walk_export(page: str) -> None:
     """Show the buttons that export all steps of this head as slides, PDF, SVG and TikZ. A click creates the file."""
     from attnviz.export.drawing.marks import THEMES
-    from attnviz.export.sheets import FORMATS, TooLongError
+    from attnviz.export.files.formats import FORMATS, TooLongError
 
     if _is_local(_site()):
         st.toggle("Files link to this computer", key=_LINKED, persist_state="session",

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import attnviz
 from attnviz.cli import export
+from attnviz.export.files.formats import FORMATS
 from attnviz.export.jobs import NUMBERS, WEB
 from attnviz.export.numbers import MAX_CSV_CELLS
-from attnviz.export.sheets import FORMATS
 from attnviz.lessons import OWN, shipped
 from attnviz.links.link import KEYS
 from attnviz.links.values import MAX_CHOSEN
