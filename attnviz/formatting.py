@@ -103,3 +103,8 @@ def power_of_ten(value: float, digits: int = 3) -> str:
         factor, exponent = text.split("e")
         text = f"{factor}e{int(exponent)}"
     return text.replace("-", "−")
+
+
+def does_not_exist(what: str, last: object, first: object = 0, choices: str = "the choices go from") -> str:
+    """Return the note on a choice that a view does not have: "Head 12 does not exist: the choices go from 0 to 11."."""
+    return f"{what} does not exist: {choices} {first} to {last}."
