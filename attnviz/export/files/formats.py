@@ -22,7 +22,6 @@ class Format:
 
     title: str
     suffix: str
-    mime: str
     max_tokens: int
     """The most rows or columns of a matrix that are readable on a slide or page"""
     write: Callable[[Sequence[Sheet]], bytes]
@@ -77,11 +76,10 @@ def _tikz(sheets: Sequence[Sheet]) -> bytes:
     return write_tikz(sheets).encode("ascii")
 
 
-POWERPOINT = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 FORMATS = {
-    "pptx": Format("PowerPoint", ".pptx", POWERPOINT, 256, _slides),
-    "pdf": Format("PDF", ".pdf", "application/pdf", 256, _pdf),
-    "svg": Format("SVGs (ZIP)", ".svg.zip", "application/zip", 256, _svg_zip),
-    "tikz": Format("TikZ", ".tex", "application/x-tex", 128, _tikz, themed=False),
+    "pptx": Format("PowerPoint", ".pptx", 256, _slides),
+    "pdf": Format("PDF", ".pdf", 256, _pdf),
+    "svg": Format("SVGs (ZIP)", ".svg.zip", 256, _svg_zip),
+    "tikz": Format("TikZ", ".tex", 128, _tikz, themed=False),
 }
 """By name, as on the command line"""
