@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attnviz.bert.classification.examples import Examples
 from attnviz.bert.encoding import hidden_states
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.toy.language.config import LinearConfig
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import Plan
@@ -31,7 +31,7 @@ AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Pooled(ShortRepr):
+class Pooled(ShortRepr, ArraysSize):
     """The vectors of N texts, in both ways."""
 
     cls: Tensor
@@ -40,11 +40,6 @@ class Pooled(ShortRepr):
     """(N, C): the mean of the last hidden states of all tokens"""
     cut: int = 0
     """How many texts were truncated, if there was a limit"""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return int(self.cls.nbytes + self.mean.nbytes)
 
     def features(self, how: How, *, tanh: bool) -> Tensor:
         """Return the features, (N, C); with the hyperbolic tangent of each number if `tanh`."""
