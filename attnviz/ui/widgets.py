@@ -37,6 +37,8 @@ MIME = {
     ".zip": "application/zip",
 }  # fmt: skip
 """The types of files, by the ends of their names"""
+TEXT_HEIGHT, PASTED_HEIGHT = 88, 120
+"""px: the heights of fields for a sentence, and for a whole text that is pasted"""
 LECTURE = 18
 """The font size of plots in lecture mode, in px"""
 
