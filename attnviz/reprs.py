@@ -47,7 +47,8 @@ class ArraysSize:
     @property
     def nbytes(self) -> int:
         """Bytes in memory of the arrays in its fields, in tuples too, and of fields that have a size themselves."""
-        return sum(_nbytes(getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return sum(map(_nbytes, values))
 
 
 def _nbytes(value: Any) -> int:
