@@ -97,9 +97,14 @@ def scale_label(scale: float, width: int) -> str:
 
 
 def power_of_ten(value: float, digits: int = 3) -> str:
-    """Return a number in so many digits, with a power of ten if it is large or near 0: "−1e10", "1.23e−5", "−∞"."""
+    """Return a number of `digits` digits, with a power of ten if large or near 0: "−1e10", "1.23e−5", "−∞"."""
     text = f"{value:,.{digits}g}".replace("inf", "∞")
     if "e" in text:
         factor, exponent = text.split("e")
         text = f"{factor}e{int(exponent)}"
     return text.replace("-", "−")
+
+
+def does_not_exist(what: str, last: object, first: object = 0, choices: str = "the choices go from") -> str:
+    """Return the note on a choice that a view does not have: "Head 12 does not exist: the choices go from 0 to 11."."""
+    return f"{what} does not exist: {choices} {first} to {last}."

@@ -1,4 +1,4 @@
-"""Short reprs for notebooks: names and shapes on one line, never the numbers.
+"""Short reprs for notebooks (names and shapes on one line, never the numbers), and sizes for caches.
 
 Values that also have a widget are a `NotebookRepr`.
 """
@@ -37,6 +37,22 @@ class NotebookRepr(ShortRepr):
 
     def _repr_mimebundle_(self, **_: Any) -> Bundle | None:
         return NotebookRepr.bundle(self)
+
+
+class ArraysSize:
+    """Gives a dataclass the size of its arrays."""
+
+    __slots__ = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory of the arrays in its fields, in tuples too, and of fields that have a size themselves."""
+        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return sum(map(_nbytes, values))
+
+
+def _nbytes(value: Any) -> int:
+    return sum(map(_nbytes, value)) if isinstance(value, tuple) else int(getattr(value, "nbytes", 0))
 
 
 def _is_empty(value: Any) -> bool:

@@ -124,7 +124,7 @@ def board_picture_of(
     return drawn, {str(number): matrices.shown(panel.name) for number, panel in enumerate(picture.panels)}
 
 
-def _dark_end(spec: PanelSpec, matrices: Matrices) -> float:
+def _darkened_limit(spec: PanelSpec, matrices: Matrices) -> float:
     """The largest weight; from 40 keys on, what nine rows in ten have no weight above."""
     values = matrices.shown(spec.name)
     if values.shape[1] < 40:
@@ -135,7 +135,7 @@ def _dark_end(spec: PanelSpec, matrices: Matrices) -> float:
 def _panel(spec: PanelSpec, matrices: Matrices, stretch: str) -> dict[str, Any]:
     values = matrices.shown(spec.name)
     darkens = {"0": values.shape[1] >= 40, "1": True, "off": False}[stretch]
-    dark = _dark_end(spec, matrices) if spec.stretched and darkens else 1.0
+    dark = _darkened_limit(spec, matrices) if spec.stretched and darkens else 1.0
     stretched = f"{dark:.2g}" != "1"  # of colours that end at 1 anyway, nothing is said
     heads = matrices.document.header.heads
     title = spec.title if isinstance(spec.title, str) else spec.title[heads.index(matrices.head)]

@@ -21,6 +21,7 @@ from attnviz.bert.encoding import AT_ONCE
 from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.rows import distance, entropy
 from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.reprs import ArraysSize
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.layers import EncoderLayer
 from attnviz.trace.ablation import Replacement, replaced
@@ -32,7 +33,7 @@ MEASURES = ("largest", "words", "entropy", "distance", "norm")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HeadMeasures:
+class HeadMeasures(ArraysSize):
     """Measures of all heads of the encoder on one text, (L, H) each. Words are the tokens that are not special."""
 
     largest: Tensor
@@ -46,11 +47,6 @@ class HeadMeasures:
     norm: Tensor
     """The norm of what the head adds to the output, ‖Σⱼ αᵢⱼ f(xⱼ)‖, the mean over all tokens. Kobayashi et al. (2020)
     take the norm of each term αᵢⱼ f(xⱼ)"""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return sum(getattr(self, name).nbytes for name in MEASURES)
 
 
 def head_measures(trace: Trace) -> HeadMeasures:
@@ -118,18 +114,13 @@ Head = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Effects:
+class Effects(ArraysSize):
     """How much the output changes without each single head: 1 − cosine, from 0 (not at all) to 2."""
 
     sentence: Tensor
     """(L, H): of the sentence embedding"""
     tokens: Tensor
     """(L, H): of the output embeddings, the mean over all tokens"""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.sentence.nbytes + self.tokens.nbytes
 
 
 def layers_of(model: BuiltInModel) -> list[EncoderLayer]:

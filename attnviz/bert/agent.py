@@ -74,11 +74,6 @@ def message(action: int, report: str, decision: Decision | None = None) -> str:
     return json.dumps({"action": action, "call": name, "arguments": arguments}, ensure_ascii=False)
 
 
-def move(action: int) -> str:
-    """Return the message that a game's move would send, as JSON."""
-    return json.dumps({"action": action, "call": "move", "arguments": {"direction": MOVES[action]}})
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Selective:
     """The share of reports that the agent decides itself at each threshold, and how many of these it gets wrong.

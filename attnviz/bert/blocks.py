@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.measures.rows import entropy
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.trace.layer import LinearMap
 
 KEPT = 5
@@ -44,7 +44,7 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Stack(ShortRepr):
+class Stack(ShortRepr, ArraysSize):
     """The attention weights and outputs of N blocks."""
 
     weights: tuple[Tensor, ...]
@@ -62,25 +62,15 @@ class Stack(ShortRepr):
         """The mean cosine between two rows, in each of the N + 1 states; 1 if they all point the same way."""
         return tuple(map(_alike, self.states))
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return sum(array.nbytes for array in (*self.weights, *self.states))
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Guesses(ShortRepr):
+class Guesses(ShortRepr, ArraysSize):
     """The likeliest tokens of each row."""
 
     tokens: Tensor
     """(T, K) ids, the likeliest first"""
     probabilities: Tensor
     """(T, K): softmax of the logits over all V"""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.tokens.nbytes + self.probabilities.nbytes
 
 
 def draw_layers(seed: int, count: int, width: int) -> tuple[LinearMap, ...]:

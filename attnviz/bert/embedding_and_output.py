@@ -17,7 +17,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 
 ROWS = 1024
 """Rows in a chunk: 3 MiB for BERT-base. A multiple of 16, since torch draws 16 normal numbers at a time"""
@@ -98,7 +98,7 @@ By = Literal["bias", "length"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TokenExtremes(ShortRepr):
+class TokenExtremes(ShortRepr, ArraysSize):
     """The tokens with the largest and the smallest biases of an output layer, or with its longest and shortest rows."""
 
     by: By
@@ -116,11 +116,6 @@ class TokenExtremes(ShortRepr):
 
     def _summary(self) -> Iterator[str]:
         yield f"by {self.by}"
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return sum(array.nbytes for array in (self.most, self.largest, self.least, self.smallest))
 
     @property
     def differ(self) -> bool:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.bert.embedding_and_output import EmbeddingAndOutput, rows_of
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 
 CANDIDATES = 5
 """K"""
@@ -109,7 +109,7 @@ def there_and_back(
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Neighbours(ShortRepr):
+class Neighbours(ShortRepr, ArraysSize):
     """The N rows of an embedding table that are nearest to one of them, that one included, by each measure."""
 
     token: int
@@ -124,11 +124,6 @@ class Neighbours(ShortRepr):
 
     def _summary(self) -> Iterator[str]:
         yield f"of id {self.token}"
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return sum(array.nbytes for array in (self.by_cosine, self.cosines, self.by_product, self.products))
 
 
 @torch.inference_mode()
@@ -150,7 +145,7 @@ def neighbours(token: int, ends: EmbeddingAndOutput, *, count: int = NEIGHBOURS)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Operands(ShortRepr):
+class Operands(ShortRepr, ArraysSize):
     """The vectors whose products are the logits of one token's candidates."""
 
     x: Tensor
@@ -160,11 +155,6 @@ class Operands(ShortRepr):
 
     def _summary(self) -> Iterator[str]:
         yield f"{len(self.rows)} candidates"
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.x.nbytes + self.rows.nbytes
 
 
 @torch.inference_mode()

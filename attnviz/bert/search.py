@@ -27,7 +27,7 @@ from torch import Tensor
 from attnviz.bert.encoding import SENTENCE_TOKENS, hidden_states, sentence_batches, token_ids
 from attnviz.files import FOLDER
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.tokens import repair
 
 MOST_SENTENCES = 20_000
@@ -167,7 +167,7 @@ class WordIndex:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Plane(ShortRepr):
+class Plane(ShortRepr, ArraysSize):
     """A plane through the mean of some vectors."""
 
     mean: Tensor
@@ -204,11 +204,6 @@ class Plane(ShortRepr):
     def place(self, vectors: Tensor) -> Tensor:
         """Return where vectors, (..., C), lie in the plane, (..., 2)."""
         return (vectors - self.mean) @ self.axes.T
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.mean.nbytes + self.axes.nbytes + self.places.nbytes
 
 
 TINY = 1e-10

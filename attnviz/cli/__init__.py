@@ -34,10 +34,32 @@ def failed(message: str, code: int) -> int:
     return code
 
 
-def check_free(out: Path, arguments: argparse.Namespace) -> None:
-    """Raise FileExistsError if a file would be overwritten without `--force`."""
-    if out.exists() and not arguments.force:
-        raise FileExistsError(0, "it already exists; --force overwrites it", str(out))
+def add_output_options(parser: argparse.ArgumentParser, what: str = "it", *, quiet: str = "no progress bar") -> None:
+    """Add the options of a command that writes `what` to one file. It runs with `run_checked`."""
+    parser.add_argument("--out", type=Path, metavar="FILE", help=f"where {what} is written (default: NAME.safetensors)")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+    parser.add_argument("--quiet", action="store_true", help=quiet)
+
+
+def run_checked(
+    work: Callable[[argparse.Namespace], int], arguments: argparse.Namespace, *refusals: type[Exception]
+) -> int:
+    """Run the work of a command that writes `arguments.out`, by default `NAME.safetensors`, and return its exit code.
+
+    It is 1 if the file exists and `--force` is not given, if a file can't be used, or at one of the `refusals`; 2 at a
+    ValueError, when a setting is out of range. The error's message is written to the standard error.
+    """
+    arguments.out = out = arguments.out or Path(f"{arguments.name}.safetensors")
+    try:
+        if out.exists() and not arguments.force:
+            return failed(f"{out}: it already exists; --force overwrites it", 1)
+        return work(arguments)
+    except refusals as error:
+        return failed(str(error), 1)
+    except OSError as error:
+        return failed(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
+    except ValueError as error:
+        return failed(str(error), 2)
 
 
 @contextmanager

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from pathlib import Path
 from typing import Any
 
-from attnviz.cli import check_free, failed
+from attnviz.cli import add_output_options, run_checked
 
 NAMES = ("classifier", "agent")
 ABOUT = """Train one of the two linear layers on the frozen built-in model that ship with the app, and write it as one
@@ -27,29 +26,18 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--steps", type=int, metavar="N", help="how many steps (default: as the shipped one)")
     add("--learning-rate", type=float, metavar="RATE", help="(default: as the shipped one)")
     add("--seed", type=int, default=0, metavar="N", help="of split, weights and order (default: %(default)s)")
-    add("--out", type=Path, metavar="FILE", help="where it is written (default: NAME.safetensors)")
-    add("--force", action="store_true", help="overwrite an existing file")
-    add("--quiet", action="store_true", help="no progress bar")
+    add_output_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train. Exit codes: 0 done, 1 a file can't be used or the built-in model is missing, 2 wrong usage."""
-    out = arguments.out or Path(f"{arguments.name}.safetensors")
     from attnviz.pretrained.names import ModelError
 
-    try:
-        check_free(out, arguments)
-        return _make(arguments, out)
-    except ModelError as error:
-        return failed(str(error), 1)
-    except OSError as error:
-        return failed(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
-    except ValueError as error:  # a setting is out of range
-        return failed(str(error), 2)
+    return run_checked(_make, arguments, ModelError)
 
 
-def _make(arguments: argparse.Namespace, out: Path) -> int:
+def _make(arguments: argparse.Namespace) -> int:
     import torch
     from tqdm import tqdm
 
@@ -68,6 +56,7 @@ def _make(arguments: argparse.Namespace, out: Path) -> int:
         classifier = make(
             making, BuiltInModel(find_folder()), _command(arguments), lambda done: bar.update(done - bar.n)
         )
+    out = arguments.out
     for file, data in zip((out, out.with_suffix(".json")), write(classifier), strict=True):
         write_atomically(file, data)
     if not arguments.quiet:

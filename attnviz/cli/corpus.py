@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from attnviz.cli import check_free, failed, wish_to_stop
+from attnviz.cli import failed, run_checked, wish_to_stop
 
 if TYPE_CHECKING:
     from attnviz.corpus.blocks import Block, Read, Source
@@ -54,15 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.corpus.run import ResumeError
     from attnviz.pretrained.names import ModelError
 
-    try:
-        check_free(arguments.out, arguments)
-        return _read(arguments)
-    except (ModelError, ResumeError, EngineError) as error:
-        return failed(str(error), 1)
-    except OSError as error:
-        return failed(f"{error.filename or arguments.out}: {error.strerror or 'it can’t be used'}", 1)
-    except ValueError as error:  # a setting is out of range
-        return failed(str(error), 2)
+    return run_checked(_read, arguments, ModelError, ResumeError, EngineError)
 
 
 def _read(arguments: argparse.Namespace) -> int:

@@ -107,9 +107,9 @@ def _write_all(
 
     from attnviz.export.code.recipes import NoCodeError
     from attnviz.export.drawing.fonts import FontError
+    from attnviz.export.files.formats import TooLongError
     from attnviz.export.jobs import NoStepError
     from attnviz.export.numbers import TooManyNumbersError
-    from attnviz.export.sheets import TooLongError
     from attnviz.export.web import NoPageError
     from attnviz.tokens import NoTokensError
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnviz.cli import check_free, failed, wish_to_stop
+from attnviz.cli import add_output_options, failed, run_checked, wish_to_stop
 from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--steps", type=int, metavar="N", help="how many steps (default: as the shipped model)")
     add("--seed", type=int, metavar="N", help="of the weights, the batches and dropout (default: as the shipped model)")
     add("--learning-rate", type=float, metavar="RATE", help="(default: as the shipped model)")
-    add("--out", type=Path, metavar="FILE", help="where the model is written (default: NAME.safetensors)")
     add("--resume", type=Path, metavar="CHECKPOINT", help="go on from a checkpoint, with its settings")
     add(
         "--every",
@@ -45,33 +44,28 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
         help="steps between two validations, each with a checkpoint (default: a tenth)",
     )
     add("--threads", type=int, default=1, metavar="N", help="threads of torch; few suit small models (%(default)s)")
-    add("--force", action="store_true", help="overwrite an existing file")
-    add("--quiet", action="store_true", help="no progress bar")
+    add_output_options(parser, "the model")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train. Exit codes: 0 done, 1 a file can't be used or the loss diverged, 2 wrong usage, 130 stopped by Ctrl-C."""
-    out = arguments.out or Path(f"{arguments.name}.safetensors")
     from attnviz.pretrained.names import ModelError
     from attnviz.tokens.chars import BadUploadError
     from attnviz.training.loop import CheckpointError, DivergedError
     from attnviz.training.tagged.files import TaggedError
     from attnviz.training.text.subject import TextError
 
-    try:
-        check_free(out, arguments)
-        making = _begin(arguments, out)
-        return _train(making, arguments, out)
-    except (CheckpointError, DivergedError, BadUploadError, TextError, TaggedError, ModelError) as error:
-        return failed(str(error), 1)
-    except OSError as error:
-        return failed(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
-    except ValueError as error:  # a setting is out of range
-        return failed(str(error), 2)
+    return run_checked(
+        _make, arguments, CheckpointError, DivergedError, BadUploadError, TextError, TaggedError, ModelError
+    )
 
 
-def _begin(arguments: argparse.Namespace, out: Path) -> ModelTraining:
+def _make(arguments: argparse.Namespace) -> int:
+    return _train(_begin(arguments), arguments)
+
+
+def _begin(arguments: argparse.Namespace) -> ModelTraining:
     """Return the requested training, at its first step or at the checkpoint's step."""
     import torch
 
@@ -97,7 +91,7 @@ def _begin(arguments: argparse.Namespace, out: Path) -> ModelTraining:
             raise ValueError("a checkpoint has its own settings: --resume goes with none of " + ", ".join(SETTINGS))
         plan = saved.plan
     plan = replace(plan, training=replace(plan.training, **settings))
-    checkpoint = arguments.resume or out.with_suffix(".checkpoint")
+    checkpoint = arguments.resume or arguments.out.with_suffix(".checkpoint")
     if plan.subject == TAGGED and files is None:
         raise ValueError("this checkpoint is of a training on files: --train-file and --test-file name them")
     making = ModelTraining.begin(
@@ -120,7 +114,7 @@ def files_of(arguments: argparse.Namespace) -> tuple[Path, Path] | None:
     return None if train is None else (train, test)
 
 
-def _train(making: ModelTraining, arguments: argparse.Namespace, out: Path) -> int:
+def _train(making: ModelTraining, arguments: argparse.Namespace) -> int:
     """Make the steps, and write the model, or the checkpoint if Ctrl-C stops it."""
     from tqdm import tqdm
 
@@ -143,6 +137,7 @@ def _train(making: ModelTraining, arguments: argparse.Namespace, out: Path) -> i
         again = f"--resume {making.checkpoint}"
         return failed(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", 130)
     data, card = making.finish(_command(arguments, making.training_data.plan.training))
+    out = arguments.out
     write_atomically(out, data)
     write_atomically(out.with_suffix(".json"), as_file(making.training_data.plan, card))
     making.checkpoint.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ import torch
 
 from attnviz.attention import AttentionSteps
 from attnviz.compare.alignment import GAP, Alignment, align, expand
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.steps import STEPS
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
@@ -223,7 +223,7 @@ def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[floa
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Divergences:
+class Divergences(ArraysSize):
     """The divergences of N heads, or of a head in N layers, from one of them, the reference."""
 
     bits: npt.NDArray[np.float64]
@@ -242,11 +242,6 @@ class Divergences:
     def bits_at(self, number: int) -> float:
         """Return the divergence of the head or layer with this number."""
         return float(self.bits[self.numbers.index(number)])
-
-    @property
-    def nbytes(self) -> int:
-        """The memory in bytes."""
-        return self.bits.nbytes
 
 
 def divergences(weights: Mapping[int, Floats], of: int) -> Divergences:

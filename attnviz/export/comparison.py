@@ -14,7 +14,7 @@ from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
-from attnviz.figures.colour_limit import dark_end, end_text
+from attnviz.figures.colour_limit import darkened_limit, end_text
 from attnviz.formatting import number, power_of_ten
 from attnviz.sources.compared import Choice, differs
 from attnviz.steps import STEPS
@@ -123,9 +123,9 @@ class HeadComparison:
         return AnnotatedText.joined((sentence, explain.gap_note(self.comparison)))
 
     @property
-    def dark_end(self) -> float:
+    def darkened_limit(self) -> float:
         """The weight at which the colours of A and B end when they are darkened; 1 if darkening changes nothing."""
-        return _dark_end(self.comparison)
+        return _darkened_limit(self.comparison)
 
     @property
     def keys(self) -> int:
@@ -134,7 +134,7 @@ class HeadComparison:
 
     def colours(self, *, stretch: bool | None) -> str:
         """Return a sentence on where the colours of weights end, if not at 1."""
-        end = self.dark_end if darkens(stretch, self.keys) else 1
+        end = self.darkened_limit if darkens(stretch, self.keys) else 1
         return f"The colours of A and B end at {end_text(end)}, not 1." if end != 1 else ""
 
     def caveats(self) -> str:
@@ -172,9 +172,9 @@ def title(side: Side, other: Side, keys: Alignment) -> str:
     return full_title if len(full_title) <= LONGEST_TITLE else f"{full_title[: LONGEST_TITLE - 1]}…"
 
 
-def _dark_end(compared: Comparison) -> float:
+def _darkened_limit(compared: Comparison) -> float:
     weights = STEPS[compared.quantity].is_distribution
-    return dark_end(compared.a, compared.b) if weights else 1.0
+    return darkened_limit(compared.a, compared.b) if weights else 1.0
 
 
 def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool | None) -> list[dict[str, Any]]:
@@ -182,7 +182,7 @@ def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool | None)
     both = np.concatenate([compared.a.ravel(), compared.b.ravel()])
     largest, largest_difference = _largest(both), _largest(compared.difference)
     weights = STEPS[compared.quantity].is_distribution
-    high = largest if not weights else _dark_end(compared) if darkens(stretch, compared.a.shape[1]) else 1.0
+    high = largest if not weights else _darkened_limit(compared) if darkens(stretch, compared.a.shape[1]) else 1.0
     shared = {"role": "attention", "low": 0.0 if weights else -largest, "high": high,
               "scale": "weights" if weights else "signed"}  # fmt: skip
     panels = [

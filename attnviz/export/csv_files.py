@@ -1,7 +1,7 @@
 """Tables as CSV files in which no spreadsheet reads a text as a formula (OWASP, "CSV injection").
 
 A text is protected by an apostrophe where a cell may begin: at its start, and after a separator, since in many
-countries spreadsheets split cells at a separator other than the comma. `plain` removes the apostrophes.
+countries spreadsheets split cells at a separator other than the comma. `PROTECTED` finds the apostrophes.
 """
 
 from __future__ import annotations
@@ -33,11 +33,6 @@ def protected(text: str) -> str:
     except ValueError:
         return _FORMULA.sub(r"\1'", text)
     return text
-
-
-def plain(text: str) -> str:
-    """Undo `protected`."""
-    return PROTECTED.sub(r"\1", text)
 
 
 def rows_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> bytes:

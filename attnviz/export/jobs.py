@@ -9,7 +9,8 @@ from itertools import product
 from typing import Any
 
 from attnviz.export.drawing.marks import LIGHT_THEME, Theme
-from attnviz.export.sheets import FORMATS, sheets, svg_files
+from attnviz.export.files.formats import FORMATS, svg_files
+from attnviz.export.sheets import sheets
 from attnviz.export.views import START, View, walk_of
 from attnviz.export.web import make_page, write_page
 from attnviz.links.link import KEYS
@@ -132,7 +133,7 @@ class Exporter:
         """Return a job's files of one format, by their names.
 
         Raises:
-            attnviz.export.sheets.TooLongError: there are too many tokens for the format.
+            attnviz.export.files.formats.TooLongError: there are too many tokens for the format.
             attnviz.export.numbers.TooManyNumbersError: there are too many numbers for CSV.
             attnviz.export.code.recipes.NoCodeError: there is no code for models of this source.
             attnviz.export.web.NoPageError: this view can't be a standalone web page.

@@ -29,7 +29,7 @@ SHARE = 0.9
 """The quantile of the rows' largest weights at which colours end, with many keys"""
 
 
-def dark_end(*matrices: npt.NDArray[Any]) -> float:
+def darkened_limit(*matrices: npt.NDArray[Any]) -> float:
     """Return the end of the darkened colour domain that these weights share; 1 if there are no weights.
 
     It is the largest weight. With `MANY` keys it is the weight that only one row in ten exceeds, so that a few rows do

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnviz.figures.colour_limit import as_array, colour_limit, dark_end, end_text
+from attnviz.figures.colour_limit import as_array, colour_limit, darkened_limit, end_text
 from attnviz.figures.compose import Spec, compose
 from attnviz.figures.panels import Layout, Panel, Pin
 from attnviz.figures.style import LIGHT, Palette
@@ -45,7 +45,7 @@ def step_spec(
         step: the name of the step.
         pin: the query and the key to outline.
         stretch: whether the colour domain of `weights` ends at the largest weights instead of at 1 (see
-            `figures.colour_limit.dark_end`); None: only in a long text.
+            `figures.colour_limit.darkened_limit`); None: only in a long text.
         height: in pixels; None fills the container.
         palette: the colours of the theme.
 
@@ -81,7 +81,7 @@ def lay_out(walk: Walk, step: str, *, stretch: bool | None = None) -> Layout:
 def _panel(walk: Walk, spec: PanelSpec, stretch: bool | None) -> Panel:
     values = _matrix(walk, spec.name)
     stretched = bool(spec.stretched) and darkens(stretch, values.shape[1])
-    dark = dark_end(as_array(values)) if stretched else 1
+    dark = darkened_limit(as_array(values)) if stretched else 1
     limit = spec.limit
     title = str(spec.title)
     if dark < 1:

@@ -35,9 +35,7 @@ BERT_KEYS: dict[str, Key] = {
                 "blank": "Fill the blank",
             }
         ),
-        "the part: the model's configuration, embeddings and back, a first language model, heads on "
-        "subsets of the embedding, a classifier, an agent, search by meaning, fill the blank, or the "
-        "model without some heads",
+        "the part of the page, from the model's configuration to the model without some heads",
     ),
     "back_weights": Key(
         "tied",
@@ -61,8 +59,8 @@ BERT_KEYS: dict[str, Key] = {
                 "targets": "What the targets decide",
             }
         ),
-        "there and back: the candidates for each token, one token written out, the nearest neighbours in "
-        "the table, the tokens that the output layer's bias favours, or what the targets decide",
+        "there and back: candidates for each token, one token written out, the nearest neighbours, tokens "
+        "that the output bias favours, or the targets' effect",
     ),
     "back_piece": Key(
         "",
@@ -90,21 +88,21 @@ BERT_KEYS: dict[str, Key] = {
     "find": Key(
         QUERY,
         Text(MAX_QUERY),
-        "search by meaning: the query. The text that is searched is in no link: a link opens the built-in sentences",
+        "search by meaning: the query",
     ),
     "find_view": Key(
         "ranking",
         titled({"ranking": "Ranking", "tokens": "Token by token", "map": "Map"}),
-        "what is shown of the search: the ranking by meaning beside the one by words, the tokens of query "
-        "and hit, or all sentences in the plane",
+        "the view of the search: the ranking by meaning and by words, the tokens of query and hit, or all "
+        "sentences in the plane",
     ),
     "hits": Key(6, Integer(1, MAX_HITS), "how many sentences of each ranking are listed"),
     "hit": Key(None, Index(), "the selected sentence of the text; without it, the best hit"),
     "blank_at": Key(
         None,
         Index(),
-        "fill the blank: the token that is masked in addition to the text's own masks; without it, in a "
-        "text without a mask, the last word",
+        "fill the blank: the token that is masked besides the text's own masks; by default, in a text without "
+        "masks, the last word",
     ),
     "blank_kept": Key(5, Integer(1, MAX_KEPT), "how many of the likeliest tokens are listed"),
     "off": Key(((5, 11),), HeadsOff(), "the heads that are switched off: layer and head; empty for none"),
@@ -124,8 +122,8 @@ BERT_KEYS: dict[str, Key] = {
                 "table": "Table",
             }
         ),
-        "what is shown beside the grid of heads: the output embeddings, effects against a measure of "
-        "attention, a table of all heads, the classifier, or the search",
+        "what is shown beside the grid of heads: output embeddings, effects against a measure, a table of all "
+        "heads, the classifier, or the search",
     ),
     "off_measure": Key(
         "largest",
@@ -160,8 +158,7 @@ BERT_KEYS: dict[str, Key] = {
                 "seeds": "Five seeds",
             }
         ),
-        "what is shown of the classifier: its result, one sentence, its mistakes, or five seeds "
-        "beside the baselines. A user's own file is in no link: a link opens the built-in reviews",
+        "the view of the classifier: its result, one sentence, its mistakes, or five seeds beside the baselines",
     ),
     "sentence": Key(SENTENCE, Text(MAX_SENTENCE), "the sentence that is classified"),
     "cls_head": Key(
@@ -181,11 +178,9 @@ BERT_KEYS: dict[str, Key] = {
                 "positions": "Pool first",
             }
         ),
-        "what is shown of the agent: one report, the result, its mistakes, five seeds, coverage and "
-        "error at each threshold, or the mistake of a maximum over positions",
+        "the view of the agent: one report, the result, mistakes, five seeds, coverage and error by "
+        "threshold, or a maximum over positions",
     ),
     "report": Key(REPORT, Text(MAX_SENTENCE), "the report on which it acts"),
     "confidence": Key(0.5, Number(1), "the threshold: below this probability it asks a human"),
 }
-BERT_PARTS = tuple(BERT_KEYS["bert_part"].titles)
-"""The parts of the page, in the order of its menu"""

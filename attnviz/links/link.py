@@ -82,8 +82,8 @@ KEYS: dict[str, Key] = {
     "model": Key(
         "minilm",
         Text(200),
-        "a model that the server offers; with `source=trained`, and on Heads always, one that was trained "
-        "here, such as `induction`; on your own machine also a name on the Hugging Face hub, or a folder",
+        "a model that the server offers, or one trained here, such as `induction`; on your own "
+        "machine also a hub name or a folder",
     ),
     "kind": Key(
         "encoder",
@@ -143,8 +143,8 @@ KEYS: dict[str, Key] = {
     "seed": Key(
         0,
         Integer(0, MAX_SEED),
-        "the seed of the toy's weights; for a training, of its weights and all random numbers; for a first "
-        "language model, of its linear layers; for there and back, of the random weights",
+        "the seed of the toy's weights, of a training's weights and random numbers, or of the weights that "
+        "BERT at work draws",
     ),
     "architecture": Key(
         "encoder",
@@ -215,14 +215,13 @@ KEYS: dict[str, Key] = {
     "recompute": Key(
         None,
         titled({"loop": "Scores in a loop", "past": "Rows from their past"}),
-        "what is shown below the walk, in lecture mode and in a lesson instead of it: the scores in a "
-        "double loop, or each row computed from the rows up to it",
+        "the check below the walk, or in a lecture or lesson in its place: the scores in a double loop, or "
+        "rows from earlier rows",
     ),
     "check": Key(
         None,
         titled(CHECKS),
-        "what is shown below the walk, in lecture mode and in a lesson instead of it, for the stack and the "
-        "pinned row of the walk",
+        "what is shown below the walk, or in a lecture or lesson in its place, for the stack and the pinned row",
     ),
     "other": Key(
         "cat",

@@ -38,8 +38,7 @@ TRAIN_KEYS: dict[str, Key] = {
     "text_view": Key(
         "ladder",
         one_of("ladder", "table", "loss", "data"),
-        "for a training on a text: the models, the table of pairs, one loss written out, or the text as "
-        "data. The text itself is in no link: a link opens the built-in corpus",
+        "for a training on a text: the models, the table of pairs, one loss written out, or the text as data",
     ),
     "train_block": Key(
         None,
@@ -55,8 +54,8 @@ TRAIN_KEYS: dict[str, Key] = {
                 "plain": "a plain cut of lines",
             }
         ),
-        "how a text is cut into the sequences to train on: blocks at random places, or line by line, in "
-        "chunks that overlap and end with the line end, or in plain cuts",
+        "how a text is cut into sequences: blocks at random places, or within lines, in overlapping chunks or in "
+        "plain cuts",
     ),
     "text_from": Key(
         None,
@@ -67,8 +66,7 @@ TRAIN_KEYS: dict[str, Key] = {
     "task": Key(
         "induction",
         Name("the name of a task", "a task, such as `induction`", r"[a-z_]{1,30}"),
-        "the task to learn; for one that does not exist, the first is shown, with a note. A user's own files "
-        "for `tagging` are in no link: a link opens the generated sentences",
+        "the task to learn; for one that does not exist, the first is shown, with a note",
     ),
     "sample": Key("", Text(MAX_SAMPLE), "the text whose attention is shown; without it, the task's first example"),
     "steps": Key(

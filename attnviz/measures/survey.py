@@ -17,6 +17,7 @@ import torch
 from attnviz.measures.layers import mean_weights, rollout, transformed_norms, weights_by_chunk
 from attnviz.measures.summary import Measure, choose_measures, label_heads, measure_head, uniform_measures
 from attnviz.measures.thumbnails import thumbnails
+from attnviz.reprs import ArraysSize
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
@@ -25,7 +26,7 @@ Labels = tuple[tuple[tuple[str, ...], ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Survey:
+class Survey(ArraysSize):
     """Summary of all heads of a kind. L layers, H heads, M measures."""
 
     name: str
@@ -46,12 +47,6 @@ class Survey:
     """Whether the mask of every layer is the causal one"""
     numbers: tuple[int, ...]
     """The layers' numbers in the model, (L,)"""
-
-    @property
-    def nbytes(self) -> int:
-        """The size in bytes, for the cache."""
-        norms = 0 if self.key_norms is None else self.key_norms.nbytes
-        return self.values.nbytes + self.overview.nbytes + norms + self.hidden.nbytes
 
 
 def survey_name(trace: Trace, kind: Kind) -> str:

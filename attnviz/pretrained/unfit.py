@@ -199,7 +199,7 @@ register_module_module_registration_hook(_count_part)
 
 @contextmanager
 def _few_parts(weights: int) -> Iterator[None]:
-    """Raise SizeError inside if this thread gives modules more parameters and modules than fit so many weights."""
+    """Raise SizeError inside if this thread gives modules more parameters and modules than this number of weights."""
     most = min(PARTS_A_WEIGHT * weights + SPARE_PARTS, MAX_PARTS)
     _allowance.clause = f"its configuration asks for more than {most:,} parts, and its file holds {weights:,} weights"
     _allowance.left = most

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import sys
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -98,8 +97,3 @@ def listen(host: str, port: int) -> socket.socket:
         taken = getattr(error, "errno", None) == errno.EADDRINUSE
         why = "is taken by another program" if taken else f"can't be opened ({error})"
         raise StartError(f"Port {port} of {host} {why}; choose another with --port.") from error
-
-
-def say(sentence: str) -> None:
-    """Write a sentence to stderr, the terminal or the log."""
-    sys.stderr.write(f"attnviz: {sentence}\n")

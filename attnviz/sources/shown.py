@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from attnviz.formatting import does_not_exist
 from attnviz.sources import SOURCES
 from attnviz.sources.models import PRETRAINED, TRAINED
 from attnviz.sources.source import Get, Resources, Source
@@ -154,7 +155,7 @@ def of_model(
         if requested not in numbers:
             subject = f"{name.capitalize()} {requested}{of_pane}"
             if numbers == tuple(range(len(numbers))):
-                notes.append((name, f"{subject} does not exist: the choices go from 0 to {numbers[-1]}."))
+                notes.append((name, does_not_exist(subject, numbers[-1])))
             else:
                 notes.append((name, f"{subject} has no attention: the model has it in {layers_in_words(numbers)}."))
             below = [number for number in numbers if number < requested]
@@ -245,14 +246,17 @@ def shown_part(get: Get, resources: Resources) -> ShownPart:
     source = TRANSFORMER_SOURCES[get("source")]
     model = source.open(get, resources)
     attentions = places(model.description.numbers)
-    number, head, notes = get("block"), get("head"), []
-    if number >= len(attentions):
-        notes.append(("block", f"Attention {number} does not exist: the choices go from 0 to {len(attentions) - 1}."))
-        number = 0
+    notes = []
+
+    def existing(key: str, what: str, count: int) -> int:
+        index: int = get(key)
+        if index < count:
+            return index
+        notes.append((key, does_not_exist(f"{what} {index}", count - 1)))
+        return 0
+
+    number = existing("block", "Attention", len(attentions))
     kind = attentions[number].kind
-    heads = model.description.layers[kind][1]
-    if head >= heads:
-        notes.append(("head", f"Head {head} does not exist: the choices go from 0 to {heads - 1}."))
-        head = 0
+    head = existing("head", "Head", model.description.layers[kind][1])
     pair = get("pair").strip() or None
     return ShownPart(source, model, get("text"), pair, kind, number, head, tuple(notes))

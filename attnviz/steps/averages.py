@@ -17,9 +17,6 @@ from attnviz.trace.matrices import matrix
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
-CODE_WIDTH = 30
-"""The longest line of code that fits beside the picture at 1280 pixels, also in lecture mode"""
-
 _A, _X, _Y, _M = map(tree.Symbol, "AXYM")
 _I, _J, _ZERO, _ONE = map(tree.Symbol, "ij01")
 _NEXT = tree.Sum((_I, _ONE))
@@ -125,7 +122,7 @@ def _way(
     """Return one way to mix the past into each token. Only its fact depends on the numbers.
 
     Its code computes `averages`, (T, C), from `x`, (T, C), and for attention also from `query` and `key`, (T, D). No
-    line is longer than `CODE_WIDTH`.
+    line is longer than 30 characters: that fits beside the picture at 1280 pixels, also in lecture mode.
     """
     drawing, marked = _PICTURES[name], annotated(notice)
     return Step(

@@ -37,7 +37,8 @@ TOKENS: Step[Tokens] = Step(
     title="Sentence",
     formula=lambda _: Relation("→", (Text("text"), Box(Text("tokens")), Symbol("X"))),
     notice=lambda _: (
-        "In attention each word looks at the others. Point at a word to see which, and with what share; a click keeps it."
+        "In attention each word looks at the others. Point at a word to see which, and with what share; a click keeps "
+        "it."
     ),
     code=lambda tokens: _TOKENS_CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"),
     fact=_tokens_fact,

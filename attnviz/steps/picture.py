@@ -93,7 +93,7 @@ class PanelSpec:
     scale: Scale = "signed"
     stretched: str = ""
     """The title when colours are darkened, with {} in place of the end of the colour domain (see
-    `attnviz.figures.colour_limit.dark_end`); "" if they can't be darkened"""
+    `attnviz.figures.colour_limit.darkened_limit`); "" if they can't be darkened"""
     bar: bool = False
     """Whether it has a colour bar"""
     numbered: bool = True

@@ -117,7 +117,6 @@ NormPlace = Literal["post", "pre"]
 """post: after each residual sum, as in the paper and BERT; pre: before attention and feed-forward, as in GPT-2"""
 
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
-ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 NORM_PLACES: tuple[NormPlace, ...] = get_args(NormPlace)
 MAX_LAYERS = 12
 MAX_TEXT_TOKENS = 128

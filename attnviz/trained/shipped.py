@@ -6,7 +6,6 @@ Importing this imports no torch.
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 from collections import OrderedDict
 from functools import cache, lru_cache
@@ -14,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz import files
 from attnviz.pretrained.names import ModelError, shown
-from attnviz.trained.card import Card
-from attnviz.training.plan import Plan
 from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
@@ -112,20 +109,6 @@ def title(name: str) -> str:
         return name
     card_name = " ".join(model.card.name.split())
     return f"{card_name[:LONGEST_TITLE]} · {name.removeprefix(OWN)[:4]}" if card_name else name
-
-
-@cache
-def card(name: str) -> tuple[Card, Plan]:
-    """Return the card and the plan of a model that ships, without its weights.
-
-    Raises:
-        ModelError: there is none.
-    """
-    if name not in names():
-        raise ModelError(f"There is no trained model “{shown(name)}”: there are {', '.join(names())}.")
-    values: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    plan = Plan.from_json(values.pop("plan"))
-    return Card.from_json(values), plan
 
 
 OPENING_KEYS = ("text", "pair", "kind", "layer", "head", "block")

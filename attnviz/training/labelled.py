@@ -12,11 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelledVectors(ShortRepr):
+class LabelledVectors(ShortRepr, ArraysSize):
     """Vectors and their classes. Equal data have the same digest."""
 
     features: NDArray[np.float32]
@@ -32,11 +32,6 @@ class LabelledVectors(ShortRepr):
             raise ValueError(f"features {rows} and classes {classes} are not (N, C) and (N,)")
         if not np.isfinite(self.features).all() or self.classes.min() < 0:
             raise ValueError("features are finite numbers, and classes count from 0")
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.features.nbytes + self.classes.nbytes
 
     @cached_property
     def digest(self) -> str:

@@ -24,12 +24,12 @@ from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, AppResources, SavedView, shown_now, view_of
 from attnviz.ui.tokens.choices import char_vocab
-from attnviz.ui.widgets import file_button
+from attnviz.ui.widgets import FileOffer, offer_files, reasons_shown
 
 if TYPE_CHECKING:
     from attnviz.export.code.cells import Cell
     from attnviz.export.drawing.marks import Theme
-    from attnviz.export.sheets import Format
+    from attnviz.export.files.formats import Format
     from attnviz.trace.walk import Walk
 
 
@@ -133,18 +133,16 @@ def _walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
 
-    try:
+    with reasons_shown(NoTokensError, ModelError):
         shown = _shown_walk(page)
         return shown, shown.walk()
-    except (NoTokensError, ModelError) as error:
-        st.caption(plain(str(error)))
-        return None
+    return None
 
 
 def show_walk_export(page: str) -> None:
     """Show the buttons that export all steps of this head as slides, PDF, SVG and TikZ. A click creates the file."""
     from attnviz.export.drawing.marks import THEMES
-    from attnviz.export.sheets import FORMATS, TooLongError
+    from attnviz.export.files.formats import FORMATS, TooLongError
 
     if _is_local(_site()):
         st.toggle("Files link to this computer", key=_LINKED, persist_state="session",
@@ -153,21 +151,21 @@ def show_walk_export(page: str) -> None:
     if exported is None:
         return
     shown, walk = exported
-    refused = []
+    files, refused = [], []
     colours = st.segmented_control(
         "Colours", list(THEMES), key="export_theme", default="light", format_func=str.title, required=True,
         persist_state="session",
     )  # fmt: skip
-    with st.container(horizontal=True, key="walk_export"):
-        for name, kind in FORMATS.items():
-            try:
-                kind.check(walk)
-            except TooLongError as error:
-                refused.append(str(error))
-                continue
-            write = _walk_writer(kind, shown, THEMES[colours if kind.themed and colours else "light"])
-            file = f"{_name_of_walk(walk.name)}{kind.suffix}"
-            file_button(kind.title, file, kind.mime, write, key=f"export_walk_{name}")
+    for name, kind in FORMATS.items():
+        try:
+            kind.check(walk)
+        except TooLongError as error:
+            refused.append(str(error))
+            continue
+        write = _walk_writer(kind, shown, THEMES[colours if kind.themed and colours else "light"])
+        file = f"{_name_of_walk(walk.name)}{kind.suffix}"
+        files.append(FileOffer(kind.title, file, write, f"export_walk_{name}"))
+    offer_files("walk_export", *files)
     link = " and a link back" if walk.link else ""
     st.caption(
         f"{plain(walk.name)}: one slide or page per step, with formula, notice{link}. Slides are editable and "
@@ -253,14 +251,15 @@ def _numbers_buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many
         return (FOLDER / file).read_bytes()
 
     file = f"{shown.view['model']}.safetensors"
-    with st.container(horizontal=True, key="numbers_export"):
-        file_button("CSV", f"{name}.zip", "application/zip", csv, key="export_CSV", refused=too_many)
-        file_button("npz", f"{name}.npz", "application/octet-stream", npz, key="export_npz")
-        if not shown.no_code_reason:
-            file_button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook, key="export_Notebook")
-            file_button("Script", f"{name}.py", "text/x-python", script, key="export_Script")
-        if shown.view["source"] == TRAINED.key and shown.view["model"] in trained.names():
-            file_button("Model's file", file, "application/octet-stream", weights, key="export_weights")
+    files = [
+        FileOffer("CSV", f"{name}.zip", csv, "export_CSV", too_many), FileOffer("npz", f"{name}.npz", npz, "export_npz")
+    ]  # fmt: skip
+    if not shown.no_code_reason:
+        files.append(FileOffer("Notebook", f"{name}.ipynb", notebook, "export_Notebook"))
+        files.append(FileOffer("Script", f"{name}.py", script, "export_Script"))
+    if shown.view["source"] == TRAINED.key and shown.view["model"] in trained.names():
+        files.append(FileOffer("Model's file", file, weights, "export_weights"))
+    offer_files("numbers_export", *files)
 
 
 def _name_of_numbers(shown: ShownWalk) -> str:
@@ -278,9 +277,6 @@ def _about(walk: Walk) -> dict[str, Any]:
     return {"of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link}
 
 
-_HTML = "text/html"
-
-
 def show_web_export(page: str) -> None:
     """Show the button that exports this view as one HTML file, and the lines that embed it in another page."""
     from attnviz.export.web import NoPageError, check_page, iframe
@@ -289,20 +285,18 @@ def show_web_export(page: str) -> None:
 
     # The button's callback runs on a thread without access to the session.
     resources = AppResources(char_vocab(state.get("text")))
-    try:
+    with reasons_shown(NoPageError, NoTokensError, ModelError):
         view = _shown_view(page)
         check_page(page, view, resources)
-    except (NoPageError, NoTokensError, ModelError) as error:
-        st.caption(plain(str(error)))
-        return
-    file = f"attnviz-{page.replace('_', '-')}.html"
-    with st.container(key="web_export"):
-        file_button("Interactive page", file, _HTML, _page_writer(page, view, resources), key="export_page")
-    st.caption(
-        "One file that anybody's browser opens, from a disk too: with all numbers and scripts inside, it needs neither "
-        "this server nor a network. To show it in slides or in a course's page, put the file beside them and add:"
-    )
-    st.code(iframe(file, title(page, state.get)), language="html", wrap_lines=True)
+        file = f"attnviz-{page.replace('_', '-')}.html"
+        write = _page_writer(page, view, resources)
+        offer_files("web_export", FileOffer("Interactive page", file, write, "export_page"))
+        st.caption(
+            "One file that anybody's browser opens, from a disk too: with all numbers and scripts inside, it needs "
+            "neither this server nor a network. To show it in slides or in a course's page, put the file beside them "
+            "and add:"
+        )
+        st.code(iframe(file, title(page, state.get)), language="html", wrap_lines=True)
 
 
 def _page_writer(page: str, view: Mapping[str, Any], resources: AppResources) -> Callable[[], bytes]:

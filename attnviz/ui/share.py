@@ -13,6 +13,7 @@ from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, covers, first_s
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.messages import plain
+from attnviz.ui.widgets import reasons_shown
 
 TITLE, SENTENCE = "A shared view", "Made with Share in attnviz."
 
@@ -32,16 +33,13 @@ def show_share(page: str) -> None:
     share(state.record(_ShareRecord).address, host=host, key="share_link", on_code=_take_code)
     if page not in PATHS:
         return  # the page Lessons can't be a scene
-    try:
+    with reasons_shown(LessonError):
         file = scene_file(page, query_of(state.link()))
-    except LessonError as why:
-        st.caption(plain(str(why)))
-        return
-    st.download_button(
-        "Scene file", file, "attnviz-scene.yaml", "application/yaml", key="scene_file", icon=":material/download:",
-        on_click="ignore", width="stretch", help="The view as a small file, however long its text is.",
-    )  # fmt: skip
-    st.caption("A scene file opens on the page Lessons, here or in anybody's attnviz.")
+        st.download_button(
+            "Scene file", file, "attnviz-scene.yaml", "application/yaml", key="scene_file", icon=":material/download:",
+            on_click="ignore", width="stretch", help="The view as a small file, however long its text is.",
+        )  # fmt: skip
+        st.caption("A scene file opens on the page Lessons, here or in anybody's attnviz.")
 
 
 def scene_file(page: str, query: str) -> str:

@@ -24,6 +24,7 @@ from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import busy_note, plain
 from attnviz.ui.styles import style
 from attnviz.ui.tokens.chips import unknown_sentence
+from attnviz.ui.widgets import TEXT_HEIGHT
 
 EXPORT_TABS = {
     "step_by_step": ("This picture", "All steps", "Numbers, code", "Web page"),
@@ -85,7 +86,12 @@ def text_field(place: DeltaGenerator) -> None:
     before = state.get("text")
     with place:
         value = state.bound(
-            "text", st.text_area, "Text", height=88, max_chars=settings().largest_text, placeholder="Type a sentence"
+            "text",
+            st.text_area,
+            "Text",
+            height=TEXT_HEIGHT,
+            max_chars=settings().largest_text,
+            placeholder="Type a sentence",
         )
     if (
         value != before

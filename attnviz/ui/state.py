@@ -27,6 +27,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.components.registration import position
+from attnviz.formatting import does_not_exist
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import BadValueError
@@ -388,7 +389,7 @@ def choice(name: str, widget: Any, label: str, options: Iterable[Any] | None = N
 def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
     """Return the view's value of this key. If it is not an option, reset it, with a note."""
     if get(name) not in options:
-        note(f"{label} {get(name)} does not exist: the choices go from {options[0]} to {options[-1]}.")
+        note(does_not_exist(f"{label} {get(name)}", options[-1], options[0]))
         put(name, KEYS[name].default if KEYS[name].default in options else options[0])
     return get(name)
 
@@ -405,7 +406,7 @@ def keep_index(name: str, what: str, count: int, there: str = "they go from") ->
     index: int | None = get(name)
     if index is None or index < count:
         return index
-    note(f"{what} {index} does not exist: {there} 0 to {count - 1}.")
+    note(does_not_exist(f"{what} {index}", count - 1, choices=there))
     put(name, None)
     return None
 

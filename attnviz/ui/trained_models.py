@@ -191,12 +191,6 @@ def take_visitor(name: object) -> bool:
     return True
 
 
-def is_training() -> bool:
-    """Whether a training of the visitor is running or waiting."""
-    job = training_jobs().job(visitor())
-    return job is not None and job.view.is_live
-
-
 def show_card(model: object, page: str) -> None:
     """For a model trained with attnviz, show what it learned, which heads do it, and texts to try."""
     from attnviz.trained.model import TrainedModel, about, examples, heads

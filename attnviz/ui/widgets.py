@@ -1,15 +1,19 @@
-"""Widgets that several pages use: a notice, a plot whose points can be selected, and a download button."""
+"""Widgets that several pages use: a notice, a plot whose points can be selected, and download buttons."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.messages import plain
 
 if TYPE_CHECKING:  # figures import torch, for which the first view must not wait
     from attnviz.figures.style import Palette
@@ -24,6 +28,17 @@ def palette() -> Palette:
 
 SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Plotly's settings: under the pointer, a plot shows one button, which saves it as SVG"""
+MIME = {
+    ".csv": "text/csv", ".gif": "image/gif", ".html": "text/html", ".ipynb": "application/x-ipynb+json",
+    ".json": "application/json", ".jsonl": "application/jsonl", ".npz": "application/octet-stream",
+    ".pdf": "application/pdf", ".png": "image/png",
+    ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation", ".py": "text/x-python",
+    ".safetensors": "application/octet-stream", ".tex": "application/x-tex", ".txt": "text/plain",
+    ".zip": "application/zip",
+}  # fmt: skip
+"""The types of files, by the ends of their names"""
+TEXT_HEIGHT, PASTED_HEIGHT = 88, 120
+"""px: the heights of fields for a sentence, and for a whole text that is pasted"""
 LECTURE = 18
 """The font size of plots in lecture mode, in px"""
 
@@ -58,8 +73,32 @@ def clicked(key: str) -> object | None:
     return point.get("customdata") if isinstance(point, Mapping) else None
 
 
-def file_button(label: str, file: str, mime: str, data: Callable[[], bytes], *, key: str, refused: str = "") -> None:
-    """Show a download button. With the reason `refused` it is disabled, and the tooltip shows the reason."""
-    st.download_button(
-        label, data, file, mime, key=key, on_click="ignore", disabled=bool(refused), help=refused or None
-    )
+@dataclass(frozen=True, slots=True)
+class FileOffer:
+    """A file that a button downloads. A click makes it, on a thread without access to the session."""
+
+    label: str
+    name: str
+    data: Callable[[], bytes]
+    key: str
+    refused: str = ""
+    """Why the button is disabled, for its tooltip"""
+
+
+def offer_files(row: str, *files: FileOffer) -> None:
+    """Show a row of download buttons, in a container with this key."""
+    with st.container(horizontal=True, key=row):
+        for file in files:
+            st.download_button(
+                file.label, file.data, file.name, MIME[Path(file.name).suffix], key=file.key, on_click="ignore",
+                disabled=bool(file.refused), help=file.refused or None,
+            )  # fmt: skip
+
+
+@contextmanager
+def reasons_shown(*errors: type[Exception]) -> Iterator[None]:
+    """End the block at one of these errors, and show its message."""
+    try:
+        yield
+    except errors as error:
+        st.caption(plain(str(error)))

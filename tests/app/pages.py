@@ -133,7 +133,7 @@ def payload(at: AppTest, component: str) -> Payload:
 
 @contextmanager
 def ended_after(writes: int) -> Iterator[None]:
-    """End what is inside after so many writes to the session's state, as Streamlit ends a run for another message."""
+    """End the block after `writes` writes to the session's state, as Streamlit ends a run for another message."""
     left, write = writes, SessionStateProxy.__setitem__
 
     def write_or_end(self: SessionStateProxy, key: str, value: object) -> None:

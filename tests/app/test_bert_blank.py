@@ -13,7 +13,7 @@ import torch
 import transformers as tf
 from streamlit.testing.v1 import AppTest
 
-from attnviz.links.bert import BERT_PARTS
+from attnviz.links.bert import BERT_KEYS
 from attnviz.settings import PUBLIC
 from attnviz.ui import caches
 from tests.app.bars import ranked
@@ -117,7 +117,7 @@ def test_the_built_in_model_says_what_is_needed_and_what_works_meanwhile() -> No
     at = opened(text=TEXT)
     one_line = "**minilm fills no blank.** It needs a model with a masked-language head. These work without one:"
     assert one_line in said(at)
-    assert BERT_PARTS[-1] == "blank"  # it is not offered before what works
+    assert [*BERT_KEYS["bert_part"].titles][-1] == "blank"  # it is not offered before what works
     assert "It was trained to give vectors of sentences" in said(at)
     for part in ("bert-base-uncased", "not\nshipped", "Hugging Face hub", "save_pretrained"):
         assert part in said(at)

@@ -9,14 +9,14 @@ from tests.browser.server import ROOT
 
 SCRIPT = """
 import sys
-from attnviz.links.bert import BERT_PARTS
+from attnviz.links.bert import BERT_KEYS
 from attnviz.pretrained.built_in import BuiltInModel
 from tests.app.pages import open_page
 
 made = []
 graph = BuiltInModel.graph
 BuiltInModel.graph = lambda self: (made.append(part), graph(self))[1]
-for part in BERT_PARTS:
+for part in BERT_KEYS["bert_part"].titles:
     at = open_page("bert", bert_part=part)
     assert not at.code and not at.table, part  # no listing and no table is sent before it is opened
     assert not {"pandas", "transformers"} & set(sys.modules), part

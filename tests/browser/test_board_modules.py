@@ -461,8 +461,8 @@ def test_axes_scroll_only_where_they_are_zoomed(run: Run) -> None:
     ],
 )  # fmt: skip
 def test_darkened_colours_end_where_nine_rows_of_ten_do(run: Run, rows: list[Any], columns: int, end: float) -> None:
-    body = "return m.darkEnd([Float32Array.from(given[0].flat(), (x) => x ?? NaN)], given[1])"
-    assert run("core/dark_end.ts", body, [rows, columns]) == pytest.approx(end, abs=1e-6)
+    body = "return m.darkenedLimit([Float32Array.from(given[0].flat(), (x) => x ?? NaN)], given[1])"
+    assert run("core/colour_limit.ts", body, [rows, columns]) == pytest.approx(end, abs=1e-6)
 
 
 def test_a_switch_darkens_by_itself_in_a_long_text(run: Run) -> None:
@@ -471,7 +471,7 @@ def test_a_switch_darkens_by_itself_in_a_long_text(run: Run) -> None:
         m.turned(stretch, columns)])).concat(
         [[0.125, 0.115, 0.1349, 0.0625, 0.00012, 0.5, 1].map(m.endText)]);
     """
-    short, long, texts = run("core/dark_end.ts", body)
+    short, long, texts = run("core/colour_limit.ts", body)
     assert short == [[False, "1"], [True, "0"], [False, "1"]]
     assert long == [[True, "off"], [True, "off"], [False, "0"]]
     # Python's rule: of two that are equally near, the even one.

@@ -13,7 +13,6 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pypdf
-import pytest
 from fontTools.ttLib import TTFont
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect

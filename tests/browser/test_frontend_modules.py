@@ -150,7 +150,7 @@ def test_numbers_read_the_same_in_the_browser_and_in_python(run: Run) -> None:
     """The table that Python has written; tests/unit/test_formatting.py compares it with Python."""
     rows = json.loads(numbers.FILE.read_text(encoding="utf-8"))
     body = """
-      const { endText } = await import("/frontend/core/dark_end.ts");
+      const { endText } = await import("/frontend/core/colour_limit.ts");
       return given.rows.map(({ bits, number, end }) => {
         const view = new DataView(new ArrayBuffer(8));
         view.setBigUint64(0, BigInt(`0x${bits}`));

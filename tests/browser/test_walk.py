@@ -213,7 +213,7 @@ def test_the_tokens_are_text(page: Page, walks: WalkPage) -> None:
     WalkView.open(page, walks.url)
     expect(page.locator(".walk .word bdi").nth(2)).to_have_text("animal")
     page.get_by_text("Tokens and their ids").click()
-    expect(page.get_by_role("row").nth(3)).to_have_text("2animal4111\"animal\"4 to 9")
+    expect(page.get_by_role("row").nth(3)).to_have_text('2animal4111"animal"4 to 9')
     expect(page.get_by_role("row")).to_have_count(17)
     expect(page.get_by_role("region", name="Arithmetic of one cell")).to_be_hidden()
 

@@ -292,7 +292,7 @@ async def visit_nobody(messages: list[bytes | str], visitors: int, seconds: floa
 
 
 async def visit_all(url: str, messages: list[bytes | str], visitors: int, seconds: float) -> int:
-    """Send messages as so many visitors, spread over so many seconds; return how many were sent."""
+    """Send messages as `visitors` visitors, spread over `seconds`; return how many were sent."""
     each = [messages[start::visitors] for start in range(visitors)]
     pause = seconds / max(map(len, each))
     visits = []

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import attnviz
 from attnviz.cli import export
+from attnviz.export.files.formats import FORMATS
 from attnviz.export.jobs import NUMBERS, WEB
 from attnviz.export.numbers import MAX_CSV_CELLS
-from attnviz.export.sheets import FORMATS
 from attnviz.lessons import OWN, shipped
 from attnviz.links.link import KEYS
 from attnviz.links.values import MAX_CHOSEN
@@ -69,15 +69,18 @@ def test_the_readme_is_short_and_shows_four_pictures() -> None:
     assert len(re.findall(r"^!\[", readme, re.MULTILINE)) == 4
 
 
-def test_tables_of_the_readme_and_the_architecture_have_short_cells() -> None:
-    for file in (ROOT / "README.md", ROOT / "docs" / "architecture.md"):
-        cells = [
-            cell
-            for line in file.read_text(encoding="utf-8").splitlines()
-            if line.startswith("| ")
-            for cell in line.strip("| ").split(" | ")
-        ]
-        assert [cell for cell in cells if len(cell.split()) > 25] == []
+def test_tables_have_short_cells() -> None:
+    """Names in code that stand side by side, as the values of a link's key do, count as one word."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    cells = [
+        re.sub(r"`[^`]*`( `[^`]*`)+", "`names`", cell)
+        for page in pages
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ")
+        for cell in line.strip("| ").split(" | ")
+    ]
+    assert len(cells) > 500
+    assert [cell for cell in cells if len(cell.split()) > 25] == []
 
 
 def test_tests_that_the_docs_name_exist() -> None:

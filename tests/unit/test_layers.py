@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -77,17 +77,52 @@ def place(name: str) -> tuple[int, str] | None:
     return max(found, key=lambda one: len(one[1]), default=None)
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the dotted name of all that a file imports, wherever in the file it does."""
+class WithoutTypeImports(ast.NodeTransformer):
+    """Removes what only a type checker reads."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        return node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
+
+def import_pairs(path: Path, tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield module and name of all that a file imports, wherever in the file it does; "" for a whole module."""
     package = path.relative_to(ROOT).parent.parts
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             start = package[: len(package) - node.level + 1] if node.level else ()
             source = ".".join([*start, *(node.module or "").split(".")]).strip(".")
-            yield source
-            yield from (f"{source}.{alias.name}" for alias in node.names)
+            yield from ((source, alias.name) for alias in node.names)
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the dotted name of all that a file imports."""
+    for source, name in import_pairs(path, ast.parse(path.read_text())):
+        yield source
+        if name:
+            yield f"{source}.{name}"
+
+
+def import_graph(files: Mapping[str, Path]) -> dict[str, set[str]]:
+    """Return which of these modules each of them imports when it runs, also inside functions."""
+    graph: dict[str, set[str]] = {}
+    for module_name, path in files.items():
+        pairs = import_pairs(path, WithoutTypeImports().visit(ast.parse(path.read_text())))
+        names = (f"{source}.{name}" if f"{source}.{name}" in files else source for source, name in pairs)
+        graph[module_name] = {*names} & files.keys()
+    return graph
+
+
+def circles(graph: Mapping[str, Collection[str]]) -> list[set[str]]:
+    """Return the sets of modules that import each other, directly or through others."""
+    reached = {name: set(others) for name, others in graph.items()}
+    for middle, beyond in reached.items():
+        for others in reached.values():
+            if middle in others:
+                others.update(beyond)
+    rings = {frozenset(other for other in reached[name] if name in reached[other]) for name in reached}
+    return sorted((set(ring) for ring in rings if ring), key=min)
 
 
 def upward(path: Path) -> list[str]:
@@ -108,7 +143,13 @@ def test_imports_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     file.write_text(
         "import a.b\nfrom c import d\nfrom . import e\nfrom ..pretrained import g\ndef h():\n    import i\n"
     )
+    typed = tmp_path / "typed.py"
+    typed.write_text(
+        "if TYPE_CHECKING:\n    import a\nelse:\n    import b\ndef h():\n    if c:\n        from d import e\n"
+    )
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    files = {"typed": typed, **dict.fromkeys(("a", "b", "d", "d.e"), file)}
+    assert import_graph(files)["typed"] == {"b", "d.e"}
     names = {"a.b", "c", "c.d", "attnviz.toy", "attnviz.toy.e", "attnviz.pretrained", "attnviz.pretrained.g", "i"}
     assert set(imported(file)) == names
     both = ["attnviz.pretrained", "attnviz.pretrained.g"]
@@ -120,6 +161,12 @@ def test_imports_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_arrows_point_one_way() -> None:
     assert [line for path in PYTHON for line in upward(path)] == []
+
+
+def test_no_modules_import_each_other() -> None:
+    """Not within a package either, and not inside functions; for types alone they may."""
+    assert circles({"a": "bd", "b": "c", "c": "a", "d": "", "e": "e"}) == [{"a", "b", "c"}, {"e"}]
+    assert circles(import_graph({module(path): path for path in PYTHON})) == []
 
 
 def test_streamlit_and_plotly_stay_where_something_is_shown() -> None:

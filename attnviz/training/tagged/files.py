@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.formatting import quoted
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.tokens.chars import BadUploadError, read_upload
 
 MOST_BYTES = 2**20
@@ -135,7 +135,7 @@ def _at_line(data: bytes) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TaggedPart(ShortRepr):
+class TaggedPart(ShortRepr, ArraysSize):
     """One of the two files, encoded."""
 
     name: str
@@ -156,11 +156,6 @@ class TaggedPart(ShortRepr):
             self.words.shape != self.tags.shape
         ):  # fmt: skip
             raise ValueError(f"{len(self.words)} words and {len(self.tags)} tags in {len(self.lengths)} sentences")
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.words.nbytes + self.tags.nbytes + self.lengths.nbytes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

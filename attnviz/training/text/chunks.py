@@ -25,12 +25,6 @@ def examples(chunk: Sequence[int]) -> tuple[Tensor, Tensor]:
     return whole[:-1], whole[1:]
 
 
-def halves(ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Cut a sequence, (n,), in half: the given context, and the continuation to predict."""
-    middle = (len(ids) + 1) // 2
-    return ids[:middle], ids[middle:]
-
-
 class FileChunks(IterableDataset[tuple[Tensor, Tensor]]):
     """The sequences of a file's documents, one document per line; the file is never read into memory as a whole.
 

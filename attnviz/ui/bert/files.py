@@ -14,7 +14,7 @@ from attnviz.ui import state
 from attnviz.ui.bert.parts import chosen_part
 from attnviz.ui.long_work import failures_shown
 from attnviz.ui.shell import Tabs
-from attnviz.ui.widgets import file_button
+from attnviz.ui.widgets import FileOffer, offer_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,12 +49,11 @@ def _show_tables(tables: Mapping[str, pd.DataFrame]) -> None:
     if not tables:
         st.caption(NOTHING)
         return
-    with st.container(horizontal=True, key="bert_numbers_export"):
-        for name, table in tables.items():
-            file_button(
-                f"{name}.csv", f"{name}.csv", "text/csv",
-                partial(table_csv, table), key=f"export_{name}",
-            )  # fmt: skip
+    files = [
+        FileOffer(f"{name}.csv", f"{name}.csv", partial(table_csv, table), f"export_{name}")
+        for name, table in tables.items()
+    ]
+    offer_files("bert_numbers_export", *files)
 
 
 def _show_script() -> None:
@@ -67,9 +66,8 @@ def _show_script_file(script: str) -> None:
     if not script:
         st.caption(NOTHING)
         return
-    with st.container(key="bert_script_export"):
-        name = f"bert_{state.get('bert_part')}.py"
-        file_button("Script", name, "text/x-python", script.encode, key="export_script")
+    file = f"bert_{state.get('bert_part')}.py"
+    offer_files("bert_script_export", FileOffer("Script", file, script.encode, "export_script"))
     st.caption("Plain torch and transformers, without attnviz: it prints the numbers that are shown.")
 
 

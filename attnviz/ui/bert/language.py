@@ -22,6 +22,7 @@ from attnviz.links.bert import MAX_BLOCKS
 from attnviz.links.link import KEYS, MAX_OTHER
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.reprs import ArraysSize
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LinearMap
 from attnviz.ui import state
@@ -66,16 +67,11 @@ HINT = "Point at a cell to read its weight; a click pins it."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ModelOutput:
+class ModelOutput(ArraysSize):
     """A text's pass through the blocks, and the predicted tokens."""
 
     stack: Stack
     guesses: Guesses
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.stack.nbytes + self.guesses.nbytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,6 @@ def _small(weights: Tensor, tokens: Tokens) -> tuple[Tensor, list[str]]:
 
 def _show_row(subsets: Subsets, tokens: Tokens) -> None:
     """Show one row of weights from each softmax, and how much any two differ."""
-    from attnviz.bert.blocks import row_of
     from attnviz.figures.plots import heatmap
 
     left, right = st.columns([5, 4], gap="small")

@@ -40,6 +40,7 @@ from attnviz.ui.compare.panes import (
 from attnviz.ui.controls import open_model
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.styles import style
+from attnviz.ui.widgets import TEXT_HEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +62,7 @@ def texts() -> None:
     """Show B's text field and the choice of a pair for both panes. The page itself shows A's text field."""
     state.bound(
         "b_text", st.text_area, "Text of B",
-        height=88, max_chars=settings().largest_text, placeholder="The same as A's",
+        height=TEXT_HEIGHT, max_chars=settings().largest_text, placeholder="The same as A's",
     )  # fmt: skip
     shown = A.get("text"), B.get("text")
     st.session_state[_PAIR] = next((at for at, pair in enumerate(MINIMAL_PAIRS) if (pair.a, pair.b) == shown), None)

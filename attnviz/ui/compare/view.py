@@ -116,11 +116,11 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
 
 def _darken(both: HeadComparison) -> None:
     """Show the switch that darkens the colours of A and B, if it has an effect."""
-    if both.dark_end == 1:
+    if both.darkened_limit == 1:
         return
     st.session_state[_DARKENED] = darkens(STRETCH[state.get("stretch")], both.keys)
     st.toggle(
-        f"Darken: colours end at {end_text(both.dark_end)}, not 1", key=_DARKENED,
+        f"Darken: colours end at {end_text(both.darkened_limit)}, not 1", key=_DARKENED,
         help=BY_ITSELF if darkens(None, both.keys) else "They end at the largest weight.",
         on_change=controls.turn_darkening, args=(both.keys,),
     )  # fmt: skip

@@ -34,11 +34,6 @@ def current() -> Head:
     return heads_view.current(state.get)
 
 
-def chosen() -> list[Head]:
-    """Return the heads to combine, including the current one."""
-    return heads_view.chosen(state.get)
-
-
 def view() -> dict[str, Any]:
     """Return the view's values for the explorer."""
     return heads_view.view(state.get)

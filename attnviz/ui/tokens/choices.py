@@ -49,7 +49,7 @@ def char_vocab(text: str) -> CharVocab:
 
 
 def file_field(label: str, key: str, most_bytes: int, **more: Any) -> None:
-    """Show a field for a file, of at most so many bytes and no more than the settings allow.
+    """Show a field for a file, of at most `most_bytes`, and no more than the settings allow.
 
     Args:
         label: of the field, with `{most}` where the MB stand.

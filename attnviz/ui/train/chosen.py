@@ -33,7 +33,7 @@ from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_of, ta
 from attnviz.ui.train.runs import Run, job_of, jobs_on, recorded_stage, runs_of
 from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained_models import visitor
-from attnviz.ui.widgets import file_button
+from attnviz.ui.widgets import FileOffer, offer_files
 
 FILE_BYTES = 32 * 2**20
 """Size of the cache of recent files: hundreds of a task's models"""
@@ -163,9 +163,8 @@ def model_file(of: SnapshotName) -> ModelFile:
 
 def model_buttons(key: str, stem: str, data: Callable[[], bytes], card: Callable[[], bytes]) -> None:
     """Offer a model's file and its card, in a row with this key."""
-    with st.container(horizontal=True, key=key):
-        file_button("Model (safetensors)", f"{stem}.safetensors", "application/octet-stream", data, key="export_model")
-        file_button("Card (JSON)", f"{stem}.json", "application/json", card, key="export_card")
+    model = FileOffer("Model (safetensors)", f"{stem}.safetensors", data, "export_model")
+    offer_files(key, model, FileOffer("Card (JSON)", f"{stem}.json", card, "export_card"))
 
 
 def script_of(of: SnapshotName) -> str:

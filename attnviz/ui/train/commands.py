@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from attnviz.components.registration import position
@@ -14,14 +14,15 @@ from attnviz.components.updates import new_ones
 from attnviz.links.link import KEYS
 from attnviz.links.train import RECORDED
 from attnviz.training.jobs.jobs import Job
-from attnviz.training.plan import Plan, TooLargeError
+from attnviz.training.plan import Plan
 from attnviz.training.series import SERIES
 from attnviz.training.settings import TEXT
 from attnviz.ui import state
 from attnviz.ui.train.facts import fits
 from attnviz.ui.train.plans import STAGES, is_of, plan_of, settings_of, stage_of, stage_plan_of, task_of
 from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained_models import is_training, take_visitor, visitor
+from attnviz.ui.trained_models import take_visitor, visitor
+from attnviz.ui.training_commands import go_on, is_training, latest, refusing, stop
 from attnviz.ui.training_jobs import training_jobs
 
 VALUES = ("watch", "snapshot", "predict")
@@ -176,19 +177,17 @@ def do(command: str) -> None:
     For a task they are `train`, `control`, `step`, `stop`, `continue` and `open heads`, which names a page; for a text
     `all`, `train:gpt` and `step:gpt`, which name a stage, and the last three.
     """
-    jobs, name = training_jobs(), visitor()
-    job = jobs.job(name)
     verb, _, stage = command.partition(":")
     if command.startswith("open "):
         _kept().page = command.removeprefix("open ")
-    elif job is not None and command == "stop" and _is_of_view(job):
-        jobs.stop(name)
-    elif job is not None and command == "continue" and _can_go_on(job):
-        jobs.go_on(name)
-    elif job is not None and verb == "step" and _can_go_on(job, stage):
-        jobs.one_step(name)
+    elif command == "stop" and latest(_is_of_view):
+        stop(_is_of_view)
+    elif command == "continue" and latest(_can_go_on):
+        go_on(_can_go_on)
+    elif verb == "step" and latest(partial(_can_go_on, stage=stage)):
+        training_jobs().one_step(visitor())
     elif verb != "step" or not is_training():
-        with refusing():
+        with refusing(refuse):
             _start(_plans(verb, stage), paused=verb == "step")
 
 
@@ -245,17 +244,6 @@ def _start(plans: Sequence[Plan], *, paused: bool) -> None:
 def refuse(sentence: str) -> None:
     """Keep why a training was not started; "" if it was."""
     _kept().refused = sentence
-
-
-@contextmanager
-def refusing() -> Iterator[None]:
-    """Catch the errors of a training that can't be started, and keep the reason."""
-    try:
-        yield
-    except TooLargeError as error:
-        refuse(str(error))
-    except ValueError as error:
-        refuse(f"This can't be trained: {error}.")
 
 
 def speed() -> float:

@@ -18,11 +18,10 @@ from attnviz.runtime.pool import worker_pool
 from attnviz.trained.shipped import FOLDER, is_kept, load
 from attnviz.training.generation import GeneratedToken, generate
 from attnviz.training.settings import TEXT
-from attnviz.ui.messages import plain
 from attnviz.ui.train.chosen import SnapshotName, model_buttons, model_file
 from attnviz.ui.train.generated import GenerationRequest, TextModel, asked_of, chosen_model, prompt_and_truth, tokens_of
 from attnviz.ui.trained_models import visitor
-from attnviz.ui.widgets import file_button
+from attnviz.ui.widgets import FileOffer, offer_files, reasons_shown
 
 NOTHING = "No text is generated: type a prompt that the model knows."
 AS_OPENED = "This model is a file of your own: the script reads it as you opened it."
@@ -99,9 +98,8 @@ def show_script() -> None:
     if shown is None:
         return
     asked, file = shown
-    with st.container(key="generate_script_export"):
-        file_button("Script", "generate.py", "text/x-python", _made(lambda: script_of(asked, file).encode()),
-                    key="export_script")  # fmt: skip
+    script = _made(lambda: script_of(asked, file).encode())
+    offer_files("generate_script_export", FileOffer("Script", "generate.py", script, "export_script"))
     st.caption(
         "Plain torch, without attnviz: it generates the same text from the model's file, which *Model* gives, and "
         f"compares it. {AS_OPENED if file.data is None else ''}"
@@ -114,9 +112,9 @@ def show_numbers() -> None:
     if shown is None:
         return
     asked, _ = shown
-    with st.container(horizontal=True, key="generate_numbers_export"):
-        file_button("Every draw (CSV)", "draws.csv", "text/csv", _made(lambda: numbers_of(asked)), key="export_draws")
-        file_button("Text", "generated.txt", "text/plain", _made(lambda: text_of(asked).encode()), key="export_text")
+    draws = FileOffer("Every draw (CSV)", "draws.csv", _made(lambda: numbers_of(asked)), "export_draws")
+    text = FileOffer("Text", "generated.txt", _made(lambda: text_of(asked).encode()), "export_text")
+    offer_files("generate_numbers_export", draws, text)
     few = (
         "each character"
         if len(asked.model.labels) <= MOST_LISTED
@@ -130,12 +128,10 @@ def show_numbers() -> None:
 
 def _chosen() -> tuple[TextModel, File] | None:
     """Return the chosen model and its file; if there is none, say why."""
-    try:
+    with reasons_shown(ModelError, LookupError):
         model = chosen_model()
         return model, file_of(model, visitor())
-    except (ModelError, LookupError) as why:
-        st.caption(plain(str(why)))
-        return None
+    return None
 
 
 def _shown() -> tuple[GenerationRequest, File] | None:

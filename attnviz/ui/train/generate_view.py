@@ -35,6 +35,7 @@ from attnviz.ui.train.generated import (
 )
 from attnviz.ui.trained_models import visitor
 from attnviz.ui.training_jobs import keep
+from attnviz.ui.widgets import TEXT_HEIGHT
 
 TEMPERATURE_HELP = """Each logit is divided by T before the softmax. Below 1 likely characters become likelier still;
 above 1 all come closer together. 0 is greedy: always the likeliest."""
@@ -87,7 +88,7 @@ def generate_controls() -> None:
         _snapshot(model)
     halves = state.bound("halves", st.toggle, "Go on with half of a text", help=HALVES_HELP)
     state.bound(
-        "prompt", st.text_area, "The whole text" if halves else "Prompt", height=88, max_chars=MAX_PROMPT,
+        "prompt", st.text_area, "The whole text" if halves else "Prompt", height=TEXT_HEIGHT, max_chars=MAX_PROMPT,
         placeholder=model.passage if halves else model.prompt,
         help="What the model begins with. Without one it begins with the text that is shown in grey.",
     )  # fmt: skip
@@ -111,7 +112,7 @@ def generate_controls() -> None:
 def _snapshot(model: TextModel) -> None:
     """Let the user choose a snapshot; the newest is not kept in the link."""
     st.session_state[_SNAPSHOT] = model.step
-    st.select_slider("After so many steps", model.steps, key=_SNAPSHOT, on_change=_take_snapshot, args=(model.steps,))
+    st.select_slider("After how many steps", model.steps, key=_SNAPSHOT, on_change=_take_snapshot, args=(model.steps,))
 
 
 def _take_snapshot(steps: tuple[int, ...]) -> None:

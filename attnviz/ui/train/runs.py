@@ -32,6 +32,7 @@ from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import ModelAt, Reading, offer, task_parts, text_parts
 from attnviz.ui.train.facts import Facts, drawn_of
 from attnviz.ui.train.plans import Get, is_of, is_usual, stage_of, stage_plan_of
+from attnviz.ui.training_commands import queued
 from attnviz.ui.training_jobs import training_jobs
 
 SHOWN = 3
@@ -115,13 +116,6 @@ class Run:
                 "anew."
             )
         return queued(self.view) if self.view.status == "queued" else self.view.message or diverging(self.view.losses)
-
-
-def queued(view: View) -> str:
-    """Describe a queued training's place in line."""
-    if view.place <= 1:
-        return "Next in line: it starts as soon as another training on this server ends."
-    return f"Waiting: number {view.place} in line for a processor of this server."
 
 
 def diverging(losses: NDArray[np.float32]) -> str:

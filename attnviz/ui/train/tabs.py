@@ -15,9 +15,8 @@ import streamlit as st
 from attnviz.formatting import counted
 from attnviz.training.settings import TEXT
 from attnviz.ui import state
-from attnviz.ui.messages import plain
 from attnviz.ui.shell import Tabs
-from attnviz.ui.widgets import file_button
+from attnviz.ui.widgets import FileOffer, offer_files, reasons_shown
 
 if TYPE_CHECKING:
     from attnviz.export.files.images import AnimationKind
@@ -43,17 +42,14 @@ def _show_model() -> None:
     of = _chosen()
     if of is None:
         return
-    try:
+    with reasons_shown(ModelError, LookupError):
         stem = model_file(of).stem
-    except (ModelError, LookupError) as why:
-        st.caption(plain(str(why)))
-        return
-    model_buttons("train_model_export", stem, lambda: model_file(of).data, lambda: model_file(of).card_file())
-    st.caption(
-        f"The model after {counted(of.step, 'step')}, in float16. *Open a model's file* opens it again, here or in "
-        "another attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was trained "
-        "and how good it is."
-    )
+        model_buttons("train_model_export", stem, lambda: model_file(of).data, lambda: model_file(of).card_file())
+        st.caption(
+            f"The model after {counted(of.step, 'step')}, in float16. *Open a model's file* opens it again, here or in "
+            "another attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was "
+            "trained and how good it is."
+        )
 
 
 def _show_animation() -> None:
@@ -71,9 +67,9 @@ def _show_animation() -> None:
     def write(kind: AnimationKind) -> Callable[[], bytes]:
         return lambda: moving_picture(of, kind)
 
-    with st.container(horizontal=True, key="train_animation_export"):
-        file_button("GIF", f"training-{of.task}.gif", "image/gif", write("gif"), key="export_gif")
-        file_button("Animated PNG", f"training-{of.task}.png", "image/png", write("apng"), key="export_apng")
+    gif = FileOffer("GIF", f"training-{of.task}.gif", write("gif"), "export_gif")
+    png = FileOffer("Animated PNG", f"training-{of.task}.png", write("apng"), "export_apng")
+    offer_files("train_animation_export", gif, png)
     st.caption(
         f"The head that is shown large, on this text: {counted(count, 'snapshot')}, one after another, with step and "
         "accuracy in the picture. Making it takes some seconds. Slides and web pages play both; the PNG has all "
@@ -90,8 +86,7 @@ def _show_page() -> None:
     if of is None:
         return
     file = f"attnviz-training-{of.task}.html"
-    with st.container(key="train_web_export"):
-        file_button("Interactive page", file, "text/html", lambda: training_file(of), key="export_page")
+    offer_files("train_web_export", FileOffer("Interactive page", file, lambda: training_file(of), "export_page"))
     st.caption(
         "One file that any browser opens, also from a disk: the curves, and the heads at each snapshot, to be "
         "gone through and played without a server or a network. To show it in slides or in a course's page, put the "
@@ -114,16 +109,11 @@ def _show_script() -> None:
     of = _chosen()
     if of is None:
         return
-    try:
+    with reasons_shown(NoTrainingCodeError, LookupError):
         script_of(of)
-    except (NoTrainingCodeError, LookupError) as why:
-        st.caption(plain(str(why)))
-        return
-    with st.container(key="train_script_export"):
-        file_button(
-            "Script", f"train_{of.task}.py", "text/x-python", lambda: script_of(of).encode(), key="export_script"
-        )
-    st.caption("Plain torch, without attnviz: it trains the same model to the same losses, and compares them.")
+        script = FileOffer("Script", f"train_{of.task}.py", lambda: script_of(of).encode(), "export_script")
+        offer_files("train_script_export", script)
+        st.caption("Plain torch, without attnviz: it trains the same model to the same losses, and compares them.")
 
 
 def _show_numbers() -> None:
@@ -140,8 +130,8 @@ def _show_numbers() -> None:
     if _chosen() is None:
         return
     trainings = shown_losses()
-    with st.container(key="train_numbers_export"):
-        file_button("Losses (CSV)", "losses.csv", "text/csv", lambda: losses_csv(trainings), key="export_losses")
+    losses = FileOffer("Losses (CSV)", "losses.csv", lambda: losses_csv(trainings), "export_losses")
+    offer_files("train_numbers_export", losses)
     st.caption(
         "Of each training that is shown: the loss of each step and, where they were measured, loss and accuracy on "
         "held-out data."
@@ -162,11 +152,8 @@ def _show_ids() -> None:
     def lines() -> Iterator[str]:
         return id_lines(train, facts.labels, plan.cut, most)
 
-    with st.container(key="train_ids_export"):
-        file_button(
-            "Ids (JSON lines)", "ids.jsonl", "application/jsonl", lambda: "\n".join([*lines(), ""]).encode(),
-            key="export_ids",
-        )  # fmt: skip
+    ids = FileOffer("Ids (JSON lines)", "ids.jsonl", lambda: "\n".join([*lines(), ""]).encode(), "export_ids")
+    offer_files("train_ids_export", ids)
     if plan.cut == "blocks":
         places = length_of(len(train), most)
         length = f"len(dataset) is {places:,}: a block of {counted(most, 'character')} can begin at as many places."

@@ -18,6 +18,7 @@ from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.tokens.choices import OwnText
 from attnviz.ui.train.facts import Facts, built_in_facts, facts_of, lines_of
+from attnviz.ui.widgets import PASTED_HEIGHT
 
 ENDS = ("text_from", "text_to")
 HITS, AROUND = 4, 24
@@ -146,7 +147,7 @@ def text_choice() -> None:
     if source == "paste":
         limit = settings().largest_text
         st.text_area(
-            "Your text", key=_TEXT.pasted, max_chars=limit, height=120, on_change=_take_pasted,
+            "Your text", key=_TEXT.pasted, max_chars=limit, height=PASTED_HEIGHT, on_change=_take_pasted,
             placeholder=f"Paste some pages, up to {limit:,} characters, and press Ctrl+Enter.",
         )  # fmt: skip
     elif source == "upload":

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.bert.agent import ASK, CALLS, REVIEW, Decision, decide, message, move, over_positions, selective
+from attnviz.bert.agent import ASK, CALLS, MOVES, REVIEW, Decision, decide, message, over_positions, selective
 from attnviz.bert.classification.classifier import Classifier
 from attnviz.bert.classification.outcome import Outcome
 from attnviz.bert.encoding import AT_ONCE, places_by_length
@@ -43,12 +43,7 @@ def test_an_action_is_a_call_and_a_human_gets_the_report() -> None:
     }  # fmt: skip
     assert json.loads(message(ASK, report))["arguments"] == {"to": REVIEW, "report": report}
     assert report in message(ASK, report).replace('\\"', '"'), "readable, not in escapes"
-    assert [json.loads(move(action))["arguments"]["direction"] for action in range(4)] == [
-        "up",
-        "right",
-        "down",
-        "left",
-    ]
+    assert MOVES == ("up", "right", "down", "left")
 
 
 def test_coverage_and_error_by_hand() -> None:

@@ -61,7 +61,7 @@ def constants() -> dict[str, tuple[str, Any]]:
             "Text on a coloured cell: dark where its luminance, 0 to 255, is above `from`.",
             {"dark": style.INK_ON_LIGHT, "light": style.INK_ON_DARK, "from": style.LIGHT_FROM},
         ),
-        "DARK_END": (
+        "DARKENED_LIMIT": (
             "Colours of weights end by themselves at the largest weights from `many` keys on, at the one that this "
             "`share` of the rows does not exceed.",
             {"many": picture.MANY, "share": colour_limit.SHARE},
@@ -96,7 +96,7 @@ def constants() -> dict[str, tuple[str, Any]]:
             {"digits": formatting.DIGITS, "tiny": formatting.TINY_DIGITS, "huge": formatting.HUGE},
         ),
         "CHIPS": (
-            "At most so many tokens are chips, and so many characters long.",
+            "Tokens that are chips, at most; characters of a chip, at most.",
             {"most": chips.MAX_CHIPS, "longest": chips.MAX_LABEL},
         ),
         "WEIGHT_LEVELS": (

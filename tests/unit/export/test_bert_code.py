@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
 import pytest
 import torch
 import transformers as tf
 
 from attnviz.bert.blocks import Setup
-from attnviz.bert.classification.classifier import WAYS, How, Pooled, plan_of
+from attnviz.bert.classification.classifier import How, Pooled, plan_of
 from attnviz.bert.configuration import BERT_BASE, configuration_of
 from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, favoured, tied
 from attnviz.bert.round_trip import neighbours, there_and_back
@@ -205,7 +206,7 @@ def test_the_scripts_of_a_decoder_saved_alone_load_what_the_app_loads(name: str,
 
 
 @pytest.mark.parametrize("tanh", [False, True])
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", get_args(How))
 def test_the_script_of_a_classifier_takes_the_vectors_that_the_page_trains_on(how: How, tanh: bool) -> None:
     hidden = torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
     page = Pooled(hidden[:1], hidden.mean(0)[None]).features(how, tanh=tanh)[0]

@@ -123,7 +123,7 @@ def test_a_and_b_share_their_colours_and_the_difference_has_its_own_around_0() -
     assert weights.matrices()["divergence"].shape == (3, 1)
     end = max(float(head.steps.weights.max()) for head in weights.heads)
     dark = weights.header(stretch=True)["panels"]
-    assert (dark[0]["high"], dark[1]["high"], weights.dark_end) == pytest.approx((end,) * 3)
+    assert (dark[0]["high"], dark[1]["high"], weights.darkened_limit) == pytest.approx((end,) * 3)
     assert weights.colours(stretch=True).startswith("The colours of A and B end at 0.")
     assert weights.colours(stretch=None) == weights.colours(stretch=False) == ""
     same = of("scores", b_scale="off")

@@ -31,20 +31,18 @@ from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe, wrap
 from attnviz.export.drawing.marks import THEMES, Matrix, Text
 from attnviz.export.drawing.picture import png
+from attnviz.export.files.formats import FORMATS, TooLongError, svg_files
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
 from attnviz.export.files.svg import write_svg
 from attnviz.export.files.tikz import tex, write_tikz
 from attnviz.export.sheets import (
-    FORMATS,
     HEIGHT,
     PICTURE_BOTTOM,
     WIDTH,
-    TooLongError,
     draw_sheet,
     link_to,
     sheets,
-    svg_files,
 )
 from attnviz.export.views import walk_of
 from attnviz.figures.panels import Panel

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.figures.colour_limit import as_array, colour_limit, dark_end, end_text
+from attnviz.figures.colour_limit import as_array, colour_limit, darkened_limit, end_text
 
 
 @pytest.mark.parametrize("keys", [1, 39, 40, 300])
@@ -15,21 +15,23 @@ def test_in_a_long_text_a_few_rows_do_not_make_the_others_faint(keys: int) -> No
     weights[0], weights[0, 0] = 0, 1
     weights[1:, -1] = -np.inf if keys > 1 else 1  # hidden
     largest = np.sort(weights.max(axis=1))
-    assert dark_end(weights) == pytest.approx(1 if keys < 40 else largest[int(0.9 * 49)])
+    assert darkened_limit(weights) == pytest.approx(1 if keys < 40 else largest[int(0.9 * 49)])
     if keys >= 40:
-        assert (weights.max(axis=1) > dark_end(weights)).mean() <= 0.1
-    assert dark_end(weights, weights) == pytest.approx(1 if keys < 40 else np.sort(np.tile(largest, 2))[int(0.9 * 99)])
+        assert (weights.max(axis=1) > darkened_limit(weights)).mean() <= 0.1
+    assert darkened_limit(weights, weights) == pytest.approx(
+        1 if keys < 40 else np.sort(np.tile(largest, 2))[int(0.9 * 99)]
+    )
 
 
 def test_an_end_that_would_be_written_as_1_is_1() -> None:
-    assert [dark_end(np.float32([[0.2, end]])) for end in (0.996, 0.998, 1)] == [1, 1, 1]
-    assert dark_end(np.float32([[0.2, 0.994]])) == pytest.approx(0.994)
+    assert [darkened_limit(np.float32([[0.2, end]])) for end in (0.996, 0.998, 1)] == [1, 1, 1]
+    assert darkened_limit(np.float32([[0.2, 0.994]])) == pytest.approx(0.994)
     assert end_text(0.994) == "0.99"
 
 
 def test_without_weights_the_colours_end_at_1() -> None:
-    assert dark_end(np.zeros((0, 0), np.float32)) == 1
-    assert dark_end(np.full((2, 2), np.nan, np.float32)) == 1
+    assert darkened_limit(np.zeros((0, 0), np.float32)) == 1
+    assert darkened_limit(np.full((2, 2), np.nan, np.float32)) == 1
     assert [end_text(end) for end in (0.0801, 0.361, 1.0)] == ["0.08", "0.36", "1"]
 
 
@@ -47,9 +49,9 @@ def test_hidden_cells_have_no_number_and_others_keep_theirs() -> None:
 
 
 def test_rows_of_zeros_count_as_rows() -> None:
-    assert dark_end(np.float32([[0, 0], [0.25, 0.5]])) == 0.5
-    assert dark_end(np.zeros((2, 2), np.float32)) == 1
+    assert darkened_limit(np.float32([[0, 0], [0.25, 0.5]])) == 0.5
+    assert darkened_limit(np.zeros((2, 2), np.float32)) == 1
     many = np.zeros((11, 40), np.float32)
     many[:, 0] = np.arange(11) / 20  # 0, 0.05, …, 0.5
-    assert dark_end(many) == pytest.approx(0.45)
-    assert dark_end(many[:, :39]) == pytest.approx(0.5)
+    assert darkened_limit(many) == pytest.approx(0.45)
+    assert darkened_limit(many[:, :39]) == pytest.approx(0.5)

@@ -273,21 +273,23 @@ def outcomes() -> dict[str, Outcome]:
 
 
 def table(found: Mapping[str, Outcome]) -> str:
-    """Return the table of docs/models.md."""
+    """Return the table of docs/models.md, and the reasons that its rows name by number."""
     lines = ["| type | class of transformers | outcome |", "| --- | --- | --- |"]
-    said = {"equal": "shown", "not built": "not tried: no tiny one could be made", "different": "DIFFERENT"}
+    words = {"equal": "shown", "refused": "refused", "not built": "not tried", "different": "DIFFERENT"}
+    reasons: dict[str, int] = {}
     for model_type, one in sorted(found.items()):
-        words = said.get(one.state, one.words.removeprefix(f"{one.name} "))
-        more = f" ({one.words})" if one.state in ("not built", "different") else ""
-        lines.append(f"| {model_type} | {one.name} | {(words + more).replace('|', '/')} |")
+        reason = one.words.removeprefix(f"{one.name} ")
+        number = f" [{reasons.setdefault(reason, len(reasons) + 1)}]" if reason else ""
+        lines.append(f"| {model_type} | {one.name} | {words[one.state]}{number} |")
     counts = defaultdict(int)
     for one in found.values():
         counts[one.state] += 1
     summary = (
         f"Of {len(found)} types in transformers {tf.__version__}, {counts['equal']} are shown, {counts['refused']} are "
-        f"refused in one sentence, and of {counts['not built']} no tiny model could be made, so they were not tried."
+        f"refused in one sentence, and of {counts['not built']} no tiny model could be made, so they were not tried. "
+        "The reasons stand below the table, by number."
     )
-    return "\n".join([summary, "", *lines])
+    return "\n".join([summary, "", *lines, "", *(f"- [{number}] {reason}" for reason, number in reasons.items())])
 
 
 def written() -> str:

@@ -124,7 +124,7 @@ def test_the_queue_is_first_in_first_out_however_threads_interleave() -> None:
 
 
 def _served(pool: WorkerPool, count: int) -> list[int]:
-    """Return the tickets of so many tasks that threads begin at the same time, in the order of their computing."""
+    """Return the tickets of `count` tasks that threads begin at the same time, in the order of their computing."""
     served: list[int] = []
     tasks = [Task[None]() for _ in range(count)]
     with ThreadPoolExecutor(count) as threads:

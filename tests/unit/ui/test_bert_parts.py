@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from attnviz.links.bert import BERT_KEYS, BERT_PARTS
+from attnviz.links.bert import BERT_KEYS
 from attnviz.ui.bert import MODULES, agent, classifier
 from attnviz.ui.bert.ablation import views as ablation
 from attnviz.ui.bert.parts import Part
@@ -16,7 +16,7 @@ from attnviz.ui.bert.search import views as search
 
 
 def test_each_part_of_a_link_has_a_module_with_a_part() -> None:
-    assert tuple(MODULES) == BERT_PARTS
+    assert [*MODULES] == [*BERT_KEYS["bert_part"].titles]
     assert all(isinstance(import_module(module).PART, Part) for module in MODULES.values())
 
 

@@ -12,6 +12,7 @@ import streamlit as stl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from attnviz import heads as heads_view
 from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.links.pages import PAGES
 from attnviz.links.values import MAX_CHOSEN, write_heads
@@ -67,7 +68,7 @@ def test_all_that_the_browser_may_change_ends_in_the_link() -> None:
     view, notes = read_link(link)
     assert view == whole_view()
     assert notes == []
-    assert heads_state.chosen() == [(3, 5), (4, 1), (2, -1)]
+    assert heads_view.chosen(state.get) == [(3, 5), (4, 1), (2, -1)]
 
 
 def test_what_goes_back_to_the_default_leaves_the_link() -> None:
@@ -81,7 +82,7 @@ def test_rollout_stands_in_for_a_head_and_gives_it_back() -> None:
     heads_state.take({"layer": 2, "head": -1, "chosen": [[2, -1]]})
     assert own() == {"layer": "2", "head": "7", "rollout": "1"}
     assert heads_state.current() == (2, -1)
-    assert heads_state.chosen() == [(2, -1)]
+    assert heads_view.chosen(state.get) == [(2, -1)]
     heads_state.take({"head": 4, "chosen": [[2, 4]]})
     assert own() == {"layer": "2", "head": "4"}
     heads_state.take({"head": -1})
@@ -91,8 +92,8 @@ def test_rollout_stands_in_for_a_head_and_gives_it_back() -> None:
 
 def test_the_current_head_is_always_among_the_chosen() -> None:
     state.put("chosen", tuple((1, head) for head in range(MAX_CHOSEN)))
-    assert heads_state.chosen()[0] == (0, 0)
-    assert len(heads_state.chosen()) == MAX_CHOSEN
+    assert heads_view.chosen(state.get)[0] == (0, 0)
+    assert len(heads_view.chosen(state.get)) == MAX_CHOSEN
 
 
 NONSENSE = [

@@ -10,7 +10,7 @@ import type { Board } from "./board.ts";
 const SIDE = 20; // px
 const LEGIBLE = 11; // px, of numbers, for which a decimal is given up
 const ABOVE = 36; // px of a button's top over its matrix; both grow with the type
-const NUMBERED = [16, 32]; // up to so many rows and columns, cells are to carry their numbers
+const NUMBERED = [16, 32]; // rows and columns, at most, of matrices whose cells are to carry their numbers
 
 export class Focus {
   board;

@@ -92,7 +92,7 @@ export const ON_CELL = {
  * Colours of weights end by themselves at the largest weights from `many` keys on, at the one that this `share` of the
  * rows does not exceed.
  */
-export const DARK_END = {
+export const DARKENED_LIMIT = {
   many: 40,
   share: 0.9,
 };
@@ -177,7 +177,7 @@ export const FORMAT = {
   huge: 1000000.0,
 };
 
-/** At most so many tokens are chips, and so many characters long. */
+/** Tokens that are chips, at most; characters of a chip, at most. */
 export const CHIPS = {
   most: 600,
   longest: 28,

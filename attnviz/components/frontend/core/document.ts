@@ -12,7 +12,7 @@ export interface Axis {
   text: string;
   pair: string | null;
   labels: string[];
-  /** a negative one stands for none */
+  /** negative: the token has no id */
   ids: number[];
   /** the characters of the text that each token stands for */
   covers: string[];
@@ -30,7 +30,7 @@ export type SaidOfHeads = SaidText | SaidText[];
 /**
  * One matrix of a picture. `limit` ends its colours: a number, the largest finite magnitude in these matrices
  * together, or null for the one in this matrix; 1 where that is 0. If `stretched` is not "", it is the title when
- * colours are darkened, with {} in place of the number at which they end (core/dark_end.ts).
+ * colours are darkened, with {} in place of the number at which they end (core/colour_limit.ts).
  */
 export interface PanelSpec {
   name: string;

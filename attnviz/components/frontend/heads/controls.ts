@@ -1,6 +1,6 @@
 // The controls of the picture: native fields, each with a sentence on its effect on the numbers.
 
-import { turned } from "../core/dark_end.ts";
+import { turned } from "../core/colour_limit.ts";
 import { element } from "../core/dom.ts";
 import { span, template, write } from "../core/template.ts";
 import { BETWEEN, betweenNote, darkenText, labelText, limitText, SPECIAL, specialNote, valuesNote } from "./words.ts";

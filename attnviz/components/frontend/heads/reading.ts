@@ -1,6 +1,6 @@
 // The texts about the hovered head, cell or token.
 
-import { endText } from "../core/dark_end.ts";
+import { endText } from "../core/colour_limit.ts";
 import { result, span, template } from "../core/template.ts";
 import { normMeasure } from "./norm_measures.ts";
 import { certainDigits, filtered, strongestOf } from "./values.ts";

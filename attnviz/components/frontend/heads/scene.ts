@@ -6,7 +6,7 @@ import { filtered, mean } from "./values.ts";
 import { headName } from "./words.ts";
 import { headColours } from "../core/colours.ts";
 import { LINK_KEYS } from "../core/constants.ts";
-import { darkEnd, darkens, MANY } from "../core/dark_end.ts";
+import { darkenedLimit, darkens, MANY } from "../core/colour_limit.ts";
 import type { Store } from "./store.ts";
 
 const THRESHOLD = LINK_KEYS.threshold.default; // where the viewer has not set another
@@ -60,7 +60,7 @@ export class Scene {
     const { cols } = this.store.frame;
     const isLong = cols >= MANY;
     const matrices = heads.map(({ at }) => at);
-    const dark = darkEnd(matrices, cols);
+    const dark = darkenedLimit(matrices, cols);
     const isDarkened = darkens(view.stretch, cols);
     const high = norms ? largest || 1 : isDarkened ? dark : 1;
     const adapts = isLong && view.strongest === 0 && view.threshold === THRESHOLD;

@@ -2,7 +2,7 @@
 
 import { sumOf } from "../core/arithmetic.ts";
 import { BROAD_ENTROPY, FAINT_BELOW, ROLLOUT } from "../core/constants.ts";
-import { endText } from "../core/dark_end.ts";
+import { endText } from "../core/colour_limit.ts";
 import { number, whole } from "../core/format.ts";
 import { LEAST } from "./values.ts";
 import { CAP } from "../lines/choice.ts";

@@ -2,7 +2,7 @@
 
 export const CAP = 20000; // lines: more can neither be drawn well nor distinguished
 export const LEVELS = 24; // lines of one level look the same and are drawn together
-const SAMPLE = 17; // of so many cells one is looked at to guess how large the largest are
+const SAMPLE = 17; // every 17th cell is looked at, to guess how large the largest are
 const POWER = 0.75;
 const FAINTEST = 1 / 128; // a line that is drawn leaves a trace on a screen of 256 steps
 

@@ -11,7 +11,7 @@ import type { Bundle } from "./choice.ts";
 export type Batch = { from: number; to: number; wide: boolean; leaves: boolean; cost: number };
 
 const BATCH = 64; // curves a path
-const WIDE = 40; // at most so many lines show their weight by width as well
+const WIDE = 40; // lines: more do not show their weight by width as well
 const WIDE_COST = 6; // of a wide line, in thin ones
 const FEW = 300; // lines that may be a CSS pixel wide on any screen
 const LEAVING = 0.5; // how much of its darkness a line keeps that leaves the window
@@ -86,7 +86,7 @@ export class Strokes {
   }
 
   /**
-   * Draws the next lines, at least a `portion` of thin ones' worth if so many are left; returns how much it drew.
+   * Draws the next lines, at least a `portion` of thin ones' worth, or all that are left; returns how much it drew.
    */
   paint(context: Canvas2D, portion: number) {
     if (this.finished) return 0;

@@ -10,7 +10,7 @@ const HEADINGS = [
   ["Parameters", "Numbers that are learned"],
   ["Steps/s", "Steps of training a second, or how the training stands"],
   ["Loss", "On text that it was not trained on, in nats a character, at the shown step"],
-  ["Expected", "On the built-in corpus, after so many steps"],
+  ["Expected", "On the built-in corpus, after this number of steps"],
   ["Others", "What others report on tiny Shakespeare after 5,000 steps"],
 ];
 
@@ -76,7 +76,7 @@ function stateMark({ run, will_follow: willFollow }: SeriesStage) {
   return { recorded: "recorded", done: "done", diverged: "diverged", failed: "failed" }[String(run.state)] ?? "–";
 }
 
-/** "1.97 at 2,000": what is to be expected after at most so many steps. */
+/** "1.97 at 2,000": what is to be expected at the last listed step up to `step`. */
 function expectedText(expected: [number, number][], step: number) {
   const [at, loss] = expected.findLast(([each]) => each <= step) ?? [];
   return at === undefined || loss === undefined ? "–" : `${fixed(loss, 2)} at ${whole(at)}`;

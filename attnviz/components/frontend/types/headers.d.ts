@@ -36,7 +36,7 @@ interface Offered {
   /** what stands there instead of the heads, else "" */
   place: string;
   switches: Switch[];
-  /** the row that nobody is to see, of so many */
+  /** the row that nobody is to see, and the number of rows */
   covered?: { row: number; rows: number } | null;
   /** whether a guide leads through the layers, so that they have no list */
   isLed?: boolean;

@@ -1,7 +1,7 @@
 // What there is to choose from in a walk, and its values as a link has them: "weights", "3", "1".
 
 import { hiddenValue } from "../core/attention.ts";
-import { darkens, MANY, turned } from "../core/dark_end.ts";
+import { darkens, MANY, turned } from "../core/colour_limit.ts";
 import { darkened } from "./pictures.ts";
 import type { Header } from "../core/document.ts";
 

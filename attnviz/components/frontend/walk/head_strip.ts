@@ -6,7 +6,7 @@ import { span, template, write } from "../core/template.ts";
 
 const SIDE = 52; // CSS px
 
-/** a row of a matrix, of so many */
+/** a row of a matrix, and the number of its rows */
 export type Covered = { row: number; rows: number };
 
 export class HeadStrip {

@@ -1,6 +1,6 @@
 // The picture of a step: what a document says of it, filled with a head's matrices, as attnviz/figures does in Python.
 
-import { darkEnd, darkens, endText } from "../core/dark_end.ts";
+import { darkenedLimit, darkens, endText } from "../core/colour_limit.ts";
 import { fixed } from "../core/format.ts";
 import { complete } from "../board/panel.ts";
 import { matricesOf } from "./matrices.ts";
@@ -68,7 +68,7 @@ export function darkened(document: WalkDocument, head: number) {
   const weights = matricesOf(document, head).get("weights");
   if (!weights) return null;
   const [, columns] = weights.shape;
-  const end = darkEnd([weights.data], columns);
+  const end = darkenedLimit([weights.data], columns);
   return { end: endText(end), changes: end < 1 };
 }
 
@@ -86,7 +86,7 @@ function filled(panel: PanelSpec, matrices: HeadMatrices, { own, stretch, limit:
   const { name, scale, ticks, part_width: width, made_from: from, stretched } = panel;
   const { data, shape } = matrixOf(matrices, name);
   const isOfScores = panel.role === "attention" && scale === "signed";
-  const dark = stretched !== "" && darkens(stretch, shape[1]) ? darkEnd([data], shape[1]) : 1;
+  const dark = stretched !== "" && darkens(stretch, shape[1]) ? darkenedLimit([data], shape[1]) : 1;
   const limit = dark < 1 ? dark : (isOfScores && end) || limitOf(panel, matrices);
   return {
     name,

@@ -13,7 +13,7 @@ from typing import Literal
 from attnviz.bert.blocks import Setup
 from attnviz.bert.configuration import Configuration
 from attnviz.export.code.cells import literals
-from attnviz.export.code.pretrained import base_of, name_lines
+from attnviz.export.code.pretrained import load_lines, model_line, name_lines
 from attnviz.pretrained import BUILT_IN
 
 CONFIGURATION = '''\
@@ -55,7 +55,7 @@ def show(title, config, model):
         print(f"  {{part:24}} {{number:,}}")
 
 
-model = {loader}.from_pretrained(MODEL{more}){base}
+{load}
 show(MODEL, model.config.get_text_config(), model)
 with torch.device("meta"):  # the shapes without the numbers, so nothing is loaded
     base = BertModel(BertConfig())
@@ -85,9 +85,8 @@ def configuration_script(
     return CONFIGURATION.format(
         name=name_lines(name),
         loader=loader,
-        base=base_of(loader),
+        load=model_line(loader, "add_pooling_layer=False" if name == BUILT_IN else "", base=True),
         not_run=NOT_RUN.format(names="|".join(not_run)) if not_run else "",
-        more=", add_pooling_layer=False" if name == BUILT_IN else "",
         shown=configuration.together - configuration.parameters.get("language head", 0),
     )
 
@@ -132,9 +131,7 @@ PLACE = {place}  # the token that is written out
 TOKEN = {token}  # the id whose neighbours are printed
 SHOWN = {shown}  # the ids that come back, as attnviz showed them
 
-tokenizer = AutoTokenizer.from_pretrained(MODEL)
-assert tokenizer(TEXT, truncation=True, max_length={limit})["input_ids"] == IDS, "this tokenizer gives other tokens"
-model = {loader}.from_pretrained(MODEL, dtype=torch.float32, use_safetensors=True).eval()
+{load}
 {table}
 {ends}
 
@@ -176,7 +173,7 @@ assert torch.equal(back[clear], torch.tensor(SHOWN)[clear])
 
 
 FAVOURED = """
-with torch.inference_mode():
+{load}with torch.inference_mode():
     {numbers}
     for title, is_largest in (("largest", True), ("smallest", False)):
         listed = numbers.topk(min(8, V), largest=is_largest)
@@ -186,10 +183,7 @@ with torch.inference_mode():
     print()
 """
 LENGTHS = "numbers = output.weight.norm(dim=1)  # (V,)"
-BIAS = """\
-whole = AutoModelFor{kind}.from_pretrained(MODEL, dtype=torch.float32, use_safetensors=True)
-    numbers = whole.get_output_embeddings().bias  # (V,): the logits where the layer reads zeros\
-"""
+BIAS = "numbers = whole.get_output_embeddings().bias  # (V,): the logits where the layer reads zeros"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +228,16 @@ def round_trip_script(
         token: the id whose neighbours are printed.
         shown: the predicted ids, as the app showed them.
     """
-    head = settings.bias_of
-    favoured = FAVOURED.format(
-        numbers=LENGTHS if head is None else BIAS.format(kind=head), by="length" if head is None else "bias"
-    )
-    classes = (settings.loader,) if head is None else (settings.loader, f"AutoModelFor{head}")
+    classes = [settings.loader]
+    if settings.bias_of is None:
+        favoured = FAVOURED.format(load="", numbers=LENGTHS, by="length")
+    else:
+        classes.append(f"AutoModelFor{settings.bias_of}")
+        favoured = FAVOURED.format(load=model_line(classes[-1], name="whole") + "\n", numbers=BIAS, by="bias")
     return BACK.format(
         name=name_lines(model),
-        text=ascii(text), ids=literals(ids), place=place, token=token, shown=literals(shown), limit=limit,
-        table=TABLE, favoured=favoured,
-        loader=settings.loader, auto=", ".join(dict.fromkeys(classes)),
+        text=ascii(text), ids=literals(ids), place=place, token=token, shown=literals(shown), table=TABLE,
+        favoured=favoured, load=load_lines(settings.loader, limit=limit), auto=", ".join(dict.fromkeys(classes)),
         ends=_ends(settings), through=_through(settings), scale=_scale(settings),
     )  # fmt: skip
 
@@ -272,8 +266,7 @@ from transformers import AutoModel, AutoTokenizer
 TEXT = {text}
 IDS = {ids}
 
-tokenizer, model = AutoTokenizer.from_pretrained(MODEL), AutoModel.from_pretrained(MODEL).eval()
-assert tokenizer(TEXT, truncation=True, max_length={limit}).input_ids == IDS, "this tokenizer gives other tokens"
+{load}
 ids, table = torch.tensor(IDS), model.get_input_embeddings().weight  # (T,), (V, C)\
 """
 EMBED = {
@@ -369,4 +362,6 @@ def subsets_script(text: str, ids: Sequence[int], *, limit: int, heads: int, row
 
 
 def _read(text: str, ids: Sequence[int], limit: int) -> str:
-    return READ.format(name=name_lines(BUILT_IN), text=ascii(text), ids=literals(list(ids)), limit=limit)
+    return READ.format(
+        name=name_lines(BUILT_IN), text=ascii(text), ids=literals(list(ids)), load=load_lines(limit=limit)
+    )

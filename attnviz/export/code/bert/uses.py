@@ -176,7 +176,7 @@ def classifier_script(
 
     training = plan.training
     return CLASSIFIER.format(
-        model=name_lines(BUILT_IN), load=load_lines("BertModel", safetensors=False), labels=ascii(list(labels)),
+        model=name_lines(BUILT_IN), load=load_lines("BertModel"), labels=ascii(list(labels)),
         text=ascii(text), seed=training.seed, steps=training.steps, rate=training.learning_rate, batch=training.batch,
         clip=training.clip, part=HELD_OUT_PART, accuracy=accuracy, most=most, protected=ascii(PROTECTED.pattern),
         features=("hidden.mean(0)" if mean else "hidden[0]") + (".tanh()" if tanh else ""),
@@ -253,7 +253,7 @@ def without_script(text: str, off: Iterable[Head], *, by_mean: bool) -> str:
     return WITHOUT.format(
         by="mean" if by_mean else "zero",
         model=name_lines(BUILT_IN),
-        load=load_lines("BertModel", safetensors=False),
+        load=load_lines("BertModel"),
         text=ascii(text),
         off=list(off),
         reference=f"REFERENCE = [\n{sentences}]\n" if by_mean else "",

@@ -29,16 +29,16 @@ from attnviz.bert.classification.outcome import Outcome, outcome_of
 from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.runtime.cache import SingleFlightCache
-from attnviz.runtime.long_work import LongWorkError, Work
+from attnviz.runtime.long_work import Work
 from attnviz.runtime.pool import worker_pool
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import Plan, TooLargeError
+from attnviz.training.plan import Plan
 from attnviz.training.settings import VECTORS
 from attnviz.training.vectors import split
-from attnviz.ui import state
+from attnviz.ui import state, training_commands
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.caches import named_cache, result, result_in
@@ -65,7 +65,7 @@ class _TrainingRecord:
     requested: tuple[str, int] | None = None
     """The name of the kind to train, and with how many seeds, until the training starts"""
     refused: dict[str, tuple[Plan, str]] = field(default_factory=dict)
-    """The plan that was requested last and why it was refused, or "", by the name of the kind"""
+    """The plan that was requested last and why it was refused, by the name of the kind"""
     vectors: state.Last[LabelledVectors] = field(default_factory=state.Last)
     """The features that are trained on, which jobs share"""
 
@@ -201,9 +201,13 @@ def job_of(examples: Examples) -> Job | None:
 
 
 def live_job() -> Job | None:
-    """Return the visitor's training of a linear layer that goes on or waits; None if there is none."""
-    job = training_jobs().job(visitor())
-    return job if job is not None and job.plan.subject == VECTORS and job.view.is_live else None
+    """Return the visitor's training of a linear layer, if it is running or waiting."""
+    return training_commands.latest(lambda job: _is_of_page(job) and job.view.is_live)
+
+
+def _is_of_page(job: Job) -> bool:
+    """Whether a training is of a linear layer."""
+    return job.plan.subject == VECTORS
 
 
 def seed_results(trained: TrainedClassifier) -> list[SeedResult]:
@@ -284,23 +288,21 @@ def begin(kind: ClassifierKind) -> None:
 
 
 def _start(kind: ClassifierKind, examples: Examples, seeds: int) -> None:
-    plan, why = current_plan(examples), ""
+    plan, kept = current_plan(examples), state.record(_TrainingRecord)
     first, *others = [
         replace(plan, training=replace(plan.training, seed=plan.training.seed + number)) for number in range(seeds)
     ]
-    try:
+    with training_commands.refusing(lambda why: kept.refused.update({kind.name: (plan, why)})):
         training_jobs().start(visitor(), first, vectors(examples), then=others)
-    except (TooLargeError, LongWorkError) as error:
-        why = str(error)
-    except ValueError as error:
-        why = f"This can't be trained: {error}"
-    state.record(_TrainingRecord).refused[kind.name] = plan, why
+        kept.refused.pop(kind.name, None)
 
 
-def stop() -> None:
-    """Stop the training, from a callback; `go_on` continues it. Another page's training is left running."""
-    if is_live():
-        training_jobs().stop(visitor())
+stop = partial(training_commands.stop, _is_of_page)
+"""Stop the training, from a callback; `go_on` continues it. Another page's training is left running."""
+go_on = partial(training_commands.go_on, _is_of_page)
+"""Continue the stopped training, from a callback. Another page's training is left alone."""
+is_live = partial(training_commands.is_training, _is_of_page)
+"""Whether a linear layer of the visitor is training or queued"""
 
 
 def can_go_on(examples: Examples) -> bool:
@@ -308,19 +310,12 @@ def can_go_on(examples: Examples) -> bool:
 
     It may have another seed.
     """
-    job, kept = training_jobs().job(visitor()), kept_vectors(examples)
+    job, kept = training_commands.latest(_is_of_page), kept_vectors(examples)
     if job is None or kept is None or not isinstance(job.data, LabelledVectors):
         return False
     plan = current_plan(examples)
     same = replace(job.plan, training=replace(job.plan.training, seed=plan.training.seed)) == plan
     return same and job.data.digest == kept.digest and job.view.status == "stopped" and job.view.can_continue
-
-
-def go_on() -> None:
-    """Continue the stopped training, from a callback. Another page's training is left alone."""
-    job = training_jobs().job(visitor())
-    if job is not None and job.plan.subject == VECTORS:
-        training_jobs().go_on(visitor())
 
 
 def training_refusal(kind: ClassifierKind, examples: Examples) -> str:
@@ -329,15 +324,10 @@ def training_refusal(kind: ClassifierKind, examples: Examples) -> str:
     return why if plan == current_plan(examples) else ""
 
 
-def is_live() -> bool:
-    """Whether a linear layer of the visitor is training or queued."""
-    return live_job() is not None
-
-
 def progress_text(view: View) -> str:
     """Describe a training's progress."""
     if view.status == "queued":
-        return f"Waiting: number {view.place} in line for a processor of this server."
+        return training_commands.queued(view)
     if view.status == "running":
         return f"Step {view.step:,} of {view.steps:,} …"
     return view.message or (f"Stopped after step {view.step:,} of {view.steps:,}." if view.status == "stopped" else "")

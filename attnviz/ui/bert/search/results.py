@@ -34,6 +34,7 @@ from attnviz.ui.bert.models import built_in
 from attnviz.ui.caches import named_cache, result
 from attnviz.ui.long_work import is_waiting, request
 from attnviz.ui.tokens.choices import OwnText
+from attnviz.ui.widgets import PASTED_HEIGHT
 
 MAX_FILE = 2**20
 """Bytes"""
@@ -60,7 +61,7 @@ def text_choice() -> None:
         limit = PASTED * settings().largest_text
         with st.form("search_paste", clear_on_submit=True, border=False):
             st.text_area(
-                "Your text", key=_TEXT.pasted, max_chars=limit, height=120,
+                "Your text", key=_TEXT.pasted, max_chars=limit, height=PASTED_HEIGHT,
                 placeholder=f"Paste some pages, up to {limit:,} characters.",
             )  # fmt: skip
             st.form_submit_button("Search in this text", on_click=_take_pasted, width="stretch")

@@ -15,6 +15,7 @@ from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import Plan
 from attnviz.training.settings import TEXT, TrainingSettings
+from attnviz.ui import training_commands
 from attnviz.ui.bert.classifier import training
 from attnviz.ui.bert.classifier.data import AGENT, CLASSIFIER
 
@@ -28,8 +29,9 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Return jobs that all wait: no process is started for them."""
     monkeypatch.setattr(Jobs, "_schedule", lambda _: None)
     found = Jobs(is_here=lambda _: True)
-    monkeypatch.setattr(training, "training_jobs", lambda: found)
-    monkeypatch.setattr(training, "visitor", lambda: VISITOR)
+    for module in (training, training_commands):
+        monkeypatch.setattr(module, "training_jobs", lambda: found)
+        monkeypatch.setattr(module, "visitor", lambda: VISITOR)
     return found
 
 

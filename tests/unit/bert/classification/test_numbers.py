@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.pipeline import make_pipeline
 
-from attnviz.bert.agent import ASK, CALLS, MOVES, TITLES, decide, message, move, over_positions, selective
+from attnviz.bert.agent import ASK, CALLS, MOVES, TITLES, decide, message, over_positions, selective
 from attnviz.bert.classification.baselines import (
     MOST_WORDS,
     Baselines,
@@ -222,7 +222,6 @@ def test_messages_are_json(report: str) -> None:
         found = json.loads(message(action, report, decide([0.4, 0.3, 0.2, 0.1], 0.6)))
         assert (found["action"], found["call"]) == (action, CALLS[action][0])
         assert ("report" in found["arguments"]) == (action == ASK)
-        assert json.loads(move(action))["arguments"]["direction"] == MOVES[action]
     asked = json.loads(message(ASK, report, decide([0.4, 0.3, 0.2, 0.1], 0.6)))["arguments"]
     assert asked == {"to": "https://clinic.example/review", "report": report, "likeliest": TITLES[0], "confidence": 0.4}
     assert len(TITLES) == len(MOVES) == len(CALLS) == len(ACTIONS) == K

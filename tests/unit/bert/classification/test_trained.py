@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from torch.nn import functional
 from transformers import AutoTokenizer, BertModel
 
 from attnviz.bert.classification.baselines import SEEDS, beats
-from attnviz.bert.classification.classifier import WAYS, How, Pooled, plan_of, pool, vectors_of
+from attnviz.bert.classification.classifier import How, Pooled, plan_of, pool, vectors_of
 from attnviz.bert.classification.examples import FOLDER, built_in
 from attnviz.bert.classification.making import ClassifierSettings, make, result_of
 from attnviz.bert.classification.outcome import outcome_of
@@ -135,7 +136,7 @@ def test_over_five_seeds_both_baselines_are_beaten_as_the_page_says(name: str, p
     assert beats(card.seeds)
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", get_args(How))
 def test_vectors_are_the_features_with_their_classes(how: How, pooled: dict[str, Pooled]) -> None:
     examples = built_in("reports")
     data = vectors_of(examples, pooled["agent"], how, tanh=True)

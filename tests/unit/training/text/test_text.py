@@ -17,7 +17,7 @@ from attnviz.tokens import BadUploadError, CharVocab, UnknownCharacterError, rea
 from attnviz.toy import BigramModel, CharGPT
 from attnviz.training.loop import Trainer
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.text.chunks import FileChunks, chunks, examples, halves
+from attnviz.training.text.chunks import FileChunks, chunks, examples
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import ChunkSettings, id_lines, length_of
 from attnviz.training.text.subject import Text, TextError, validation_loss
@@ -196,9 +196,7 @@ def test_a_file_is_read_line_by_line(tmp_path: Path) -> None:
     assert next(iter(batches))[0].shape == (4, 19)
 
 
-def test_half_of_a_context_is_given() -> None:
-    given_, rest = halves(torch.arange(7))
-    assert (given_.tolist(), rest.tolist()) == ([0, 1, 2, 3], [4, 5, 6])
+def test_targets_are_the_next_tokens() -> None:
     x, y = examples([5, 6, 7])
     assert (x.tolist(), y.tolist()) == ([5, 6], [6, 7])
 

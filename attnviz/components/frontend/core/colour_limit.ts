@@ -1,11 +1,11 @@
 // Where the colours of weights end when they are darkened: by the user, or in a long text by themselves, because there
 // nearly all weights are small. attnviz/figures/colour_limit.py does the same.
 
-import { DARK_END } from "./constants.ts";
+import { DARKENED_LIMIT } from "./constants.ts";
 import { exponential } from "./format.ts";
 
 /** Keys from which on the colours end there by themselves. */
-export const MANY = DARK_END.many;
+export const MANY = DARKENED_LIMIT.many;
 
 /**
  * Whether the colours of weights are darkened: "0" in a long text, "1" always, "off" never.
@@ -44,9 +44,9 @@ function largestOfRows(data: Float32Array, columns: number) {
  * be written as 1.
  * @param matrices each (rows, columns), NaN in hidden cells
  */
-export function darkEnd(matrices: Float32Array[], columns: number) {
+export function darkenedLimit(matrices: Float32Array[], columns: number) {
   const largest = matrices.flatMap((data) => [...largestOfRows(data, columns)]).sort((a, b) => a - b);
-  const share = columns >= MANY ? DARK_END.share : 1;
+  const share = columns >= MANY ? DARKENED_LIMIT.share : 1;
   const end = largest[Math.floor(share * (largest.length - 1))];
   return end && endText(end) !== "1" ? end : 1;
 }
