@@ -84,6 +84,7 @@ def test_the_training_loss_of_a_card_is_the_mean_of_the_last_50_steps_or_of_all(
     losses = np.random.default_rng(0).uniform(1, 3, 100).astype(np.float32)
     card = file_of(PLAN, snapshot(step=step), losses).card
     assert card.training_loss == pytest.approx(np.mean(losses[first:step]), rel=1e-6)
+    assert file_of(PLAN, snapshot(step=0), losses).card.training_loss == 0
 
 
 @pytest.mark.parametrize("stage", SERIES)
