@@ -29,6 +29,7 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.tokens import NoTokensError
 from tests.loaded import built_in_model
+from tests.memory import held
 from tests.toy import tokens_of
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -135,6 +136,7 @@ def test_the_effect_of_every_head_is_that_of_a_forward_pass_of_its_own(
         assert float(found.sentence[layer, head]) == pytest.approx(float(1 - one @ other), abs=1e-6)
         of_tokens = 1 - torch.cosine_similarity(before, after).mean()
         assert float(found.tokens[layer, head]) == pytest.approx(float(of_tokens), abs=1e-6)
+    assert found.nbytes == held(found)
 
 
 def test_no_head_changes_nothing_and_another_thread_sees_the_whole_model(minilm: BuiltInModel) -> None:

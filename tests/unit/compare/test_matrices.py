@@ -32,6 +32,7 @@ from attnviz.compare.matrices import (
 from attnviz.links.link import KEYS
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.trace.layer import LayerTrace
+from tests.memory import held
 
 
 def head(seed: int, n: int = 5, *, mask: Tensor | None = None, scale: float | None = None) -> AttentionSteps:
@@ -280,6 +281,7 @@ def test_each_is_the_mean_of_scipy_s_squared_distances(of: int) -> None:
     theirs = [np.nan_to_num(one**2).mean() for one in roots]
     np.testing.assert_allclose(found.bits, theirs, atol=1e-7)
     assert found.bits[of] == 0
+    assert found.nbytes == held(found)
     assert found.most == int(np.argmax(theirs))
 
 

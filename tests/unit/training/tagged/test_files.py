@@ -17,6 +17,7 @@ from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import FILL, UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences, TaggedWords
 from attnviz.training.tasks.task import IGNORED, known
+from tests.memory import held
 
 TRAIN = [
     [("her", "PRON"), ("plans", "NOUN"), ("work", "VERB")],
@@ -82,6 +83,8 @@ def test_numbers_survive_a_pipe() -> None:
     for name in ("words", "tags", "lengths"):
         np.testing.assert_array_equal(getattr(other.test, name), getattr(FILES.test, name))  # type: ignore[union-attr]
     assert other.test.name == "test.txt"  # type: ignore[union-attr]
+    assert FILES.test.nbytes == held(FILES.test)
+    assert FILES.nbytes - held(FILES) > sum(map(len, FILES.words))  # the arrays and the words
 
 
 def as_rows(sentences: list[list[tuple[str, str]]]) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
