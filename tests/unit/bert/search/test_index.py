@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -152,7 +153,9 @@ def test_an_index_is_built_in_slices_and_says_what_it_cut(minilm: BuiltInModel) 
     assert counts == sorted(counts) and counts[0] == 0 and counts[-1] == 71 and len(counts) > 3
     torch.testing.assert_close(index.embeddings, embed_sentences(text.sentences, model=minilm), rtol=0, atol=1e-5)
     assert index.plane.nbytes == held(index.plane)
-    assert index.nbytes - held(index) > 2 * sum(map(len, text.sentences))  # the arrays, the text and its words
+    of_text = index.nbytes - held(index) - index.words.nbytes
+    assert of_text == pytest.approx(sum(map(sys.getsizeof, text.sentences)), rel=0.3)
+    assert index.words.nbytes > 72 * 2 * sys.getsizeof("word")  # 72 different ones, in two dictionaries
 
 
 def test_a_text_of_one_sentence_and_of_none(minilm: BuiltInModel) -> None:

@@ -184,6 +184,8 @@ def test_a_typed_text_is_read_as_a_file_is() -> None:
     assert [tokens.text[start:end] for start, end in tokens.offsets] == list(tokens.pieces)
     assert TASK.read("")[0].ids == ()
     assert TASK.examples == ("she plans",)  # the only sentence of three words or more has an unknown one
+    none_known = tagged_files(b"a X\nb Y\na Y", b"c X\nd Y")
+    assert TaggedSentences(none_known).examples == (none_known.words[0],)
 
 
 def test_words_alone_read_but_have_no_sentences() -> None:
