@@ -12,6 +12,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from attnviz.tokens import (
     CharVocab,
+    NoTokensError,
     Tokens,
     WordPiece,
     code_point,
@@ -140,6 +141,13 @@ def test_the_byte_alphabet_is_transformers() -> None:
     for byte, character in bytes_to_unicode().items():
         spelled = chr(byte) if byte < 0x80 else rf"\x{byte:02x}"
         assert label_of(character, byte_level=True) == printable(spelled)
+    beyond = chr(1 + max(map(ord, bytes_to_unicode().values())))
+    assert label_of(beyond, byte_level=True) == beyond == "ń"
+
+
+def test_a_text_without_a_token_is_answered_in_two_sentences() -> None:
+    said = "The tokenizer drops every character of this text, so there is no token. Type another text."
+    assert str(NoTokensError()) == said
 
 
 @given(st.text(max_size=30))
