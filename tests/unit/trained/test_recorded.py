@@ -168,7 +168,7 @@ def _changed(**arrays: np.ndarray) -> bytes:
         (_changed(losses=np.zeros(3, np.float32)), f"losses {NO_NUMBERS}"),
         (_changed(losses=np.full(800, np.nan, np.float32)), f"losses {NO_NUMBERS}"),
         (_changed(losses=np.zeros(800, np.float64)), f"losses {NO_NUMBERS}"),
-        (_changed(snapshot_steps=np.array([0, 5], np.int32)), f"snapshot_steps {NOT_STEPS}"),
+        (_changed(snapshot_steps=np.array([0, 5], np.int32)), "a weight is not finite"),
         (_changed(snapshot_steps=np.array([5, 5], np.int32)), f"snapshot_steps {NOT_STEPS}"),
         (_changed(evaluated=np.array([0, 900], np.int32)), f"evaluated {NOT_STEPS}"),
         (_changed(snapshots=np.zeros(9, np.uint8)), "its snapshots are damaged"),
