@@ -25,7 +25,8 @@ from attnviz.toy.weights import SeededWeights
 from tests.toy import run_block
 
 IDS = (5, 9, 5, 1, 77)
-SEED_3 = {"token": "d55845552fccada4", "query": "30a068a37b430527", "output": "da1b745b4c57d091"}
+SEED_3 = {"token": "d55845552fccada4", "query": "30a068a37b430527", "output": "da1b745b4c57d091",
+          "position": "b03670a977fa1e55", "others": "db7b4dab1e3a463c"}  # fmt: skip
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -416,27 +417,35 @@ def test_three_averages_are_one(n: int) -> None:
 @pytest.mark.parametrize(
     ("config", "digests"),
     [
-        (ToyConfig(), {"token": "322b24a1908b9bb8", "query": "c2849de4d1965d28", "output": "b92994ec7a973320"}),
+        (ToyConfig(), {"token": "322b24a1908b9bb8", "query": "c2849de4d1965d28", "output": "b92994ec7a973320",
+                       "others": "ddb29d97f75ff909"}),
         (ToyConfig(qkv="positions", positions="random", head_size=16, causal=True, seed=3), SEED_3),
         (
             ToyConfig(width=MAX_WIDTH, positions="random", bias=True, seed=11),
-            {"token": "949d0291bc4639ab", "query": "560348e70bd69a5d", "output": "a385768323084d2a"},
+            {"token": "949d0291bc4639ab", "query": "560348e70bd69a5d", "output": "a385768323084d2a",
+             "position": "2057e2ed5257407f", "others": "a5a0eea6deba0ab3"},
         ),
     ],
     ids=["default", "position mixing", "wide"],
-)
+)  # fmt: skip
 def test_a_seeds_weights_are_those_of_earlier_versions(config: ToyConfig, digests: dict[str, str]) -> None:
     trace = run_block((5, 9, 5, 1, 77, 20000, 3), replace(config, heads=5 if config.seed == 3 else 2))
     layer = trace.layer(0)
     assert layer.projections is not None
     assert layer.output_projection is not None
+    others = [layer.projections[name].weight for name in ("key", "value")]
+    others += [*(one.bias for one in layer.projections.values()), layer.output_projection.bias]
     found = {
         "token": trace.embedding_parts["token"],
+        "position": trace.embedding_parts.get("position") if config.positions == "random" else None,
         "query": layer.projections["query"].weight,
         "output": layer.output_projection.weight,
+        "others": torch.cat([one.flatten() for one in others if one is not None]),
     }
     assert {
-        name: hashlib.sha256(w.contiguous().numpy().tobytes()).hexdigest()[:16] for name, w in found.items()
+        name: hashlib.sha256(w.contiguous().numpy().tobytes()).hexdigest()[:16]
+        for name, w in found.items()
+        if w is not None
     } == digests
 
 
