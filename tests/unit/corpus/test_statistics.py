@@ -155,7 +155,7 @@ def test_statistics_of_other_heads_can_t_be_added(minilm: BuiltInModel, reader: 
     other = HeadStatistics(2, 3)
     with pytest.raises(OtherHeadsError, match=r"^statistics of 6 x 12 heads can't take 2 x 3$"):
         reader.nothing().merge(other)
-    with pytest.raises(OtherHeadsError):
+    with pytest.raises(OtherHeadsError, match=r"^statistics of 2 x 3 heads can't take 6 x 12$"):
         other.add(minilm.trace("A dog."))
     with pytest.raises(ValueError, match=r"^0 layers of 12 heads: there must be at least one of each$"):
         HeadStatistics(0, 12)
