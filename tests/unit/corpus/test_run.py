@@ -161,13 +161,13 @@ def test_a_damaged_table_is_refused(written: tuple[Path, CorpusStatistics, Corpu
     import pyarrow.parquet as pq
 
     whole = written[0].read_bytes()
-    path = tmp_path / "stats.parquet"
+    path, said = tmp_path / "stats.parquet", r"^stats\.parquet has no statistics of a corpus, or it is damaged\.$"
     for damaged in (b"", b"PAR1", whole[: len(whole) // 2]):
         path.write_bytes(damaged)
-        with pytest.raises(table.TableError, match=r"stats\.parquet"):
+        with pytest.raises(table.TableError, match=said):
             table.read(path)
     pq.write_table(pa.table({"one": [1]}), path)
-    with pytest.raises(table.TableError, match="no statistics"):
+    with pytest.raises(table.TableError, match=said):
         table.read(path)
 
 
