@@ -122,11 +122,11 @@ def test_what_can_be_masked_and_what_is_masked_by_itself(model: PretrainedModel)
 
 def test_what_is_not_there_is_refused(model: PretrainedModel) -> None:
     tokens = read(model, "Ann sat")
-    with pytest.raises(ValueError, match="no mask"):
+    with pytest.raises(ValueError, match=r"^there is no mask in the text$"):
         fill(model, tokens)
     with pytest.raises(IndexError, match="position 99"):
         fill(model, tokens, (99,))
-    with pytest.raises(ValueError, match="minilm can't fill blanks"):
+    with pytest.raises(ValueError, match=r"^minilm can't fill blanks$"):
         fill(built_in_model(), built_in_model().tokenize("Ann [MASK]"))
 
 

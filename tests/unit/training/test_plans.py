@@ -197,7 +197,7 @@ def test_plans_that_are_not_whole_or_cut_otherwise_are_refused() -> None:
     sizes = [Plan("text", one, TrainingSettings()).block_size for one in (CONFIG, GRUConfig(5, 9), BigramConfig(5))]
     assert sizes == [32, 9, 8]
     assert Plan("text", BigramConfig(5), TrainingSettings(), "chunks").block_size > 8
-    with pytest.raises(TypeError, match="reads vectors"):
+    with pytest.raises(TypeError, match=r"^a linear layer reads vectors, not tokens$"):
         _ = Plan("vectors", LinearConfig(2, 2), TrainingSettings()).token_model
 
 
@@ -232,7 +232,7 @@ def test_a_text_is_limited_by_its_bytes_and_a_model_by_layers_and_width() -> Non
     most = 5 * 2**20
     Limits().check(plan, "a" * most)
     for text in ("a" * (most + 1), "é" * (most // 2 + 1)):
-        with pytest.raises(TooLargeError, match="longer than 5 MB"):
+        with pytest.raises(TooLargeError, match=r"^The text is longer than 5 MB\.$"):
             Limits().check(plan, text)
     limits = Limits(parameters=10**9)
     for largest, beyond, said in (
