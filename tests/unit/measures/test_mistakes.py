@@ -377,7 +377,7 @@ def test_a_width_that_only_fewer_heads_do_not_divide() -> None:
     """8 heads of a width of 8: none above 8 is left, and 3 is the first below that does not divide it."""
     found = find("width", Case(trace(TransformerConfig("encoder", heads=8, width=8))))
     assert effect(found, "C = 8") == ("3 · 2 = 6, 2 left over", "8 · 1 = 8, 0 left over")
-    with pytest.raises(NotKnownError, match=r"Every number of heads divides a width of 2\."):
+    with pytest.raises(NotKnownError, match=r"^Every number of heads divides a width of 2\.$"):
         find("width", Case(narrow(2)))
 
 

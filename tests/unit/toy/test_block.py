@@ -109,9 +109,9 @@ def test_averages_of_a_batch_are_those_of_each_text() -> None:
 
 
 def test_what_fits_no_weights_is_named() -> None:
-    with pytest.raises(ValueError, match=r"\(3, 4, 16\) is neither \(5, 16\) nor \(B, 5, 16\)"):
+    with pytest.raises(ValueError, match=r"^x \(3, 4, 16\) is neither \(5, 16\) nor \(B, 5, 16\)$"):
         SeededAttention(ToyConfig(), 5)(torch.zeros(3, 4, 16))
-    with pytest.raises(ValueError, match="2 to 3 tokens"):
+    with pytest.raises(ValueError, match=r"^texts of a batch have 2 to 3 tokens; they need as many each$"):
         embed_tokens([(1, 2, 3), (1, 2)], 0)
 
 
@@ -498,7 +498,7 @@ def test_all_that_is_in_range_is_taken() -> None:
         with pytest.raises(ValueError, match="the toy has"):
             ToyConfig(**low)
     assert run_block(range(MAX_TOKENS), ToyConfig(heads=1, head_size=2)).layer(0).attentions().shape[1] == MAX_TOKENS
-    with pytest.raises(ValueError, match="513 tokens: the toy takes at most 512"):
+    with pytest.raises(ValueError, match=r"^513 tokens: the toy takes at most 512$"):
         run_block(range(MAX_TOKENS + 1), ToyConfig())
 
 
@@ -546,7 +546,7 @@ def test_the_averages_take_64_tokens_and_the_attention_beside_them_has_x_as_valu
     assert walk.averages is not None
     torch.testing.assert_close(torch.as_tensor(walk.averages["by_loop"]), means)
     assert walk.name == "toy, seed 2 · from averages to attention"
-    with pytest.raises(ValueError, match="65 tokens: the loop takes at most 64"):
+    with pytest.raises(ValueError, match=r"^65 tokens: the loop takes at most 64$"):
         walk_to_attention(WordTokenizer().tokenize("a " * 65), ToyConfig())
 
 

@@ -287,7 +287,7 @@ def test_a_plan_whose_model_reads_something_else_than_its_subject_is_refused() -
     for one in wrong:
         with pytest.raises(ModelError, match="can't read what"):
             check_plan(one)
-    with pytest.raises(ModelError, match="not known here"):
+    with pytest.raises(ModelError, match=r"^The model's file names a task, “tagged”, that is not known here\.$"):
         check_plan(plan(CONFIGS[3], "tagged"))
 
 
