@@ -99,7 +99,9 @@ def test_a_visitor_s_file_is_kept_by_a_name_made_from_it(monkeypatch: pytest.Mon
     assert trained.load(model.name) is model
     monkeypatch.setattr(shipped, "KEPT_BYTES", len(data) - 1)
     shipped.keep(data)
-    with pytest.raises(ModelError, match="no longer on this server"):
+    with pytest.raises(
+        ModelError, match=r"^This trained model is no longer on this server: train it again, or open its file\.$"
+    ):
         trained.load(model.name)
 
 

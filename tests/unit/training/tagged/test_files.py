@@ -164,12 +164,20 @@ def test_a_plan_that_does_not_fit_its_files_is_refused() -> None:
     plan = Plan(TAGGED, TASK.model, TASK.training)
     Limits().check(plan, FILES)
     assert isinstance(task_of(plan, FILES), TaggedSentences)
-    with pytest.raises(ValueError, match="needs a training and a test file"):
+    with pytest.raises(
+        ValueError,
+        match=r"^Tagging with your own files needs a training and a test file; no other training takes them\.$",
+    ):
         Limits().check(plan)
-    with pytest.raises(ValueError, match="needs a training and a test file"):
+    with pytest.raises(
+        ValueError,
+        match=r"^Tagging with your own files needs a training and a test file; no other training takes them\.$",
+    ):
         Limits().check(Plan("tagging", TASK.model, TASK.training), FILES)
     other = tagged_files(b"a X\nb Y", b"a X")
-    with pytest.raises(ValueError, match="is not for files with 4, 2 and 2"):
+    with pytest.raises(
+        ValueError, match=r"^A model for 8 tokens, 4 tags and 6 words a sentence is not for files with 4, 2 and 2\.$"
+    ):
         subject_of(plan, other)
 
 
@@ -192,5 +200,7 @@ def test_words_alone_read_but_have_no_sentences() -> None:
     words = TaggedWords(FILES.labels, FILES.tags, 5)
     assert words.read("she plans")[0] == TASK.read("she plans")[0]
     assert words.examples == ("fail her plans she the work",)
-    with pytest.raises(ValueError, match="without them"):
+    with pytest.raises(
+        ValueError, match=r"^A model that learned from files can't be trained or measured without them\.$"
+    ):
         words.held_out()

@@ -178,9 +178,15 @@ def test_a_plan_says_how_a_text_is_cut() -> None:
         plan = replace(usual, cut=cut)
         assert Plan.from_json(plan.to_json()) == plan
     assert type(subject_of(SERIES[1].plan(len(set(LINES))), LINES)) is Text
-    with pytest.raises(ValueError, match="cut is 'x'"):
+    with pytest.raises(
+        ValueError, match=r"^cut is 'x': a text can be cut into blocks, chunks, plain, and nothing else can$"
+    ):
         Plan.from_json(usual.to_json() | {"cut": "x"})
-    with pytest.raises(ValueError, match="nothing else can"):
+    with pytest.raises(
+        ValueError, match=r"^cut is 'chunks': a text can be cut into blocks, chunks, plain, and nothing else can$"
+    ):
         Plan("induction", usual.model, usual.training, "chunks")
-    with pytest.raises(ValueError, match="cut is"):
+    with pytest.raises(
+        ValueError, match=r"^cut is \[1\]: a text can be cut into blocks, chunks, plain, and nothing else can$"
+    ):
         Plan.from_json(usual.to_json() | {"cut": [1]})
