@@ -409,8 +409,10 @@ def test_what_a_model_does_not_tell_is_named_in_a_sentence() -> None:
     whole = trace(TransformerConfig())
     bare = LayerTrace(whole.layer(0).query, whole.layer(0).key, whole.layer(0).value, whole.layer(0).scale)
     case = Case(Trace(whole.tokens, None, {"encoder": (type(whole.block(0))(bare),)}, whole.last_hidden_state))
+    lacks = {"relu": "what follows its attention", "norm": "what follows its attention", "sum": "its W_O"}
     for name in ("maps", "mask", "relu", "norm", "sum"):
-        with pytest.raises(NotKnownError, match="is not known"):
+        what = lacks.get(name, "the input of its attention")
+        with pytest.raises(NotKnownError, match=rf"^This can't be shown with this model: {what} is not known\.$"):
             find(name, case)
     assert find("fill", case).effects
     assert find("width", case).effects

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import math
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, get_args
@@ -284,7 +285,9 @@ def test_a_standard_deviation_of_0_makes_all_scores_0_and_all_weights_equal() ->
 @pytest.mark.parametrize("std", [-0.1, 10.1, math.nan, math.inf, -math.inf, 1e308])
 @pytest.mark.parametrize("name", ["std_q", "std_k", "std_v"])
 def test_a_standard_deviation_out_of_range_is_refused(name: str, std: float) -> None:
-    with pytest.raises(ValueError, match="the toy has 0 to 10"):
+    matrix = {"std_q": "W_query", "std_k": "W_key", "std_v": "W_value"}[name]
+    said = f"a standard deviation of {std} of {matrix}: the toy has 0 to 10"
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         ToyConfig(**{name: std})  # type: ignore[arg-type]
 
 
@@ -390,7 +393,9 @@ def test_without_projection_there_is_no_output() -> None:
 
 @pytest.mark.parametrize("config", [{"heads": 0}, {"heads": 9}, {"head_size": 1}, {"head_size": 65}])
 def test_sizes_out_of_range(config: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="the toy has"):
+    ((name, size),) = config.items()
+    said = {"heads": "heads: the toy has 1 to 8", "head_size": "numbers a head: the toy has 2 to 64"}[name]
+    with pytest.raises(ValueError, match=f"^{size} {said}$"):
         ToyConfig(**config)
 
 

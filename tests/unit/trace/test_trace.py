@@ -57,8 +57,12 @@ def test_a_walk_is_of_the_layer_that_it_names() -> None:
         walk = TRACE.walk(layer, 1, "cross")
         assert walk.layer_index == layer
         assert torch.equal(walk.steps.query, TRACE.blocks["cross"][layer].attention.query[1])
-    for layer, head in ((-1, 0), (3, 0), (0, -1), (0, 2)):
-        with pytest.raises(IndexError, match="does not exist"):
+    layers, heads = "does not exist: layers go from 0 to 2", "does not exist: this layer has heads 0 to 1"
+    for layer, head, said in (
+        (-1, 0, f"layer -1 {layers}"), (3, 0, f"layer 3 {layers}"),
+        (0, -1, f"head -1 {heads}"), (0, 2, f"head 2 {heads}"),
+    ):  # fmt: skip
+        with pytest.raises(IndexError, match=f"^{said}$"):
             TRACE.walk(layer, head, "decoder")
 
 
