@@ -191,7 +191,8 @@ class Subsets(ShortRepr):
     def nbytes(self) -> int:
         """Bytes in memory: keys and values share it with queries, and masked scores with scaled ones."""
         both = (self.whole, self.parts)
-        return sum(array.nbytes for steps in both for array in (steps.scaled, steps.weights, steps.query))
+        made = sum(array.nbytes for steps in both for array in (steps.scaled, steps.weights, steps.head_outputs))
+        return made + self.whole.query.nbytes  # one for all queries, keys and values
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -87,9 +87,7 @@ def read(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
         if header["format"] != FORMAT or names != [NAMES, LABELS, OFFSETS, PARTS] or not table.schema.equals(SCHEMA):
             raise TableError("The statistics are of another version of this program.")
         return _statistics(table, header), CorpusCard.from_json(table.schema.metadata[b"card"].decode())
-    except (OSError, TableError) as error:
-        if isinstance(error, pa.ArrowInvalid):
-            raise TableError(f"{path.name} is not a Parquet file, or it is damaged.") from error
+    except (OSError, TableError):
         raise
     except Exception as error:  # for a damaged file, the reader raises almost any type
         raise TableError(f"{path.name} has no statistics of a corpus, or it is damaged.") from error

@@ -137,7 +137,7 @@ def subject_of(plan: Plan, data: Data | None = None) -> Subject:
         )
     else:
         subject = task_of(plan, data)
-    vocabulary = getattr(plan.model, "vocabulary", 0)
+    vocabulary = plan.token_model.vocabulary
     if vocabulary != len(subject.labels):
         raise ValueError(f"The model knows {vocabulary} tokens, and its subject has {len(subject.labels)}.")
     return subject

@@ -160,7 +160,7 @@ def test_wrong_shapes_name_both(shapes: tuple[tuple[int, ...], ...], both: list[
         assert shape in str(error.value)
 
 
-@pytest.mark.parametrize("shape", [(4, 4), (3, 3, 3, 3), (1, 1, 3, 3), (2,)])
+@pytest.mark.parametrize("shape", [(4, 4), (3, 4), (2, 1), (2, 3, 3), (3, 3, 3, 3), (1, 1, 3, 3), (2,)])
 def test_a_mask_that_does_not_fit_names_both_shapes(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"mask .* does not broadcast to scores \(1, 3, 3\)"):
         attend(*qkv(1, tq=3, tk=3), mask=torch.zeros(shape))

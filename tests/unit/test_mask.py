@@ -91,10 +91,36 @@ def test_rows_that_see_nothing_are_uniform_with_a_finite_value_and_empty_with_an
 
 
 def test_a_kind_without_its_cells_is_refused() -> None:
-    with pytest.raises(ValueError, match="causal"):
+    with pytest.raises(ValueError, match=r"^a mask of kind causal with no cells$"):
         Mask("causal")
-    with pytest.raises(ValueError, match="none"):
+    with pytest.raises(ValueError, match=r"^a mask of kind none with its cells$"):
         Mask("none", causal_mask(2))
+
+
+def test_a_mask_of_some_heads_has_their_cells_and_a_shared_one_is_that_of_each() -> None:
+    cells = torch.stack([causal_mask(3), PADDED, causal_mask(3).T])
+    three = Mask("other", cells, -5.0, "scores")
+    one, two = three.of_heads(1), three.of_heads([2, 0])
+    assert one.cells is not None
+    assert two.cells is not None
+    assert torch.equal(one.cells, PADDED)
+    assert torch.equal(two.cells, cells[[2, 0]])
+    assert (one.kind, one.value, one.fills) == ("other", -5, "scores")
+    for shared in (Mask.recognise(PADDED), Mask.recognise(PADDED[None])):
+        for heads in (2, [2, 0]):
+            found = shared.of_heads(heads).cells
+            assert found is not None
+            assert torch.equal(found, PADDED)
+    assert Mask().of_heads(2).cells is None
+
+
+def test_hidden_cells_have_the_weights_of_what_fills_them() -> None:
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    for value, held in ((-5.0, False), (-1e10, True), (-torch.inf, True)):
+        steps = attend(x, x, x, mask=Mask("causal", causal_mask(3), value))
+        assert torch.equal(steps.hidden_weights, ~causal_mask(3) & held)
+    ends = Mask("causal", causal_mask(2), fills="scores")
+    assert [ends.hidden_value(scale) for scale in (0.0, -0.5)] == [-torch.inf] * 2  # not 0 × −∞, and not +∞
 
 
 def test_only_what_moves_visible_cells_adds() -> None:
@@ -117,19 +143,20 @@ def test_a_causal_mask_on_top_hides_the_future_and_nothing_else(start: Mask) -> 
     assert both.adds == start.adds
 
 
-def test_in_training_weights_and_gradients_are_those_of_masked_fill() -> None:
+@pytest.mark.parametrize("value", [-torch.inf, -2.0])
+def test_in_training_weights_and_gradients_are_those_of_masked_fill(value: float) -> None:
     generator = torch.Generator().manual_seed(0)
     found = []
     for fills in (False, True):
         generator.manual_seed(0)
-        query, key, value = (torch.randn(2, 3, 5, 4, generator=generator, requires_grad=True) for _ in range(3))
+        query, key, values = (torch.randn(2, 3, 5, 4, generator=generator, requires_grad=True) for _ in range(3))
         if fills:
             scaled = query @ key.transpose(-2, -1) * 0.5
-            outputs = scaled.masked_fill(~causal_mask(5), -torch.inf).softmax(-1) @ value
+            outputs = scaled.masked_fill(~causal_mask(5), value).softmax(-1) @ values
         else:
-            outputs = attend(query, key, value, mask=causal_mask(5)).head_outputs
+            outputs = attend(query, key, values, mask=Mask("causal", causal_mask(5), value)).head_outputs
         outputs.square().sum().backward()
-        found.append([outputs.detach(), *(one.grad for one in (query, key, value))])
+        found.append([outputs.detach(), *(one.grad for one in (query, key, values))])
     for ours, theirs in zip(*found, strict=True):
         assert torch.equal(ours, theirs)
 

@@ -102,8 +102,10 @@ def why(error: Exception) -> str:
         return (
             f"The training needs more than {MEMORY_MB} MB of memory: choose a smaller batch, block size or model."
         )  # fmt: skip
-    text = " ".join(str(error).split())[:300]
-    return text if isinstance(error, ValueError) and text.endswith(".") else f"The training failed: {text}."
+    text = " ".join(str(error).split())[:300] or type(error).__name__
+    if isinstance(error, ValueError) and text.endswith("."):
+        return text
+    return f"The training failed: {text.rstrip('.')}."
 
 
 def read_data(plan: Plan, data: bytes) -> Data:
@@ -234,8 +236,8 @@ class Run:
         self._at.append((now, step))
         while len(self._at) > 2 and now - self._at[0][0] > LATELY:
             self._at.popleft()
-        (then, first), elapsed = self._at[0], now - self._at[0][0]
-        speed = (step - first) / elapsed if elapsed > 0 and then < now else 0.0
+        then, first = self._at[0]
+        speed = (step - first) / (now - then) if now > then else 0.0
         self._tell("progress", np.asarray(self._losses, "<f4").tobytes(), speed=speed)
         self._losses.clear()
         self._told = now

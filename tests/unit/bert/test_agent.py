@@ -79,5 +79,5 @@ def test_batches_are_of_the_longest_first_and_stay_within_memory() -> None:
     assert [len(one) for one in places_by_length([long] * 5, 12, 32)] == [2, 2, 1]
     assert [len(one) for one in places_by_length([long, *[4] * 5], 12, 3)] == [2, 3, 1]
     assert [len(one) for one in places_by_length([5000] * 2, 12, 32)] == [1, 1], "one at a time, whatever its length"
-    with pytest.raises(ValueError, match="a batch of 0 texts"):
+    with pytest.raises(ValueError, match=r"^a batch of 0 texts: there must be at least 1$"):
         next(places_by_length([1], 12, 0))

@@ -19,6 +19,7 @@ from attnviz.export.code.bert.embeddings import language_script, subsets_script
 from attnviz.links.bert import SUBSETS
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
+from tests.memory import held
 
 TEXT = "The animal didn't cross the street because it was too tired."
 SEED = 11
@@ -69,6 +70,7 @@ def test_blocks_and_what_comes_out_are_torchs(
     found = guess(made.hidden, table)
     torch.testing.assert_close(found.probabilities, likely.values, rtol=1e-4, atol=0)
     assert torch.equal(found.tokens[:, 0], likely.indices[:, 0])
+    assert (made.nbytes, found.nbytes) == (held(made), held(found))
     for before, after, weights in zip(made.states, made.states[1:], made.weights, strict=False):
         assert weights.sum(-1) == pytest.approx(torch.ones(len(x)), abs=1e-5)
         assert bool((weights.triu(1) == 0).all()) == causal
@@ -122,7 +124,7 @@ def test_rows_that_become_alike_have_the_mean_cosine_of_all_pairs() -> None:
 
 
 def test_a_layer_of_another_width_is_refused() -> None:
-    with pytest.raises(ValueError, match="width 12"):
+    with pytest.raises(ValueError, match=r"^a layer \(13, 13\) does not keep the width 12$"):
         run(torch.zeros(2, 12), draw_layers(0, 1, 13), causal=True)
 
 
@@ -138,6 +140,7 @@ def test_heads_on_subsets_are_torchs_attention_on_slices(heads: int, model: Buil
     for weights, one in zip(found.parts.weights, slices, strict=True):
         torch.testing.assert_close(weights, torch.softmax(one @ one.T / math.sqrt(size), -1), rtol=1e-4, atol=1e-6)
     torch.testing.assert_close(found.parts.scores.sum(0), found.whole.scores, rtol=1e-4, atol=1e-4)  # as the page says
+    assert found.nbytes == held(found)
     if heads == 1:
         torch.testing.assert_close(found.joined, whole, rtol=1e-5, atol=1e-5)
 

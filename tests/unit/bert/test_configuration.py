@@ -19,7 +19,7 @@ from attnviz.pretrained import load, open_model
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.ui.bert.configuration import sizes
 from tests.loaded import built_in_model
-from tests.unit.families import FAMILIES, save
+from tests.unit.families import BART, FAMILIES, save, save_model
 from tests.unit.pretrained.architectures import made, tokenizer
 
 
@@ -67,6 +67,11 @@ def test_the_built_in_model_is_what_its_configuration_says() -> None:
     agrees(own, config)
     assert dict(own.parameters) == theirs(config, pooler=False)
     assert own.parameters["token embeddings"] == nn.Embedding(30522, 384).weight.numel() == 30522 * 384
+
+
+def test_feed_forwards_of_two_widths_are_both_known(tmp_path: Path) -> None:
+    model = tf.BartModel(tf.BartConfig(**BART | {"decoder_ffn_dim": 80}))
+    assert configuration_of(load(str(save_model(model, tmp_path, "bart")))).feed_forward == (48, 80)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

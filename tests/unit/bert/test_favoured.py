@@ -14,6 +14,7 @@ from attnviz.bert.embedding_and_output import drawn, favoured, tied
 from attnviz.bert.table import table_of
 from attnviz.pretrained import load
 from tests.loaded import built_in_model
+from tests.memory import held
 from tests.unit.bert.test_blank import OTHERS
 from tests.unit.families import BERT, SIZES, save_model
 
@@ -53,6 +54,7 @@ def test_the_bias_is_what_a_models_head_says_of_zeros(name: str, tmp_path: Path)
     torch.testing.assert_close(found.probabilities(found.largest), probabilities[found.most], rtol=1e-4, atol=1e-8)
     torch.testing.assert_close(found.probabilities(found.smallest), probabilities[found.least], rtol=1e-4, atol=1e-8)
     assert found.differ
+    assert found.nbytes == held(found)
 
 
 def test_a_head_without_a_bias_and_a_model_without_a_head_have_none(tmp_path: Path) -> None:

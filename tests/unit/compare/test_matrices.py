@@ -32,6 +32,7 @@ from attnviz.compare.matrices import (
 from attnviz.links.link import KEYS
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.trace.layer import LayerTrace
+from tests.memory import held
 
 
 def head(seed: int, n: int = 5, *, mask: Tensor | None = None, scale: float | None = None) -> AttentionSteps:
@@ -67,7 +68,7 @@ def test_the_difference_is_a_minus_b_of_the_very_steps(quantity: str) -> None:
 
 def test_the_links_quantities_are_those_that_can_be_compared() -> None:
     assert [KEYS["quantity"].read(quantity) for quantity in QUANTITIES] == list(QUANTITIES)
-    with pytest.raises(ValueError, match="tokens is not one of scores"):
+    with pytest.raises(ValueError, match=r"^tokens is not one of scores, scaled, masked, weights$"):
         compared(head(0), head(1), "tokens")
 
 
@@ -280,6 +281,7 @@ def test_each_is_the_mean_of_scipy_s_squared_distances(of: int) -> None:
     theirs = [np.nan_to_num(one**2).mean() for one in roots]
     np.testing.assert_allclose(found.bits, theirs, atol=1e-7)
     assert found.bits[of] == 0
+    assert found.nbytes == held(found)
     assert found.most == int(np.argmax(theirs))
 
 

@@ -122,7 +122,7 @@ def test_a_file_that_may_not_be_quoted_gives_no_examples(reader: Reader, tmp_pat
 def test_a_file_given_twice_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "one.txt"
     file.write_text("One.")
-    with pytest.raises(ValueError, match="given twice"):
+    with pytest.raises(ValueError, match=r"^a file is given twice, so its sentences would count twice$"):
         sources([file, tmp_path / "." / "one.txt"])
     with pytest.raises(FileNotFoundError):
         sources([tmp_path / "none.txt"])

@@ -37,7 +37,7 @@ def test_a_run_goes_on_from_its_checkpoint_wherever_it_ended(
     while left := list(Run.resume(path, JOB, files).remaining()):
         begun = Run.resume(path, JOB, files)
         begun.fold(read_block(reader, left[len(left) // 2]))
-        with pytest.raises(ValueError, match="counted already"):
+        with pytest.raises(ValueError, match=rf"^block {left[len(left) // 2].number} is counted already$"):
             begun.fold(Read(left[len(left) // 2], reader.nothing(), begun.problems, reader.weights))
         begun.save(path)
     assert equal(Run.resume(path, JOB, files), undisturbed)
@@ -51,14 +51,14 @@ def test_checkpoints_of_something_else_are_refused(files: list[Source], undistur
         Run.resume(path, Job("minilm", batch=5, pairs_every=2, lines=3), files)
     other = tmp_path / "two.txt"
     other.write_text("Another text.")
-    with pytest.raises(ResumeError, match="other files"):
+    with pytest.raises(ResumeError, match=r"^The checkpoint is of other files, or they have changed since\.$"):
         Run.resume(path, JOB, sources([other]))
-    with pytest.raises(ResumeError, match="quotes sentences of other files"):
+    with pytest.raises(ResumeError, match=r"^The checkpoint quotes sentences of other files\.$"):
         Run.resume(path, JOB, sources([Path(files[0].path)], quoted=[]))
     whole = path.read_bytes()
     for damaged in (b"", b"text", whole[: len(whole) // 2], whole[:-30] + bytes(30)):
         path.write_bytes(damaged)
-        with pytest.raises(ResumeError, match="not a checkpoint of a corpus"):
+        with pytest.raises(ResumeError, match=r"^one\.checkpoint is not a checkpoint of a corpus, or it is damaged\.$"):
             Run.resume(path, JOB, files)
     with pytest.raises(FileNotFoundError):
         Run.resume(tmp_path / "none", JOB, files)
@@ -74,7 +74,7 @@ def test_another_model_of_the_same_name_is_refused(files: list[Source], reader: 
     weights = Reader(load(str(folder))).weights
     assert weights == Reader(load(str(folder))).weights != Reader(load(str(save("bert", folder, seed=1)))).weights
     found = Run.resume(path, JOB, files)
-    with pytest.raises(OtherWeightsError, match="minilm has other weights"):
+    with pytest.raises(OtherWeightsError, match=r"^minilm has other weights than when this was begun, or elsewhere\.$"):
         found.fold(replace(read_block(reader, second), weights=weights))
     assert found.lines == begun.lines
     found.fold(read_block(reader, second))
@@ -99,16 +99,18 @@ def test_a_block_that_kills_every_process_is_named(files: list[Source], monkeypa
     monkeypatch.setattr(engines, "_read_here", dying)
     monkeypatch.setattr(engines, "MOST_DEATHS", 2)  # each death starts processes, which import torch
     try:
-        with pytest.raises(EngineError, match=r"2 times while they read .*lines 7 to 9 of .*one.txt"):
+        with pytest.raises(
+            EngineError, match=r"^Processes died 2 times while they read .*lines 7 to 9 of .*one\.txt.*\.$"
+        ):
             list(run_local(JOB, Run(JOB, files).remaining(), 1))
     finally:
         marker.unlink()
 
 
 def test_no_processes_and_no_sentences_at_once_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match=r"^0 processes: there must be at least 1$"):
         list(run_local(JOB, [], 0))
-    with pytest.raises(ValueError, match="batch is 0"):
+    with pytest.raises(ValueError, match=r"^batch is 0; it must be at least 1$"):
         Job(batch=0, model="minilm")
 
 
@@ -159,13 +161,13 @@ def test_a_damaged_table_is_refused(written: tuple[Path, CorpusStatistics, Corpu
     import pyarrow.parquet as pq
 
     whole = written[0].read_bytes()
-    path = tmp_path / "stats.parquet"
+    path, said = tmp_path / "stats.parquet", r"^stats\.parquet has no statistics of a corpus, or it is damaged\.$"
     for damaged in (b"", b"PAR1", whole[: len(whole) // 2]):
         path.write_bytes(damaged)
-        with pytest.raises(table.TableError, match=r"stats\.parquet"):
+        with pytest.raises(table.TableError, match=said):
             table.read(path)
     pq.write_table(pa.table({"one": [1]}), path)
-    with pytest.raises(table.TableError, match="no statistics"):
+    with pytest.raises(table.TableError, match=said):
         table.read(path)
 
 

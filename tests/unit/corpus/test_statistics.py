@@ -153,13 +153,17 @@ def test_a_trained_model_s_previous_token_head_has_its_label() -> None:
 
 def test_statistics_of_other_heads_can_t_be_added(minilm: BuiltInModel, reader: Reader) -> None:
     other = HeadStatistics(2, 3)
-    with pytest.raises(OtherHeadsError, match="6 x 12 heads can't take 2 x 3"):
+    with pytest.raises(OtherHeadsError, match=r"^statistics of 6 x 12 heads can't take 2 x 3$"):
         reader.nothing().merge(other)
-    with pytest.raises(OtherHeadsError):
+    with pytest.raises(OtherHeadsError, match=r"^statistics of 2 x 3 heads can't take 6 x 12$"):
         other.add(minilm.trace("A dog."))
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(OtherHeadsError, match=r"^statistics of 6 x 12 heads can't take 6 x 12, of another mask$"):
+        reader.nothing().merge(HeadStatistics(6, 12, causal=True))
+    with pytest.raises(ValueError, match=r"^2 layers can't have the numbers \(0, 1, 2\)$"):
+        HeadStatistics(2, 12, numbers=(0, 1, 2))
+    with pytest.raises(ValueError, match=r"^0 layers of 12 heads: there must be at least one of each$"):
         HeadStatistics(0, 12)
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match=r"^batch is 0 and pairs_every 64; both are at least 1$"):
         Reader(minilm, batch=0)
 
 

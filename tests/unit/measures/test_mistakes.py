@@ -377,7 +377,7 @@ def test_a_width_that_only_fewer_heads_do_not_divide() -> None:
     """8 heads of a width of 8: none above 8 is left, and 3 is the first below that does not divide it."""
     found = find("width", Case(trace(TransformerConfig("encoder", heads=8, width=8))))
     assert effect(found, "C = 8") == ("3 · 2 = 6, 2 left over", "8 · 1 = 8, 0 left over")
-    with pytest.raises(NotKnownError, match=r"Every number of heads divides a width of 2\."):
+    with pytest.raises(NotKnownError, match=r"^Every number of heads divides a width of 2\.$"):
         find("width", Case(narrow(2)))
 
 
@@ -409,8 +409,10 @@ def test_what_a_model_does_not_tell_is_named_in_a_sentence() -> None:
     whole = trace(TransformerConfig())
     bare = LayerTrace(whole.layer(0).query, whole.layer(0).key, whole.layer(0).value, whole.layer(0).scale)
     case = Case(Trace(whole.tokens, None, {"encoder": (type(whole.block(0))(bare),)}, whole.last_hidden_state))
+    lacks = {"relu": "what follows its attention", "norm": "what follows its attention", "sum": "its W_O"}
     for name in ("maps", "mask", "relu", "norm", "sum"):
-        with pytest.raises(NotKnownError, match="is not known"):
+        what = lacks.get(name, "the input of its attention")
+        with pytest.raises(NotKnownError, match=rf"^This can't be shown with this model: {what} is not known\.$"):
             find(name, case)
     assert find("fill", case).effects
     assert find("width", case).effects

@@ -124,9 +124,9 @@ def test_rollout_of_heads_that_look_at_themselves_or_at_nothing_moves_nothing() 
 
 
 def test_rollout_refuses_what_it_can_not_multiply() -> None:
-    with pytest.raises(ValueError, match="at least one layer"):
+    with pytest.raises(ValueError, match=r"^rollout needs at least one layer$"):
         rollout([])
-    with pytest.raises(ValueError, match=r"not \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"^rollout needs \(T, T\) weights, not \(2, 3\)$"):
         rollout([torch.ones(2, 3)])
 
 
@@ -165,7 +165,7 @@ def test_what_the_heads_move_adds_up_to_the_layers_output(traced: Trace) -> None
 
 def test_norms_need_the_output_projection() -> None:
     q = torch.zeros(2, 3, 4)
-    with pytest.raises(ValueError, match="W_O is not known"):
+    with pytest.raises(ValueError, match=r"^the layer's W_O is not known, so its transformed norms can't be computed$"):
         transformed_norms(LayerTrace(q, q, q, 1.0))
 
 

@@ -15,6 +15,7 @@ from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
+from tests.memory import held
 
 CONFIG = TransformerConfig("both", depth=2, decoder_depth=3, heads=4, width=16)
 
@@ -63,6 +64,7 @@ def test_a_survey_has_the_numbers_of_each_head(
     assert found.uniform[names.index("first")] == pytest.approx((1 / seen).mean())
     arrays = (found.values, found.uniform, found.overview, found.key_norms, found.hidden)
     assert not any(one.flags.writeable for one in arrays)
+    assert 0 <= held(found) - found.nbytes <= found.uniform.nbytes
 
 
 def test_norms_are_not_known_if_one_layers_projection_is_not() -> None:

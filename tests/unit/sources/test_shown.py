@@ -20,7 +20,7 @@ from attnviz.pretrained import ModelError, PretrainedModel, load, open_model
 from attnviz.settings import settings
 from attnviz.sources import PRETRAINED, SOURCES, TRAINED, Get, Names, Resources, Source
 from attnviz.sources.models import EVERY_MODEL, DirectResources, open_by_name, source_of
-from attnviz.sources.shown import ShownHead, ShownPart, of_model, shown, shown_part
+from attnviz.sources.shown import TRANSFORMER_SOURCES, ShownHead, ShownPart, of_model, shown, shown_part
 from attnviz.sources.toy import averages_of
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.block import Toy
@@ -44,6 +44,20 @@ def test_the_toys_settings_say_what_it_is() -> None:
     assert (here.layers, here.heads, here.layer, here.head, here.notes) == ((), 3, 0, 2, ())
     assert here.tokens().pieces == ("the", "cat", "sat")
     assert here.walk(DirectResources()).layer.heads == 3
+
+
+def test_each_source_says_in_a_sentence_what_it_offers_and_what_is_shown() -> None:
+    learned = "with weights drawn from a seed. It has learned nothing, and"
+    assert {name: source.help for name, source in SOURCES.items()} == {
+        "toy": f"one block {learned} all of its settings are yours.",
+        "pretrained": "MiniLM, a small BERT that was trained on text, or another trained model that you choose.",
+        "trained": "a small model that learned one task, or to write text, so that you know what its heads are for.",
+    }
+    assert TRANSFORMER_SOURCES["toy"].help == f"a whole transformer {learned} its settings are yours."
+    view, _ = read_link({"seed": "7", "model": "reverse"})
+    assert [source.about(view.__getitem__) for source in SOURCES.values()] == [
+        "Toy weights of seed 7, which have learned nothing.", "Model: reverse.", "Model: reverse, trained here.",
+    ]  # fmt: skip
 
 
 def test_a_models_head_is_named_by_its_place() -> None:

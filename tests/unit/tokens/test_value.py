@@ -12,6 +12,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from attnviz.tokens import (
     CharVocab,
+    NoTokensError,
     Tokens,
     WordPiece,
     code_point,
@@ -100,7 +101,10 @@ def test_what_is_repaired_can_be_sent(text: str) -> None:
 
 def test_columns_of_different_length_are_refused() -> None:
     tokens = CharVocab.from_text("ab").tokenize("ab")
-    with pytest.raises(ValueError, match=r"\[2, 1, 2, 2, 2, 2\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"^pieces, ids, offsets, segments, special and unknown differ in length: \[2, 1, 2, 2, 2, 2\]$",
+    ):
         dataclasses.replace(tokens, ids=(0,))
 
 
@@ -140,6 +144,13 @@ def test_the_byte_alphabet_is_transformers() -> None:
     for byte, character in bytes_to_unicode().items():
         spelled = chr(byte) if byte < 0x80 else rf"\x{byte:02x}"
         assert label_of(character, byte_level=True) == printable(spelled)
+    beyond = chr(1 + max(map(ord, bytes_to_unicode().values())))
+    assert label_of(beyond, byte_level=True) == beyond == "ń"
+
+
+def test_a_text_without_a_token_is_answered_in_two_sentences() -> None:
+    said = "The tokenizer drops every character of this text, so there is no token. Type another text."
+    assert str(NoTokensError()) == said
 
 
 @given(st.text(max_size=30))
@@ -232,7 +243,7 @@ def test_too_few_tokens_give_no_pair(ids: list[int]) -> None:
 
 
 def test_a_block_has_a_size() -> None:
-    with pytest.raises(ValueError, match="block_size is 0"):
+    with pytest.raises(ValueError, match=r"^block_size is 0; it must be at least 1$"):
         context_pairs([1, 2], 0)
 
 

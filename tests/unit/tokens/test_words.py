@@ -92,7 +92,7 @@ def test_the_lexicon_cannot_be_changed() -> None:
 
 
 def test_bad_sizes_are_refused() -> None:
-    with pytest.raises(ValueError, match="buckets is 0"):
+    with pytest.raises(ValueError, match=r"^buckets is 0; it must be at least 1$"):
         WordTokenizer(0)
-    with pytest.raises(ValueError, match="max_tokens is -1"):
+    with pytest.raises(ValueError, match=r"^max_tokens is -1; it must be at least 0$"):
         WordTokenizer().tokenize("a", max_tokens=-1)

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import math
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, get_args
@@ -25,7 +26,8 @@ from attnviz.toy.weights import SeededWeights
 from tests.toy import run_block
 
 IDS = (5, 9, 5, 1, 77)
-SEED_3 = {"token": "d55845552fccada4", "query": "30a068a37b430527", "output": "da1b745b4c57d091"}
+SEED_3 = {"token": "d55845552fccada4", "query": "30a068a37b430527", "output": "da1b745b4c57d091",
+          "position": "b03670a977fa1e55", "others": "db7b4dab1e3a463c"}  # fmt: skip
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -108,9 +110,9 @@ def test_averages_of_a_batch_are_those_of_each_text() -> None:
 
 
 def test_what_fits_no_weights_is_named() -> None:
-    with pytest.raises(ValueError, match=r"\(3, 4, 16\) is neither \(5, 16\) nor \(B, 5, 16\)"):
+    with pytest.raises(ValueError, match=r"^x \(3, 4, 16\) is neither \(5, 16\) nor \(B, 5, 16\)$"):
         SeededAttention(ToyConfig(), 5)(torch.zeros(3, 4, 16))
-    with pytest.raises(ValueError, match="2 to 3 tokens"):
+    with pytest.raises(ValueError, match=r"^texts of a batch have 2 to 3 tokens; they need as many each$"):
         embed_tokens([(1, 2, 3), (1, 2)], 0)
 
 
@@ -283,7 +285,9 @@ def test_a_standard_deviation_of_0_makes_all_scores_0_and_all_weights_equal() ->
 @pytest.mark.parametrize("std", [-0.1, 10.1, math.nan, math.inf, -math.inf, 1e308])
 @pytest.mark.parametrize("name", ["std_q", "std_k", "std_v"])
 def test_a_standard_deviation_out_of_range_is_refused(name: str, std: float) -> None:
-    with pytest.raises(ValueError, match="the toy has 0 to 10"):
+    matrix = {"std_q": "W_query", "std_k": "W_key", "std_v": "W_value"}[name]
+    said = f"a standard deviation of {std} of {matrix}: the toy has 0 to 10"
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         ToyConfig(**{name: std})  # type: ignore[arg-type]
 
 
@@ -389,7 +393,9 @@ def test_without_projection_there_is_no_output() -> None:
 
 @pytest.mark.parametrize("config", [{"heads": 0}, {"heads": 9}, {"head_size": 1}, {"head_size": 65}])
 def test_sizes_out_of_range(config: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="the toy has"):
+    ((name, size),) = config.items()
+    said = {"heads": "heads: the toy has 1 to 8", "head_size": "numbers a head: the toy has 2 to 64"}[name]
+    with pytest.raises(ValueError, match=f"^{size} {said}$"):
         ToyConfig(**config)
 
 
@@ -416,27 +422,35 @@ def test_three_averages_are_one(n: int) -> None:
 @pytest.mark.parametrize(
     ("config", "digests"),
     [
-        (ToyConfig(), {"token": "322b24a1908b9bb8", "query": "c2849de4d1965d28", "output": "b92994ec7a973320"}),
+        (ToyConfig(), {"token": "322b24a1908b9bb8", "query": "c2849de4d1965d28", "output": "b92994ec7a973320",
+                       "others": "ddb29d97f75ff909"}),
         (ToyConfig(qkv="positions", positions="random", head_size=16, causal=True, seed=3), SEED_3),
         (
             ToyConfig(width=MAX_WIDTH, positions="random", bias=True, seed=11),
-            {"token": "949d0291bc4639ab", "query": "560348e70bd69a5d", "output": "a385768323084d2a"},
+            {"token": "949d0291bc4639ab", "query": "560348e70bd69a5d", "output": "a385768323084d2a",
+             "position": "2057e2ed5257407f", "others": "a5a0eea6deba0ab3"},
         ),
     ],
     ids=["default", "position mixing", "wide"],
-)
+)  # fmt: skip
 def test_a_seeds_weights_are_those_of_earlier_versions(config: ToyConfig, digests: dict[str, str]) -> None:
     trace = run_block((5, 9, 5, 1, 77, 20000, 3), replace(config, heads=5 if config.seed == 3 else 2))
     layer = trace.layer(0)
     assert layer.projections is not None
     assert layer.output_projection is not None
+    others = [layer.projections[name].weight for name in ("key", "value")]
+    others += [*(one.bias for one in layer.projections.values()), layer.output_projection.bias]
     found = {
         "token": trace.embedding_parts["token"],
+        "position": trace.embedding_parts.get("position") if config.positions == "random" else None,
         "query": layer.projections["query"].weight,
         "output": layer.output_projection.weight,
+        "others": torch.cat([one.flatten() for one in others if one is not None]),
     }
     assert {
-        name: hashlib.sha256(w.contiguous().numpy().tobytes()).hexdigest()[:16] for name, w in found.items()
+        name: hashlib.sha256(w.contiguous().numpy().tobytes()).hexdigest()[:16]
+        for name, w in found.items()
+        if w is not None
     } == digests
 
 
@@ -489,7 +503,7 @@ def test_all_that_is_in_range_is_taken() -> None:
         with pytest.raises(ValueError, match="the toy has"):
             ToyConfig(**low)
     assert run_block(range(MAX_TOKENS), ToyConfig(heads=1, head_size=2)).layer(0).attentions().shape[1] == MAX_TOKENS
-    with pytest.raises(ValueError, match="513 tokens: the toy takes at most 512"):
+    with pytest.raises(ValueError, match=r"^513 tokens: the toy takes at most 512$"):
         run_block(range(MAX_TOKENS + 1), ToyConfig())
 
 
@@ -537,7 +551,7 @@ def test_the_averages_take_64_tokens_and_the_attention_beside_them_has_x_as_valu
     assert walk.averages is not None
     torch.testing.assert_close(torch.as_tensor(walk.averages["by_loop"]), means)
     assert walk.name == "toy, seed 2 · from averages to attention"
-    with pytest.raises(ValueError, match="65 tokens: the loop takes at most 64"):
+    with pytest.raises(ValueError, match=r"^65 tokens: the loop takes at most 64$"):
         walk_to_attention(WordTokenizer().tokenize("a " * 65), ToyConfig())
 
 

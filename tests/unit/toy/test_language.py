@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -70,14 +72,14 @@ def test_no_training_goes_below_the_counted_table() -> None:
 @pytest.mark.parametrize(
     ("ids", "vocabulary", "smoothing", "message"),
     [
-        ([0, 7], 7, 0.0, "0 to 6"),
-        ([0, -1], 7, 0.0, "from -1"),
-        ([[0], [1]], 7, 0.0, "one sequence"),
-        ([0, 1], 7, -1.0, "negative"),
+        ([0, 7], 7, 0.0, "ids from 0 to 7: the vocabulary has 0 to 6"),
+        ([0, -1], 7, 0.0, "ids from -1 to 0: the vocabulary has 0 to 6"),
+        ([[0], [1]], 7, 0.0, "ids (2, 1) are not one sequence, (N,)"),
+        ([0, 1], 7, -1.0, "smoothing is -1.0; it can't be negative"),
     ],
 )
 def test_counting_refuses(ids: list[int], vocabulary: int, smoothing: float, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         BigramModel.by_counting(torch.tensor(ids), vocabulary, smoothing=smoothing)
 
 
@@ -155,28 +157,33 @@ def test_padding_changes_nothing_in_any_sequence_of_a_batch() -> None:
         assert torch.allclose(encoded[row, :length], encoder.logits(padded[row, :length]), atol=1e-6)
 
 
+BOTH = "an encoder with a decoder has at least one layer each, with all of its parts"
+
+
 def test_wrong_input_is_refused() -> None:
     model = reduced()
     for ids, message in (
         (torch.zeros(1, 7, dtype=torch.long), "7 tokens are more than the block size, 6"),
-        (torch.zeros(1, 1, 6, dtype=torch.long), "neither"),
+        (torch.zeros(1, 1, 6, dtype=torch.long), "ids (1, 1, 6) are neither (T,) nor (B, T)"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             model.logits(ids)
     with pytest.raises(IndexError):
         model.logits(torch.tensor([[7]]))
-    with pytest.raises(ValueError, match="reads no source"):
+    with pytest.raises(ValueError, match=r"^this model has one stack of blocks, which reads no source$"):
         model.logits(IDS, IDS)
-    with pytest.raises(ValueError, match="needs a source"):
+    with pytest.raises(ValueError, match=r"^the encoder of this model needs a source to read$"):
         reduced(architecture="both").logits(IDS)
     for settings, message in (
-        ({"width": 9}, "can't be divided"),
-        ({"layers": -1}, "negative"),
-        ({"dropout": 1.0}, "dropout"),
-        ({"architecture": "both", "residual": False}, "all of its parts"),
-        ({"vocabulary": 0}, "vocabulary"),
+        ({"width": 9}, "a width of 9 can't be divided into 2 heads"),
+        ({"layers": -1}, "layers -1 and feed_forward None can't be negative"),
+        ({"feed_forward": -1}, "layers 4 and feed_forward -1 can't be negative"),
+        ({"dropout": 1.0}, "dropout is 1.0; it must be at least 0 and below 1"),
+        ({"architecture": "both", "residual": False}, BOTH),
+        ({"architecture": "both", "layers": 0}, BOTH),
+        ({"vocabulary": 0}, "vocabulary is 0; it must be at least 1"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             TokenConfig(**{"vocabulary": 7, "block_size": 6, "heads": 2, **settings})  # type: ignore[arg-type]
     assert math.isfinite(model.logits(IDS).sum().item())
 
@@ -219,9 +226,9 @@ def test_a_text_that_is_read_in_parts_has_the_logits_of_the_whole(settings: dict
     past = model.new_past()
     parts = [model.logits(IDS[:, begin:end], past=past) for begin, end in ((0, 2), (2, 3), (3, 6))]
     assert torch.allclose(torch.cat(parts, dim=1), model.logits(IDS), atol=1e-6)
-    with pytest.raises(ValueError, match="7 tokens are more than the block size, 6"):
+    with pytest.raises(ValueError, match=r"^7 tokens are more than the block size, 6$"):
         model.logits(IDS[:, :1], past=past)
-    with pytest.raises(ValueError, match="only a decoder alone"):
+    with pytest.raises(ValueError, match=r"^only a decoder alone can continue from a past$"):
         reduced(architecture="encoder").logits(IDS, past=[])
 
 
@@ -260,11 +267,16 @@ def test_settings_at_their_limits_are_taken() -> None:
             TokenConfig(**{"vocabulary": 7, "block_size": 6, **wrong})  # type: ignore[arg-type]
     assert [longest_context(one) for one in (BigramConfig(9), GRUConfig(9, 5), TokenConfig(9, 6))] == [1, 5, 6]
     assert (LinearConfig(1, 1).features, GRUModel(1, width=1, block_size=1).block_size) == (1, 1)
-    for make in (lambda: LinearConfig(0, 1), lambda: LinearConfig(1, 0), lambda: GRUModel(0),
-                 lambda: GRUModel(1, width=0), lambda: GRUModel(1, layers=0), lambda: GRUModel(1, block_size=0),
-                 lambda: BigramModel(0)):  # fmt: skip
-        with pytest.raises(ValueError, match=r"must be at least 1|none to predict"):
+    makers: dict[str, Callable[[], object]] = {
+        "features": lambda: LinearConfig(0, 1), "classes": lambda: LinearConfig(1, 0),
+        "vocabulary": lambda: GRUModel(0), "width": lambda: GRUModel(1, width=0),
+        "layers": lambda: GRUModel(1, layers=0), "block_size": lambda: GRUModel(1, block_size=0),
+    }  # fmt: skip
+    for name, make in makers.items():
+        with pytest.raises(ValueError, match=rf"^{name} is 0; it must be at least 1$"):
             make()
+    with pytest.raises(ValueError, match=r"^a vocabulary of 0 tokens has none to predict$"):
+        BigramModel(0)
     assert GRUModel(7, width=5, layers=3).gru.num_layers == 3
     assert BigramModel(1).logits(torch.tensor([0])).shape == (1, 1)
     usual = CharGPT(9).config

@@ -306,12 +306,17 @@ def test_parameters_are_counted(architecture: Any) -> None:
 
 
 def test_what_can_not_be_is_refused() -> None:
-    for fields in (
-        {"depth": 0}, {"depth": MAX_LAYERS + 1}, {"decoder_depth": 0}, {"decoder_depth": MAX_LAYERS + 1},
-        {"heads": 9}, {"width": MAX_WIDTH + 8}, {"heads": 3}, {"feed_forward": 0},
-        {"feed_forward": MAX_FEED_FORWARD + 1},
+    has = ": the toy transformer has"
+    for fields, said in (
+        ({"depth": 0}, f"0 layers{has} 1 to 12"), ({"depth": MAX_LAYERS + 1}, f"13 layers{has} 1 to 12"),
+        ({"decoder_depth": 0}, f"0 layers of the decoder{has} 1 to 12"),
+        ({"decoder_depth": MAX_LAYERS + 1}, f"13 layers of the decoder{has} 1 to 12"),
+        ({"heads": 9}, f"9 heads{has} 1 to 8"), ({"width": MAX_WIDTH + 8}, f"136 numbers a token{has} 8 to 128"),
+        ({"heads": 3}, "a width of 32 can't be divided into 3 heads"),
+        ({"feed_forward": 0}, f"0 hidden numbers of a feed-forward{has} 1 to 512"),
+        ({"feed_forward": MAX_FEED_FORWARD + 1}, f"513 hidden numbers of a feed-forward{has} 1 to 512"),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match=r"the toy transformer has|can't be divided"):
+        with pytest.raises(ValueError, match=f"^{said}$"):
             TransformerConfig(**fields)  # type: ignore[arg-type]
     assert [fitting_heads(heads, 32) for heads in range(1, 9)] == [1, 2, 2, 4, 4, 4, 4, 8]
     assert fitting_heads(6, 48) == 6

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.toy.layers import EncoderLayer
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.block import Block, BlockWeights
+from attnviz.trace.layer import LayerTrace, LinearMap
 from attnviz.trace.recorder import recording
 
 C, H, F, T = 8, 2, 12, 5
@@ -33,6 +33,13 @@ def traced(ours: EncoderLayer, x: Tensor) -> LayerTrace:
         query_input=call.query_input, key_input=call.key_input,
         projections=ours.attention.projections(), output_projection=ours.attention.output_projection(),
     )  # fmt: skip
+
+
+def test_weights_after_attention_have_a_short_form() -> None:
+    first, second = LinearMap(torch.zeros(C, F)), LinearMap(torch.zeros(F, C))
+    assert repr(BlockWeights({}, first, second, "gelu")) == "BlockWeights(8 to 12 and back, gelu)"
+    assert repr(BlockWeights({}, first, second)) == "BlockWeights(8 to 12 and back, another activation)"
+    assert repr(BlockWeights({}, None, None)) == "BlockWeights(no feed-forward)"
 
 
 @pytest.fixture

@@ -19,12 +19,14 @@ from attnviz.trace.sizes import MapSize, outputs, weights
 BOTH = Description(
     "tiny", {"encoder": (2, 4), "decoder": (1, 3), "cross": (1, 3)}, 32, 8,
     numbers={"decoder": (5,), "cross": (3,)}, head_sizes={"encoder": (8, 512)},
+    depths={"decoder": 6},
 )  # fmt: skip
 
 
 def test_layers_without_numbers_are_counted_from_0() -> None:
     assert BOTH.numbers == {"encoder": (0, 1), "decoder": (5,), "cross": (3,)}
     assert numbered({"decoder": 2}, {"decoder": (0, 7)}) == {"decoder": (0, 7)}
+    assert BOTH.depths == {"encoder": 2, "decoder": 6, "cross": 1}
     for wrong in ((1,), (1, 2, 3), (2, 2), (3, 2), (-1, 0)):
         with pytest.raises(ValueError, match="2 decoder layers can't have the numbers"):
             numbered({"decoder": 2}, {"decoder": wrong})
@@ -49,7 +51,7 @@ def test_a_layer_that_is_not_there_is_named_with_those_that_are() -> None:
 
 
 def test_sizes_in_words() -> None:
-    assert [either(numbers) for numbers in ((8, 8), (512, 8), (16, 4, 8, 4))] == ["8", "8 or 512", "4, 8 or 16"]
+    assert [either(numbers) for numbers in ((8, 8), (512, 8), (1536, 4, 8, 4))] == ["8", "8 or 512", "4, 8 or 1,536"]
     assert by_kind({"encoder": "4", "decoder": "4"}) == "4"
     assert by_kind({"encoder": "4", "decoder": "2", "cross": "2"}) == "encoder 4, decoder and cross 2"
     assert BOTH.heads_and_sizes == "encoder 4 × 8 or 512, decoder and cross 3 × 8"

@@ -88,7 +88,7 @@ def test_weights_of_a_batch_are_torchs_and_the_pass_ends_with_the_last() -> None
         assert [tuple(one.shape) for one in batch_weights(run, 2)] == [(3, H, 5, 5)] * 2
         assert not ended
         assert batch_weights(run, 0) == []
-        with pytest.raises(ValueError, match="2 attention calls, not 3"):
+        with pytest.raises(ValueError, match=r"^the forward pass has 2 attention calls, not 3$"):
             batch_weights(run, 3)
     assert ended
 

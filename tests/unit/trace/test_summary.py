@@ -43,6 +43,12 @@ def test_the_numbers_are_numpys(name: str, crosses: bool) -> None:
         np.testing.assert_allclose(alone.row_maxima, found.row_maxima, rtol=1e-6)
 
 
+@pytest.mark.parametrize("heads", [(-1,), (0, 3)])
+def test_heads_that_the_layer_does_not_have_are_refused(heads: tuple[int, ...]) -> None:
+    with pytest.raises(IndexError, match=rf"^head {heads[-1]} does not exist: this layer has heads 0 to 2$"):
+        head(ToyConfig(heads=3)).of_heads(heads)
+
+
 def test_without_tokens_all_numbers_are_0() -> None:
     steps = attend(torch.zeros(2, 0, 4), torch.zeros(2, 3, 4), torch.zeros(2, 3, 4))
     assert summaries(steps, but_diagonal=True) == [HeadSummary(0, 0, 0.0, 0.0, 0, 0, 0.0, ())] * 2

@@ -27,7 +27,7 @@ def test_a_small_vocabulary_is_shown_whole(size: int) -> None:
     assert repr(vocabulary) == f"Vocabulary({size} tokens)"
 
 
-@pytest.mark.parametrize(("rows", "focus"), [(5, [4]), (9, [2, 7]), (100, [0, 50, 99])])
+@pytest.mark.parametrize(("rows", "focus"), [(5, [4]), (9, [2, 7]), (100, [0, 50, 99]), (300, [*range(300)])])
 def test_of_a_larger_one_the_likeliest_tokens_are(rows: int, focus: list[int]) -> None:
     """The likeliest of each row in focus before their second ones, then the likeliest of all other rows."""
     vocabulary, x, logits = drawn(257, rows)
@@ -35,6 +35,7 @@ def test_of_a_larger_one_the_likeliest_tokens_are(rows: int, focus: list[int]) -
     likely = [logits[row].topk(8).indices.tolist() for row in focus]
     every = [row[rank] for rank in range(8) for row in likely] + logits.argmax(-1).tolist()
     assert shown.tokens == tuple(dict.fromkeys(every))[:48]
+    assert rows < 300 or len(set(every)) > 48 == len(shown.tokens)
     torch.testing.assert_close(shown.logits, logits[:, list(shown.tokens)])
     assert shown.rest is not None
     together = torch.cat([shown.logits, shown.rest[:, None]], dim=-1).softmax(-1)
@@ -46,7 +47,15 @@ def test_a_few_rows_at_a_time_give_the_same(cells: int, monkeypatch: pytest.Monk
     vocabulary, x, _ = drawn(257, 9)
     whole = vocabulary.shown(x, [7])
     monkeypatch.setattr(module, "CELLS", cells)
+    apply, made = LinearMap.apply, []
+
+    def noted(one: LinearMap, x: torch.Tensor) -> torch.Tensor:
+        made.append(apply(one, x))
+        return made[-1]
+
+    monkeypatch.setattr(LinearMap, "apply", noted)
     parts = vocabulary.shown(x, [7])
+    assert max(logits.numel() for logits in made) == max(cells - 1, 257), "as many whole rows at once as fit, or one"
     assert parts.tokens == whole.tokens
     torch.testing.assert_close(parts.rest, whole.rest)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import struct
 import time
 from collections.abc import Callable
@@ -79,17 +80,21 @@ def test_the_card_beside_a_model_says_its_plan_too() -> None:
 def test_weights_that_float16_can_t_hold_are_not_written() -> None:
     module = build(CONFIGS[0], 0)
     module.get_parameter("token.weight").data[0, 0] = 1e6
-    with pytest.raises(ModelError, match="not finite in float16"):
+    said = r"^The model has weights that are not finite in float16, so it can't be saved\.$"
+    with pytest.raises(ModelError, match=said):
         write(module, plan(), LABELS, CARD)
 
 
+NO_HEAD = "The model's file names a head that the model does not have."
+NO_FILE = "This is not a safetensors file, which is what a trained model is saved as."
+SIZES = "A model has up to 8,192 tokens, 1,024 positions and 64 layers; this file says"
 WEIGHTS: list[tuple[Callable[[Tensor], Tensor], str]] = [
-    (lambda x: x.fill_(torch.nan), "not all finite"),
-    (lambda x: x.fill_(torch.inf), "not all finite"),
-    (lambda x: x.double(), "float64, not float16 or float32"),
-    (lambda x: x.to(torch.int8), "int8, not float16 or float32"),
-    (lambda x: x.T.contiguous(), r"shape \(8, 7\)"),
-    (lambda x: x[:0], r"shape \(0, 8\)"),
+    (lambda x: x.fill_(torch.nan), "The weights token.weight are not all finite numbers."),
+    (lambda x: x.fill_(torch.inf), "The weights token.weight are not all finite numbers."),
+    (lambda x: x.double(), "The weights token.weight are float64, not float16 or float32."),
+    (lambda x: x.to(torch.int8), "The weights token.weight are int8, not float16 or float32."),
+    (lambda x: x.T.contiguous(), "The weights token.weight have the shape (8, 7); the model needs (7, 8)."),
+    (lambda x: x[:0], "The weights token.weight have the shape (0, 8); the model needs (7, 8)."),
 ]
 
 
@@ -103,15 +108,14 @@ def test_weights_of_another_shape_or_type_or_not_finite_are_refused(
 def test_a_linear_layer_is_refused_because_it_reads_no_text() -> None:
     config = LinearConfig(8, 7)
     data = packed(build(config, 0).state_dict(), Plan(VECTORS, config, plan().training))
-    refused(data, "one linear layer, which reads vectors")
+    refused(data, "The model in this file is one linear layer, which reads vectors and not a text.")
 
 
 def test_weights_that_are_missing_or_too_many_are_refused() -> None:
     state = build(CONFIGS[0], 0).state_dict()
-    refused(
-        packed({name: one for name, one in state.items() if name != "head.bias"}, plan()), "does not have the weights"
-    )
-    refused(packed({**state, "more": torch.zeros(1)}, plan()), "does not have the weights")
+    said = "The file does not have the weights of the model that it says it holds."
+    refused(packed({name: one for name, one in state.items() if name != "head.bias"}, plan()), said)
+    refused(packed({**state, "more": torch.zeros(1)}, plan()), said)
 
 
 @pytest.mark.parametrize(
@@ -121,14 +125,15 @@ def test_weights_that_are_missing_or_too_many_are_refused() -> None:
      struct.pack("<Q", 200_000) + b"[" * 200_000, struct.pack("<Q", 4) + b"\xff\xfe{}"],
 )  # fmt: skip
 def test_what_is_no_safetensors_file_is_refused_and_no_pickle_is_opened(data: bytes) -> None:
-    refused(data, "safetensors")
+    refused(data, NO_FILE, "This safetensors file is damaged: its header can't be read.")
 
 
 def test_a_file_that_ends_early_or_has_other_bytes_is_refused() -> None:
     data = whole()
-    for length in (1, 8, 9, 100, len(data) // 2, len(data) - 1):
-        refused(data[:length])
-    refused(data + b"\0")
+    for length in (1, 8, 9, 100):
+        refused(data[:length], NO_FILE)
+    for broken in (data[: len(data) // 2], data[:-1], data + b"\0"):
+        refused(broken, "This safetensors file is damaged.")
     header = 8 + int.from_bytes(data[:8], "little")
     for place in range(0, header, 7):
         broken = data[:place] + bytes([data[place] ^ 0x15]) + data[place + 1 :]
@@ -139,12 +144,12 @@ def test_a_file_that_ends_early_or_has_other_bytes_is_refused() -> None:
 
 
 def test_a_file_that_is_too_large_is_refused() -> None:
-    refused(bytes(LARGEST + 1), "up to 8 MB; this one has 8.0 MB")
+    refused(bytes(LARGEST + 1), "A trained model's file has up to 8 MB; this one has 8.0 MB.")
 
 
 def test_other_safetensors_files_are_refused() -> None:
-    refused(save({"weight": torch.zeros(2)}), "not a model that attnviz trained")
-    refused(save({"weight": torch.zeros(2)}, {"attnviz.trained": "2"}), "not a model that attnviz trained")
+    for about in (None, {"attnviz.trained": "2"}):
+        refused(save({"weight": torch.zeros(2)}, about), "This safetensors file is not a model that attnviz trained.")
 
 
 @pytest.mark.parametrize(
@@ -160,50 +165,85 @@ def test_other_safetensors_files_are_refused() -> None:
 )  # fmt: skip
 def test_a_plan_of_a_huge_model_is_refused_before_anything_is_built(config: ModelConfig) -> None:
     begun = time.perf_counter()
-    refused(packed({"token.weight": torch.zeros(7, 8)}, plan(config)))
+    refused(
+        packed({"token.weight": torch.zeros(7, 8)}, plan(config)),
+        "The model's file is smaller than the model that it says it holds.",
+        "The model's file is not valid: a number of its shape is too small.",
+        *(
+            f"{SIZES} {sizes}."
+            for sizes in (f"7, 8 and {10**9:,}", f"7, {10**9:,} and 2", f"7, {10**9:,} and 1", "1,000,000, 1 and 1")
+        ),
+    )
     assert time.perf_counter() - begun < 2
+
+
+CANT_READ = "The model in this file can't read what “{}” gives it."
+NO_TASK = "The model's file names a task, “{}”, that is not known here."
+NOT_OF = " is not of type str, is too long, or can't be encoded in UTF-8"
+NO_LIST = "…no list of tokens…."
+
+
+def not_valid(why: str = "…") -> str:
+    return f"The model's file is not valid: {why}."
 
 
 def test_what_the_header_says_is_checked() -> None:
     state = build(CONFIGS[0], 0).state_dict()
     of = plan().to_json()
     for said, reason in (
-        ({"labels": list("abc")}, "one token for each row"),
-        ({"labels": list("aabcdef")}, "one token for each row"),
-        ({"labels": ["ab", *"bcdefg"]}, "can't read"),
-        ({"labels": ["\ud800", *"bcdefg"]}, "no list of tokens"),
-        ({"labels": "abcdefg"}, "no list of tokens"),
-        ({"labels": [1, 2, 3, 4, 5, 6, 7]}, "no list of tokens"),
-        ({"plan": {**of, "subject": "../../etc"}}, "not known here"),
-        ({"plan": {**of, "subject": "induction"}}, "can't read"),
-        ({"plan": {**of, "training": {"learning_rate": float("nan")}}}, "is not valid"),
-        ({"plan": {**of, "model": {"kind": "transformer"}}}, "is not valid"),
-        ({"plan": {**of, "model": {"kind": []}}}, "is not valid"),
-        ({"plan": {**of, "cut": []}}, "is not valid"),
-        ({"plan": {**of, "model": {**of["model"], "heads": 3}}}, "is not valid"),
-        ({"plan": {**of, "model": {**of["model"], "architecture": "encoder"}}}, "can't read"),
-        ({"plan": {**of, "model": {**of["model"], "activation": "swish"}}}, "is not valid"),
-        ({"plan": {**of, "model": {**of["model"], "architecture": "x"}}}, "can't read"),
-        ({"plan": None}, "is not valid"),
-        ({"card": {}}, "is not valid"),
-        ({"card": {**CARD.to_json(), "loss": float("inf")}}, "is not valid"),
-        ({"card": {**CARD.to_json(), "name": "x" * 5000}}, "is not valid"),
-        ({"card": {**CARD.to_json(), "heads": {"match": {"kind": 3}}}}, "is not valid"),
-        ({"card": {**CARD.to_json(), "heads": []}}, "is not valid"),
-        ({"plan": {**of, "subject": "\ud800"}}, "not known here"),
-        ({"card": {**CARD.to_json(), "name": "\ud800"}}, "can't be encoded"),
-        ({"card": {**CARD.to_json(), "corpus": {"name": "\ud800", "characters": 1, "sha256": ""}}}, "can't be encoded"),
-        ({"card": {**CARD.to_json(), "accuracy": 1.01}}, "accuracy is 1.01"),
-        ({"card": {**CARD.to_json(), "after": 10**6}}, "after is 1000000"),
-        ({"card": {**CARD.to_json(), "loss": 10**400}}, "loss is 1"),
+        ({"labels": list("abc")}, "The model's file does not have one token for each row of its embedding."),
+        ({"labels": list("aabcdef")}, "The model's file does not have one token for each row of its embedding."),
+        ({"labels": ["ab", *"bcdefg"]}, CANT_READ.format("text")),
+        ({"labels": ["\ud800", *"bcdefg"]}, NO_LIST),
+        ({"labels": "abcdefg"}, NO_LIST),
+        ({"labels": [1, 2, 3, 4, 5, 6, 7]}, NO_LIST),
+        (
+            {"plan": {**of, "subject": "../../etc"}},
+            NO_TASK.format("../../etc"),
+        ),
+        ({"plan": {**of, "subject": "induction"}}, CANT_READ.format("induction")),
+        ({"plan": {**of, "training": {"learning_rate": float("nan")}}}, not_valid()),
+        ({"plan": {**of, "model": {"kind": "transformer"}}}, not_valid()),
+        ({"plan": {**of, "model": {"kind": []}}}, not_valid()),
+        ({"plan": {**of, "cut": []}}, not_valid()),
+        ({"plan": {**of, "model": {**of["model"], "heads": 3}}}, not_valid()),
+        ({"plan": {**of, "model": {**of["model"], "architecture": "encoder"}}}, CANT_READ.format("text")),
+        ({"plan": {**of, "model": {**of["model"], "activation": "swish"}}}, not_valid()),
+        ({"plan": {**of, "model": {**of["model"], "architecture": "x"}}}, CANT_READ.format("text")),
+        ({"plan": None}, not_valid()),
+        ({"card": {}}, not_valid()),
+        ({"card": {**CARD.to_json(), "loss": float("inf")}}, not_valid()),
+        ({"card": {**CARD.to_json(), "name": "x" * 5000}}, not_valid()),
+        ({"card": {**CARD.to_json(), "heads": {"match": {"kind": 3}}}}, not_valid()),
+        ({"card": {**CARD.to_json(), "heads": []}}, not_valid()),
+        ({"plan": {**of, "subject": "\ud800"}}, NO_TASK.format("…")),
+        (
+            {"card": {**CARD.to_json(), "name": "\ud800"}},
+            not_valid("name" + NOT_OF),
+        ),
+        (
+            {"card": {**CARD.to_json(), "corpus": {"name": "\ud800", "characters": 1, "sha256": ""}}},
+            not_valid("name" + NOT_OF),
+        ),
+        (
+            {"card": {**CARD.to_json(), "accuracy": 1.01}},
+            not_valid("accuracy is 1.01, which it can't be"),
+        ),
+        (
+            {"card": {**CARD.to_json(), "after": 10**6}},
+            not_valid("after is 1000000, which it can't be"),
+        ),
+        ({"card": {**CARD.to_json(), "loss": 10**400}}, not_valid("loss is 1…")),
     ):
         refused(packed(state, plan(), **said), reason)  # type: ignore[arg-type]
 
 
-def refused(data: bytes, reason: str = r"\.$") -> None:
-    with pytest.raises(ModelError, match=reason) as found:
+def refused(data: bytes, *sentences: str) -> None:
+    """Read a file that is refused: with one of these sentences, or with one of which "…" is any part."""
+    with pytest.raises(ModelError) as found:
         read(data)
     message = str(found.value)
+    assert any(re.fullmatch(re.escape(one).replace("…", ".*"), message) for one in sentences), message
     assert message.endswith(".")
     assert "\n" not in message
     assert message.encode()
@@ -220,10 +260,10 @@ def test_the_largest_shapes_are_read_and_one_more_is_refused() -> None:
         labels = tuple(chr(0x4E00 + number) for number in range(largest.vocabulary))
         card = replace(CARD, heads={})
         assert read(write(build(largest, 0), plan(largest), labels, card)).plan == plan(largest)
-        refused(packed({}, plan(beyond)), "up to 8,192 tokens, 1,024 positions and 64 layers; this file says")
-    with pytest.raises(ModelError, match=r"would have 8\.\d MB; it can have 8 MB"):
+        refused(packed({}, plan(beyond)), f"{SIZES} ….")
+    with pytest.raises(ModelError, match=r"^The model's file would have 8\.3 MB; it can have 8 MB\.$"):
         write(build(BigramConfig(2080), 0), plan(BigramConfig(2080)), LABELS, CARD)
-    refused(b"\xff" * LARGEST, "not a safetensors file")  # not of its size
+    refused(b"\xff" * LARGEST, NO_FILE)  # not of its size
 
 
 @pytest.mark.parametrize("config", [*CONFIGS, GRUConfig(50, 8, width=40, layers=3), TokenConfig(50, 30, width=40)])
@@ -247,7 +287,7 @@ def test_a_plan_whose_model_reads_something_else_than_its_subject_is_refused() -
     for one in wrong:
         with pytest.raises(ModelError, match="can't read what"):
             check_plan(one)
-    with pytest.raises(ModelError, match="not known here"):
+    with pytest.raises(ModelError, match=r"^The model's file names a task, “tagged”, that is not known here\.$"):
         check_plan(plan(CONFIGS[3], "tagged"))
 
 
@@ -256,7 +296,7 @@ def test_a_task_s_file_has_the_task_s_own_vocabulary() -> None:
     of, state = Plan("induction", task.model, task.training), build(task.model, 0).state_dict()
     card = replace(CARD, heads={}).to_json()
     assert read(packed(state, of, labels=list(task.labels), card=card)).task is task
-    refused(packed(state, of, labels=list(task.labels[::-1]), card=card), "can't read what “induction” gives it")
+    refused(packed(state, of, labels=list(task.labels[::-1]), card=card), CANT_READ.format("induction"))
 
 
 def test_a_card_s_numbers_and_texts_are_taken_up_to_their_limits() -> None:
@@ -265,19 +305,32 @@ def test_a_card_s_numbers_and_texts_are_taken_up_to_their_limits() -> None:
     assert Card.from_json(json.loads(json.dumps(card.to_json()))) == card
     said = card.to_json()
     head = said["heads"]["match"]
-    changes: list[dict[str, Any]] = [
-        {"accuracy": 1.001}, {"accuracy": -0.001}, {"loss": -0.001}, {"name": "x" * 2001}, {"name": 3},
-        {"after": 100_001}, {"loss": True}, {"loss": None}, {"loss": "1"}, {"more": 1}, {"heads": {3: head}},
-        {"corpus": {**said["corpus"], "characters": 1.5}}, {"corpus": {**said["corpus"], "characters": -1}},
-        {"corpus": {"name": "a"}}, {"files": {**said["files"], "words": True}}, {"files": {}},
-        {"heads": {"match": {**head, "score": 1.1}}}, {"heads": {"match": {**head, "layer": -1}}},
+    type_of = "is not of type {}, is too long, or can't be encoded in UTF-8".format
+    can_t_be = "is {}, which it can't be".format
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"accuracy": 1.001}, f"accuracy {can_t_be(1.001)}"), ({"accuracy": -0.001}, f"accuracy {can_t_be(-0.001)}"),
+        ({"loss": -0.001}, f"loss {can_t_be(-0.001)}"), ({"name": "x" * 2001}, f"name {type_of('str')}"),
+        ({"name": 3}, f"name {type_of('str')}"), ({"after": 100_001}, f"after {can_t_be(100_001)}"),
+        ({"loss": True}, f"loss {type_of('float')}"), ({"loss": None}, f"loss {type_of('float')}"),
+        ({"loss": "1"}, f"loss {type_of('float')}"), ({"more": 1}, f"Card has {', '.join(said)}"),
+        ({"heads": {3: head}}, "heads is not a mapping of names to heads"),
+        ({"corpus": {**said["corpus"], "characters": 1.5}}, f"characters {type_of('int')}"),
+        ({"corpus": {**said["corpus"], "characters": -1}}, f"characters {can_t_be(-1)}"),
+        ({"corpus": {"name": "a"}}, f"Corpus has {', '.join(said['corpus'])}"),
+        ({"files": {**said["files"], "words": True}}, f"words {type_of('int')}"),
+        ({"files": {}}, f"AboutFiles has {', '.join(said['files'])}"),
+        ({"heads": {"match": {**head, "score": 1.1}}}, f"score {can_t_be(1.1)}"),
+        ({"heads": {"match": {**head, "layer": -1}}}, f"layer {can_t_be(-1)}"),
     ]  # fmt: skip
-    for change in changes:
-        with pytest.raises(ValueError, match=r" has | is | are "):
+    for change, why in changes:
+        with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
             Card.from_json({**said, **change})
     assert Card.from_json({**said, "accuracy": 1, "loss": 2}).loss == 2  # JSON's whole numbers are numbers too
     for name in ("loss", "heads", "corpus"):
-        with pytest.raises(ValueError, match="Card has"):
+        with pytest.raises(
+            ValueError,
+            match=r"^Card has name, loss, accuracy, training_loss, corpus, heads, command, date, torch, after, files$",
+        ):
             Card.from_json({key: one for key, one in said.items() if key != name})
     older = {key: one for key, one in said.items() if key not in ("after", "files")}
     assert (Card.from_json(older).after, Card.from_json(older).files) == (None, None)
@@ -294,6 +347,8 @@ def test_a_head_that_the_model_lacks_is_refused_and_its_last_is_not() -> None:
         if there:
             assert read(data).card == card
         else:
-            refused(data, "names a head that the model does not have")
+            refused(data, NO_HEAD)
     gru = CONFIGS[3]
-    refused(packed(build(gru, 0).state_dict(), plan(gru)), "names a head that the model does not have")
+    refused(
+        packed(build(gru, 0).state_dict(), plan(gru)), "The model's file names a head that the model does not have."
+    )

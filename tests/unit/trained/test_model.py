@@ -160,7 +160,7 @@ def test_a_text_is_cut_to_the_block_size_and_an_empty_one_has_no_trace() -> None
     assert (len(tokens), tokens.dropped) == (8, 2)
     with pytest.raises(NoTokensError):
         ours.trace("")
-    with pytest.raises(ValueError, match="more than the block size"):
+    with pytest.raises(ValueError, match=r"^9 tokens are more than the block size, 8$"):
         ours.logits(torch.zeros(9, dtype=torch.long))
 
 
@@ -271,7 +271,7 @@ def test_of_a_task_with_answers_of_its_own_the_outputs_are_these() -> None:
     assert ours.outputs == TASKS["tagging"].outputs != ours.labels
     assert ours.logits(torch.tensor([[1, 2]])).shape == (1, 2, len(ours.outputs))
     assert model(GPT).outputs == LABELS
-    with pytest.raises(ValueError, match="no encoder to read a source"):
+    with pytest.raises(ValueError, match=r"^this model has no encoder to read a source$"):
         model(BigramConfig(10)).logits(IDS, IDS)
     both = trained.load("numbers")
     ids, source = torch.tensor([[1, 2]]), torch.tensor([[3, 4, 5]])

@@ -79,10 +79,15 @@ def test_each_can_be_traced_and_needs_no_gradients(name: str) -> None:
 
 def test_models_are_shared_and_others_are_refused_in_a_sentence() -> None:
     assert trained.load(" induction ") is trained.load("induction")
-    for name in ("", "nonsense", "../../etc/passwd", "trained-000000000000"):
+    for name in ("", "nonsense", "../../etc/passwd"):
         with pytest.raises(ModelError) as found:
             trained.load(name)
-        assert str(found.value).endswith(".")
+        assert str(found.value) == (
+            f"There is no trained model “{name}”: there are chargpt, induction, reverse, sort, numbers, tagging."
+        )
+    with pytest.raises(ModelError) as found:
+        trained.load("trained-000000000000")
+    assert str(found.value) == ("This trained model is no longer on this server: train it again, or open its file.")
 
 
 def test_a_visitor_s_file_is_kept_by_a_name_made_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +97,9 @@ def test_a_visitor_s_file_is_kept_by_a_name_made_from_it(monkeypatch: pytest.Mon
     assert trained.load(model.name) is model
     monkeypatch.setattr(shipped, "KEPT_BYTES", len(data) - 1)
     shipped.keep(data)
-    with pytest.raises(ModelError, match="no longer on this server"):
+    with pytest.raises(
+        ModelError, match=r"^This trained model is no longer on this server: train it again, or open its file\.$"
+    ):
         trained.load(model.name)
 
 

@@ -84,6 +84,7 @@ def test_the_training_loss_of_a_card_is_the_mean_of_the_last_50_steps_or_of_all(
     losses = np.random.default_rng(0).uniform(1, 3, 100).astype(np.float32)
     card = file_of(PLAN, snapshot(step=step), losses).card
     assert card.training_loss == pytest.approx(np.mean(losses[first:step]), rel=1e-6)
+    assert file_of(PLAN, snapshot(step=0), losses).card.training_loss == 0
 
 
 @pytest.mark.parametrize("stage", SERIES)
@@ -95,7 +96,9 @@ def test_each_stage_of_the_series_becomes_a_file_or_is_said_to_have_no_attention
     assert (found.card.corpus and found.card.corpus.name) == OWN_TEXT
     if stage.name in ("bigram", "gru"):
         assert "no attention" in why_not_shown(of)
-        with pytest.raises(ModelError, match="no attention"):
+        with pytest.raises(
+            ModelError, match=r"^This model has no attention: there is nothing to show of it step by step\.$"
+        ):
             shipped.keep(made.data)
     else:
         assert why_not_shown(of) == ""

@@ -153,15 +153,15 @@ def test_the_same_seed_gives_the_same_text_and_another_does_not() -> None:
 
 
 def test_wrong_requests_are_refused() -> None:
-    with pytest.raises(ValueError, match="no token to begin with"):
+    with pytest.raises(ValueError, match=r"^there is no token to begin with$"):
         next(generate(gpt(), [], 3, Sampling()))
     encoder = TokenModel(TokenConfig(11, 8, architecture="encoder", layers=1, heads=1, width=8))
-    with pytest.raises(ValueError, match="only a decoder"):
+    with pytest.raises(ValueError, match=r"^only a decoder can continue a text$"):
         next(generate(encoder, [1], 3, Sampling()))
     for wrong in ({"temperature": -1}, {"top_k": -1}, {"top_p": 1.5}, {"temperature": float("nan")}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Sampling(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="9 tokens are more than the block size, 8"):
+    with pytest.raises(ValueError, match=r"^9 tokens are more than the block size, 8$"):
         model, past = gpt(), gpt().new_past()
         for _ in range(9):
             model.logits(torch.tensor([[1]]), past=past)

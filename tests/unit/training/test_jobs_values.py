@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import queue
 import struct
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,9 +17,10 @@ import torch
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.trace.model import Place
 from attnviz.training.evaluation import weights_of
+from attnviz.training.jobs import run
 from attnviz.training.jobs.jobs import SNAPSHOT_BYTES, SNAPSHOTS, Job
 from attnviz.training.jobs.process import BrokenMessageError, Message
-from attnviz.training.jobs.run import evaluation_steps, snapshot_steps
+from attnviz.training.jobs.run import Run, evaluation_steps, snapshot_steps, why
 from attnviz.training.jobs.view import Snapshot, View, thinned_losses
 from attnviz.training.jobs.weights import attention_over_time, model_of, thinned, to_bytes
 from attnviz.training.plan import TEXT_BYTES, Limits, Plan, TooLargeError, build, parameters_of
@@ -60,6 +63,52 @@ def test_steps_are_dense_at_first_and_sparser_later(steps: object) -> None:
     distances = np.diff(steps(100_000)[:-1])
     assert distances[0] in (5, 10)
     assert (np.diff(distances) >= 0).all()
+
+
+def test_a_failed_training_says_why_in_one_sentence() -> None:
+    memory = "The training needs more than 600 MB of memory: choose a smaller batch, block size or model."
+    for error in (MemoryError(), RuntimeError("you can't allocate memory: 8 bytes"), RuntimeError("std::bad_alloc")):
+        assert why(error) == memory
+    assert why(ValueError("This text\nis  short.")) == "This text is short."
+    assert why(ValueError("not a plan")) == "The training failed: not a plan."
+    assert why(RuntimeError("Shapes differ.")) == "The training failed: Shapes differ."
+    assert why(AssertionError()) == "The training failed: AssertionError."
+    assert why(RuntimeError("x" * 301)) == f"The training failed: {'x' * 300}."
+
+
+def test_a_training_tells_its_speed_over_two_seconds_and_its_losses_ten_times_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of slow steps it tells the last; of 100 ms and then 20 ms both count alike a second later, and soon one only."""
+    now = [50.0]
+
+    class Timed:
+        """A trainer whose steps take no longer than it says."""
+
+        def __init__(self, model: torch.nn.Module, *_: object) -> None:
+            self.model, self.step = model, 0
+
+        def advance(self) -> float:
+            now[0] += {0: 8.0, 1: 4.0}.get(self.step, 0.1001 if self.step < 30 else 0.02)
+            self.step += 1
+            return 0.5
+
+    monkeypatch.setattr(run, "Trainer", Timed)
+    monkeypatch.setattr(run, "Evaluator", lambda *_: SimpleNamespace(evaluate=lambda *_, whole: {"whole": whole}))
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    plan = Plan("depth", TokenConfig(3, 16, layers=0, heads=1, width=2, outputs=9), TrainingSettings(182, batch=1))
+    pipe = io.BytesIO()
+    Run(Message({"kind": "start", "job": "a", "plan": plan.to_json()}), queue.SimpleQueue(), pipe).to_the_end()
+    pipe.seek(0)
+    told = [message.header for message in iter(lambda: Message.read(pipe), None) if message is not None]
+    speeds = {one["step"]: one["speed"] for one in told if one["kind"] == "progress"}
+    assert [speeds[step] for step in (0, 1, 2)] == [0, 1 / 8, 1 / 4]
+    assert speeds[25] == pytest.approx(10, rel=0.01)
+    assert speeds[80] == pytest.approx((10 + 50) / 2, rel=0.05)
+    assert speeds[182] == pytest.approx(50, rel=0.01)
+    assert set(range(31)) <= set(speeds)
+    assert [step for step in speeds if 80 < step < 100] == [85, 90, 95]  # with the snapshots: each 100 ms
+    assert sum(one["kind"] == "snapshot" for one in told) == len(snapshot_steps(182))
 
 
 def test_snapshots_of_a_job_are_bounded_and_keep_the_first_and_the_last() -> None:
@@ -108,7 +157,7 @@ def test_attention_over_a_training_is_that_of_each_snapshots_model() -> None:
     for wrong in (Place("decoder", 2), Place("cross", 0)):
         with pytest.raises(ValueError, match="no attention"):
             attention_over_time(config, snapshots, batch, wrong)
-    with pytest.raises(ValueError, match="one text"):
+    with pytest.raises(ValueError, match=r"^a batch of 512 and 6 snapshots; it takes one text, and a snapshot$"):
         attention_over_time(config, snapshots, whole, place)
 
 
@@ -137,7 +186,7 @@ def test_a_text_is_limited_and_needed() -> None:
     plan = Plan(TEXT, BigramConfig(2), TrainingSettings())
     Limits().check(plan, "ab" * 100)
     for text in ("a" * (TEXT_BYTES + 1), "é" * (TEXT_BYTES // 2 + 1), "\ud800" * (TEXT_BYTES + 1)):
-        with pytest.raises(TooLargeError, match="5 MB"):
+        with pytest.raises(TooLargeError, match=r"^The text is longer than 5 MB\.$"):
             Limits().check(plan, text)
     for wrong, text in ((plan, None), (PLAN, "ab"), (replace(PLAN, subject="flying"), None)):
         with pytest.raises(ValueError, match=r"A text|no task"):

@@ -26,6 +26,7 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.training.vectors import split
 from tests.loaded import built_in_model
+from tests.memory import held
 from tests.pooled import pooled as pooled_here
 
 
@@ -142,6 +143,7 @@ def test_vectors_are_the_features_with_their_classes(how: How, pooled: dict[str,
     data = vectors_of(examples, pooled["agent"], how, tanh=True)
     np.testing.assert_array_equal(data.features, pooled["agent"].features(how, tanh=True).numpy())
     assert data.classes is examples.classes
+    assert (data.nbytes, pooled["agent"].nbytes) == (held(data), held(pooled["agent"]))
     plan = plan_of(4, 384, steps=7, rate=0.1, seed=3)
     assert (plan.training.steps, plan.training.learning_rate, plan.training.seed) == (7, 0.1, 3)
 

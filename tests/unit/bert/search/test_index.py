@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from attnviz.bert.search import (
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from tests.loaded import built_in_model
+from tests.memory import held
 
 QUERY = "The software stopped working."
 
@@ -101,7 +103,7 @@ def test_the_plane_of_equal_vectors_keeps_nothing() -> None:
         plane = Plane.of(torch.nn.functional.normalize(torch.ones(count, 384), dim=-1))
         assert plane.kept == (0, 0)
         assert float(plane.places.abs().max()) < 1e-6
-    with pytest.raises(ValueError, match=r"vectors \(0, 4\)"):
+    with pytest.raises(ValueError, match=r"^vectors \(0, 4\) have no plane$"):
         Plane.of(torch.zeros(0, 4))
 
 
@@ -129,6 +131,7 @@ def test_tokens_are_compared_as_transformers_has_them(minilm: BuiltInModel, thei
     states = [theirs(torch.tensor([minilm.tokenize(one).ids])).last_hidden_state[0] for one in (QUERY, hit)]
     expected = torch.cosine_similarity(states[0][:, None], states[1][None], dim=-1)
     torch.testing.assert_close(found.cosine, expected, rtol=0, atol=1e-5)
+    assert 0 < found.nbytes - held(found) < 100 * (len(found.query) + len(found.hit))
     assert (found.query, found.hit) == (minilm.tokenize(QUERY).labels, minilm.tokenize(hit).labels)
     dots = states[0] @ states[1].T
     means = [float(one.mean(0).norm()) for one in states]
@@ -149,7 +152,10 @@ def test_an_index_is_built_in_slices_and_says_what_it_cut(minilm: BuiltInModel) 
     counts = [one for one in slices if isinstance(one, int)]
     assert counts == sorted(counts) and counts[0] == 0 and counts[-1] == 71 and len(counts) > 3
     torch.testing.assert_close(index.embeddings, embed_sentences(text.sentences, model=minilm), rtol=0, atol=1e-5)
-    assert index.nbytes > index.embeddings.nbytes
+    assert index.plane.nbytes == held(index.plane)
+    of_text = index.nbytes - held(index) - index.words.nbytes
+    assert of_text == pytest.approx(sum(map(sys.getsizeof, text.sentences)), rel=0.3)
+    assert index.words.nbytes > 72 * 2 * sys.getsizeof("word")  # 72 different ones, in two dictionaries
 
 
 def test_a_text_of_one_sentence_and_of_none(minilm: BuiltInModel) -> None:

@@ -17,6 +17,7 @@ from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import FILL, UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences, TaggedWords
 from attnviz.training.tasks.task import IGNORED, known
+from tests.memory import held
 
 TRAIN = [
     [("her", "PRON"), ("plans", "NOUN"), ("work", "VERB")],
@@ -82,6 +83,8 @@ def test_numbers_survive_a_pipe() -> None:
     for name in ("words", "tags", "lengths"):
         np.testing.assert_array_equal(getattr(other.test, name), getattr(FILES.test, name))  # type: ignore[union-attr]
     assert other.test.name == "test.txt"  # type: ignore[union-attr]
+    assert FILES.test.nbytes == held(FILES.test)
+    assert FILES.nbytes - held(FILES) > sum(map(len, FILES.words))  # the arrays and the words
 
 
 def as_rows(sentences: list[list[tuple[str, str]]]) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -161,12 +164,20 @@ def test_a_plan_that_does_not_fit_its_files_is_refused() -> None:
     plan = Plan(TAGGED, TASK.model, TASK.training)
     Limits().check(plan, FILES)
     assert isinstance(task_of(plan, FILES), TaggedSentences)
-    with pytest.raises(ValueError, match="needs a training and a test file"):
+    with pytest.raises(
+        ValueError,
+        match=r"^Tagging with your own files needs a training and a test file; no other training takes them\.$",
+    ):
         Limits().check(plan)
-    with pytest.raises(ValueError, match="needs a training and a test file"):
+    with pytest.raises(
+        ValueError,
+        match=r"^Tagging with your own files needs a training and a test file; no other training takes them\.$",
+    ):
         Limits().check(Plan("tagging", TASK.model, TASK.training), FILES)
     other = tagged_files(b"a X\nb Y", b"a X")
-    with pytest.raises(ValueError, match="is not for files with 4, 2 and 2"):
+    with pytest.raises(
+        ValueError, match=r"^A model for 8 tokens, 4 tags and 6 words a sentence is not for files with 4, 2 and 2\.$"
+    ):
         subject_of(plan, other)
 
 
@@ -181,11 +192,15 @@ def test_a_typed_text_is_read_as_a_file_is() -> None:
     assert [tokens.text[start:end] for start, end in tokens.offsets] == list(tokens.pieces)
     assert TASK.read("")[0].ids == ()
     assert TASK.examples == ("she plans",)  # the only sentence of three words or more has an unknown one
+    none_known = tagged_files(b"a X\nb Y\na Y", b"c X\nd Y")
+    assert TaggedSentences(none_known).examples == (none_known.words[0],)
 
 
 def test_words_alone_read_but_have_no_sentences() -> None:
     words = TaggedWords(FILES.labels, FILES.tags, 5)
     assert words.read("she plans")[0] == TASK.read("she plans")[0]
     assert words.examples == ("fail her plans she the work",)
-    with pytest.raises(ValueError, match="without them"):
+    with pytest.raises(
+        ValueError, match=r"^A model that learned from files can't be trained or measured without them\.$"
+    ):
         words.held_out()
