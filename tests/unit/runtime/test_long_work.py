@@ -270,7 +270,7 @@ def test_who_waits_is_told_in_a_sentence_what_went_wrong_and_may_try_again(
     work, steps.error = steps.work("one", 1), error
     job = job_of(long_work.request("a", work))
     steps.allow()
-    until(lambda: job.result.done() and job.task is None)
+    until(job.result.done)
     assert waits(long_work, "a", work)
     for _ in range(2):  # as long as the page shows it
         with pytest.raises(LongWorkError, match=FAILED) as raised:
@@ -286,9 +286,13 @@ def test_who_waits_is_told_in_a_sentence_what_went_wrong_and_may_try_again(
 
 def test_a_run_that_waited_in_vain_begins_anew_the_next_time(steps: Steps, long_work: LongWork) -> None:
     work, steps.error = steps.work("one", 1), MemoryError()
-    steps.allow(2)
+
+    def fail_slowly(job: Job[Result]) -> None:
+        job.result.add_done_callback(lambda _: time.sleep(0.05))  # after the waiting run is woken
+        steps.allow(2)
+
     with pytest.raises(LongWorkError, match=FAILED):
-        long_work.get("a", work, lambda _: None)
+        long_work.get("a", work, fail_slowly)
     assert not long_work._jobs
     steps.error = None
     assert long_work.get("a", work, lambda _: None) == Result("one")
