@@ -40,10 +40,10 @@ def walk_with(config: TransformerConfig = PLAIN, without: tuple[str, ...] = (), 
 
 def test_a_sum_says_how_long_what_is_added_is_beside_the_row_that_it_is_added_to() -> None:
     walk = walk_with(
-        attention_residual=[[3, 4], [0, 2], [6, 8], [0, 0]], feed_forward_output=[[3, 0], [2, 0], [0, -1], [0, 0]]
+        attention_residual=[[3, 4], [0, 2], [6, 8], [0, 0]], feed_forward_output=[[30, 0], [20, 0], [0, -10], [0, 0]]
     )
-    assert PARTS["feed_forward_residual"].fact(walk) == (  # 3/5, 2/2, 1/10 and 0 of a row of zeros
-        "Here what is added is on average 43 % as long as the row that it is added to, most in row 1, “a”: 100 %."
+    assert PARTS["feed_forward_residual"].fact(walk) == (  # 6, 10, 1, and 0 of a row of zeros
+        "Here what is added is on average 425 % as long as the row that it is added to, most in row 1, “a”: 1000 %."
     )
     walk = walk_with(TransformerConfig("decoder", depth=1, width=16))  # post-norm: added to the norm
     wanted = matrix(walk, "feed_forward_output").norm(dim=1) / matrix(walk, "attention_norm").norm(dim=1)
