@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy.stats import entropy as scipy_entropy
@@ -186,6 +187,25 @@ def test_parameters_are_counted_and_shared_out() -> None:
     assert [(one.number, one.base) for one in configuration.sizes(SIZES, BERT_BASE)][:2] == [
         ("1,000", "30,522"), ("8", "768"),
     ]  # fmt: skip
+
+
+def test_the_configuration_s_numbers_are_those_on_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = SimpleNamespace(name=" some/model ", loader="AutoModel", not_run=("decoder",))
+    monkeypatch.setattr(configuration, "shown_model", lambda: model)
+    monkeypatch.setattr(configuration, "configuration_of", lambda _: SIZES)
+    made = configuration.tables()
+    sizes = [*configuration.sizes(SIZES, BERT_BASE)]
+    assert [*made] == ["configuration", "parameters"]
+    assert made["configuration"].index.tolist() == [one.title for one in sizes]
+    assert made["configuration"].to_dict("list") == {
+        "field": [one.field for one in sizes], "x": [one.number for one in sizes],
+        BERT_BASE.name: [one.base for one in sizes], "meaning": [one.meaning for one in sizes],
+    }  # fmt: skip
+    pd.testing.assert_frame_equal(made["parameters"], configuration.parameters(SIZES))
+    asked: list[Any] = []
+    monkeypatch.setattr(configuration, "configuration_script", lambda *given: asked.append(given) or "")
+    configuration.script()
+    assert asked == [("some/model", SIZES, "AutoModel", ("decoder",))]
 
 
 def test_blanks_are_a_table_by_position_and_rank(monkeypatch: pytest.MonkeyPatch) -> None:
