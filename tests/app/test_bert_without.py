@@ -102,6 +102,10 @@ def test_the_search_ranks_the_sentences_anew(minilm: BuiltInModel) -> None:
     assert table["sentence"].tolist() == [sentences[place] for place in order]
     assert table["cosine"].tolist() == [f"{float(scores[place]):.2f}" for place in order]
     assert table["was"].tolist() == [1 + int((before > before[place]).sum()) for place in order]
+    assert table["was"].tolist()[0] == 1 and "without **layer 5 · head 11** the same sentence comes first." in said(at)
+    at = opened(off="_".join(f"{layer}.{head}" for layer in range(6) for head in range(12)), off_view="search")
+    first = at.table[0].value["was"].tolist()[0]
+    assert first > 1 and f" the sentence that comes first was number {first}. " in said(at)
 
 
 def test_the_table_has_all_heads_in_the_order_of_their_effects(minilm: BuiltInModel) -> None:
