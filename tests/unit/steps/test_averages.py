@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from attnviz.steps import steps_of
 from attnviz.steps.averages import CODE_WIDTH, WAYS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import walk_to_attention
@@ -82,6 +83,10 @@ def test_one_token_differs_in_nothing() -> None:
             "Largest difference to the loop: 0. On these numbers every rounding comes out the same."
         )
     assert WAYS["loop"].fact(walk) == ""
+
+
+def test_its_steps_are_the_ways_to_a_mean_alone() -> None:
+    assert steps_of(walk_of()) == WAYS
 
 
 def test_more_tokens_than_the_loop_takes_are_refused() -> None:

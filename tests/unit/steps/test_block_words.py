@@ -16,7 +16,7 @@ from attnviz.formulas import latex
 from attnviz.pretrained import load
 from attnviz.steps import PARTS, names_at, steps_of
 from attnviz.steps.block import part_of
-from attnviz.steps.picture import Picture
+from attnviz.steps.picture import Picture, darkens
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import ToyTransformer
 from attnviz.trace.matrices import matrix
@@ -243,6 +243,26 @@ def test_an_unknown_activation_is_not_guessed() -> None:
     for step, name in (("feed_forward_hidden", "relu"), ("transform_hidden", "gelu")):
         assert picture_of(known, step).operations[step].name == name
     assert "ReLU turns the rest into 0" in PARTS["feed_forward_hidden"].notice(known)
+
+
+def test_what_is_not_known_of_a_family_is_said_and_shown_without_its_maps() -> None:
+    walk = walk_with(BIASED, ("W_1", "W_2"), eps={})
+    for step, part in (
+        ("feed_forward_norm", "norm"), ("feed_forward_hidden", "feed-forward"), ("feed_forward_output", "feed-forward")
+    ):  # fmt: skip
+        assert PARTS[step].code(walk) == f"# the {part} of this family is not known; {step} is as the model computes it"
+    hidden, output = (picture_of(walk, f"feed_forward_{end}") for end in ("hidden", "output"))
+    assert [one.name for one in hidden.panels] == ["feed_forward_hidden"]
+    assert [one.name for one in output.panels] == ["feed_forward_hidden", "feed_forward_output"]
+    assert (hidden.products, hidden.operations, output.products) == ({}, {}, {})
+    with pytest.raises(TypeError, match="no steps around its attention"):
+        part_of(replace(walk, block=None))
+
+
+def test_colours_of_weights_are_darkened_from_40_keys_on_unless_it_is_said() -> None:
+    assert [darkens(stretch, keys) for stretch, keys in ((None, 39), (None, 40), (True, 1), (False, 99))] == [
+        False, True, True, False
+    ]  # fmt: skip
 
 
 def test_a_norm_has_the_vectors_that_it_has() -> None:

@@ -18,7 +18,9 @@ from attnviz.bert.blocks import Guesses, Row, Setup, Stack, attend_in_parts
 from attnviz.bert.classification.outcome import Outcome
 from attnviz.bert.configuration import BERT_BASE, Configuration
 from attnviz.settings import Settings
+from attnviz.training.jobs.view import View
 from attnviz.ui.bert import agent, blank, configuration, language, subsets
+from attnviz.ui.bert.classifier.training import progress_text
 from attnviz.ui.bert.classifier.views import TypedText
 from tests.toy import tokens_of
 
@@ -245,3 +247,18 @@ def test_how_a_model_is_opened_depends_on_the_server(
 ) -> None:
     monkeypatch.setattr(blank, "settings", lambda: server)
     assert blank._how() == said
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (View("queued", 2000, place=3), "Waiting: number 3 in line for a processor of this server."),
+        (View("running", 2000, step=1234), "Step 1,234 of 2,000 …"),
+        (View("stopped", 2000, step=1234), "Stopped after step 1,234 of 2,000."),
+        (View("stopped", 2000, step=1234, message="It was too large."), "It was too large."),
+        (View("failed", 2000, step=1234, message="It broke."), "It broke."),
+        (View("done", 2000, step=2000), ""),
+    ],
+)
+def test_the_progress_of_a_training_is_a_sentence(view: View, said: str) -> None:
+    assert progress_text(view) == said
