@@ -348,7 +348,9 @@ def test_matrices_that_share_an_axis_have_its_labels_once() -> None:
      (-0.25, "signed", (60, 40), "−0.25"), (-0.25, "signed", (22, 20), "−.25"), (0.99, "signed", (22, 20), ".99"),
      (9.99, "signed", (60, 40), "9.99"), (9.996, "signed", (60, 40), "10.0"), (-12.34, "signed", (60, 40), "−12.3"),
      (1.26, "signed", (22, 20), "1.3"), (0.0, "signed", (60, 40), "0.00"), (123.4, "signed", (70, 40), "123.4"),
-     (0.25, "weights", (60, 13), None), (1.0, "weights", (26, 20), "1.00"), (123.4, "signed", (40, 30), "123.4")],
+     (0.25, "weights", (60, 13), None), (1.0, "weights", (26, 20), "1.00"), (123.4, "signed", (40, 30), "123.4"),
+     (0.25, "weights", (18, 60), ".25"), (0.25, "weights", (12, 60), None), (-12.34, "signed", (22, 60), None),
+     (0.25, "weights", (200, 15), ".25"), (1.26, "signed", (200, 13), None)],
 )  # fmt: skip
 def test_a_cell_shows_as_many_decimals_as_fit(
     value: float, scale: Any, cell: tuple[float, float], shown: str | None
