@@ -188,6 +188,8 @@ def test_labels_are_thinned_as_little_as_leaves_24_pixels_for_each(cell: float, 
 def test_numbers_fit_their_cells_in_a_font_with_wider_digits() -> None:
     matrix = Matrix("any", 0, 0, 40, 20, np.zeros((1, 1), np.float32), np.zeros((1, 1, 3), np.uint8), (("−1.25",),), 20)
     assert 1.25 * fonts.width("−1.25", safe_font_size(matrix)) < 40
+    narrow = replace(matrix, width=20, height=40)
+    assert 1.25 * fonts.width("−1.25", safe_font_size(narrow)) < 20 < 2 * fonts.width("−1.25", safe_font_size(narrow))
 
 
 def test_in_a_large_picture_of_tikz_the_largest_of_the_cells_that_share_a_pixel_is_seen() -> None:
