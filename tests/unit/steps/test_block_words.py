@@ -295,13 +295,16 @@ def test_a_norm_has_the_vectors_that_it_has() -> None:
 
 
 def check_layout(shown: Picture, sizes: Callable[[str], torch.Size]) -> None:
-    """A grid has a width a column and a height a row; of a product's two rows the higher operand has the larger."""
+    """A grid has a width a column and a height a row; of a product, operands and result by their sizes."""
     assert {len(line) for line in shown.grid} == {len(shown.widths)}
     assert len(shown.grid) == len(shown.heights)
     if len(shown.heights) == 2 and shown.products:
         of = next(iter(shown.products.values()))
         upper, lower = sizes(of.right)[0], sizes(of.left)[0]
         assert shown.heights[0] == pytest.approx(min(0.42, max(0.24, upper / (upper + lower))))
+        if len(shown.widths) == 2:
+            inner, cols = sizes(of.right)
+            assert shown.widths[0] == pytest.approx(min(0.42, max(0.24, inner / (inner + cols))))
 
 
 @pytest.mark.parametrize("config", CONFIGS)
