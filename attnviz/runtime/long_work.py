@@ -277,15 +277,15 @@ class LongWork:
                         break
         except BaseException as error:  # any kind: those who wait must receive it
             failure = error
-        if result is not None:
-            job.result.set_result(result)
-        elif failure is not None:
-            job.result.set_exception(failure)
-        with self._lock:
+        with self._lock:  # who is told the result then finds the job as it will stay
             job.task, job.order = None, next(self._order)
-            if job.result.done():
+            if result is not None or failure is not None:
                 job.steps = None
-                if result is not None and job.work.cache.put(job.work.key, result):
+            if failure is not None:
+                job.result.set_exception(failure)
+            elif result is not None:
+                job.result.set_result(result)
+                if job.work.cache.put(job.work.key, result):
                     self._forget(job)  # otherwise it is kept until those who wait have seen how it ended
             self._dispatch()
 

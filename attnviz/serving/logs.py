@@ -34,7 +34,7 @@ def keep_texts_out() -> None:
 
 def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:
     """Log an exception that ends a thread. Python would print it without using a logger."""
-    if end.exc_value is not None:
+    if not isinstance(end.exc_value, SystemExit | None):  # as Python's own hook, which says nothing of an exit
         exc_info = (end.exc_type, end.exc_value, end.exc_traceback)
         logging.getLogger(__name__).error("A thread ended by an exception", exc_info=exc_info)
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 import transformers as tf
@@ -18,6 +22,8 @@ from attnviz.bert.table import table_of
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel
 from attnviz.ui import caches
+from attnviz.ui.bert import files
+from attnviz.ui.bert.round_trip import views
 from tests.app.pages import messages, open_page
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
@@ -251,3 +257,51 @@ def test_a_lecture_has_all_of_it_but_the_lines_of_torch() -> None:
     assert shown(at, "logit") > 0
     assert not at.expander
     assert at.button_group(key="back_weights").value == "tied"
+
+
+def test_export_has_the_numbers_and_the_script_of_the_model_on_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(saved("bert", tmp_path / "bert"))
+    written: dict[str, Any] = {}
+    monkeypatch.setattr(files, "file_button", lambda *given, **named: written.update({named["key"]: given[3]}))
+    asked: list[Any] = []
+    monkeypatch.setattr(views, "round_trip_script", lambda *given, **named: asked.append((given, named)) or "# torch")
+    for tab in ("Numbers", "Script"):
+        open_page("bert", {"export": True, "export_tab": tab}, bert_part="back", model=folder, text="the cat", q="2")
+    read = {name: pd.read_csv(BytesIO(make()), index_col=0) for name, make in written.items() if "script" not in name}
+    assert [*read] == ["export_there_and_back", "export_output_layer", "export_neighbours"]
+    whole = tf.AutoModelForMaskedLM.from_pretrained(folder)
+    tokenizer = tf.AutoTokenizer.from_pretrained(folder)
+    weight, bias = whole.get_input_embeddings().weight.detach(), whole.get_output_embeddings().bias.detach()
+    ids, name = tokenizer("the cat")["input_ids"], tokenizer.convert_ids_to_tokens
+
+    back, logits = read["export_there_and_back"], weight[ids] @ weight.T
+    best = logits.topk(3)
+    assert back["id"].tolist() == ids and back.index.tolist() == [*range(len(ids))]
+    assert back["comes back"].tolist() == [bool(one) for one in best.indices[:, 0] == torch.tensor(ids)]
+    np.testing.assert_allclose(back["own logit"], logits[range(len(ids)), ids], atol=1e-5)
+    for rank in (1, 2, 3):
+        assert back[f"candidate {rank}"].tolist() == name(best.indices[:, rank - 1].tolist())
+        np.testing.assert_allclose(back[f"logit {rank}"], best.values[:, rank - 1], atol=1e-5)
+        shares = logits.softmax(1)[range(len(ids)), best.indices[:, rank - 1]]
+        np.testing.assert_allclose(back[f"probability {rank}"], shares, rtol=1e-4)
+
+    layer, most, least = read["export_output_layer"], bias.topk(8), bias.topk(8, largest=False)
+    assert layer.index.tolist() == [f"{end} {rank}" for end in ("largest", "smallest") for rank in range(1, 9)]
+    assert layer["token"].tolist() == name([*most.indices.tolist(), *least.indices.tolist()])
+    np.testing.assert_allclose(layer["bias"], torch.cat([most.values, least.values]), atol=1e-6)
+    chosen = bias.softmax(0)[layer["id"].tolist()]
+    np.testing.assert_allclose(layer["softmax of the bias"], chosen, rtol=1e-4)
+
+    near, cosines = read["export_neighbours"], functional.cosine_similarity(weight[ids[2]], weight)
+    assert near.index.tolist() == [*range(1, len(near) + 1)] and near.index.name == f"nearest to {name(ids[2])}"
+    assert near["by cosine"].tolist() == name(cosines.topk(len(near)).indices.tolist())
+    assert near["by dot product"].tolist() == name(logits[2].topk(len(near)).indices.tolist())
+    np.testing.assert_allclose(near["dot product"], logits[2].topk(len(near)).values, atol=1e-5)
+
+    assert written["export_script"]() == b"# torch"
+    (((trip,), named),) = asked
+    assert (trip.is_random, trip.is_unit, trip.scale, trip.bias_of) == (False, False, 1.0, "MaskedLM")
+    assert (named["model"], named["text"], list(named["ids"])) == (folder, "the cat", ids)
+    assert (named["place"], named["token"]) == (2, ids[2])

@@ -102,15 +102,33 @@ def test_the_search_ranks_the_sentences_anew(minilm: BuiltInModel) -> None:
     assert table["sentence"].tolist() == [sentences[place] for place in order]
     assert table["cosine"].tolist() == [f"{float(scores[place]):.2f}" for place in order]
     assert table["was"].tolist() == [1 + int((before > before[place]).sum()) for place in order]
+    assert table["was"].tolist()[0] == 1 and "without **layer 5 · head 11** the same sentence comes first." in said(at)
+    at = opened(off="_".join(f"{layer}.{head}" for layer in range(6) for head in range(12)), off_view="search")
+    first = at.table[0].value["was"].tolist()[0]
+    assert first > 1 and f" the sentence that comes first was number {first}. " in said(at)
 
 
 def test_the_table_has_all_heads_in_the_order_of_their_effects(minilm: BuiltInModel) -> None:
-    table = opened(off_view="table").dataframe[0].value
+    at = opened(off_view="table")
+    table = at.dataframe[0].value
     assert len(table) == 72
     assert (table["layer"][0], table["head"][0]) == divmod(
         int(effects(minilm, minilm.trace(DEFAULT_TEXT)).sentence.argmax()), 12
     )
     assert table["1 − cosine, sentence"].is_monotonic_decreasing
+    columns = json.loads(at.dataframe[0].proto.columns)
+    assert {name: columns[name]["type_config"]["format"] for name in table.columns[2:]} == {
+        name: "%.4f" if "cosine" in name else "%.3f" for name in table.columns[2:]
+    }
+
+
+def test_a_lecture_has_the_heads_with_the_largest_effects_alone(minilm: BuiltInModel) -> None:
+    at = opened(off_view="table", lecture="1")
+    assert not at.dataframe
+    shown, found = at.table[0].value, effects(minilm, minilm.trace(DEFAULT_TEXT)).sentence
+    values, places = found.flatten().topk(len(shown))
+    assert [*shown.index] == [divmod(int(place), 12) for place in places]
+    assert [*shown["1 − cosine, sentence"]] == [f"{float(value):.4f}" for value in values]
 
 
 def test_a_layer_is_switched_off_and_on_by_one_press() -> None:
@@ -119,8 +137,11 @@ def test_a_layer_is_switched_off_and_on_by_one_press() -> None:
     assert off_in(at) == "_".join(f"2.{head}" for head in range(12)) + "_5.11"
     at.button("off_layer_2").click().run()
     assert off_in(at) is None  # the default again
-    at.button("off_none").click().run()
-    assert off_in(at) == ""
+    for off in ("_".join(f"2.{head}" for head in range(12)), ""):  # nothing but the layer
+        if off:
+            at.button("off_none").click().run()
+        at.button("off_layer_2").click().run()
+        assert off_in(at) == off
     assert "every cosine is **1**" in said(at)
     at.multiselect("off").set_value([(0, 2)]).run()
     assert off_in(at) == "0.2"

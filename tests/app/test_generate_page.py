@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from io import BytesIO
 from itertools import count
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load as load_file
@@ -23,7 +25,7 @@ from attnviz.training.plan import Plan
 from attnviz.training.series import SERIES
 from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.ui.state import record_key
-from attnviz.ui.train.generate_exports import file_of, script_of
+from attnviz.ui.train.generate_exports import AS_OPENED, file_of, numbers_of, script_of
 from attnviz.ui.train.generate_exports import text_of as whole_text
 from attnviz.ui.train.generated import GenerationRequest, text_model_of, text_models
 from attnviz.ui.trained_models import VisitorRecord
@@ -166,6 +168,29 @@ def test_a_kept_model_of_a_text_generates_by_its_link_and_one_of_a_task_does_not
     at = opened(text_model=task.name)
     assert "no longer here" in messages(at)
     assert told(at)["model"]["title"] == "the character GPT"
+
+
+def test_the_file_of_a_kept_model_is_not_offered_again_but_its_script_and_its_draws_are() -> None:
+    own = keep((FOLDER / "chargpt.safetensors").read_bytes())
+    for tab, buttons in (("Model", 0), ("Script", 1), ("Numbers", 2)):
+        opens = {"export": True, "export_tab": tab}
+        at = open_page("train", opens, train_part="generate", text_model=own.name, length="3")
+        assert len(at.get("download_button")) == buttons
+        assert any(AS_OPENED in one.value for one in at.caption) == (tab != "Numbers")
+
+
+def test_every_draw_is_a_table_with_what_was_drawn() -> None:
+    ids = tuple(CharVocab(trained.load("chargpt").labels).encode("To be"))
+    model = text_model_of("chargpt", "nobody", None)
+    asked = GenerationRequest(model, ids, 3, Sampling(0.8, 2, 1.0, 5), cached=True)
+    table = pd.read_csv(BytesIO(numbers_of(asked)))
+    drawn = table[table["drawn"].astype(bool)]
+    assert drawn["step"].tolist() == [1, 2, 3] and drawn["position"].tolist() == [5, 6, 7]
+    written = [model.labels[int(one[1 : one.index("]")])] for one in drawn["character"]]
+    assert "".join(written) == whole_text(asked)[5:]
+    logits = trained.load("chargpt").logits(torch.tensor(ids))[-1]
+    first = table[table["step"] == 1]
+    np.testing.assert_allclose(first["logit"][:2], logits.topk(2).values, atol=1e-4)
 
 
 def test_a_model_that_another_session_s_file_has_displaced_is_not_offered() -> None:

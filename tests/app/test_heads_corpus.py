@@ -166,6 +166,8 @@ def test_own_statistics_come_first_and_another_corpus_is_chosen(own: Callable[[s
     assert f"{STATISTICS.sentences:,} sentences" in said(at) and at.query_params["corpus"] == "minilm"
     assert f"over {STATISTICS.sentences:,} sentences" in said(open_page("heads", corpus="minilm"))
     assert f"over {len(SENTENCES)} sentences" in said(open_page("heads"))
+    at = open_page("heads")
+    assert "corpus" not in [one.key for one in at.selectbox], "over this text there is no corpus to choose"
     at = open_corpus(corpus="gone")
     assert "no corpus gone" in messages(at) and "Corpus: Some" in said(at)
 

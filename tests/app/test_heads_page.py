@@ -21,7 +21,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import NoTokensError
 from attnviz.ui.heads import table as heads_table
 from tests.app.heads import every_weight, shared, weights
-from tests.app.pages import messages, open_page, payload, sent
+from tests.app.pages import messages, open_page, payload, send_update, sent
 from tests.loaded import built_in_model
 from tests.unit.families import save
 
@@ -201,6 +201,21 @@ def test_the_table_holds_every_head_ranked() -> None:
     assert row["cls"] == pytest.approx(weights[:, 0].mean(), rel=1e-5)
     assert row["entropy"] == pytest.approx(-(weights * np.log2(weights)).sum(1).mean(), rel=1e-5)
     assert json.loads(table.proto.selection_default)["selection"]["rows"] == [row.name]
+
+
+def test_a_row_of_the_table_chooses_its_head_and_a_head_chosen_elsewhere_resets_the_row() -> None:
+    at = open_link(more="table", sort="previous", layer="3", head="5")
+    key = at.dataframe[0].proto.id
+    for rows, head in (([0], ("0", "2")), ([], ("0", "2")), ([99], ("0", "2"))):
+        states = at._tree.get_widget_states()
+        states.widgets.add(id=at.dataframe[0].proto.id, string_value=json.dumps({"selection": {"rows": rows}}))
+        at._run(states)
+        assert not at.exception
+        assert (at.query_params.get("layer", "0"), at.query_params["head"]) == head
+        assert at.dataframe[0].proto.id == key, "the row stays selected"
+    send_update(at, "explorer", {"number": 1, "values": {"head": 7}})
+    assert at.query_params["head"] == "7"
+    assert at.dataframe[0].proto.id != key
 
 
 def test_the_table_as_csv() -> None:

@@ -148,3 +148,12 @@ def test_a_key_counts_once_however_often_it_is_sent() -> None:
         assert sent(number, acts) == "7", acts
     assert sent(300, [[n, "head_on"] for n in range(-100, 0)] + [[300, "head_on"]]) == "8"
     assert sent(900, [[n, "head_back"] for n in range(301, 900)]) == "0"
+
+
+def test_a_key_turns_the_drawing_of_heads_round() -> None:
+    at = open_page("heads", source="toy", text="a b")
+    shown = []
+    for number in range(1, 4):
+        send_update(at, "lecture", {"number": number, "values": {"acts": [[number, "show"]]}})
+        shown.append(at.query_params.get("show"))
+    assert shown == ["lines", "heatmap", None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 from attnviz.lessons import MAX_BYTES, OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.ready import Check
+from attnviz.settings import Settings
 from attnviz.ui import FRAME
 from attnviz.ui.lessons.state import LessonRecord
 from attnviz.ui.state import ViewRecord, record_key
@@ -396,3 +399,102 @@ def test_a_mistake_of_a_scene_is_all_that_is_shown_and_is_named_with_the_answer(
     at.button(key="lesson_reveal").click().run()
     assert [one.value for one in at.selectbox if one.key == "mistake"] == ["cross"]
     assert not at.exception
+
+
+def test_the_outline_lists_all_scenes_and_opens_those_of_this_page_at_once() -> None:
+    scenes = tuple(
+        Scene(f"*{name}*", "Says it.", page, f"text={name}")
+        for name, page in (("a", "tokens"), ("b", "heads"), ("c", "tokens"))
+    )
+    at = own_lesson(write_lesson(Lesson(OWN, "Mine", "", scenes)))
+    at.session_state["lesson_outline_1"] = True
+    go_to_page(at, "tokens", {**scenes[0].values(), "lesson": OWN})
+    assert [one.proto.popover.label for one in at.get("popover") if "of 3" in one.proto.popover.label] == ["1 of 3"]
+    listed = [one for one in at.button if str(one.key).startswith("lesson_to_")]
+    assert [(one.key, one.label) for one in listed] == [
+        ("lesson_to_1", r"**1 · \*a\***"), ("lesson_to_3", r"3 · \*c\*")
+    ]  # fmt: skip
+    (other,) = [one.proto for one in at.get("page_link") if one.proto.label.startswith("2 ·")]
+    assert other.label == r"2 · \*b\*"
+    assert "scene=2" in other.query_string and "text=b" in other.query_string
+    listed[1].click().run()
+    assert link(at) == {"text": "c", "lesson": OWN, "scene": "3"}
+
+
+def test_the_keys_of_a_lecture_go_through_scenes_also_of_other_pages_and_stop_at_both_ends() -> None:
+    queries = (("tokens", "text=a"), ("tokens", "text=b"), ("heads", "source=toy&text=c"))
+    scenes = tuple(Scene("It", "Says it.", page, query) for page, query in queries)
+    at = own_lesson(write_lesson(Lesson(OWN, "Mine", "", scenes)))
+    go_to_page(at, "tokens", {"text": "a", "lesson": OWN})
+    numbers = count(1)
+
+    def press(act: str) -> tuple[str, str, str]:
+        number = next(numbers)
+        send_update(at, "lecture", {"number": number, "values": {"acts": [[number, act]]}})
+        assert not at.exception
+        return at.session_state[record_key(ViewRecord)].page, link(at)["text"], link(at).get("scene", "1")
+
+    ones, twos, threes = ("tokens", "a", "1"), ("tokens", "b", "2"), ("heads", "c", "3")
+    for act, opened in (("back", ones), ("on", twos), ("back", ones), ("on", twos), ("on", threes)):
+        assert press(f"scene_{act}") == opened
+    go_to_page(at, "heads", {"source": "toy", "text": "c", "lesson": OWN, "scene": "3"})
+    assert press("scene_on") == threes
+
+
+def test_a_lesson_is_renamed_and_a_name_that_no_lesson_can_have_is_refused() -> None:
+    at = own_lesson(THREE)
+    at.text_input(key="lesson_title").set_value("  Mine ").run()
+    at.text_input(key="lesson_summary").set_value("About it.").run()
+    assert (lesson_of(at).title, lesson_of(at).summary) == ("Mine", "About it.")
+    assert at.button(key="lesson_undo").label == r"Undo: change the lesson\'s title or summary"
+    at.text_input(key="lesson_title").set_value(" ").run()
+    assert "title" in messages(at) and lesson_of(at).title == "Mine"
+    at.button(key="lesson_undo").click().run()
+    assert (lesson_of(at).title, lesson_of(at).summary) == ("Mine", "")
+    assert not at.code
+    at.session_state["lesson_format"] = True
+    at.run()
+    assert read_lesson(at.code[0].value.encode(), OWN).scenes
+
+
+def test_a_view_is_added_as_a_scene_with_a_question_where_a_row_is_covered() -> None:
+    covered = {"text": "a b c", "step": "weights", "predict": "1", "q": "1"}
+    at = open_page("", {"share": True}, **covered)
+    for key, value in (("title", " Mine "), ("question", " Which? ")):
+        at.text_input(key=f"lesson_add_{key}").set_value(value)
+    at.text_area(key="lesson_add_sentence").set_value("It is so.")
+    at.session_state["share"] = True
+    at.button(key="FormSubmitter:lesson_add-Add to my lesson").click().run()
+    (scene,) = lesson_of(at).scenes
+    assert (scene.title, scene.sentence, scene.question, scene.page) == ("Mine", "It is so.", "Which?", "step_by_step")
+    assert scene.values() == covered
+    assert [one.value for one in at.toast] == ["Scene 1 of your lesson. It is listed on the page Lessons."]
+    assert at.selectbox(key="lesson_replace_at").options == ["1 · Mine"]
+    at.text_input(key="lesson_add_title").set_value("")
+    at.session_state["share"] = True
+    at.button(key="FormSubmitter:lesson_add-Add to my lesson").click().run()
+    assert "title" in messages(at) and lesson_of(at).scenes == (scene,)
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_the_checks_before_class_are_shown_with_what_to_do_but_not_to_visitors(
+    monkeypatch: pytest.MonkeyPatch, public: bool
+) -> None:
+    found = [
+        Check("Port", "ok", "8501 is *free*"),
+        Check("Memory", "warn", "1 GB", "Close it."),
+        Check("A", "fail", "x"),
+    ]
+    monkeypatch.setattr("attnviz.ready.checks", lambda **_: iter(found))
+    monkeypatch.setattr("attnviz.ui.lessons.shipped.settings", lambda: Settings(public=public))
+    at = go_to_page(open_page("", {"lessons_tab": "Ready for class"}), "lessons", {})
+    assert ("python -m attnviz ready" in messages(at)) == public
+    buttons = [one for one in at.button if one.key == "check_ready"]
+    assert bool(buttons) != public
+    if buttons:
+        buttons[0].click().run()
+        assert [text.value for text in at.markdown if "**" in text.value] == [
+            r":green[:material/check_circle:] **Port**: 8501 is \*free\*",
+            ":orange[:material/warning:] **Memory**: 1 GB  \n→ Close it\\.",
+            ":red[:material/error:] **A**: x",
+        ]

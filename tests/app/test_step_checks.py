@@ -70,6 +70,20 @@ def test_rows_from_their_past_say_what_the_mask_does(settings: dict[str, str], a
     assert ("the rounding of float32 sums" in text) == (answer == "yes" and max(gaps) > 0)
 
 
+@pytest.mark.parametrize(
+    ("length", "rows"),
+    [(3, "row 2"), (10, "rows 2, 3, 4, 5, 6, 7, 8, 9"), (12, "rows 2, 3, 4, 5, 6, 7, 8, 9 and 2 more")],
+)
+def test_of_the_rows_that_follow_from_their_past_eight_are_listed(length: int, rows: str) -> None:
+    text = " ".join(f"w{number}" for number in range(length))
+    at = opened("past", mask="causal", padding="2", mask_value="-1e10", text=text)
+    if length == 3:
+        assert "Only the last row is the same, after which nothing comes." in said(at)
+    else:
+        assert f"2 of {length} rows differ" in said(at)
+        assert f" The same: {rows}. " in said(at)
+
+
 @pytest.mark.parametrize("check", ["loop", "past"])
 @pytest.mark.parametrize(
     "query",

@@ -9,12 +9,12 @@ import segno
 import yaml
 from streamlit.testing.v1 import AppTest
 
-from attnviz.components.share import MAX_BYTES, qr_modules
+from attnviz.components.share import MAX_BYTES, NO_ADDRESS, TOO_LONG, qr_modules
 from attnviz.lessons import shipped
 from attnviz.ui import FRAME
 from attnviz.ui.messages import plain
 from attnviz.ui.share import scene_file
-from tests.app.pages import payload
+from tests.app.pages import payload, send
 
 APP = FRAME
 
@@ -112,3 +112,21 @@ def test_a_scene_of_a_lesson_is_exported_with_its_own_words() -> None:
     assert words["title"] == scene.title
     assert words["caption"].startswith(scene.said)
     assert words["caption"].endswith("Rows are queries (from), columns are keys (to).")
+
+
+def test_a_code_is_made_of_the_address_that_is_asked_for_or_why_there_is_none_is_said() -> None:
+    at = opened("share")
+    assert payload(at, "share")[0]["address"] == "" and "modules" not in payload(at, "share")[1]
+    for address, why in (
+        ("https://here.example/?q=1", ""),
+        (f"https://here.example/?{'x' * MAX_BYTES}", TOO_LONG),
+        ("file:///x", NO_ADDRESS),
+    ):
+        at.session_state["share"] = True
+        send(at, "share", "code", address)
+        header, arrays = payload(at, "share")
+        assert (header["address"], header["sentence"]) == (address, why)
+        if why:
+            assert "modules" not in arrays
+        else:
+            assert arrays["modules"].tolist() == [[*row] for row in segno.make(address, error="l").matrix]

@@ -22,6 +22,7 @@ from attnviz.training.tagged.files import UNKNOWN, tagged_files
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.ui.train.chosen import SnapshotName, model_file, script_of
 from attnviz.ui.train.exports import frames_of, training_file
+from attnviz.ui.train.tagged import facts_of
 from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import boxes, go_to_page, open_page, payload
 from tests.app.test_train_page import FAST, command, newest, send_values, told, until
@@ -109,6 +110,26 @@ def test_what_is_known_of_the_files_is_told_before_a_training() -> None:
     assert set(at.query_params) == {"task"}
     before = accuracies(run["digest"], 0)
     assert before.shape == (5,)
+
+
+def test_what_files_lack_is_told_too() -> None:
+    def facts(train: bytes, test: bytes) -> list[str]:
+        return [*facts_of(TaggedSentences(tagged_files(train, test, ("a", "b"))))]
+
+    twice = b"one A\ntwo B\n\none A\ntwo B\n"
+    lacks = "No word stands only once in the training file, so a model learns nothing about unknown words."
+    *_, last = facts(twice, b"three A\n")
+    assert last == lacks
+    assert lacks not in facts(twice, b"one A\n") and lacks not in facts(twice + b"\nfour A\n", b"three A\n")
+    for test, seen in (
+        (b"two B\n", "None of the sentences stands in the training file."),
+        (b"one A\ntwo B\n\none A\n", "1 sentence of it stands in the training file too."),
+        (b"one A\ntwo B\n\n" * 2, "2 sentences of it stand in the training file too."),
+    ):
+        assert facts(twice, test)[1].endswith(f" of these are unknown, as the training file lacks them. {seen}")
+    watched = "While a model trains, and without one of its heads, 256 test sentences are measured, evenly spread "
+    assert not any(watched in one for one in facts(twice, b"one A\n\n" * 256))
+    assert facts(twice, b"one A\n\n" * 257)[-1] == f"{watched}over the file; at the end all of them."
 
 
 def test_a_training_on_files_is_followed_and_tested_on_the_test_file() -> None:

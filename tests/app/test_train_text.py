@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -15,6 +17,8 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
 from attnviz.runtime.arrays import NotOfferedError, array_store
+from attnviz.settings import settings
+from attnviz.tokens.value import label_of
 from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.loop import Trainer
@@ -222,6 +226,41 @@ def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:
     assert stage(at, "bigram")["run"]["state"] == "done"
     go_to_page(at, "train", {"train_part": "task"})
     assert not at.exception
+
+
+def test_a_pasted_text_is_used_up_to_the_limit_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = dataclasses.replace(settings(), largest_text=1300)
+    monkeypatch.setattr("attnviz.ui.train.text_choice.settings", lambda: few)
+    at = opened()
+    at.segmented_control(key="train_text_from").set_value("paste").run()
+    assert "Until then, the built-in corpus is shown." in " ".join(boxes(at, "caption"))
+    (field,) = [one for one in at.text_area if one.label == "Your text"]
+    assert (field.max_chars, field.placeholder) == (
+        1300, "Paste some pages, up to 1,300 characters, and press Ctrl+Enter."
+    )  # fmt: skip
+    field.set_value("A cat sat. " * 100).run()
+    assert "In use: 1,100 characters, 7 different ones." in " ".join(boxes(at, "caption"))
+    assert told(at)["text"]["size"] == 1100
+
+
+def test_the_first_four_places_of_words_are_offered_and_that_there_are_more_is_said() -> None:
+    more = "And at further places: search for more words."
+    at = upload(opened(), ("cat " * 4 + "dog " * 5 + "A bird sat. " * 30).encode())
+    for words, places, says in (("cat", [0, 4, 8, 12], False), ("dog", [16, 20, 24, 28], True), ("CAT", [], False)):
+        at.text_input(key="train_text_words").set_value(words).run()
+        captions = boxes(at, "caption")
+        assert [int(one.split(":")[0]) for one in captions if re.match(r"\d+: “", one)] == places
+        assert (more in captions) == says
+        assert ("The text has no such words; capital letters count." in captions) == (not places)
+
+
+def test_models_that_know_no_character_of_a_sample_read_the_text_s_beginning() -> None:
+    at = opened(sample="漢字")
+    assert "The models know none of these characters. Type something that stands in the text." in messages(at)
+    (kind,) = stage(at, "gpt")["run"]["kinds"]
+    assert kind["query"] == [label_of(one) for one in built_in()[: stage(at, "gpt")["block"]]]
+    (kind,) = stage(opened(sample="To 漢 be"), "gpt")["run"]["kinds"]
+    assert kind["query"] == [label_of(one) for one in "To  be"]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
+from attnviz.ui.transformer.stream import NOT_KNOWN
 from tests.app.pages import figures, messages, open_page, payloads
 from tests.unit.families import save
 from tests.unit.toy.transformers import torchs_stack
@@ -119,6 +120,15 @@ def test_the_rows_that_another_word_changes_are_torchs(architecture: Any) -> Non
     else:
         assert shown[1:, :5].min() > 0
         assert "depend on it too" in said(at)
+
+
+@pytest.mark.parametrize("check", ["token", "norm", "change"])
+def test_a_check_says_if_a_models_parts_between_are_not_known(check: str, tmp_path: Path) -> None:
+    at = opened(
+        check, source="pretrained", model=str(save("distilbert", tmp_path)), text="the cat sat", q="1", other="dog"
+    )
+    assert messages(at) == NOT_KNOWN
+    assert not figures(at)
 
 
 def test_the_same_word_in_its_own_place_is_no_change() -> None:

@@ -73,3 +73,16 @@ def test_whatever_is_typed_is_read_or_refused(source: str) -> None:
         assert str(why).endswith(".")
         return
     assert "".join(piece for piece, _ in text.pieces()) == text
+
+
+def test_sentences_are_joined_with_their_marks_and_empty_ones_are_left_out() -> None:
+    joined = AnnotatedText.joined(["", annotated("See [this](row=3)."), "", "Plain.", annotated("[That](row=4).")])
+    assert joined == "See this. Plain. That."
+    assert [(joined[mark.start : mark.end], mark.target.row) for mark in joined.marks] == [("this", 3), ("That", 4)]
+    assert AnnotatedText.joined(["", ""]) == ""
+
+
+def test_a_mark_names_something() -> None:
+    with pytest.raises(MarkError, match="names nothing"):
+        Target()
+    assert [Target(row=0).row, Target(column=0).column, Target(head=0).head] == [0, 0, 0]

@@ -17,15 +17,9 @@ from attnviz.lessons import OWN, shipped
 from attnviz.links.link import KEYS
 from attnviz.links.values import MAX_CHOSEN
 from attnviz.settings import PUBLIC, Settings
-from tests.unit.links import table
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPORT = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
-
-
-def test_the_table_of_keys_is_the_registry_s() -> None:
-    """`python -m tests.unit.links.table` writes it anew."""
-    assert table.written() == table.table()
 
 
 def test_what_belongs_to_every_page_and_the_lessons_are_named() -> None:

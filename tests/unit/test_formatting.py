@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from attnviz.figures.style import cell_texts
-from attnviz.formatting import DIGITS, exact, joined, power_of_ten, weight
+from attnviz.formatting import (
+    DIGITS,
+    counted,
+    exact,
+    joined,
+    nonzero,
+    percent,
+    power_of_ten,
+    quoted,
+    scale_label,
+    weight,
+)
 from tests.unit import numbers
 
 
@@ -53,3 +64,35 @@ def test_a_number_of_few_digits_has_a_power_of_ten_only_if_it_needs_one(value: f
 def test_words_are_joined_as_in_a_sentence() -> None:
     assert [joined(one) for one in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
     assert joined("abc", "or") == "a, b or c"
+
+
+def test_a_share_is_a_percentage_with_so_many_decimals() -> None:
+    assert [percent(0.125), percent(0.98765, 2), percent(1.5, 0), percent(-0.0001)] == [
+        "12.5 %", "98.77 %", "150 %", "0.0 %"
+    ]  # fmt: skip
+
+
+def test_things_are_counted_in_their_plural() -> None:
+    assert [counted(count, "step") for count in (0, 1, 2, 2000)] == ["0 steps", "1 step", "2 steps", "2,000 steps"]
+    assert [counted(count, "entry") for count in (1, 2)] == ["1 entry", "2 entries"]
+
+
+def test_a_quoted_text_is_one_line_of_up_to_40_characters() -> None:
+    assert quoted(" one\n\ttwo ") == "“one two”"
+    assert [quoted("x" * length) for length in (40, 41)] == [f"“{'x' * 40}”", f"“{'x' * 40}…”"]
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(0, 2, "0"), (0.005001, 2, "0.01"), (0.0049, 2, "4.90e−3"), (-1.186e-7, 2, "−1.19e−7"), (0.0049, 3, "0.005"),
+     (-3.14159, 3, "−3.142")],
+)  # fmt: skip
+def test_a_difference_reads_as_0_only_if_there_is_none(value: float, digits: int, text: str) -> None:
+    assert nonzero(value, digits) == text
+
+
+def test_a_scale_is_named_by_what_it_is_of_the_width() -> None:
+    assert [scale_label(scale, 32) for scale in (32**-0.5, 32**-0.5 + 2e-9, 1, 0.25, 64**-0.5)] == [
+        "1/√32", "0.176777", "off", "0.25", "0.125"
+    ]  # fmt: skip
+    assert scale_label(1, 1) == "1/√1"

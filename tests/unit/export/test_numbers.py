@@ -28,7 +28,7 @@ from torch.nn import functional as F
 from attnviz.attention import Mask
 from attnviz.export import numbers
 from attnviz.export.code import cells as code
-from attnviz.export.code.pretrained import model_recipe
+from attnviz.export.code.pretrained import _simple_mask, model_recipe
 from attnviz.export.code.toy import ToyRecipe
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.tokens import WordTokenizer
@@ -385,3 +385,12 @@ def test_buttons_that_wait_to_be_pressed_keep_no_model_in_memory(
     assert model() is None
     again = {label: waiting[label]() for label in ("npz", "Notebook", "Script", "TikZ")}
     assert again == {label: before[label] for label in again}
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 0), (1, 1), (3, 3)])
+def test_a_window_s_line_makes_the_window(before: int, after: int) -> None:
+    apart = torch.arange(7) - torch.arange(7)[:, None]
+    window = (apart >= -before) & (apart <= after)
+    line = _simple_mask(Mask.recognise(window), 7)
+    assert line is not None
+    assert torch.equal(eval(line, {"torch": torch}), window)

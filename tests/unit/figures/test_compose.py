@@ -146,6 +146,26 @@ def test_labels_that_do_not_fit_are_left_out_and_the_rest_have_numbers(keys: int
     assert max(axis["tickvals"]) < keys
 
 
+def test_labels_of_rows_are_left_out_where_their_panel_is_low() -> None:
+    """A label of a row takes 9 of 380 pixels."""
+
+    def labelled(rows: int, *grid: int) -> list[str]:
+        one = panel(values=np.ones((rows, 1)))
+        layout = Layout(tuple((one,) * count for count in grid), (1,) * grid[0], (1,) * len(grid))
+        spec = compose(layout, {"query": [f"w{n}" for n in range(rows)], "key": ["x"]})
+        return list(spec["layout"]["yaxis"]["ticktext"][:2])
+
+    assert [labelled(rows, 1) for rows in (42, 43)] == [["w0", "w1"], ["0 w0", "2 w2"]]
+    assert labelled(30, 3) == ["w0", "w1"], "beside each other they are as high as the figure"
+    assert labelled(30, 1, 1) == ["0 w0", "2 w2"]
+
+
+def test_a_title_is_above_its_matrix() -> None:
+    titles = compose(product(), LABELS)["layout"]["annotations"]
+    for one, title in zip(place_panels(product()), titles, strict=False):
+        assert (title["x"], title["y"], title["yanchor"]) == (one.box[0], one.box[3], "bottom")
+
+
 def test_pins_beyond_a_matrix_outline_nothing() -> None:
     layout = Layout(((panel(),),), (1,), (1,))
     found = [

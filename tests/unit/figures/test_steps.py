@@ -184,7 +184,11 @@ def test_products_named_for_the_browser_are_true(qkv: str) -> None:
 
 
 def test_in_cross_attention_keys_come_from_the_encoder(tmp_path: Path) -> None:
-    trace = load(str(save("bart", tmp_path))).trace("the cat sat", "on the mat and")
+    model = load(str(save("bart", tmp_path)))
+    for texts, darkened in (("the " * 50, "on the mat"), True), (("the cat", "on " * 50), False):
+        weights = panels(draw_step(model.trace(*texts).walk(1, 2, "cross"), "weights"))["weights"]
+        assert (weights.zmax < 1) == darkened, "it is the keys that are many"
+    trace = model.trace("the cat sat", "on the mat and")
     walk = trace.walk(1, 2, "cross")
     figure = draw_step(walk, "qkv")
     found = panels(figure)

@@ -31,7 +31,9 @@ from attnviz.formulas.tree import (
     Sum,
     Symbol,
     Total,
+    Transpose,
 )
+from attnviz.formulas.tree import Text as Words
 from attnviz.measures.summary import choose_measures
 from attnviz.steps import ATTENTION, TOKENS
 from attnviz.steps.averages import WAYS
@@ -206,6 +208,14 @@ def line(formula: Expression) -> list[tuple[str, int]]:
         (Fraction(Product((AT, J)), Relation("=", (AT, J))), r"\frac{i\,j}{i=j}",
          '<mfrac><mrow><mi>i</mi><mspace width="0.167em"></mspace><mi>j</mi></mrow>'
          "<mrow><mi>i</mi><mo>=</mo><mi>j</mi></mrow></mfrac>", [("(i\N{THIN SPACE}j)/(i = j)", 0)]),
+        (Fraction(SUM, Sum((J, D))), r"\frac{i+1}{j+D}",
+         "<mfrac><mrow><mi>i</mi><mo>+</mo><mn>1</mn></mrow><mrow><mi>j</mi><mo>+</mo><mi>D</mi></mrow></mfrac>",
+         [("(i + 1)/(j + D)", 0)]),
+        (Transpose(AT), r"i^{\top}", "<msup><mi>i</mi><mo>⊤</mo></msup>", [("iᵀ", 0)]),
+        (Box(AT), r"\boxed{i}", '<mrow class="boxed"><mi>i</mi></mrow>', [("i", 0)]),
+        (Relation("→", (AT, J)), r"i \;\rightarrow\; j", "<mrow><mi>i</mi><mo>→</mo><mi>j</mi></mrow>",
+         [("i → j", 0)]),
+        (Words("two < words"), r"\text{two < words}", "<mtext>two &lt; words</mtext>", [("two < words", 0)]),
     ],
 )  # fmt: skip
 def test_each_node_is_written_as_it_is_typeset(
@@ -232,7 +242,10 @@ def test_digits_are_numbers_and_letters_have_their_names() -> None:
     assert mathml(Symbol("12")) == '<math display="block"><mn>12</mn></math>'
     assert mathml(Symbol("<")) == '<math display="block"><mi>&lt;</mi></math>'
     assert mathml(Symbol("Q", "query")) == '<math display="block"><mi class="query">Q</mi></math>'
-    greek = {"α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "μ": r"\mu", "σ": r"\sigma", "ε": r"\varepsilon", "x": "x"}
+    greek = {
+        "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "μ": r"\mu", "σ": r"\sigma", "ε": r"\varepsilon",
+        "π": r"\pi", "Φ": r"\Phi", "x": "x",
+    }  # fmt: skip
     assert {letter: latex(Symbol(letter), str) for letter in greek} == greek
     assert latex(Symbol("Q", "query"), {"query": "red"}.__getitem__) == r"{\color{red}Q}"
     boxed = runs(Sum((AT, Box(Symbol("Q", "query")))))

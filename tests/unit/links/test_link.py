@@ -13,6 +13,7 @@ from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.links.values import BadValueError, Key, OneOf, titled
 from attnviz.settings import PUBLIC, Settings
 from attnviz.steps import PARTS, STEPS
+from tests.unit.links import table
 from tests.unit.links.views import DEFAULTS, VALUES, WORDS
 
 GOOD = [
@@ -393,3 +394,8 @@ def test_what_a_page_offers_can_be_in_a_link() -> None:
         assert key.default is None or key.default in key.titles
         assert [key.read(key.write(value)) for value in key.titles] == list(key.titles)
         assert all(key.titles.values())
+
+
+def test_the_table_in_the_documentation_is_the_registry_s() -> None:
+    """`python -m tests.unit.links.table` writes it anew."""
+    assert table.written() == table.table()

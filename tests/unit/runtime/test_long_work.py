@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ import pytest
 
 from attnviz.runtime import long_work as module
 from attnviz.runtime.cache import SingleFlightCache, cache_usage
+from attnviz.runtime.lock import FairLock
 from attnviz.runtime.long_work import Job, LongWork, LongWorkError, Work
 from attnviz.runtime.pool import Task, WorkerPool
 
@@ -24,6 +27,15 @@ FAILED = "There is too little memory."
 class Result:
     name: str
     nbytes: int = 1
+
+
+class Clock:
+    """Stands in for the module `time`."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
 
 
 class GoneError(BaseException):
@@ -69,6 +81,14 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 @pytest.fixture
 def long_work() -> LongWork:
     return LongWork(WorkerPool(1), lease=SECONDS)
+
+
+@pytest.fixture
+def clock(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "SLICE", -1.0)  # a slice is one step, though no time passes
+    monkeypatch.setattr(module, "time", clock)
+    return clock
 
 
 def until(true: Callable[..., bool]) -> None:
@@ -159,6 +179,22 @@ def test_who_asks_no_more_has_left_and_who_comes_back_goes_on(steps: Steps) -> N
     assert steps.begun == ["one"]
 
 
+def test_a_page_that_only_asks_whether_it_waits_has_not_left(steps: Steps, clock: Clock) -> None:
+    long_work, work = LongWork(WorkerPool(1), lease=10, kept=1000), steps.work("one")
+    job = job_of(long_work.request("a", work))
+    for clock.now in (9.5, 19):
+        assert waits(long_work, "a", work)
+    clock.now = 28.5
+    steps.allow()
+    until(lambda: steps.done == ["one"] and job.task is not None)
+    clock.now = 29
+    steps.allow()
+    until(lambda: job.task is None)  # it pauses: the visitor was last seen ten seconds ago
+    assert waits(long_work, "a", work)
+    steps.allow()
+    assert job.result.result(SECONDS) == Result("one")
+
+
 def test_a_run_that_ends_pauses_it_and_the_next_run_goes_on(steps: Steps, long_work: LongWork) -> None:
     work = steps.work("one", 4)
 
@@ -225,6 +261,79 @@ def test_other_work_is_done_between_two_slices(steps: Steps) -> None:
     assert long_work.request("a", work, timeout=SECONDS) == Result("one")
 
 
+def test_a_slice_ends_with_the_first_step_after_its_time(
+    steps: Steps, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SLICE", 5.0)
+    pool, counts = WorkerPool(1), []
+    long_work, let_go = LongWork(pool, lease=1000), threading.Event()
+
+    def begin() -> Iterator[int | Result]:
+        assert let_go.wait(SECONDS)
+        for number in range(1, 8):
+            clock.now += 2.5
+            yield number
+            counts.append(number)
+        yield Result("one")
+
+    job = job_of(long_work.request("a", Work(steps.cache, "one", begin, FAILED)))
+    others = [Task[int](), Task[int]()]
+    for task in others:
+        pool.submit(task, lambda: len(counts))
+    assert [long_work.ahead_of(job), pool.ahead_of(others[1])] == [0, 2]
+    let_go.set()
+    assert [task.result.result(SECONDS) for task in others] == [2, 2]  # the third step is done, and not resumed
+    assert job.result.result(SECONDS) == Result("one")
+
+
+def test_its_place_is_behind_what_the_pool_was_asked_for_before(steps: Steps) -> None:
+    pool, let_go = WorkerPool(1), threading.Event()
+    long_work = LongWork(pool, lease=SECONDS)
+    for _ in range(3):
+        pool.submit(Task[bool](), lambda: let_go.wait(SECONDS))
+    until(lambda: pool.counts() == (1, 2, 0))
+    job = job_of(long_work.request("a", steps.work("one")))
+    assert long_work.ahead_of(job) == 3
+    let_go.set()
+    steps.allow(3)
+    assert job.result.result(SECONDS) == Result("one")
+
+
+def test_each_slice_limits_the_threads_of_torch(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited: list[str] = []
+    monkeypatch.setattr(module, "limit_threads", lambda: limited.append(threading.current_thread().name))
+    steps.allow(2)
+    assert LongWork(WorkerPool(1)).request("a", steps.work("one", 2), timeout=SECONDS) == Result("one")
+    assert len(limited) == 3 and {name.split("_")[0] for name in limited} == {"compute"}
+
+
+def test_who_waits_does_not_hold_up_other_pages(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = FairLock(2 * SECONDS)
+    monkeypatch.setattr(module, "page_lock", lambda: lock)
+
+    def page() -> None:
+        with lock.held():
+            steps.allow(3)
+
+    with lock.held():
+        other = threading.Thread(target=page)
+        other.start()
+        until(lambda: lock.waiting() == 1)
+        assert LongWork(WorkerPool(1)).get("a", steps.work("one"), lambda _: None) == Result("one")
+    other.join(SECONDS)
+
+
+def test_a_server_that_stops_does_not_wait_until_what_is_kept_goes() -> None:
+    script = """
+from attnviz.runtime import cache, long_work, pool
+long_work.limit_threads = lambda: None
+one_thread = pool.WorkerPool(1)
+work = long_work.Work(cache.SingleFlightCache("one", 1, one_thread), "one", lambda: iter(range(3)), "")
+long_work.LongWork(one_thread).request("a", work)
+"""
+    assert subprocess.run([sys.executable, "-c", script], timeout=SECONDS, check=True).returncode == 0
+
+
 def test_two_take_turns_and_leave_a_thread_to_others(steps: Steps) -> None:
     pool = WorkerPool(2)
     long_work, works = LongWork(pool, lease=SECONDS), [steps.work("first"), steps.work("second")]
@@ -270,7 +379,7 @@ def test_who_waits_is_told_in_a_sentence_what_went_wrong_and_may_try_again(
     work, steps.error = steps.work("one", 1), error
     job = job_of(long_work.request("a", work))
     steps.allow()
-    until(lambda: job.result.done() and job.task is None)
+    until(job.result.done)
     assert waits(long_work, "a", work)
     for _ in range(2):  # as long as the page shows it
         with pytest.raises(LongWorkError, match=FAILED) as raised:
@@ -286,9 +395,13 @@ def test_who_waits_is_told_in_a_sentence_what_went_wrong_and_may_try_again(
 
 def test_a_run_that_waited_in_vain_begins_anew_the_next_time(steps: Steps, long_work: LongWork) -> None:
     work, steps.error = steps.work("one", 1), MemoryError()
-    steps.allow(2)
+
+    def fail_slowly(job: Job[Result]) -> None:
+        job.result.add_done_callback(lambda _: time.sleep(0.05))  # after the waiting run is woken
+        steps.allow(2)
+
     with pytest.raises(LongWorkError, match=FAILED):
-        long_work.get("a", work, lambda _: None)
+        long_work.get("a", work, fail_slowly)
     assert not long_work._jobs
     steps.error = None
     assert long_work.get("a", work, lambda _: None) == Result("one")
@@ -348,6 +461,30 @@ def test_more_begins_only_if_the_memory_suffices_and_paused_work_makes_room(step
     assert long_work.request("a", large, timeout=SECONDS) == Result("large")
     assert job.result.result(SECONDS) == Result("larger")
     assert steps.done[-3:] == ["larger"] * 3
+
+
+@pytest.mark.parametrize(("nbytes", "begun"), [(60, ["first", "second"]), (61, ["first"])])
+def test_two_begin_at_once_if_both_just_fit(steps: Steps, nbytes: int, begun: list[str]) -> None:
+    long_work = LongWork(WorkerPool(4), 100, lease=SECONDS)
+    works = [steps.work("first", 1, nbytes=40), steps.work("second", 1, nbytes=nbytes)]
+    jobs = [job_of(long_work.request(visitor, work)) for visitor, work in zip("ab", works, strict=True)]
+    until(lambda: steps.begun[:1] == ["first"])
+    assert [job.has_begun for job in jobs] == [True, len(begun) == 2]
+    steps.allow(2)
+    assert [job.result.result(SECONDS).name for job in jobs] == ["first", "second"]
+
+
+def test_of_paused_work_what_was_asked_for_longest_ago_makes_room_and_no_more_than_is_needed(steps: Steps) -> None:
+    long_work = LongWork(WorkerPool(1), 100, lease=SECONDS)
+    works = [steps.work(name, nbytes=nbytes) for name, nbytes in (("x", 40), ("y", 30), ("z", 70))]
+    jobs = []
+    for number, work in enumerate(works, 1):
+        jobs.append(job_of(long_work.request("a", work)))  # and leaves the one before
+        until(lambda number=number: len(steps.begun) == number)
+        steps.allow()
+    assert job_of(long_work.request("b", works[1])) is jobs[1]
+    assert job_of(long_work.request("c", works[0])) is not jobs[0]
+    steps.allow(9)
 
 
 def test_within_a_task_of_the_pool_it_is_done_at_once(steps: Steps) -> None:

@@ -91,13 +91,15 @@ def test_a_message_takes_a_token_and_one_for_each_32_kb_of_the_stricter_bucket()
     visitor = traffic.visitor()
     assert traffic.change("a", visitor, 19 * TOKEN_BYTES + TOKEN_BYTES - 1) == 0
     assert traffic.change("a", visitor, 0) == 1, "of the address"
+    assert traffic.change("a", visitor, 2 * TOKEN_BYTES) == 4, "what is late is owed"
     assert traffic.change("b", traffic.visitor(), 19 * TOKEN_BYTES) == 0
-    assert (traffic.changes, traffic.refused["slowed"]) == (3, 1)
+    assert (traffic.changes, traffic.refused["slowed"]) == (4, 2)
     assert [traffic.slowed(address) for address in ("a", "b", "", None)] == [True, False, False, False]
     many = Traffic(Settings(requests=6000, changes=120), clock)  # an address of many visitors
     visitors = [many.visitor() for _ in range(3)]
     assert [many.change("a", one, 29 * TOKEN_BYTES) for one in visitors] == [0, 0, 0]
     assert many.change("a", visitors[1], 9 * TOKEN_BYTES) == 5, "of this visitor alone"
+    assert many.change("a", visitors[1], 0) == 5.5
     assert many.change("a", many.visitor(), 0) == 0
     clock.now = NOTICE_TIME - 0.001
     assert traffic.slowed("a")

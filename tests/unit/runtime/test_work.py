@@ -13,6 +13,7 @@ import pytest
 
 from attnviz.runtime import cache as cache_module
 from attnviz.runtime.cache import SingleFlightCache, cache_usage
+from attnviz.runtime.lock import FairLock
 from attnviz.runtime.pool import Task, WorkerPool, place_in_queue
 
 
@@ -69,6 +70,22 @@ def test_who_does_not_have_to_wait_is_not_told_to() -> None:
     places: list[int] = []
     SingleFlightCache[Result]("test", 10, WorkerPool(1)).get("key", Result, places.append)
     assert not places
+
+
+def test_who_waits_does_not_hold_up_other_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, work = FairLock(60), Work()
+    monkeypatch.setattr(cache_module, "page_lock", lambda: lock)
+
+    def page() -> None:
+        with lock.held():
+            work.let_go.set()
+
+    with lock.held():
+        other = threading.Thread(target=page)
+        other.start()
+        until(lambda: lock.waiting() == 1)
+        assert SingleFlightCache[Result]("test", 10, WorkerPool(1)).get("key", work) == Result()
+    other.join(30)
 
 
 def test_a_failure_is_the_first_ones_alone(monkeypatch: pytest.MonkeyPatch) -> None:

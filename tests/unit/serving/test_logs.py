@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +22,24 @@ def without_texts() -> Iterator[None]:
     logging.setLogRecordFactory(logs._without_texts)
     yield
     logging.setLogRecordFactory(make)
+
+
+def test_a_public_server_s_log_has_warnings_and_ends_of_threads_without_texts(
+    caplog: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)  # put back after the test
+    levels: list[str] = []
+    monkeypatch.setattr(logs, "set_log_level", levels.append)
+    logging.setLogRecordFactory(logs._make)
+    logs.keep_texts_out()
+    for work in (fail, sys.exit):  # an exit is no failure
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(30)
+    (record,) = caplog.records
+    assert (record.levelname, record.getMessage()) == ("ERROR", "A thread ended by an exception")
+    assert record.exc_text is not None and record.exc_text.endswith("in fail\n    raise ValueError(SECRET)\nValueError")
+    assert levels == ["warning"]
 
 
 def fail() -> None:

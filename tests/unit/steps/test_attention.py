@@ -269,6 +269,14 @@ def test_pictures_are_whole_and_say_whether_a_bias_is_added(config: ToyConfig) -
         assert shown.between.endswith(" + b") == bool(biases)
 
 
+def test_a_product_is_as_wide_as_it_has_columns() -> None:
+    walk = run_block(range(5), ToyConfig(head_size=2)).walk(0, 0)
+    for step, parts in (("scores", (2, 5)), ("head_outputs", (5, 2))):  # (5, 2) @ (2, 5), and (5, 5) @ (5, 2)
+        shown = ATTENTION[step].picture(walk)
+        assert shown is not None
+        assert shown.widths[0] == pytest.approx(min(0.42, parts[0] / sum(parts))), step
+
+
 @pytest.mark.parametrize(("keys", "widths"), [(8, (1, 1)), (9, (1, 2))])
 def test_numbers_before_and_after_show_in_up_to_eight_keys(keys: int, widths: tuple[int, int]) -> None:
     walk = run_block(range(keys), ToyConfig()).walk(0, 0)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from attnviz.steps import steps_of
 from attnviz.steps.averages import WAYS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import walk_to_attention
@@ -78,8 +79,14 @@ def test_the_largest_difference_is_named_with_its_place(way: str, seed: int) -> 
 def test_one_token_differs_in_nothing() -> None:
     walk = walk_of("alone")
     for way in ("matrix", "softmax", "data"):
-        assert WAYS[way].fact(walk).startswith("Largest difference to the loop: 0. ")
+        assert WAYS[way].fact(walk) == (
+            "Largest difference to the loop: 0. On these numbers every rounding comes out the same."
+        )
     assert WAYS["loop"].fact(walk) == ""
+
+
+def test_its_steps_are_the_ways_to_a_mean_alone() -> None:
+    assert steps_of(walk_of()) == WAYS
 
 
 def test_more_tokens_than_the_loop_takes_are_refused() -> None:

@@ -16,7 +16,7 @@ from attnviz.formulas import latex
 from attnviz.pretrained import load
 from attnviz.steps import PARTS, names_at, steps_of
 from attnviz.steps.block import part_of
-from attnviz.steps.picture import Picture
+from attnviz.steps.picture import Picture, darkens
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import ToyTransformer
 from attnviz.trace.matrices import matrix
@@ -40,10 +40,10 @@ def walk_with(config: TransformerConfig = PLAIN, without: tuple[str, ...] = (), 
 
 def test_a_sum_says_how_long_what_is_added_is_beside_the_row_that_it_is_added_to() -> None:
     walk = walk_with(
-        attention_residual=[[3, 4], [0, 2], [6, 8], [0, 0]], feed_forward_output=[[3, 0], [2, 0], [0, -1], [0, 0]]
+        attention_residual=[[3, 4], [0, 2], [6, 8], [0, 0]], feed_forward_output=[[30, 0], [20, 0], [0, -10], [0, 0]]
     )
-    assert PARTS["feed_forward_residual"].fact(walk) == (  # 3/5, 2/2, 1/10 and 0 of a row of zeros
-        "Here what is added is on average 43 % as long as the row that it is added to, most in row 1, “a”: 100 %."
+    assert PARTS["feed_forward_residual"].fact(walk) == (  # 6, 10, 1, and 0 of a row of zeros
+        "Here what is added is on average 425 % as long as the row that it is added to, most in row 1, “a”: 1000 %."
     )
     walk = walk_with(TransformerConfig("decoder", depth=1, width=16))  # post-norm: added to the norm
     wanted = matrix(walk, "feed_forward_output").norm(dim=1) / matrix(walk, "attention_norm").norm(dim=1)
@@ -245,6 +245,26 @@ def test_an_unknown_activation_is_not_guessed() -> None:
     assert "ReLU turns the rest into 0" in PARTS["feed_forward_hidden"].notice(known)
 
 
+def test_what_is_not_known_of_a_family_is_said_and_shown_without_its_maps() -> None:
+    walk = walk_with(BIASED, ("W_1", "W_2"), eps={})
+    for step, part in (
+        ("feed_forward_norm", "norm"), ("feed_forward_hidden", "feed-forward"), ("feed_forward_output", "feed-forward")
+    ):  # fmt: skip
+        assert PARTS[step].code(walk) == f"# the {part} of this family is not known; {step} is as the model computes it"
+    hidden, output = (picture_of(walk, f"feed_forward_{end}") for end in ("hidden", "output"))
+    assert [one.name for one in hidden.panels] == ["feed_forward_hidden"]
+    assert [one.name for one in output.panels] == ["feed_forward_hidden", "feed_forward_output"]
+    assert (hidden.products, hidden.operations, output.products) == ({}, {}, {})
+    with pytest.raises(TypeError, match="no steps around its attention"):
+        part_of(replace(walk, block=None))
+
+
+def test_colours_of_weights_are_darkened_from_40_keys_on_unless_it_is_said() -> None:
+    assert [darkens(stretch, keys) for stretch, keys in ((None, 39), (None, 40), (True, 1), (False, 99))] == [
+        False, True, True, False
+    ]  # fmt: skip
+
+
 def test_a_norm_has_the_vectors_that_it_has() -> None:
     for lacking, end in (
         ((), r"\cdot γ + β"),
@@ -275,13 +295,16 @@ def test_a_norm_has_the_vectors_that_it_has() -> None:
 
 
 def check_layout(shown: Picture, sizes: Callable[[str], torch.Size]) -> None:
-    """A grid has a width a column and a height a row; of a product's two rows the higher operand has the larger."""
+    """A grid has a width a column and a height a row; of a product, operands and result by their sizes."""
     assert {len(line) for line in shown.grid} == {len(shown.widths)}
     assert len(shown.grid) == len(shown.heights)
     if len(shown.heights) == 2 and shown.products:
         of = next(iter(shown.products.values()))
         upper, lower = sizes(of.right)[0], sizes(of.left)[0]
         assert shown.heights[0] == pytest.approx(min(0.42, max(0.24, upper / (upper + lower))))
+        if len(shown.widths) == 2:
+            inner, cols = sizes(of.right)
+            assert shown.widths[0] == pytest.approx(min(0.42, max(0.24, inner / (inner + cols))))
 
 
 @pytest.mark.parametrize("config", CONFIGS)

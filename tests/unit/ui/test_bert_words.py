@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy.stats import entropy as scipy_entropy
@@ -17,7 +18,9 @@ from attnviz.bert.blocks import Guesses, Row, Setup, Stack, attend_in_parts
 from attnviz.bert.classification.outcome import Outcome
 from attnviz.bert.configuration import BERT_BASE, Configuration
 from attnviz.settings import Settings
+from attnviz.training.jobs.view import View
 from attnviz.ui.bert import agent, blank, configuration, language, subsets
+from attnviz.ui.bert.classifier.training import progress_text
 from attnviz.ui.bert.classifier.views import TypedText
 from tests.toy import tokens_of
 
@@ -188,6 +191,25 @@ def test_parameters_are_counted_and_shared_out() -> None:
     ]  # fmt: skip
 
 
+def test_the_configuration_s_numbers_are_those_on_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = SimpleNamespace(name=" some/model ", loader="AutoModel", not_run=("decoder",))
+    monkeypatch.setattr(configuration, "shown_model", lambda: model)
+    monkeypatch.setattr(configuration, "configuration_of", lambda _: SIZES)
+    made = configuration.tables()
+    sizes = [*configuration.sizes(SIZES, BERT_BASE)]
+    assert [*made] == ["configuration", "parameters"]
+    assert made["configuration"].index.tolist() == [one.title for one in sizes]
+    assert made["configuration"].to_dict("list") == {
+        "field": [one.field for one in sizes], "x": [one.number for one in sizes],
+        BERT_BASE.name: [one.base for one in sizes], "meaning": [one.meaning for one in sizes],
+    }  # fmt: skip
+    pd.testing.assert_frame_equal(made["parameters"], configuration.parameters(SIZES))
+    asked: list[Any] = []
+    monkeypatch.setattr(configuration, "configuration_script", lambda *given: asked.append(given) or "")
+    configuration.script()
+    assert asked == [("some/model", SIZES, "AutoModel", ("decoder",))]
+
+
 def test_blanks_are_a_table_by_position_and_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = SimpleNamespace(convert_ids_to_tokens=["a", "Ġb", "c", "d"].__getitem__, mask_token_id=3)
     model = SimpleNamespace(tokenizer=tokenizer, is_byte_level=True, name=" some/model ")
@@ -225,3 +247,18 @@ def test_how_a_model_is_opened_depends_on_the_server(
 ) -> None:
     monkeypatch.setattr(blank, "settings", lambda: server)
     assert blank._how() == said
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (View("queued", 2000, place=3), "Waiting: number 3 in line for a processor of this server."),
+        (View("running", 2000, step=1234), "Step 1,234 of 2,000 …"),
+        (View("stopped", 2000, step=1234), "Stopped after step 1,234 of 2,000."),
+        (View("stopped", 2000, step=1234, message="It was too large."), "It was too large."),
+        (View("failed", 2000, step=1234, message="It broke."), "It broke."),
+        (View("done", 2000, step=2000), ""),
+    ],
+)
+def test_the_progress_of_a_training_is_a_sentence(view: View, said: str) -> None:
+    assert progress_text(view) == said

@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from attnviz import pretrained
 from attnviz.measures.mistakes.case import NotKnownError
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.runtime.cache import cache_usage
+from attnviz.settings import PUBLIC
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
@@ -65,6 +67,17 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_a_name_is_the_same_with_spaces_around_it(loads: Loads, folders: list[str]) -> None:
     assert caches.model(f"  {folders[0]}\n") is caches.model(folders[0])
     assert loads.names == folders[:1]
+
+
+def test_a_server_loads_no_model_that_it_does_not_offer(loads: Loads, monkeypatch: pytest.MonkeyPatch) -> None:
+    offers = replace(PUBLIC, models=("minilm", "gpt2", "bert-base-uncased"))
+    monkeypatch.setattr(caches, "settings", lambda: offers)
+    with pytest.raises(ModelError) as raised:
+        caches.model(" some/model ")
+    assert str(raised.value) == (
+        "“some/model” is not offered on this server, which has minilm, gpt2 and bert-base-uncased."
+    )
+    assert loads.names == []
 
 
 def test_sessions_that_open_a_model_at_once_load_it_once(loads: Loads, folders: list[str]) -> None:
