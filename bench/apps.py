@@ -88,6 +88,8 @@ class App:
         return page.locator(".st-key-walk").get_by_role("radio", name=label, exact=True).click
 
 
+SENTENCE = "() => Boolean(stopwatch.find('.sentence .word'))"
+"""Whether our default view is there, in JavaScript: it is no matrix"""
 OURS = App(
     script=ROOT / "app.py",
     picture=f"stopwatch.counted('{STAGE}')",

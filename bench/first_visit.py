@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from bench.apps import OURS
+from bench.apps import OURS, SENTENCE
 from bench.stopwatch import chrome, load, new_page, wait_for_calm
 from bench.table import Row
 from tests.browser.settle import settled
@@ -18,7 +18,7 @@ ROUNDS = 5
 OWN = ("/attnviz/", "/_stcore/bidi-components/attnviz.main/")
 """What the addresses of our files have in them"""
 MOST_REQUESTS, MOST_KB = 12, 190
-PAGES = {"/": OURS.repainted, "/heads": "() => stopwatch.explorer.count() > 0"}
+PAGES = {"/": SENTENCE, "/heads": "() => stopwatch.explorer.count() > 0"}
 """The pages, and what is asked of each: whether its picture is there, in JavaScript"""
 
 

@@ -23,7 +23,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record. Exit codes: 0 done, 1 the file can't be written or the loss diverged."""
+    """Record. Exit codes: 0 done, 1 the file can't be written or the loss diverged, 2 wrong usage."""
     from attnviz.training.loop import DivergedError
 
     return run_checked(_record, arguments, DivergedError)

@@ -37,8 +37,8 @@ TOKENS: Step[Tokens] = Step(
     title="Sentence",
     formula=lambda _: Relation("→", (Text("text"), Box(Text("tokens")), Symbol("X"))),
     notice=lambda _: (
-        "In attention each word looks at the others. Point at a word to see which, and with what share; a click keeps "
-        "it."
+        "Each word gives its attention in shares, 100 % in all, to the words that it may look at. What attention reads "
+        "are not letters, but numbered pieces: the tokens."
     ),
     code=lambda tokens: _TOKENS_CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"),
     fact=_tokens_fact,

@@ -24,6 +24,7 @@ from attnviz.pretrained import PretrainedModel
 from attnviz.ui import caches
 from attnviz.ui.bert import files
 from attnviz.ui.bert.round_trip import views
+from attnviz.ui.widgets import FileOffer
 from tests.app.pages import messages, open_page
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
@@ -264,7 +265,11 @@ def test_export_has_the_numbers_and_the_script_of_the_model_on_screen(
 ) -> None:
     folder = str(saved("bert", tmp_path / "bert"))
     written: dict[str, Any] = {}
-    monkeypatch.setattr(files, "file_button", lambda *given, **named: written.update({named["key"]: given[3]}))
+
+    def keep(_row: str, *offers: FileOffer) -> None:
+        written.update({offer.key: offer.data for offer in offers})
+
+    monkeypatch.setattr(files, "offer_files", keep)
     asked: list[Any] = []
     monkeypatch.setattr(views, "round_trip_script", lambda *given, **named: asked.append((given, named)) or "# torch")
     for tab in ("Numbers", "Script"):

@@ -154,15 +154,37 @@ def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(
     expect(word).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("ArrowDown")  # to the next word
     expect(finding(page)).to_contain_text("“wanted” gives")
+    page.keyboard.press("ArrowUp")
     copied = open_bare(new_context().new_page(), page.url)
     expect(finding(copied)).to_have_text(says)
+    copied.keyboard.press("Escape")  # lets the row go
+    copied.wait_for_url(lambda url: "q=" not in url)
+
+
+def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_given_away(
+    page: Page, app_url: str
+) -> None:
+    open_bare(page, f"{app_url}/?source=pretrained&step=tokens&q=1&text=one+two+three+four+five")
+    page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^five: ")).focus()
+    expect(finding(page)).to_contain_text("“five” gives")
+    page.get_by_label("Text", exact=True).fill("ein \U0001f600")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**text=ein**")
+    settled(page)
+    weights = built_in_model().trace("ein \U0001f600").attentions(0)[0][1]
+    expect(finding(page)).to_have_text(re.compile(rf"^“ein” gives {100 * float(weights.max()):.0f} % "))
+    unknown = page.locator(".sentence .word.unknown")
+    expect(unknown).to_have_attribute("title", "[UNK]: not in the vocabulary")
+    open_bare(page, f"{app_url}/?source=pretrained&step=tokens&q=1&predict=1")
+    expect(finding(page)).to_have_text("Covered while a row is guessed.")
+    expect(page.locator(".sentence .word, .sentence path")).to_have_count(0)
 
 
 def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str) -> None:
     expected = torchs_weights(3, 1)
     sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
     share = 100 * float(expected[IT, [0, -1]].sum())
-    expect(sentence).to_contain_text(f"[CLS] and [SEP], added by the tokenizer: {share:.0f} %.")
+    expect(sentence).to_contain_text(f"[CLS] and [SEP], which stand for no word: {share:.0f} %.")
     arcs = sentence.locator("path")
     expect(arcs).to_have_count(int((expected[IT] >= 0.01).sum()))
     sentence.get_by_role("button", name="Dim them").click()

@@ -171,6 +171,8 @@ def test_surprise_me_speaks_of_what_it_pins(page: Page, app_url: str) -> None:
     for _ in range(2):
         page.get_by_role("button", name="Surprise me").click()
         settled(page)
+        page.get_by_role("radio", name="Weights").click()
+        settled(page)
         found = re.search(r"[?&]q=(\d+)", page.url)
         sentence = page.locator(".walk .fact").inner_text()
         assert found is None or f"row {found[1]}, " in sentence

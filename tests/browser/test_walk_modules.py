@@ -561,6 +561,31 @@ def test_tokens_say_where_they_come_from(run: Run) -> None:
     assert found["just"] is None
 
 
+def test_words_stand_as_they_were_typed(run: Run) -> None:
+    body = """
+      const axis = (own) => ({ segments: own.labels.map(() => 0), ...own });
+      const look = (one) => one.labels.map((_, n) => [m.wordOf(one, n), m.isJoined(one, n)]);
+      const bert = axis({ labels: ["[CLS]", "zu", "##rich", "."], covers: ["", "Zü", "rich", "."],
+        places: ["", "0 to 1", "2 to 5", "6"] });
+      const gpt = axis({ labels: ["Hello", "Ġworld", "Ġ"], covers: ["Hello", " world", " "],
+        places: ["0 to 4", "5 to 10", "11"] });
+      const bytes = axis({ labels: ["ð", "Ł", "!"], covers: ["😀", "😀", "!"], places: ["0", "0", "1"] });
+      const two = axis({ labels: ["a", "b"], covers: ["a", "b"], places: ["0", "1"], segments: [0, 1] });
+      const seen = axis({ labels: ["␇", "x"], covers: ["\\u0007", "\\u0645\\u200c\\u06cc"], places: ["0", "2 to 4"] });
+      const right = ["שלום hello", "hello שלום", "12"].map((text) => m.isRightToLeft({ text }));
+      return { looks: [bert, gpt, bytes, two, seen].map(look), right };
+    """
+    found = run("walk/row_words.ts", body)
+    assert found["looks"] == [
+        [["[CLS]", False], ["Zü", False], ["rich", True], [".", True]],
+        [["Hello", False], ["world", False], ["Ġ", False]],
+        [["ð", False], ["Ł", True], ["!", True]],
+        [["a", False], ["b", False]],
+        [["␇", False], ["\u0645\u200c\u06cc", False]],
+    ]
+    assert found["right"] == [True, False, False]
+
+
 def test_the_tokens_of_a_long_text_come_a_part_a_frame(run: Run) -> None:
     """All rows at once would hold up the page, also when the reader comes back to them."""
     body = """

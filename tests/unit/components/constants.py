@@ -95,9 +95,9 @@ def constants() -> dict[str, tuple[str, Any]]:
             "Numbers as text: digits after the point of a weight; of a number near 0; from where on powers of ten.",
             {"digits": formatting.DIGITS, "tiny": formatting.TINY_DIGITS, "huge": formatting.HUGE},
         ),
-        "CHIPS": (
-            "Tokens that are chips, at most; characters of a chip, at most.",
-            {"most": chips.MAX_CHIPS, "longest": chips.MAX_LABEL},
+        "LISTED": (
+            "Tokens that are listed, at most.",
+            {"most": chips.MAX_CHIPS},
         ),
         "WEIGHT_LEVELS": (
             "A weight of 1 as 16 bits; how far from the model's own a weight may be that was sent so.",

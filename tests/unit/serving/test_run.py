@@ -9,7 +9,7 @@ import pytest
 from streamlit import config
 
 from attnviz import files
-from attnviz.serving.run import StartError, listen, options, say, tuned
+from attnviz.serving.run import StartError, listen, options, tuned
 
 
 def test_options_are_named_as_streamlit_names_them() -> None:
@@ -44,8 +44,3 @@ def test_a_port_is_opened_or_one_line_says_why_not() -> None:
     if socket.has_dualstack_ipv6():
         with listen("::1", 0) as newer:
             assert newer.family == socket.AF_INET6
-
-
-def test_a_sentence_goes_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    say("It ends.")
-    assert capsys.readouterr() == ("", "attnviz: It ends.\n")

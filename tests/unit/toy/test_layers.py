@@ -209,8 +209,8 @@ OWN_KEY = "this attention adds a key of its own (bias_k or add_zero_attn)"
         ),
         (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)), OWN_KEY),
         (
-            lambda: EncoderLayer.from_torch(nn.TransformerEncoderLayer(8, 2, activation=torch.tanh)),
-            f"the activation {torch.tanh} is neither ReLU nor GELU",
+            lambda: EncoderLayer.from_torch(nn.TransformerEncoderLayer(8, 2, activation=nn.Tanh())),
+            "the activation Tanh() is neither ReLU nor GELU",
         ),
         (
             lambda: EncoderLayer.from_torch(nn.TransformerEncoderLayer(8, 2, activation=nn.GELU(approximate="tanh"))),

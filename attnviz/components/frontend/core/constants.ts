@@ -177,10 +177,9 @@ export const FORMAT = {
   huge: 1000000.0,
 };
 
-/** Tokens that are chips, at most; characters of a chip, at most. */
-export const CHIPS = {
+/** Tokens that are listed, at most. */
+export const LISTED = {
   most: 600,
-  longest: 28,
 };
 
 /** A weight of 1 as 16 bits; how far from the model's own a weight may be that was sent so. */

@@ -66,7 +66,7 @@ export class Pairs {
     this.about =
       `Row: a character. Column: the character after it. ${which}, counted in the ` +
       `${whole(text.train)} characters to train on. Nothing is trained here: each count, which begins at 1, is ` +
-      `divided by the sum of its row. Hardly any table of pairs does better.${hint}${failed}`;
+      `divided by the sum of its row.${hint}${failed}`;
     this.write(); // the board needs its place
     this.pairs.board.setTheme(given.theme);
     if (counts) this.show(counts, learned, isTrained ? (at ?? 0) : null, given.theme);

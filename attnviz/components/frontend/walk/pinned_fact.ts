@@ -21,7 +21,6 @@ export type Parts = (string | WordedTarget)[];
 /** by the name of the step */
 const OF_ROW: Record<string, (pinned: Pinned) => Parts> = {
   scaled: scaledSaid,
-  tokens: weightsSaid,
   weights: weightsSaid,
   attention_residual: sumSaid,
   feed_forward_residual: sumSaid,

@@ -3,21 +3,34 @@
 // it.
 
 import { INK } from "../core/colours.ts";
-import { element } from "../core/dom.ts";
-import { fixed, number, share, weightText } from "../core/format.ts";
-import { result, span, template, write } from "../core/template.ts";
+import { element, perFrame } from "../core/dom.ts";
+import { share } from "../core/format.ts";
+import { template, write } from "../core/template.ts";
+import {
+  findingOf,
+  isJoined,
+  isRightToLeft,
+  largest,
+  listOf,
+  saidOf,
+  tellingRow,
+  wordOf,
+  writtenOut,
+} from "./row_words.ts";
 import type { AttentionRow } from "../core/attention.ts";
 import type { Axis } from "../core/document.ts";
 import type { Pen } from "../pen/pen.ts";
 import type { HeadMatrices } from "./matrices.ts";
+import type { Rows } from "./row_words.ts";
 
-const LOOKED_THROUGH = 200; // rows
+const HINT = matchMedia("(hover: none)").matches
+  ? "Tap a word to see what it looks at."
+  : "Point at a word to see what it looks at; a click keeps it.";
+const UNKNOWN = "not in the vocabulary";
 const SPOKEN = 64; // words
 const MOST_ARCS = 12;
 const LEAST_ARC = 0.01; // of a row: what is less has no arc
 const LABELLED = 0.01; // of a row: what is less is not written below its word
-const SPOKEN_SHARES = 5; // of a row, to screen readers
-const WRITTEN_OUT = 6; // keys whose arithmetic is written out
 /** by the number of tokens from which on it is used: the size of the words */
 const SIZES: [number, string][] = [
   [0, "large"],
@@ -29,7 +42,6 @@ const RISE = { least: 16, part: 0.16 }; // px: of an arc above its words, and of
 const LOOP = { half: 9, wide: 15, high: 26 }; // px: the arc of a word to itself
 const SAME_LINE = 4; // px
 
-type Rows = HeadMatrices["attention"];
 interface Arc {
   path: string;
   weight: number;
@@ -51,12 +63,13 @@ export class Sentence {
   isDimmed: boolean;
   choose;
   sizes: ResizeObserver;
+  later: FrameTask;
 
   /** @param does pin: a row is kept; open: the whole matrix is asked for */
   constructor(does: { pin: (row: number) => void; open: (row: number) => void }) {
     this.choose = does;
     this.root = element("section", { class: "sentence", "aria-label": "Sentence" });
-    this.words = element("div", { class: "words" });
+    this.words = element("div", { class: "words", role: "group", "aria-label": "Words: up and down lead on" });
     this.arcs = element("div", { class: "arcs", "aria-hidden": "true" });
     [this.matrices, this.attention] = [null, null];
     [this.telling, this.said] = [0, []];
@@ -78,13 +91,15 @@ export class Sentence {
       ready: true,
       paint: (pen, { theme }) => this.paint(pen, theme),
     };
-    this.sizes = new ResizeObserver(() => this.drawArcs());
+    this.later = perFrame(() => this.draw());
+    this.sizes = new ResizeObserver(() => this.place());
     this.sizes.observe(this.words);
   }
 
   /** @param pinned the row that is kept; null: the one that looks at another word most */
   show(matrices: HeadMatrices, pinned: number | null) {
     if (matrices !== this.matrices) {
+      this.hovered = null; // another text may have fewer words
       const { query, key } = matrices.document.header;
       const rows = matrices.attention;
       this.attention = rows;
@@ -100,7 +115,14 @@ export class Sentence {
   point(row: number | null) {
     if (row === this.hovered) return;
     this.hovered = row;
-    this.draw();
+    this.later();
+  }
+
+  /** Shows nothing of a head: its numbers are not here, or are not to be seen. @param why as a sentence, or "" */
+  clear(why = "") {
+    [this.matrices, this.attention, this.hovered] = [null, null, null];
+    this.later.cancel();
+    write(this.root, template("p", { class: "finding" }, why));
   }
 
   /** Up and down go from word to word, as left and right go from step to step. */
@@ -122,6 +144,7 @@ export class Sentence {
     const { matrices, attention, row } = this;
     if (!matrices || !attention) return;
     const { query, key } = matrices.document.header;
+    if (row >= query.labels.length) return;
     const numbers = attention.row(row);
     const size = SIZES.findLast(([least]) => query.labels.length >= least)?.[1] ?? "";
     this.words.dataset.size = size;
@@ -129,7 +152,7 @@ export class Sentence {
     const line = (axis: Axis, side: "query" | "key" | "both") =>
       template(
         "p",
-        { key: side, class: `line ${side}` },
+        { key: side, class: `line ${side}`, dir: isRightToLeft(axis) ? "rtl" : "ltr" },
         ...axis.labels.map((_, n) => this.word(axis, n, { side, row, weights: numbers.weights })),
       );
     const lines = key === query ? [line(query, "both")] : [line(query, "query"), line(key, "key")];
@@ -137,10 +160,16 @@ export class Sentence {
     write(
       this.root,
       template("p", { class: "finding" }, ...findingOf(matrices, row, numbers)),
+      template("p", { class: "hint" }, HINT),
       this.words,
       template("div", { class: "asks" }, this.question(numbers), this.added(numbers.weights)),
       this.isOpen && !numbers.allHidden ? writtenOut(matrices, numbers, () => this.choose.open(row)) : null,
     );
+    this.place();
+  }
+
+  /** Draws what depends on where the words stand. */
+  place() {
     this.drawArcs();
     this.spaceShares();
   }
@@ -170,7 +199,7 @@ export class Sentence {
       axis.places[n] ? "" : "added",
       isJoined(axis, n) ? "joined" : "",
       isRow ? "row" : "",
-      isKey && weights[n] > 0 ? "key" : "",
+      axis.unknown[n] ? "unknown" : "",
     ].filter(Boolean);
     const style = isKey ? { "--share": String(Math.min(1, weights[n])) } : {};
     const parts = [
@@ -181,7 +210,8 @@ export class Sentence {
         isKey && weights[n] >= LABELLED ? share(weights[n]) : "",
       ),
     ];
-    const looks = { key: n, class: classes.join(" "), style, dataset: { token: n } };
+    const title = axis.unknown[n] ? `${axis.labels[n]}: ${UNKNOWN}` : undefined;
+    const looks = { key: n, class: classes.join(" "), style, title, dataset: { token: n } };
     if (side === "key") return template("span", looks, ...parts);
     const { pinned } = this;
     return template(
@@ -189,10 +219,14 @@ export class Sentence {
       {
         ...{ ...looks, type: "button", dataset: { token: n, row: n }, tabIndex: n === this.row ? 0 : -1 },
         "aria-pressed": String(n === pinned),
-        "aria-label": this.said[n],
+        "aria-label": this.said[n] ?? (isRow ? saidOf(weights, axis, this.keys, n) : wordOf(axis, n)),
       },
       ...parts,
     );
+  }
+
+  get keys() {
+    return (this.matrices as HeadMatrices).document.header.key;
   }
 
   /** What the tokens get that the tokenizer has added, and a switch that dims them. */
@@ -205,11 +239,11 @@ export class Sentence {
     return template(
       "p",
       { class: "of-added" },
-      `${listOf(names)}, added by the tokenizer: ${share(sum)}. `,
+      `${listOf(names)}, which stand${names.length > 1 ? "" : "s"} for no word: ${share(sum)}. `,
       template(
         "button",
         { type: "button", "aria-pressed": String(this.isDimmed), onclick: () => this.dim() },
-        this.isDimmed ? "Show them again" : "Dim them",
+        names.length > 1 ? "Dim them" : "Dim it",
       ),
     );
   }
@@ -275,10 +309,11 @@ export class Sentence {
     const around = this.words.getBoundingClientRect();
     const { fontFamily: family } = getComputedStyle(this.words);
     for (const word of this.words.querySelectorAll<HTMLElement>(".word")) {
-      const [text, label] = word.children;
+      const [text, label] = word.children as unknown as HTMLElement[];
+      const opacity = Number(getComputedStyle(word).opacity);
       const box = text.getBoundingClientRect();
       const weight = Number(word.style.getPropertyValue("--share"));
-      Object.assign(pen, { fillStyle: INK[theme].attention, globalAlpha: weight * GROUND });
+      Object.assign(pen, { fillStyle: INK[theme].attention, globalAlpha: weight * GROUND * opacity });
       pen.fillRect(box.x - around.x, box.y - around.y, box.width, box.height);
       const isRow = word.classList.contains("row");
       for (const [part, ink] of [
@@ -288,9 +323,9 @@ export class Sentence {
         const { fontSize, fontWeight } = getComputedStyle(part);
         const place = part.getBoundingClientRect();
         const font = `${Number(fontWeight) >= 600 ? "600 " : ""}${fontSize} ${family}`;
-        Object.assign(pen, { font, fillStyle: ink, globalAlpha: 1, textAlign: "center", textBaseline: "middle" });
+        Object.assign(pen, { font, fillStyle: ink, globalAlpha: opacity, textAlign: "center", textBaseline: "middle" });
         const [x, y] = [place.x + place.width / 2 - around.x, place.y + place.height / 2 - around.y];
-        if (part.textContent) pen.fillText(part.textContent, x, y);
+        if (part.textContent && part.style.visibility !== "hidden") pen.fillText(part.textContent, x, y);
       }
     }
     for (const { path, weight } of this.paths()) {
@@ -305,6 +340,7 @@ export class Sentence {
   }
 
   destroy() {
+    this.clear();
     this.sizes.disconnect();
   }
 }
@@ -341,127 +377,7 @@ function loop(at: DOMRect) {
   return `M ${rounded(x - half, y)} C ${rounded(x - wide, y - high, x + wide, y - high, x + half, y)}`;
 }
 
-// ---- words
-
-/** The characters that a token stands for; a space, and what can't be seen, by its label. */
-function wordOf({ covers, labels, places }: Axis, n: number) {
-  const own = places[n] ? covers[n].trim() : "";
-  return own && !/\p{C}/u.test(own) ? own : labels[n];
-}
-
-/** Whether no space stands before a token: its first character follows the last one of the token before it. */
-function isJoined({ places, segments }: Axis, n: number) {
-  const [before, own] = [places[n - 1], places[n]].map((place) => place?.match(/\d+/g)?.map(Number));
-  return Boolean(before && own && segments[n - 1] === segments[n] && (before.at(-1) as number) + 1 >= own[0]);
-}
-
 function rowAt(target: EventTarget | null) {
   const word = target instanceof Element ? target.closest<HTMLElement>("[data-row]") : null;
   return word ? Number(word.dataset.row) : null;
-}
-
-/** The place of the largest number. */
-const largest = (numbers: Float64Array) => numbers.reduce((best, x, n) => (x > numbers[best] ? n : best), 0);
-
-/** The row that gives most to another token of the text; of a long text, among the first ones. */
-function tellingRow(attention: Rows, query: Axis, key: Axis) {
-  let [best, most] = [0, -1];
-  for (let q = 0; q < Math.min(attention.queries, LOOKED_THROUGH); q += 1) {
-    if (!query.places[q]) continue;
-    const { weights } = attention.row(q);
-    for (let k = 0; k < attention.keys; k += 1) {
-      const isOther = key !== query || k !== q;
-      if (isOther && key.places[k] && weights[k] > most) [best, most] = [q, weights[k]];
-    }
-  }
-  return best;
-}
-
-/** The keys that get anything, those that get most first. */
-const byWeight = (weights: Float64Array) =>
-  Array.from(weights.keys())
-    .filter((k) => weights[k] > 0)
-    .sort((a, b) => weights[b] - weights[a]);
-
-const listOf = (names: string[]) =>
-  names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
-
-/** The finding of a row: “it” gives 97 % of its attention to “bicycle”. */
-function findingOf({ document: { header } }: HeadMatrices, row: number, { weights, allHidden }: AttentionRow) {
-  const { query, key } = header;
-  const name = (role: string, axis: Axis, n: number) => span(role, `“${wordOf(axis, n)}”`);
-  if (allHidden) return [name("query", query, row), " sees no token at all, so it has no attention to give."];
-  const most = largest(weights);
-  const isItself = key === query && most === row;
-  return [
-    ...[name("query", query, row), " gives ", template("b", {}, share(weights[most])), " of its attention to "],
-    ...(isItself ? ["itself."] : [name("key", key, most), "."]),
-  ];
-}
-
-/** A row for screen readers: it: bicycle 97 %, [CLS] 1 %. */
-function saidOf(weights: Float64Array, query: Axis, key: Axis, row: number) {
-  const order = byWeight(weights).slice(0, SPOKEN_SHARES);
-  return `${wordOf(query, row)}: ${order.map((k) => `${wordOf(key, k)} ${share(weights[k])}`).join(", ")}`;
-}
-
-// ---- arithmetic
-
-/** The softmax of a row, written out for the keys that get most: score, scaled, exponential, share. */
-function writtenOut({ document: { header } }: HeadMatrices, numbers: AttentionRow, onOpen: () => void) {
-  const { scaled, masked, exponentials, weights, shift, sum } = numbers;
-  const order = byWeight(weights);
-  const [shown, others] = [order.slice(0, WRITTEN_OUT), order.slice(WRITTEN_OUT)];
-  const hasBias = order.some((k) => masked[k] !== scaled[k]);
-  const total = (of: Float64Array) => others.reduce((all, k) => all + of[k], 0);
-  const exponential = `exp(${hasBias ? "masked" : "scaled"}${shift ? ` − ${fixed(shift)}` : ""})`;
-  const titles = [
-    "looks at",
-    "score q · k",
-    `scaled, × ${header.scale_label}`,
-    hasBias && "masked",
-    exponential,
-    "share",
-  ];
-  const columns = titles.map((title) => title && template("th", { scope: "col" }, title));
-  const sumRow = (title: string, exponentialSum: number, weight: number) =>
-    template(
-      "tr",
-      { key: title, class: "sum" },
-      template("th", { scope: "row", colSpan: hasBias ? 4 : 3 }, title),
-      ...[number(exponentialSum), weightText(weight)].map((text) => template("td", {}, text)),
-    );
-  const body = template(
-    "tbody",
-    {},
-    ...shown.map((k) => keyRow(wordOf(header.key, k), k, numbers, hasBias)),
-    others.length > 0 && sumRow(`${others.length} others`, total(exponentials), total(weights)),
-    sumRow("sum", sum, 1),
-  );
-  const hidden = weights.length - order.length;
-  const [first] = shown;
-  return template(
-    "div",
-    { class: "arithmetic" },
-    template("table", {}, template("thead", {}, template("tr", {}, ...columns)), body),
-    template(
-      "p",
-      {},
-      `${number(exponentials[first])} / ${number(sum)} = ${weightText(weights[first])}. `,
-      hidden > 0 && `${hidden} ${hidden > 1 ? "tokens get" : "token gets"} nothing. `,
-      template("button", { type: "button", onclick: onOpen }, "The whole matrix"),
-    ),
-  );
-}
-
-function keyRow(word: string, k: number, numbers: AttentionRow, hasBias: boolean) {
-  const { scores, scaled, masked, exponentials, weights } = numbers;
-  const plain = [scores, scaled, ...(hasBias ? [masked] : [])].map((of) => fixed(of[k]));
-  return template(
-    "tr",
-    { key: k },
-    template("th", { scope: "row" }, template("bdi", {}, word)),
-    ...[...plain, number(exponentials[k])].map((text) => template("td", {}, text)),
-    template("td", {}, result(weights[k], weightText(weights[k]))),
-  );
 }

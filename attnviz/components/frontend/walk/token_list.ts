@@ -1,19 +1,18 @@
 // The first step: the sentence, and below it its tokens as a table.
 
 import { whole } from "../core/format.ts";
-import { CHIPS } from "../core/constants.ts";
+import { LISTED } from "../core/constants.ts";
 import { element } from "../core/dom.ts";
 import { Sentence } from "./sentence.ts";
 import { Formula } from "./text.ts";
 import type { Axis } from "../core/document.ts";
 
-const { most: MOST } = CHIPS;
+const { most: MOST } = LISTED;
 const [QUERIES, KEYS] = ["Queries, the rows", "Keys, the columns"];
 const AT_ONCE = 200; // rows of a table that are laid out in one frame: more would hold up the page
 const TITLES = ["position", "token", "id", "stands for", "characters"];
 const ABOUT =
-  "Attention never sees letters or words, only these numbered pieces. Each becomes one row of every matrix that " +
-  "follows: row 0 is the first.";
+  "Attention never sees letters or words, only these numbered pieces. Each becomes one row of X: row 0 is the first.";
 
 export class TokenList {
   root: HTMLDivElement;
@@ -70,6 +69,11 @@ export class TokenList {
     };
     for (const part of later) setHidden(part, true);
     afterFrame(next);
+  }
+
+  hide() {
+    this.root.hidden = true;
+    this.sentence.clear();
   }
 
   destroy() {

@@ -5,7 +5,7 @@ import { Coming } from "./coming.ts";
 import { factorsOf, firstGuess, guessLine, noFocus, offered, written } from "./choices.ts";
 import { setTheme } from "../core/colours.ts";
 import { onDensity } from "../core/density.ts";
-import { element, theme } from "../core/dom.ts";
+import { element, theme, typedInto } from "../core/dom.ts";
 import { failureText, Refused } from "../core/files.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { Inspector } from "../inspector/inspector.ts";
@@ -78,7 +78,7 @@ export class Walk {
     this.notice = new Notice();
     this.listing = new Listing();
     this.tokens = new TokenList({
-      pin: (q) => this.choose({ q, k: null }),
+      pin: (q) => this.choose({ q: q === this.store.values.q ? null : q, k: null }),
       open: (q) => this.choose({ step: "weights", q, k: null }),
     });
     this.note = element("p", { class: "note", role: "status" });
@@ -123,6 +123,7 @@ export class Walk {
   listen(signal: AbortSignal) {
     const { keyboard = this.element } = this.home;
     keyboard?.addEventListener("keydown", (event) => this.key(event as KeyboardEvent), { signal });
+    document.addEventListener("keydown", (event) => this.letGo(event), { signal });
     DARK.addEventListener("change", () => this.setTheme(), { signal });
     onDensity(() => this.offer(), signal); // the thumbnails are drawn in the screen's own pixels
   }
@@ -232,7 +233,7 @@ export class Walk {
     const own = header.heads.indexOf(values.head);
     const isTokens = this.isFirst;
     this.picture.hidden = !picture;
-    if (!isTokens) this.tokens.root.hidden = true;
+    if (!isTokens) this.tokens.hide();
     this.inspector.view.section.hidden = !picture;
     this.lacking = NOTHING_LACKING;
     const formula = ofHead(step.formula, own);
@@ -269,9 +270,14 @@ export class Walk {
   showSentence(document: WalkDocument) {
     const { matrices, values } = this.store;
     if (!matrices) return;
+    const { sentence } = this.tokens;
     const missing = matrices.missingOfRows;
-    if (missing.length) this.lack(document, missing, "What words look at can't be shown", false);
-    else this.tokens.sentence.show(matrices, values.q);
+    if (values.predict) sentence.clear("Covered while a row is guessed.");
+    else if (missing.length) {
+      this.lack(document, missing, "What words look at can't be shown", false);
+      sentence.clear();
+    } else sentence.show(matrices, values.q);
+    this.loading.later(document, values.head);
   }
 
   /** Says what to notice: of the numbers, what they say of the row that is pinned, if any is. */
@@ -280,7 +286,7 @@ export class Walk {
     if (!matrices || !step) return;
     const own = matrices.document.header.heads.indexOf(values.head);
     // A fact might give away what is covered.
-    const isSilent = values.predict && step.can_be_covered;
+    const isSilent = values.predict && (step.can_be_covered || this.isFirst);
     const fact = pinnedFact(matrices, step, values) ?? ofHead(step.fact, own);
     const advice = values.stretch === "1" ? "" : ofHead(step.advice, own);
     this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
@@ -384,6 +390,12 @@ export class Walk {
     event.preventDefault();
   }
 
+  /** Escape lets go of the row of the sentence, as the inspector does of a cell's. */
+  letGo(event: KeyboardEvent) {
+    if (event.key !== "Escape" || event.defaultPrevented || typedInto(event) || !this.isFirst) return;
+    if (this.act("unpin")) event.preventDefault();
+  }
+
   /** Does what a key asks for; says whether it was something to do. */
   act(name: string) {
     const { values } = this.store;
@@ -391,7 +403,8 @@ export class Walk {
       pin: () => this.pin(),
       unpin: () => {
         const any = !samePin(values, NOTHING);
-        this.inspector.unpin();
+        if (this.isFirst) this.choose(NOTHING);
+        else this.inspector.unpin();
         return any;
       },
       listing: () => {
