@@ -118,6 +118,16 @@ export class Sentence {
     this.later();
   }
 
+  /** Lights what a word beside it names: a row by its arcs, a column by a frame. */
+  name(target: Target | null) {
+    if (!this.matrices) return;
+    this.point(target?.row ?? null);
+    for (const word of this.words.querySelectorAll<HTMLElement>(".word")) {
+      const isNamed = target !== null && target.column !== null && word.dataset.token === String(target.column);
+      word.toggleAttribute("data-named", isNamed);
+    }
+  }
+
   /** Shows nothing of a head: its numbers are not here, or are not to be seen. @param why as a sentence, or "" */
   clear(why = "") {
     [this.matrices, this.attention, this.hovered] = [null, null, null];

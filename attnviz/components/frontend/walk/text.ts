@@ -102,8 +102,9 @@ export const marksOf = (walk: Walk) =>
     onName: (target) => {
       walk.inspector.name(target);
       walk.stepper.name(target);
+      walk.tokens.sentence.name(target);
     },
-    onPin: (target) => walk.inspector.pinNamed(target),
+    onPin: (target) => walk.pinNamed(target),
     onHead: ([layer, head]) => walk.choose({ layer, head }),
     onPress: ({ matrix }) => walk.inspector.overlay.reveal(matrix), // on a phone the words stand below the picture
   });

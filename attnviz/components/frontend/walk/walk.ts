@@ -261,6 +261,12 @@ export class Walk {
     this.loading.later(document, head);
   }
 
+  /** Pins what a word names, as the inspector does. */
+  pinNamed(target: Target) {
+    if (this.isFirst) this.choose({ q: target.row ?? this.store.values.q, k: target.column });
+    else this.inspector.pinNamed(target);
+  }
+
   /** Whether the step is the sentence, which has no matrices to show. */
   get isFirst() {
     const { current, step } = this.store;
