@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import torch
@@ -11,6 +11,9 @@ from playwright.sync_api import Locator, Page, expect
 from torch.nn import functional as F
 
 from attnviz.links.pages import OPENING
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.config import TransformerConfig
+from attnviz.toy.transformer import trace_transformer
 from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
@@ -178,6 +181,22 @@ def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_giv
     open_bare(page, f"{app_url}/?source=pretrained&step=tokens&q=1&predict=1")
     expect(finding(page)).to_have_text("Covered while a row is guessed.")
     expect(page.locator(".sentence .word, .sentence path")).to_have_count(0)
+
+
+def test_words_of_one_text_look_at_those_of_another(page: Page, app_url: str) -> None:
+    read = WordTokenizer().tokenize
+    texts = ("the cat saw the dog run", "the dog was seen")
+    trace = trace_transformer(read(texts[0]), read(texts[1]), TransformerConfig("both"))
+    block = trace.walk_at(3, 0).layer  # after two of the encoder and one of the decoder: cross-attention
+    query, key = block.query[0][None], block.key[0][None]
+    row = F.scaled_dot_product_attention(query, key, torch.eye(key.shape[1])[None])[0][1]
+    link = urlencode({"text": texts[0], "pair": texts[1], "architecture": "both", "block": 3, "part": "tokens", "q": 1})
+    open_bare(page, f"{app_url}/transformer?{link}")
+    most = int(row.argmax())
+    said = f"“dog” gives {100 * float(row[most]):.0f} % of its attention to “{texts[0].split()[most]}”."
+    expect(finding(page)).to_have_text(said)
+    expect(page.locator(".sentence .line.key .share")).to_have_text([f"{100 * share:.0f} %" for share in row.tolist()])
+    expect(page.locator(".sentence path")).to_have_count(6)
 
 
 def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str) -> None:

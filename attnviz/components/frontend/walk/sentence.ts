@@ -21,6 +21,7 @@ import type { AttentionRow } from "../core/attention.ts";
 import type { Axis } from "../core/document.ts";
 import type { Pen } from "../pen/pen.ts";
 import type { HeadMatrices } from "./matrices.ts";
+import type { Template } from "../core/template.ts";
 import type { Rows } from "./row_words.ts";
 
 const HINT = matchMedia("(hover: none)").matches
@@ -62,6 +63,8 @@ export class Sentence {
   isOpen: boolean;
   isDimmed: boolean;
   choose;
+  /** the words as they were written last, by side and place */
+  written: Map<string, { look: string; word: Template }>;
   sizes: ResizeObserver;
   later: FrameTask;
 
@@ -75,6 +78,7 @@ export class Sentence {
     [this.telling, this.said] = [0, []];
     [this.pinned, this.hovered] = [null, null];
     [this.isOpen, this.isDimmed] = [false, false];
+    this.written = new Map();
     this.words.addEventListener("pointerover", ({ target, pointerType }) => {
       if (pointerType === "mouse") this.point(rowAt(target));
     });
@@ -100,6 +104,7 @@ export class Sentence {
   show(matrices: HeadMatrices, pinned: number | null) {
     if (matrices !== this.matrices) {
       this.hovered = null; // another text may have fewer words
+      this.written.clear();
       const { query, key } = matrices.document.header;
       const rows = matrices.attention;
       this.attention = rows;
@@ -131,6 +136,7 @@ export class Sentence {
   /** Shows nothing of a head: its numbers are not here, or are not to be seen. @param why as a sentence, or "" */
   clear(why = "") {
     [this.matrices, this.attention, this.hovered] = [null, null, null];
+    this.written.clear();
     this.later.cancel();
     write(this.root, template("p", { class: "finding" }, why));
   }
@@ -197,7 +203,20 @@ export class Sentence {
     }
   }
 
-  word(
+  /** A word as it looks now; the very same template where it looks as before: a long text has few that change. */
+  word(axis: Axis, n: number, place: { side: "query" | "key" | "both"; row: number; weights: Float64Array }) {
+    const { side, row, weights } = place;
+    const shares = side === "query" ? "" : weights[n] >= LABELLED ? String(weights[n]) : weights[n].toFixed(2);
+    const look = `${shares} ${n === row} ${n === this.pinned}`;
+    const key = `${side} ${n}`;
+    const known = this.written.get(key);
+    if (known?.look === look) return known.word;
+    const word = this.wordNow(axis, n, place);
+    this.written.set(key, { look, word });
+    return word;
+  }
+
+  wordNow(
     axis: Axis,
     n: number,
     { side, row, weights }: { side: "query" | "key" | "both"; row: number; weights: Float64Array },
@@ -211,15 +230,13 @@ export class Sentence {
       isRow ? "row" : "",
       axis.unknown[n] ? "unknown" : "",
     ].filter(Boolean);
-    const style = isKey ? { "--share": String(Math.min(1, weights[n])) } : {};
+    const ground = isKey ? weights[n].toFixed(2) : "";
+    const label = isKey && weights[n] >= LABELLED ? share(weights[n]) : "";
     const parts = [
       template("bdi", {}, wordOf(axis, n)),
-      template(
-        "span",
-        { class: "share", dataset: { share: isKey ? weights[n] : 0 } },
-        isKey && weights[n] >= LABELLED ? share(weights[n]) : "",
-      ),
+      template("span", { class: "share", dataset: { share: label && weights[n] } }, label),
     ];
+    const style = isKey ? { "--share": ground } : {};
     const title = axis.unknown[n] ? `${axis.labels[n]}: ${UNKNOWN}` : undefined;
     const looks = { key: n, class: classes.join(" "), style, title, dataset: { token: n } };
     if (side === "key") return template("span", looks, ...parts);
@@ -227,7 +244,7 @@ export class Sentence {
     return template(
       "button",
       {
-        ...{ ...looks, type: "button", dataset: { token: n, row: n }, tabIndex: n === this.row ? 0 : -1 },
+        ...{ ...looks, type: "button", dataset: { token: n, row: n }, tabIndex: n === row ? 0 : -1 },
         "aria-pressed": String(n === pinned),
         "aria-label": this.said[n] ?? (isRow ? saidOf(weights, axis, this.keys, n) : wordOf(axis, n)),
       },
