@@ -37,8 +37,8 @@ TOKENS: Step[Tokens] = Step(
     title="Sentence",
     formula=lambda _: Relation("→", (Text("text"), Box(Text("tokens")), Symbol("X"))),
     notice=lambda _: (
-        "Each word gives its attention in shares, 100 % in all, to the words that it may look at. What attention reads "
-        "are not letters, but numbered pieces: the tokens."
+        "Each word gives its attention in shares, 100 % in all, to the words that it may look at. Attention reads no "
+        "letters, but numbered pieces: the tokens."
     ),
     code=lambda tokens: _TOKENS_CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"),
     fact=_tokens_fact,

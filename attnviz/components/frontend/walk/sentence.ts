@@ -72,7 +72,11 @@ export class Sentence {
   constructor(does: { pin: (row: number) => void; open: (row: number) => void }) {
     this.choose = does;
     this.root = element("section", { class: "sentence", "aria-label": "Sentence" });
-    this.words = element("div", { class: "words", role: "group", "aria-label": "Words: up and down lead on" });
+    this.words = element("div", {
+      class: "words",
+      role: "group",
+      "aria-label": "Words: move with the up and down arrow keys",
+    });
     this.arcs = element("div", { class: "arcs", "aria-hidden": "true" });
     [this.matrices, this.attention] = [null, null];
     [this.telling, this.said] = [0, []];
@@ -90,7 +94,7 @@ export class Sentence {
       if (row !== null) this.choose.pin(row);
     });
     this.words.addEventListener("keydown", (event) => this.key(event));
-    this.root.attnvizPicture = {
+    this.words.attnvizPicture = {
       name: "Sentence",
       ready: true,
       paint: (pen, { theme }) => this.paint(pen, theme),
@@ -127,7 +131,7 @@ export class Sentence {
   name(target: Target | null) {
     if (!this.matrices) return;
     this.point(target?.row ?? null);
-    for (const word of this.words.querySelectorAll<HTMLElement>(".word")) {
+    for (const word of this.words.querySelectorAll<HTMLElement>(".line:not(.query) .word")) {
       const isNamed = target !== null && target.column !== null && word.dataset.token === String(target.column);
       word.toggleAttribute("data-named", isNamed);
     }
@@ -266,7 +270,7 @@ export class Sentence {
     return template(
       "p",
       { class: "of-added" },
-      `${listOf(names)}, which stand${names.length > 1 ? "" : "s"} for no word: ${share(sum)}. `,
+      `${listOf(names)}, ${names.length > 1 ? "which stand for no word, get" : "which stands for no word, gets"} ${share(sum)}. `,
       template(
         "button",
         { type: "button", "aria-pressed": String(this.isDimmed), onclick: () => this.dim() },
@@ -331,7 +335,7 @@ export class Sentence {
     return new DOMRect(box.x - around.x, box.y - around.y, box.width, box.height);
   }
 
-  /** Draws all for Export: words at their places, shares, arcs. */
+  /** Draws the words, their shares and the arcs for Export. */
   paint(pen: Pen, theme: Theme) {
     const around = this.words.getBoundingClientRect();
     const { fontFamily: family } = getComputedStyle(this.words);

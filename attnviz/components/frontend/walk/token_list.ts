@@ -11,8 +11,7 @@ const { most: MOST } = LISTED;
 const [QUERIES, KEYS] = ["Queries, the rows", "Keys, the columns"];
 const AT_ONCE = 200; // rows of a table that are laid out in one frame: more would hold up the page
 const TITLES = ["position", "token", "id", "stands for", "characters"];
-const ABOUT =
-  "Attention never sees letters or words, only these numbered pieces. Each becomes one row of X: row 0 is the first.";
+const ABOUT = "Each of these numbered pieces becomes one row of X: row 0 is the first.";
 
 export class TokenList {
   root: HTMLDivElement;

@@ -263,7 +263,8 @@ export class Walk {
 
   /** Pins what a word names, as the inspector does. */
   pinNamed(target: Target) {
-    if (this.isFirst) this.choose({ q: target.row ?? this.store.values.q, k: target.column });
+    const pin = { q: target.row ?? this.store.values.q, k: target.column };
+    if (this.isFirst) this.choose(samePin(pin, this.store.values) ? NOTHING : pin);
     else this.inspector.pinNamed(target);
   }
 
