@@ -267,10 +267,11 @@ export class Sentence {
     if (!places.length) return null;
     const names = [...new Set(places.map((n) => key.labels[n]))];
     const sum = places.reduce((all, n) => all + weights[n], 0);
+    const said = names.length > 1 ? "which stand for no word, get" : "which stands for no word, gets";
     return template(
       "p",
       { class: "of-added" },
-      `${listOf(names)}, ${names.length > 1 ? "which stand for no word, get" : "which stands for no word, gets"} ${share(sum)}. `,
+      `${listOf(names)}, ${said} ${share(sum)}. `,
       template(
         "button",
         { type: "button", "aria-pressed": String(this.isDimmed), onclick: () => this.dim() },
