@@ -24,7 +24,6 @@ from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import busy_note, plain
 from attnviz.ui.styles import style
 from attnviz.ui.tokens.chips import unknown_sentence
-from attnviz.ui.widgets import TEXT_HEIGHT
 
 EXPORT_TABS = {
     "step_by_step": ("This picture", "All steps", "Numbers, code", "Web page"),
@@ -39,6 +38,8 @@ Tabs = Mapping[str, Callable[[], None]]
 """Tabs of Export for a single page: by title, the function that shows the tab"""
 NO_TABS: Tabs = MappingProxyType({})
 WITH_TOUR = "step_by_step"
+APPLY = '<button type="button" class="apply" title="Apply the text (Enter)">Apply</button>'
+"""The button that sends what is typed, as Enter does: frontend/page/text_field.ts handles both"""
 
 
 @dataclass(slots=True)
@@ -66,18 +67,21 @@ def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> Delt
         st.warning(plain(sentence), icon=":material/link:")
     busy_note()
     lesson_bar.show(page)
-    place = _text_of(page, with_field=with_text) if "text" in PAGES[page].keys else st.container()
+    has_text = "text" in PAGES[page].keys and PAGES[page].in_lessons  # Lessons has a tab with the examples
+    place = _text_of(page, with_field=with_text) if has_text else st.container()
     suggestions.show_message()
     return place
 
 
 def _text_of(page: str, *, with_field: bool) -> DeltaGenerator:
     """Show the text field, or only its empty container, and the buttons beside it; return the container."""
-    with st.sidebar, st.container(key="text_field"):
+    with st.container(key="text_field", horizontal=True, vertical_alignment="top", gap="xsmall"):
         place = st.container(key="text_place")
         if with_field:
             text_field(place)
-        _text_tools(page)
+        with st.container(key="text_tools", horizontal=True, gap="xsmall", width="content"):
+            st.html(APPLY, width="content")
+            _text_tools(page)
     return place
 
 
@@ -89,8 +93,9 @@ def text_field(place: DeltaGenerator) -> None:
             "text",
             st.text_area,
             "Text",
-            height=TEXT_HEIGHT,
+            height="content",
             max_chars=settings().largest_text,
+            label_visibility="collapsed",
             placeholder="Type a sentence",
         )
     if (
@@ -103,20 +108,16 @@ def text_field(place: DeltaGenerator) -> None:
 
 def _text_tools(page: str) -> None:
     """Show example sentences, and on pages with heads the button "Surprise me"."""
-    with st.container(key="text_tools", horizontal=True, gap="xxsmall"):
-        if page in suggestions.WITH_SURPRISE:
-            suggestions.show_surprise(page)
-        if page != "lessons":  # that page has a tab with the examples
-            suggestions.show_examples(page)
+    if page in suggestions.WITH_SURPRISE:
+        suggestions.show_surprise(page)
+    suggestions.show_examples(page)
 
 
 def text() -> str:
     """Return the text. If it is blank, show what to do and stop the page."""
     value: str = state.get("text")
     if not value.strip():
-        where = "on the left (on a phone, behind the » at the top)"
-        if state.get("lecture"):  # lecture mode has no sidebar
-            where = "after pressing L"
+        where = "after pressing L" if state.get("lecture") else "above"  # lecture mode has no text field
         st.info(f"Type a sentence {where} to see what attention does with it.")
         state.end(("text",))
         st.stop()

@@ -92,7 +92,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
     doors(page).get_by_role("button", name="Your own sentence").click()
     expect(page.locator(".st-key-text textarea")).to_be_focused()
     page.keyboard.type("one two three")  # in place of the sentence, which is selected
-    page.keyboard.press("Control+Enter")
+    page.keyboard.press("Enter")
     page.wait_for_url("**text=one+two+three**")
     settled(page)
     expect(doors(page)).to_be_hidden()

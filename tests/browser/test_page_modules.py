@@ -425,12 +425,10 @@ def test_plotly_is_asked_for_once_and_again_where_it_did_not_arrive(run: Run) ->
 
 def test_the_ways_to_begin_lead_on_and_go_away(run: Run) -> None:
     body = """
-      document.body.innerHTML = `<button data-testid="stExpandSidebarButton"></button>
-        <a data-testid="stTopNavLink" href="/lessons"></a><div class="st-key-text"><textarea
-        style="position: fixed; left: -500px; width: 100px">one two</textarea></div><div id="walk"></div>`;
-      const [drawer, link, field] = ["button", "a", "textarea"].map((css) => document.querySelector(css));
+      document.body.innerHTML = `<a data-testid="stTopNavLink" href="/lessons"></a>
+        <div class="st-key-text"><textarea>one two</textarea></div><div id="walk"></div>`;
+      const [link, field] = ["a", "textarea"].map((css) => document.querySelector(css));
       const calls = [];
-      drawer.addEventListener("click", () => (calls.push("drawer"), (field.style.left = "0px")));
       link.addEventListener("click", (event) => (calls.push("lessons"), event.preventDefault()));
       const bar = document.createElement("div");
       document.body.append(bar);
@@ -447,7 +445,6 @@ def test_the_ways_to_begin_lead_on_and_go_away(run: Run) -> None:
         door.click();
         seen.push(looks());
       }
-      for (let n = 0; n < 50 && document.activeElement !== field; n += 1) await new Promise(requestAnimationFrame);
       const marked = document.activeElement === field && field.selectionEnd - field.selectionStart;
       const elsewhere = [];
       doors[2].parentNode.addEventListener("click", (event) => {
@@ -461,9 +458,51 @@ def test_the_ways_to_begin_lead_on_and_go_away(run: Run) -> None:
     """
     found = run("page/opening.ts", body)
     assert found["seen"] == [[True, "false"], [False, "true"], [True, "false"], [True, "false"]]
-    assert found["calls"] == ["tour", "drawer", "lessons"]
+    assert found["calls"] == ["tour", "lessons"]
     assert found["marked"] == len("one two")
     assert found["elsewhere"] == [True, False, False, False]  # a tab of its own is the browser's
+
+
+# ---- text_field.ts
+
+
+def test_enter_and_a_button_apply_the_text_and_other_keys_are_the_fields_own(run: Run) -> None:
+    body = """
+      document.body.innerHTML = `<div class="st-key-text"><textarea></textarea></div><textarea id="other"></textarea>
+        <div class="st-key-text_tools"><button class="apply">Apply</button></div><button id="beside"></button>`;
+      const field = document.querySelector("textarea");
+      const find = (id) => document.getElementById(id);
+      const applied = [];
+      for (const one of document.querySelectorAll("textarea")) {
+        one.addEventListener("keydown", ({ key, ctrlKey }) => ctrlKey && applied.push([one.id, key]));
+      }
+      const ends = new AbortController();
+      m.followTextField(ends.signal);
+      const press = (on, key, own = {}) => {
+        const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...own });
+        on.dispatchEvent(event);
+        return [event.defaultPrevented, applied.splice(0)];
+      };
+      const enter = press(field, "Enter");
+      const others = ["shiftKey", "altKey", "isComposing"].map((own) => press(field, "Enter", { [own]: true }));
+      others.push(press(field, "a"), press(find("other"), "Enter"));
+      const click = (button) => {
+        field.focus();
+        button.click();
+        return [applied.splice(0), document.activeElement === field];
+      };
+      const clicks = [click(document.querySelector(".apply")), click(find("beside"))];
+      field.remove();
+      document.querySelector(".apply").click();  // of a page whose field is not there yet
+      ends.abort();
+      document.body.append(field);
+      return { enter, others, clicks, after: press(field, "Enter") };
+    """
+    found = run("page/text_field.ts", body)
+    assert found["enter"] == [True, [["", "Enter"]]]
+    assert found["others"] == [[False, []]] * 5
+    assert found["clicks"] == [[[["", "Enter"]], False], [[], True]]
+    assert found["after"] == [False, []]
 
 
 # ---- walk.ts

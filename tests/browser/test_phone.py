@@ -122,6 +122,26 @@ def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
     page.wait_for_url(re.compile("source=pretrained"))
 
 
+def test_a_sentence_is_typed_above_the_picture_and_applied(app_url: str, new_context: Contexts) -> None:
+    page = new_context(**PHONE).new_page()
+    page.goto(f"{app_url}/?source=pretrained&step=tokens")
+    settled(page)
+    field, finding = page.get_by_label("Text", exact=True), page.locator(".finding")
+    apply = page.get_by_role("button", name="Apply", exact=True)
+    for shown in (field, apply, finding, page.locator(".sentence .word").first):
+        expect(shown).to_be_in_viewport()
+    field.tap()
+    field.fill("one")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("two")
+    apply.tap()
+    page.wait_for_url("**text=one%0Atwo**")
+    settled(page)
+    expect(field).not_to_be_focused()  # so the keyboard of a phone goes away
+    words = page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^(one|two): "))
+    expect(words).to_have_count(2)
+
+
 @pytest.mark.parametrize(("width", "height"), [(853, 480), (844, 390)])
 def test_a_low_window_shows_the_first_words_of_the_sentence(
     app_url: str, new_context: Contexts, width: int, height: int

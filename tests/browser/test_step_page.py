@@ -71,7 +71,7 @@ def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) 
     np.testing.assert_allclose(cells(page, "weights"), weights.flatten().numpy(), atol=0.00501)
     np.testing.assert_allclose(matrix(page, "weights"), weights.numpy(), rtol=1e-5, atol=1e-6)
     type_text(page, "  ")
-    expect(page.get_by_text("Type a sentence on the left")).to_be_visible()
+    expect(page.get_by_text("Type a sentence above")).to_be_visible()
     type_text(page, "back again")
     assert matrix(page, "weights").shape == (2, 2)
 

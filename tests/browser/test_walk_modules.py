@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from playwright.sync_api import Page
 
-from tests.browser.modules import Run
+from tests.browser.modules import Run, imported
 
 FACT = """
   const matrix = (rows) => ({ data: Float32Array.from(rows.flat()), shape: [rows.length, rows[0].length] });
@@ -650,3 +651,63 @@ def test_the_largest_text_of_a_fact_is_not_rounded(run: Run) -> None:
     ):
         text = run("walk/pinned_fact.ts", FACT.replace("return given.pins", body), {**given, "share": share})[0][0]
         assert f"puts {said} on" in text, np.float32(share)
+
+
+MOVING = """
+  document.body.innerHTML = `<style>.moving-words { position: absolute; inset: 0 }
+      .moving-words span { position: absolute; top: 0; left: 0; transform-origin: 0 0 }
+      .moving-words .moving-word { transform-origin: 100% 50% }</style>
+    <div id="words" style="position: absolute; left: 50px; top: 20px; font: 20px monospace">
+    <p class="line both" style="margin: 0">
+      <span class="word" data-token="0" style="--share: 0.25"><bdi>he</bdi></span>
+      <span class="word" data-token="1" style="--share: 0.75"><bdi>ran</bdi></span></p></div>
+    <div id="picture" style="position: relative; margin: 200px 0 0 30px; width: 400px; height: 300px">
+      <div id="board" style="width: 400px; height: 300px"></div></div>`;
+  const [words, board] = ["words", "board"].map((id) => document.getElementById(id));
+  const place = (name, rows, cols, shape, x) =>
+    ({ panel: { name, rows, cols, shape }, x, y: 40, width: 100, height: 60 });
+  const places = [place("masked", "query", "key", [2, 2], 20), place("weights", "query", "key", [2, 2], 200)];
+  const shown = {
+    element: board, shown: {}, labels: { query: ["he", "ran"], key: ["he", "ran"] }, type: { label: 10 },
+    layOut: () => places };
+  const ends = (animation) => {
+    animation.currentTime = 299.999;
+    const { x, y, right, width, height } = animation.effect.target.getBoundingClientRect();
+    return [x, y + height / 2, right, width, height].map(Math.round);
+  };
+"""
+
+
+def test_words_move_to_the_labels_of_their_rows_and_shares_to_the_cells_of_the_weights(run: Run) -> None:
+    body = """
+      const found = m.standing(words);
+      m.moveTo(shown, found, 1);
+      const layer = document.querySelector(".moving-words");
+      const moves = layer.getAnimations({ subtree: true });
+      for (const one of moves) one.pause();
+      const seen = moves.map((one) => [one.effect.target.textContent, ...ends(one)]);
+      for (const one of moves) one.finish();
+      await new Promise((done) => setTimeout(done, 50));
+      const left = document.querySelectorAll(".moving-words").length;
+      words.style.display = "none";
+      return { words: found.map(({ row, column, text, share }) => [row, column, text, share]), seen, left,
+        hidden: m.standing(words).length, board: board.getBoundingClientRect() };
+    """
+    found = run("walk/words_to_matrix.ts", MOVING + body)
+    assert found["words"] == [[0, 0, "he", 0.25], [1, 1, "ran", 0.75]]
+    left, top = found["board"]["x"], found["board"]["y"]
+    # The labels end 6 px before the first matrix, in the middle of rows 0 and 1; the cells are those of row 1.
+    (he, at_he), (ran, at_ran) = (found["seen"][n : n + 2] for n in (0, 2))
+    for label, text, row in ((he, "he", 0), (ran, "ran", 1)):
+        assert label[0] == text
+        assert label[3] == pytest.approx(left + 20 - 6, abs=1)
+        assert label[2] == pytest.approx(top + 40 + 30 * (row + 0.5), abs=1)
+    for cell, column in ((at_he, 0), (at_ran, 1)):
+        assert cell[1] == pytest.approx(left + 200 + 50 * column, abs=1)
+        assert cell[2:] == [pytest.approx(top + 40 + 45, abs=1), pytest.approx(cell[1] + 50, abs=1), 50, 30]
+    assert (found["left"], found["hidden"]) == (0, 0)
+
+
+def test_nothing_moves_under_reduced_motion(run: Run, still_page: Page, served: str) -> None:
+    found = imported(still_page, served, "walk/words_to_matrix.ts", MOVING + "return m.standing(words).length;")
+    assert found == 0

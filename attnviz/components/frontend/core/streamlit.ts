@@ -17,12 +17,10 @@ export const DIALOG = "[role=dialog][aria-modal=true]";
 const BUTTONS = `${testId("stButtonGroup")} button`;
 /** What somebody may have changed: its value or its text says it. */
 export const FIELDS = `input, textarea, ${testId("stSelectbox")}, ${BUTTONS}`;
-/** What is chosen at once: a page, one of a few, an example, an entry of a list. Another slider may follow one. */
+/** What is chosen at once: a page, one of a few, an entry of a list. Another slider may follow one. */
 export const CHOICES = [
   `${SIDE_BAR} ${testId("stSidebarNavLink")}`,
   `${SIDE_BAR} ${BUTTONS}:not(.stTooltipIcon *)`,
-  ".st-key-surprise button",
-  "[class*=st-key-example_] button",
   "[role=option]",
 ].join();
 
@@ -30,6 +28,8 @@ export const CHOICES = [
 export const keyed = (key: string) => `.st-key-${key}`;
 /** The field with the text. */
 export const TEXT_FIELD = `${keyed("text")} textarea`;
+/** The button beside it. */
+export const TEXT_APPLY = `${keyed("text_tools")} .apply`;
 /** A button or a link with this key. */
 export const buttonOf = (key: string) => `${keyed(key)} :is(.stButton button, .stPageLink a)`;
 

@@ -1,6 +1,7 @@
 // The keyboard shortcuts of every page: one listener on the window for keys that no element has handled, the list of
 // shortcuts as a dialog, and in lecture mode two small buttons, for the list and to leave. As it is on every page, it
-// also keeps the visitor's own lesson across reloads, manages the browser's history, and closes the side bar's drawer.
+// also keeps the visitor's own lesson across reloads, manages the browser's history, closes the side bar's drawer, and
+// has Enter apply the text.
 
 import { element, setText, span, theme } from "../core/dom.ts";
 import { Hall } from "../core/hall.ts";
@@ -8,6 +9,7 @@ import { isShortcut, pressed } from "../core/keys.ts";
 import { nextNumber, PendingUpdates } from "../core/pending_updates.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
+import { followTextField } from "./text_field.ts";
 import { oneEntryEach } from "./history.ts";
 import { afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
@@ -76,6 +78,7 @@ class Keyboard {
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
     this.updates.followLeaving(this.ends.signal);
     followDrawer(this.ends.signal);
+    followTextField(this.ends.signal);
     this.answers = new Answers((state) => this.sayLate(state));
   }
 

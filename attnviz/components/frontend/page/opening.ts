@@ -1,8 +1,8 @@
 // What a newcomer reads above the picture: what this is, and three ways to begin. It goes away once one is used or
 // anything is changed, and comes back by the button "?".
 
-import { clickOn, element } from "../core/dom.ts";
-import { OPENS_SIDE_BAR, pageLinks, TEXT_FIELD } from "../core/streamlit.ts";
+import { element } from "../core/dom.ts";
+import { pageLinks, TEXT_FIELD } from "../core/streamlit.ts";
 import type { Walk } from "../walk/walk.ts";
 
 const SAYS = "shows what attention computes in a real BERT, down to the last number.";
@@ -44,22 +44,12 @@ export class Opening {
     this.help.setAttribute("aria-expanded", String(isShown));
   }
 
-  /** Puts the cursor into the text field, which may be behind the button of a closed side bar. */
+  /** Puts the cursor into the text field. */
   write() {
     this.show(false);
-    const isThere = () => {
-      const field = document.querySelector(TEXT_FIELD);
-      return field instanceof HTMLTextAreaElement && field.checkVisibility() && inSight(field) ? field : null;
-    };
-    if (!isThere()) clickOn(OPENS_SIDE_BAR);
-    const deadline = performance.now() + 3000;
-    const tryAgain = () => {
-      const field = isThere();
-      if (!field && performance.now() < deadline) requestAnimationFrame(tryAgain);
-      field?.focus();
-      field?.select();
-    };
-    tryAgain();
+    const field = document.querySelector<HTMLTextAreaElement>(TEXT_FIELD);
+    field?.focus();
+    field?.select();
   }
 
   /** Opens a page without loading the app anew, where the navigation has a link to it. */
@@ -71,12 +61,6 @@ export class Opening {
     event.preventDefault();
     same.click();
   }
-}
-
-/** Whether an element is in the window. */
-function inSight(one: HTMLElement) {
-  const { left, right } = one.getBoundingClientRect();
-  return left >= 0 && right <= window.innerWidth;
 }
 
 function door(label: string, act: () => void) {

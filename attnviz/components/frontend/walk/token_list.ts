@@ -5,6 +5,9 @@ import { LISTED } from "../core/constants.ts";
 import { element } from "../core/dom.ts";
 import { Sentence } from "./sentence.ts";
 import { Formula } from "./text.ts";
+import { moveTo, standing } from "./words_to_matrix.ts";
+import type { StandingWord } from "./words_to_matrix.ts";
+import type { Board } from "../board/board.ts";
 import type { Axis } from "../core/document.ts";
 
 const { most: MOST } = LISTED;
@@ -19,6 +22,8 @@ export class TokenList {
   formula: Formula;
   tables: HTMLDivElement;
   shown: Axis[];
+  /** what is shown last of the sentence, for its transition to a matrix */
+  left: { words: StandingWord[]; row: number } | null;
 
   /** @param does as of Sentence */
   constructor(does: ConstructorParameters<typeof Sentence>[0]) {
@@ -30,6 +35,7 @@ export class TokenList {
     listing.append(this.formula.root, this.tables);
     this.root.append(this.sentence.root, listing);
     this.shown = [];
+    this.left = null;
   }
 
   /** @param key the same where rows and columns are the same tokens */
@@ -71,8 +77,15 @@ export class TokenList {
   }
 
   hide() {
+    if (!this.root.hidden) this.left = { words: standing(this.sentence.words), row: this.sentence.row };
     this.root.hidden = true;
     this.sentence.clear();
+  }
+
+  /** Moves the words of the sentence, which has just been left, to a matrix. */
+  moveTo(board: Board) {
+    if (this.left) moveTo(board, this.left.words, this.left.row);
+    this.left = null;
   }
 
   destroy() {

@@ -257,6 +257,7 @@ export class Walk {
     const looks = { drawing: values.drawing, theme: this.theme, pin: { q: values.q, k: values.k } };
     this.element.toggleAttribute("data-focus", focus !== "" && this.drawing.draws(values.drawing) === "stage");
     this.drawing.take({ ...picture, ...about, predict, focus, guess: firstGuess(header), result: step.name }, looks);
+    if (!this.drawing.isChart) this.tokens.moveTo(this.drawing.stage.board);
     this.inspect(document);
     this.loading.later(document, head);
   }
