@@ -671,7 +671,10 @@ def test_a_guess_is_judged_counted_and_revealed_and_the_row_stays(run: Run) -> N
         new m.Guess(2).covers(...at))];
     """
     taken, shown, covers = run("core/guess.ts", body)
-    open_, stays = "Row 2, “it”, is covered. Which of its cells is the largest? Choose one.", "Row 2, “it”, stays covered"
+    open_, stays = (
+        "Row 2, “it”, is covered. Which of its cells is the largest? Choose one.",
+        "Row 2, “it”, stays covered",
+    )
     assert taken[0] == [True, open_]
     assert taken[1] == [False, True, open_]
     assert taken[2][:2] == [True, True]
