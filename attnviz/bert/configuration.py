@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 from attnviz.measures.cost import BERT_BASE as SIZES
 from attnviz.measures.cost import parameters
+from attnviz.tokens import MAX_POSITIONS
 from attnviz.trace.sizes import feed_forward_widths
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
+    from attnviz.pretrained.described import WeightlessModel
+    from attnviz.trace.model import Description
 
 PARTS = (
     "token embeddings", "other embeddings", "attention", "feed-forward", "norms", "pooler", "language head", "other",
@@ -81,13 +84,38 @@ BERT_BASE = _base()
 """bert-base-uncased: Devlin et al. 2019, section 3, and its published config.json"""
 
 
-def configuration_of(model: PretrainedModel) -> Configuration:
-    """Return a loaded model's configuration. Its parameters are counted, not computed from its sizes."""
+def configuration_of(model: PretrainedModel | WeightlessModel) -> Configuration:
+    """Return a model's configuration. Its parameters are counted, not computed from its sizes."""
+    from attnviz.pretrained.described import VOCABULARY, WeightlessModel
+
+    if isinstance(model, WeightlessModel):
+        return _configuration(
+            model.name, model.description, VOCABULARY, most_tokens=MAX_POSITIONS, positions=MAX_POSITIONS,
+            adds_positions=True,
+        )  # fmt: skip
     from attnviz.bert.table import table_of
 
-    described, table = model.description, table_of(model)
+    table = table_of(model)
+    return _configuration(
+        model.name, model.description, len(table.weight), most_tokens=model.max_tokens, positions=table.positions,
+        adds_positions=model.has_positions, outputs=model.head_outputs, tokens=table.weight.numel(),
+    )  # fmt: skip
+
+
+def _configuration(
+    name: str,
+    described: Description,
+    vocabulary: int,
+    *,
+    most_tokens: int,
+    positions: int | None,
+    adds_positions: bool | None,
+    outputs: int | None = None,
+    tokens: int | None = None,
+) -> Configuration:
+    """Return the configuration of a described model; `tokens` are the numbers in its table of tokens, if not V · C."""
     counted = dict(described.parameters)
-    tokens = table.weight.numel()
+    tokens = vocabulary * described.width if tokens is None else tokens
     pooler = described.width * (described.width + 1)
     other = counted.pop("other", 0)
     counts = {
@@ -101,12 +129,12 @@ def configuration_of(model: PretrainedModel) -> Configuration:
     widths = feed_forward_widths(described.sizes, described.width) if described.sizes else ()
     stated = () if described.feed_forward is None else (described.feed_forward,)
     return Configuration(
-        name=model.name, vocabulary=len(table.weight), width=described.width,
+        name=name, vocabulary=vocabulary, width=described.width,
         feed_forward=tuple(sorted({*(widths or stated)})),
-        positions=table.positions, heads=next(iter(described.layers.values()))[1], head_size=described.head_size,
+        positions=positions, heads=next(iter(described.layers.values()))[1], head_size=described.head_size,
         heads_and_sizes=described.heads_and_sizes, layers=sum(described.depths[kind] for kind in stacks),
-        with_attention=sum(described.layers[kind][0] for kind in shown), most_tokens=model.max_tokens,
+        with_attention=sum(described.layers[kind][0] for kind in shown), most_tokens=most_tokens,
         parameters={part: counts[part] for part in PARTS if counts.get(part)},
-        not_shown=tuple(kind for kind in stacks if kind not in shown), outputs=model.head_outputs,
-        adds_positions=model.has_positions,
+        not_shown=tuple(kind for kind in stacks if kind not in shown), outputs=outputs,
+        adds_positions=adds_positions,
     )  # fmt: skip

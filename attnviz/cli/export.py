@@ -157,7 +157,7 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     if arguments.link and not urlsplit(arguments.link).scheme.startswith("http"):
         raise UsageError("--link takes an address such as http://localhost:8501/?text=...")
     page = PAGES[_page(arguments.link)]
-    view, notes = page.read(linked or (page.opening if arguments.link else {}))
+    view, notes = page.read(page.opened(linked) if arguments.link else {})
     if notes:
         raise UsageError(notes[0])
     fixed_source = page.source

@@ -1,4 +1,4 @@
-"""Plots that several pages share: heatmaps, lines, horizontal bars. Plotly draws them."""
+"""Plots that several pages share: heatmaps and lines. Plotly draws them."""
 
 from __future__ import annotations
 
@@ -179,69 +179,4 @@ def labelled(labels: Sequence[str], title: str, palette: Palette) -> Spec:
         "automargin": True,
         "gridcolor": palette.rule,
         "zeroline": False,
-    }
-
-
-BAR, BARS = 15, 80
-"""px: the height of one bar, and of the axis with its title"""
-BEYOND = 1.18
-"""The length of the axis, in longest bars: the rest is for the number next to that bar"""
-
-
-def bars(
-    series: Mapping[str, Sequence[float]],
-    labels: Sequence[str],
-    palette: Palette,
-    *,
-    title: str,
-    bar: int = BAR,
-) -> Spec:
-    """Return the figure of bars from 0, the first label at the top, each with its number in three digits, if not 0.
-
-    Args:
-        series: the numbers of each colour, by its name: one per label. There are at most two names.
-        labels: the labels of the bars.
-        palette: the colours of the theme.
-        title: the title of the numbers.
-        bar: the height of a bar in px.
-    """
-    colours = (palette.ink.attention, palette.rule)
-    largest = max((number for numbers in series.values() for number in numbers), default=0) or 1
-    return {
-        "data": [_trace(*item, colour) for item, colour in zip(series.items(), colours, strict=False)],
-        "layout": {
-            **base(palette, BARS + bar * (len(series) + 1) * len(labels)),
-            "margin": {"l": 60, "r": SIDE, "t": 8, "b": 40},
-            "barmode": "group",
-            "bargap": 0.25,
-            "showlegend": len(series) > 1,
-            "legend": {"x": 1, "xanchor": "right", "y": 0, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
-            "xaxis": {
-                "title": {"text": title, "standoff": 6, "font": {"color": palette.text}},
-                "automargin": True,
-                "range": [0, BEYOND * largest],
-                "showgrid": False,  # each bar has its number
-                "zeroline": False,
-                "nticks": 5,
-            },
-            "yaxis": labelled(labels, "", palette) | {"autorange": "reversed", "showgrid": False},
-        },
-    }
-
-
-def _trace(name: str, numbers: Sequence[float], colour: str) -> Spec:
-    """Return the bars of one colour."""
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": escape(name),
-        "x": list(numbers),
-        "y": list(range(len(numbers))),
-        "text": [f"{number:.3g}" if number else "" for number in numbers],
-        "textposition": "outside",
-        "textangle": 0,
-        "constraintext": "none",
-        "cliponaxis": False,
-        "marker": {"color": colour},
-        "hovertemplate": f"{escape(name)}<br>%{{y}}: <b>%{{x:,}}</b><extra></extra>",
     }

@@ -114,7 +114,7 @@ def query_of(values: Mapping[str, str]) -> str:
 def first_step(page: str, values: Mapping[str, str]) -> str:
     """Return the step that a link to a page in `WALKED` opens."""
     key = PAGES[page].step_key
-    step: str = values.get(key, KEYS[key].default)
+    step: str = PAGES[page].opened(values).get(key, KEYS[key].default)
     return step
 
 

@@ -64,7 +64,7 @@ def _labels(page: str, query: str) -> tuple[str, ...] | None:
     """Return the tokens of a scene; None if only its model can tell, or two texts are compared."""
     if page not in PICTURES:
         return None
-    link = dict(parse_qsl(query, keep_blank_values=True)) or PAGES[page].opening
+    link = PAGES[page].opened(dict(parse_qsl(query, keep_blank_values=True)))
     view, _ = read_link(link)
     if page == "compare" and any(name in link for name in ("b_text", "b_model", "b_source")):
         return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from attnviz import files
 from attnviz.links.bert import BERT_KEYS
-from attnviz.links.link import KEYS, read_link, write_link
+from attnviz.links.link import KEYS, SHARED_KEYS, read_link, write_link
 from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Get, Resources, Source
 from attnviz.sources.compared import B_KEYS
 from attnviz.sources.models import TRAINED_NAMES
@@ -53,7 +53,7 @@ class Page:
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
     opening: Mapping[str, str] = field(default_factory=dict)
-    """The link of the view that its address without keys opens; every other link uses the keys' defaults"""
+    """The link of the view that a bare address opens (`is_bare`); every other link uses the keys' defaults"""
 
     @property
     def tab_title(self) -> str:
@@ -79,8 +79,16 @@ class Page:
 
     @property
     def plain(self) -> dict[str, str]:
-        """The link of the view with all defaults: it names one of them if the address without keys does not open it."""
+        """The link of the view with all defaults: it names one of them if a bare address does not open it."""
         return {"source": KEYS["source"].write(KEYS["source"].default)} if self.opening else {}
+
+    def is_bare(self, query: Mapping[str, str]) -> bool:
+        """Whether an address has no key of the page's views. Keys that all pages share, and others', do not count."""
+        return not any(name in query for name in self.link_keys())
+
+    def opened(self, query: Mapping[str, str]) -> dict[str, str]:
+        """Return a link in full: a bare one stands for the opening view, with the keys that all pages share."""
+        return {**self.opening, **query} if self.is_bare(query) else dict(query)
 
     def trained_model(self, get: Get) -> str | None:
         """Return the name of the trained model whose head a view shows; None if it shows another source."""
@@ -100,15 +108,18 @@ class Page:
         return view, notes
 
     def write(self, view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
-        """Return the query of a view: the keys among `names` without default values; nothing for the opening view.
+        """Return the query of a view: the keys among `names` without default values.
 
+        For the opening view it has only the keys that all pages share.
         With a trained model the text is always included: without it, the link would open the model's own view.
         """
         names = tuple(names)
         written = write_link(view, names)
         if "text" in names and self.trained_model(view.__getitem__) is not None:
             written = {"text": KEYS["text"].write(view["text"]), **written}
-        return {} if self.opening and written == self.opening else written or self.plain
+        shared = {name: written.pop(name) for name in SHARED_KEYS if name in written}
+        own = {} if self.opening and written == self.opening else written or self.plain
+        return {**own, **shared}
 
 
 def _keys_of_sources(*, without: str) -> tuple[str, ...]:

@@ -26,7 +26,16 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from attnviz.attention import padding_mask
-from attnviz.pretrained.described import FEED_FORWARD, HEADS, LAYERS, VOCABULARY, WIDTH, describe, read_tokenizer
+from attnviz.pretrained.described import (
+    FEED_FORWARD,
+    HEADS,
+    LAYERS,
+    VOCABULARY,
+    WEIGHTS,
+    WIDTH,
+    describe,
+    read_tokenizer,
+)
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, padded
 from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens
@@ -115,7 +124,7 @@ class BuiltInModel(PretrainedModel):
         """
         super().__init__()
         check_digest(folder)
-        self.bert = load_bert(folder / "model.safetensors")
+        self.bert = load_bert(folder / WEIGHTS)
         self._graph: Callable[[Tensor, Tensor], Pass] | None = None
         self._making = Lock()
         self._tokenizer = read_tokenizer(folder)
@@ -176,7 +185,7 @@ def check_digest(folder: Path) -> None:
     Raises:
         ModelError: they differ.
     """
-    with (folder / "model.safetensors").open("rb") as file:
+    with (folder / WEIGHTS).open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != SHA256:
         raise ModelError("The built-in model's file is not the one that its publisher lists; install it again.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,17 +19,15 @@ if TYPE_CHECKING:
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY = 384, 12, 6, 1536, 30522
 """From the model's config.json"""
+WEIGHTS = "model.safetensors"
+"""The file of its weights"""
 
 
-def describe(parameters: dict[str, int] | None = None, sizes: ModelSizes | None = None) -> Description:
-    """Return the model's description.
-
-    The parameters by part are known only after loading. Without `sizes`, the sizes of the linear maps are computed from
-    its configuration.
-    """
+def describe(parameters: dict[str, int], sizes: ModelSizes | None = None) -> Description:
+    """Return the model's description. Without `sizes`, those of the linear maps are computed from its configuration."""
     return Description(
         BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
-        vocabulary=VOCABULARY, parameters=parameters or {}, sizes=sizes or configured_sizes(),
+        vocabulary=VOCABULARY, parameters=parameters, sizes=sizes or configured_sizes(),
         unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
     )  # fmt: skip
 
@@ -38,6 +38,34 @@ def configured_sizes() -> ModelSizes:
     attention = AttentionSize(HEADS, WIDTH // HEADS, WIDTH // HEADS, (square,) * 3, (square,))
     feed_forward = (MapSize(WIDTH, FEED_FORWARD), MapSize(FEED_FORWARD, WIDTH))
     return ModelSizes((attention,) * LAYERS, (feed_forward,) * LAYERS)
+
+
+def counted_parameters() -> dict[str, int]:
+    """Return the numbers of parameters by part, from the shapes in the head of the weights' file.
+
+    The pooler and the table of positions' numbers, which the model does not use, are not counted.
+
+    Raises:
+        ModelError: the package with the model is not installed.
+    """
+    with (find_folder() / WEIGHTS).open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    counts = dict.fromkeys(("embeddings", "attention", "feed_forward", "norms"), 0)
+    for name, tensor in header.items():
+        if tensor.get("dtype") == "F32" and (part := _part_of(name)):
+            counts[part] += math.prod(tensor["shape"])
+    return counts
+
+
+def _part_of(name: str) -> str:
+    """Return the part to which a tensor of the weights' file belongs; "" if the model does not use it."""
+    if name.startswith("embeddings."):
+        return "embeddings"
+    if not name.startswith("encoder."):
+        return ""
+    if "LayerNorm" in name:
+        return "norms"
+    return "attention" if ".attention." in name else "feed_forward"
 
 
 def find_folder() -> Path:
@@ -64,7 +92,7 @@ class WeightlessModel:
 
     tokenizer: WordPiece
     name: str = BUILT_IN
-    description: Description = field(default_factory=describe)
+    description: Description = field(default_factory=lambda: describe(counted_parameters()))
     trace_budget: TraceBudget = field(default_factory=lambda: TraceBudget("traces", 0))
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:

@@ -98,5 +98,6 @@ class PreloadTrigger:
 
 def needs_torch(path: str, query: bytes) -> bool:
     """Whether an address is that of a page whose first picture must be computed, decided without parsing the query."""
-    paths = tuple(page.path for page in PAGES.values() if page.path != "/")
-    return path.endswith(paths) or (bool(query) and path.endswith("/"))
+    bare = ("/", PAGES["bert"].path)  # without a query, they need no torch
+    paths = tuple(page.path for page in PAGES.values() if page.path not in bare)
+    return path.endswith(paths) or (bool(query) and path.endswith(bare))

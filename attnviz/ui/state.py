@@ -28,7 +28,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.components.registration import position
 from attnviz.formatting import does_not_exist
-from attnviz.links.link import KEYS, SHARED_KEYS
+from attnviz.links.link import KEYS, SHARED_KEYS, write_link
 from attnviz.links.pages import PAGES
 from attnviz.links.values import BadValueError
 from attnviz.ui.messages import plain
@@ -58,7 +58,7 @@ class ViewRecord:
     is_explicit: bool = False
     """Whether the code has navigated to a link, which `begin` then reads even if it is a pending one"""
     is_bare: bool = False
-    """Whether the view was read from an address without any key"""
+    """Whether the view was read from a bare address (`Page.is_bare`)"""
     runs_page: bool = False
     """Whether a callback of a fragment has changed values that other parts of the page show"""
     replaced: dict[str, dict[str, tuple[Any, Any]]] = field(default_factory=dict)
@@ -107,16 +107,18 @@ def begin(page: str) -> None:
         for name in KEYS:
             st.session_state.pop(name, None)
     query, links, explicit = _query(), kept.links, kept.is_explicit
-    is_bare = not (explicit or query)
-    opening = PAGES[page].opening if is_bare else {}
+    is_bare = PAGES[page].is_bare(query)
     is_known = bool(links) and not explicit and _is_known(query, links, page_changed)
-    if is_known and not (opening and page_changed and _is_untouched()):
+    opens_first_view = is_bare and page_changed and bool(PAGES[page].opening) and _is_untouched()
+    if is_known and not opens_first_view:
         if kept.opened_view not in (None, kept.view):
             kept.notes = []  # the user has changed the view since
         acknowledges = not page_changed and query == links[-1]
         pending = [*links, query] if page_changed else links[-1:] if acknowledges else links
     else:
-        kept.view, kept.notes = PAGES[page].read(opening or query)
+        # Streamlit clears the query when the page changes; what all pages share stays.
+        shared = _shared() if is_known else {}
+        kept.view, kept.notes = PAGES[page].read(PAGES[page].opened({**shared, **query}))
         kept.is_bare, kept.opened_view = is_bare, None
         for name in KEYS:
             if name in st.session_state:
@@ -127,8 +129,14 @@ def begin(page: str) -> None:
 
 
 def _is_untouched() -> bool:
-    """Whether the session began with an address without any key, and the user has changed nothing since."""
-    return _kept().is_bare and _kept().opened_view == _kept().view
+    """Whether the session began with a bare address, and the user has changed nothing of the view since."""
+    view, opened = _kept().view, _kept().opened_view
+    return _kept().is_bare and opened is not None and {**opened, **{name: view[name] for name in SHARED_KEYS}} == view
+
+
+def _shared() -> dict[str, str]:
+    """Return the keys of the view's link that all pages share."""
+    return write_link(_kept().view, SHARED_KEYS)
 
 
 def _query() -> dict[str, str]:
@@ -267,7 +275,7 @@ def expect_link(values: Mapping[str, object], names: Iterable[str]) -> None:
     pending link: if it counted as a newly opened link, it would undo those actions.
     """
     page, links = PAGES[_kept().page], _kept().links
-    view, _ = page.read(links[-1] or page.opening)
+    view, _ = page.read(page.opened(links[-1]))
     view |= {name: get(name) for name in names if name in values}
     link = page.write(view, (*page.link_keys(view["source"]), *SHARED_KEYS))
     _kept().links = [*links, link][-_MAX_PENDING:]
@@ -303,9 +311,9 @@ def go_to_page(script: Path, link: Mapping[str, str]) -> NoReturn:
 def link() -> dict[str, str]:
     """Return the view's link that `end` has written last; a message from the browser may contain an older one.
 
-    The link describes the view completely, even if the address has no keys.
+    The link describes the view completely, even if the address is bare.
     """
-    return dict(_kept().links[-1] or PAGES[_kept().page].opening)
+    return PAGES[_kept().page].opened(_kept().links[-1])
 
 
 def is_opening_view() -> bool:

@@ -10,8 +10,13 @@ from tests.browser.server import ROOT
 SCRIPT = """
 import sys
 from attnviz.links.bert import BERT_KEYS
-from attnviz.pretrained.built_in import BuiltInModel
 from tests.app.pages import open_page
+
+at = open_page("bert")
+assert any("30,522" in one.proto.body for one in at.get("html"))
+assert "torch" not in sys.modules, "the first part waits for it"
+
+from attnviz.pretrained.built_in import BuiltInModel
 
 made = []
 graph = BuiltInModel.graph
@@ -24,5 +29,5 @@ assert not {"configuration", "back", "language", "subsets", "blank"} & set(made)
 """
 
 
-def test_no_part_imports_pandas_or_sends_a_listing_and_five_run_no_forward_pass() -> None:
+def test_the_first_part_needs_no_torch_none_pandas_or_a_listing_and_five_no_forward_pass() -> None:
     subprocess.run([sys.executable, "-c", SCRIPT], check=True, cwd=ROOT)

@@ -67,9 +67,9 @@ def test_a_short_link_made_by_the_app_stays_short() -> None:
     at = open_page(lesson="heads", scene="2", text="Mine")
     assert link(at) == {"lesson": "heads", "scene": "2", "text": "Mine"}
     at.text_area(key="text").set_value(DEFAULT_TEXT).run()
-    assert link(at) == {"lesson": "heads", "scene": "2"}
+    assert link(at) == {"source": "toy", "lesson": "heads", "scene": "2"}
     at.run()
-    assert link(at) == {"lesson": "heads", "scene": "2"}
+    assert link(at) == {"source": "toy", "lesson": "heads", "scene": "2"}
     go_to_page(at, "tokens", {})
     assert link(at) == {"lesson": "heads", "scene": "2"}
 

@@ -42,7 +42,7 @@ def test_what_is_changed_is_written_out_and_back_again_it_is_bare() -> None:
 
 
 def test_the_toy_has_an_address_of_its_own() -> None:
-    for link in ({"source": "toy"}, {"step": "weights"}, {"lecture": "1"}, {"seed": "7", "q": "2"}):
+    for link in ({"source": "toy"}, {"step": "weights"}, {"source": "toy", "lecture": "1"}, {"seed": "7", "q": "2"}):
         at = open_page(**link)
         assert (dict(at.query_params), messages(at)) == (link, "")
         assert values(at)["layer"] == 0
@@ -52,6 +52,34 @@ def test_the_toy_has_an_address_of_its_own() -> None:
     at.segmented_control(key="source").set_value("toy").run()
     assert dict(at.query_params) == {"text": OPENING["text"], "step": "tokens", "q": "11", "head": "1"}
     assert "have learned nothing" in " ".join(caption.value for caption in at.caption)
+
+
+@pytest.mark.parametrize(("query", "written"), [({"lecture": "1"}, {"lecture": "1"}), ({"utm_source": "mail"}, {})])
+def test_an_address_with_keys_of_no_view_opens_the_first_view_of_each_page(
+    query: dict[str, str], written: dict[str, str]
+) -> None:
+    at = open_page(**query)
+    kept = {name: value for name, value in query.items() if name not in KEYS}
+    assert (dict(at.query_params), messages(at)) == ({**kept, **written}, "")
+    shown = values(at)
+    assert [shown[name] for name in ("step", "layer", "head", "q")] == ["tokens", 3, 1, 11]
+    go_to_page(at, "compare", kept)
+    found = dict(at.query_params)
+    assert found.pop("b_text")
+    assert found == {**kept, **PAGES["compare"].opening, **written}
+
+
+def test_lecture_mode_on_the_opening_view_has_an_address_that_opens_the_same_view() -> None:
+    at = open_page()
+    at.button(key="lecture_switch").click().run()
+    assert dict(at.query_params) == {"lecture": "1"}
+    again = open_page(**dict(at.query_params))
+    assert payload(again, "walk")[0]["values"] == payload(at, "walk")[0]["values"]
+    assert payload(again, "walk")[0]["documents"] == payload(at, "walk")[0]["documents"]
+    go_to_page(at, "compare", {})  # as the navigation does it, which clears the query
+    assert {name: at.query_params[name] for name in ("layer", "head", "lecture")} == {
+        "layer": "3", "head": "1", "lecture": "1",
+    }  # fmt: skip
 
 
 def test_other_pages_take_the_view_over_and_give_it_back() -> None:

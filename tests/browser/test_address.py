@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
+from attnviz.links.link import SHARED_KEYS
 from tests.browser.board import matrix
 from tests.browser.line import Line
 from tests.browser.modules import Run, imported
@@ -21,7 +22,12 @@ LINK: dict[str, Any] = {
     "bare": "",
     "plain": "",
 }
-OPENING: dict[str, Any] = {**LINK, "keys": ["source", *LINK["keys"]], "bare": "source=bert&q=3", "plain": "source=toy"}
+OPENING: dict[str, Any] = {
+    **LINK,
+    "keys": ["source", *LINK["keys"], *SHARED_KEYS],
+    "bare": "source=bert&q=3",
+    "plain": "source=toy",
+}
 
 
 def test_a_page_may_have_another_key_for_the_step(run: Run) -> None:
@@ -62,6 +68,9 @@ def test_an_address_is_written_as_python_writes_it(run: Run, values: dict[str, o
         ("embed=true&source=bert", {"q": 3}, "embed=true"),
         ("source=toy", {"q": 3}, "q=3"),
         ("q=3", {"q": None}, "source=toy"),
+        ("lecture=1", {"step": "weights"}, "source=bert&step=weights&q=3&lecture=1"),
+        ("source=bert&step=weights&q=3&lecture=1&scene=2", {"step": "scores"}, "lecture=1&scene=2"),
+        ("utm_source=mail&q=3&lecture=1", {"q": None}, "utm_source=mail&source=toy&lecture=1"),
     ],
 )
 def test_an_address_that_says_nothing_stands_for_a_view(
@@ -70,7 +79,7 @@ def test_an_address_that_says_nothing_stands_for_a_view(
     argument = {"query": query, "values": values, "link": OPENING}
     assert run("page/address.ts", "return m.withValues(given.query, given.values, given.link)", argument) == link
     read = run("page/address.ts", "return m.valuesIn(given.query, given.link)", argument)
-    assert read["q"] == (3 if "q=3" in query or query in ("", "embed=true") else None)
+    assert read["q"] == (3 if "q=3" in query or query in ("", "embed=true", "lecture=1") else None)
 
 
 def test_an_address_without_keys_has_the_defaults(run: Run) -> None:

@@ -650,3 +650,44 @@ def test_work_on_a_long_text_ends_when_nobody_looks_at_it(run: Run) -> None:
       return [asked, why];
     """
     assert run("walk/matrices.ts", body) == [2, "nobody looks at it any more"]
+
+
+def test_a_guess_is_judged_counted_and_revealed_and_the_row_stays(run: Run) -> None:
+    body = """
+      const words = { row: "Row 2, “it”", column: (j) => `column ${j}`, number: String };
+      const said = (guess, values) => [guess.isOpen, m.guessText(guess, values, words)];
+      const values = [0.1, 0.5, NaN, 0.5, 0.02, 0.3, 0, 0, 0, 0, 0, 0.01, 0.001, -Infinity];
+      const guess = new m.Guess(2);
+      const take = (row, column, own = values) => [guess.take({ row, column }, own), ...said(guess, values)];
+      const all = [said(guess, values), take(null, 3), take(1, 3), take(2, 3, null), take(2, 0), take(2, 0), take(2, 2),
+        take(2, 12), take(2, 3), take(2, 1), take(2, 5), take(1, 1)];
+      const shown = [new m.Guess(2), new m.Guess(2)];
+      shown[1].take({ row: 2, column: 0 }, values);
+      for (const one of shown) one.reveal();
+      const hidden = new m.Guess(2);
+      hidden.take({ row: 2, column: 0 }, [NaN]);
+      hidden.reveal();
+      return [all, [...shown.map((one) => said(one, values)), said(hidden, [NaN])], [[2, 0], [2, 3], [1, 4]].map((at) =>
+        new m.Guess(2).covers(...at))];
+    """
+    taken, shown, covers = run("core/guess.ts", body)
+    open_, stays = (
+        "Row 2, “it”, is covered. Which of its cells is the largest? Choose one.",
+        "Row 2, “it”, stays covered",
+    )
+    assert taken[0] == [True, open_]
+    assert taken[1] == [False, True, open_]
+    assert taken[2][:2] == [True, True]
+    assert taken[2][2].startswith(stays)
+    assert taken[3] == [False, True, open_]
+    first = "Guess 1: column 0 has 0.1, the 4th largest of 12. Try again."
+    assert taken[4] == [True, True, first]
+    assert taken[5] == [False, True, first], "a cell that was chosen is no other guess"
+    assert taken[6] == [True, True, "Guess 2: column 2 is hidden. Try again."]
+    assert taken[7] == [True, True, "Guess 3: column 12 has 0.001, the 7th largest of 12. Try again."]
+    right = "Guess 4: column 3 has 0.5, the largest. Right."
+    assert taken[8] == [True, False, right], "one of two that are equally large"
+    assert taken[9:] == [[False, False, right]] * 3
+    answer = "Row 2, “it”: the largest is column 1, with 0.5."
+    assert shown == [[False, answer], [False, f"{answer} Guesses: 1."], [False, "Row 2, “it”, is hidden."]]
+    assert covers == [True, True, False]

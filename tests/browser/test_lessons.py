@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -44,7 +45,7 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
     page.go_back()
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].asked[:30])
     settled(page)
-    for cell in range(6):  # and so has who reveals its cells one by one
+    for cell in (0, 4):  # and so does a right guess, after a wrong one
         page.mouse.click(*page.evaluate(POINT, [PICTURE, "weights", 1, cell]))
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].said[:30])
     settled(page)
@@ -71,6 +72,24 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
         assert painted(other, "head_outputs")["inside"]
         assert sorted(other.url.partition("?")[2].split("&")) == sorted(here.partition("?")[2].split("&"))
         assert "/averages" not in other.url
+
+
+def test_the_link_of_each_scene_opens_it_in_a_new_browser(page: Page, app_url: str, new_context: Contexts) -> None:
+    page.goto(f"{app_url}/lessons")
+    expect(page.locator(".lesson-card")).to_have_count(len(shipped()))
+    settled(page)
+    # The scenes in order, and before each lesson's the button that starts it.
+    scenes = [(name, n, scene) for name, lesson in shipped().items() for n, scene in enumerate(lesson.scenes, 1)]
+    links = page.locator(".stPageLink a").evaluate_all("(links) => links.map((link) => link.href)")
+    links = [link for link in links if "lecture=1" not in link]
+    assert [urlsplit(link).path for link in links] == [PATHS[scene.page] for _, _, scene in scenes]
+    for start, (name, number, _) in zip(links, scenes, strict=True):
+        query = parse_qs(urlsplit(start).query)
+        assert (query["lesson"], query.get("scene", ["1"])) == ([name], [str(number)])
+    at = next(n for n, (_, _, scene) in enumerate(scenes) if scene.page == "step_by_step")
+    fresh = new_context().new_page()
+    fresh.goto(links[at])
+    expect(fresh.locator(".lesson-says")).to_contain_text(scenes[at][2].title)
 
 
 @pytest.mark.parametrize(

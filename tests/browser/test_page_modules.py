@@ -578,7 +578,7 @@ def test_the_address_follows_the_walk_and_the_walk_goes_back_with_it(run: Run) -
     assert found["linked"] == [{"step": "tokens", "layer": 0, "head": 0}, "checked"]
     assert found["again"] == [{"step": "tokens", "layer": 0, "head": 0}]
     assert found["opening"] == [False, True]
-    assert found["pushed"] == [1, "?lesson=a&step=scaled"]
+    assert found["pushed"] == [1, "?step=scaled&lesson=a"]
     assert found["same"] == 1
     assert found["back"] == [[{"step": "scores", "layer": 2, "head": 0}], "?lesson=a&step=scores&layer=2", 0]
     assert found["bare"] == [1, False]

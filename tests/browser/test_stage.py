@@ -128,6 +128,7 @@ def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew
     texts = painted(page, "weights")["inside"]
     assert texts.count("?") == 11
     assert len(texts) == 121
+    assert painted(page, "masked")["inside"].count("?") == 11, "it would give the row away"
     expect(inspector.panel).to_contain_text("Covered")
     expect(inspector.panel).not_to_contain_text("looks most")
     inspector.hover("weights", 2, 4)
@@ -143,11 +144,25 @@ def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew
     assert "?" not in painted(page, "weights")["inside"]
     page.mouse.move(1, 1)
     expect(inspector.panel).to_contain_text("looks most")
+    expect(page.locator(".guess")).to_contain_text("Guesses: 1.")
     page.get_by_role("spinbutton", name="query row").fill("5")
     page.wait_for_url(re.compile("q=5"))
     settled(page)
     assert cells_of_row(page, 5).count("?") == 11
     assert cells_of_row(page, 2).count("?") == 0
+    best = int(toy_head().weights[5].argmax())
+    page.locator(BOARD).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")  # to column 0 of row 5
+    for _ in range(best):
+        page.keyboard.press("ArrowRight")
+    expect(inspector.panel).to_contain_text("Covered")
+    page.keyboard.press("Enter")
+    expect(page.locator(".guess")).to_contain_text(re.compile(rf"Guess 1: column {best} .* the largest\. Right\."))
+    assert "?" not in painted(page, "weights")["inside"]
+    page.keyboard.press("ArrowDown")
+    settled(page)
+    assert cells_of_row(page, 6).count("?") == 11
     page.locator(BOARD).focus()  # in a field, letters are letters
     page.keyboard.press("a")
     frames(page)

@@ -112,8 +112,11 @@ def test_two_stages_are_trained_and_the_table_and_a_loss_are_read(page: Page, ap
 def test_a_covered_row_is_guessed_and_revealed(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/train?train_part=text&rung=head&q=4&k=3&predict=1")
     reading = page.locator(".model-series .head-parts .reading")
-    expect(reading).to_have_text(re.compile("This row is covered"), timeout=MINUTE)
+    guess = page.locator(".model-series .head-parts .guess")
+    expect(guess).to_contain_text("Row 4, “a”, is covered.", timeout=MINUTE)
+    expect(reading).to_have_text("Covered.")
     settled(page)
-    page.keyboard.press("r")
+    page.get_by_role("button", name="Reveal", exact=True).click()
+    expect(guess).to_contain_text("the largest is column 3 (“w”), with 0.64")
     expect(reading).to_have_text(re.compile(r"0\.64"))
     expect(page).not_to_have_url(re.compile("predict"))

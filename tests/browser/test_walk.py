@@ -178,20 +178,27 @@ def test_a_row_is_guessed_and_revealed(page: Page, walks: WalkPage) -> None:
     view = WalkView.open(page, walks.url, step="weights", q=3)
     expect(page.locator(".fact")).not_to_be_empty()
     page.get_by_role("switch", name="Guess a row").click()
-    guess = page.get_by_text("Row 3, “didn”, is covered. Guess, then choose a cell; R shows the row.")
-    expect(guess).to_be_visible()
+    guess = page.locator(".guess")
+    expect(guess).to_contain_text("Row 3, “didn”, is covered. Which of its cells is the largest? Choose one.")
+    top = page.locator(".walk .picture").evaluate("(e) => e.getBoundingClientRect().top")
     covered = "(css) => [2, 5].map((k) => deepFind(css).attnviz.covers('weights')(3, k))"
     assert page.evaluate(covered, view.picture) == [True, True]
     expect(page.locator(".fact")).to_be_empty()  # it might give the row away
     view.click("weights", 3, 5)
     assert page.evaluate(covered, view.picture) == [True, False]
-    page.keyboard.press("r")
-    expect(guess).to_be_hidden()
+    expect(guess).to_contain_text(re.compile(r"Guess 1: column 5 \(“.+”\) has .*largest of \d+. Try again\."))
     view.click("weights", 5, 5)
-    expect(page.get_by_text("Row 5, “t”, is covered.")).to_be_visible()
+    expect(guess).to_contain_text("Row 3, “didn”, stays covered until it is revealed.")
+    page.get_by_role("button", name="Reveal", exact=True).click()
+    expect(guess).to_contain_text(re.compile(r"Row 3, “didn”: the largest is column \d+.*Guesses: 1\."))
+    view.click("weights", 5, 5)
+    expect(guess).to_contain_text("Row 5, “t”, is covered.")
     assert page.evaluate(covered, view.picture) == [False, False]
+    page.keyboard.press("p")
+    expect(guess).to_contain_text("Row 5, “t”: the largest is")
+    assert page.locator(".walk .picture").evaluate("(e) => e.getBoundingClientRect().top") == top
     assert page.evaluate("window.revealed") == 1
-    assert view.changes == [{"predict": True}, {"q": 5, "k": 5}]
+    assert view.changes == [{"predict": True}, {"q": 5, "k": 5}, {"predict": False}]
 
 
 def test_without_a_pin_the_first_row_is_covered_and_named(page: Page, walks: WalkPage) -> None:

@@ -159,7 +159,10 @@ def test_what_there_is_to_choose_from_follows_from_the_step(run: Run) -> None:
         at]) =>
         [true, false].map((lecture) => offer({}, at, lecture, own).place));
       return {
-        ends, chart: offer({ step: "weights", drawing: "chart" }, home).switches.length, lectures,
+        ends, lectures, chart: [false, true].map((predict) => {
+          const { switches, drawings } = offer({ step: "weights", drawing: "chart", predict }, home);
+          return [switches.length, drawings.length];
+        }),
         labels: [offer({}, home), offer({}, {}), offer({}, { onlyLayer: "the layer" })].map((one) => one.layerLabel),
         heads: offer({}).heads, steps: offer({}).steps[2],
         switches: [
@@ -170,7 +173,7 @@ def test_what_there_is_to_choose_from_follows_from_the_step(run: Run) -> None:
         ],
         rows: [["none", 5], ["causal", 5], ["causal", 2], ["causal", 1]].map(([mask, n]) =>
           m.firstGuess({ mask, query: { labels: Array(n) } })),
-        texts: [m.guessLine(3, "sat"), m.noFocus("x", "Scores")],
+        text: m.noFocus("x", "Scores"),
         written: m.written({ ...values, predict: true }),
         read: [["layer", "3"], ["head", "0"], ["predict", "1"], ["predict", "0"], ["step",
           "qkv"]].map((one) => m.read(...one)),
@@ -183,7 +186,7 @@ def test_what_there_is_to_choose_from_follows_from_the_step(run: Run) -> None:
         [None, {"step": "scores"}, 0, []], [{"step": "tokens"}, {"step": "weights"}, 2, []],
         [{"step": "scores"}, None, 2, [["predict", "1"], ["stretch", "1"]]],
     ]  # fmt: skip
-    assert found["chart"] == 1  # a chart covers no row
+    assert found["chart"] == [[1, 2], [2, 0]]  # a chart covers no row, and is not offered while one is guessed
     assert found["lectures"] == [
         ["layer 2 · head 5", ""], ["head 5", ""], ["encoder, layer 2 · head 5", ""], ["", ""],
     ]  # fmt: skip
@@ -191,8 +194,8 @@ def test_what_there_is_to_choose_from_follows_from_the_step(run: Run) -> None:
     assert (found["heads"], found["steps"]) == ([3, 5, 8], ["weights", "WEIGHTS"])
     guess = [
         "Guess a row",
-        "Covers one row of the result: the pinned one, or an early one. Choose a cell to reveal it; R shows the row, "
-        "A all.",
+        "Covers one row: the pinned one, or an early one. Choose its largest cell; each guess is judged. R reveals the "
+        "row.",
     ]
     largest = "They end at the largest weight."
     by_itself = "On by itself in a long text: of ten rows, nine have no weight above it."
@@ -205,10 +208,7 @@ def test_what_there_is_to_choose_from_follows_from_the_step(run: Run) -> None:
         [[*guess, False, "1"], ["Darken the colours", largest, False, "1"]],
     ]
     assert found["rows"] == [0, 2, 1, 0]
-    assert found["texts"] == [
-        "Row 3, “sat”, is covered. Guess, then choose a cell; R shows the row.",
-        "The link’s focus=x is not a matrix of Scores, so all matrices are shown.",
-    ]
+    assert found["text"] == "The link’s focus=x is not a matrix of Scores, so all matrices are shown."
     assert found["written"] == {
         "step": "scores", "layer": "2", "head": "5", "drawing": "stage", "predict": "1", "stretch": "0"
     }  # fmt: skip
@@ -348,35 +348,34 @@ def test_what_takes_long_is_said_and_for_how_many_it_waits(run: Run) -> None:
 def test_a_covered_row_is_revealed_cell_by_cell_or_at_once(run: Run) -> None:
     body = """
       let revealed = 0;
-      const covered = [];
+      const guesses = [];
       const stage = new m.Stage(document.body, { onRevealed: () => (revealed += 1),
-        onCovered: (row) => covered.push(row) });
-      const panel = (name) => ({
-        name, title: name, role: null, rows: "query", cols: "key", data: Float32Array.from([1, 2, 3, 4, 5, 6]),
+        onGuess: (guess) => guesses.push(guess && [guess.row, guess.tried.length, guess.isOpen]) });
+      const panel = (name, own = {}) => ({
+        name, title: name, role: null, rows: "query", cols: "key", data: Float32Array.from([1, 3, 2, 4, 5, 6]),
           shape: [2, 3],
-        low: 0, high: 6, scale: "weights",
+        low: 0, high: 6, scale: "weights", ...own,
       });
       const walk = {};
       const header = (own) => ({
         walk, order: 1, step: "weights", layer: 0, head: 0, scale: 1, predict: true, guess: 1, result: "weights",
           labels: {},
-        panels: [panel("scores"), panel("weights")], grid: [[0, 1]], widths: [1, 1], heights: [1], products: {},
-          alt: "", ...own,
+        panels: [panel("scores"), panel("weights"), panel("value", { rows: "key", cols: "value_dim" })],
+          grid: [[0, 1, 2]], widths: [1, 1, 1], heights: [1], products: {}, alt: "", ...own,
       });
       stage.take(header());
       const cover = (name) => [0, 1].map((i) => [0, 1, 2].map((j) => Boolean(stage.board.covers?.(name)?.(i, j))));
       const at = (name, i, j) => ({ panel: name, rows: "query", cols: "key", i, j });
-      const first = [cover("weights"), cover("scores")];
+      const first = ["weights", "scores", "value"].map(cover);
+      const click = (name, i, j) => [stage.board.uncover(at(name, i, j)), guesses.at(-1)];
       const opened = [
-        stage.uncover(at("scores", 1, 0)), stage.uncover(at("weights", 0, 0)), stage.uncover(at("weights", 1, 1)),
-        stage.uncover(at("weights", 1, 1)),
+        stage.board.uncover({ ...at("value", 1, 0), rows: "key", cols: "value_dim" }), click("scores", 1, 0),
+        click("weights", 0, 0), click("weights", 1, 1), click("weights", 1, 1),
       ];
-      const second = cover("weights")[1];
+      const second = [cover("weights")[1], revealed];
+      const right = [click("weights", 1, 2), cover("weights"), revealed, click("weights", 0, 0)[0]];
       stage.chooseRow(0);
-      const other = [cover("weights"), stage.uncover(at("weights", 0, 0)), stage.uncover(at("weights", 0, 1)),
-        revealed];
-      stage.uncover(at("weights", 0, 2));
-      const all = [revealed, cover("weights"), covered.at(-1)];
+      const other = [cover("weights"), click("weights", 0, 0), click("scores", 0, 1), revealed];
       stage.chooseRow(1);
       stage.reveal("row");
       const row = cover("weights")[1];
@@ -388,18 +387,20 @@ def test_a_covered_row_is_revealed_cell_by_cell_or_at_once(run: Run) -> None:
       stage.chooseRow(0);
       const chosen = cover("weights")[0];
       stage.take(header({ predict: false }));
-      return { first, opened, second, other, all, row, kept, anew, chosen, off: covered.at(-1) };
+      return { first, opened, second, right, other, row, kept, anew, chosen, off: guesses.at(-1) };
     """
     found = run("walk/stage.ts", body)
     no, yes = [False] * 3, [True] * 3
-    assert found["first"] == [[no, yes], [no, no]]
-    assert found["opened"] == [False, False, True, False]
-    assert found["second"] == [True, False, True]
-    assert found["other"] == [[yes, no], True, True, 0]
-    assert found["all"] == [1, [no, no], None]
+    assert found["first"] == [[no, yes], [no, yes], [no, no]]  # scores beside weights would give the row away
+    first, second = [1, 1, True], [1, 2, True]
+    # A cell that is in no row, one beside the result, one of another row, and one that was tried before.
+    assert found["opened"] == [False, [True, first], [True, first], [True, second], [False, second]]
+    assert found["second"] == [[False, False, True], 0]
+    assert found["right"] == [[True, [1, 3, False]], [no, no], 1, False]
+    assert found["other"] == [[yes, no], [True, [0, 1, True]], [True, [0, 2, False]], 2]
     assert found["row"] == found["kept"] == no
     assert found["anew"] == [no, yes]
-    assert found["chosen"] == yes  # another row is another guess
+    assert found["chosen"] == no  # all rows are revealed
     assert found["off"] is None
 
 

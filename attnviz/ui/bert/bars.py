@@ -6,7 +6,7 @@ The style sheet `bert` draws them, so that they are there with the page: the bro
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from attnviz.figures.plots import AROUND, NUMBERS, ROUNDING
@@ -47,6 +47,37 @@ def ranked(numbers: Sequence[float], labels: Sequence[str], *, title: str, unit:
         f'<div class="bars" data-drawn="{escape(name)}"><ol aria-label="{escape(legend)}">{rows}</ol>'
         f"<p>{escape(legend)}</p></div>"
     )
+
+
+def beside(series: Mapping[str, Sequence[float]], labels: Sequence[str], *, title: str, unit: str, name: str) -> str:
+    """Return N groups of bars from 0, the first group on top, with a bar of each series.
+
+    Args:
+        series: N numbers from 0 up of each, by its name; a 0 has no bar. The first is the one that is spoken of.
+        labels: of the N groups.
+        title: of the numbers.
+        unit: of the numbers.
+        name: of the bars as a picture: what they are of, unlike that of other bars on the page.
+    """
+    largest = max((number for numbers in series.values() for number in numbers), default=0) or 1
+    bars_of_series = (_bars_of(of, numbers, largest) for of, numbers in series.items())
+    groups = "".join(
+        f"<li><span>{escape(label)}</span><div>{''.join(bars)}</div></li>"
+        for label, *bars in zip(labels, *bars_of_series, strict=True)
+    )
+    names = "".join(f"<span><i></i>{escape(shorten(of))}</span>" for of in series)
+    return (
+        f'<div class="bars beside" data-drawn="{escape(name)}"><p class="names">{names}</p>'
+        f'<ol aria-label="{escape(f"{title}, {unit}")}">{groups}</ol><p>{escape(f"{title}, {unit}")}</p></div>'
+    )
+
+
+def _bars_of(of: str, numbers: Sequence[float], largest: float) -> Iterator[str]:
+    """Yield the bar of each number of a series."""
+    for number in numbers:
+        said = power_of_ten(number) if number else "–"
+        bar = f'<i style="--part:{number / largest:.4f}"></i>' if number else ""
+        yield f'<div role="img" aria-label="{escape(of)}: {said}">{bar}<b>{said}</b></div>'
 
 
 def side_by_side(

@@ -26,7 +26,6 @@ from attnviz.bert.blank import (
 from attnviz.export.code.bert.uses import blank_script
 from attnviz.formatting import number
 from attnviz.links.bert import MAX_KEPT
-from attnviz.links.pages import PAGES
 from attnviz.pretrained import BUILT_IN, PretrainedModel
 from attnviz.pretrained.names import shown
 from attnviz.settings import settings
@@ -37,6 +36,7 @@ from attnviz.ui.bert.parts import Part, in_torch
 from attnviz.ui.bert.rows import show_likely
 from attnviz.ui.caches import result
 from attnviz.ui.messages import plain
+from attnviz.ui.page_links import page_link
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
@@ -178,13 +178,13 @@ def show_needed(model: PretrainedModel, lack: Lack) -> None:
     why = BUILT_IN_WHY if model.name == BUILT_IN else WHY[lack]
     st.markdown(f"**{plain(shown(model.name.strip()))} fills no blank.** {WORKS}")
     text = {} if state.is_default("text") else {"text": state.get("text")}
-    st.page_link(
-        PAGES["bert"].script, label="There and back: which tokens have vectors near a token's",
-        icon=":material/arrow_forward:", query_params={"bert_part": "back", **text},
+    page_link(
+        "bert", "There and back: which tokens have vectors near a token's", {"bert_part": "back", **text},
+        icon=":material/arrow_forward:",
     )  # fmt: skip
-    st.page_link(
-        PAGES["train"].script, label="Generate: a model that was trained here names the likeliest next characters",
-        icon=":material/arrow_forward:", query_params={"train_part": "generate"},
+    page_link(
+        "train", "Generate: a model that was trained here names the likeliest next characters",
+        {"train_part": "generate"}, icon=":material/arrow_forward:",
     )  # fmt: skip
     with st.expander("Why, and how a model that can is opened"):
         st.markdown(f"{why}\n{NEEDED.format(how=_how())}")

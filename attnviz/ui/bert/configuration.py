@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
-from attnviz.export.code.bert.embeddings import configuration_script
-from attnviz.figures.plots import bars
 from attnviz.pretrained.names import shown
 from attnviz.trace.model import either
 from attnviz.ui import state
+from attnviz.ui.bert.bars import beside
 from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
 from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.sources import DESCRIBED
 from attnviz.ui.tokens.chips import shorten
-from attnviz.ui.widgets import notice, palette, plot
+from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +29,6 @@ MAX_TITLE = 18
 SMALL = (20_000, 32)
 """V and C of a small table, such as one for film reviews of 20,000 different words"""
 MILLION = 1e6
-BAR, BAR_IN_LECTURE = 11, 15
-"""px: the height of a bar"""
 LINES = """from torch import nn
 from transformers import AutoModel
 
@@ -147,7 +145,7 @@ def _layers(config: Configuration) -> str:
 
 def show() -> None:
     """Show the sizes in words, the parameters as bars, and what a table costs."""
-    config = configuration_of(chosen_model())
+    config = configuration_of(chosen_model(DESCRIBED))
     left, right = st.columns([9, 6], gap="small")
     with left:
         st.html(_words(config))
@@ -198,9 +196,7 @@ def _show_parameters(config: Configuration) -> None:
     columns = _columns(config)
     parts = [part for part in PARTS if any(part in model.parameters for model in columns.values())]
     series = {name: [model.parameters.get(part, 0) / MILLION for part in parts] for name, model in columns.items()}
-    bar = BAR_IN_LECTURE if state.get("lecture") else BAR
-    figure = bars(series, parts, palette(), title="millions of parameters", bar=bar)
-    plot(figure, "bert_parameters")
+    st.html(beside(series, parts, title="parameters", unit="millions", name="parameters by part"))
     st.html(_tables(config))
 
 
@@ -258,6 +254,8 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def script() -> str:
     """Return the script that prints the sizes and counts the parameters."""
+    from attnviz.export.code.bert.embeddings import configuration_script
+
     model = shown_model()
     return configuration_script(model.name.strip(), configuration_of(model), model.loader, model.not_run)
 

@@ -20,7 +20,6 @@ from attnviz.export.code.bert.embeddings import language_script
 from attnviz.formatting import nonzero, number, power_of_ten
 from attnviz.links.bert import MAX_BLOCKS
 from attnviz.links.link import KEYS, MAX_OTHER
-from attnviz.links.pages import PAGES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.reprs import ArraysSize
 from attnviz.tokens import Tokens
@@ -42,6 +41,7 @@ from attnviz.ui.bert.rows import (
 from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
+from attnviz.ui.page_links import page_link
 from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.widgets import notice
 
@@ -202,9 +202,9 @@ def show() -> None:
 
 
 def _show_link() -> None:
-    st.page_link(
-        PAGES["train"].script, label="Train a language model: Train, part Text", icon=":material/arrow_forward:",
-        icon_position="right", query_params={"train_part": "text"},
+    page_link(
+        "train", "Train a language model: Train, part Text", {"train_part": "text"},
+        icon=":material/arrow_forward:", icon_position="right",
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from attnviz.sources import PRETRAINED
 from attnviz.ui import controls, shell, state
 from attnviz.ui.controls import open_model
 from attnviz.ui.messages import plain
-from attnviz.ui.sources import with_model
+from attnviz.ui.sources import RESOURCES, AppResources, with_model
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
@@ -48,13 +48,16 @@ def choose_model() -> None:
         controls.choose_model(PRETRAINED.names)
 
 
-def chosen_model() -> PretrainedModel:
-    """Return the chosen model. If it can't be loaded or is no pretrained one, say so and return the built-in one."""
+def chosen_model(resources: AppResources = RESOURCES) -> PretrainedModel:
+    """Return the chosen model. If it can't be loaded or is no pretrained one, say so and return the built-in one.
+
+    With the resources `DESCRIBED`, the built-in one may be without its weights.
+    """
     name = state.get("model")
     if trained.is_name(name):
         st.error(plain(f"“{name}” was trained here, on tokens of its own. Showing minilm."), icon="⚠️")
         return built_in()
-    model: PretrainedModel = open_model(PRETRAINED)  # type: ignore[assignment]  # trained models are excluded above
+    model: PretrainedModel = open_model(PRETRAINED, resources=resources)  # type: ignore[assignment]  # trained models are excluded above
     return model
 
 

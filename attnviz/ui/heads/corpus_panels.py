@@ -21,6 +21,7 @@ from attnviz.ui import state
 from attnviz.ui.heads.state import HALF, MeasureNames, measure_names, share
 from attnviz.ui.heads.table import HEIGHT
 from attnviz.ui.messages import plain, plain_part
+from attnviz.ui.page_links import page_link
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.widgets import palette, plot
 
@@ -222,10 +223,8 @@ def examples(here: CorpusHead) -> pd.DataFrame:
     with st.container(key="corpus_examples", gap=None):
         for value, text in shown:
             view = state.every() | {"text": text, "pair": "", "over": "text", "q": None, "k": None}
-            st.page_link(
-                PAGES["heads"].script, label=f"{number(value, 3)} · {lit(here, name, text)}",
-                query_params=PAGES["heads"].write(view, PAGES["heads"].keys),
-            )  # fmt: skip
+            label = f"{number(value, 3)} · {lit(here, name, text)}"
+            page_link("heads", label, PAGES["heads"].write(view, PAGES["heads"].keys))
     quoted = ", ".join(here.card.quoted)
     st.caption(
         f"Of the sentences that may be quoted here ({plain(quoted)}), of 8 tokens or more. Each opens this head on it. "

@@ -35,6 +35,7 @@ from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.state import measure_names
 from attnviz.ui.messages import plain
+from attnviz.ui.page_links import page_link
 from attnviz.ui.sources import RESOURCES, settle
 from attnviz.ui.widgets import palette
 
@@ -194,12 +195,12 @@ def _way_to_steps(here: ShownHead) -> None:
     """Link to the same head in Step by step, with this page's settings, so that going back restores them."""
     layer, head = state.get("layer"), state.get("head")
     view = state.every() | {"source": source_of(here.model.name).key, "step": "weights"}
-    st.page_link(
-        PAGES["step_by_step"].script,
-        label=f"Layer {layer} · head {head}, step by step",
+    page_link(
+        "step_by_step",
+        f"Layer {layer} · head {head}, step by step",
+        PAGES["step_by_step"].write(view, KEYS),
         icon=":material/arrow_forward:",
         icon_position="right",
-        query_params=PAGES["step_by_step"].write(view, KEYS),
     )
 
 

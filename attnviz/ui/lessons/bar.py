@@ -19,6 +19,7 @@ from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import CurrentScene, LessonRecord
 from attnviz.ui.messages import plain
+from attnviz.ui.page_links import page_link
 from attnviz.ui.styles import style
 
 
@@ -103,9 +104,7 @@ def _scene_control(key: str, label: str, icon: str, there: CurrentScene | None, 
         if there is None or there.scene.page == page:
             st.button(label, key=f"{key}_button", icon=icon, disabled=there is None, on_click=_visit, args=(there,))
         else:
-            st.page_link(
-                PAGES[there.scene.page].script, label=label, icon=icon, query_params=lesson_state.link_to(there)
-            )
+            page_link(there.scene.page, label, lesson_state.link_to(there), icon=icon)
 
 
 def _step_beside(here: CurrentScene, by: int) -> str | None:
@@ -157,4 +156,4 @@ def _list(here: CurrentScene, page: str) -> None:
                 state.record(LessonRecord).target = there
                 st.rerun()
         elif there is not None:
-            st.page_link(PAGES[scene.page].script, label=label, query_params=lesson_state.link_to(there))
+            page_link(scene.page, label, lesson_state.link_to(there))

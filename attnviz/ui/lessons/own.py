@@ -12,11 +12,11 @@ import streamlit as st
 from attnviz.lessons import MAX_BYTES, OWN, Lesson, LessonError, Scene, read_lesson
 from attnviz.lessons.files import write_lesson
 from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, check_summary, check_text, first_step, query_of
-from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import CurrentScene, LessonRecord
 from attnviz.ui.messages import plain
+from attnviz.ui.page_links import page_link
 from attnviz.ui.state import record
 from attnviz.ui.tokens.choices import file_field, uploaded
 
@@ -95,10 +95,8 @@ def _show_lesson(lesson: Lesson) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if lesson.scenes:
             first = CurrentScene(lesson, 1)
-            st.page_link(
-                PAGES[first.scene.page].script, label="Start", icon=":material/play_arrow:",
-                query_params=lesson_state.link_to(first, lecture=True),
-            )  # fmt: skip
+            link = lesson_state.link_to(first, lecture=True)
+            page_link(first.scene.page, "Start", link, icon=":material/play_arrow:")
             st.download_button(
                 "Download as YAML", data=lambda: write_lesson(lesson).encode(), file_name="lesson.yaml",
                 mime="application/yaml", icon=":material/download:", on_click="ignore", key="lesson_download",
@@ -122,10 +120,7 @@ def _show_scenes(lesson: Lesson) -> None:
             _tool("Up", "arrow_upward", _move(-1), disabled=at == 0)
             _tool("Down", "arrow_downward", _move(1), disabled=at == len(scenes) - 1)
             _tool("Remove", "close", _remove)
-            st.page_link(
-                PAGES[there.scene.page].script, label="Open", icon=":material/arrow_forward:",
-                query_params=lesson_state.link_to(there),
-            )  # fmt: skip
+            page_link(there.scene.page, "Open", lesson_state.link_to(there), icon=":material/arrow_forward:")
         _show_edit(at)
 
 

@@ -7,11 +7,11 @@ from html import escape
 import streamlit as st
 
 from attnviz.lessons import Example, Lesson, gallery, shipped
-from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import CurrentScene, LessonRecord
 from attnviz.ui.messages import plain
+from attnviz.ui.page_links import page_link
 from attnviz.ui.state import record
 
 ACROSS = 3
@@ -34,16 +34,11 @@ def _card(lesson: Lesson) -> None:
         st.caption(plain(lesson.summary))
     first = CurrentScene(lesson, 1)
     with st.container(key=f"lesson_start_{lesson.name}"):
-        st.page_link(
-            PAGES[first.scene.page].script, label=f"Start, {len(lesson.scenes)} scenes", icon=":material/play_arrow:",
-            query_params=lesson_state.link_to(first, lecture=True),
-        )  # fmt: skip
+        link = lesson_state.link_to(first, lecture=True)
+        page_link(first.scene.page, f"Start, {len(lesson.scenes)} scenes", link, icon=":material/play_arrow:")
     for number in range(1, len(lesson.scenes) + 1):
         there = CurrentScene(lesson, number)
-        st.page_link(
-            PAGES[there.scene.page].script, label=f"{number} · {plain(there.scene.title)}",
-            query_params=lesson_state.link_to(there),
-        )  # fmt: skip
+        page_link(there.scene.page, f"{number} · {plain(there.scene.title)}", lesson_state.link_to(there))
 
 
 def show_gallery() -> None:
@@ -66,9 +61,7 @@ def _example(example: Example) -> None:
     )
     with st.container(horizontal=True):
         for page, label in (("heads", "Heads"), ("step_by_step", "Step by step")):
-            st.page_link(
-                PAGES[page].script, label=label, icon=":material/arrow_forward:", query_params=example.link(page)
-            )
+            page_link(page, label, example.link(page), icon=":material/arrow_forward:")
 
 
 MARKS = {

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from attnviz.lessons import MAX_SCENES, OWN, Lesson, LessonError, Scene, check_scene, read_lesson, shipped, write_lesson
-from attnviz.links.link import KEYS, read_link, write_link
+from attnviz.links.link import KEYS, read_link
+from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.state import record
 
@@ -152,10 +153,11 @@ def leave() -> None:
 
 def link_to(there: CurrentScene, *, lecture: bool = False) -> dict[str, str]:
     """Return the query of a scene's link: its view, the lesson, and lecture mode if that is on or `lecture` is True."""
-    values = there.scene.values()
+    page = PAGES[there.scene.page]
+    values = page.opened(there.scene.values())
     view, _ = read_link(values)
     view |= {"lesson": there.lesson.name, "scene": there.number, "lecture": lecture or state.get("lecture")}
-    return write_link(view, [name for name in KEYS if name in values or name in ("lesson", "scene", "lecture")])
+    return page.write(view, [name for name in KEYS if name in values or name in ("lesson", "scene", "lecture")])
 
 
 def own_or_new() -> Lesson:

@@ -21,7 +21,7 @@ from attnviz.figures import colour_limit, compose, panels, style
 from attnviz.figures.style import DARK, LIGHT, Palette
 from attnviz.heads import all_heads
 from attnviz.links import values
-from attnviz.links.link import KEYS
+from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.values import Heads, Integer, Key, Number, OneOf, Switch
 from attnviz.measures import summary, thumbnails
 from attnviz.steps import picture, weighing
@@ -114,6 +114,7 @@ def constants() -> dict[str, tuple[str, Any]]:
         "DOCUMENT_VERSION": ("The only one that is read.", VERSION),
         "ROLLOUT": ("The head that stands for the rollout up to a layer.", values.ROLLOUT),
         "MOST_HEADS": ("Heads that are shown together.", values.MAX_CHOSEN),
+        "SHARED_KEYS": ("The keys of links that all pages share.", list(SHARED_KEYS)),
         "LINK_KEYS": (
             "The keys of links: their defaults, and what they take. Words that depend on the view come with it.",
             {name: described(KEYS[name], later=name in MADE_LATER) for name in LINKED},

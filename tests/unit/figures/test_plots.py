@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 import torch
 
-from attnviz.figures.plots import LEGEND, NUMBERS, WORDS, bars, heatmap, labelled, lines
+from attnviz.figures.plots import LEGEND, NUMBERS, WORDS, heatmap, labelled, lines
 from attnviz.figures.style import DARK, LIGHT
 from attnviz.formatting import nonzero
 
@@ -143,41 +143,3 @@ def test_numbers_just_below_and_above_rounding() -> None:
         if is_flat:
             assert axis["range"][0] < 0 < axis["range"][1]
             assert math.isclose(axis["range"][1], 0.01)
-
-
-def test_bars_have_the_places_and_colours_of_their_series() -> None:
-    spec = bars({"own": [2.0, 0.0], "other": [1.0, 4.0]}, ["a", "b"], DARK, title="millions", bar=20)
-    own, other = spec["data"]
-    assert (own["x"], own["y"], other["x"], other["y"]) == ([2, 0], [0, 1], [1, 4], [0, 1])
-    assert own["marker"]["color"] == DARK.ink.attention != other["marker"]["color"]
-    axis = spec["layout"]["xaxis"]
-    assert axis["title"]["text"] == "millions"
-    assert 4.4 < axis["range"][1] < 6
-    thicker = bars({"own": [2.0, 0.0], "other": [1.0, 4.0]}, ["a", "b"], DARK, title="", bar=25)["layout"]["height"]
-    assert thicker - spec["layout"]["height"] == 5 * 3 * 2  # two bars and a gap for each label
-    assert bars({"own": [0.0]}, ["a"], LIGHT, title="")["layout"]["xaxis"]["range"][1] > 1
-
-
-LABELS = ["first", "second", "<b>third</b>"]
-
-
-def test_bars_carry_their_numbers_and_the_first_label_is_at_the_top() -> None:
-    figure = bars({"own": [11.72, 0, 0.0092], "<i>other</i>": [23.4, 0.6, 109]}, LABELS, LIGHT, title="millions")
-    own, other = figure["data"]
-    assert own["text"] == ["11.7", "", "0.0092"]
-    assert other["text"] == ["23.4", "0.6", "109"]
-    assert other["name"] == "&lt;i&gt;other&lt;/i&gt;"
-    layout = figure["layout"]
-    assert layout["yaxis"]["ticktext"] == ["first", "second", "&lt;b&gt;third&lt;/b&gt;"]
-    assert layout["yaxis"]["autorange"] == "reversed"
-    assert layout["xaxis"]["range"][0] == 0
-    assert layout["xaxis"]["range"][1] > 109
-    assert layout["showlegend"]
-    go.Figure(figure)
-
-
-def test_one_name_needs_no_legend_and_more_labels_need_more_room() -> None:
-    few, many = (bars({"own": [1.0] * n}, ["x"] * n, DARK, title="")["layout"] for n in (2, 9))
-    assert not few["showlegend"]
-    assert few["height"] < many["height"]
-    go.Figure(bars({"own": [0.0]}, ["x"], DARK, title=""))

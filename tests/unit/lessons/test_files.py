@@ -161,7 +161,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
         ((HEAD + MISTAKE.replace("check=mistake", "check=norm&predict=1&q=0")).encode(), "A question needs"),
         ((HEAD + MISTAKE.replace("sentence", "steps: [logit], sentence")).encode(), "“logit” is not the name of"),
         ((HEAD + MISTAKE.replace("sentence", "steps: [embeddings], sentence")).encode(), "The steps name one twice"),
-        ((HEAD + "  - {title: a, sentence: b, link: '/', steps: [scores]}\n").encode(), "The steps name one twice"),
+        ((HEAD + "  - {title: a, sentence: b, link: '/', steps: [tokens]}\n").encode(), "The steps name one twice"),
         ((HEAD + "  - {title: a, sentence: b, link: '/', steps: [s, s]}\n").encode(), "“s” is not one of the steps"),
         ((HEAD + "  - {title: a, sentence: b, link: '/', steps: weights}\n").encode(), "not a list of names"),
         ((HEAD + "  - {title: a, sentence: b, link: '/', steps: [[a]]}\n").encode(), "not a list of names"),
@@ -346,7 +346,7 @@ def test_a_step_that_is_not_of_the_page_is_refused_with_those_that_are_where_the
     )
     with pytest.raises(LessonError, match=r"^“weight” is not the name of a step\.$"):
         check_scene(Scene("a", "b", "transformer", steps=("logits", "weight")))
-    check_scene(Scene("a", "b", "step_by_step", steps=("tokens", "output")))
+    check_scene(Scene("a", "b", "step_by_step", steps=("scores", "output")))
 
 
 def test_step_beside_goes_as_far_as_the_walk() -> None:

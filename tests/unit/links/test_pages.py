@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attnviz.links.link import KEYS
+from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import OPENING, PAGES
 from tests.unit.links.views import DEFAULTS
 
@@ -55,6 +55,23 @@ def test_the_view_that_a_page_opens_on_has_no_link_and_the_plain_one_says_its_so
     assert STEPS.write({**view, "q": 3}, STEPS.link_keys()) == {**OPENING, "q": "3"}
     assert STEPS.write(DEFAULTS, STEPS.link_keys()) == STEPS.plain == {"source": "toy"}
     assert HEADS.write(DEFAULTS, HEADS.link_keys()) == HEADS.plain == {}
+
+
+@pytest.mark.parametrize(
+    "query", [{}, {"lecture": "1"}, {"utm_source": "mail", "lecture": "1"}, {"lesson": "own", "scene": "2"}]
+)
+def test_an_address_without_keys_of_the_view_stands_for_the_opening_view(query: dict[str, str]) -> None:
+    for page in (STEPS, PAGES["compare"], HEADS):
+        names = (*page.link_keys(), *SHARED_KEYS)
+        full = page.opened(query)
+        assert full == {**page.opening, **query}
+        view, notes = page.read(full)
+        assert notes == []
+        shared = {name: value for name, value in query.items() if name in SHARED_KEYS}
+        assert page.write(view, names) == shared
+        assert page.write({**DEFAULTS, **{name: view[name] for name in shared}}, names) == {**page.plain, **shared}
+        for key in ({"q": "3"}, {"text": "a b"}):
+            assert page.opened({**query, **key}) == {**query, **key}, "a link with a key of the view says all of it"
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,8 @@ def test_only_a_local_server_delays_the_model(
         ("/", "step=weights&source=pretrained", True),
         ("/heads", "", True),
         ("/demo/heads", "layer=2", True),
+        ("/bert", "", False),
+        ("/demo/bert", "bert_part=back", True),
     ],
 )
 def test_a_request_for_what_needs_torch_ends_the_delay_and_so_does_the_first_picture(

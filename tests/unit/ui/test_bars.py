@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from attnviz.ui.bert.bars import ranked, side_by_side
+from attnviz.ui.bert.bars import beside, ranked, side_by_side
 
 HOSTILE = '<i>"&\u202e'
 
@@ -23,6 +23,14 @@ def test_the_longest_bar_has_the_largest_number_and_each_is_written() -> None:
     assert shares(html, "i") == pytest.approx([1, 0.25, 0.00123456 / 40], abs=1e-4)
     assert re.findall("<b>(.*?)</b>", html) == ["40", "10", "0.00123"]
     assert re.findall('title="(.*?)"', html) == ["a: 40 %", "b: 10 %", "c: 0.00123456 %"]
+
+
+def test_bars_of_two_series_share_an_axis_and_a_0_has_none() -> None:
+    html = beside({"own": [10.0, 0.0], HOSTILE: [40.0, 1.5]}, ["a", "<b>"], title="size", unit="MB", name="n")
+    assert shares(html, "i") == pytest.approx([0.25, 1, 0.0375], abs=1e-4)
+    assert re.findall("<b>(.*?)</b>", html) == ["10", "40", "–", "1.5"]
+    assert "<b></span>" not in html and HOSTILE not in html
+    assert 'aria-label="own: 10"' in html
 
 
 @pytest.mark.parametrize("numbers", [[], [0.0, 0.0]])

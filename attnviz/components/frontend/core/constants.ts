@@ -209,6 +209,9 @@ export const ROLLOUT = -1;
 /** Heads that are shown together. */
 export const MOST_HEADS = 24;
 
+/** The keys of links that all pages share. */
+export const SHARED_KEYS = ["lecture", "lesson", "scene"];
+
 /** The keys of links: their defaults, and what they take. Words that depend on the view come with it. */
 export const LINK_KEYS = {
   step: {

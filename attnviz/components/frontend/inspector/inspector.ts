@@ -89,7 +89,9 @@ export class Inspector {
       onLeave: () => this.putAway(),
     });
     this.view.section.attnvizPinned = () =>
-      this.inspected && !this.isWaiting ? this.view.said(this.inspected.attention, this.pin) : "";
+      this.inspected && !this.isWaiting && !this.covers(this.pin)
+        ? this.view.said(this.inspected.attention, this.pin)
+        : "";
     this.picture = new Picture({
       find,
       onPoint: (at) => this.point(at),
@@ -133,7 +135,7 @@ export class Inspector {
   }
 
   covers({ q, k }: Pair) {
-    const covered = this.picture.panels().find((one) => one.covered)?.covered;
+    const covered = this.picture.panels().find(isCovering)?.covered;
     return q !== null && k !== null && Boolean(covered?.(q, k));
   }
 
@@ -179,7 +181,7 @@ export class Inspector {
   }
 
   click(at: Cell) {
-    if (this.picture.graph?.attnviz?.uncover(at)) return; // a guess is revealed, not pinned
+    if (this.picture.graph?.attnviz?.uncover(at)) return; // a guess is judged, not pinned
     const pin = { ...this.pin };
     if (at.cols === "query") pin.q = at.j;
     if (at.cols === "key") pin.k = at.j;
@@ -196,8 +198,22 @@ export class Inspector {
     this.draw();
   }
 
-  /** Arrow keys on the board move the pin. */
+  /** Guesses the pinned cell, if it is covered; says whether it was. */
+  guess({ q, k }: Pair) {
+    const covering = this.picture.panels().find(isCovering);
+    if (!covering || q === null || k === null || !this.covers({ q, k })) return false;
+    const at = { panel: covering.name, rows: covering.rows, cols: covering.cols, i: q, j: k };
+    const isTaken = this.picture.graph?.attnviz?.uncover(at) ?? false;
+    this.draw();
+    return isTaken;
+  }
+
+  /** Arrow keys on the board move the pin; Enter guesses. */
   arrow(event: KeyboardEvent) {
+    if (event.key === "Enter" && this.guess(this.pin)) {
+      event.preventDefault();
+      return;
+    }
     const to = moved(event, { query: this.pin.q, key: this.pin.k }, this.view.labels);
     if (!to) return;
     this.hovered = null;
@@ -255,10 +271,8 @@ export class Inspector {
   ) {
     const { view, pin } = this;
     view.pin = pin;
-    const covered = panels.find((one) => one.covered);
-    const [row, column] = at ? [at.i, at.j] : [pin.q, pin.k];
-    const guessed = row !== null && column !== null && covered?.covered?.(row, column);
-    if (guessed && (!at || at.panel === covered?.name)) {
+    const covered = panels.find(isCovering);
+    if (at && panel ? panel.covered?.(at.i, at.j) : this.covers(pin)) {
       view.showHint(pin, COVERED);
       return;
     }
@@ -286,6 +300,9 @@ export class Inspector {
     this.view.section.remove();
   }
 }
+
+/** Whether cells of a matrix of queries and keys, or of what follows from it, are covered. */
+const isCovering = ({ covered, cols }: DrawnPanel) => Boolean(covered) && cols === "key";
 
 /** Whether any cell of a row is covered: its largest weights would give the answer away. */
 function isCovered(panel: DrawnPanel | undefined, row: number, columns: number) {

@@ -92,6 +92,7 @@ export class View extends HeadsView {
           "div",
           { class: "head-parts" },
           this.title,
+          this.guessLine.root,
           template("p", { class: "none", hidden: has }, !has && none),
           template("div", { class: "heads-shown", hidden: !has, style }, this.small, this.large),
           this.reading,

@@ -1,5 +1,7 @@
 // The address of a view, written as the server writes it (attnviz/links), so that the server finds nothing to change.
 
+import { SHARED_KEYS } from "../core/constants.ts";
+
 export type Values = Record<string, string | number | boolean | null>;
 
 /** The query of an address with these values; keys that are not of the view stay, before the others. */
@@ -13,27 +15,29 @@ export function withValues(query: string, values: Values, link: LinkKeys) {
     else found.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
   }
   for (const [name, value] of new URLSearchParams(link.plain)) if (found.get(name) === value) found.delete(name);
-  const own = written(found, keys, true);
-  const others = written(found, keys, false);
-  const isBare = link.bare && own === written(new URLSearchParams(link.bare), keys, true);
-  return [others, isBare ? "" : own || link.plain].filter(Boolean).join("&");
+  const own = written(found, ofView(link), true);
+  const others = written(found, [...keys, ...SHARED_KEYS], false);
+  const opens = link.bare && own === written(new URLSearchParams(link.bare), keys, true);
+  return [others, opens ? "" : own || link.plain, written(found, SHARED_KEYS, true)].filter(Boolean).join("&");
 }
+
+/** The keys of the view itself: not those that all pages share. */
+const ofView = ({ keys }: LinkKeys) => keys.filter((name) => !SHARED_KEYS.includes(name));
 
 /** The key of a value, which has another name on some pages. */
 const keyOf = (name: string, { names }: LinkKeys) => names[name] ?? name;
 
-/** Whether an address has no key of the view. */
-export const isBare = (query: string, { keys }: LinkKeys) => !written(new URLSearchParams(query), keys, true);
+/** Whether an address has no key of the page's links, not even one that all pages share. */
+export const hasNoKey = (query: string, { keys }: LinkKeys) => !written(new URLSearchParams(query), keys, true);
 
-/** What a query says, also where it says nothing. */
+/** What a query says; one without keys of the view stands for another. */
 function meant(query: string, link: LinkKeys) {
-  return new URLSearchParams(
-    isBare(query, link) ? [query.replace("?", ""), link.bare].filter(Boolean).join("&") : query,
-  );
+  const isBare = !written(new URLSearchParams(query), ofView(link), true);
+  return new URLSearchParams(isBare ? [query.replace("?", ""), link.bare].filter(Boolean).join("&") : query);
 }
 
 /** The pairs of a query whose keys are in a view's link, or the others, in the order of the link. */
-function written(query: URLSearchParams, keys: string[], own: boolean) {
+function written(query: URLSearchParams, keys: readonly string[], own: boolean) {
   const pairs = [...query].filter(([name]) => keys.includes(name) === own);
   pairs.sort(([a], [b]) => keys.indexOf(a) - keys.indexOf(b));
   return pairs.map((pair) => pair.map(encoded).join("=")).join("&");

@@ -4,7 +4,7 @@
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { beforeOthers } from "../core/waiting.ts";
 import { Walk } from "../walk/walk.ts";
-import { isBare, valuesIn, withoutValues, withValues } from "./address.ts";
+import { hasNoKey, valuesIn, withoutValues, withValues } from "./address.ts";
 import { Opening } from "./opening.ts";
 import { loadPlotly } from "./plotly.ts";
 import { TEXT_FIELD } from "../core/streamlit.ts";
@@ -106,7 +106,7 @@ class WalkComponent {
     if (!this.documents[values.layer ?? 0]) return;
     this.updates.receive(values);
     this.walk.show(values);
-    this.opening?.show(isBare(search, this.link));
+    this.opening?.show(hasNoKey(search, this.link));
   }
 
   update(payload: Payload<WalkHeader> | null) {

@@ -4,6 +4,7 @@ import { Board } from "../board/board.ts";
 import { INK } from "../core/colours.ts";
 import { WEIGHT_LEVELS } from "../core/constants.ts";
 import { element } from "../core/dom.ts";
+import { Guess } from "../core/guess.ts";
 import { NOTHING } from "../core/pin.ts";
 import { Grid } from "../grid/grid.ts";
 import { poolHidden, poolWeights } from "../grid/pool.ts";
@@ -29,7 +30,8 @@ export interface Does {
   onWatch: (place: HeadPlace) => void;
   onPoint: (at: Pair) => void;
   onPin: (at: Pair) => void;
-  onReveal?: () => void;
+  /** a guess was made */
+  onGuess?: (guess: Guess) => void;
 }
 
 export class Heads {
@@ -41,12 +43,15 @@ export class Heads {
   kind: TrainingKind | null;
   hovered: Pair;
   pin: Pair;
-  covered: number | null;
+  /** the row that is guessed; null where none is */
+  guess: Guess | null;
+  /** of which head it is */
+  guessOf: string;
   board: Board;
 
   constructor(
     { small, large }: { small: HTMLElement; large: HTMLElement },
-    { onWatch, onPoint, onPin, onReveal }: Does,
+    { onWatch, onPoint, onPin, onGuess }: Does,
   ) {
     this.small = small;
     this.onWatch = onWatch;
@@ -55,7 +60,8 @@ export class Heads {
     this.weights = new Float32Array(0);
     this.kind = null;
     this.hovered = this.pin = NOTHING;
-    this.covered = null;
+    this.guess = null;
+    this.guessOf = "";
     this.board = new Board(large, {
       onPoint: (at) => {
         this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
@@ -65,9 +71,11 @@ export class Heads {
       onClick: ({ i, j }) => onPin({ q: i, k: j }),
       onMove: ({ query, key }) => onPin({ q: query, k: key }),
     });
-    this.board.uncover = ({ i }) => {
-      if (i !== this.covered) return false;
-      onReveal?.();
+    this.board.uncover = ({ i, j }) => {
+      const { guess } = this;
+      if (!guess?.take({ row: i, column: j }, this.rowOf(guess.row))) return false;
+      this.coverUp();
+      onGuess?.(guess);
       return true;
     };
   }
@@ -86,17 +94,30 @@ export class Heads {
       ...{ numbered: true, bar: true },
     };
     const labels = { query: kind.query, key: kind.key };
-    this.cover(covered);
+    this.cover(covered, Object.values(place).join());
     this.board.show({ panels: [panel], grid: [[0]], labels, alt });
     this.pin = given.pin;
     this.light();
     this.drawGrids(given);
   }
 
-  cover(row: number | null) {
-    if (row === this.covered) return;
-    this.covered = row;
-    this.board.cover(row === null ? null : () => (i) => i === row);
+  /** Covers a row of a head, or none. */
+  cover(row: number | null, of: string) {
+    if (row === (this.guess?.row ?? null) && of === this.guessOf) return;
+    this.guess = row === null ? null : new Guess(row);
+    this.guessOf = of;
+    this.coverUp();
+  }
+
+  coverUp() {
+    const { guess } = this;
+    this.board.cover(guess?.isOpen ? () => guess.covers : null);
+  }
+
+  /** The weights of a row; NaN where they are hidden. */
+  rowOf(row: number) {
+    const cols = this.kind?.cols ?? 0;
+    return this.weights.subarray(row * cols, (row + 1) * cols);
   }
 
   light() {

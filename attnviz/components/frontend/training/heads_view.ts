@@ -3,7 +3,9 @@
 import { element, setText } from "../core/dom.ts";
 import { Heads } from "./heads.ts";
 import { Opener } from "./opener.ts";
-import { COVERED, cellText, otherStep, pictureText, placeName } from "./words.ts";
+import { GuessLine, judged } from "../core/guess_line.ts";
+import { cellText, COVERED, otherStep, pictureText, placeName } from "./words.ts";
+import type { Guess } from "../core/guess.ts";
 import type { Store } from "../core/store.ts";
 import type { Scrubber } from "./transport.ts";
 
@@ -33,7 +35,10 @@ export class HeadsView {
   small: HTMLDivElement;
   large: HTMLDivElement;
   reading: HTMLParagraphElement;
+  guessLine: GuessLine;
   heads: Heads;
+  /** what is shown large */
+  of: unknown[];
   scrubber: Scrubber;
   opener: Opener;
 
@@ -49,9 +54,12 @@ export class HeadsView {
     this.small = element("div", { class: "small" });
     this.large = element("div", { class: "large" });
     this.reading = element("p", { class: "reading" });
+    this.of = [];
+    this.guessLine = new GuessLine(on.reveal);
+    const onGuess = (guess: Guess) => (guess.isOpen ? this.sayGuess() : on.reveal());
     this.heads = new Heads(
       { small: this.small, large: this.large },
-      { onWatch: on.watch, onPoint: (hovered) => store.set({ hovered }), onPin: on.pin, onReveal: on.reveal },
+      { onWatch: on.watch, onPoint: (hovered) => store.set({ hovered }), onPin: on.pin, onGuess },
     );
     this.scrubber = scrubber;
     this.opener = new Opener(scrubber.element, on.command, writes);
@@ -66,20 +74,33 @@ export class HeadsView {
     const several = kinds.length > 1;
     const name = `Attention of ${placeName(place, several)}${otherStep(moment, step)}`;
     setText(this.title, kinds.length ? name : "No attention");
-    if (!moment) return;
+    if (!moment || !kinds.length) {
+      this.guessLine.show(null, [], "");
+      return;
+    }
     const alt = pictureText(place, moment.step, several);
     const covered = values.predict ? values.pin.q : null;
     this.heads.update({ kinds, moment, place, alt, pin: values.pin, covered, theme, without });
     this.large.dataset.step = String(moment.step);
+    this.of = [place.kind, place.layer, place.head, moment];
+    this.sayGuess();
+  }
+
+  /** Says which row is covered, and how good the guesses were. */
+  sayGuess() {
+    const { guess, kind } = this.heads;
+    const words = { row: "", column: (j: number) => `column ${j} (“${kind?.key[j]}”)` };
+    if (guess) words.row = `Row ${guess.row}, “${kind?.query[guess.row]}”`;
+    this.guessLine.show(guess && judged(guess, this.heads.rowOf(guess.row), words), this.of, "");
   }
 
   /** Writes the weight of the cell that is pointed at or pinned. */
   read(pin: Pair, hovered: Pair) {
-    const { kind, covered } = this.heads;
+    const { kind, guess } = this.heads;
     const at = hovered.q === null ? pin : hovered;
     const isThere = kind && at.q !== null && at.k !== null && at.q < kind.rows && at.k < kind.cols;
     delete this.reading.dataset.value;
-    if (covered !== null && (!isThere || at.q === covered)) setText(this.reading, COVERED);
+    if (isThere && at.q !== null && at.k !== null && guess?.covers(at.q, at.k)) setText(this.reading, COVERED);
     else if (!isThere || at.q === null || at.k === null) setText(this.reading, this.hint);
     else {
       const weight = this.heads.weightAt(at.q, at.k);

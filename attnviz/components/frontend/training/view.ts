@@ -71,7 +71,7 @@ export class View extends HeadsView {
             this.small,
             template("p", { class: "without" }, ...without(given)),
           ),
-          template("div", { class: "chosen-head" }, this.title, this.large, this.reading),
+          template("div", { class: "chosen-head" }, this.title, this.guessLine.root, this.large, this.reading),
         ),
       ),
       template("div", { class: "bottom" }, this.scrubber.element, answers(task, moment)),

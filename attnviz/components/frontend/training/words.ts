@@ -2,7 +2,7 @@
 
 import { fixed, weightText, whole } from "../core/format.ts";
 
-export const COVERED = "This row is covered: guess where it looks. A click on it, or R, reveals it.";
+export const COVERED = "Covered.";
 
 /** "decoder.1.0" -> its parts; null for what names no head. */
 export function placeOf(text: string): HeadPlace | null {

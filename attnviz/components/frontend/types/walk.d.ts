@@ -105,7 +105,7 @@ interface LinkKeys {
   /** The keys of values that have other names: of the step, where a page calls it otherwise. */
   names: Record<string, string>;
   defaults: Record<string, string | number | boolean | null>;
-  /** The query that an address without any of these keys stands for. */
+  /** The query that an address stands for which has none of these keys, or only those that all pages share. */
   bare: string;
   /** The query of the view that has the defaults of all keys. */
   plain: string;

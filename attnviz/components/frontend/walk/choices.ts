@@ -6,7 +6,7 @@ import { darkened } from "./pictures.ts";
 import type { Header } from "../core/document.ts";
 
 const GUESS =
-  "Covers one row of the result: the pinned one, or an early one. Choose a cell to reveal it; R shows the row, A all.";
+  "Covers one row: the pinned one, or an early one. Choose its largest cell; each guess is judged. R reveals the row.";
 const LARGEST = "They end at the largest weight.";
 const LONG = "On by itself in a long text: of ten rows, nine have no weight above it.";
 
@@ -35,13 +35,13 @@ export function offered(
     steps: header.steps.map(({ name: value, title }) => [value, title]),
     previous: previous ? { step: previous.name } : null,
     next: next ? { step: next.name } : null,
-    drawings: (step?.picture && home.drawings) || [],
+    drawings: (step?.picture && !(predict && step.can_be_covered) && home.drawings) || [],
     layers,
     heads: header.heads,
     layerLabel: layers.length || !home.onlyLayer ? `layer ${layer}` : home.onlyLayer,
     place: lecture && header.kind !== "averages" ? `${placeOf(header, layers)}head ${head}` : "",
     switches: [
-      ...(step?.can_be_covered && drawing === "stage" ? [guess] : []),
+      ...(step?.can_be_covered && (predict || drawing === "stage") ? [guess] : []),
       ...(step?.can_be_stretched ? darkening(document, values) : []),
     ],
   };
@@ -59,10 +59,6 @@ export const factorsOf = (header: Header) => ({ scale: header.scale, hidden: hid
 /** The row to guess where none is pinned: the first that sees more than two keys. */
 export const firstGuess = ({ mask, query }: WalkDocument["header"]) =>
   mask === "causal" ? Math.max(0, Math.min(2, query.labels.length - 1)) : 0;
-
-/** Which row is covered, and what to do. */
-export const guessLine = (row: number, label: string) =>
-  `Row ${row}, “${label}”, is covered. Guess, then choose a cell; R shows the row.`;
 
 /** What a link asks for in vain. */
 export const noFocus = (focus: string, step: string) =>

@@ -5,6 +5,7 @@ import { element } from "../core/dom.ts";
 import { NOTHING } from "../core/pin.ts";
 import { Motion } from "../motion/motion.ts";
 import { Stage } from "./stage.ts";
+import type { Guess } from "../core/guess.ts";
 
 export class Drawing {
   root: HTMLElement;
@@ -23,12 +24,12 @@ export class Drawing {
   constructor(
     root: HTMLElement,
     home: Home,
-    { onCovered, onFocus }: { onCovered: (row: number | null) => void; onFocus: (name: string | null) => void },
+    { onGuess, onFocus }: { onGuess: (guess: Guess | null) => void; onFocus: (name: string | null) => void },
   ) {
     this.root = root;
     this.home = home;
     this.played = { header: null, pin: NOTHING };
-    this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onCovered, onFocus });
+    this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onGuess, onFocus });
     this.motion = new Motion(root, this.stage.board);
     this.chart = null;
     this.place = null;
@@ -37,7 +38,7 @@ export class Drawing {
 
   /** @param header a picture with the shares of its columns and rows */
   take(header: StageHeader, { drawing, theme, pin }: { drawing: string; theme: Theme; pin: Pair }) {
-    this.isChart = this.draws(drawing) === "chart";
+    this.isChart = this.draws(drawing) === "chart" && !header.predict; // a chart covers nothing
     if (this.isChart) this.makeChart().show(header as any, { theme, pin });
     else this.stage.take(header);
     this.stage.board.element.hidden = this.isChart;

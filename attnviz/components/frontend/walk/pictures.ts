@@ -134,13 +134,21 @@ function products({ products: made, operations }: PictureSpec, matrices: HeadMat
   return Object.fromEntries([...multiplied, ...others]);
 }
 
-/** The text alternative of a picture, one sentence, without the range of the one that is covered. */
-function describe(panels: Panel[], covered: string | null) {
+/** The text alternative of a picture, one sentence, without the ranges of what is covered. */
+function describe(panels: Panel[], result: string | null) {
   const parts = panels.map((panel) => {
     const [rows, columns] = panel.shape;
-    const ends = panel.name === covered ? null : complete(panel).seen;
+    const isCovered = result !== null && covered(panels, result).includes(panel);
+    const ends = isCovered ? null : complete(panel).seen;
     const span = ends ? `, from ${fixed(ends[0])} to ${fixed(ends[1])}` : "";
     return `${panel.title}, ${rows} rows by ${columns} columns${span}`;
   });
   return `Heatmaps, row is query and column is key: ${parts.join("; ")}.`;
+}
+
+/** The matrices that a covered row is covered in: the result, and those that would give its row away. */
+export function covered(panels: Panel[], name: string) {
+  const isByCell = ({ rows, cols }: Panel) => rows === "query" && cols === "key";
+  const result = panels.find((one) => one.name === name);
+  return panels.filter((one) => one === result || (result && isByCell(result) && isByCell(one)));
 }

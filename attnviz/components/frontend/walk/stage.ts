@@ -4,14 +4,18 @@
 import { Board } from "../board/board.ts";
 import { NARROW, stacked } from "../board/stack.ts";
 import { Focus } from "../board/focus.ts";
+import { Guess } from "../core/guess.ts";
+import { covered } from "./pictures.ts";
+import type { Header } from "../core/document.ts";
 
 export class Stage {
   onRevealed;
-  onCovered;
+  onGuess;
   painted: number;
-  row: number;
-  /** columns that are revealed, or more at once */
-  revealed: Set<number | "row" | "all">;
+  /** the row that is guessed, or was; null where none is */
+  guess: Guess | null;
+  /** whether no further row is covered */
+  isDone: boolean;
   header: StageHeader | null;
   panels: Panel[];
   narrow: boolean;
@@ -21,35 +25,35 @@ export class Stage {
   sizes: ResizeObserver;
 
   /**
-   * `onRevealed()` is called when a click has revealed the last cell of the covered row; `onCovered(row)` when another
-   * row is covered, or none any more; `onFocus(name)` when the user chooses a matrix to take the whole picture, or null
+   * `onRevealed()` is called when a guess was right; `onGuess(guess)` when a row is covered, one is
+   * guessed, or none is any more; `onFocus(name)` when the user chooses a matrix to take the whole picture, or null
    * for all again: the next header then says so. Without it the stage does so by itself.
    */
   constructor(
     root: Element | ShadowRoot,
     {
       onRevealed = () => {},
-      onCovered = () => {},
+      onGuess = () => {},
       onFocus,
     }: {
       onRevealed?: () => void;
-      onCovered?: (row: number | null) => void;
+      onGuess?: (guess: Guess | null) => void;
       onFocus?: (name: string | null) => void;
     } = {},
   ) {
     this.onRevealed = onRevealed;
-    this.onCovered = onCovered;
+    this.onGuess = onGuess;
     this.painted = 0;
-    this.row = 0;
-    this.revealed = new Set();
+    this.guess = null;
+    this.isDone = false;
     this.header = null;
     this.panels = [];
     this.narrow = false;
     this.fresh = false;
     this.board = new Board(root, { className: "attnviz-stage" });
     this.focus = new Focus(this.board, onFocus ?? ((name) => this.setFocus(name)));
-    this.board.onHold = () => this.chooseRow(this.meant);
-    this.board.uncover = (at) => this.uncover(at);
+    this.board.onHold = () => this.guess && this.chooseRow(this.meant);
+    this.board.uncover = (at) => this.takeGuess(at);
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
     this.sizes = new ResizeObserver(() => {
       if (this.header && this.isNarrow() !== this.narrow) this.show(this.header);
@@ -67,9 +71,9 @@ export class Stage {
       return own ? { ...panel, data: own.data } : panel;
     });
     const along = before !== null && before.walk === header.walk && before.order !== header.order;
-    if (before?.predict !== header.predict || before?.walk !== header.walk) this.revealed.clear();
-    if (this.row !== this.meant) this.chooseRow(this.meant);
-    else this.coverUp();
+    const isOther = before?.predict !== header.predict || before?.walk !== header.walk;
+    if (isOther) [this.guess, this.isDone] = [null, false];
+    this.chooseRow(this.meant);
     this.fresh = true;
     const focus = header.focus ?? this.focus.name;
     this.focus.name = header.panels.some(({ name }) => name === focus) ? focus : null;
@@ -106,47 +110,68 @@ export class Stage {
     Object.assign(this.board.element.dataset, { painted: this.painted, step, layer, head, rows });
   }
 
-  // ---- predict, then reveal
+  // ---- a row that is guessed
 
-  /** The row to be covered: the pinned one, else the header's. */
+  /** The row to be covered: the pinned one, else the one that is covered, else the header's. */
   get meant() {
-    return this.board.lights.pinned.query ?? this.header?.guess ?? 0;
+    return this.board.lights.pinned.query ?? this.guess?.row ?? this.header?.guess ?? 0;
   }
 
-  /** Covers the pinned row; when the pin moves to another row, that one is covered. */
+  /** Covers this row: the pinned one, when the pin moves to another. */
   chooseRow(row: number) {
-    if (row === this.row) return;
-    this.row = row;
-    this.revealed.clear();
-    if (this.header) this.coverUp();
+    if (!this.header?.predict) this.guess = null;
+    else if (this.guess?.row !== row) this.guess = new Guess(row);
+    if (this.isDone) this.guess?.reveal();
+    this.coverUp();
   }
 
+  /** Covers the row that is guessed, where it would be given away. */
   coverUp() {
-    const { predict, result } = this.header ?? {};
-    const isAsked = predict && !this.revealed.has("all");
-    this.onCovered(isAsked && !this.revealed.has("row") ? this.row : null);
-    if (!isAsked) {
-      this.board.cover(null);
-      return;
-    }
-    const covered: IsCovered = (i, j) => i === this.row && !this.revealed.has("row") && !this.revealed.has(j);
-    this.board.cover((name) => (name === result ? covered : null));
+    const { guess } = this;
+    const names = guess?.isOpen ? this.covered : [];
+    this.board.cover(names.length && guess ? (name) => (names.includes(name) ? guess.covers : null) : null);
+    this.onGuess(guess);
   }
 
-  /** Reveals a cell; returns whether it was covered. */
-  uncover({ panel, i, j }: Cell) {
-    if (!this.board.covers?.(panel)?.(i, j)) return false;
-    this.reveal(j);
-    const columns = this.panels.find(({ name }) => name === panel)?.shape[1];
-    if (this.revealed.size === columns) {
-      this.reveal("row");
-      this.onRevealed();
-    }
+  /** The names of the matrices in which the row is covered. */
+  get covered() {
+    return covered(this.panels, this.header?.result ?? "").map(({ name }) => name);
+  }
+
+  get result() {
+    return this.panels.find(({ name }) => name === this.header?.result) ?? null;
+  }
+
+  /** The numbers of a row of the step's result. */
+  rowOf(row: number): Float32Array {
+    const { data, shape } = this.result ?? { data: new Float32Array(0), shape: [0, 0] };
+    return data.subarray(row * shape[1], (row + 1) * shape[1]);
+  }
+
+  /** What names the row that is guessed, and its cells. */
+  words({ row }: Guess, { query, key }: Header) {
+    const { cols } = this.result ?? {};
+    return {
+      row: `Row ${row}, “${query.labels[row] ?? ""}”`,
+      column: (j: number) => `column ${j}${cols === "key" ? ` (“${key.labels[j]}”)` : ""}`,
+    };
+  }
+
+  /** Takes a click for a guess; says whether it was one. */
+  takeGuess({ panel, rows, cols, i, j }: Cell) {
+    const { guess } = this;
+    if (!guess) return false;
+    const row = rows === "query" ? i : cols === "query" ? j : null;
+    const isCovered = this.covered.includes(panel);
+    if (!guess.take({ row, column: rows === "query" ? j : i }, isCovered ? this.rowOf(guess.row) : null)) return false;
+    this.coverUp();
+    if (!guess.isOpen) this.onRevealed();
     return true;
   }
 
-  reveal(what: number | "row" | "all") {
-    this.revealed.add(what);
+  reveal(what: "row" | "all") {
+    if (what === "all") this.isDone = true;
+    this.guess?.reveal();
     this.coverUp();
   }
 

@@ -2,11 +2,12 @@
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) is notified afterwards.
 
 import { Coming } from "./coming.ts";
-import { factorsOf, firstGuess, guessLine, noFocus, offered, written } from "./choices.ts";
+import { factorsOf, firstGuess, noFocus, offered, written } from "./choices.ts";
 import { setTheme } from "../core/colours.ts";
 import { onDensity } from "../core/density.ts";
 import { element, theme, typedInto } from "../core/dom.ts";
 import { failureText, Refused } from "../core/files.ts";
+import { GuessLine, judged } from "../core/guess_line.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { Inspector } from "../inspector/inspector.ts";
 import { inspected } from "../inspector/ways.ts";
@@ -49,11 +50,10 @@ export class Walk {
   note: HTMLParagraphElement;
   top: HTMLDivElement;
   picture: HTMLDivElement;
-  guess: HTMLParagraphElement;
+  guessLine: GuessLine;
   /** a link that was opened, until its document is here */
   link: Partial<WalkValues> | null;
   unfit: string;
-  covered;
   beside: HTMLDivElement;
   element: HTMLDivElement;
   coming: Coming;
@@ -84,19 +84,26 @@ export class Walk {
     this.note = element("p", { class: "note", role: "status" });
     this.top = element("div", { class: "top" });
     this.picture = element("div", { class: "picture" });
-    this.guess = element("p", { class: "guess", role: "status", hidden: true });
+    this.guessLine = new GuessLine(() => this.reveal("row"));
     this.link = null;
     this.unfit = ""; // what is said of a link that asks for a matrix in vain
-    this.covered = null as number | null; // the row that is covered
     this.beside = element("div", { class: "beside" }, this.notice.root);
-    const parts = [this.top, this.formula.root, this.guess, this.picture, this.tokens.root, this.note, this.beside];
+    const parts = [
+      this.top,
+      this.formula.root,
+      this.guessLine.root,
+      this.picture,
+      this.tokens.root,
+      this.note,
+      this.beside,
+    ];
     this.element = element("div", { class: "walk", style: "visibility: hidden" });
     this.element.append(element("div", { class: "body" }, ...parts));
     root.append(this.element);
     this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
     this.stepper = new Stepper(this.top, (values) => this.choose(values));
     this.drawing = new Drawing(this.picture, home, {
-      onCovered: (row) => this.cover(row),
+      onGuess: () => this.followGuess(),
       onFocus: (name) => this.choose({ focus: name ?? "" }),
     });
     this.inspector = new Inspector(this.beside, {
@@ -220,7 +227,8 @@ export class Walk {
     const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
     const isShown = !this.lecture && this.element.dataset.state !== "failed";
     const pictures = thumbnails && isShown ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
-    const covered = this.guessed === null ? null : { row: this.guessed, rows: document.header.query.labels.length };
+    const rows = document.header.query.labels.length;
+    const covered = this.guess?.isOpen ? { row: this.guess.row, rows } : null;
     const own = offered(document, values, this);
     this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered }, pictures, this.theme);
     this.stepper.select(written(values));
@@ -251,7 +259,8 @@ export class Walk {
       this.drawing.motion.follow(null);
       return;
     }
-    const { predict, layer, head, focus } = values;
+    const { layer, head, focus } = values;
+    const predict = values.predict && step.can_be_covered;
     const place = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head };
     const about = { ...place, ...factorsOf(header) };
     const looks = { drawing: values.drawing, theme: this.theme, pin: { q: values.q, k: values.k } };
@@ -300,26 +309,25 @@ export class Walk {
     this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
   }
 
-  /** @param row that is covered now */
-  cover(row: number | null) {
-    this.covered = row;
+  /** A row is covered, guessed or revealed. */
+  followGuess() {
     this.sayGuess();
     this.offer(); // the thumbnails cover it too
   }
 
-  /** The row that a class guesses now, or null. */
-  get guessed() {
+  /** The row that a class guesses, or has guessed; null where none is. */
+  get guess() {
     const { step, values } = this.store;
-    return values.predict && step?.can_be_covered && values.drawing === "stage" ? this.covered : null;
+    return values.predict && step?.can_be_covered ? this.drawing.stage.guess : null;
   }
 
-  /** Says which row is covered and what to do, and what of a link is not there. */
+  /** Says which row is covered, how good the guesses were, and what of a link is not there. */
   sayGuess() {
-    const { current: document } = this.store;
-    const label = this.guessed === null ? undefined : document?.header.query.labels[this.guessed];
-    const said = [this.unfit, label === undefined ? "" : guessLine(this.covered ?? 0, label)].filter(Boolean);
-    this.guess.hidden = !said.length;
-    this.guess.textContent = said.join(" ");
+    const { current, matrices, step } = this.store;
+    const { guess } = this;
+    const { stage } = this.drawing;
+    const said = current && guess && judged(guess, stage.rowOf(guess.row), stage.words(guess, current.header));
+    this.guessLine.show(said, [matrices, step], this.unfit);
   }
 
   inspect(document: WalkDocument) {
