@@ -38,8 +38,9 @@ export const pageLinks = (): NodeListOf<HTMLAnchorElement> => document.querySele
 /** Whether a click leads to another page. */
 export const isToPage = ({ target }: Event) => target instanceof Element && Boolean(target.closest(PAGE_LINK));
 
-/** Makes the bar with the places known to screen readers, with what is open in it. */
+/** Tells screen readers what the bar with the places is, what is open in it, and what the side bar has. */
 export function describePlaces() {
+  document.querySelector(OPENS_SIDE_BAR)?.setAttribute("aria-label", "Settings");
   const bar = document.querySelector(PLACES);
   bar?.setAttribute("role", "navigation");
   bar?.setAttribute("aria-label", "Places and chapters");
