@@ -25,7 +25,7 @@ PARTS_OF_BERT = {
     "back": "() => document.querySelector('.back-rows')",
     "language": "() => document.querySelectorAll('.js-plotly-plot:has(.main-svg)').length === 3",
 }
-"""Parts of BERT at work, by their names in links, and whether a browser shows all of each, in JavaScript"""
+"""Parts of BERT, by their names in links, and whether a browser shows all of each, in JavaScript"""
 
 
 def cold_start(app: App, path: str, done: str) -> float:
@@ -51,7 +51,7 @@ def cold_rows(other: App) -> Iterator[Row]:
     yield compared("server start -> the first sentence, the default view", series[0], series[1], limit=0.5)
     yield compared("server start -> first heatmap, a head of MiniLM", series[0], series[2], limit=0.6)
     for part, times in zip(PARTS_OF_BERT, series[3:], strict=True):
-        yield compared(f"server start -> BERT at work, the part {part}", series[0], times, limit=0.8)
+        yield compared(f"server start -> BERT, the part {part}", series[0], times, limit=0.8)
 
 
 def click(app: App, page: Page, prepare: Callable[[], Action], event: str = "pointerup") -> float:

@@ -1,17 +1,17 @@
-"""BERT at work: from embeddings and back to classification, search, an agent's last layer, and heads left out."""
+"""Parts of BERT: from embeddings and back to classification, search, an agent's last layer, and heads left out."""
 
 import streamlit as st
 
 from attnviz.runtime.lock import page_lock
 from attnviz.ui import shell, state
 from attnviz.ui.bert.files import EXPORTS
-from attnviz.ui.bert.parts import choose_part
+from attnviz.ui.bert.parts import open_part
 from attnviz.ui.long_work import failures_shown
 
 EVERY = 0.4  # seconds between two looks at what is computed meanwhile
 
 shell.begin("bert", exports=EXPORTS)
-part = choose_part()
+part = open_part()
 with st.sidebar:
     part.controls()
 live = part.is_live()

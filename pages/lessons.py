@@ -1,4 +1,4 @@
-"""Lessons: the shipped lessons, the visitor's own lesson, example sentences, and checks before class."""
+"""Start: what this is, lessons and examples, the visitor's own lesson, and checks before class."""
 
 import streamlit as st
 
@@ -8,18 +8,14 @@ from attnviz.ui.styles import style
 
 shell.begin("lessons")
 st.html(style("lessons"))
-names = ["Lessons", "Your own", "Example sentences", "Ready for class"]
-tabs = dict(zip(names, st.tabs(names, key="lessons_tab", on_change="rerun"), strict=True))
-if tabs["Lessons"].open:
-    with tabs["Lessons"]:
-        shipped.show_shipped()
-if tabs["Your own"].open:
-    with tabs["Your own"]:
-        own.show_own()
-if tabs["Example sentences"].open:
-    with tabs["Example sentences"]:
-        shipped.show_gallery()
-if tabs["Ready for class"].open:
-    with tabs["Ready for class"]:
-        shipped.show_ready()
+tabs = {
+    "Lessons and examples": shipped.show_start,
+    "All scenes": shipped.show_scenes,
+    "Your own": own.show_own,
+    "Ready for class": shipped.show_ready,
+}
+for show, tab in zip(tabs.values(), st.tabs(list(tabs), key="lessons_tab", on_change="rerun"), strict=True):
+    if tab.open:
+        with tab:
+            show()
 state.end()

@@ -10,9 +10,9 @@ from attnviz.ui.train.tabs import EXPORTS
 shell.begin("train", exports=EXPORTS)
 with starting("train"):
     from attnviz.ui.train import commands
-    from attnviz.ui.train.view import EVERY, check_live, choose_part
+    from attnviz.ui.train.view import EVERY, check_live, chosen_part
+part = chosen_part()
 with st.sidebar:
-    part = choose_part()
     part.controls()
 live = commands.is_live()
 

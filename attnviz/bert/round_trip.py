@@ -1,4 +1,4 @@
-"""There and back: from ids to embeddings, logits over the vocabulary, probabilities, and the most likely ids.
+"""Embeddings and back: from ids to embeddings, logits over the vocabulary, probabilities, and the most likely ids.
 
 Shapes: T tokens, V entries of the vocabulary, C model width, K candidates that are kept. The logits of 512 tokens
 take 62 MB, so they are computed for a chunk of the output layer's rows at a time, and the K largest are kept.

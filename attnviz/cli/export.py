@@ -238,8 +238,8 @@ def _page(link: str | None) -> str:
     """Return the name of the app's page that a link leads to, or the start page."""
     from attnviz.links.pages import PAGES
 
-    path = "/" + urlsplit(link or "").path.rstrip("/").rpartition("/")[2]
-    return next((page.name for page in PAGES.values() if page.path == path), next(iter(PAGES)))
+    names = {page.path: page.name for page in PAGES.values()}
+    return names.get("/" + urlsplit(link or "").path.rstrip("/").rpartition("/")[2], names["/"])
 
 
 def _site(arguments: argparse.Namespace) -> str:

@@ -68,8 +68,7 @@ def title(page: str, get: Get) -> str:
         return _heads(get)
     if page == "compare":
         return f"A, B and their difference: {get('quantity')}"
-    titles = {"averages": "From averages to attention", "tokens": "Three tokenizers", "bert": "BERT at work"}
-    return titles.get(page, "attnviz")
+    return "Three tokenizers" if page == "tokens" else PAGES[page].chapter(get).heading
 
 
 def _step(get: Get) -> str:

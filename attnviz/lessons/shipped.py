@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAMES = ("attention", "heads", "why", "transformer", "mistakes", "forming", "ladder", "explanation", "bert", "claims")
-"""The names of the shipped lessons, in the order of the page Lessons; each is a file of this name."""
+"""The names of the shipped lessons, in the order of the page Start; each is a file of this name."""
 GALLERY_TITLE = "Heads that do something clear"
-GALLERY_SUMMARY = "Sentences on which one head of MiniLM shows a clear pattern. Layers and heads are counted from 0."
+GALLERY_SUMMARY = (
+    "Sentences on which one head of MiniLM (a small BERT) shows a clear pattern. Layers and heads are counted from 0."
+)
 
 
 @dataclass(frozen=True, slots=True)

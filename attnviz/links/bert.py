@@ -1,7 +1,8 @@
-"""The keys of a link to the page BERT at work."""
+"""The keys of a link to a part of BERT, and the places of its parts."""
 
 from __future__ import annotations
 
+from attnviz.links.places import MAKE, WHOLE_MODEL, Place
 from attnviz.links.values import HeadsOff, Index, Integer, Key, Number, Switch, Text, titled
 
 SUBSETS = (1, 2, 3, 4, 6, 8, 12)
@@ -18,20 +19,26 @@ MAX_CLASS_STEPS = 2000
 SENTENCE = "The acting is superb and the ending moved me to tears."
 REPORT = "Since the dose was raised she feels dizzy every morning and can hardly eat."
 
+BERT_PLACES: dict[str, Place] = {
+    **dict.fromkeys(("configuration", "back", "language", "subsets"), WHOLE_MODEL),
+    **dict.fromkeys(("classifier", "agent", "search", "without", "blank"), MAKE),
+}
+"""The place of each part"""
+
 BERT_KEYS: dict[str, Key] = {
-    # In the order of the page's menu: the last part is one that the built-in model can't do.
+    # In the order of the chapters: the last part is one that the built-in model can't do.
     "bert_part": Key(
         "configuration",
         titled(
             {
                 "configuration": "Configuration",
-                "back": "There and back",
+                "back": "Embeddings and back",
                 "language": "Language model",
-                "subsets": "Subsets",
+                "subsets": "One head or several",
                 "classifier": "Classifier",
                 "agent": "Agent",
                 "search": "Search",
-                "without": "Without a head",
+                "without": "Heads switched off",
                 "blank": "Fill the blank",
             }
         ),
@@ -40,13 +47,15 @@ BERT_KEYS: dict[str, Key] = {
     "back_weights": Key(
         "tied",
         titled({"tied": "The model's own", "random": "Random"}),
-        "there and back: the model's embedding table as embedding and output layer, or random weights for each",
+        "embeddings and back: the model's embedding table as embedding and output layer, or random weights for each",
     ),
-    "back_unit": Key(False, Switch(), "there and back: whether the rows of the table are divided by their lengths"),
+    "back_unit": Key(
+        False, Switch(), "embeddings and back: whether the rows of the table are divided by their lengths"
+    ),
     "back_scale": Key(
         "1",
         titled({"1": "1", "10": "10", "100": "100"}),
-        "there and back: what the logits are multiplied by before the softmax",
+        "embeddings and back: what the logits are multiplied by before the softmax",
     ),
     "back_view": Key(
         "each",
@@ -59,13 +68,13 @@ BERT_KEYS: dict[str, Key] = {
                 "targets": "What the targets decide",
             }
         ),
-        "there and back: candidates for each token, one token written out, the nearest neighbours, tokens "
+        "embeddings and back: candidates for each token, one token written out, the nearest neighbours, tokens "
         "that the output bias favours, or the targets' effect",
     ),
     "back_piece": Key(
         "",
         Text(MAX_PIECE),
-        "there and back: a piece of the vocabulary whose neighbours are shown instead of the token's",
+        "embeddings and back: a piece of the vocabulary whose neighbours are shown instead of the token's",
     ),
     "lm_blocks": Key(
         2,

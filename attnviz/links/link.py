@@ -93,7 +93,7 @@ KEYS: dict[str, Key] = {
     "layer": Key(0, Index(), "the layer of the model"),
     "head": Key(0, Index(), "the head of that layer, or of the toy"),
     "step": Key("scores", one_of(*STEPS), "the step"),
-    "q": Key(None, Index(), "the query of the pinned cell: its row; on BERT at work, the chosen row"),
+    "q": Key(None, Index(), "the query of the pinned cell: its row; on the page of BERT, the chosen row"),
     "k": Key(None, Index(), "its key: the column"),
     "tokenizer": Key(
         "word",
@@ -144,7 +144,7 @@ KEYS: dict[str, Key] = {
         0,
         Integer(0, MAX_SEED),
         "the seed of the toy's weights, of a training's weights and random numbers, or of the weights that "
-        "BERT at work draws",
+        "a part of BERT draws",
     ),
     "architecture": Key(
         "encoder",
@@ -226,7 +226,7 @@ KEYS: dict[str, Key] = {
     "other": Key(
         "cat",
         Text(MAX_OTHER),
-        "the check of another word: what the token becomes; on BERT at work, what the last token becomes",
+        "the check of another word: what the token becomes; on the page of BERT, what the last token becomes",
     ),
     "pads": Key(4, Integer(1, MAX_PADS), "the check of padding: how many tokens follow the text"),
     "dropout": Key(0.1, Number(MAX_DROPOUT), "the check of dropout: the probability of a 0"),

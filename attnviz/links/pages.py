@@ -1,4 +1,4 @@
-"""The registry of pages: name, title, path, script and link keys of each."""
+"""The registry of pages: name, title, place, path, script and link keys of each; and the chapters of each place."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from attnviz import files
-from attnviz.links.bert import BERT_KEYS
+from attnviz.links.bert import BERT_KEYS, BERT_PLACES
 from attnviz.links.link import KEYS, SHARED_KEYS, read_link, write_link
+from attnviz.links.places import ONE_HEAD, START, WHOLE_MODEL, Place
+from attnviz.links.train import OF_A_SUBJECT, TRAIN_PLACES
 from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Get, Resources, Source
 from attnviz.sources.compared import B_KEYS
 from attnviz.sources.models import TRAINED_NAMES
@@ -36,8 +38,14 @@ class Page:
     title: str
     path: str
     """Its address, relative to the app's root"""
+    places: Place | Mapping[str, Place]
+    """Its place; for a page whose parts are chapters of their own, the place of each part"""
     keys: tuple[str, ...]
     """The keys of its links; `SHARED_KEYS` are in the links of every page"""
+    part_key: str = ""
+    """The link key of the part, if the parts are chapters"""
+    of_a_part: tuple[str, ...] = ()
+    """The keys whose values belong to one part: another part begins with their defaults"""
     shows_source: bool = False
     """Whether its links also have the keys of the view's source of attention"""
     source: str | None = None
@@ -47,7 +55,7 @@ class Page:
     shows: Callable[[Get, Resources], ShownHead] = shown
     """Resolves one of its views to the part of a model that it shows"""
     short_title: str = ""
-    """Its title in the navigation, which has all pages in one row; `title` if empty"""
+    """Its title as a chapter; `title` if empty"""
     step_key: str = "step"
     """The link key of the step, if it has steps"""
     in_lessons: bool = True
@@ -56,14 +64,20 @@ class Page:
     """The link of the view that a bare address opens (`is_bare`); every other link uses the keys' defaults"""
 
     @property
-    def tab_title(self) -> str:
-        """The title of its browser tab. The start page says what the app is."""
-        return f"attnviz: {SUBJECT}" if self.path == "/" else f"{self.title} · attnviz"
+    def chapters(self) -> tuple[Chapter, ...]:
+        """Its chapters: itself, or its parts in their order."""
+        if isinstance(self.places, Place):
+            return (Chapter(self, self.places, self.short_title or self.title, self.title),)
+        titles = KEYS[self.part_key].titles
+        return tuple(Chapter(self, place, titles[part], titles[part], part) for part, place in self.places.items())
 
-    @property
-    def menu_title(self) -> str:
-        """The title in the navigation."""
-        return self.short_title or self.title
+    def chapter(self, get: Get) -> Chapter:
+        """Return the chapter that a view shows."""
+        return next(chapter for chapter in self.chapters if not chapter.part or chapter.part == get(self.part_key))
+
+    def part_of(self, query: Mapping[str, str]) -> str | None:
+        """Return the part that a link names if it is the link of one of the page's chapters; else None."""
+        return next((chapter.part for chapter in self.chapters if chapter.part and chapter.query == query), None)
 
     @property
     def script(self) -> Path:
@@ -122,6 +136,30 @@ class Page:
         return {**own, **shared}
 
 
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One entry of a place: a page, or one of its parts."""
+
+    page: Page
+    place: Place
+    title: str
+    """Its title in the bar"""
+    heading: str
+    """Its title on the page"""
+    part: str = ""
+    """The value of the page's `part_key`"""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query of its link, which names the part even where that is the default."""
+        return {self.page.part_key: self.part} if self.part else {}
+
+    @property
+    def tab_title(self) -> str:
+        """The title of its browser tab. The page at the app's own address says what the app is."""
+        return f"attnviz: {SUBJECT}" if self.page.path == "/" else f"{self.heading} · attnviz"
+
+
 def _keys_of_sources(*, without: str) -> tuple[str, ...]:
     """Return the keys of all sources, each once, except `without`."""
     return tuple(dict.fromkeys(key for source in SOURCES.values() for key in source.keys if key != without))
@@ -130,49 +168,55 @@ def _keys_of_sources(*, without: str) -> tuple[str, ...]:
 PAGES: dict[str, Page] = {
     page.name: page
     for page in (
+        Page("lessons", "Start", "/lessons", START, ("text",), in_lessons=False),
+        Page("tokens", "Tokens", "/tokens", ONE_HEAD, ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(
-            "step_by_step", "Step by step", "/",
+            "averages", "From averages to attention", "/averages", ONE_HEAD,
+            ("text", "way", "q", "k", "drawing", "focus", "tokenizer", "charset", "positions", "seed"), source=TOY.key,
+            short_title="From averages",
+        ),
+        Page(
+            "step_by_step", "Step by step", "/", ONE_HEAD,
             ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "recompute"),
             shows_source=True, opening=OPENING,
         ),
         Page(
-            "heads", "Heads", "/heads",
+            "heads", "Heads", "/heads", ONE_HEAD,
             ("text", *PRETRAINED.keys, "rollout", "chosen", "q", "k", "show", "direction",
              "special", "between", "values", "sort", "label", "mean", "stretch", "threshold", "strongest", "more",
              "over", "corpus", "corpus_view", "corpus_measure"),
             source=PRETRAINED.key,
         ),
         Page(
-            "averages", "From averages to attention", "/averages",
-            ("text", "way", "q", "k", "drawing", "focus", "tokenizer", "charset", "positions", "seed"), source=TOY.key,
-            short_title="Averages",
-        ),
-        Page(
-            "transformer", "Transformer", "/transformer",
-            ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus",
-             "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
-            shows_source=True, sources=TRANSFORMER_SOURCES, shows=shown_part, step_key="part",
-        ),
-        Page(
-            "train", "Train", "/train",
-            ("train_part", "rung", "text_view", "train_block", "cut", "text_from", "text_to", "task", "sample", "steps",
-             "batch", "rate", "seed", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_layers",
-             "train_heads", "train_width", "run", "watch", "snapshot", "q", "k", "predict", "text_model", "prompt",
-             "halves", "length", "temperature", "top_k", "top_p", "cache", "drawn", "panel"),
-        ),
-        Page(
-            "bert", "BERT at work", "/bert", ("text", "model", "seed", "q", "other", *BERT_KEYS), source=PRETRAINED.key,
-            short_title="BERT",
-        ),
-        Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
-        Page(
-            "compare", "Compare", "/compare",
+            "compare", "Compare", "/compare", ONE_HEAD,
             ("text", "source", *_keys_of_sources(without="projection"), "quantity", "stretch", "q", "k", "focus",
              "compare", *(f"b_{name}" for name in B_KEYS)),
             # The minimal pair and head in which a pronoun's row changes most: a test measures it.
             opening={"source": PRETRAINED.key, "layer": "3", "head": "1", "q": "10", "k": "2"},
         ),
-        Page("lessons", "Lessons", "/lessons", ("text",), in_lessons=False),
+        Page(
+            "transformer", "Transformer", "/transformer", WHOLE_MODEL,
+            ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus",
+             "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
+            shows_source=True, sources=TRANSFORMER_SOURCES, shows=shown_part, step_key="part",
+        ),
+        Page(
+            "train", "Train", "/train", TRAIN_PLACES,
+            ("train_part", "rung", "text_view", "train_block", "cut", "text_from", "text_to", "task", "sample", "steps",
+             "batch", "rate", "seed", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_layers",
+             "train_heads", "train_width", "run", "watch", "snapshot", "q", "k", "predict", "text_model", "prompt",
+             "halves", "length", "temperature", "top_k", "top_p", "cache", "drawn", "panel"),
+            part_key="train_part", of_a_part=OF_A_SUBJECT,
+        ),
+        Page(
+            "bert", "BERT", "/bert", BERT_PLACES, ("text", "model", "seed", "q", "other", *BERT_KEYS),
+            part_key="bert_part", source=PRETRAINED.key,
+        ),
     )
 }  # fmt: skip
-"""All pages by name, in the order of the navigation. The first is the app's start page."""
+"""All pages by name, in the order of the chapters"""
+
+
+def chapters(place: Place) -> tuple[Chapter, ...]:
+    """Return the chapters of a place, in their order."""
+    return tuple(chapter for page in PAGES.values() for chapter in page.chapters if chapter.place is place)

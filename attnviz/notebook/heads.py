@@ -17,6 +17,7 @@ from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ShortRepr
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
+from attnviz.trained.shipped import title
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Kind
@@ -101,5 +102,5 @@ def check_trace(what: object, kind: Kind | None) -> Trace:
 
 def _named(walk: Walk) -> Walk:
     """Return a head with a name for the title of its picture, if it has none."""
-    name = f"{walk.model} · layer {walk.layer_index} · head {walk.head}".removeprefix(" · ")
+    name = f"{title(walk.model)} · layer {walk.layer_index} · head {walk.head}".removeprefix(" · ")
     return walk if walk.name else replace(walk, name=name)

@@ -29,6 +29,7 @@ from attnviz.steps import STEPS
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
+from attnviz.trained.shipped import title
 
 INSTEAD = "weights"
 """The step drawn in place of one that this model can't show; every walk has it"""
@@ -168,7 +169,7 @@ class HeadsWidget(BaseWidget):
 
     def _picture(self) -> bytes:
         model, survey = self._all_heads.trace.model, self._all_heads.survey
-        return draw_heads(survey.overview, survey.numbers, f"All heads of {model}" if model else "All heads")
+        return draw_heads(survey.overview, survey.numbers, f"All heads of {title(model)}" if model else "All heads")
 
     def _file(self, name: str) -> bytes:
         """Return a file with weights by its name."""

@@ -15,6 +15,8 @@ from attnviz.tokens import NoTokensError, repair
 T = TypeVar("T")
 
 BUILT_IN = "minilm"
+BUILT_IN_TITLE = "MiniLM (a small BERT)"
+"""Its name on the screen and in exports"""
 MAX_SHOWN = 80
 """Maximum length of a model's name in a message. Longer names are cut at the beginning: the end of a path matters most.
 """
@@ -38,7 +40,7 @@ class UnfitError(ValueError):
 
 def shown(name: str) -> str:
     """Return a model's name for a message: at most MAX_SHOWN characters, without lone surrogates."""
-    name = repair(name)
+    name = BUILT_IN_TITLE if name == BUILT_IN else repair(name)
     return name if len(name) <= MAX_SHOWN else f"…{name[1 - MAX_SHOWN :]}"
 
 

@@ -8,10 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from attnviz import trained
+from attnviz.pretrained.names import BUILT_IN, BUILT_IN_TITLE
 from attnviz.settings import settings
 from attnviz.sources.source import Get, Names, Resources, Source
 from attnviz.tokens import CharVocab, NoTokensError
 from attnviz.trace.model import Model
+from attnviz.trained.shipped import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,9 +37,9 @@ def _others() -> str:
 
 PRETRAINED_NAMES = Names(
     offered=lambda: settings().models,
-    fallback="minilm",
+    fallback=BUILT_IN,
     takes_others=lambda: bool(_others()),
-    help=lambda: f"minilm needs no network.{_others()}",
+    help=lambda: f"{BUILT_IN_TITLE} needs no network.{_others()}",
 )
 
 
@@ -63,8 +65,8 @@ PRETRAINED = Source(
     ("pair", "model", "kind", "layer", "head"),
     open_pretrained,
     names=PRETRAINED_NAMES,
-    help="MiniLM, a small BERT that was trained on text, or another trained model that you choose.",
-    about=lambda get: f"Model: {get('model')}.",
+    help=f"{BUILT_IN_TITLE}, trained on text, or another trained model that you choose.",
+    about=lambda get: f"Model: {title(get('model'))}.",
 )
 
 
@@ -73,7 +75,7 @@ FALLBACK = "induction"
 
 def _is_pretrained(name: str) -> bool:
     """Whether the source "pretrained" offers a model of this name; then the view names no trained model."""
-    return name.strip() in ("", "minilm", *settings().models)
+    return name.strip() in ("", BUILT_IN, *settings().models)
 
 
 TRAINED_NAMES = Names(
@@ -98,7 +100,7 @@ TRAINED = Source(
     open_trained,
     names=TRAINED_NAMES,
     help="a small model that learned one task, or to write text, so that you know what its heads are for.",
-    about=lambda get: f"Model: {TRAINED_NAMES.own(get('model'))}, trained here.",
+    about=lambda get: f"Model: {title(TRAINED_NAMES.own(get('model')))}, trained here.",
     takes_pairs=False,
 )
 

@@ -65,7 +65,7 @@ class ShownHead:
 
     @property
     def name(self) -> str:
-        """For titles: "minilm · layer 3 · head 5"."""
+        """For titles: "MiniLM (a small BERT) · layer 3 · head 5"."""
         several = len(self.model.description.layers) > 1
         kind = f" · {KIND_NAMES[self.kind]}" if several else ""
         layer = f" · layer {self.layer}" if self.source.has_layers else ""

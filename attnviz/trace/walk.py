@@ -82,7 +82,7 @@ class Walk(NotebookRepr):
     has_positions: bool | None = None
     """Whether the embeddings of a first layer include positions; None if that is not known"""
     name: str = ""
-    """For titles, such as "minilm · layer 3 · head 5" """
+    """For titles, such as "MiniLM (a small BERT) · layer 3 · head 5" """
     link: str = ""
     """The address of this view in the app; "" if not known"""
     layer_index: int = 0

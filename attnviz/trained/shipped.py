@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from attnviz import files
-from attnviz.pretrained.names import ModelError, shown
+from attnviz.pretrained.names import BUILT_IN, BUILT_IN_TITLE, ModelError, shown
 from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
@@ -102,7 +102,9 @@ def is_kept(name: str) -> bool:
 
 
 def title(name: str) -> str:
-    """Return the name of a model on the screen: its own; for a visitor's model, the name on its card."""
+    """Return the name of a model on the screen: its own; for a visitor's model, that on its card."""
+    if name.strip() == BUILT_IN:
+        return BUILT_IN_TITLE
     with _lock:
         model = _kept.get(name.strip())
     if model is None:

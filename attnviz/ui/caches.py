@@ -17,6 +17,7 @@ from attnviz.formatting import joined
 from attnviz.runtime.cache import SingleFlightCache, Sized
 from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.settings import settings
+from attnviz.trained.shipped import title
 from attnviz.ui.messages import queue_note
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def failure(name: str) -> str:
 
 def offered() -> str:
     """Return the names of the offered models, joined for a sentence."""
-    return joined(settings().models)
+    return joined(map(title, settings().models))
 
 
 @cached(LRUCache(MODELS), condition=threading.Condition())

@@ -235,8 +235,8 @@ def open_model(source: Source, get: Get = state.get, resources: AppResources = R
     if names is None:
         return source.open(get, resources)
     name = names.own(get("model"))
-    loading = st.spinner(f"Loading {plain(shorten(name, MAX_NAME))} …") if resources.is_slow(name) else nullcontext()
-    with loading:
+    loading = f"Loading {plain(shorten(title(name), MAX_NAME))} …"
+    with st.spinner(loading) if resources.is_slow(name) else nullcontext():
         from attnviz.pretrained import ModelError
 
         try:
@@ -246,7 +246,7 @@ def open_model(source: Source, get: Get = state.get, resources: AppResources = R
     if name.strip() == names.fallback:
         st.error(plain(reason), icon="⚠️")
         st.stop()
-    st.error(plain(f"{reason} Showing {names.fallback}."), icon="⚠️")
+    st.error(plain(f"{reason} Showing {title(names.fallback)}."), icon="⚠️")
     return open_model(source, with_model(get, names.fallback), resources)
 
 

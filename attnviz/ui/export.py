@@ -197,7 +197,7 @@ def _is_local(site: str) -> bool:
 
 
 def _name_of_walk(name: str) -> str:
-    """Return a file name that is valid on every system, such as "minilm-layer-3-head-5"."""
+    """Return a file name that is valid on every system, such as "minilm-a-small-bert-layer-3-head-5"."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[-60:].lower() or "walk"
 
 

@@ -1,4 +1,4 @@
-"""The main script that Streamlit runs for every visitor: page configuration, navigation and the requested page."""
+"""The main script that Streamlit runs for every visitor: page configuration, pages and the requested one."""
 
 import streamlit as st
 
@@ -8,10 +8,10 @@ from attnviz.runtime.lock import page_lock
 st.set_page_config(page_icon="🔎", layout="wide")
 page = st.navigation(
     [
-        st.Page(page.script, title=page.menu_title, url_path=page.path.strip("/") or None, default=page.path == "/")
+        st.Page(page.script, title=page.title, url_path=page.path.strip("/") or None, default=page.path == "/")
         for page in PAGES.values()
     ],
-    position="top",
+    position="hidden",  # attnviz/ui/places.py shows the links
 )
 with page_lock().held():
     page.run()

@@ -32,14 +32,14 @@ def show_share(page: str) -> None:
     host = address_for_others(st.get_option("server.address"))
     share(state.record(_ShareRecord).address, host=host, key="share_link", on_code=_take_code)
     if page not in PATHS:
-        return  # the page Lessons can't be a scene
+        return  # the page Start can't be a scene
     with reasons_shown(LessonError):
         file = scene_file(page, query_of(state.link()))
         st.download_button(
             "Scene file", file, "attnviz-scene.yaml", "application/yaml", key="scene_file", icon=":material/download:",
             on_click="ignore", width="stretch", help="The view as a small file, however long its text is.",
         )  # fmt: skip
-        st.caption("A scene file opens on the page Lessons, here or in anybody's attnviz.")
+        st.caption("A scene file opens on the page Start, here or in anybody's attnviz.")
 
 
 def scene_file(page: str, query: str) -> str:
@@ -99,7 +99,7 @@ def _scene_of(page: str, title: str, sentence: str, question: str) -> Scene:
 def _add_scene(scene: Scene) -> None:
     scenes = (*lesson_state.own_or_new().scenes, scene)
     if _keep_scenes(scenes, f"add scene {len(scenes)}"):
-        says = f"Scene {len(scenes)} of your lesson. It is listed on the page Lessons."
+        says = f"Scene {len(scenes)} of your lesson. It is listed on the page Start."
         st.toast(says, icon=":material/check:")
 
 

@@ -1,6 +1,6 @@
-"""The shared parts of every page: style sheet, toolbar, text field, and notes about the link.
+"""The shared parts of every page: style sheet, places, toolbar, text field, and notes about the link.
 
-The toolbar, right of the navigation, has Share, Export, Lecture and, on Step by step, the tour.
+The toolbar, right of the places, has Share, Export, Lecture and, on Step by step, the tour.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attnviz.formatting import were
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.tokens import Tokens
-from attnviz.ui import lecture, state, suggestions
+from attnviz.ui import lecture, places, state, suggestions
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import busy_note, plain
 from attnviz.ui.styles import style
@@ -58,10 +58,12 @@ def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> Delt
     """
     state.begin(page)
     state.sync_widget("text")
-    st.set_page_config(page_title=PAGES[page].tab_title)
-    st.html(f'<h1 class="page-title">{escape(PAGES[page].title)}</h1>')
+    chapter = PAGES[page].chapter(state.get)
+    st.set_page_config(page_title=chapter.tab_title)
+    st.html(f'<h1 class="page-title">{escape(chapter.heading)}</h1>')
     st.html(style("base"))
     st.html(f"<style>{styles('marks/marks.css')}</style>")
+    places.show(page)
     _toolbar(page, exports)
     lecture.begin(page)
     for sentence in state.notes():

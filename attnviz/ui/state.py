@@ -8,6 +8,8 @@ message may contain an older link than the one that the server has written last.
 changes. So the session keeps the pending links, which the browser may still show, newest last. A message with the
 newest link acknowledges it, and the older ones are dropped.
 
+The link of a chapter on another page has only the name of a part. It opens that part, and the rest of the view stays.
+
 Streamlit marks messages caused by the browser's back and forward buttons. But the mark is lost if another action
 overtakes the message, and no message is sent without a connection. The next message then contains the link to which the
 user went, without the mark; on Step by step, it may be a link that only the browser has written. It is read because it
@@ -108,7 +110,11 @@ def begin(page: str) -> None:
             st.session_state.pop(name, None)
     query, links, explicit = _query(), kept.links, kept.is_explicit
     is_bare = PAGES[page].is_bare(query)
-    is_known = bool(links) and not explicit and _is_known(query, links, page_changed)
+    is_own = bool(links) and not explicit
+    part = PAGES[page].part_of(query) if is_own and page_changed and not _went() else None
+    if part is not None:
+        _change_part(page, part)
+    is_known = part is not None or (is_own and _is_known(query, links, page_changed))
     opens_first_view = is_bare and page_changed and bool(PAGES[page].opening) and _is_untouched()
     if is_known and not opens_first_view:
         if kept.opened_view not in (None, kept.view):
@@ -149,11 +155,28 @@ def _is_known(query: Mapping[str, str], links: Sequence[Mapping[str, str]], page
 
     Streamlit clears the query when the page changes. A link from the browser's history counts as a new one.
     """
-    # An attribute of the Streamlit version that pyproject.toml allows; without it, the link counts as a new one.
-    went = getattr(get_script_run_ctx(suppress_warning=True), "is_history_navigation", True)
     if page_changed:
-        return (not query and not went) or query == links[-1]
-    return query == links[-1] or (query in links and not went)
+        return (not query and not _went()) or query == links[-1]
+    return query == links[-1] or (query in links and not _went())
+
+
+def _went() -> bool:
+    """Whether the browser's history has opened the link."""
+    # An attribute of the Streamlit version that pyproject.toml allows; without it, each link counts as a new one.
+    return bool(getattr(get_script_run_ctx(suppress_warning=True), "is_history_navigation", True))
+
+
+def _change_part(page: str, part: str) -> None:
+    shown = PAGES[page]
+    if part != get(shown.part_key):
+        for name in shown.of_a_part:
+            put(name, KEYS[name].default)
+        put(shown.part_key, part)
+
+
+def open_part(part: str) -> None:
+    """Show another part of the current page, from a callback. What both parts have in common stays."""
+    _change_part(page(), part)
 
 
 def _kept() -> ViewRecord:

@@ -60,8 +60,27 @@ def go_to_page(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
     return at
 
 
+def page_links(at: AppTest) -> list[Any]:
+    """Return the messages of the page's links to views, without those of the bar with the places."""
+    in_bar = {id(child) for block in blocks(at._tree) if in_places(block) for child in block.children.values()}
+    return [one.proto for one in at.get("page_link") if id(one) not in in_bar]
+
+
+def in_places(block: Any) -> bool:
+    """Whether a block is a row of the bar with the places."""
+    return str(getattr(block.proto, "id", "")).endswith(("place_list", "chapter_list"))
+
+
+def blocks(block: Any) -> Iterator[Any]:
+    """Yield the blocks in a block, at any depth."""
+    for child in block.children.values():
+        if hasattr(child, "children"):
+            yield child
+            yield from blocks(child)
+
+
 def lines_of_torch(at: AppTest) -> str:
-    """Open "In torch" of a part of BERT at work, and return its lines, which are not sent before."""
+    """Open "In torch" of a part of BERT, and return its lines, which are not sent before."""
     assert not at.code
     at.session_state["in_torch"] = True
     at.run()

@@ -1,4 +1,4 @@
-"""There and back on /bert: what comes back is what torch's modules give, and no text breaks the page."""
+"""Embeddings and back on /bert: what comes back is what torch's modules give, and no text breaks the page."""
 
 from __future__ import annotations
 

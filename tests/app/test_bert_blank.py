@@ -17,7 +17,7 @@ from attnviz.links.bert import BERT_KEYS
 from attnviz.settings import PUBLIC
 from attnviz.ui import caches
 from tests.app.bars import ranked
-from tests.app.pages import lines_of_torch, messages, open_page
+from tests.app.pages import lines_of_torch, messages, open_page, page_links
 from tests.app.test_bert_language import HOSTILE, LONG, said
 from tests.unit.bert.test_blank import made, saved
 from tests.unit.families import save_model
@@ -115,13 +115,13 @@ def test_512_tokens_are_read_and_the_rest_is_said(folder: str) -> None:
 
 def test_the_built_in_model_says_what_is_needed_and_what_works_meanwhile() -> None:
     at = opened(text=TEXT)
-    one_line = "**minilm fills no blank.** It needs a model with a masked-language head. These work without one:"
-    assert one_line in said(at)
+    assert "**MiniLM (a small BERT) fills no blank.** It needs a model with a masked-language head." in said(at)
+    assert "These work without one:" in said(at)
     assert [*BERT_KEYS["bert_part"].titles][-1] == "blank"  # it is not offered before what works
     assert "It was trained to give vectors of sentences" in said(at)
     for part in ("bert-base-uncased", "not\nshipped", "Hugging Face hub", "save_pretrained"):
         assert part in said(at)
-    links = [one.proto.query_string for one in at.get("page_link")]
+    links = [one.query_string for one in page_links(at)]
     assert "bert_part=back" in links[0]
     assert "train_part=generate" in links[1]
     assert not ranked(at)

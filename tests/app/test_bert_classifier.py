@@ -306,7 +306,7 @@ def test_why_a_training_is_refused_is_said_only_with_its_settings_and_texts(monk
     assert not at.warning
     at.number_input(key="class_steps").set_value(load("classifier").card.plan.training.steps).run()
     assert len(at.warning) == 1
-    at.button_group(key="bert_part").set_value("agent").run()
+    at.button(key="chapter_agent").click().run()
     assert not at.warning
 
 

@@ -110,7 +110,7 @@ def test_feed_forwards_of_two_widths_are_both_named(tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_shown_falls_back_with_a_sentence(name: str) -> None:
     at = opened(model=name)
     assert sizes(at)["hidden_size"][0] == "384"
-    assert not name or "Showing minilm." in messages(at)
+    assert not name or "Showing MiniLM (a small BERT)." in messages(at)
 
 
 def test_a_lecture_has_the_numbers_without_what_is_to_be_read_later() -> None:

@@ -1,4 +1,4 @@
-"""What a part of BERT at work does when it is opened for the first time: nothing that is not shown."""
+"""What a part of BERT does when it is opened for the first time: nothing that is not shown."""
 
 from __future__ import annotations
 

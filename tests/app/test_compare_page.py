@@ -167,7 +167,7 @@ def test_the_toy_beside_a_model_has_the_same_tokens() -> None:
     same(arrays["a"], sdpa(run_block(pieces.ids, ToyConfig()).layer(0), 0))
     same(arrays["b"], sdpa(built_in_model().trace(DEFAULT_TEXT).layer(0), 0))
     assert "seed 0 and have learned nothing" in notice(at)
-    assert [panel["title"] for panel in header["panels"]][:2] == ["A · toy", "B · minilm"]
+    assert [panel["title"] for panel in header["panels"]][:2] == ["A · toy", "B · MiniLM (a small BERT)"]
 
 
 def test_two_models(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_every_preset_differs_in_what_it_says_and_its_link_reproduces(preset: st
 def test_a_second_model_that_is_not_on_this_machine_is_named() -> None:
     at = open_link(source="pretrained", b_model="bert-base-uncased")
     assert "bert-base-uncased is not on this machine" in messages(at)
-    assert "both panes would show minilm, and there is nothing to compare" in messages(at)
+    assert "both panes would show MiniLM (a small BERT), and there is nothing to compare" in messages(at)
     assert "mean |A" not in "".join(html.proto.body for html in at.get("html"))  # no figures of a model beside itself
     at.selectbox(key="b_head").set_value(3).run()
     assert np.abs(picture(at)[1]["difference"]).max() > 0  # what differs otherwise is compared

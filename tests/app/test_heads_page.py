@@ -21,7 +21,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import NoTokensError
 from attnviz.ui.heads import table as heads_table
 from tests.app.heads import every_weight, shared, weights
-from tests.app.pages import messages, open_page, payload, send_update, sent
+from tests.app.pages import messages, open_page, page_links, payload, send_update, sent
 from tests.loaded import built_in_model
 from tests.unit.families import save
 
@@ -232,11 +232,11 @@ def test_the_table_as_csv() -> None:
 
 def test_the_way_to_step_by_step_and_back_keeps_head_and_settings() -> None:
     at = open_link(text="the cat", layer="3", head="5", chosen="3.5_1.1", threshold="0.2")
-    (link,) = at.get("page_link")
-    query = {name: value for name, (value,) in parse_qs(link.proto.query_string).items()}
+    (link,) = page_links(at)
+    query = {name: value for name, (value,) in parse_qs(link.query_string).items()}
     assert query == {"text": "the cat", "source": "pretrained", "layer": "3", "head": "5", "step": "weights",
                      "chosen": "3.5_1.1", "threshold": "0.2"}  # fmt: skip
-    assert "Layer 3 · head 5" in link.proto.label
+    assert "Layer 3 · head 5" in link.label
     at.switch_page("../../pages/step_by_step.py")
     for name, value in query.items():
         at.query_params[name] = value

@@ -165,7 +165,7 @@ def lesson_of(at: AppTest) -> Any:
 
 
 def own_lesson(text: str) -> AppTest:
-    """Open a lesson file on the page Lessons."""
+    """Open a lesson file on the page Start."""
     at = go_to_page(open_page(), "lessons", {})
     at.session_state["lessons_tab"] = "Your own"
     at.run()
@@ -325,7 +325,7 @@ def test_an_invalid_lesson_from_the_browser_is_ignored(nonsense: str) -> None:
     assert (lesson_of(at), messages(at), lecture_header(at)["lesson"]) == (None, "", "")
     at = open_page("tokens", text="a word", lesson=OWN, scene="2")
     browser_has(at, nonsense)
-    assert messages(at).count("Open its file on the page Lessons") == 1
+    assert messages(at).count("Open its file on the page Start") == 1
     assert (link(at), bar(at)) == ({"text": "a word"}, "")
 
 
@@ -468,7 +468,7 @@ def test_a_view_is_added_as_a_scene_with_a_question_where_a_row_is_covered() -> 
     (scene,) = lesson_of(at).scenes
     assert (scene.title, scene.sentence, scene.question, scene.page) == ("Mine", "It is so.", "Which?", "step_by_step")
     assert scene.values() == covered
-    assert [one.value for one in at.toast] == ["Scene 1 of your lesson. It is listed on the page Lessons."]
+    assert [one.value for one in at.toast] == ["Scene 1 of your lesson. It is listed on the page Start."]
     assert at.selectbox(key="lesson_replace_at").options == ["1 · Mine"]
     at.text_input(key="lesson_add_title").set_value("")
     at.session_state["share"] = True

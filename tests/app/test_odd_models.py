@@ -56,9 +56,9 @@ def test_a_failed_load_is_cached_and_reported_on_every_page(monkeypatch: pytest.
     expected = "nobody/knows-this-model is not on this machine and the hub can't be reached; connect, or use minilm."
     at = open_page(**link)
     for text in ("one", "two", "three"):
-        assert boxes(at, "error") == [f"{expected} Showing minilm."]
+        assert boxes(at, "error") == [f"{expected} Showing MiniLM (a small BERT)."]
         at.text_area(key="text").set_value(text).run()
-    assert boxes(open_page(**link), "error") == [f"{expected} Showing minilm."]
+    assert boxes(open_page(**link), "error") == [f"{expected} Showing MiniLM (a small BERT)."]
     assert len(knocks) == 1
 
 

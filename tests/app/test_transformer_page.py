@@ -202,7 +202,7 @@ def test_a_choice_in_the_walk_is_in_the_link() -> None:
         ({"width": "1000000"}, "width=1000000 is not a whole number from 8 to 128"),
         ({"architecture": "x" * 99}, "is not one of encoder, decoder, both"),
         ({"q": "99"}, "The pinned row 99 does not exist"),
-        ({"model": "/no/such/folder", "source": "pretrained"}, "Showing minilm"),
+        ({"model": "/no/such/folder", "source": "pretrained"}, "Showing MiniLM"),
     ],
 )
 def test_a_link_with_nonsense_has_a_note_and_a_valid_view(query: dict[str, str], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""axe-core finds no fault on any page, light or dark; each has one title, in the tab and as its heading."""
+"""axe-core finds no fault on any page, light or dark; each chapter has one title, in the tab and as its heading."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.links.pages import PAGES as ALL_PAGES
+from attnviz.links.pages import PAGES, chapters
+from attnviz.links.places import PLACES
 from tests.browser.axe import violations
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, still
 
-PAGES = (
+LINKS = (
     "/",
     "/?step=tokens",
     "/?step=scores&q=1&k=2",
@@ -40,7 +41,7 @@ def page(still_page: Page) -> Page:
     return still_page
 
 
-@pytest.mark.parametrize("link", PAGES)
+@pytest.mark.parametrize("link", LINKS)
 def test_axe_finds_nothing(link: str, app_url: str, page: Page) -> None:
     page.goto(app_url + link)
     assert faults(page) == []
@@ -103,40 +104,37 @@ def test_axe_finds_nothing_in_the_examples_and_the_tour(app_url: str, page: Page
 COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 """The rules that depend on colours"""
 
-TAB_TITLES = {
-    "step_by_step": "attnviz: what attention computes",
-    "heads": "Heads · attnviz",
-    "averages": "From averages to attention · attnviz",
-    "train": "Train · attnviz",
-    "bert": "BERT at work · attnviz",
-    "transformer": "Transformer · attnviz",
-    "tokens": "Tokens · attnviz",
-    "compare": "Compare · attnviz",
-    "lessons": "Lessons · attnviz",
-}
+
+def test_each_chapter_is_reached_by_keyboard_and_marked_with_its_place(app_url: str, page: Page) -> None:
+    page.goto(f"{app_url}/lessons")
+    bar = settled(page).get_by_role("navigation", name="Places and chapters")
+    page.evaluate("() => (window.sameWindow = true)")
+    for place in PLACES:
+        for chapter in chapters(place):
+            bar.get_by_role("link", name=place.title, exact=True).press("Enter")
+            expect(page).to_have_title(PAGES[place.opens].chapters[0].tab_title)
+            settled(page)
+            if len(chapters(place)) > 1:
+                bar.locator("a, button").filter(has_text=re.compile(f"^{chapter.title}$")).press("Enter")
+            expect(page).to_have_title(chapter.tab_title)
+            expect(page.get_by_role("heading", level=1)).to_have_text([chapter.heading])
+            expect(bar.locator("[aria-current]")).to_have_text(list(dict.fromkeys((place.title, chapter.title))))
+            shown = bar.locator("a, button")
+            assert shown.evaluate_all("all => all.every((one) => one.getBoundingClientRect().right <= innerWidth)")
+    assert page.evaluate("() => window.sameWindow"), "the app was never loaded anew"
 
 
-def test_each_page_has_one_title_and_all_are_in_the_navigation(app_url: str, page: Page) -> None:
-    page.goto(app_url)
-    for shown in reversed(ALL_PAGES.values()):
-        page.get_by_role("link", name=shown.menu_title, exact=True).click()
-        expect(page).to_have_title(TAB_TITLES[shown.name])
-        expect(page.get_by_role("heading", level=1)).to_have_text([shown.title])
-        links = settled(page).get_by_test_id("stTopNav").get_by_role("link")
-        expect(links).to_have_text([other.menu_title for other in ALL_PAGES.values()])  # none is in a menu of the rest
-        assert links.evaluate_all("all => all.every((one) => one.checkVisibility())")
-
-
-def test_on_a_phone_the_header_shows_the_title_beside_the_buttons(app_url: str, new_context: Contexts) -> None:
+def test_on_a_phone_all_places_and_chapters_are_below_the_name(app_url: str, new_context: Contexts) -> None:
     phone = new_context(viewport={"width": 390, "height": 844}).new_page()
     phone.goto(f"{app_url}/averages")
-    title = phone.get_by_role("heading", level=1)
-    expect(title).to_be_visible()
-    box, share = title.bounding_box(), phone.get_by_role("button", name=re.compile("Share")).bounding_box()
-    assert box and share
-    assert 48 < box["x"] < box["x"] + box["width"] <= share["x"]
-    assert box["y"] >= 0
-    assert box["y"] + box["height"] <= 60, "the title is as high as the header, at most"
+    bar = settled(phone).get_by_role("navigation")
+    share = phone.get_by_role("button", name=re.compile("Share")).bounding_box()
+    name, *entries = [one.bounding_box() for one in bar.locator("a, button").all()]
+    assert name and share
+    assert 48 < name["x"] < name["x"] + name["width"] <= share["x"]
+    assert name["y"] + name["height"] <= 60
+    for box in entries:
+        assert box and box["y"] >= 60 and box["x"] + box["width"] <= 390 and box["height"] >= 24
 
 
 def faults(page: Page, **options: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""There and back on /bert in Chromium: junk, then the text again, one token written out, and neighbours searched."""
+"""Embeddings and back on /bert in Chromium: junk, then the text again, one token written out, neighbours searched."""
 
 from __future__ import annotations
 

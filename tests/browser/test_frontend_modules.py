@@ -94,7 +94,7 @@ def test_on_the_way_to_another_page_what_waits_is_sent_and_nothing_afterwards(pa
       window.ends = new AbortController();
       updates.followLeaving(ends.signal);
       document.body.innerHTML =
-        "<p id=other><b>here</b></p><p id=link><a data-testid=stTopNavLink><b>Heads</b></a></p>";
+        "<p id=other><b>here</b></p><p id=link class=stPageLink><a><b>Heads</b></a></p>";
       window.press = (id, kind) =>
         document.querySelector(`#${id} b`).dispatchEvent(new MouseEvent(kind, { bubbles: true }));
     }""")

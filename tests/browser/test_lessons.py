@@ -139,7 +139,7 @@ def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str
     page.get_by_role("button", name="Add to my lesson").click()
     expect(page.get_by_text("Scene 1 of your lesson")).to_be_visible()
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="Lessons").click()
+    page.get_by_role("link", name="Start", exact=True).click()
     page.get_by_role("tab", name="Your own").click()
     with page.expect_download() as download:
         page.locator(".st-key-lesson_download button").click()
@@ -175,9 +175,9 @@ def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str
     assert page.evaluate("() => window.hacked") is None
 
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="Lessons").click()
+    page.get_by_role("link", name="Start", exact=True).click()
     page.get_by_role("tab", name="Your own").click()
     page.locator(".st-key-lesson_drop button").click()
     page.wait_for_function("() => !sessionStorage.getItem('attnviz-lesson')")
     page.goto(here)
-    expect(page.get_by_test_id("stAlert")).to_contain_text("Open its file on the page Lessons")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("Open its file on the page Start")

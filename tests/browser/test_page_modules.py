@@ -92,11 +92,8 @@ def test_what_the_server_does_is_sent_until_it_has_answered(run: Run) -> None:
       press("ArrowLeft");
       const [fourth] = messages.splice(0);
       const waiting = [keyboard.updates.pending.size];
-      const link = document.createElement("a");
-      link.dataset.testid = "stTopNavLink";
-      link.append(document.createElement("span"));
-      document.body.append(link);
-      link.firstChild.click();  // to another page, from which a message of this one would lead back
+      document.body.insertAdjacentHTML("beforeend", "<p class=stPageLink><a><span></span></a></p>");
+      document.querySelector(".stPageLink span").click();  // from there, a message of this page would lead back
       waiting.push(keyboard.updates.pending.size);
       press("ArrowRight");
       const [fifth] = messages.splice(0);
@@ -425,7 +422,7 @@ def test_plotly_is_asked_for_once_and_again_where_it_did_not_arrive(run: Run) ->
 
 def test_the_ways_to_begin_lead_on_and_go_away(run: Run) -> None:
     body = """
-      document.body.innerHTML = `<a data-testid="stTopNavLink" href="/lessons"></a>
+      document.body.innerHTML = `<p class="st-key-places"><b class="stPageLink"><a href="/lessons"></a></b></p>
         <div class="st-key-text"><textarea>one two</textarea></div><div id="walk"></div>`;
       const [link, field] = ["a", "textarea"].map((css) => document.querySelector(css));
       const calls = [];
@@ -433,7 +430,7 @@ def test_the_ways_to_begin_lead_on_and_go_away(run: Run) -> None:
       const bar = document.createElement("div");
       document.body.append(bar);
       const opening = new m.Opening(
-        { element: document.getElementById("walk"), stepper: { drawings: { root: bar } } },
+        { element: document.getElementById("walk"), stepper: { menu: bar } },
         { server: location.origin, tour: () => calls.push("tour") });
       const looks = () => [opening.section.hidden, opening.help.getAttribute("aria-expanded")];
       const doors = [...opening.section.querySelectorAll(".door")];

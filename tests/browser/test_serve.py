@@ -64,7 +64,9 @@ def test_a_public_server_has_health_checks_and_limits_models_and_visitors(
 
     first, second = new_context().new_page(), new_context().new_page()
     first.goto(served.url + MODEL)
-    refusal = first.get_by_text("“gpt2” is not offered on this server, which has minilm. Showing minilm.")
+    refusal = first.get_by_text(
+        "“gpt2” is not offered on this server, which has MiniLM (a small BERT). Showing MiniLM (a small BERT)."
+    )
     expect(refusal).to_be_visible()
     expect(first.locator(STAGE)).to_have_attribute("data-rows", re.compile(r"\d+"))
     second.goto(served.url)

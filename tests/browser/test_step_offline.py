@@ -145,7 +145,7 @@ def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, ap
 def test_the_next_page_knows_what_was_chosen(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/?source=pretrained&step=weights")
     settled(page)
-    heads = page.get_by_test_id("stTopNav").get_by_role("link", name="Heads", exact=True)
+    heads = page.get_by_role("navigation").get_by_role("link", name="Heads", exact=True)
     for layer, head, by_keyboard in ((3, 4, False), (5, 2, True)):
         page.get_by_role("combobox", name="Layer").select_option(f"layer {layer}")
         page.get_by_role("button", name=f"head {head}", exact=True).click()

@@ -196,6 +196,7 @@ def test_layer_head_drawing_and_colours_are_chosen_beside_the_heads(page: Page, 
     page.wait_for_url(re.compile("head=3"))
     settled(page)
     expect(head).to_be_focused()
+    page.get_by_text("⋯", exact=True).click()
     page.get_by_role("radio", name="Plotly").click()
     page.wait_for_url(re.compile("drawing=chart"))
     settled(page)
@@ -262,7 +263,7 @@ def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url:
     settled(page)
     before = page.evaluate("history.length")
     for number, name in enumerate(("Heads", "Tokens", "Step by step"), 1):
-        page.get_by_test_id("stTopNav").get_by_role("link", name=name).click()
+        page.get_by_role("navigation").get_by_role("link", name=name).click()
         page.wait_for_url(lambda url, name=name: name == "Step by step" or name.lower() in url)
         settled(page)
         assert page.evaluate("history.length") == before + number
@@ -277,7 +278,7 @@ def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url:
     page.get_by_role("radio", name="A softmax").click()
     page.wait_for_url(re.compile("way=softmax"))
     changed = page.url
-    page.get_by_test_id("stTopNav").get_by_role("link", name="Heads").click()
+    page.get_by_role("navigation").get_by_role("link", name="Heads").click()
     page.wait_for_url(re.compile("/heads"))
     settled(page)
     page.go_back()

@@ -233,6 +233,8 @@ def test_the_drawing_is_chosen_by_keys_as_radio_buttons_are(page: Page, trace: T
         page.locator("[aria-label=Step] [role=radio][aria-checked=true]").focus()
         page.keyboard.press("Tab")
         page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # opens the menu
+        page.keyboard.press("Tab")
         drawn = page.locator("[aria-label=Drawing] [role=radio]:focus")
         expect(drawn).to_have_text("Animated")
         for key, name in (("ArrowRight", "Plotly"), ("ArrowRight", "Animated"), ("ArrowUp", "Plotly")):
@@ -240,9 +242,13 @@ def test_the_drawing_is_chosen_by_keys_as_radio_buttons_are(page: Page, trace: T
             expect(drawn).to_have_text(name)
             expect(drawn).to_have_attribute("aria-checked", "true")
         assert view.changes == [{"drawing": "chart"}, {"drawing": "stage"}, {"drawing": "chart"}]
+        page.keyboard.press("Escape")
+        expect(page.locator(".menu summary")).to_be_focused()
         page.locator("[aria-label=Step] [role=radio][aria-checked=true]").focus()
         page.keyboard.press("ArrowRight")
         expect(page.locator("[aria-label=Step] [role=radio][aria-checked=true]")).to_have_text("Scaled")
+        page.locator(".menu summary").click()
         page.get_by_role("radio", name="Animated", exact=True).click()
+        expect(drawn).to_be_hidden()
         page.keyboard.press("ArrowRight")  # after a click as well: a clicker sends it
         expect(page.locator("[aria-label=Step] [role=radio][aria-checked=true]")).to_have_text("Masked")

@@ -159,7 +159,8 @@ def test_folders_and_hub_names_are_closed_by_link(served: Server, tmp_path: Path
         with Visitor(served.url) as visitor:
             shown = visitor.open(page, f"source=pretrained&model={quote(name)}")
         assert not shown.broke
-        assert "is not offered on this server, which has minilm. Showing minilm." in shown.text, (page, name)
+        refusal = "is not offered on this server, which has MiniLM (a small BERT). Showing MiniLM (a small BERT)."
+        assert refusal in shown.text, (page, name)
 
 
 def test_no_text_of_a_visitor_is_logged(served: Server) -> None:

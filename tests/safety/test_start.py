@@ -33,7 +33,7 @@ def check_limits(server: Server) -> None:
             ("tokens", f"text={quote(SECRET + 'é' * (5_000 - len(SECRET)))}"),
         )
     )
-    assert "“gpt2” is not offered on this server, which has minilm." in foreign
+    assert "“gpt2” is not offered on this server, which has MiniLM (a small BERT)." in foreign
     assert "longer than 5,000 characters and was cut there" in longer
     assert "was cut there" not in longest
 

@@ -1,6 +1,6 @@
 """SVG pictures of views that can't be standalone web pages: they show the same numbers, and do not move.
 
-A static site also uses them for scenes of BERT at work, with the effect of each head, and of Train, with the attention
+A static site also uses them for scenes of BERT, with the effect of each head, and of Train, with the attention
 of a recorded training's model at a snapshot.
 """
 

@@ -1,4 +1,4 @@
-"""The page BERT at work: one module or package for each part, with its `PART`."""
+"""The page on BERT: one module or package for each part, with its `PART`."""
 
 MODULES = {
     "configuration": "attnviz.ui.bert.configuration",

@@ -179,7 +179,7 @@ def show_needed(model: PretrainedModel, lack: Lack) -> None:
     st.markdown(f"**{plain(shown(model.name.strip()))} fills no blank.** {WORKS}")
     text = {} if state.is_default("text") else {"text": state.get("text")}
     page_link(
-        "bert", "There and back: which tokens have vectors near a token's", {"bert_part": "back", **text},
+        "bert", "Embeddings and back: which tokens have vectors near a token's", {"bert_part": "back", **text},
         icon=":material/arrow_forward:",
     )  # fmt: skip
     page_link(

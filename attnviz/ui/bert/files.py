@@ -1,4 +1,4 @@
-"""The tabs of Export on the page BERT at work: how to save its plots, the shown part's numbers, and a script."""
+"""The tabs of Export on the page on BERT: how to save its plots, the shown part's numbers, and a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models of the page BERT at work: the built-in one, and the user's choice in parts that take any model."""
+"""The models of the page on BERT: the built-in one, and the user's choice in parts that take any model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz import trained
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.sources import PRETRAINED
+from attnviz.trained.shipped import title
 from attnviz.ui import controls, shell, state
 from attnviz.ui.controls import open_model
 from attnviz.ui.messages import plain
@@ -55,7 +56,7 @@ def chosen_model(resources: AppResources = RESOURCES) -> PretrainedModel:
     """
     name = state.get("model")
     if trained.is_name(name):
-        st.error(plain(f"“{name}” was trained here, on tokens of its own. Showing minilm."), icon="⚠️")
+        st.error(plain(f"“{name}” was trained here, on tokens of its own. Showing {title(BUILT_IN)}."), icon="⚠️")
         return built_in()
     model: PretrainedModel = open_model(PRETRAINED, resources=resources)  # type: ignore[assignment]  # trained models are excluded above
     return model

@@ -1,4 +1,4 @@
-"""The parts of the page BERT at work: the interface of a part, and the menu that chooses one."""
+"""The parts of the page on BERT: the interface of a part, and the one that the view has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import streamlit as st
 
 from attnviz.ui import state
 from attnviz.ui.bert import MODULES
-from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import starting
 from attnviz.ui.styles import style
 
@@ -45,12 +44,10 @@ class Part:
     """Whether a computation for it is running, so that the part must be redrawn regularly"""
 
 
-def choose_part() -> Part:
-    """Show the menu of parts, except in a lecture or a lesson, and return the chosen part."""
+def open_part() -> Part:
+    """Begin the page, and return the view's part."""
     st.html(style("bert"))
     st.html(style("bert_lecture" if state.get("lecture") else "bert_window"))
-    if not (state.get("lecture") or lesson_bar.is_open()):
-        state.choice("bert_part", st.segmented_control, "What BERT does", required=True, label_visibility="collapsed")
     with starting(f"bert, {state.get('bert_part')}"):
         return chosen_part()
 

@@ -25,6 +25,7 @@ from attnviz.lessons.targets import html
 from attnviz.links.link import STRETCH
 from attnviz.sources.compared import Choice, differs, run
 from attnviz.steps.picture import darkens
+from attnviz.trained.shipped import title
 from attnviz.ui import controls, shell, state
 from attnviz.ui.compare.panes import CompareRecord
 from attnviz.ui.messages import plain
@@ -91,7 +92,7 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
         attnviz.tokens.NoTokensError: one of the texts has no tokens for its model.
     """
     if _is_missing_a_model(a, b):
-        st.info(ONE_MODEL.format(plain(str(a.model))))
+        st.info(ONE_MODEL.format(plain(title(str(a.model)))))
         return
     left, right = run(a, RESOURCES), run(b, RESOURCES)
     for tokens in dict.fromkeys((left.query_tokens, right.query_tokens)):

@@ -1,4 +1,4 @@
-"""The other tabs of the page Lessons: the shipped lessons, the example sentences, and the checks before class."""
+"""Tabs of the page Start: the shipped lessons and examples, all scenes, and checks before class."""
 
 from __future__ import annotations
 
@@ -14,54 +14,57 @@ from attnviz.ui.messages import plain
 from attnviz.ui.page_links import page_link
 from attnviz.ui.state import record
 
+SAYS = (
+    "attnviz shows what attention computes in a real BERT and in small models, on your own text, down to the last "
+    "number. Open a lesson, or an example and change its words."
+)
 ACROSS = 3
-"""Lessons in a row"""
+"""Lessons in a row, with all their scenes"""
 
 
-def show_shipped() -> None:
-    """Show the shipped lessons with their outlines."""
+def show_start() -> None:
+    """Say what the app is, and show the shipped lessons and the example sentences as cards."""
+    st.html(f'<p class="start-says">{SAYS}</p><h2 class="start-title">Lessons</h2>')
+    with st.container(key="lesson_cards"):
+        for lesson in shipped().values():
+            _lesson_card(lesson)
+    st.html('<h2 class="start-title">Examples, each with a head of a real BERT that does something clear on it</h2>')
+    with st.container(key="example_cards"):
+        for number, example in enumerate(gallery()):
+            _example_card(number, example)
+
+
+def _lesson_card(lesson: Lesson) -> None:
+    first = CurrentScene(lesson, 1)
+    summary = f"{lesson.summary.partition('. ')[0].rstrip('.')}." if lesson.summary else ""
+    with st.container(key=f"lesson_start_{lesson.name}", border=True, gap=None):
+        page_link(first.scene.page, f"**{plain(lesson.title)}**", lesson_state.link_to(first, lecture=True))
+        st.html(f"<p>{escape(summary)} {len(lesson.scenes)} scenes.</p>")
+
+
+def _example_card(number: int, example: Example) -> None:
+    with st.container(key=f"example_card_{number}", border=True, gap=None):
+        page_link("step_by_step", f"**{plain(example.title)}**", example.link("step_by_step"))
+        st.html(f"<q>{escape(example.text)}</q><p>{escape(example.said)}</p>")
+
+
+def show_scenes() -> None:
+    """Show all scenes of the shipped lessons."""
     lessons = tuple(shipped().values())
     for start in range(0, len(lessons), ACROSS):
         row = lessons[start : start + ACROSS]
         for column, lesson in zip(st.columns(len(row), border=True), row, strict=True):
             with column:
-                _card(lesson)
+                _show_scenes_of(lesson)
 
 
-def _card(lesson: Lesson) -> None:
+def _show_scenes_of(lesson: Lesson) -> None:
     st.html(f'<div class="lesson-card"><h2>{escape(lesson.title)}</h2></div>')
     if lesson.summary:
         st.caption(plain(lesson.summary))
-    first = CurrentScene(lesson, 1)
-    with st.container(key=f"lesson_start_{lesson.name}"):
-        link = lesson_state.link_to(first, lecture=True)
-        page_link(first.scene.page, f"Start, {len(lesson.scenes)} scenes", link, icon=":material/play_arrow:")
     for number in range(1, len(lesson.scenes) + 1):
         there = CurrentScene(lesson, number)
         page_link(there.scene.page, f"{number} · {plain(there.scene.title)}", lesson_state.link_to(there))
-
-
-def show_gallery() -> None:
-    """Show the example sentences, each with the figure that supports it."""
-    st.caption(
-        "Each sentence is here because a measure says that one head of the built-in model does something clear on it. "
-        "Layers and heads count from 0."
-    )
-    columns = st.columns(3)
-    for index, example in enumerate(gallery()):
-        with columns[index % len(columns)].container(border=True):
-            _example(example)
-
-
-def _example(example: Example) -> None:
-    at = f"layer {example.layer} · head {example.head}"
-    st.html(
-        f'<div class="example"><b>{escape(example.title)}</b> <span>{at}</span>'
-        f"<q>{escape(example.text)}</q>{escape(example.said)}</div>"
-    )
-    with st.container(horizontal=True):
-        for page, label in (("heads", "Heads"), ("step_by_step", "Step by step")):
-            page_link(page, label, example.link(page), icon=":material/arrow_forward:")
 
 
 MARKS = {

@@ -118,10 +118,8 @@ def here() -> CurrentScene | None:
     if lesson is None:
         if name == OWN and not record(LessonRecord).is_known:
             return None
-        own_missing = (
-            "This link leads to somebody's own lesson. Open its file on the page Lessons; then the link works."
-        )
-        state.note(own_missing if name == OWN else f"There is no lesson “{name}”. The page Lessons lists all lessons.")
+        own_missing = "This link leads to somebody's own lesson. Open its file on the page Start; then the link works."
+        state.note(own_missing if name == OWN else f"There is no lesson “{name}”. The page Start lists all lessons.")
         leave()
         return None
     count = len(lesson.scenes)

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from attnviz.links.link import KEYS
-from attnviz.links.train import MAX_SAMPLE, MOST_BLOCK
+from attnviz.links.train import MAX_SAMPLE, MOST_BLOCK, OF_A_SUBJECT
 from attnviz.settings import settings
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH
 from attnviz.training.series import FIRST_SHOWN
@@ -32,8 +32,6 @@ from attnviz.ui.train.text_choice import part_of_text, part_refused, text_choice
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (8, 16, 32, 48, 64, 96, MAX_WIDTH)
-OF_A_SUBJECT = ("sample", "run", "watch", "snapshot", "q", "k")
-"""The link keys whose values belong to one task or part of the page, and do not fit another"""
 STEPS = (100, 200, 500, 1000, 2000, 5000, 10_000)
 BLOCKS = (4, 8, 16, 32, 64, MOST_BLOCK)
 WARM_UPS = (0, 50, 100, 200, 500)
@@ -76,7 +74,7 @@ def show_open() -> None:
 
 
 def forget_choices() -> None:
-    """Reset what belongs to the previous task or part: text, run, head, snapshot and cell."""
+    """Reset what belongs to the previous task: text, run, head, snapshot and cell."""
     for name in OF_A_SUBJECT:
         state.put(name, KEYS[name].default)
 

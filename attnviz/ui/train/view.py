@@ -22,7 +22,7 @@ from attnviz.ui.messages import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, offer_pairs, reading_of, reading_of_tokens
 from attnviz.ui.train.chosen import open_if_asked
-from attnviz.ui.train.controls import forget_choices, text_controls, train_controls
+from attnviz.ui.train.controls import text_controls, train_controls
 from attnviz.ui.train.facts import Facts
 from attnviz.ui.train.generate_view import generate_controls, show_generate
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_plan_of, task_of
@@ -185,10 +185,6 @@ PARTS: dict[str, Part] = {
 """Keyed by name in links"""
 
 
-def choose_part() -> Part:
-    """Show the menu of parts, and return the chosen part."""
-    name = state.choice(
-        "train_part", st.segmented_control, "What is trained", required=True, width="stretch",
-        label_visibility="collapsed", on_change=forget_choices,
-    )  # fmt: skip
-    return PARTS[name]
+def chosen_part() -> Part:
+    """Return the view's part."""
+    return PARTS[state.get("train_part")]

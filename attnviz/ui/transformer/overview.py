@@ -15,6 +15,7 @@ from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
 from attnviz.measures.cost import BERT_BASE, PAPER_BASE, cost, equal_at, maps_in_words, parameters
 from attnviz.steps import names_at
+from attnviz.trained.shipped import title
 from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
@@ -193,7 +194,7 @@ def show_parameters(here: ShownPart) -> None:
     import pandas as pd
 
     columns = {
-        here.model.name: {
+        title(here.model.name): {
             PART_NAMES.get(name, name): count for name, count in here.model.description.parameters.items()
         },
         "BERT-base": parameters(BERT_BASE),
@@ -210,7 +211,7 @@ def show_parameters(here: ShownPart) -> None:
         plain(
             "In BERT and in the paper, an attention has 4 · (C² + C) and a feed-forward 2 · C · F + F + C. The number "
             "of heads changes nothing: the same matrices are split among them. "
-            + ("" if sizes is None else f"{here.model.name}: {maps_in_words(sizes)}")
+            + ("" if sizes is None else f"{title(here.model.name)}: {maps_in_words(sizes)}")
         )
     )
 

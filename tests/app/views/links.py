@@ -275,7 +275,7 @@ MORE = {
     "lessons": [
         "/lessons",
         "/lessons#lessons_tab=Your+own",
-        "/lessons#lessons_tab=Example+sentences",
+        "/lessons#lessons_tab=All+scenes",
         "/lessons?text=Mine",
         "/lessons?lesson=heads&scene=2&text=Mine",
         "/lessons?lesson=nonsense",

@@ -1,4 +1,4 @@
-"""There and back in chunks is what torch's modules compute at once."""
+"""Embeddings and back in chunks is what torch's modules compute at once."""
 
 from __future__ import annotations
 

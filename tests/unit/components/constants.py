@@ -22,6 +22,7 @@ from attnviz.figures.style import DARK, LIGHT, Palette
 from attnviz.heads import all_heads
 from attnviz.links import values
 from attnviz.links.link import KEYS, SHARED_KEYS
+from attnviz.links.pages import PAGES
 from attnviz.links.values import Heads, Integer, Key, Number, OneOf, Switch
 from attnviz.measures import summary, thumbnails
 from attnviz.steps import picture, weighing
@@ -115,6 +116,9 @@ def constants() -> dict[str, tuple[str, Any]]:
         "ROLLOUT": ("The head that stands for the rollout up to a layer.", values.ROLLOUT),
         "MOST_HEADS": ("Heads that are shown together.", values.MAX_CHOSEN),
         "SHARED_KEYS": ("The keys of links that all pages share.", list(SHARED_KEYS)),
+        "PAGE_PATHS": (
+            "The paths of all pages, below that of the app.", [page.path.strip("/") for page in PAGES.values()]
+        ),
         "LINK_KEYS": (
             "The keys of links: their defaults, and what they take. Words that depend on the view come with it.",
             {name: described(KEYS[name], later=name in MADE_LATER) for name in LINKED},

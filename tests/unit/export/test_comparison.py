@@ -41,7 +41,7 @@ def of(quantity: str = "weights", **link: str) -> HeadComparison:
         ({"b_scale": "off"}, ("A · 1/√D", "B · no scale")),
         ({"source": "pretrained", "layer": "2", "b_scale": "off", "b_mask": "causal"},
          ("A · its own scale · its own m…", "B · no scale · causal mask")),
-        ({"source": "pretrained", "b_source": "toy", "b_head": "1"}, ("A · minilm", "B · toy")),
+        ({"source": "pretrained", "b_source": "toy", "b_head": "1"}, ("A · MiniLM (a small BERT)", "B · toy")),
         ({"source": "pretrained", "layer": "2", "b_layer": "4"}, ("A · layer 2", "B · layer 4")),
         ({"source": "trained", "model": "induction", "text": "abab", "b_model": "reverse"},
          ("A · induction", "B · reverse")),
@@ -165,7 +165,7 @@ def test_what_ifs_and_weights_that_have_learned_nothing_are_said() -> None:
     )
 
 
-ABOUT_MINILM, ABOUT_TOY = "Model: minilm.", "Toy weights of seed 0, which have learned nothing."
+ABOUT_MINILM, ABOUT_TOY = "Model: MiniLM (a small BERT).", "Toy weights of seed 0, which have learned nothing."
 ROWS = "Rows are queries (from), columns are keys (to)."
 
 
@@ -189,7 +189,8 @@ ROWS = "Rows are queries (from), columns are keys (to)."
         ("transformer", {"block": "3", "part": "logits"}, f"{PARTS['logits'].title} · attention 3 of the model",
          f"“a b” {ABOUT_TOY} {ROWS}"),
         ("tokens", {"pair": "c"}, "Three tokenizers", "“a b” “c”"), ("tokens", {"pair": " "}, None, "“a b”"),
-        ("bert", {}, "BERT at work", "“a b”"), ("averages", {}, "From averages to attention", None),
+        ("bert", {"bert_part": "without"}, "Heads switched off", "“a b”"),
+        ("averages", {}, "From averages to attention", None),
         ("train", {"task": "sort"}, TASKS["sort"].title,
          f"“{TASKS['sort'].examples[0]}” A small model in training. {ROWS}"),
     ],

@@ -356,7 +356,7 @@ def test_of_a_model_that_is_not_there_the_built_in_one_is_exported_as_it_is_show
 ) -> None:
     link = {"source": "pretrained", "model": str(tmp_path / "none"), "layer": "40", "head": "40", "kind": "cross"}
     waiting, caption = offered(monkeypatch, text="The cat sat.", **link)
-    assert "minilm · layer 0 · head 0" in caption.replace("\\", "")
+    assert "MiniLM (a small BERT) · layer 0 · head 0" in caption.replace("\\", "")
     (tmp_path / "walk.py").write_bytes(waiting["Script"]())
     found = runpy.run_path(str(tmp_path / "walk.py"))
     np.testing.assert_allclose(found["weights"], built_in_model().trace("The cat sat.").attentions(0), atol=1e-5)

@@ -115,7 +115,7 @@ def test_a_comparison_holds_the_numbers_of_both_heads() -> None:
     assert np.nanmax(np.abs(arrays["difference"])) > 0.5  # as in the app, B is the other sentence of the pair
     assert (header["q"], header["k"]) == (10, None)
     assert page.about.startswith(
-        "A: “The animal didn't cross the street because it was too tired.” Model: minilm. B: “"
+        "A: “The animal didn't cross the street because it was too tired.” Model: MiniLM (a small BERT). B: “"
     )
     assert page.notes[0].startswith("The row that changes most is “too”")
 
@@ -143,7 +143,8 @@ def test_a_walk_holds_the_projections_of_its_own_head_and_says_so() -> None:
     ("name", "link", "title", "chosen"),
     [("step_by_step", {"step": "weights", "head": "1", "k": "0"}, "toy, seed 0, step by step",
       {"step": "weights", "layer": "0", "head": "1", "k": "0"}),
-     ("step_by_step", {"source": "pretrained", "layer": "2"}, "minilm · layer 2, step by step", {"layer": "2"}),
+     ("step_by_step", {"source": "pretrained", "layer": "2"}, "MiniLM (a small BERT) · layer 2, step by step",
+      {"layer": "2"}),
      ("transformer", {"architecture": "decoder", "block": "1"},
       "toy transformer, seed 0 · decoder block 1, step by step", {"layer": "1"}),
      ("compare", {"quantity": "scores"}, "A, B and their difference: scores", {}),
@@ -259,7 +260,7 @@ def test_a_page_of_heads_holds_all_of_them_and_what_is_chosen() -> None:
     assert arrays.keys() == {"measures", header["files"]["shared"], *header["files"]["rollout"]}
     assert header["view"]["chosen"] == [[3, 1], [0, -1]]
     assert page.view == page.view | {name: value for name, value in link.items() if name != "text"}
-    assert page.title == "minilm, all heads"
+    assert page.title == "MiniLM (a small BERT), all heads"
     assert page.notes[0].startswith("Weights are rounded to 16 bits: each is at most 7.7e-06 from the one")
 
 

@@ -5,25 +5,57 @@ from __future__ import annotations
 import pytest
 
 from attnviz.links.link import KEYS, SHARED_KEYS
-from attnviz.links.pages import OPENING, PAGES
+from attnviz.links.pages import OPENING, PAGES, Page, chapters
+from attnviz.links.places import PLACES
 from tests.unit.links.views import DEFAULTS
 
 STEPS, HEADS, TRANSFORMER = (PAGES[name] for name in ("step_by_step", "heads", "transformer"))
 SOURCE_KEYS = {"toy": "qkv", "pretrained": "pair", "trained": "model"}
 
 
-def test_titles_and_addresses_are_those_that_users_know() -> None:
-    assert [(page.path, page.tab_title, page.menu_title) for page in PAGES.values()] == [
-        ("/", "attnviz: what attention computes", "Step by step"),
-        ("/heads", "Heads · attnviz", "Heads"),
-        ("/averages", "From averages to attention · attnviz", "Averages"),
-        ("/transformer", "Transformer · attnviz", "Transformer"),
-        ("/train", "Train · attnviz", "Train"),
-        ("/bert", "BERT at work · attnviz", "BERT"),
-        ("/tokens", "Tokens · attnviz", "Tokens"),
-        ("/compare", "Compare · attnviz", "Compare"),
-        ("/lessons", "Lessons · attnviz", "Lessons"),
-    ]
+def test_places_chapters_and_addresses_are_those_that_users_know() -> None:
+    assert [
+        (place.title, PAGES[place.opens].path, [(one.title, one.page.path, one.part) for one in chapters(place)])
+        for place in PLACES
+    ] == [
+        ("Start", "/lessons", [("Start", "/lessons", "")]),
+        ("One head", "/", [
+            ("Tokens", "/tokens", ""), ("From averages", "/averages", ""), ("Step by step", "/", ""),
+            ("Heads", "/heads", ""), ("Compare", "/compare", ""),
+        ]),
+        ("Whole model", "/transformer", [
+            ("Transformer", "/transformer", ""), ("Configuration", "/bert", "configuration"),
+            ("Embeddings and back", "/bert", "back"), ("Language model", "/bert", "language"),
+            ("One head or several", "/bert", "subsets"),
+        ]),
+        ("Make", "/train", [
+            ("Train on a task", "/train", "task"), ("Train on a text", "/train", "text"),
+            ("Generate", "/train", "generate"), ("Classifier", "/bert", "classifier"), ("Agent", "/bert", "agent"),
+            ("Search", "/bert", "search"), ("Heads switched off", "/bert", "without"),
+            ("Fill the blank", "/bert", "blank"),
+        ]),
+    ]  # fmt: skip
+    tab_titles = {
+        "step_by_step": "attnviz: what attention computes",
+        "averages": "From averages to attention · attnviz",
+    }
+    for page in PAGES.values():
+        for chapter in page.chapters:
+            assert chapter.tab_title == tab_titles.get(page.name, f"{chapter.title} · attnviz")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES.values() if page.part_key])
+def test_the_parts_of_a_page_are_chapters(page: Page) -> None:
+    assert [chapter.part for chapter in page.chapters] == list(KEYS[page.part_key].titles)
+    for chapter in page.chapters:
+        assert page.chapter({page.part_key: chapter.part}.__getitem__) == chapter
+        assert page.part_of(chapter.query) == chapter.part
+    assert page.part_of({}) is page.part_of({page.part_key: "nothing"}) is page.part_of({"text": "a"}) is None
+    assert page.part_of({**page.chapters[0].query, "text": "a"}) is None
+    assert set(page.of_a_part) <= set(page.keys)
+
+
+def test_each_page_is_found_by_its_name() -> None:
     for name, page in PAGES.items():
         assert page.name == name
         assert page.script.is_file()

@@ -391,11 +391,11 @@ def test_the_picture_of_a_step_says_which_of_all_it_is_and_of_which_head(
     for step in ("tokens", "weights"):
         attnviz.show(trace, layer=3, head=5, step=step)._picture()
     texts = [[text.text for text in one.texts] for one in made]
-    assert [any("minilm · layer 3 · head 5" in text for text in one) for one in texts] == [True, True]
+    assert [any("MiniLM (a small BERT) · layer 3 · head 5" in text for text in one) for one in texts] == [True, True]
     for one, place in zip(texts, ("1", str([*STEPS].index("weights") + 1)), strict=True):
         assert any(re.search(rf"\b{place} ?(/|of) ?{len(STEPS)}\b", text) for text in one), one
     named = trace.walk(1, 2)
-    assert heads_of(named)[0].walk(1, 3).name == "minilm · layer 1 · head 3"
+    assert heads_of(named)[0].walk(1, 3).name == "MiniLM (a small BERT) · layer 1 · head 3"
     assert heads_of(replace(named, name="mine"))[0].walk(1, 3).name == "mine"
     assert heads_of(replace(named, model=""))[0].walk(1, 3).name == "layer 1 · head 3"
 

@@ -291,5 +291,5 @@ def test_a_view_is_refused_where_its_source_opens_the_model(
             assert shown(view.__getitem__, DirectResources()).model.name == folder
     page = open_page("step_by_step", source="pretrained", model=folder, text=text)
     assert "its own eager attention gives other numbers" in messages(page)
-    assert "Showing minilm." in messages(page)
+    assert "Showing MiniLM (a small BERT)." in messages(page)
     assert not page.exception

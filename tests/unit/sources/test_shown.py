@@ -50,7 +50,7 @@ def test_each_source_says_in_a_sentence_what_it_offers_and_what_is_shown() -> No
     learned = "with weights drawn from a seed. It has learned nothing, and"
     assert {name: source.help for name, source in SOURCES.items()} == {
         "toy": f"one block {learned} all of its settings are yours.",
-        "pretrained": "MiniLM, a small BERT that was trained on text, or another trained model that you choose.",
+        "pretrained": "MiniLM (a small BERT), trained on text, or another trained model that you choose.",
         "trained": "a small model that learned one task, or to write text, so that you know what its heads are for.",
     }
     assert TRANSFORMER_SOURCES["toy"].help == f"a whole transformer {learned} its settings are yours."
@@ -62,7 +62,7 @@ def test_each_source_says_in_a_sentence_what_it_offers_and_what_is_shown() -> No
 
 def test_a_models_head_is_named_by_its_place() -> None:
     here = seen(text="the cat", source="pretrained", layer="3", head="5")
-    assert here.name == "minilm · layer 3 · head 5"
+    assert here.name == "MiniLM (a small BERT) · layer 3 · head 5"
     assert (here.layers, here.heads) == (tuple(range(6)), 12)
     walk = here.walk(DirectResources())
     assert walk.name == here.name
@@ -249,7 +249,7 @@ def test_a_source_with_layers_needs_no_more_than_its_registration(layered: Sourc
     at = open_page("compare", source="layered", text="the cat sat", layer="3", head="5", b_source="toy", b_head="1")
     assert not at.exception
     options = at.selectbox(key="compare_source_A").options
-    assert options[:3] == ["the toy", "the layered one", "minilm"]
+    assert options[:3] == ["the toy", "the layered one", "MiniLM (a small BERT)"]
     _, arrays = picture(at)
     np.testing.assert_allclose(arrays["a"], load().trace("the cat sat").attentions(3)[5], atol=1e-6)
     sentence = notice(at)
@@ -369,7 +369,7 @@ def test_an_attention_or_a_head_that_a_whole_model_lacks_is_replaced_by_the_firs
     assert part(**BOTH, block="6", head="1").notes == ()
     assert part(**BOTH, pair="  ").pair is None
     real = part(source="pretrained", text="the cat", block="5", head="11")
-    assert (real.notes, real.name) == ((), "minilm · encoder block 5 · head 11")
+    assert (real.notes, real.name) == ((), "MiniLM (a small BERT) · encoder block 5 · head 11")
     assert set(real.choices) == {"model", "head", "block"}
 
 
@@ -390,10 +390,10 @@ def test_of_a_cross_attention_the_longer_text_counts() -> None:
 @pytest.mark.parametrize(
     ("hub", "folders", "help_"),
     [
-        ("1", "1", "minilm needs no network. Or type a name on the Hugging Face hub, or a folder on this machine."),
-        ("1", "0", "minilm needs no network. Or type a name on the Hugging Face hub."),
-        ("0", "1", "minilm needs no network. Or type a folder on this machine."),
-        ("0", "0", "minilm needs no network."),
+        ("1", "1", " Or type a name on the Hugging Face hub, or a folder on this machine."),
+        ("1", "0", " Or type a name on the Hugging Face hub."),
+        ("0", "1", " Or type a folder on this machine."),
+        ("0", "0", ""),
     ],
 )  # fmt: skip
 def test_the_help_offers_what_the_server_allows(
@@ -403,7 +403,7 @@ def test_the_help_offers_what_the_server_allows(
     monkeypatch.setattr("attnviz.sources.models.settings", lambda: allowed)
     names = PRETRAINED.names
     assert names is not None
-    assert names.help() == help_
+    assert names.help() == f"MiniLM (a small BERT) needs no network.{help_}"
     assert names.takes_others() is ("1" in (hub, folders))
 
 

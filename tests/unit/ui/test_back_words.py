@@ -1,4 +1,4 @@
-"""What There and back says of tokens that come back or don't is true of any table."""
+"""What Embeddings and back says of tokens that come back or don't is true of any table."""
 
 from __future__ import annotations
 

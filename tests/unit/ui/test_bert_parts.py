@@ -1,4 +1,4 @@
-"""The parts of BERT at work: each value that a link may hold opens a part or a view, in the order of the page."""
+"""The parts of BERT: each value that a link may hold opens a part or a view, in the order of the page."""
 
 from __future__ import annotations
 

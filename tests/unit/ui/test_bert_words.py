@@ -1,4 +1,4 @@
-"""What BERT at work says in words, on numbers made by hand."""
+"""What the parts of BERT say in words, on numbers made by hand."""
 
 from __future__ import annotations
 

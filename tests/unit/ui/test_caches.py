@@ -75,7 +75,7 @@ def test_a_server_loads_no_model_that_it_does_not_offer(loads: Loads, monkeypatc
     with pytest.raises(ModelError) as raised:
         caches.model(" some/model ")
     assert str(raised.value) == (
-        "“some/model” is not offered on this server, which has minilm, gpt2 and bert-base-uncased."
+        "“some/model” is not offered on this server, which has MiniLM (a small BERT), gpt2 and bert-base-uncased."
     )
     assert loads.names == []
 

@@ -212,6 +212,9 @@ export const MOST_HEADS = 24;
 /** The keys of links that all pages share. */
 export const SHARED_KEYS = ["lecture", "lesson", "scene"];
 
+/** The paths of all pages, below that of the app. */
+export const PAGE_PATHS = ["lessons", "tokens", "averages", "", "heads", "compare", "transformer", "train", "bert"];
+
 /** The keys of links: their defaults, and what they take. Words that depend on the view come with it. */
 export const LINK_KEYS = {
   step: {

@@ -20,12 +20,8 @@ export const FIELDS = `input, textarea, ${testId("stSelectbox")}, ${BUTTONS}`;
 /** What a button opens beside itself, and the button. */
 export const POPOVER = testId("stPopoverBody");
 export const POPOVER_BUTTON = testId("stPopoverButton");
-/** What is chosen at once: a page, one of a few, an entry of a list. Another slider may follow one. */
-export const CHOICES = [
-  `${SIDE_BAR} ${testId("stSidebarNavLink")}`,
-  `${SIDE_BAR} ${BUTTONS}:not(.stTooltipIcon *)`,
-  "[role=option]",
-].join();
+/** What is chosen at once: one of a few, an entry of a list. Another slider may follow one. */
+export const CHOICES = [`${SIDE_BAR} ${BUTTONS}:not(.stTooltipIcon *)`, "[role=option]"].join();
 
 /** The element to which Python gave this key. */
 export const keyed = (key: string) => `.st-key-${key}`;
@@ -36,14 +32,27 @@ export const TEXT_APPLY = `${keyed("text_tools")} .apply`;
 /** A button or a link with this key. */
 export const buttonOf = (key: string) => `${keyed(key)} :is(.stButton button, .stPageLink a)`;
 
-const PAGE_LINK = `${testId("stTopNavLink")}, ${testId("stSidebarNavLink")}`;
+const PLACES = keyed("places");
+const PAGE_LINK = ".stPageLink a";
 
-/** The links to the pages, above or in the side bar. */
-export const pageLinks = (): NodeListOf<HTMLAnchorElement> => document.querySelectorAll(PAGE_LINK);
+/** The links of the bar with the places and chapters. */
+export const pageLinks = (): NodeListOf<HTMLAnchorElement> => document.querySelectorAll(`${PLACES} ${PAGE_LINK}`);
 
 /** Whether a click leads to another page. */
-export const isToPage = ({ target }: Event) =>
-  target instanceof Element && Boolean(target.closest(`${PAGE_LINK}, .stPageLink a`));
+export const isToPage = ({ target }: Event) => target instanceof Element && Boolean(target.closest(PAGE_LINK));
+
+/** Tells screen readers what the bar with the places is, what is open in it, and what the side bar has. */
+export function describePlaces() {
+  document.querySelector(OPENS_SIDE_BAR)?.setAttribute("aria-label", "Settings");
+  const bar = document.querySelector(PLACES);
+  bar?.setAttribute("role", "navigation");
+  bar?.setAttribute("aria-label", "Places and chapters");
+  for (const entry of bar?.querySelectorAll("a, button") ?? []) {
+    const kind = entry.closest(keyed("chapter_list")) ? "page" : "true";
+    if (entry.querySelector("strong")) entry.setAttribute("aria-current", kind);
+    else entry.removeAttribute("aria-current");
+  }
+}
 
 /** How far the page is scrolled, px; outside of the app, the document. */
 export const scrolled = () => (document.querySelector(MAIN) ?? document.documentElement).scrollTop;

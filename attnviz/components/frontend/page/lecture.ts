@@ -1,7 +1,7 @@
 // The keyboard shortcuts of every page: one listener on the window for keys that no element has handled, the list of
 // shortcuts as a dialog, and in lecture mode two small buttons, for the list and to leave. As it is on every page, it
-// also keeps the visitor's own lesson across reloads, manages the browser's history, closes the side bar's drawer, and
-// has Enter apply the text.
+// also keeps the visitor's own lesson across reloads, manages the browser's history, describes the bar with the places,
+// closes the side bar's drawer, and has Enter apply the text.
 
 import { element, setText, span, theme } from "../core/dom.ts";
 import { Hall } from "../core/hall.ts";
@@ -14,7 +14,7 @@ import { followTextField } from "./text_field.ts";
 import { oneEntryEach } from "./history.ts";
 import { afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
-import { buttonOf, keyed, MAIN } from "../core/streamlit.ts";
+import { buttonOf, describePlaces, keyed, MAIN } from "../core/streamlit.ts";
 import type { State } from "./answers.ts";
 
 const SCROLLS: Record<string, string> = { PageDown: "scroll_on", PageUp: "scroll_back" };
@@ -113,6 +113,7 @@ class Keyboard {
 
   update(payload: Payload<KeyboardHeader> | null) {
     this.section.dataset.theme = theme(this.section);
+    describePlaces();
     if (payload) this.take(payload.header);
   }
 

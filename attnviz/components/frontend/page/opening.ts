@@ -35,7 +35,7 @@ export class Opening {
       this.show(Boolean(this.section.hidden)),
     );
     walk.element.before(this.section);
-    walk.stepper.drawings.root.after(this.help);
+    walk.stepper.menu.after(this.help);
     this.show(false);
   }
 

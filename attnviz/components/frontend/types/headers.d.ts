@@ -105,6 +105,8 @@ interface ShareHeader {
 interface KeyboardHeader {
   lines: { shown: string[]; says: string; sends: Record<string, string> }[];
   lecture: boolean;
+  /** the title of the open chapter */
+  chapter: string;
   lesson?: string | null;
   acknowledged: number;
 }

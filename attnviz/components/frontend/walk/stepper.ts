@@ -1,9 +1,11 @@
-// The stepper: the steps in order, and below them the layer, its heads and the drawing. Choices are shown immediately.
+// The stepper: the steps in order with a menu of how they are drawn, and below them the layer and its heads. What is
+// chosen is shown immediately.
 
 import { element, focused } from "../core/dom.ts";
 import { span, template, write } from "../core/template.ts";
 import { read } from "./choices.ts";
 import { HeadStrip } from "./head_strip.ts";
+import { makeMenu } from "./menu.ts";
 
 /** what there is before anything is offered */
 const EMPTY: Offered = {
@@ -17,6 +19,7 @@ export class Stepper {
   offered: Offered;
   steps: Row;
   drawings: Row;
+  menu: HTMLDetailsElement;
   strip: HeadStrip;
   section: HTMLElement;
 
@@ -28,6 +31,7 @@ export class Stepper {
     this.steps = new Row("Step", (value) => this.choose("step", value));
     this.drawings = new Row("Drawing", (value) => this.choose("drawing", value));
     this.drawings.root.addEventListener("keydown", (event) => this.drawings.key(event));
+    this.menu = makeMenu("More: how the picture is drawn", this.drawings.root);
     this.strip = new HeadStrip((head) => this.choose("head", String(head)));
     const looks = { "aria-label": "Steps, layer and heads", style: "visibility: hidden" };
     this.section = element("section", { class: "stepper", ...looks });
@@ -75,6 +79,7 @@ export class Stepper {
     const { steps, drawings, place, previous, next, switches } = this.offered;
     this.steps.offer(steps, this.chosen("step"));
     this.drawings.offer(drawings, this.chosen("drawing"));
+    this.menu.hidden = !drawings.length;
     this.strip.select(Number(this.chosen("head")));
     write(
       this.section,
@@ -85,7 +90,7 @@ export class Stepper {
         this.steps.root,
         arrow("›", "Next step (→)", next && (() => this.act("next"))),
         span("place", place),
-        this.drawings.root,
+        this.menu,
       ),
       template(
         "div",

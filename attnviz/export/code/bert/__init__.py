@@ -1,1 +1,1 @@
-"""Exports the parts of the page BERT at work as scripts of plain torch and transformers."""
+"""Exports the parts of the page on BERT as scripts of plain torch and transformers."""

@@ -1,4 +1,4 @@
-"""There and back: a text to embeddings, and through an output layer to a text again."""
+"""Embeddings and back: a text to embeddings, and through an output layer to a text again."""
 
 from attnviz.ui.bert.models import choose_model
 from attnviz.ui.bert.parts import Part

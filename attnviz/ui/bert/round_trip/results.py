@@ -1,4 +1,4 @@
-"""There and back: the model, the tokens, the embedding table and output layer, and what they compute."""
+"""Embeddings and back: the model, the tokens, the embedding table and output layer, and what they compute."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class RoundTripSetup:
     def _cached(self, name: Hashable, compute: Callable[[], V]) -> V:
         weights = ("random", self.seed) if self.is_random else ("tied", self.is_unit)
         key = self.model.name, self.model.trace_budget.number, weights, name
-        return result("there and back", RESULT_BYTES, key, compute)
+        return result("embeddings and back", RESULT_BYTES, key, compute)
 
 
 def setup_of(model: PretrainedModel) -> RoundTripSetup | None:

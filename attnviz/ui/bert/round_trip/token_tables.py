@@ -1,4 +1,4 @@
-"""There and back as tables: the candidates for each token, and the tokens that the output layer favours."""
+"""Embeddings and back as tables: the candidates for each token, and the tokens that the output layer favours."""
 
 from __future__ import annotations
 

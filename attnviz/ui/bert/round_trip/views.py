@@ -1,4 +1,4 @@
-"""There and back: a text to embeddings, and through an output layer to a text again, and a closer look at it."""
+"""Embeddings and back: a text to embeddings, and through an output layer to a text again, and a closer look at it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,69 @@
+"""The bar with the app's name, its places and the chapters of the open one; what a view keeps from one to another."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.runtime.scriptrunner import ScriptRunContext
+from streamlit.testing.v1 import AppTest
+
+from attnviz.links.pages import PAGES, Chapter, chapters
+from attnviz.links.places import PLACES
+from tests.app.pages import blocks, go_to_page, in_places, open_page
+
+CHAPTERS = [chapter for place in PLACES for chapter in chapters(place)]
+
+
+def entries(at: AppTest) -> list[tuple[str, str, str]]:
+    """Return label, page and query of the bar's links; a button has neither page nor query."""
+    protos = [child.proto for block in blocks(at._tree) if in_places(block) for child in block.children.values()]
+    return [(one.label, getattr(one, "page", ""), getattr(one, "query_string", "")) for one in protos]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda one: one.title)
+def test_each_chapter_shows_all_places_and_those_of_its_own(chapter: Chapter) -> None:
+    at = open_page(chapter.page.name, **chapter.query)
+    shown = [("attnviz", "lessons", "")]
+    for place in PLACES:
+        title = f"**{place.title}**" if place is chapter.place else place.title
+        shown.append((title, PAGES[place.opens].path.strip("/") or "./", ""))
+    of_place = chapters(chapter.place)
+    for one in of_place if len(of_place) > 1 else ():
+        title = f"**{one.title}**" if one == chapter else one.title
+        is_button = bool(one.part) and one.page is chapter.page
+        query = "" if is_button or not one.part else f"{one.page.part_key}={one.part}"
+        shown.append((title, "" if is_button else one.page.path.strip("/") or "./", query))
+    assert entries(at) == shown
+    assert entries(go_to_page(at, chapter.page.name, {**chapter.query, "lecture": "1"})) == []
+
+
+def test_a_chapter_s_link_keeps_what_the_pages_have_in_common() -> None:
+    at = go_to_page(open_page("tokens", text="one two"), "bert", {"bert_part": "back"})
+    assert at.query_params == {"text": "one two", "bert_part": "back"}
+    at.button(key="chapter_subsets").click().run()
+    assert (at.query_params["text"], at.query_params["bert_part"]) == ("one two", "subsets")
+    at.button(key="chapter_configuration").click().run()
+    assert at.query_params["text"] == "one two" and "bert_part" not in at.query_params
+    go_to_page(at, "transformer", {})
+    assert at.query_params["text"] == "one two"
+
+
+def test_another_part_of_train_begins_with_no_cell_and_no_run_of_the_one_before() -> None:
+    at = open_page("train", seed="5", q="1", k="0", run="recorded", snapshot="100")
+    at.button(key="chapter_text").click().run()
+    assert at.query_params == {"train_part": "text", "seed": "5"}
+    at = go_to_page(open_page("tokens", text="one two"), "train", {"train_part": "generate"})
+    assert at.query_params == {"train_part": "generate"}
+    assert go_to_page(at, "tokens", {}).query_params == {"text": "one two"}
+
+
+def test_a_part_from_the_history_or_in_a_longer_link_opens_as_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = go_to_page(open_page("tokens", text="one two"), "bert", {"bert_part": "back", "seed": "5"})
+    assert at.query_params == {"bert_part": "back", "seed": "5"}
+    reset = ScriptRunContext.reset
+
+    def went_back(self: ScriptRunContext, *args: object, **kwargs: object) -> None:
+        reset(self, *args, **{**kwargs, "is_history_navigation": True})
+
+    at = open_page("tokens", text="one two")
+    monkeypatch.setattr(ScriptRunContext, "reset", went_back)
+    assert go_to_page(at, "bert", {"bert_part": "back"}).query_params == {"bert_part": "back"}
