@@ -13,6 +13,8 @@ NO_WEIGHT, TINY_WEIGHT = f"{0:.{DIGITS}f}", f"< {10**-DIGITS:.{DIGITS}f}"
 """A weight of 0, and one that is not 0 and would read as 0"""
 TINY_DIGITS = 2
 """Digits after the point of a number that is written with a power of ten because it is near 0"""
+LEAST_PERCENT = 1e-3
+"""Smaller percentages above 0 are said to be less than this"""
 HUGE = 1e6
 """From this magnitude on, a number is written with a power of ten"""
 
@@ -53,10 +55,33 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{number(100 * share, digits)} %"
 
 
+def fine_percent(share: float, digits: int = 1) -> str:
+    """Return a share as `percent` does; one that would read as 0 has two significant digits: "0.031 %"."""
+    of_100 = 100 * share
+    if of_100 == 0 or of_100 >= 10**-digits:
+        return percent(share, digits)
+    if of_100 < LEAST_PERCENT:
+        return f"< {LEAST_PERCENT:g} %"
+    return f"{of_100:.{1 - math.floor(math.log10(of_100))}f} %"
+
+
+def larger(size: int, limit: int) -> str:
+    """Return how large a file is that is larger than a limit of whole megabytes: "has 5.3 MB", "has 1 byte more"."""
+    megabytes = f"{size / 2**20:.1f}"
+    if float(megabytes) > limit / 2**20:
+        return f"has {megabytes} MB"
+    return f"has {counted(size - limit, 'byte')} more"
+
+
 def counted(count: int, thing: str) -> str:
     """Return a count of things, in the plural unless the count is 1: "1 step", "2,000 steps", "2 entries"."""
     things = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
     return f"{count:,} {thing if count == 1 else things}"
+
+
+def were(count: int) -> str:
+    """Return the verb for a count of things that something was done to."""
+    return "was" if count == 1 else "were"
 
 
 def joined(words: Iterable[str], conjunction: str = "and") -> str:

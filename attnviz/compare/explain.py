@@ -58,9 +58,14 @@ _COSINE = tree.Fraction(
     tree.Product((_norm(_A), _norm(_B)), "none"),
 )
 
+DIVERGENCE = "Jensen-Shannon divergence"
 FORMULAS: dict[str, Expression] = {
     name: tree.Relation("=", (tree.Text(name), formula))
-    for name, formula in (("mean |A − B|", _MEAN), ("JSD of a row", _DIVERGENCE), ("cosine", _COSINE))
+    for name, formula in {
+        "mean |A − B|": _MEAN,
+        "divergence of a row": _DIVERGENCE,
+        "cosine": _COSINE,
+    }.items()
 }
 """The formula of each figure, by the figure's name"""
 
@@ -69,8 +74,8 @@ ROUNDING = 1e-5
 """Differences below this fraction of the largest number count as float32 rounding (sums of a few hundred products)."""
 
 SOURCES = (
-    "JSD is the Jensen-Shannon divergence of two rows of weights, p in A and q in B: 0 bits where they are the same, "
-    "1 bit where they share no key (Lin 1991, “Divergence measures based on the Shannon entropy”). The "
+    f"The {DIVERGENCE} is that of two rows of weights, p in A and q in B: 0 bits where they are the "
+    "same, 1 bit where they share no key (Lin 1991, “Divergence measures based on the Shannon entropy”). The "
     "cosine takes each matrix as one long vector (Salton and McGill 1983, for vectors of words): 1 where "
     "one is a multiple of the other. A hidden weight counts as the 0 that it is; a cell that only one side has, and a "
     "hidden score, which is −∞, do not count. Tokens are aligned with as few changes as there can be (Wagner and "

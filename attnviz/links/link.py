@@ -114,7 +114,7 @@ KEYS: dict[str, Key] = {
     ),
     "qkv": Key(
         "linear",
-        titled({"linear": "learned-style (X·W)", "identity": "X itself", "positions": "mix positions (U·X)"}),
+        titled({"linear": "projections (X·W)", "identity": "X itself", "positions": "mix positions (U·X)"}),
         "how the toy computes queries, keys and values",
     ),
     "heads": Key(2, Integer(1, 8), "the number of heads of the toy"),

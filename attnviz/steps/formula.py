@@ -28,18 +28,19 @@ if TYPE_CHECKING:
 
 
 X = Symbol("X")
+SCALE = Name("scale")
 QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value")
 
 
 def attention_formula(walk: Walk, boxed: str) -> Expression:
-    """Return output = concat[softmax(Q Kᵀ · s + M) V] W_O, without the terms that are missing in this walk."""
+    """Return output = concat[softmax(Q Kᵀ · scale + M) V] W_O, without the terms that are missing in this walk."""
 
     def term(step: str, expression: Expression) -> Expression:
         return Box(expression) if step == boxed else expression
 
     layer = walk.layer
     scores = term("scores", Product((QUERY, Transpose(KEY))))
-    scaled = term("scaled", Product((scores, Symbol("s")), "dot"))
+    scaled = term("scaled", Product((scores, SCALE), "dot"))
     has_mask = layer.mask.kind != "none" or boxed == "masked"
     masked = term("masked", _masked(walk, scaled) if has_mask else scaled)
     weights = term("weights", Call(Name("softmax"), masked))
@@ -59,10 +60,10 @@ def _masked(walk: Walk, scaled: Expression) -> Expression:
 
 
 def filled_value(mask: Mask) -> Expression:
-    """Return the finite number that a mask fills into hidden cells, such as −10¹⁰ or −10¹⁰ · s."""
+    """Return the finite number that a mask fills into hidden cells, such as −10¹⁰ or −10¹⁰ · scale."""
     exponent = round(math.log10(-mask.value))
     value = Negative(Power(Symbol("10"), Symbol(str(exponent))))
-    return value if mask.fills == "scaled" else Negative(Product((value.of, Symbol("s")), "dot"))
+    return value if mask.fills == "scaled" else Negative(Product((value.of, SCALE), "dot"))
 
 
 def projection_formula(walk: Walk) -> Row:

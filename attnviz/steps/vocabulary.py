@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
-from attnviz.formatting import nonzero, number
+from attnviz.formatting import fine_percent, number
 from attnviz.formulas.tree import Box, Call, Expression, Indexed, Name, Product, Relation, Sum, Symbol
 from attnviz.steps.block import (
     TITLES,
@@ -153,12 +153,13 @@ def _probabilities_fact(walk: Walk) -> str:
     focus = part.focus
     probabilities = matrix(walk, "probabilities")[focus, : len(part.vocabulary)]
     entry = int(probabilities.argmax())
-    percent = 100 * float(probabilities[entry])
+    share = float(probabilities[entry])
+    percent = fine_percent(share, 0 if share >= 0.01 else 2)
     where, what = ("at", "token") if walk.kind == "encoder" else ("after", "next token")
     return AnnotatedText.of(
         f"Here, {where} ",
         named(row(walk, focus), row=focus, matrix="probabilities"),
-        f", the most likely {what} is “{part.vocabulary[entry]}”, with {nonzero(percent, 0 if percent >= 1 else 2)} %.",
+        f", the most likely {what} is “{part.vocabulary[entry]}”, with {percent}.",
     )
 
 

@@ -7,6 +7,7 @@ import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from attnviz.formatting import larger
 from attnviz.tokens.value import NO_ID, Tokens, check_limit, code_point, printable, repair
 
 MAX_UPLOAD = 5 * 2**20
@@ -43,7 +44,7 @@ def read_upload(data: bytes, what: str = "A vocabulary file", limit: int = MAX_U
     """
     rule = f"{what} {_RULE.format(limit // 2**20)}"
     if len(data) > limit:
-        raise BadUploadError(f"{rule}; this one has {len(data) / 2**20:.1f} MB.")
+        raise BadUploadError(f"{rule}; this one {larger(len(data), limit)}.")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadUploadError(f"{rule}; this one is UTF-16: save it as UTF-8.")
     if b"\0" in data:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from attnviz.formatting import counted
+from attnviz.formatting import counted, were
 from attnviz.tokens.chars import CharVocab
 from attnviz.tokens.value import Tokens
 from attnviz.tokens.wordpiece import WordPiece
@@ -57,7 +57,7 @@ def _common_reasons(tokens: Tokens, segment: int, original: str) -> Iterator[str
         end for (_, end), token_segment in zip(tokens.offsets, tokens.segments, strict=True) if token_segment == segment
     ]
     if tokens.dropped and max(ends, default=0) < len(original.rstrip()):
-        yield f"{tokens.dropped:,} tokens past the limit were dropped."
+        yield f"{counted(tokens.dropped, 'token')} past the limit {were(tokens.dropped)} dropped."
     count = sum(
         lost and token_segment == segment for lost, token_segment in zip(tokens.unknown, tokens.segments, strict=True)
     )

@@ -141,6 +141,11 @@ def as_file(plan: Plan, card: Card) -> bytes:
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "str": (str,), "int": (int,), "float": (float, int), "int | None": (int, type(None)),
 }  # fmt: skip
+_KIND_WORDS: Mapping[str, str] = {
+    "str": f"a text of at most {LONGEST:,} characters that can be encoded in UTF-8", "int": "a whole number",
+    "float": "a number", "int | None": "a whole number",
+}  # fmt: skip
+"""What a field of each kind has to be, for messages"""
 LATER = {"after", "files"}
 """Fields that older cards lack: files without them can still be read"""
 _HIGHEST: Mapping[str, int] = {"accuracy": 1, "score": 1, "after": MOST_STEPS}
@@ -158,7 +163,7 @@ def _fields(kind: type[Any], value: Any) -> dict[str, Any]:
             continue
         is_right = isinstance(content, types) and not isinstance(content, bool)
         if not is_right or (isinstance(content, str) and (len(content) > LONGEST or content != repair(content))):
-            raise ValueError(f"{name} is not of type {field_types[name]}, is too long, or can't be encoded in UTF-8")
+            raise ValueError(f"{name} is not {_KIND_WORDS[field_types[name]]}")
         if isinstance(content, int | float) and not 0 <= content <= _HIGHEST.get(name, sys.float_info.max):
             raise ValueError(f"{name} is {content}, which it can't be")
     return value

@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from attnviz.formatting import larger
 from attnviz.pretrained.names import ModelError
 from attnviz.tokens import repair
 from attnviz.toy.language.config import BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
@@ -32,6 +33,7 @@ from attnviz.training.tasks.task import Task
 FORMAT = "1"
 LARGEST = 8 * 2**20
 """The largest file, in bytes"""
+TOO_LARGE = f"A trained model's file has up to {LARGEST // 2**20} MB; this one {{}}."
 LARGEST_HEADER = 2**20
 LARGEST_VOCABULARY, LONGEST_BLOCK, MOST_LAYERS = 8192, 1024, 64
 _POSITIVE = ("vocabulary", "width", "block_size", "outputs", "heads")
@@ -75,7 +77,7 @@ def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card, outp
         save(weights, {"attnviz.trained": FORMAT, **{name: json.dumps(value) for name, value in metadata.items()}})
     )
     if len(data) > LARGEST:
-        raise ModelError(f"The model's file would have {len(data) / 2**20:.1f} MB; it can have {LARGEST // 2**20} MB.")
+        raise ModelError(TOO_LARGE.format(larger(len(data), LARGEST)))
     if int.from_bytes(data[:_LENGTH], "little") > LARGEST_HEADER:
         raise ModelError(f"The model's words take more than the {LARGEST_HEADER // 2**20} MB that a file has for them.")
     return data
@@ -99,9 +101,7 @@ def read(data: bytes) -> Saved:
             one sentence.
     """
     if len(data) > LARGEST:
-        raise ModelError(
-            f"A trained model's file has up to {LARGEST // 2**20} MB; this one has {len(data) / 2**20:.1f} MB."
-        )
+        raise ModelError(TOO_LARGE.format(larger(len(data), LARGEST)))
     header = _header(data)
     metadata = header.get("__metadata__")
     plan, labels, card = _said(metadata)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from attnviz.trace.model import Model
 
 
-QKV_HELP = """*Learned-style (X·W)*: projections as in a transformer: each row of X times a matrix W (C × D), one for Q,
-one for K, one for V. A trained model has learned them; here they are drawn from the seed.
+QKV_HELP = """*Projections (X·W)*: as in a transformer, each row of X times a matrix W (C × D), one for Q, one for K,
+one for V. A trained model has learned them; here they are drawn from the seed.
 
 *X itself*: no weights; query, key and value are all X.
 

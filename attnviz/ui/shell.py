@@ -16,6 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.components.registration import mount
 from attnviz.components.styles import styles
+from attnviz.formatting import were
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.tokens import Tokens
@@ -127,7 +128,8 @@ def text() -> str:
 def token_notes(tokens: Tokens) -> None:
     """Warn about dropped and unknown tokens."""
     if tokens.dropped:
-        st.warning(f"Only the first {len(tokens)} tokens are used; {tokens.dropped} were dropped.")
+        first = "token is" if len(tokens) == 1 else f"{len(tokens):,} tokens are"
+        st.warning(f"Only the first {first} used; {tokens.dropped:,} {were(tokens.dropped)} dropped.")
     unknown = unknown_sentence(tokens)
     if unknown:
         st.warning(plain(unknown[0].upper() + unknown[1:] + "."))

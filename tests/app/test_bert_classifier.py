@@ -311,7 +311,7 @@ def test_why_a_training_is_refused_is_said_only_with_its_settings_and_texts(monk
 
 
 BAD = [
-    (bytes(3 * 2**19), "The file has 1.5 MB; a CSV file can have 1 MB."),
+    (bytes(3 * 2**19), "A CSV file can have 1 MB; this one has 1.5 MB."),
     (b"", "empty"), (b"text,label\n" + b"a,b\n" * 5 + b"c,d\n", "“d” has 1 row only (row 7, column “label”)"),
     (b"\xff\xfea", "UTF-16"), (b"text,label\n\x00,b\n", "binary"),
     ("text,label\nä,b\n".encode("latin-1"), "row 2, column"),

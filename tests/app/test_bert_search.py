@@ -196,7 +196,7 @@ def test_an_uploaded_file_is_searched_and_dropped_again() -> None:
         (b"a\0b", "this one holds NUL bytes, so it is not text."),
         ("Ä".encode("latin-1"), "which is not UTF-8: save it as UTF-8."),
         ("Hallo".encode("utf-16"), "this one is UTF-16: save it as UTF-8."),
-        (b"a" * (2**20 + 1), "A text to search in is UTF-8 text of up to 1 MB; this one has 1.0 MB."),
+        (b"a" * (2**20 + 1), "A text to search in is UTF-8 text of up to 1 MB; this one has 1 byte more."),
     ],
 )
 def test_a_file_that_is_no_text_is_refused_in_a_sentence(data: bytes, why: str) -> None:

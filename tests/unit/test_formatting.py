@@ -12,13 +12,16 @@ from attnviz.formatting import (
     DIGITS,
     counted,
     exact,
+    fine_percent,
     joined,
+    larger,
     nonzero,
     percent,
     power_of_ten,
     quoted,
     scale_label,
     weight,
+    were,
 )
 from tests.unit import numbers
 
@@ -70,6 +73,24 @@ def test_a_share_is_a_percentage_with_so_many_decimals() -> None:
     assert [percent(0.125), percent(0.98765, 2), percent(1.5, 0), percent(-0.0001)] == [
         "12.5 %", "98.77 %", "150 %", "0.0 %"
     ]  # fmt: skip
+
+
+def test_a_small_share_does_not_read_as_0() -> None:
+    given = (0, 0.5, 0.001, 0.00094, 0.000313, 0.0000313, 0.000009)
+    assert [fine_percent(share) for share in given] == [
+        "0.0 %", "50.0 %", "0.1 %", "0.094 %", "0.031 %", "0.0031 %", "< 0.001 %",
+    ]  # fmt: skip
+    assert [fine_percent(0.97, 0), fine_percent(0.00003, 2)] == ["97 %", "0.0030 %"]
+
+
+def test_a_file_that_is_too_large_never_reads_as_large_as_the_limit() -> None:
+    assert [larger(5 * 2**20 + more, 5 * 2**20) for more in (1, 2000, 60_000, 2**20)] == [
+        "has 1 byte more", "has 2,000 bytes more", "has 5.1 MB", "has 6.0 MB",
+    ]  # fmt: skip
+
+
+def test_what_was_done_to_one_thing_and_to_several() -> None:
+    assert [were(count) for count in (0, 1, 2)] == ["were", "was", "were"]
 
 
 def test_things_are_counted_in_their_plural() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz import files
-from attnviz.formatting import counted, quoted
+from attnviz.formatting import counted, larger, quoted
 from attnviz.reprs import ShortRepr
 from attnviz.tokens.value import repair
 
@@ -87,7 +87,7 @@ def read_table(data: bytes) -> Table:
 def _decoded(data: bytes) -> str:
     """Return the text of a file."""
     if len(data) > MOST_BYTES:
-        raise CsvError(f"{_RULE}; this one has {len(data) / 2**20:.1f} MB.")
+        raise CsvError(f"{_RULE}; this one {larger(len(data), MOST_BYTES)}.")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise CsvError(f"{_RULE}; this one is UTF-16: save it as “CSV UTF-8”.")
     if b"\0" in data:

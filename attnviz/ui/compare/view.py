@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain as explain_compare
-from attnviz.compare.explain import FORMULAS
+from attnviz.compare.explain import DIVERGENCE, FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
 from attnviz.components.compare import comparison
 from attnviz.export.comparison import HeadComparison, compared
@@ -147,9 +147,13 @@ def _more_measures(compared: Comparison, distance: Distance, labels: Mapping[str
     if bits is not None and np.isfinite(bits).any():
         at = int(np.nanargmax(bits))
         worst = f"mean of the rows; most {number(float(bits[at]), 3)}: {explain_compare.name(labels['query'], at)}"
-        divergence = ("JSD, bits", number(float(np.nanmean(bits)), 4), worst)
+        divergence = (f"{DIVERGENCE}, bits", number(float(np.nanmean(bits)), 4), worst)
     else:
-        divergence = ("JSD", "–", compared.no_divergence_reason or "no row has weights on both sides")
+        divergence = (
+            "Jensen-Shannon divergence",
+            "–",
+            compared.no_divergence_reason or "no row has weights on both sides",
+        )
     cosine = "–" if distance.cosine is None else number(distance.cosine, 4)
     return [divergence, ("cosine", cosine, "1: one is a multiple of the other")]
 

@@ -9,7 +9,7 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from attnviz.formatting import counted, number
+from attnviz.formatting import counted, number, were
 from attnviz.tokens import MAX_POSITIONS, CharVocab, Tokens, WordPiece, WordTokenizer, code_point, printable, round_trip
 from attnviz.ui.tokens.chips import pair_rows, round_trip_view, token_strip, unknown_note
 
@@ -36,7 +36,8 @@ def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:
     if tokens.pair is not None:
         st.caption("Underlined: the second sentence, segment 1. The rest is segment 0.")
     if tokens.dropped:
-        st.warning(f"BERT takes {len(tokens)} tokens: {counted(tokens.dropped, 'token')} past that were dropped.")
+        dropped = f"{counted(tokens.dropped, 'token')} past that {were(tokens.dropped)} dropped."
+        st.warning(f"BERT takes {counted(len(tokens), 'token')}: {dropped}")
     lost = unknown_note(tokens)
     if lost:
         st.html(lost)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.formatting import nonzero, number
+from attnviz.formatting import fine_percent, nonzero, number
 from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
@@ -169,7 +169,7 @@ def show_lens(here: ShownPart) -> None:
     )
     shown = [
         [
-            f"{plain(label(int(token)))} {nonzero(100 * float(share), 1)} %"
+            f"{plain(label(int(token)))} {fine_percent(float(share))}"
             for token, share in zip(*tokens_and_shares, strict=True)
         ]
         for tokens_and_shares in zip(lens.tokens, lens.probabilities, strict=True)

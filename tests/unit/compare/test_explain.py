@@ -168,7 +168,7 @@ def test_all_figures_have_a_formula() -> None:
     assert {name: latex(formula, str) for name, formula in FORMULAS.items()} == {
         "mean |A − B|": r"\text{mean |A − B|} = \frac{1}{n} \sum_{ij} \lvert A_{ij}-B_{ij} \rvert"
         r" \qquad \text{over the } n \text{ cells that both have}",
-        "JSD of a row": r"\text{JSD of a row} = \tfrac{1}{2} \sum_j p_j \log_2 \frac{p_j}{m_j}"
+        "divergence of a row": r"\text{divergence of a row} = \tfrac{1}{2} \sum_j p_j \log_2 \frac{p_j}{m_j}"
         r" + \tfrac{1}{2} \sum_j q_j \log_2 \frac{q_j}{m_j}, \qquad m = \tfrac{1}{2} (p + q)",
         "cosine": r"\text{cosine} = \frac{\sum_{ij} A_{ij} B_{ij}}"
         r"{\sqrt{\sum_{ij} A_{ij}^2} \sqrt{\sum_{ij} B_{ij}^2}}",

@@ -95,7 +95,8 @@ def test_latex_is_as_pages_show_it() -> None:
     written = latex(ATTENTION["weights"].formula(CAUSAL), LIGHT.ink.of)
     assert written == (
         r"\operatorname{output} = \operatorname{concat}_h\left[\boxed{\operatorname{softmax}\left("
-        r"{\color{#0072B2}Q}\,{\color{#D55E00}K}^{\top} \cdot s + M\right)}\,{\color{#009E73}V}\right]\,W_O"
+        r"{\color{#0072B2}Q}\,{\color{#D55E00}K}^{\top} \cdot \operatorname{scale} + M"
+        r"\right)}\,{\color{#009E73}V}\right]\,W_O"
     )
     assert {measure.name: latex(measure.formula, str) for measure in MEASURES} == {
         "entropy": r"-\sum_j \alpha_{ij} \log_2 \alpha_{ij}",

@@ -336,14 +336,15 @@ def test_rows_without_keys_are_named() -> None:
 @pytest.mark.parametrize(
     ("config", "step", "written"),
     [
-        (ToyConfig(causal=True), "masked", r"\left(\boxed{QK^{\top} \cdot s + M}\right)V\right]W_O"),
-        (ToyConfig(), "scaled", r"\left(\boxed{QK^{\top} \cdot s}\right)V\right]W_O"),
+        (ToyConfig(causal=True), "masked", r"\left(\boxed{QK^{\top} \cdot \operatorname{scale} + M}\right)V\right]W_O"),
+        (ToyConfig(), "scaled", r"\left(\boxed{QK^{\top} \cdot \operatorname{scale}}\right)V\right]W_O"),
         (ToyConfig(projection=False), "output", r"\boxed{\operatorname{concat}_h\left[\operatorname{softmax}\left("
-         r"QK^{\top} \cdot s\right)V\right]}"),
+         r"QK^{\top} \cdot \operatorname{scale}\right)V\right]}"),
         (ToyConfig(causal=True, mask_value="-1e10"), "masked",
-         r"\boxed{\operatorname{fill}\left(QK^{\top} \cdot s, -10^{10}\right)}"),
+         r"\boxed{\operatorname{fill}\left(QK^{\top} \cdot \operatorname{scale}, -10^{10}\right)}"),
         (ToyConfig(causal=True, mask_value="-1e10_before"), "masked",
-         r"\boxed{\operatorname{fill}\left(QK^{\top} \cdot s, -10^{10} \cdot s\right)}"),
+         r"\boxed{\operatorname{fill}\left(QK^{\top} \cdot \operatorname{scale}, "
+         r"-10^{10} \cdot \operatorname{scale}\right)}"),
         (ToyConfig(), "qkv", r"\boxed{Q = XW_Q \qquad K = XW_K \qquad V = XW_V}"),
         (ToyConfig(qkv="identity"), "qkv", r"\boxed{Q = X \qquad K = X \qquad V = X}"),
         (ToyConfig(qkv="positions"), "qkv", r"\boxed{Q = U_QX \qquad K = U_KX \qquad V = U_VX}"),

@@ -109,7 +109,7 @@ REFUSED = {
     "empty": (b"", "is empty"),
     "only a mark": (codecs.BOM_UTF8, "is empty"),
     "too large": (b"a" * (6 * 2**20), "has 6.0 MB"),
-    "just too large": (b"a" * (MAX_UPLOAD + 1), "has 5.0 MB"),
+    "just too large": (b"a" * (MAX_UPLOAD + 1), "has 1 byte more"),
 }
 
 

@@ -74,6 +74,7 @@ def test_the_sentence_that_was_not_cut_has_no_dropped_tokens() -> None:
     assert bert("a b c d e f", "Extraordinary", segment=1, max_tokens=7).reasons == (LOWER,)
     long = "a " * 2000 + "b"
     assert bert(long, "Yes").reasons == ("1,493 tokens past the limit were dropped.",)
+    assert bert("a b c", max_tokens=4).reasons == ("1 token past the limit was dropped.",)
     assert bert(long, "Yes", segment=1).reasons == (LOWER,)
     assert bert("x", "Yes it is no", segment=0).equal
     assert bert("🙂 🙂 a", "🙂", segment=0).reasons[0].startswith("2 tokens became [UNK]")

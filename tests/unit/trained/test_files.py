@@ -144,7 +144,7 @@ def test_a_file_that_ends_early_or_has_other_bytes_is_refused() -> None:
 
 
 def test_a_file_that_is_too_large_is_refused() -> None:
-    refused(bytes(LARGEST + 1), "A trained model's file has up to 8 MB; this one has 8.0 MB.")
+    refused(bytes(LARGEST + 1), "A trained model's file has up to 8 MB; this one has 1 byte more.")
 
 
 def test_other_safetensors_files_are_refused() -> None:
@@ -179,7 +179,7 @@ def test_a_plan_of_a_huge_model_is_refused_before_anything_is_built(config: Mode
 
 CANT_READ = "The model in this file can't read what “{}” gives it."
 NO_TASK = "The model's file names a task, “{}”, that is not known here."
-NOT_OF = " is not of type str, is too long, or can't be encoded in UTF-8"
+NOT_OF = " is not a text of at most 2,000 characters that can be encoded in UTF-8"
 NO_LIST = "…no list of tokens…."
 
 
@@ -261,7 +261,7 @@ def test_the_largest_shapes_are_read_and_one_more_is_refused() -> None:
         card = replace(CARD, heads={})
         assert read(write(build(largest, 0), plan(largest), labels, card)).plan == plan(largest)
         refused(packed({}, plan(beyond)), f"{SIZES} ….")
-    with pytest.raises(ModelError, match=r"^The model's file would have 8\.3 MB; it can have 8 MB\.$"):
+    with pytest.raises(ModelError, match=r"^A trained model's file has up to 8 MB; this one has 8\.3 MB\.$"):
         write(build(BigramConfig(2080), 0), plan(BigramConfig(2080)), LABELS, CARD)
     refused(b"\xff" * LARGEST, NO_FILE)  # not of its size
 
@@ -305,7 +305,8 @@ def test_a_card_s_numbers_and_texts_are_taken_up_to_their_limits() -> None:
     assert Card.from_json(json.loads(json.dumps(card.to_json()))) == card
     said = card.to_json()
     head = said["heads"]["match"]
-    type_of = "is not of type {}, is too long, or can't be encoded in UTF-8".format
+    words = {"str": NOT_OF.strip(), "int": "is not a whole number", "float": "is not a number"}
+    type_of = words.__getitem__
     can_t_be = "is {}, which it can't be".format
     changes: list[tuple[dict[str, Any], str]] = [
         ({"accuracy": 1.001}, f"accuracy {can_t_be(1.001)}"), ({"accuracy": -0.001}, f"accuracy {can_t_be(-0.001)}"),

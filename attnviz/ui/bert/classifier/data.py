@@ -18,6 +18,7 @@ from attnviz.bert.classification.examples import (
     read_table,
 )
 from attnviz.bert.classification.shipped import NAMES
+from attnviz.formatting import larger
 from attnviz.links.bert import MAX_CLASS_STEPS
 from attnviz.settings import settings
 from attnviz.ui import controls, state
@@ -140,7 +141,7 @@ def _take_upload() -> None:
         return
     try:
         if upload.size > MOST_BYTES:
-            raise CsvError(f"The file has {upload.size / 2**20:.1f} MB; a CSV file can have {MOST_BYTES // 2**20} MB.")
+            raise CsvError(f"A CSV file can have {MOST_BYTES // 2**20} MB; this one {larger(upload.size, MOST_BYTES)}.")
         data = upload.getvalue()
         table = read_table(data)
     except CsvError as why:

@@ -63,7 +63,7 @@ REFUSED = [
     ("text,label\na,b\nc,Käse\n".encode("latin-1"), f"{IS}row 3, column “label”, has the byte 0xE4{SAVE}"),
     ("text,Käse\n".encode("latin-1"), f"{IS}row 1, column 2, has the byte 0xE4{SAVE}"),
     (b"\xef\xbb\xbftext,label\n\xff,b\n", f"{IS}row 2, column “text”, has the byte 0xFF{SAVE}"),
-    (b"x" * (MOST_BYTES + 1), f"{IS}this one has 1.0 MB."),
+    (b"x" * (MOST_BYTES + 1), f"{IS}this one has 1 byte more."),
     (b"text,text\na,b\n", "Row 1 has two columns with the name “text”."),
     (b"text,\na,b\n", "Row 1, column 2 has no name."),
     (b"a," * 60 + b"b\n", "Row 1 has 61 columns; a file can have 50."),
