@@ -318,3 +318,23 @@ def test_a_press_is_named_whatever_caps_lock_says(plain_page: Page, served: str)
     pressed = [["h", False], ["H", True], ["H", False], ["?", True], ["PageDown", False], ["ä", False]]
     body = "return given.map(([key, shiftKey]) => m.pressed({ key, shiftKey }))"
     assert imported(plain_page, served, "core/keys.ts", body, pressed) == ["h", "Shift+h", "h", "?", "PageDown", "ä"]
+
+
+@pytest.mark.parametrize(
+    ("scene", "least"),
+    [("run=recorded&lesson=forming", 80), ("train_part=text&rung=feed_forward&lesson=ladder&scene=6", 140)],
+)
+def test_a_scene_of_train_has_curves_that_can_be_read_and_no_controls(
+    page: Page, app_url: str, scene: str, least: int
+) -> None:
+    open_link(page, app_url, f"/train?{scene}&lecture=1")
+    rooms = page.locator(".chart-room")
+    expect(rooms.first).to_be_visible()
+    heights = rooms.evaluate_all(
+        "(rooms) => rooms.filter((one) => one.checkVisibility()).map((one) => one.clientHeight)"
+    )
+    assert min(heights) >= least
+    controls = page.locator(".transport .main, .opener button, .runs button")
+    assert controls.count() > 4
+    expect(controls.filter(visible=True)).to_have_count(0)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
