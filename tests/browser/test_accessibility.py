@@ -63,6 +63,32 @@ def test_axe_finds_nothing_in_export_and_share(app_url: str, page: Page) -> None
     assert faults(page) == []
 
 
+def test_share_and_export_take_the_focus_and_give_it_back(app_url: str, page: Page) -> None:
+    page.goto(f"{app_url}/tokens")
+    settled(page)
+    popover = page.get_by_test_id("stPopoverBody")
+    export, address = page.get_by_role("region", name="Export this view"), page.get_by_label("Address of this view")
+    for key, inside in (("export", export), ("share", address)):
+        button = page.locator(f".st-key-{key}").get_by_test_id("stPopoverButton")
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(popover).to_be_focused()
+        expect(inside).to_be_visible()
+        settled(page)
+        page.keyboard.press("Tab")
+        expect(popover.locator(":focus").first).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(popover).to_have_count(0)
+        expect(button).to_be_focused()
+        settled(page)
+    page.keyboard.press("Enter")
+    expect(address).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(address).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(button).to_be_focused()
+
+
 def test_axe_finds_nothing_in_the_examples_and_the_tour(app_url: str, page: Page) -> None:
     page.goto(f"{app_url}/?step=weights")
     settled(page).locator(".st-key-examples button").first.click()

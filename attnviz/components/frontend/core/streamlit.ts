@@ -17,6 +17,9 @@ export const DIALOG = "[role=dialog][aria-modal=true]";
 const BUTTONS = `${testId("stButtonGroup")} button`;
 /** What somebody may have changed: its value or its text says it. */
 export const FIELDS = `input, textarea, ${testId("stSelectbox")}, ${BUTTONS}`;
+/** What a button opens beside itself, and the button. */
+export const POPOVER = testId("stPopoverBody");
+export const POPOVER_BUTTON = testId("stPopoverButton");
 /** What is chosen at once: a page, one of a few, an entry of a list. Another slider may follow one. */
 export const CHOICES = [
   `${SIDE_BAR} ${testId("stSidebarNavLink")}`,

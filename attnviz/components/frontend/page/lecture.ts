@@ -9,6 +9,7 @@ import { isShortcut, pressed } from "../core/keys.ts";
 import { nextNumber, PendingUpdates } from "../core/pending_updates.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
+import { followPopovers } from "./popovers.ts";
 import { followTextField } from "./text_field.ts";
 import { oneEntryEach } from "./history.ts";
 import { afterWaiting } from "../core/waiting.ts";
@@ -79,6 +80,7 @@ class Keyboard {
     this.updates.followLeaving(this.ends.signal);
     followDrawer(this.ends.signal);
     followTextField(this.ends.signal);
+    followPopovers(this.ends.signal);
     this.answers = new Answers((state) => this.sayLate(state));
   }
 
