@@ -112,12 +112,7 @@ export class Walk {
       onGuess: () => this.followGuess(),
       onFocus: (name) => this.choose({ focus: name ?? "" }),
     });
-    this.inspector = new Inspector(this.beside, {
-      onPin: ({ q, k }) => this.lacking.isPicture || this.choose({ q, k }),
-      find: () => (this.picture.hidden ? null : this.drawing.shown),
-      isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
-      onLit: (lit) => this.marks.show({ ...lit, chosen: [this.store.values.layer, this.store.values.head] }),
-    });
+    this.inspector = this.inspecting();
     this.gap = new LargestGap(this.notice.root, this.inspector);
     this.marks = marksOf(this);
     this.beside.append(this.listing.root);
@@ -126,6 +121,15 @@ export class Walk {
     this.setTheme();
     this.ends = new AbortController();
     this.listen(this.ends.signal);
+  }
+
+  inspecting() {
+    return new Inspector(this.beside, {
+      onPin: ({ q, k }) => this.lacking.isPicture || this.choose({ q, k }),
+      find: () => (this.picture.hidden ? null : this.drawing.shown),
+      isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
+      onLit: (lit) => this.marks.show({ ...lit, chosen: [this.store.values.layer, this.store.values.head] }),
+    });
   }
 
   /** Puts what leads through all documents above the steps. */
