@@ -8,7 +8,7 @@ const SAMPLES = 8; // moments whose colours the palette has
 const AT_ONCE = 12; // ms of work after which the page may do something else
 const FRAMES = { second: 10, long: 4 }; // of a GIF, per second: of a long one fewer, or its file would be huge
 const LONG = 60_000; // ms
-const OF_VIDEO = 15; // frames per second
+const OF_VIDEO = 10; // frames per second
 
 /** Whether this browser can make a video of slides. */
 export const canFilm = () => (known ??= canEncode({ width: 1280, height: 720 }, OF_VIDEO));
