@@ -23,7 +23,6 @@ const COMPONENTS = {
   model_series: "model_series/model_series.ts",
   lecture: "page/lecture.ts",
   share: "page/share.ts",
-  tour: "tour/tour.ts",
   training: "training/training.ts",
   transformer: "page/transformer.ts",
   walk: "page/walk.ts",

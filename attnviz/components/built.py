@@ -42,7 +42,6 @@ KINDS = {
     "model_series": Kind("model_series/model_series.css"),
     "lecture": Kind("page/lecture.css"),
     "share": Kind("page/share.css"),
-    "tour": Kind("tour/tour.css"),
     "training": Kind("training/training.css"),
     "transformer": Kind("page/transformer.css", page_styles="chart"),
     "walk": Kind("page/walk.css", page_styles="chart"),

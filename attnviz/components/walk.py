@@ -17,7 +17,6 @@ def walk(
     *,
     key: str,
     on_update: Callable[[Mapping[str, object]], None],
-    on_tour: Callable[[], None] = lambda: None,
 ) -> None:
     """Mount the walk.
 
@@ -30,12 +29,10 @@ def walk(
       order, the `names` of values whose keys are called otherwise, and the `defaults` of the values: the browser writes
       the address).
 
-    `on_tour()` is called when the user asks for the guided tour.
-
     `on_update(values)` is called before the script reruns, with the settings that the user changed. They come from the
     client and are not validated. The browser sends them when it has something else to send: until then no part of the
     page outside the walk depends on them.
     """
     full_header = {**header, "plotly": PLOTLY_PATH}
     kind = "walk" if full_header.get("model") is None else "transformer"
-    mount_with_updates(kind, full_header, {}, key=key, on_update=on_update, on_tour_change=on_tour)
+    mount_with_updates(kind, full_header, {}, key=key, on_update=on_update)

@@ -289,7 +289,10 @@ def show_web_export(page: str) -> None:
         view = _shown_view(page)
         check_page(page, view, resources)
         file = f"attnviz-{page.replace('_', '-')}.html"
-        write = _page_writer(page, view, resources)
+        plays = page == "step_by_step" and st.toggle(
+            "Begins with the walk playing", key="export_plays", persist_state="session"
+        )
+        write = _page_writer(page, view, resources, plays=plays)
         offer_files("web_export", FileOffer("Interactive page", file, write, "export_page"))
         st.caption(
             "One file that anybody's browser opens, from a disk too: with all numbers and scripts inside, it needs "
@@ -299,12 +302,12 @@ def show_web_export(page: str) -> None:
         st.code(iframe(file, title(page, state.get)), language="html", wrap_lines=True)
 
 
-def _page_writer(page: str, view: Mapping[str, Any], resources: AppResources) -> Callable[[], bytes]:
+def _page_writer(page: str, view: Mapping[str, Any], resources: AppResources, *, plays: bool) -> Callable[[], bytes]:
     """Return a function that creates the file."""
 
     def write() -> bytes:
         from attnviz.export.web import make_page, write_page
 
-        return write_page(make_page(page, view, resources))
+        return write_page(make_page(page, view, resources, plays=plays))
 
     return write

@@ -127,6 +127,8 @@ def _pictures(page: str) -> list[Shortcut]:
         reveal = {"r": "reveal_row", "a": "reveal_all"}
         entries.append(Shortcut(("R", "A"), "reveal the covered row, or all", reveal))
     if page in WITH_STEPS:
+        entries.append(Shortcut(("W",), "play the walk: all steps with the numbers of one pair", {"w": "walk"}))
+        entries.append(Shortcut(("Space",), "while the walk plays: pause, and on; arrows go from step to step", {}))
         entries.append(Shortcut(("K",), "play how the step is computed, and pause", {"k": "play"}))
         entries.append(Shortcut((".", ","), "one cell on, one cell back", {".": "cell_on", ",": "cell_back"}))
         entries.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))

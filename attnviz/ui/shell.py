@@ -1,12 +1,11 @@
 """The shared parts of every page: style sheet, places, toolbar, text field, and notes about the link.
 
-The toolbar, right of the places, has Share, Export, Lecture and, on Step by step, the tour.
+The toolbar, right of the places, has Share, Export and Lecture.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from html import escape
 from types import MappingProxyType
@@ -14,7 +13,6 @@ from types import MappingProxyType
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.components.registration import mount
 from attnviz.components.styles import styles
 from attnviz.formatting import were
 from attnviz.links.pages import PAGES
@@ -38,16 +36,8 @@ EXPORT_TABS = {
 Tabs = Mapping[str, Callable[[], None]]
 """Tabs of Export for a single page: by title, the function that shows the tab"""
 NO_TABS: Tabs = MappingProxyType({})
-WITH_TOUR = "step_by_step"
 APPLY = '<button type="button" class="apply" title="Apply the text (Enter)">Apply</button>'
 """The button that sends what is typed, as Enter does: frontend/page/text_field.ts handles both"""
-
-
-@dataclass(slots=True)
-class _TourRecord:
-    """What a session keeps of the tour."""
-
-    runs: bool = False
 
 
 def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> DeltaGenerator:
@@ -157,7 +147,6 @@ def _export(page: str, page_tabs: Tabs) -> None:
     with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
         if export.open:
             _show_exports(page, page_tabs)
-    _tour(page)
 
 
 def _show_exports(page: str, page_tabs: Tabs) -> None:
@@ -179,23 +168,3 @@ def _show_exports(page: str, page_tabs: Tabs) -> None:
         if tab.open:
             with tab:
                 tabs[name]()
-
-
-def start_tour() -> None:
-    """Start the tour, from a callback of its button or of "Walk through it" in the first view."""
-    state.record(_TourRecord).runs = True
-
-
-def _tour(page: str) -> None:
-    """Show the tour's button, and the tour while it runs. It ends on other pages and in lecture mode."""
-    if page != WITH_TOUR or state.get("lecture"):
-        _end_tour()
-    if page == WITH_TOUR:
-        st.button("Tour", icon=":material/explore:", key="tour_start", on_click=start_tour)
-    if state.record(_TourRecord).runs:
-        with st.container(key="tour_place"):
-            mount("tour", {}, {}, key="tour", on_ended_change=_end_tour)
-
-
-def _end_tour() -> None:
-    state.record(_TourRecord).runs = False

@@ -59,17 +59,11 @@ def show_walk(here: ShownHead) -> None:
         offer_documents(here, view, (queries, keys), SHIPPED),
         KEYS,
         source=here.source.key,
-        on_tour=_start_tour,
         values={name: state.get(name) for name in KEYS} | {"layer": here.layer, "head": here.head},
         layers=here.layers,
         only_layer=here.source.only_layer,
         opening=state.is_opening_view(),
     )
-
-
-def _start_tour() -> None:
-    shell.start_tour()
-    state.run_page()
 
 
 CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __name__))

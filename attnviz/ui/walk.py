@@ -44,7 +44,6 @@ def mount_walk(
     keys: Keys,
     *,
     source: str | None = None,
-    on_tour: Callable[[], None] = lambda: None,
     **header: Any,
 ) -> None:
     """Mount the walk of a page.
@@ -55,7 +54,6 @@ def mount_walk(
         keys: the link keys of the user's choices, by their names in the walk (`WalkValues` in
             frontend/types/walk.d.ts).
         source: the view's source of attention, if the page's links contain one.
-        on_tour: called when the user asks for the guided tour.
         header: further fields of the component's header.
     """
     payload = {
@@ -78,7 +76,7 @@ def mount_walk(
             "defaults": {name: KEYS[key].default for name, key in keys.items()},
         },
     }
-    walk_component(payload, key="walk", on_update=partial(_take, keys), on_tour=on_tour)
+    walk_component(payload, key="walk", on_update=partial(_take, keys))
 
 
 def _take(keys: Keys, values: Mapping[str, object]) -> None:

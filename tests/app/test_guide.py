@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import gallery, text_examples
-from tests.app.pages import go_to_page, messages, open_page, send, sent
+from tests.app.pages import go_to_page, messages, open_page
 from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
@@ -148,22 +148,3 @@ def test_pages_without_heads_have_sentences_of_their_own(page: str) -> None:
         assert not at.exception
         assert at.text_area(key="text").value == example.text
         assert at.query_params["text"] in (example.text, [example.text])
-
-
-def test_the_tour_runs_on_step_by_step_until_it_ends() -> None:
-    at = open_page()
-    assert sent(at, "tour") == []
-    at.button(key="tour_start").click().run()
-    assert len(sent(at, "tour")) == 1
-    at.text_area(key="text").set_value("Another text.").run()
-    assert len(sent(at, "tour")) == 1  # a run of the page goes by
-    send(at, "tour", "ended", 1)
-    assert sent(at, "tour") == []
-    at.button(key="tour_start").click().run()
-    go_to_page(at, "heads", {})
-    assert sent(at, "tour") == []
-    go_to_page(at, "step_by_step", {})
-    assert sent(at, "tour") == []  # it has ended there
-    at.button(key="tour_start").click().run()
-    go_to_page(at, "step_by_step", {"lecture": "1"})
-    assert sent(at, "tour") == []

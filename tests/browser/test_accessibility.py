@@ -90,14 +90,14 @@ def test_share_and_export_take_the_focus_and_give_it_back(app_url: str, page: Pa
     expect(button).to_be_focused()
 
 
-def test_axe_finds_nothing_in_the_examples_and_the_tour(app_url: str, page: Page) -> None:
+def test_axe_finds_nothing_in_the_examples_and_the_walk_that_plays(app_url: str, page: Page) -> None:
     page.goto(f"{app_url}/?step=weights")
     settled(page).locator(".st-key-examples button").first.click()
     expect(page.get_by_role("button", name="What is “it”?")).to_be_visible()
     assert faults(page) == []
     page.keyboard.press("Escape")
-    page.locator(".st-key-tour_start").get_by_role("button").first.click()
-    expect(page.get_by_role("dialog", name="Your text")).to_be_visible()
+    page.get_by_role("button", name="Play the walk").click()
+    expect(page.get_by_role("group", name="The walk that plays itself")).to_be_visible()
     assert faults(page) == []
 
 

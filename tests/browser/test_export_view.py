@@ -296,8 +296,11 @@ def test_only_a_server_offers_pdf(run: Run) -> None:
       asked().find(({ value }) => value === given.chosen)?.click();
       return [asked().map(({ value }) => value), fields.download.textContent];"""
     with_server = run("export/fields.ts", fields, {"server": PATHS, "chosen": "pdf"})
-    assert with_server == [["svg", "png", "pdf", "gif"], "Download PDF"]
-    assert run("export/fields.ts", fields, {"server": None, "chosen": "pdf"}) == [["svg", "png", "gif"], "Download SVG"]
+    assert with_server == [["svg", "png", "pdf", "gif", "webm"], "Download PDF"]
+    assert run("export/fields.ts", fields, {"server": None, "chosen": "pdf"}) == [
+        ["svg", "png", "gif", "webm"],
+        "Download SVG",
+    ]
 
 
 def test_without_a_server_an_svg_names_its_font_and_holds_none(run: Run) -> None:

@@ -342,9 +342,9 @@ def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> N
 
 def test_the_bar_answers_keys_of_its_own_and_says_what_a_press_does(run: Run) -> None:
     body = """
-      const [acts, speeds, seeks] = [[], [], []];
+      const [acts, seeks] = [[], []];
       const player = new m.Player(document.body, {
-        onAct: (name) => acts.push(name), onSpeed: (speed) => speeds.push(speed), onSeek: (t) => seeks.push(t),
+        onAct: (name) => acts.push(name), onSeek: (t) => seeks.push(t),
       });
       const press = (key, held = {}) =>
         player.slider.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...held }));
@@ -360,13 +360,13 @@ def test_the_bar_answers_keys_of_its_own_and_says_what_a_press_does(run: Run) ->
         looks.push(look());
         read.push([player.slider.value, player.slider.getAttribute("aria-valuetext"), player.says.textContent]);
       }
-      return { acts, speeds, seeks, own, paces, looks, read };
+      return { acts, seeks, own, paces, looks, read };
     """
     found = run("motion/player.ts", body)
     assert found["acts"] == ["play", "play", "cell_on", "cell_back"]
     assert found["own"] == [False] * 4 + [True] * 4  # what it does not know, it leaves to the slider and the browser
     assert found["paces"] == [["2×", 2], ["4×", 4], ["0.5×", 0.5], ["1×", 1]]
-    assert (found["speeds"], found["seeks"]) == ([2, 4, 0.5, 1], [0.25])
+    assert found["seeks"] == [0.25]
     play, pause = ["Play this step (K)"] * 2, ["Pause (K)"] * 2
     assert found["looks"] == [play, pause, play, play]
     assert found["read"] == [["500", "ab", "ab"], ["1000", "b", "b"], ["1000", "the whole picture", ""]]

@@ -61,27 +61,26 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
     assert round(100 * float(expected[IT, BICYCLE])) == 97
     expect(finding(page)).to_have_text("“it” gives 97 % of its attention to “bicycle”.")
 
-    doors(page).get_by_role("button", name="Walk through it").click()
+    doors(page).get_by_role("button", name="Play the walk").click()
     expect(doors(page)).to_be_hidden()
-    card = page.get_by_role("dialog").filter(has=page.locator("h2"))
-    expect(card).to_have_accessible_name("Your text")
-    page.keyboard.press("ArrowRight")  # the card has the focus
-    expect(card).to_have_accessible_name("Step by step")
-    assert page.url.rstrip("/") == app_url  # the view is the same
+    bar = page.get_by_role("group", name="The walk that plays itself")
+    expect(bar.get_by_role("status")).to_contain_text("“it” gives 97 % of its attention to “bicycle”.")
+    assert page.url.rstrip("/") == app_url  # nothing is written while it plays
     page.keyboard.press("Escape")
-    expect(card).to_have_count(0)
+    expect(bar).to_be_hidden()
+    page.wait_for_url("**q=11&k=5**")  # the pair that it spoke of stays pinned
     expect(doors(page)).to_be_hidden()
     settled(page)
     for step, title in (("qkv", "Q, K, V"), ("embeddings", "Hidden states")):
         page.get_by_role("radio", name=title, exact=True).click()
         page.wait_for_url(f"**step={step}**")
-    assert query(page) == {**OPENING, "step": "embeddings"}
+    assert query(page) == {**OPENING, "step": "embeddings", "k": "5"}
     copied = open_bare(new_context().new_page(), page.url)
     expect(copied.get_by_role("radio", name="Hidden states")).to_be_checked()
     expect(doors(copied)).to_be_hidden()
     assert copied.url == page.url
 
-    for step in ("step=qkv", ""):
+    for step in ("step=qkv", "step=tokens", ""):
         page.go_back()
         page.wait_for_url(f"{app_url}/**{step}**")
         settled(page)

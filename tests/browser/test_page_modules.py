@@ -1,4 +1,4 @@
-"""What stands around the views of the app, one module at a time: keys, Share, the drawer, plotly.js, and the tour."""
+"""What stands around the views of the app, one module at a time: keys, Share, the drawer, plotly.js."""
 
 from __future__ import annotations
 
@@ -430,8 +430,9 @@ def test_the_ways_to_begin_lead_on_and_go_away(run: Run) -> None:
       const bar = document.createElement("div");
       document.body.append(bar);
       const opening = new m.Opening(
-        { element: document.getElementById("walk"), stepper: { menu: bar } },
-        { server: location.origin, tour: () => calls.push("tour") });
+        { element: document.getElementById("walk"), stepper: { menu: bar },
+          playing: { start: () => calls.push("walk") } },
+        { server: location.origin });
       const looks = () => [opening.section.hidden, opening.help.getAttribute("aria-expanded")];
       const doors = [...opening.section.querySelectorAll(".door")];
       const seen = [looks()];
@@ -455,7 +456,7 @@ def test_the_ways_to_begin_lead_on_and_go_away(run: Run) -> None:
     """
     found = run("page/opening.ts", body)
     assert found["seen"] == [[True, "false"], [False, "true"], [True, "false"], [True, "false"]]
-    assert found["calls"] == ["tour", "lessons"]
+    assert found["calls"] == ["walk", "lessons"]
     assert found["marked"] == len("one two")
     assert found["elsewhere"] == [True, False, False, False]  # a tab of its own is the browser's
 
@@ -582,128 +583,3 @@ def test_the_address_follows_the_walk_and_the_walk_goes_back_with_it(run: Run) -
     assert found["others"] == []
     assert (found["unasked"], found["answered"]) == (0, [{"predict": False}])
     assert found["after"] == 0
-
-
-# ---- tour.ts, stops.ts
-
-TOUR = """
-  const put = (css, text = "") => {
-    const made = document.createElement("div");
-    made.className = css;
-    made.style.cssText = "width: 100px; height: 30px";
-    made.textContent = text;
-    return made;
-  };
-  const before = document.createElement("button");
-  const host = put("st-key-walk");
-  const isolated = put("attnviz-isolated");
-  host.append(isolated);
-  const walk = isolated.attachShadow({ mode: "open" });
-  const parts = Object.fromEntries(["steps", "picture", "inspector", "heads"].map((name) => [name, put(name)]));
-  walk.append(...Object.values(parts));
-  document.body.append(before, put("st-key-text_field"), host, put("st-key-toolbar"));
-  before.focus();
-  const said = [];
-  const tour = new m.default(document.body, { say: (name) => said.push(name) });
-  const scrolls = [];
-  Element.prototype.scrollIntoView = function () { scrolls.push(this.className); };
-  const looks = () => [tour.title.textContent, tour.count.textContent, tour.back.disabled, tour.next.textContent,
-    tour.skip.hidden, tour.target?.className ?? null, tour.ring.hidden];
-  const press = (key, own = {}, on = tour.card) => {
-    const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...own });
-    on.dispatchEvent(event);
-    return event.defaultPrevented;
-  };
-"""
-
-
-def test_the_tour_goes_through_its_stops_and_ends_where_it_began(run: Run) -> None:
-    body = """
-      const seen = [looks()];
-      tour.back.click();
-      tour.go(-1);
-      seen.push(looks());
-      for (let n = 0; n < 6; n += 1) {
-        tour.next.click();
-        seen.push(looks());
-      }
-      const focus = document.activeElement === tour.card;
-      tour.next.click();
-      const ended = [document.activeElement === before, said.splice(0), tour.section.isConnected];
-      const other = new m.default(document.body, { say: (name) => said.push(name) });
-      const again = other.count.textContent;
-      other.next.click();
-      other.destroy();  // made anew during a tour
-      const third = new m.default(document.body, { say: (name) => said.push(name) });
-      const kept = third.count.textContent;
-      third.skip.click();
-      let frames = 0;
-      for (const one of [tour, other, third]) one.follow = () => { frames += 1; };
-      await new Promise((done) => setTimeout(done, 80));
-      return { seen, focus, ended, again, kept, said, frames, key: press("ArrowRight", {}, document.body) };
-    """
-    found = run("tour/tour.ts", TOUR + body)
-    titles = ["Your text", "Step by step", "The picture", "One cell, worked out", "Layers and heads", "Guess a row"]
-    titles.append("Take it with you")
-    targets = ["st-key-text_field", "steps", "picture", "inspector", "heads", "heads", "st-key-toolbar"]
-    expected = [
-        [title, f"{n + 1} of 7", n == 0, "Done" if n == 6 else "Next", n == 6, target, False]
-        for n, (title, target) in enumerate(zip(titles, targets, strict=True))
-    ]
-    assert found["seen"] == [expected[0], *expected]
-    assert found["focus"]
-    assert found["ended"] == [True, ["ended"], False]
-    assert (found["again"], found["kept"], found["said"]) == ("1 of 7", "2 of 7", ["ended"])
-    assert found["frames"] == 0
-    assert found["key"] is False
-
-
-def test_the_tour_points_at_what_is_seen_and_leaves_the_keys_of_the_page(run: Run) -> None:
-    body = """
-      const { count } = tour;
-      const at = (key, own, on) => [press(key, own, on), count.textContent];
-      const field = document.createElement("input");
-      document.body.append(field);
-      const keys = [at("ArrowRight"), at("ArrowLeft", {}, document.body), at("ArrowRight", {}, field),
-        ...["ctrlKey", "altKey", "metaKey"].map((name) => at("ArrowRight", { [name]: true })), at("x")];
-      tour.go(2);  // the picture
-      scrolls.length = 0;
-      tour.show();
-      tour.follow();
-      tour.follow();
-      const once = scrolls.splice(0);
-      parts.picture.style.visibility = "hidden";
-      tour.follow();
-      const none = looks().slice(5);
-      parts.picture.style.cssText = "width: 100px; height: 30px; position: fixed; left: -200px; top: 0";
-      tour.follow();
-      const beside = looks().slice(5);
-      parts.picture.style.left = "1200px";
-      parts.picture.style.width = "500px";
-      tour.follow();
-      const { width, transform } = tour.ring.style;
-      tour.go(-2);
-      const text = document.querySelector(".st-key-text_field");
-      text.hidden = true;
-      const drawer = put("");
-      drawer.dataset.testid = "stExpandSidebarButton";
-      document.body.append(drawer);
-      tour.follow();
-      const hint = tour.says.textContent.endsWith("This button opens the drawer with all of that.");
-      text.hidden = false;
-      tour.follow();
-      const plain = tour.says.textContent.includes("drawer");
-      press("Escape");
-      const room = document.documentElement.clientWidth;
-      return { keys, once, none, beside, ring: [width, transform], room, hint, plain, said };
-    """
-    found = run("tour/tour.ts", TOUR + body)
-    assert found["keys"] == [
-        [True, "2 of 7"], [True, "1 of 7"], [False, "1 of 7"], *[[False, "1 of 7"]] * 3, [False, "1 of 7"]
-    ]  # fmt: skip
-    assert found["once"] == ["picture"]
-    assert found["none"] == found["beside"] == [None, True]
-    left = 1200 - 4
-    assert found["ring"] == [f"{found['room'] - left}px", f"translate({left}px, 0px)"]
-    assert (found["hint"], found["plain"]) == (True, False)
-    assert found["said"] == ["ended"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from html import escape
@@ -217,10 +217,14 @@ def check_page(name: str, view: View, resources: Resources) -> None:
             raise NoPageError(f"{sentence} takes up to {most} tokens, and this text has {count}.")
 
 
-def make_page(name: str, view: View, resources: Resources) -> Page:
-    """Return a view as a page; raises as `check_page` does."""
+def make_page(name: str, view: View, resources: Resources, *, plays: bool = False) -> Page:
+    """Return a view as a page; raises as `check_page` does.
+
+    With `plays` a page with a walk begins with the walk that plays itself, as by `#play=1` in its address.
+    """
     check_page(name, view, resources)
-    return MAKERS[name].make(on_page(name, view), resources)
+    page = MAKERS[name].make(on_page(name, view), resources)
+    return replace(page, view={**page.view, "play": "1"}) if plays and page.kind == "walk" else page
 
 
 def _one(page: str, view: View, resources: Resources) -> Iterable[ShownHead]:

@@ -20,9 +20,6 @@ export const FIELDS = `input, textarea, ${testId("stSelectbox")}, ${BUTTONS}`;
 /** What a button opens beside itself, and the button. */
 export const POPOVER = testId("stPopoverBody");
 export const POPOVER_BUTTON = testId("stPopoverButton");
-/** What a button opens beside itself, and the button. */
-export const POPOVER = testId("stPopoverBody");
-export const POPOVER_BUTTON = testId("stPopoverButton");
 /** What is chosen at once: one of a few, an entry of a list. Another slider may follow one. */
 export const CHOICES = [`${SIDE_BAR} ${BUTTONS}:not(.stTooltipIcon *)`, "[role=option]"].join();
 

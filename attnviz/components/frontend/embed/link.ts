@@ -17,6 +17,9 @@ export function isLecture() {
   return (valueOf("lecture", chosen().lecture ?? "") ?? settings.lecture) === true;
 }
 
+/** Whether the walk begins to play itself. */
+export const plays = () => chosen().play === "1";
+
 /** As a walk has it; where the address says what a key does not take, as the page was made. */
 export function values(): Partial<WalkValues> {
   const made: Record<string, string> = settings.view;

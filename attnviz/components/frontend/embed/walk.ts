@@ -5,7 +5,7 @@ import { read } from "../core/document.ts";
 import { Walk } from "../walk/walk.ts";
 import { PageHost } from "./host.ts";
 import { followLecture } from "./lecture.ts";
-import { isLecture, values, write } from "./link.ts";
+import { isLecture, plays, values, write } from "./link.ts";
 import { numbers, root, withFont } from "./page.ts";
 import { Scene } from "./scene.ts";
 
@@ -26,10 +26,13 @@ async function start() {
   walk.show(values(), read(numbers()));
   walk.checkLink(values());
   followLecture(() => {
+    const held = walk.playing.hold(); // writes into the address where it is
     walk.setLecture(isLecture());
     walk.show(values());
+    walk.playing.resume(held);
     ask();
   });
+  if (plays()) walk.playing.start();
 }
 
 start();

@@ -2,11 +2,23 @@
 
 import { element, span } from "../core/dom.ts";
 
-const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF", gif: "GIF" };
+const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF", gif: "GIF", webm: "WebM" };
+const MOTIONS = { step: "This step", walk: "The whole walk" };
+type Moving = keyof typeof MOTIONS;
+/** What a file in motion shows, by what is played and the format. */
+const MOVES: Record<string, string> = {
+  "step gif": "How this step is computed, in motion, as a 16:9 slide.",
+  "step webm": "How this step is computed, as a 16:9 video.",
+  "walk gif": "All steps in some 90 seconds, as a 16:9 slide. It has 4 frames a second, or its file would be huge.",
+  "walk webm": "All steps in some 90 seconds, as a 16:9 video.",
+};
 const SCALES = { 1: "1×", 2: "2×", 3: "3×", 4: "4×" };
 const SHAPES = { drawn: "As drawn", wide: "16:9" };
 const GROUNDS = { paper: "Paper", none: "Transparent" };
 const THEMES = { light: "Light", dark: "Dark" };
+
+/** the formats in motion */
+const MOVING = ["gif", "webm"];
 
 const kept: {
   format: keyof typeof FORMATS;
@@ -14,6 +26,7 @@ const kept: {
   shape: string;
   ground: string;
   theme: Theme | null;
+  moving: Moving;
   written: boolean;
   chips: boolean;
   pinned: boolean;
@@ -23,6 +36,7 @@ const kept: {
   shape: "drawn",
   ground: "paper",
   theme: null,
+  moving: "walk",
   written: true,
   chips: false,
   pinned: true,
@@ -37,6 +51,9 @@ export class Fields {
   shape: HTMLFieldSetElement;
   ground: HTMLFieldSetElement;
   theme: HTMLFieldSetElement;
+  moving: HTMLFieldSetElement;
+  /** what can be had in motion */
+  moved: Moving[];
   moves: HTMLParagraphElement;
   written: HTMLLabelElement;
   chips: HTMLLabelElement;
@@ -64,15 +81,14 @@ export class Fields {
     this.pictures = element("fieldset", { class: "pictures", hidden: true });
     this.boxes = [];
     this.format = this.choice("Format", "format", FORMATS);
+    for (const format of MOVING) this.formatLabel(format).hidden = true; // until they are offered
     this.scale = this.choice("Size", "scale", SCALES);
     this.shape = this.choice("Shape", "shape", SHAPES);
     this.ground = this.choice("Background", "ground", GROUNDS);
     this.theme = this.choice("Colours", "theme", THEMES);
-    this.moves = element(
-      "p",
-      { class: "moves", hidden: true },
-      "How this step is computed, in motion, as a 16:9 slide.",
-    );
+    this.moving = this.choice("In motion", "moving", MOTIONS);
+    this.moved = [];
+    this.moves = element("p", { class: "moves", hidden: true });
     this.written = this.box("written", " Title and caption");
     this.chips = this.box("chips", " Tokens above");
     this.pinned = this.box("pinned", " Arithmetic of the pinned cell");
@@ -93,6 +109,7 @@ export class Fields {
       this.shape,
       this.ground,
       this.theme,
+      this.moving,
       this.moves,
       element("div", { class: "buttons" }, this.download, this.copy),
       said,
@@ -131,8 +148,11 @@ export class Fields {
   settle() {
     this.words.hidden = !kept.written;
     this.scale.hidden = kept.format !== "png"; // the others have no pixels, or those of a slide
-    this.ground.hidden = this.shape.hidden = kept.format === "gif";
-    this.moves.hidden = kept.format !== "gif";
+    const isMoving = MOVING.includes(kept.format);
+    this.ground.hidden = this.shape.hidden = isMoving;
+    this.moving.hidden = !isMoving || this.moved.length < 2;
+    this.moves.hidden = !isMoving;
+    this.moves.textContent = MOVES[`${this.playing} ${kept.format}`] ?? "";
     this.download.textContent = `Download ${FORMATS[kept.format]}`;
     const radios: NodeListOf<HTMLInputElement> = this.element.querySelectorAll("input[type=radio]");
     const choices: Record<string, unknown> = kept;
@@ -159,19 +179,34 @@ export class Fields {
     for (const box of this.boxes) box.addEventListener("change", () => this.onChange());
   }
 
-  /** A step that can be played can be had in motion too. */
-  offerMotion(isThere: boolean) {
-    const label = this.format.querySelector("[value=gif]")?.closest("label");
-    if (label) label.hidden = !isThere;
-    if (isThere || kept.format !== "gif") return;
-    kept.format = "svg";
+  /**
+   * A step that can be played can be had in motion too, and a walk.
+   * @param hasVideo whether the browser can make one
+   */
+  offerMotion(moved: Moving[], hasVideo: boolean) {
+    this.moved = moved;
+    const offered = { gif: moved.length > 0, webm: moved.length > 0 && hasVideo };
+    for (const [format, isThere] of Object.entries(offered)) {
+      this.formatLabel(format).hidden = !isThere;
+      if (!isThere && kept.format === format) kept.format = "svg";
+    }
     this.settle();
+  }
+
+  formatLabel(format: string) {
+    return this.format.querySelector(`[value=${format}]`)?.closest("label") as HTMLLabelElement;
+  }
+
+  /** What a file in motion shows: as it is chosen, if there is that. */
+  get playing() {
+    return this.moved.includes(kept.moving) ? kept.moving : this.moved[0];
   }
 
   get values() {
     return {
       chosen: this.boxes.map(({ checked }) => checked),
       format: kept.format,
+      playing: this.playing,
       scale: Number(kept.scale),
       paper: kept.ground === "paper",
       theme: kept.theme ?? "light",

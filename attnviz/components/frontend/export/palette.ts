@@ -35,19 +35,23 @@ const kindOf = (pixel: number) =>
   ((pixel >> 3) & 31) | (((pixel >> 11) & 31) << BITS) | (((pixel >> 19) & 31) << (2 * BITS));
 
 function kindsOf(samples: Uint32Array[]): Kind[] {
-  const found: Map<number, Kind> = new Map();
+  const counts = new Float64Array(KINDS);
+  const sums = new Float64Array(3 * KINDS);
+  const found: number[] = [];
   for (const pixels of samples) {
     for (const pixel of pixels) {
       const kind = kindOf(pixel);
-      const one = found.get(kind) ?? { sum: [0, 0, 0], count: 0 };
-      if (!one.count) found.set(kind, one);
-      one.sum[0] += pixel & 255;
-      one.sum[1] += (pixel >> 8) & 255;
-      one.sum[2] += (pixel >> 16) & 255;
-      one.count += 1;
+      if (!counts[kind]) found.push(kind);
+      counts[kind] += 1;
+      sums[3 * kind] += pixel & 255;
+      sums[3 * kind + 1] += (pixel >> 8) & 255;
+      sums[3 * kind + 2] += (pixel >> 16) & 255;
     }
   }
-  return [...found.values()];
+  return found.map((kind) => ({
+    sum: [sums[3 * kind], sums[3 * kind + 1], sums[3 * kind + 2]],
+    count: counts[kind],
+  }));
 }
 
 const level = ({ sum, count }: Kind, channel: number) => sum[channel] / count;

@@ -1,12 +1,13 @@
 // The export dialog: the choice of pictures, format and theme, and a preview of the file.
 
 import { element, span, theme } from "../core/dom.ts";
-import { gifOf } from "./animation.ts";
+import { canFilm, gifOf, videoOf } from "./animation.ts";
 import { Fields } from "./fields.ts";
 import { makeFile, pngOf } from "./files.ts";
 import { findPictures, findPinned } from "./find.ts";
 import { ExportServer } from "./server.ts";
 import { compose } from "./sheet.ts";
+import { walkAnimation } from "./walk_animation.ts";
 import { toCanvas } from "../pen/canvas.ts";
 
 const PREVIEW = { width: 320, height: 140 }; // px at most
@@ -89,8 +90,17 @@ class ExportView {
       found.map(({ name }) => name),
       { tokens: found.some(({ picture }) => picture.tokens?.().length), pinned: Boolean(findPinned()) },
     );
-    this.fields.offerMotion(found.some(({ element: own }) => own.dataset.plays !== undefined));
+    this.offerMotion();
     this.show();
+  }
+
+  /** Offers what is played in the pictures, as a video too where the browser can. */
+  async offerMotion() {
+    const found = this.found ?? [];
+    const step = found.some(({ element: own }) => own.dataset.plays !== undefined);
+    const walk = found.some(({ picture }) => picture.walk?.playing.isOffered);
+    const moved = [...(step ? (["step"] as const) : []), ...(walk ? (["walk"] as const) : [])];
+    this.fields.offerMotion(moved, await canFilm());
   }
 
   later() {
@@ -142,21 +152,26 @@ class ExportView {
     const sheet = await this.sheet();
     if (!sheet || !this.words) return "There is no picture to download.";
     const { server, family } = this;
-    const blob = format === "gif" ? await this.gif() : await makeFile(sheet, format, { scale, server, family });
+    const isMoving = format === "gif" || format === "webm";
+    const blob = isMoving ? await this.film(format) : await makeFile(sheet, format, { scale, server, family });
     const link = element("a", { href: URL.createObjectURL(blob), download: `${this.words.name}.${format}` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     return `${link.download}: ${Math.max(1, Math.round(blob.size / 1024))} kB.`;
   }
 
-  /** The step that is played, in motion. */
-  async gif() {
-    const { theme: colours, title, written } = this.fields.values;
+  /** What is played: the step, or its whole walk. */
+  async film(format: "gif" | "webm") {
+    const { theme: colours, title, written, playing } = this.fields.values;
     const looks = { theme: colours, title: written ? title : "" };
-    const animation = (this.found ?? []).map(({ picture }) => picture.animation?.(looks)).find(Boolean);
+    const found = (this.found ?? []).map(({ picture }) => picture);
+    const walk = found.find((one) => one.walk)?.walk;
+    const step = () => found.map((picture) => picture.animation?.(looks)).find(Boolean);
+    const animation = playing === "walk" && walk ? await walkAnimation(walk, looks) : step();
     if (!animation) throw new Error("There is no motion to download.");
+    const make = format === "gif" ? gifOf : videoOf;
     try {
-      return await gifOf(animation, (share) => this.say(`Making the file … ${Math.round(100 * share)} %`));
+      return await make(animation, (share) => this.say(`Making the file … ${Math.round(100 * share)} %`));
     } finally {
       animation.destroy();
     }

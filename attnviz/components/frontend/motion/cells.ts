@@ -52,6 +52,7 @@ export function byCell(parts: ByCell, labels: Labels, { q, k }: Pair): Beat[] {
   const [down, across] = [firstOf(rows, row), firstOf(columns, column)];
   const first = across.map((j, n) => ({
     ms: n ? paceOf(n, columns, NEXT) : FIRST,
+    isExample: n === 0,
     frame: (share: number) => {
       const isThere = share >= LANDED;
       return {

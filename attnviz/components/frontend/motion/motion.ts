@@ -36,7 +36,6 @@ export class Motion {
     this.player = new Player(root, {
       onAct: (name) => this.act(name),
       onSeek: (t) => this.seek(STILL.matches ? this.nearest(t) : t),
-      onSpeed: () => {},
     });
     this.tick = perFrame(() => this.advance());
     if (board.element.attnvizPicture) board.element.attnvizPicture.animation = (looks) => this.animation(looks);

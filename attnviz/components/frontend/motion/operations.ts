@@ -15,8 +15,8 @@ export function operationBeats(played: Played): Beat[] {
   return results.flatMap((result, n) => {
     const [, own] = made.find(([name]) => name === result.name) as [string, ProductOf | OperationOf];
     const later = Object.fromEntries(results.slice(n + 1).map(({ name, shape }) => [name, [whole(shape)]]));
-    return beatsOf(result, own, played).map(({ ms, frame }) => ({
-      ms,
+    return beatsOf(result, own, played).map(({ frame, ...beat }) => ({
+      ...beat,
       frame: (share: number) => {
         const now = frame(share);
         return { ...now, blank: { ...now.blank, ...later } };

@@ -1,5 +1,5 @@
-// The bar under a picture that plays its step: play and pause, one cell back or on, the position, the speed, and what
-// is being computed.
+// A bar that plays something, the step of a picture or a whole walk: play and pause, one back or on, the position, the
+// speed, and what is shown.
 
 import { element, span } from "../core/dom.ts";
 
@@ -7,7 +7,32 @@ const SPEEDS = [0.5, 1, 2, 4];
 const STEPS = 1000; // of the slider
 const KEYS: Record<string, string> = { k: "play", ".": "cell_on", ",": "cell_back" };
 
+/** What a player plays. */
+interface PlayerWords {
+  label: string;
+  play: string;
+  pause: string;
+  back: string;
+  on: string;
+  position: string;
+  /** what the slider says where nothing else is said */
+  whole: string;
+  /** whether all that is said is read out: it changes seldom */
+  isRead: boolean;
+}
+const OF_STEP: PlayerWords = {
+  label: "How this step is computed",
+  play: "Play this step (K)",
+  pause: "Pause (K)",
+  back: "One cell back (,)",
+  on: "One cell on (.)",
+  position: "Position",
+  whole: "the whole picture",
+  isRead: false,
+};
+
 export class Player {
+  words: PlayerWords;
   speed: number;
   play: HTMLButtonElement;
   slider: HTMLInputElement;
@@ -18,30 +43,28 @@ export class Player {
 
   constructor(
     root: HTMLElement,
-    {
-      onAct,
-      onSeek,
-      onSpeed,
-    }: { onAct: (name: string) => void; onSeek: (t: number) => void; onSpeed: (speed: number) => void },
+    { onAct, onSeek }: { onAct: (name: string) => void; onSeek: (t: number) => void },
+    words: PlayerWords = OF_STEP,
   ) {
+    this.words = words;
     this.speed = 1;
-    this.play = button("play", "Play this step (K)", () => onAct("play"));
-    this.slider = element("input", { type: "range", min: 0, max: STEPS, value: STEPS, "aria-label": "Position" });
+    this.play = button("play", words.play, () => onAct("play"));
+    const range = { min: 0, max: STEPS, value: STEPS, "aria-label": words.position };
+    this.slider = element("input", { type: "range", ...range });
     this.slider.addEventListener("input", () => onSeek(Number(this.slider.value) / STEPS));
     this.pace = button("pace", "Speed", () => {
       this.speed = SPEEDS[(SPEEDS.indexOf(this.speed) + 1) % SPEEDS.length];
       this.pace.textContent = `${this.speed}×`;
-      onSpeed(this.speed);
     });
     this.pace.textContent = "1×";
-    this.says = element("p", { class: "says" });
+    this.says = element("p", { class: "says", ...(words.isRead && { role: "status" }) });
     this.said = "";
     this.root = element(
       "div",
-      { class: "player", role: "group", "aria-label": "How this step is computed", hidden: true },
+      { class: "player", role: "group", "aria-label": words.label, hidden: true },
       this.play,
-      button("cell-back", "One cell back (,)", () => onAct("cell_back")),
-      button("cell-on", "One cell on (.)", () => onAct("cell_on")),
+      button("cell-back", words.back, () => onAct("cell_back")),
+      button("cell-on", words.on, () => onAct("cell_on")),
       this.slider,
       this.pace,
       this.says,
@@ -57,10 +80,11 @@ export class Player {
     root.append(this.root);
   }
 
-  show({ t, isPlaying, says }: { t: number; isPlaying: boolean; says: Said[] }) {
+  /** @param now.place what the slider says, where it is not what is said */
+  show({ t, isPlaying, says, place }: { t: number; isPlaying: boolean; says: Said[]; place?: string }) {
     this.root.toggleAttribute("data-playing", isPlaying);
     this.root.dataset.t = String(t);
-    const title = isPlaying ? "Pause (K)" : "Play this step (K)";
+    const title = isPlaying ? this.words.pause : this.words.play;
     if (this.play.title !== title) {
       this.play.title = title;
       this.play.setAttribute("aria-label", title);
@@ -69,9 +93,10 @@ export class Player {
     if (this.slider.value !== value) this.slider.value = value;
     this.slider.style.setProperty("--share", `${t * 100}%`);
     const text = says.map(([one]) => one).join("");
+    if (place !== undefined) this.slider.setAttribute("aria-valuetext", place);
     if (text === this.said) return;
     this.said = text;
-    this.slider.setAttribute("aria-valuetext", text || "the whole picture");
+    if (place === undefined) this.slider.setAttribute("aria-valuetext", text || this.words.whole);
     this.says.title = text;
     this.says.replaceChildren(...says.map(([one, ink = ""]) => span(ink, one)));
   }

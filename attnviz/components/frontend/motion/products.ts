@@ -4,7 +4,20 @@
 import { known, runningSums } from "../core/arithmetic.ts";
 import { index, quantity } from "../core/format.ts";
 import { blankCells, cell, columnOf, firstOf, rowOf } from "./order.ts";
-import { at, columnName, eased, factor, isByRows, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
+import {
+  at,
+  columnName,
+  eased,
+  factor,
+  isByRows,
+  ofExample,
+  paceOf,
+  panelOf,
+  rowMs,
+  rowName,
+  shown,
+  within,
+} from "./words.ts";
 
 const TURN = 2400; // ms
 const MEET = 1000;
@@ -55,9 +68,7 @@ class ProductMotion {
   beats(): Beat[] {
     const isTurned = this.first.right.name === "key_t";
     return [
-      ...(isTurned ? [this.turning()] : []),
-      this.meeting(),
-      ...this.adding(),
+      ...ofExample([...(isTurned ? [this.turning()] : []), this.meeting(), ...this.adding()]),
       ...(this.byRows ? this.sweeping() : this.sliding()),
       ...this.others(),
     ];

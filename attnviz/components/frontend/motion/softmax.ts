@@ -4,7 +4,7 @@ import { runningSums, sumOf } from "../core/arithmetic.ts";
 import { softmax } from "../core/attention.ts";
 import { number, quantity } from "../core/format.ts";
 import { blankCells, cell, firstOf, rowOf } from "./order.ts";
-import { at, columnName, factor, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
+import { at, columnName, factor, ofExample, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
 import type { Softmax } from "../core/attention.ts";
 
 const CELL = { slow: 700, few: 4, rest: 2600 };
@@ -70,10 +70,12 @@ class SoftmaxMotion {
   beats(): Beat[] {
     const columns = Array.from({ length: this.columns }, (_, j) => j);
     return [
-      ...columns.map((j) => ({ ms: paceOf(j, this.columns, CELL), frame: () => this.exponential(j) })),
-      { ms: SUM, frame: (share) => this.adding(within(share, [0, 0.8])) },
-      ...columns.map((j) => ({ ms: paceOf(j, this.columns, CELL), frame: () => this.division(j) })),
-      { ms: ONE, frame: () => this.one() },
+      ...ofExample([
+        ...columns.map((j) => ({ ms: paceOf(j, this.columns, CELL), frame: () => this.exponential(j) })),
+        { ms: SUM, frame: (share) => this.adding(within(share, [0, 0.8])) },
+        ...columns.map((j) => ({ ms: paceOf(j, this.columns, CELL), frame: () => this.division(j) })),
+        { ms: ONE, frame: () => this.one() },
+      ]),
       ...firstOf(this.rows, this.row)
         .slice(1)
         .map((i, n, order) => this.rowBeat(() => [this.row, ...order.slice(0, n + 1)], i)),

@@ -36,12 +36,14 @@ const KINDS: Record<string, (played: Played) => Beat[]> = {
 export function timelineOf(played: Played): Timeline | null {
   const beats = (Object.hasOwn(KINDS, played.step) ? KINDS[played.step] : operationBeats)(played);
   if (!beats.length) return null;
-  const all = [...beats, { ms: REST, frame: () => ({}) }];
+  const all: Beat[] = [...beats, { ms: REST, frame: () => ({}) }];
   const ends: number[] = [];
   let ms = 0;
   for (const beat of all) ends.push((ms += beat.ms));
+  const last = all.findLastIndex(({ isExample }) => isExample);
   return {
     ms,
+    example: last < 0 ? 1 : ends[last] / ms,
     stills: [0, ...ends.slice(0, -1).map((end) => end / ms), 1],
     at(t) {
       const time = Math.min(Math.max(t, 0), 1) * ms;

@@ -3,7 +3,7 @@
 
 import { weighted } from "../core/attention.ts";
 import { blankCells, cell, firstOf, rowOf } from "./order.ts";
-import { at, eased, paceOf, panelOf, rowIn, rowMs, rowName, shown, within } from "./words.ts";
+import { at, eased, ofExample, paceOf, panelOf, rowIn, rowMs, rowName, shown, within } from "./words.ts";
 
 const ADD = { slow: 1100, few: 4, rest: 4500 };
 const DONE = 900; // ms
@@ -44,11 +44,13 @@ class ValuesMotion {
   beats(): Beat[] {
     const order = firstOf(this.rows, this.row);
     return [
-      ...this.keys.map((k, n) => ({
-        ms: paceOf(n, this.keys.length, ADD),
-        frame: (share: number) => this.adding(n, share),
-      })),
-      { ms: DONE, frame: () => this.done() },
+      ...ofExample([
+        ...this.keys.map((_, n) => ({
+          ms: paceOf(n, this.keys.length, ADD),
+          frame: (share: number) => this.adding(n, share),
+        })),
+        { ms: DONE, frame: () => this.done() },
+      ]),
       ...order.slice(1).map((i, n) => this.rowBeat(order.slice(0, n + 1), i)),
     ];
   }

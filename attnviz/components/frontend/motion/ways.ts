@@ -5,7 +5,7 @@ import { weighted } from "../core/attention.ts";
 import { blankCells, cell, firstOf, rowOf, whole } from "./order.ts";
 import { productBeats } from "./products.ts";
 import { softmaxBeats } from "./softmax.ts";
-import { at, eased, factor, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
+import { at, eased, factor, ofExample, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
 
 const ADD = { slow: 1000, few: 4, rest: 4000 };
 const DIVIDE = 1400; // ms
@@ -27,8 +27,8 @@ export function weightsBeats(played: Played): Beat[] {
   if (!result) return [];
   const told = { ...played, example: telling(played.example, result) };
   const unmade = { [result.name]: [whole(result.shape)] };
-  const softmax = softmaxBeats(told).map(({ ms, frame }) => ({
-    ms,
+  const softmax = softmaxBeats(told).map(({ frame, ...beat }) => ({
+    ...beat,
     frame: (share: number) => {
       const shares = frame(share);
       return { ...shares, blank: { ...shares.blank, ...unmade } };
@@ -70,11 +70,13 @@ class LoopMotion {
     const order = firstOf(this.rows, this.row);
     const count = this.row + 1;
     return [
-      ...Array.from({ length: count }, (_, j) => ({
-        ms: paceOf(j, count, ADD),
-        frame: (share: number) => this.adding(j, share),
-      })),
-      { ms: DIVIDE, frame: (share) => this.dividing(share) },
+      ...ofExample([
+        ...Array.from({ length: count }, (_, j) => ({
+          ms: paceOf(j, count, ADD),
+          frame: (share: number) => this.adding(j, share),
+        })),
+        { ms: DIVIDE, frame: (share) => this.dividing(share) },
+      ]),
       ...order.slice(1).map((i, n) => this.rowBeat(order.slice(0, n + 1), i)),
     ];
   }

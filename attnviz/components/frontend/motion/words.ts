@@ -22,6 +22,9 @@ export function paceOf(
   return Math.min(slow, rest / (count - few));
 }
 
+/** The parts of a step in which its example is computed. */
+export const ofExample = (beats: Beat[]): Beat[] => beats.map((beat) => ({ ...beat, isExample: true }));
+
 /** From 0 to 1, slowly at both ends. */
 export const eased = (share: number) => share * share * (3 - 2 * share);
 

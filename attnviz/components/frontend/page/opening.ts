@@ -11,8 +11,8 @@ export class Opening {
   section: HTMLElement;
   help: HTMLButtonElement;
 
-  /** `tour` starts the guided tour. @param walk below it */
-  constructor(walk: Walk, { server, tour }: { server: string; tour: () => void }) {
+  /** @param walk below it */
+  constructor(walk: Walk, { server }: { server: string }) {
     const lesson = element("a", { href: `${server}/lessons`, class: "door" }, "Start a lesson");
     lesson.addEventListener("click", (event) => this.visit(event, lesson));
     this.section = element(
@@ -22,9 +22,9 @@ export class Opening {
       element(
         "div",
         { class: "doors" },
-        door("Walk through it", () => {
+        door("Play the walk", () => {
           this.show(false);
-          tour();
+          walk.playing.start();
         }),
         door("Your own sentence", () => this.write()),
         lesson,

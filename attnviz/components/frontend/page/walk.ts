@@ -46,6 +46,7 @@ class WalkComponent {
       place: (layer) => fetchPlace(host.server, this.documents[layer] ?? ""),
       changed: (values) => this.changed(values),
       revealed: () => this.answered(),
+      plays: () => this.opening?.show(false),
     };
     this.walk = new Walk(root, this.home);
     this.opening = null;
@@ -84,8 +85,7 @@ class WalkComponent {
 
   /** Makes what a newcomer reads, on a page whose bare address opens a view of its own. */
   greet() {
-    const tour = () => this.host.say("tour", Date.now());
-    this.opening ??= new Opening(this.walk, { server: this.host.server, tour });
+    this.opening ??= new Opening(this.walk, { server: this.host.server });
   }
 
   /** Writes what is chosen into the address. */
@@ -117,7 +117,9 @@ class WalkComponent {
   take(header: WalkHeader) {
     const { documents, values, acknowledged, layers, only_layer: onlyLayer, drawings, lecture, link, plotly } = header;
     Object.assign(this, { link, asks: header.asks });
-    const isOther = header.opening !== this.isOpening || documents.join() !== this.documents.join();
+    const isSame = documents.join() === this.documents.join();
+    const held = isSame ? this.walk.playing.hold() : null; // what it shows is the user's choice
+    const isOther = header.opening !== this.isOpening || !isSame;
     if (link.bare) this.greet();
     if (isOther) this.opening?.show(header.opening);
     this.isOpening = header.opening;
@@ -129,11 +131,12 @@ class WalkComponent {
     Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.host.server + plotly) });
     this.home.documents = documents;
     this.walk.setLecture(lecture);
-    if (documents.join() !== this.documents.join()) {
+    if (!isSame) {
       this.documents = documents;
       this.walk.await(this.updates.values);
     }
     this.show();
+    this.walk.playing.resume(held);
   }
 
   /** Shows what is chosen of the text that is there. */

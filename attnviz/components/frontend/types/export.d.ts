@@ -73,11 +73,16 @@ interface PagePicture {
   tokens?(): string[];
   /** what is played, as pictures; null where nothing is */
   animation?(looks: { theme: Theme; title: string }): PageAnimation | null;
+  /** the walk that it is a step of, which can play itself */
+  walk?: import("../walk/walk.ts").Walk;
 }
 /** Pictures of one size, at times from 0 to 1. */
 interface PageAnimation extends Size {
   ms: number;
-  /** RGBA, little-endian */
+  canvas: HTMLCanvasElement;
+  /** Draws on the canvas. */
+  paint(t: number): void;
+  /** Draws, and returns the pixels: RGBA, little-endian. */
   draw(t: number): Uint32Array;
   destroy(): void;
 }

@@ -38,6 +38,8 @@ interface Offered {
   switches: Switch[];
   /** the row that nobody is to see, and the number of rows */
   covered?: { row: number; rows: number } | null;
+  /** whether the walk can play itself */
+  plays?: boolean;
   /** whether a guide leads through the layers, so that they have no list */
   isLed?: boolean;
 }

@@ -99,6 +99,8 @@ interface Frame {
 /** A part of a step's motion: what is shown at `share`, 0 to 1, of it. Where one ends is a still. */
 interface Beat {
   ms: number;
+  /** whether it computes the example, before all other cells */
+  isExample?: boolean;
   frame(share: number): Partial<Frame>;
 }
 /** What a step's motion is made of. */
@@ -116,6 +118,8 @@ interface Played {
 interface Timeline {
   ms: number;
   stills: number[];
+  /** the moment from which on the example is there; 1 where nothing else is computed */
+  example: number;
   at(t: number): Frame;
 }
 /** What paints a moment of a step on a board. */

@@ -32,6 +32,8 @@ interface Home {
   place?(layer: number): Promise<string>;
   /** Is called with what the user has changed, after it is painted. */
   changed?(values: Partial<WalkValues>): void;
+  /** Is called when the walk begins to play itself. */
+  plays?(): void;
   /** Is called when the user has revealed all of a covered row. */
   revealed?(): void;
   /** The numbers of the layers to choose from; none if there is no choice. */

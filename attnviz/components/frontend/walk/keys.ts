@@ -19,6 +19,7 @@ const ACTS: Record<string, string> = {
   c: "listing",
   d: "drawing",
   k: "play",
+  w: "walk",
   ".": "cell_on",
   ",": "cell_back",
   Escape: "unpin",

@@ -92,6 +92,15 @@ export class Loading {
     return array;
   }
 
+  /**
+   * Fetches an array of a document, or computes a head of it, at once.
+   * @param name as `missing` of HeadMatrices has it
+   */
+  async fetchNow(document: WalkDocument, name: string) {
+    if (name.startsWith(COMPUTED)) await compute(document, Number(name.slice(COMPUTED.length)), () => true);
+    else await this.get(arrayName(document.header.layer, name));
+  }
+
   take(part: Part) {
     if ("header" in part) this.keep(part);
     this.onChange();

@@ -62,6 +62,8 @@ export class Sentence {
   hovered: number | null;
   isOpen: boolean;
   isDimmed: boolean;
+  /** how much of the arcs is drawn, those of the largest shares first */
+  grown: number;
   choose;
   /** the words as they were written last, by side and place */
   written: Map<string, { look: string; word: Template }>;
@@ -82,6 +84,7 @@ export class Sentence {
     [this.telling, this.said] = [0, []];
     [this.pinned, this.hovered] = [null, null];
     [this.isOpen, this.isDimmed] = [false, false];
+    this.grown = 1;
     this.written = new Map();
     this.words.addEventListener("pointerover", ({ target, pointerType }) => {
       if (pointerType === "mouse") this.point(rowAt(target));
@@ -119,6 +122,14 @@ export class Sentence {
     this.matrices = matrices;
     this.pinned = pinned;
     this.draw();
+  }
+
+  /** Draws some of the arcs. @param part of them, from 0 to 1 */
+  grow(part: number) {
+    const grown = Math.ceil(part * MOST_ARCS) / MOST_ARCS;
+    if (grown === this.grown) return;
+    this.grown = grown;
+    this.drawArcs();
   }
 
   point(row: number | null) {
@@ -319,7 +330,8 @@ export class Sentence {
       (k) => weights[k] >= LEAST_ARC && !(this.isDimmed && !key.places[k]),
     );
     order.sort((a, b) => weights[a] - weights[b]);
-    return order.slice(-MOST_ARCS).flatMap((k) => {
+    const most = order.slice(-MOST_ARCS);
+    return most.slice(most.length - Math.ceil(this.grown * most.length)).flatMap((k) => {
       const to = this.box("key", k);
       if (!from || !to) return [];
       const path = crosses ? downward(from, to) : k === this.row ? loop(from) : arch(from, to, room);

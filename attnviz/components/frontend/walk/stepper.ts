@@ -7,6 +7,8 @@ import { read } from "./choices.ts";
 import { HeadStrip } from "./head_strip.ts";
 import { makeMenu } from "./menu.ts";
 
+const PLAY = "Play the walk: all steps, with the numbers of one pair (W)";
+
 /** what there is before anything is offered */
 const EMPTY: Offered = {
   ...{ steps: [], previous: null, next: null, drawings: [], layers: [], heads: [] },
@@ -15,6 +17,7 @@ const EMPTY: Offered = {
 
 export class Stepper {
   onChoice;
+  onWalk;
   values: Record<string, string>;
   offered: Offered;
   steps: Row;
@@ -23,9 +26,10 @@ export class Stepper {
   strip: HeadStrip;
   section: HTMLElement;
 
-  /** `onChoice(values)` is called with what the user chooses. */
-  constructor(root: Element | ShadowRoot, onChoice: (values: Partial<WalkValues>) => void) {
+  /** `onChoice(values)` is called with what the user chooses, `onWalk()` when the walk is to play itself. */
+  constructor(root: Element | ShadowRoot, onChoice: (values: Partial<WalkValues>) => void, onWalk: () => void) {
     this.onChoice = onChoice;
+    this.onWalk = onWalk;
     this.values = {}; // as a link has them: "weights", "3", "1"
     this.offered = EMPTY;
     this.steps = new Row("Step", (value) => this.choose("step", value));
@@ -76,7 +80,7 @@ export class Stepper {
   }
 
   mark() {
-    const { steps, drawings, place, previous, next, switches } = this.offered;
+    const { steps, drawings, place, previous, next, switches, plays } = this.offered;
     this.steps.offer(steps, this.chosen("step"));
     this.drawings.offer(drawings, this.chosen("drawing"));
     this.menu.hidden = !drawings.length;
@@ -89,6 +93,11 @@ export class Stepper {
         arrow("‹", "Previous step (←)", previous && (() => this.act("previous"))),
         this.steps.root,
         arrow("›", "Next step (→)", next && (() => this.act("next"))),
+        template(
+          "button",
+          { type: "button", class: "play-walk", title: PLAY, hidden: !plays, onclick: () => this.onWalk() },
+          span("words", "Play the walk"),
+        ),
         span("place", place),
         this.menu,
       ),

@@ -17,6 +17,7 @@ import { LargestGap } from "../inspector/largest_gap.ts";
 import { arrayName, documentName, Loading } from "./loading.ts";
 import { ofHead, pictureOf } from "./pictures.ts";
 import { pinnedFact } from "./pinned_fact.ts";
+import { Playing } from "./playing.ts";
 import { Stepper } from "./stepper.ts";
 import { Store } from "./store.ts";
 import { Formula, Listing, marksOf, Notice } from "./text.ts";
@@ -61,6 +62,7 @@ export class Walk {
   drawing: Drawing;
   inspector: Inspector;
   gap: LargestGap;
+  playing: Playing;
   marks;
   theme: Theme;
   ends: AbortController;
@@ -101,24 +103,33 @@ export class Walk {
     this.element.append(element("div", { class: "body" }, ...parts));
     root.append(this.element);
     this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
-    this.stepper = new Stepper(this.top, (values) => this.choose(values));
+    this.stepper = new Stepper(
+      this.top,
+      (values) => this.choose(values),
+      () => this.act("walk"),
+    );
     this.drawing = new Drawing(this.picture, home, {
       onGuess: () => this.followGuess(),
       onFocus: (name) => this.choose({ focus: name ?? "" }),
     });
-    this.inspector = new Inspector(this.beside, {
+    this.inspector = this.inspecting();
+    this.gap = new LargestGap(this.notice.root, this.inspector);
+    this.marks = marksOf(this);
+    this.beside.append(this.listing.root);
+    this.playing = new Playing(this);
+    this.theme = theme(this.element);
+    this.setTheme();
+    this.ends = new AbortController();
+    this.listen(this.ends.signal);
+  }
+
+  inspecting() {
+    return new Inspector(this.beside, {
       onPin: ({ q, k }) => this.lacking.isPicture || this.choose({ q, k }),
       find: () => (this.picture.hidden ? null : this.drawing.shown),
       isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
       onLit: (lit) => this.marks.show({ ...lit, chosen: [this.store.values.layer, this.store.values.head] }),
     });
-    this.gap = new LargestGap(this.notice.root, this.inspector);
-    this.marks = marksOf(this);
-    this.beside.append(this.listing.root);
-    this.theme = theme(this.element);
-    this.setTheme();
-    this.ends = new AbortController();
-    this.listen(this.ends.signal);
   }
 
   /** Puts what leads through all documents above the steps. */
@@ -131,6 +142,7 @@ export class Walk {
     const { keyboard = this.element } = this.home;
     keyboard?.addEventListener("keydown", (event) => this.key(event as KeyboardEvent), { signal });
     document.addEventListener("keydown", (event) => this.letGo(event), { signal });
+    this.playing.listen(signal);
     DARK.addEventListener("change", () => this.setTheme(), { signal });
     onDensity(() => this.offer(), signal); // the thumbnails are drawn in the screen's own pixels
   }
@@ -142,6 +154,7 @@ export class Walk {
    * @param document of another text or model; else that of the layer is loaded where it is not there
    */
   show(values: Partial<WalkValues>, document?: WalkDocument) {
+    this.playing.leave();
     if (document) this.loading.begin(document);
     this.store.set(document ? { ...values, layer: document.header.layer } : values, document);
     this.load();
@@ -149,6 +162,7 @@ export class Walk {
 
   /** Shows another text or model once a document of it has come. */
   await(values: Partial<WalkValues>) {
+    this.playing.leave();
     this.loading.begin();
     this.store.isAwaited = true;
     this.store.set(values);
@@ -176,8 +190,10 @@ export class Walk {
   /** What the user changes. */
   choose(values: Partial<WalkValues>) {
     this.unfit = "";
-    this.report(this.store.set(values));
+    this.playing.isPlaying = false;
+    this.report({ ...this.playing.told(), ...this.store.set(values) });
     this.load();
+    this.playing.follow();
   }
 
   report(changed: Partial<WalkValues>) {
@@ -230,7 +246,8 @@ export class Walk {
     const rows = document.header.query.labels.length;
     const covered = this.guess?.isOpen ? { row: this.guess.row, rows } : null;
     const own = offered(document, values, this);
-    this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered }, pictures, this.theme);
+    const plays = this.playing.isOffered;
+    this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered, plays }, pictures, this.theme);
     this.stepper.select(written(values));
   }
 
@@ -369,6 +386,7 @@ export class Walk {
     }
     loading.files.want(this.lacking.files);
     this.sayLacking(store.current ? undefined : layer);
+    this.playing.loaded();
   }
 
   /**
@@ -429,7 +447,9 @@ export class Walk {
       },
       reveal_row: () => this.reveal("row"),
       reveal_all: () => this.reveal("all"),
+      walk: () => this.playing.act("play") || this.playing.start(),
     };
+    if (this.playing.act(name)) return true;
     const plays = () => !this.lacking.isPicture && this.drawing.motion.act(name);
     return acts[name] ? acts[name]() : plays() || this.stepper.act(name);
   }
@@ -455,6 +475,7 @@ export class Walk {
     this.loading.destroy();
     this.marks.destroy();
     this.inspector.destroy();
+    this.playing.destroy();
     this.formula.destroy();
     this.drawing.destroy();
     this.tokens.destroy();

@@ -1,0 +1,196 @@
+// What the walk that plays itself says of each step: one sentence of at most 20 words, with the numbers of one pair, a
+// query that looks at a key.
+
+import { number, share } from "../core/format.ts";
+import { pinnedFact } from "./pinned_fact.ts";
+import { largest, tellingRow, wordOf } from "./row_words.ts";
+import { plain } from "../marks/text.ts";
+import type { Attention } from "../core/attention.ts";
+import type { StepText } from "../core/document.ts";
+import type { HeadMatrices } from "./matrices.ts";
+
+/** a query and a key */
+export type FullPair = { q: number; k: number };
+interface About {
+  matrices: HeadMatrices;
+  step: StepText;
+  pair: FullPair;
+  /** their words */
+  query: Said;
+  key: Said;
+  cell: ReturnType<Attention["cell"]>;
+}
+
+/**
+ * The pair of which the walk speaks: what is pinned; of a row, its largest weight; of a column, the row that gives it
+ * most; where nothing is, the row that the sentence shows. Its row's arithmetic has to be here.
+ */
+export function pairOf(matrices: HeadMatrices, { q, k }: Pair): FullPair {
+  const { query, key } = matrices.document.header;
+  const { attention } = matrices;
+  if (q === null && k !== null) {
+    const column = Float64Array.from(query.labels, (_, row) => attention.row(row).weights[k]);
+    return { q: largest(column), k };
+  }
+  const row = q ?? tellingRow(attention, query, key);
+  return { q: row, k: k ?? largest(attention.row(row).weights) };
+}
+
+/** What is said of a step, in the inks of what is named. All that its picture shows has to be here. */
+export function captionOf(matrices: HeadMatrices, step: StepText, pair: FullPair): Said[] {
+  const { query, key } = matrices.document.header;
+  const say = Object.hasOwn(CAPTIONS, step.name) ? CAPTIONS[step.name] : factSaid;
+  return say({
+    ...{ matrices, step, pair },
+    query: [`“${wordOf(query, pair.q)}”`, "query"],
+    key: [`“${wordOf(key, pair.k)}”`, "key"],
+    cell: matrices.attention.cell(pair.q, pair.k),
+  });
+}
+
+const CAPTIONS: Record<string, (about: About) => Said[]> = {
+  tokens: sentenceSaid,
+  embeddings: ({ matrices, pair, query }) => [
+    [`Row ${pair.q} of X stands for `],
+    query,
+    [`: ${numbersSaid(rowOf(matrices, "embeddings", pair.q))}.`],
+  ],
+  qkv: ({ matrices, pair, query, key }) => [
+    query,
+    [" gets a query, "],
+    [firstOf(rowOf(matrices, "query", pair.q)), "query"],
+    ["; "],
+    key,
+    [" a key, "],
+    [firstOf(rowOf(matrices, "key", pair.k)), "key"],
+    [", and a "],
+    ["value", "value"],
+    ["."],
+  ],
+  scores: ({ matrices, query, key, cell }) => [
+    ["The query of "],
+    query,
+    [" times the key of "],
+    key,
+    [`: ${matrices.held("key").shape[1]} products add up to the score `],
+    [number(cell.score, 2), "attention"],
+    ["."],
+  ],
+  scaled: ({ matrices, cell }) => {
+    const { scale, scale_label: label } = matrices.document.header;
+    if (scale === 1) return [["Nothing is scaled: the score "], [number(cell.score, 2), "attention"], [" stays."]];
+    const name = label.includes("√") ? ` (${label})` : "";
+    return [
+      [`The score is scaled: ${number(cell.score, 2)} × ${number(scale)}${name} = `],
+      [number(cell.scaled, 2), "attention"],
+      ["."],
+    ];
+  },
+  masked: maskedSaid,
+  weights: weightsSaid,
+  head_outputs: outputSaid,
+  concat: concatSaid,
+  output: ({ matrices, pair, query }) => [
+    ["W_O mixes all heads: the output of "],
+    query,
+    [` has ${numbersSaid(rowOf(matrices, "output", pair.q))}.`],
+  ],
+  loop: ({ pair, query }) => [
+    [`Row ${pair.q}, `],
+    query,
+    [`, becomes the mean of ${pair.q ? `rows 0 to ${pair.q}, each times ` : "row 0 alone, times "}`],
+    [number(1 / (pair.q + 1), 2), "attention"],
+    ["."],
+  ],
+};
+
+function sentenceSaid({ matrices, pair, query, key, cell }: About): Said[] {
+  if (cell.allHidden) return [query, [" sees no token at all, so it has no attention to give."]];
+  const { header } = matrices.document;
+  const isItself = header.query === header.key && pair.q === pair.k;
+  return [
+    query,
+    [" gives "],
+    [share(cell.weight), "attention"],
+    [" of its attention to "],
+    isItself ? ["itself"] : key,
+    [". The next steps compute this share."],
+  ];
+}
+
+function maskedSaid({ matrices, query, key, cell }: About): Said[] {
+  if (cell.bias === -Infinity) {
+    return [query, [" may not look at "], key, [": the mask makes it "], [number(cell.masked, 1), "attention"], ["."]];
+  }
+  if (cell.bias !== 0) {
+    return [["The mask adds "], [`${number(cell.bias, 2)}: ${number(cell.masked, 2)}`, "attention"], ["."]];
+  }
+  const { mask } = matrices.document.header;
+  const why = mask === "none" ? "No mask: " : "The mask lets it be: ";
+  return [[why], query, [" may look at "], key, [", so "], [number(cell.masked, 2), "attention"], [" stays."]];
+}
+
+function weightsSaid({ query, key, cell }: About): Said[] {
+  if (cell.allHidden) return [query, [" sees no token: its exponentials sum to 0."]];
+  const exponent = cell.shift ? `${number(cell.masked, 2)} − ${number(cell.shift, 2)}` : number(cell.masked, 2);
+  return [
+    [`exp(${exponent}) = ${number(cell.exponential, 2)}, divided by the row’s sum ${number(cell.sum, 2)}: `],
+    query,
+    [" gives "],
+    key,
+    [" "],
+    [share(cell.weight), "attention"],
+    ["."],
+  ];
+}
+
+/** In the dimension in which the key adds most. */
+function outputSaid({ matrices, pair, query, key, cell }: About): Said[] {
+  const value = rowOf(matrices, "value", pair.k);
+  if (!value.length) return [];
+  const dim = largest(Float64Array.from(value, Math.abs));
+  const all = matrices.attention.output(pair.q)[dim];
+  return [
+    key,
+    [" adds "],
+    [number(cell.weight, 2), "attention"],
+    [" × "],
+    [number(value[dim], 2), "value"],
+    [` = ${number(cell.weight * value[dim], 2)} to dim ${dim} of the output of `],
+    query,
+    [`, in all ${number(all, 2)}.`],
+  ];
+}
+
+function concatSaid({ matrices, query }: About): Said[] {
+  const { head, document } = matrices;
+  const width = matrices.held("value")?.shape[1] ?? 0;
+  const { heads_in_layer: heads } = document.header;
+  return [
+    [`All ${heads} heads side by side: head ${head} fills columns ${head * width} to ${(head + 1) * width - 1} of `],
+    query,
+    ["’s row."],
+  ];
+}
+
+/** Of other steps, the sentence about the row; where there is none, how the row of the result begins. */
+function factSaid({ matrices, step, pair, query }: About): Said[] {
+  const fact = pinnedFact(matrices, step, pair);
+  if (fact && plain(fact)) return [[plain(fact)]];
+  const numbers = rowOf(matrices, step.name, pair.q);
+  return numbers.length ? [[`Row ${pair.q}, `], query, [`: ${numbersSaid(numbers)}.`]] : [];
+}
+
+/** A row of a matrix; empty where the matrix is not here, or has no such row. */
+function rowOf(matrices: HeadMatrices, name: string, row: number) {
+  const matrix = matrices.get(name);
+  const width = matrix?.shape[1] ?? 0;
+  return matrix?.data.subarray(row * width, (row + 1) * width) ?? new Float32Array();
+}
+
+const firstOf = (numbers: ArrayLike<number>) => `${number(numbers[0], 2)}${numbers.length > 1 ? ", …" : ""}`;
+
+function numbersSaid(numbers: ArrayLike<number>) {
+  const [first, second] = [0, 1].map((n) => number(numbers[n], 2));
+  return numbers.length > 2 ? `${numbers.length} numbers, such as ${first} and ${second}` : `the number ${first}`;
+}

@@ -1,0 +1,60 @@
+"""The button "Surprise me": what the page says and shows, against torch."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from tests.browser.contexts import Contexts
+from tests.browser.settle import settled
+from tests.loaded import built_in_model
+
+BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
+
+
+def settled_page(page: Page, url: str) -> Page:
+    page.goto(url)
+    return settled(page)
+
+
+def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str) -> None:
+    settled_page(page, app_url)
+    page.get_by_label("Text", exact=True).fill(BICYCLE)
+    page.keyboard.press("Control+Enter")
+    settled(page)
+    trace = built_in_model().trace(BICYCLE)
+    weights = torch.stack([trace.attentions(layer) for layer in range(6)])  # (L, H, T, T)
+    seen = []
+    for _ in range(2):
+        page.get_by_role("button", name="Surprise me").click()
+        settled(page)
+        says = page.locator(".said").inner_text()
+        layer, head, query, key, own, others = re.findall(
+            r"Layer (\d), head (\d+): “(\w+)” looks at “(\w+)” with (0\.\d\d); .* mean is (0\.\d\d)", says
+        )[0]
+        rows = [at for at, label in enumerate(trace.tokens.labels) if label == query]
+        cells = [(q, k) for q in rows for k, label in enumerate(trace.tokens.labels) if label == key]
+        q, k = max(cells, key=lambda cell: float(weights[int(layer), int(head)][cell]))
+        expected = float(weights[int(layer), int(head), q, k])
+        mean = (float(weights[:, :, q, k].sum()) - expected) / 71
+        assert (float(own), float(others)) == (pytest.approx(expected, abs=0.0051), pytest.approx(mean, abs=0.0051))
+        sentence = page.get_by_role("region", name="Sentence")
+        if not sentence.get_by_role("table").count():
+            sentence.get_by_role("button", name="How is ").click()
+        shown = sentence.get_by_role("row", name=re.compile(f"^{key} ")).locator("[data-result]").first
+        assert float(shown.get_attribute("data-value") or "nan") == pytest.approx(expected, abs=1e-4)
+        expect(page.locator(".strip [aria-pressed=true]")).to_have_text(head)
+        seen.append((layer, head))
+    assert seen[0] == ("3", "1")
+    assert seen[1] != seen[0]
+
+
+def test_on_a_phone_what_it_says_is_seen(new_context: Contexts, app_url: str) -> None:
+    phone = new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="dark")
+    page = settled_page(phone.new_page(), app_url)
+    page.get_by_role("button", name="Surprise me").tap()
+    expect(page.locator(".said")).to_be_in_viewport()
+    settled(page)

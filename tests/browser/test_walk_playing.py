@@ -1,0 +1,409 @@
+"""The walk that plays itself: its schedule, its sentences against torch, and what plays, pauses and ends it."""
+
+from __future__ import annotations
+
+import io
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image, ImageSequence
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+from torch.nn import functional as F
+
+from attnviz.document import document_of_layer, write
+from attnviz.links.pages import OPENING
+from attnviz.toy.config import ToyConfig
+from attnviz.trace.walk import Walk
+from tests.browser.apps.walk_page import WalkPage, WalkView, serving
+from tests.browser.axe import serious
+from tests.browser.modules import BYTES, CORE, Run
+from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.web_pages import exported, opened
+from tests.loaded import built_in_model
+from tests.toy import run_block
+
+Contexts = Callable[..., BrowserContext]
+LAYER, HEAD, Q, K = 3, 1, 11, 5
+STEPS = ["tokens", "embeddings", "qkv", "scores", "scaled", "masked", "weights", "head_outputs", "concat", "output"]
+
+CAPTIONS = f"""
+  {BYTES}
+  const {{ read }} = await import("{CORE}/document.ts");
+  const {{ matricesOf }} = await import("{CORE}/../walk/matrices.ts");
+  const document = read(bytes(given.file));
+  const matrices = matricesOf(document, given.head);
+  const pair = m.pairOf(matrices, given.pin);
+  const said = Object.fromEntries(document.header.steps.map((step) => [step.name, m.captionOf(matrices, step, pair)]));
+  return {{ pair, said }};
+"""
+
+
+def captions(run: Run, walk: Walk, q: int | None, k: int | None) -> tuple[dict[str, int], dict[str, Any]]:
+    """Return the pair that a walk speaks of, and what it says of each step: pieces of text and their inks."""
+    given = {"file": b64encode(write(document_of_layer(walk))).decode(), "head": walk.head, "pin": {"q": q, "k": k}}
+    found = run("walk/captions.ts", CAPTIONS, given)
+    return found["pair"], found["said"]
+
+
+def text(said: list[list[str]]) -> str:
+    return "".join(piece for piece, *_ in said)
+
+
+def numbers(said: list[list[str]]) -> list[float]:
+    """Return the decimals of a sentence."""
+    return [float(one.replace("−", "-")) for one in re.findall(r"−?\d+\.\d+(?:e−?\d+)?", text(said))]
+
+
+@pytest.fixture(scope="module")
+def walk() -> Walk:
+    return built_in_model().trace(OPENING["text"]).walk(LAYER, HEAD)
+
+
+def test_each_sentence_has_the_numbers_that_torch_computes(run: Run, walk: Walk) -> None:
+    query, key, value = (array.double() for array in (walk.steps.query, walk.steps.key, walk.steps.value))
+    score = float(query[Q] @ key[K])
+    scaled = score / 32**0.5
+    row = (query[Q] @ key.T / 32**0.5).exp()
+    weights = F.softmax(query[Q] @ key.T / 32**0.5, dim=0)
+    dim = int(value[K].abs().argmax())
+    output = F.scaled_dot_product_attention(query[None], key[None], value[None])[0]
+    pair, said = captions(run, walk, Q, K)
+    assert pair == {"q": Q, "k": K}
+    assert list(said) == STEPS
+    x = walk.layer.query_input[Q].double()
+    heads = F.linear(walk.layer.concat().double(), walk.layer.output_projection.weight.double().T)[Q]
+    bias = walk.layer.output_projection.bias
+    mixed = heads if bias is None else heads + bias.double()
+    expected = {
+        "embeddings": [*x[:2]], "qkv": [query[Q, 0], key[K, 0]], "scores": [score],
+        "scaled": [score, 32**-0.5, scaled], "masked": [scaled],
+        "weights": [scaled, row[K], row.sum()],
+        "head_outputs": [weights[K], value[K, dim], weights[K] * value[K, dim], output[Q, dim]],
+        "output": [*mixed[:2]],
+    }  # fmt: skip
+    for step, wanted in expected.items():
+        assert numbers(said[step]) == pytest.approx([float(x) for x in wanted], abs=0.0051), step
+    percent = f"{100 * float(weights[K]):.0f} %"
+    assert percent == "97 %"
+    assert text(said["tokens"]).startswith(f"“it” gives {percent} of its attention to “bicycle”.")
+    assert text(said["weights"]).endswith(f"“it” gives “bicycle” {percent}.")
+    assert f"to dim {dim} of the output" in text(said["head_outputs"])
+    assert "32 products add up to the score" in text(said["scores"])
+    assert "head 1 fills columns 32 to 63" in text(said["concat"])
+    inks = {piece: ink for piece, *rest in said["scores"] for ink in rest}
+    assert (inks["“it”"], inks["“bicycle”"]) == ("query", "key")
+    for step, one in said.items():
+        assert 5 <= len(text(one).replace("×", "").split()) <= 20, (step, text(one))
+
+
+def test_the_pair_is_what_is_pinned_or_what_the_sentence_shows(run: Run, walk: Walk) -> None:
+    weights = torch.softmax(walk.steps.masked.double(), -1)
+    assert captions(run, walk, None, None)[0] == {"q": Q, "k": K}  # the opening's
+    assert captions(run, walk, 3, None)[0] == {"q": 3, "k": int(weights[3].argmax())}
+    assert captions(run, walk, None, 2)[0] == {"q": int(weights[:, 2].argmax()), "k": 2}
+    assert captions(run, walk, 3, 0)[0] == {"q": 3, "k": 0}
+
+
+def test_of_a_hidden_pair_it_is_said_that_it_is_hidden(run: Run) -> None:
+    toy = run_block(range(1, 8), ToyConfig(causal=True, heads=2)).walk(0, 1)
+    _, said = captions(run, toy, 2, 5)
+    assert "may not look at" in text(said["masked"])
+    assert text(said["masked"]).endswith("the mask makes it −∞.")
+    assert text(said["weights"]).startswith("exp(−∞) = 0.00, divided by")
+    assert text(said["weights"]).endswith(" 0 %.")
+    _, seen = captions(run, toy, 5, 2)
+    assert text(seen["masked"]).startswith("The mask lets it be: ")
+
+
+def test_all_steps_have_their_part_in_some_90_seconds(run: Run, walk: Walk) -> None:
+    steps = [{"name": name, "title": name.upper(), "picture": None if name == "tokens" else {}, "missing": ""}
+             for name in STEPS]  # fmt: skip
+    more = [{"name": f"more{n}", "title": "", "picture": {}, "missing": ""} for n in range(8)]
+    lost = [{"name": "concat", "title": "", "picture": None, "missing": "It is not here."}]
+    body = """
+      const of = (steps) => m.scheduleOf({ steps });
+      const own = of(given.steps);
+      const moments = own.parts.flatMap((part) =>
+        [0, 0.05, 0.3, 0.6, 0.75, 0.8, 0.9].map((t) => m.momentAt(part, part.from + t * part.ms, 0.4)));
+      const at = own.parts.map(({ from, ms }) => [from, from + ms - 1].map((time) => m.partAt(own, time)));
+      return { own, moments, at, long: of([...given.steps, ...given.more]).ms,
+        lost: of([...given.steps.slice(0, 2), ...given.lost]).parts.map(({ step }) => step) };
+    """
+    found = run("walk/schedule.ts", body, {"steps": steps, "more": more, "lost": lost})
+    parts = found["own"]["parts"]
+    assert [part["step"] for part in parts] == STEPS
+    assert 80_000 <= found["own"]["ms"] <= 95_000
+    assert found["own"]["ms"] == sum(part["ms"] for part in parts)
+    assert [before["from"] + before["ms"] for before, _ in pairwise(parts)] == [part["from"] for part in parts[1:]]
+    assert found["at"] == [[n, n] for n in range(len(STEPS))]
+    moments = np.array(found["moments"]).reshape(len(STEPS), 7)
+    assert (moments[:, [0, 1, 6]] == 1).all()  # first and last the whole picture
+    assert (np.diff(moments[:, 2:5], axis=1) > 0).all()
+    assert moments[:, 4] == pytest.approx(0.4)  # then the example is there
+    assert ((moments[:, 5] > 0.4) & (moments[:, 5] < 1)).all()
+    assert found["long"] == pytest.approx(100_000)
+    assert found["lost"] == ["tokens", "embeddings"]
+
+
+# ---- in a page
+
+
+class Bar:
+    """The bar of the walk that plays itself."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.root: Locator = page.get_by_role("group", name="The walk that plays itself")
+        self.says = self.root.get_by_role("status")
+        self.slider = self.root.get_by_role("slider", name="Position in the walk")
+
+    @property
+    def t(self) -> float:
+        return float(self.root.get_attribute("data-t") or "nan")
+
+    def title(self, title: str) -> None:
+        """Wait until it speaks of a step."""
+        expect(self.says).to_contain_text(f"{title} · ")
+
+
+@pytest.fixture(scope="module")
+def walks(walk: Walk) -> Iterator[WalkPage]:
+    with serving(WalkPage({LAYER: write(document_of_layer(walk))})) as page:
+        yield page
+
+
+def test_it_plays_through_all_steps_and_is_told_to_the_page_once(page: Page, walks: WalkPage) -> None:
+    view = WalkView.open(page, walks.url, layer=LAYER, head=HEAD, step="weights")
+    page.evaluate("walk.playing.player.speed = 24")
+    page.evaluate("""() => {
+      window.heard = [];
+      const said = document.querySelector(".of-walk [role=status]");
+      new MutationObserver(() => window.heard.push([walk.store.values.step, said.textContent]))
+        .observe(said, { childList: true });
+    }""")
+    page.get_by_role("button", name="Play the walk").click()
+    bar = Bar(page)
+    bar.title("Weights")
+    expect(page.locator(".attnviz-board")).to_have_attribute("data-moving", "")
+    assert page.get_by_role("group", name="How this step is computed").is_hidden()
+    page.wait_for_function("!walk.playing.isPlaying")
+    heard = page.evaluate("heard")
+    assert [step for step, _ in heard] == STEPS  # one sentence a step
+    assert bar.t == 1
+    assert view.painted[0] == "output"
+    assert view.changes == [{"step": "output", "q": Q, "k": K}]
+    assert page.locator(".attnviz-board").get_attribute("data-moving") is None
+    page.keyboard.press("Escape")
+    expect(bar.root).to_be_hidden()
+    expect(page.get_by_role("button", name="Play the walk")).to_be_focused()
+    assert len(view.changes) == 1
+
+
+def test_what_the_user_does_pauses_it(page: Page, walks: WalkPage) -> None:
+    view = WalkView.open(page, walks.url, layer=LAYER, head=HEAD)
+    page.keyboard.press("w")
+    bar = Bar(page)
+    bar.title("Sentence")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    bar.title("Scores")
+    page.wait_for_function("walk.playing.part.step === 'scores' && walk.drawing.motion.t < 1")
+    page.keyboard.press(" ")
+    assert view.changes == [{"step": "scores", "q": Q, "k": K}]
+    before = bar.t
+    frames(page)
+    assert bar.t == before
+    page.keyboard.press(" ")
+    in_the_end(page, lambda: bar.t, lambda t: t > before)
+    view.step("Weights")  # a step that is pressed: its whole picture, paused
+    assert not page.evaluate("walk.playing.isPlaying")
+    assert page.evaluate("walk.drawing.motion.t") == 1
+    assert view.changes[-1]["step"] == "weights"
+    bar.title("Weights")
+    page.keyboard.press("ArrowLeft")
+    bar.title("Masked")
+    assert bar.slider.get_attribute("aria-valuetext") == "Masked, step 6 of 10"
+    bar.slider.fill("720")
+    bar.title("Head outputs")
+    page.evaluate("walk.choose({ q: 3, k: null })")
+    expect(bar.says).to_contain_text("“bought”")
+    expect(bar.says).not_to_contain_text("“it”")
+    page.evaluate("walk.playing.play()")
+    page.evaluate("walk.await({})")  # another text
+    expect(bar.root).to_be_hidden()
+    assert not page.evaluate("walk.playing.isPlaying")
+
+
+def test_without_motion_it_is_a_walk_of_stills_with_next(new_context: Contexts, walks: WalkPage) -> None:
+    page = new_context(reduced_motion="reduce").new_page()
+    view = WalkView.open(page, walks.url, layer=LAYER, head=HEAD)
+    page.get_by_role("button", name="Play the walk").click()
+    bar = Bar(page)
+    step_on = bar.root.get_by_role("button", name="Next step")
+    expect(step_on).to_be_focused()
+    expect(bar.root.locator(".play")).to_be_hidden()
+    for n, name in enumerate(STEPS):
+        assert page.evaluate("[walk.store.values.step, walk.drawing.motion.t]") == [name, 1]
+        expect(bar.root).to_have_attribute("data-t", re.compile(r"^0"))
+        if n < len(STEPS) - 1:
+            step_on.click()
+    assert not page.evaluate("walk.playing.isPlaying")
+    assert view.changes[-1]["step"] == "output"
+    assert serious(page) == []
+
+
+def test_a_row_that_is_guessed_is_not_given_away(page: Page, walks: WalkPage) -> None:
+    WalkView.open(page, walks.url, layer=LAYER, head=HEAD, step="weights", predict=1)
+    expect(page.get_by_role("button", name="Play the walk")).to_be_hidden()
+    page.keyboard.press("w")
+    expect(Bar(page).root).to_be_hidden()
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Play the walk")).to_be_visible()
+
+
+def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(page: Page, app_url: str) -> None:
+    page.goto(app_url)
+    settled(page)
+    page.get_by_role("region", name="What this is").get_by_role("button", name="Play the walk").click()
+    bar = Bar(page)
+    bar.title("Sentence")
+    bar.root.get_by_role("button", name="Speed").click(click_count=2)
+    bar.title("Hidden states")
+    bar.title("Q, K, V")
+    bar.title("Scores")
+    bar.title("Scaled")
+    assert page.url.rstrip("/") == app_url
+    entries = page.evaluate("history.length")
+    page.keyboard.press(" ")
+    page.wait_for_url("**step=scaled**")
+    assert page.evaluate("history.length") == entries + 1
+    scaled = float(built_in_model().trace(OPENING["text"]).walk(LAYER, HEAD).steps.scaled[Q, K])
+    expect(bar.says).to_contain_text(f"= {scaled:.2f}.")
+    copied = page.context.new_page()
+    copied.goto(page.url)
+    expect(settled(copied).get_by_role("radio", name="Scaled")).to_be_checked()
+    copied.close()
+
+    # It goes on in lecture mode, which the server knows of.
+    page.keyboard.press(" ")
+    page.keyboard.press("l")
+    expect(page.get_by_role("button", name="Leave lecture mode (L)")).to_be_visible()
+    bar.title("Weights")
+    expect(bar.root).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(bar.root).to_be_hidden()
+    expect(page.get_by_role("button", name="Play the walk")).to_be_visible()  # in lecture mode, too
+
+
+def test_a_page_of_its_own_begins_with_it_without_a_network(new_context: Contexts, tmp_path: Path) -> None:
+    link = f"http://localhost/?text={OPENING['text']}&source=pretrained&layer=3&head=1&step=weights&q=11&k=5"
+    file = exported(tmp_path, link)
+    page = new_context(offline=True).new_page()
+    assert opened(page, file, "#play=1", painted=".walk .word") == [file.as_uri()]
+    bar = Bar(page)
+    bar.title("Sentence")
+    bar.root.get_by_role("button", name="Speed").click(click_count=2)
+    bar.title("Hidden states")
+    bar.title("Q, K, V")
+    expect(page.locator(".attnviz-board")).to_have_attribute("data-moving", "")
+    page.keyboard.press(" ")
+    assert "step=qkv" in page.url
+
+
+# ---- a file of it
+
+FILM = """async ([kind, speed]) => {
+  const { canFilm, gifOf, videoOf } = await import("/frontend/export/animation.ts");
+  const { walkAnimation } = await import("/frontend/export/walk_animation.ts");
+  if (kind === "video" && !(await canFilm())) return null;
+  const all = await walkAnimation(walk, { theme: "light" });
+  // The same walk, faster: a video of all of it would take the test too long.
+  const animation = { ...all, ms: all.ms / speed };
+  const said = [];
+  const file = await (kind === "video" ? videoOf : gifOf)(animation, (share) => said.push(share));
+  const { parts, ms: long } = walk.playing.schedule;
+  const whole = parts.filter(({ step }) => ["qkv", "head_outputs"].includes(step));
+  const times = [...whole.map(({ from, ms }) => (from + 0.95 * ms) / long), 1];
+  const ends = times.map((t) => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 1280, height: 720 });
+    canvas.getContext("2d").putImageData(
+      new ImageData(new Uint8ClampedArray(animation.draw(t).buffer), 1280, 720), 0, 0);
+    return canvas.toDataURL().split(",")[1];
+  });
+  animation.destroy();
+  const read = new FileReader();
+  const text = new Promise((done) => { read.onload = () => done(read.result.split(",")[1]); });
+  read.readAsDataURL(file);
+  window.file = file;
+  const boards = document.querySelectorAll(".attnviz-board").length;
+  return { file: await text, times, ends, ms: all.ms, said, boards };
+}"""
+
+
+def picture(data: str) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(b64decode(data))).convert("RGB")).astype(int)
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[WalkPage]:
+    toy = run_block(range(1, 6), ToyConfig()).walk(0, 0)
+    with serving(WalkPage({0: write(document_of_layer(toy))})) as page:
+        yield page
+
+
+def test_the_walk_is_a_gif_for_slides(page: Page, small: WalkPage) -> None:
+    view = WalkView.open(page, small.url)
+    made = page.evaluate(FILM, ["gif", 1])
+    assert (made["boards"], view.changes) == (1, [])  # the page is as it was
+    data = b64decode(made["file"])
+    assert 100_000 < len(data) < 8_000_000
+    with Image.open(io.BytesIO(data)) as gif:
+        assert gif.size == (1280, 720)
+        found = [(frame.info["duration"], np.asarray(frame.convert("RGB"))) for frame in ImageSequence.Iterator(gif)]
+    assert sum(duration for duration, _ in found) == pytest.approx(made["ms"] + 2500, abs=500)
+    assert 100 < len(found) <= made["ms"] / 250 + 2
+    assert np.abs(found[-1][1].astype(int) - picture(made["ends"][-1])).mean() < 2
+    assert np.abs(picture(made["ends"][0]) - picture(made["ends"][1])).mean() > 2  # another step
+
+
+SEEN = """async (times) => {
+  const video = Object.assign(document.createElement("video"), { muted: true, src: URL.createObjectURL(window.file) });
+  const ready = (name) => new Promise((done, fail) => {
+    video.addEventListener(name, done, { once: true });
+    video.addEventListener("error", () => fail(new Error(video.error.message)), { once: true });
+  });
+  await ready("loadeddata");
+  const seen = [];
+  for (const time of times) {
+    const sought = ready("seeked");
+    video.currentTime = time;
+    await sought;
+    const canvas = Object.assign(document.createElement("canvas"), { width: 1280, height: 720 });
+    canvas.getContext("2d").drawImage(video, 0, 0);
+    seen.push(canvas.toDataURL().split(",")[1]);
+  }
+  return { seen, size: [video.videoWidth, video.videoHeight], s: video.duration };
+}"""
+
+
+def test_the_walk_is_a_video_where_the_browser_can_encode_one(page: Page, small: WalkPage) -> None:
+    WalkView.open(page, small.url)
+    made = page.evaluate(FILM, ["video", 8])
+    assert made is not None, "this Chromium encodes VP8"
+    data = b64decode(made["file"])
+    assert data[:4] == b"\x1a\x45\xdf\xa3"
+    assert made["said"] == sorted(made["said"])
+    seconds = made["ms"] / 8 / 1000
+    shown = page.evaluate(SEEN, [t * seconds for t in made["times"]])
+    assert shown["size"] == [1280, 720]
+    assert shown["s"] == pytest.approx(seconds + 2.5, abs=0.2)
+    for seen, drawn in zip(shown["seen"], made["ends"], strict=True):
+        assert np.abs(picture(seen) - picture(drawn)).mean() < 6
