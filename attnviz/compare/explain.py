@@ -59,6 +59,8 @@ _COSINE = tree.Fraction(
 )
 
 DIVERGENCE = "Jensen-Shannon divergence"
+DIVERGENCE_TITLE = "bits apart"
+"""Its title over a column of one number a row, which is narrow"""
 FORMULAS: dict[str, Expression] = {
     name: tree.Relation("=", (tree.Text(name), formula))
     for name, formula in {

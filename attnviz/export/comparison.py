@@ -197,7 +197,9 @@ def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool | None)
         },
     ]
     if compared.divergence is not None:
-        panels.append({"name": "divergence", "title": explain.DIVERGENCE, "low": 0.0, "high": 1.0, "scale": "weights"})
+        panels.append(
+            {"name": "divergence", "title": explain.DIVERGENCE_TITLE, "low": 0.0, "high": 1.0, "scale": "weights"}
+        )
     return panels
 
 

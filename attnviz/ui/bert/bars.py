@@ -65,7 +65,7 @@ def beside(series: Mapping[str, Sequence[float]], labels: Sequence[str], *, titl
         f"<li><span>{escape(label)}</span><div>{''.join(bars)}</div></li>"
         for label, *bars in zip(labels, *bars_of_series, strict=True)
     )
-    names = "".join(f"<span><i></i>{escape(shorten(of))}</span>" for of in series)
+    names = "".join(f"<span><i></i>{escape(of)}</span>" for of in series)
     return (
         f'<div class="bars beside" data-drawn="{escape(name)}"><p class="names">{names}</p>'
         f'<ol aria-label="{escape(f"{title}, {unit}")}">{groups}</ol><p>{escape(f"{title}, {unit}")}</p></div>'

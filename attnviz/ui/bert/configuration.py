@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNKNOWN = "–"
-MAX_TITLE = 18
+MAX_TITLE = 24
 """Maximum characters of a model's name in a column header"""
 SMALL = (20_000, 32)
 """V and C of a small table, such as one for film reviews of 20,000 different words"""
