@@ -32,6 +32,8 @@ const WIDGETS = ["heads", "walk"];
 
 /** Which of the modules that several components need stand together: few requests, and little that is not needed. */
 const GROUPS = [
+  { name: "captions", test: /frontend.walk.captions/ }, // fetched when the walk begins to play
+  { name: "charts", test: /frontend.chart.(axes|enlarged|figure)/ }, // fetched with plotly.js
   { name: "base", test: /frontend.core/ },
   { name: "learning", test: /frontend.(generation|model_series|training)/ },
   { name: "steps", test: /frontend.(chart|inspector|motion|page|walk)/ },

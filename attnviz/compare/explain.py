@@ -61,13 +61,9 @@ _COSINE = tree.Fraction(
 DIVERGENCE = "Jensen-Shannon divergence"
 DIVERGENCE_TITLE = "bits apart"
 """Its title over a column of one number a row, which is narrow"""
+_FIGURES: dict[str, Expression] = {"mean |A − B|": _MEAN, "divergence of a row": _DIVERGENCE, "cosine": _COSINE}
 FORMULAS: dict[str, Expression] = {
-    name: tree.Relation("=", (tree.Text(name), formula))
-    for name, formula in {
-        "mean |A − B|": _MEAN,
-        "divergence of a row": _DIVERGENCE,
-        "cosine": _COSINE,
-    }.items()
+    name: tree.Relation("=", (tree.Text(name), formula)) for name, formula in _FIGURES.items()
 }
 """The formula of each figure, by the figure's name"""
 

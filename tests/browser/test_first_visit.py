@@ -66,7 +66,7 @@ def test_the_code_of_export_comes_when_export_is_opened(fresh: BrowserContext, a
     page.locator(".st-key-export button").first.click()
     expect(page.get_by_role("region", name="Export this view")).to_be_visible()
     settled(page)
-    assert sorted({*scripts(fetched)} - {*before}) == ["export_view.css", "export_view.js"]
+    assert sorted({*scripts(fetched)} - {*before}) == ["captions.js", "export_view.css", "export_view.js"]
 
 
 def not_found(page: Page) -> list[str]:

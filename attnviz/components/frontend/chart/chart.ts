@@ -1,8 +1,6 @@
 // The chart: a picture of matrices as a Plotly figure, to zoom and to download. plotly.js compares each new figure with
 // the one before.
 
-import { enlarged } from "./enlarged.ts";
-import { figureOf, numberSizes, pinnedShapes } from "./figure.ts";
 import { element, perFrame } from "../core/dom.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { leastType } from "../core/type.ts";
@@ -23,6 +21,8 @@ export class Chart {
   /** what is drawn; null while that is not yet the picture */
   figure: PlotlyFigure | null;
   plotly: Plotly | null;
+  /** what makes figures: few look at charts, so it is fetched with plotly.js */
+  figures: typeof import("./figure.ts") | null;
   size: Size;
   least: number;
   config: object | null;
@@ -36,7 +36,7 @@ export class Chart {
     this.picture = null;
     this.looks = { theme: "light", pin: NOTHING };
     this.figure = null;
-    this.plotly = null;
+    this.plotly = this.figures = null;
     this.size = { width: 0, height: 0 };
     this.least = 0;
     this.config = null;
@@ -54,7 +54,7 @@ export class Chart {
     this.picture = picture;
     this.looks = looks;
     if (isNew) this.draw();
-    else if (isMoved) this.plotly?.relayout(this.graph, { shapes: pinnedShapes(picture, looks) });
+    else if (isMoved) this.plotly?.relayout(this.graph, { shapes: this.figures?.pinnedShapes(picture, looks) });
   }
 
   setTheme(theme: Theme) {
@@ -68,7 +68,7 @@ export class Chart {
     const alt = this.picture?.alt ?? "";
     this.graph.setAttribute("aria-label", alt);
     try {
-      this.plotly = await this.load();
+      [this.plotly, this.figures] = await Promise.all([this.load(), import("./figure.ts")]);
     } catch {
       this.graph.classList.add("attnviz-chart-failed");
       this.graph.textContent = `The picture can't be drawn: plotly.js did not arrive. Reload the page. ${alt}`;
@@ -81,6 +81,7 @@ export class Chart {
     }
     this.size = this.measure();
     this.least = leastType();
+    const { enlarged, figureOf } = this.figures;
     this.figure = enlarged(figureOf(this.picture, this.looks), this.size, this.least);
     const { data, layout } = this.figure;
     const bare = data.map(({ texttemplate, ...trace }) => trace);
@@ -97,8 +98,8 @@ export class Chart {
 
   /** Scales the numbers with their cells: plotly.js would write them in one size, and leave out what does not fit. */
   sizeNumbers() {
-    if (!this.figure) return;
-    for (const [subplot, size] of numberSizes(this.figure, this.size)) {
+    if (!this.figure || !this.figures) return;
+    for (const [subplot, size] of this.figures.numberSizes(this.figure, this.size)) {
       const drawn: SVGElement | null = this.graph.querySelector(`.subplot.${subplot}`);
       drawn?.style.setProperty("--number-size", `${size}px`);
     }

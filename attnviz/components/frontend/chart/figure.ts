@@ -8,6 +8,8 @@ import { CELL_NUMBERS, CHART, RULE_OPACITY } from "../core/constants.ts";
 import { fixed, number, weightText } from "../core/format.ts";
 import { escape, marginsOf, xAxis, yAxis } from "./axes.ts";
 
+export { enlarged } from "./enlarged.ts";
+
 /** the relative sizes of its grid */
 export type ChartPicture = BoardPicture & { widths: number[]; heights: number[] };
 /** A matrix and its place in the figure. */

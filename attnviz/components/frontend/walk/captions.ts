@@ -3,14 +3,13 @@
 
 import { number, share } from "../core/format.ts";
 import { pinnedFact } from "./pinned_fact.ts";
-import { largest, tellingRow, wordOf } from "./row_words.ts";
+import { largest, wordOf } from "./row_words.ts";
 import { plain } from "../marks/text.ts";
 import type { Attention } from "../core/attention.ts";
 import type { StepText } from "../core/document.ts";
 import type { HeadMatrices } from "./matrices.ts";
+import type { FullPair } from "./row_words.ts";
 
-/** a query and a key */
-export type FullPair = { q: number; k: number };
 interface About {
   matrices: HeadMatrices;
   step: StepText;
@@ -19,21 +18,6 @@ interface About {
   query: Said;
   key: Said;
   cell: ReturnType<Attention["cell"]>;
-}
-
-/**
- * The pair of which the walk speaks: what is pinned; of a row, its largest weight; of a column, the row that gives it
- * most; where nothing is, the row that the sentence shows. Its row's arithmetic has to be here.
- */
-export function pairOf(matrices: HeadMatrices, { q, k }: Pair): FullPair {
-  const { query, key } = matrices.document.header;
-  const { attention } = matrices;
-  if (q === null && k !== null) {
-    const column = Float64Array.from(query.labels, (_, row) => attention.row(row).weights[k]);
-    return { q: largest(column), k };
-  }
-  const row = q ?? tellingRow(attention, query, key);
-  return { q: row, k: k ?? largest(attention.row(row).weights) };
 }
 
 /** What is said of a step, in the inks of what is named. All that its picture shows has to be here. */

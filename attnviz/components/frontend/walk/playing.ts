@@ -6,16 +6,17 @@ import { element, perFrame } from "../core/dom.ts";
 import { isShortcut } from "../core/keys.ts";
 import { Refused } from "../core/files.ts";
 import { Player } from "../motion/player.ts";
-import { captionOf, pairOf } from "./captions.ts";
+import { pairOf } from "./row_words.ts";
 import { arcsAt, momentAt, partAt, scheduleOf } from "./schedule.ts";
 import type { HeadMatrices } from "./matrices.ts";
-import type { FullPair } from "./captions.ts";
+import type { FullPair } from "./row_words.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Walk } from "./walk.ts";
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const LONGEST = 100; // ms that one frame may move on: a page that was hidden goes on where it was
 const FOR_ITSELF = ".attnviz-board, [role=radiogroup]"; // what arrow keys go through while it has the focus
+const UNSAID = "Its sentences have not come.";
 const UNSHOWN = "it can’t be shown here.";
 const PRESSED_BY_SPACE = "button:not([aria-checked=true], [aria-pressed=true]), a, summary";
 const WORDS = {
@@ -57,6 +58,8 @@ export class Playing {
   untold: Partial<WalkValues>;
   planned: { steps: unknown; schedule: Schedule } | null;
   said: { matrices: HeadMatrices; step: string; pair: FullPair; says: Said[] } | null;
+  /** what says the sentences, which is fetched when the walk begins; null where it has not come */
+  captions: typeof import("./captions.ts") | null;
   /** what had the focus before */
   before: Element | null;
   tick: FrameTask;
@@ -66,7 +69,7 @@ export class Playing {
     [this.isOpen, this.isPlaying] = [false, false];
     [this.time, this.last] = [0, 0];
     this.untold = {};
-    [this.planned, this.said, this.before] = [null, null, null];
+    [this.planned, this.said, this.captions, this.before] = [null, null, null, null];
     const does = { onAct: (name: string) => void this.act(name), onSeek: (t: number) => this.seek(t) };
     this.player = new Player(walk.element, does, WORDS);
     this.player.root.classList.add("of-walk");
@@ -138,9 +141,20 @@ export class Playing {
 
   open() {
     this.isOpen = true;
+    if (!this.captions) this.fetchCaptions();
     this.player.root.hidden = false;
     this.walk.element.toggleAttribute("data-plays-walk", true);
     this.walk.offer();
+  }
+
+  /** Without them the walk plays all the same, and says so. */
+  async fetchCaptions() {
+    try {
+      this.captions = await import("./captions.ts");
+    } catch {
+      return; // the next start tries again
+    }
+    this.say();
   }
 
   play() {
@@ -347,9 +361,10 @@ export class Playing {
     const { lacking, loading } = this.walk;
     if (lacking.isPicture && loading.files.failure) return [[`${this.part.title} · `, "attention"], [UNSHOWN]];
     if (!matrices || !step || !pair || lacking.isPicture) return said?.says ?? [];
+    if (!this.captions) return [[`${step.title} · `, "attention"], [UNSAID]];
     const isSame = said?.matrices === matrices && said.step === step.name && said.pair.q === pair.q;
     if (isSame && said.pair.k === pair.k) return said.says;
-    const says: Said[] = [[`${step.title} · `, "attention"], ...captionOf(matrices, step, pair)];
+    const says: Said[] = [[`${step.title} · `, "attention"], ...this.captions.captionOf(matrices, step, pair)];
     this.said = { matrices, step: step.name, pair, says };
     return says;
   }

@@ -150,3 +150,20 @@ function keyRow(word: string, k: number, numbers: AttentionRow, hasBias: boolean
     template("td", {}, result(weights[k], weightText(weights[k]))),
   );
 }
+
+/** a query and a key */
+export type FullPair = { q: number; k: number };
+/**
+ * The pair of which the walk speaks: what is pinned; of a row, its largest weight; of a column, the row that gives it
+ * most; where nothing is, the row that the sentence shows. Its row's arithmetic has to be here.
+ */
+export function pairOf(matrices: HeadMatrices, { q, k }: Pair): FullPair {
+  const { query, key } = matrices.document.header;
+  const { attention } = matrices;
+  if (q === null && k !== null) {
+    const column = Float64Array.from(query.labels, (_, row) => attention.row(row).weights[k]);
+    return { q: largest(column), k };
+  }
+  const row = q ?? tellingRow(attention, query, key);
+  return { q: row, k: k ?? largest(attention.row(row).weights) };
+}
