@@ -24,7 +24,7 @@ def test_the_numbers_are_those_of_the_loaded_model(page: Page, app_url: str) -> 
     expect(tables).to_contain_text(f"{vocabulary * width:,}")
     bars = page.get_by_role("list", name="parameters, millions").get_by_role("img")
     assert bars.count() == 2 * 6
-    assert bars.first.get_attribute("aria-label") == f"minilm: {vocabulary * width / 1e6:.3g}"
+    assert bars.first.get_attribute("aria-label") == f"MiniLM (a small BERT): {vocabulary * width / 1e6:.3g}"
     lengths = [bar.evaluate("(e) => e.querySelector('i')?.getBoundingClientRect().width ?? 0") for bar in bars.all()]
     assert abs(lengths[0] / lengths[1] - width / 768) < 0.01, "the tables of tokens have as many rows"
     assert lengths[-2] == 0, "the pooler is not loaded"
