@@ -1,7 +1,8 @@
 """The bar at the top: the app's name, its places, and the chapters of the place that is open.
 
 Its links lead to other pages without loading the app anew, with the text and all else that both pages have in common.
-A chapter that is another part of the same page is a button: an old link in the address bar can't undo its callback.
+What leads to the page that is open is a button: Streamlit leaves the address as it is on the way to the same page, and
+the next run would read it as a link that has just been opened.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.links.pages import PAGES, Chapter, chapters
-from attnviz.links.places import PLACES, START
+from attnviz.links.places import PLACES, START, Place
 from attnviz.ui import state
 from attnviz.ui.page_links import page_link
 
@@ -21,9 +22,9 @@ def show(page: str) -> None:
     now = PAGES[page].chapter(state.get)
     with st.container(key="places", gap=None):
         with st.container(key="place_list", horizontal=True, gap=None):
-            page_link(START.opens, "attnviz", {})
+            _show_first(START, "attnviz", page)
             for place in PLACES:
-                page_link(place.opens, _marked(place.title, is_open=place is now.place), {})
+                _show_first(place, _marked(place.title, is_open=place is now.place), page)
         of_place = chapters(now.place)
         if len(of_place) > 1:
             with st.container(key="chapter_list", horizontal=True, gap=None):
@@ -31,11 +32,26 @@ def show(page: str) -> None:
                     _show_chapter(chapter, is_open=chapter == now, page=page)
 
 
+def _show_first(place: Place, label: str, page: str) -> None:
+    """Show what leads to the first chapter of a place."""
+    if place.opens == page:
+        part = PAGES[page].chapters[0].part
+        st.button(label, key=f"place_{label.strip('*')}", type="tertiary", on_click=_open, args=(part,))
+    else:
+        page_link(place.opens, label, {})
+
+
+def _open(part: str) -> None:
+    """Open a part of the current page; one without parts stays as it is."""
+    if part:
+        state.open_part(part)
+
+
 def _show_chapter(chapter: Chapter, *, is_open: bool, page: str) -> None:
     label = _marked(chapter.title, is_open=is_open)
-    if chapter.part and chapter.page.name == page:
+    if chapter.page.name == page:
         key = f"chapter_{chapter.part}"
-        st.button(label, key=key, type="tertiary", on_click=state.open_part, args=(chapter.part,))
+        st.button(label, key=key, type="tertiary", on_click=_open, args=(chapter.part,))
     else:
         page_link(chapter.page.name, label, chapter.query)
 

@@ -6,7 +6,7 @@ import pytest
 from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
-from attnviz.links.pages import PAGES, Chapter, chapters
+from attnviz.links.pages import PAGES, Chapter, Page, chapters
 from attnviz.links.places import PLACES
 from tests.app.pages import blocks, go_to_page, in_places, open_page
 
@@ -22,16 +22,20 @@ def entries(at: AppTest) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda one: one.title)
 def test_each_chapter_shows_all_places_and_those_of_its_own(chapter: Chapter) -> None:
     at = open_page(chapter.page.name, **chapter.query)
-    shown = [("attnviz", "lessons", "")]
+
+    def entry(title: str, page: Page, part: str = "") -> tuple[str, str, str]:
+        if page is chapter.page:
+            return title, "", ""  # a button
+        return title, page.path.strip("/") or "./", f"{page.part_key}={part}" if part else ""
+
+    shown = [entry("attnviz", PAGES["lessons"])]
     for place in PLACES:
         title = f"**{place.title}**" if place is chapter.place else place.title
-        shown.append((title, PAGES[place.opens].path.strip("/") or "./", ""))
+        shown.append(entry(title, PAGES[place.opens]))
     of_place = chapters(chapter.place)
     for one in of_place if len(of_place) > 1 else ():
         title = f"**{one.title}**" if one == chapter else one.title
-        is_button = bool(one.part) and one.page is chapter.page
-        query = "" if is_button or not one.part else f"{one.page.part_key}={one.part}"
-        shown.append((title, "" if is_button else one.page.path.strip("/") or "./", query))
+        shown.append(entry(title, one.page, one.part))
     assert entries(at) == shown
     assert entries(go_to_page(at, chapter.page.name, {**chapter.query, "lecture": "1"})) == []
 
@@ -67,3 +71,12 @@ def test_a_part_from_the_history_or_in_a_longer_link_opens_as_a_link(monkeypatch
     at = open_page("tokens", text="one two")
     monkeypatch.setattr(ScriptRunContext, "reset", went_back)
     assert go_to_page(at, "bert", {"bert_part": "back"}).query_params == {"bert_part": "back"}
+
+
+def test_the_open_place_leads_to_its_first_chapter_and_the_open_chapter_changes_nothing() -> None:
+    at = open_page("train", train_part="text", seed="5")
+    at.button(key="place_Make").click().run()
+    assert at.query_params == {"seed": "5"}
+    at = open_page("heads", layer="2", q="3")
+    at.button(key="chapter_").click().run()
+    assert at.query_params == {"layer": "2", "q": "3"}

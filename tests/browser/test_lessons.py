@@ -76,12 +76,13 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
 
 def test_the_link_of_each_scene_opens_it_in_a_new_browser(page: Page, app_url: str, new_context: Contexts) -> None:
     page.goto(f"{app_url}/lessons")
+    settled(page)
+    page.get_by_role("tab", name="All scenes").click()
     expect(page.locator(".lesson-card")).to_have_count(len(shipped()))
     settled(page)
-    # The scenes in order, and before each lesson's the button that starts it.
     scenes = [(name, n, scene) for name, lesson in shipped().items() for n, scene in enumerate(lesson.scenes, 1)]
-    links = page.locator(".stPageLink a").evaluate_all("(links) => links.map((link) => link.href)")
-    links = [link for link in links if "lecture=1" not in link]
+    shown = page.get_by_role("tabpanel", name="All scenes").locator(".stPageLink a")
+    links = shown.evaluate_all("(links) => links.map((link) => link.href)")
     assert [urlsplit(link).path for link in links] == [PATHS[scene.page] for _, _, scene in scenes]
     for start, (name, number, _) in zip(links, scenes, strict=True):
         query = parse_qs(urlsplit(start).query)

@@ -169,9 +169,9 @@ def test_a_covered_row_is_not_given_away(page: Page, toy: WalkPage) -> None:
     page.evaluate(named, {"part": "largest", "row": 3, "matrix": "weights"})
     assert view.marks() == {("weights", "region"), ("weights", "region-edge")}
     page.evaluate("walk.inspector.pinNamed({ row: 4, column: 1 })")
-    view.pinned(None, None, 1)  # its row was pinned; now row 2 is covered
+    view.pinned(None, None, 1)  # its row was pinned, and stays covered
     page.evaluate("walk.inspector.pinNamed({ row: 2, column: 1 })")
-    view.pinned(2, None, 2)
+    view.pinned(2, 1, 2)  # now row 2 is covered
     page.keyboard.press("r")
     page.evaluate(named, {"row": 2, "column": 1})
     assert ("weights", "cell") in view.marks()

@@ -99,6 +99,9 @@ def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(
     page.goto(app_url + link)
     settled(page)
     expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
+    page.locator(".attnviz-board").first.evaluate("(board) => board.scrollIntoView({ block: 'start' })")
+    settled(page)
+    expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
     assert page.evaluate(LABELS) == [True] * 9
 
 
