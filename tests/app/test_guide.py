@@ -108,7 +108,7 @@ def test_surprise_on_any_text_says_a_sentence(page: str) -> None:
 def test_surprise_with_a_model_that_is_not_there_shows_the_built_in_one() -> None:
     at = open_page(text=BICYCLE, source="pretrained", model="/no/such/folder")
     assert surprise(at).startswith("Layer 3, head 1: “it” looks at “bicycle” with 0.97")
-    assert "minilm" in messages(at)
+    assert "MiniLM (a small BERT)" in messages(at)
 
 
 @pytest.mark.parametrize("page", ["step_by_step", "heads", "compare"])

@@ -27,7 +27,7 @@ def offered(at: AppTest) -> set[str]:
 EVERYWHERE = {"theme", "lecture", "help"}
 HEAD = {"head_on", "head_back"}
 LAYER = {"layer_on", "layer_back"}
-STEP = {"next", "previous"}
+STEP = {"next", "previous", "walk"}
 LONG = "word " * 40
 MOTION = {"play", "cell_on", "cell_back"}
 ONLY_STEP = {"pin", "predict", "stretch", "listing", "drawing", "reveal_row", "reveal_all"} | MOTION

@@ -37,9 +37,10 @@ CAPTIONS = f"""
   {BYTES}
   const {{ read }} = await import("{CORE}/document.ts");
   const {{ matricesOf }} = await import("{CORE}/../walk/matrices.ts");
+  const {{ pairOf }} = await import("{CORE}/../walk/row_words.ts");
   const document = read(bytes(given.file));
   const matrices = matricesOf(document, given.head);
-  const pair = m.pairOf(matrices, given.pin);
+  const pair = pairOf(matrices, given.pin);
   const said = Object.fromEntries(document.header.steps.map((step) => [step.name, m.captionOf(matrices, step, pair)]));
   return {{ pair, said }};
 """

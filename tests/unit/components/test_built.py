@@ -32,6 +32,10 @@ def test_the_scripts_are_made_of_these_sources() -> None:
     assert about()["sources"] == digest_of_sources(), "npm run build"
 
 
+LATER = {"captions.js", "figure.js"}
+"""What is fetched when it is needed: the sentences of the walk that plays itself, and the figures of charts"""
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_a_component_has_a_script_and_one_style_sheet(name: str) -> None:
     script, sheet = read(f"{folder()}{name}.js"), read(f"{folder()}{name}.css")
@@ -51,7 +55,11 @@ def test_what_a_script_imports_is_known_beforehand(name: str) -> None:
         imported = set(re.findall(r'\bfrom"\./([^"]+)"', text)) - reached
         reached |= imported
         pending |= imported
-        assert not re.search(r'\bimport\(|\bfrom"(?!\./)', text)
+        later = {file for _, file in re.findall(r"""\bimport\((["'`])\./([^"'`]+)\1\)""", text)}
+        assert text.count("import(") == len(later)
+        assert later <= LATER
+        assert all(read(folder() + file) for file in later)
+        assert not re.search(r'\bfrom"(?!\./)', text)
     assert needed_by(name) == sorted(reached)
 
 

@@ -17,6 +17,7 @@ from attnviz.bert.blank import Blanks
 from attnviz.bert.blocks import Guesses, Row, Setup, Stack, attend_in_parts
 from attnviz.bert.classification.outcome import Outcome
 from attnviz.bert.configuration import BERT_BASE, Configuration
+from attnviz.export.code.bert import embeddings
 from attnviz.settings import Settings
 from attnviz.training.jobs.view import View
 from attnviz.ui.bert import agent, blank, configuration, language, subsets
@@ -205,7 +206,7 @@ def test_the_configuration_s_numbers_are_those_on_screen(monkeypatch: pytest.Mon
     }  # fmt: skip
     pd.testing.assert_frame_equal(made["parameters"], configuration.parameters(SIZES))
     asked: list[Any] = []
-    monkeypatch.setattr(configuration, "configuration_script", lambda *given: asked.append(given) or "")
+    monkeypatch.setattr(embeddings, "configuration_script", lambda *given: asked.append(given) or "")
     configuration.script()
     assert asked == [("some/model", SIZES, "AutoModel", ("decoder",))]
 

@@ -60,13 +60,15 @@ export class Playing {
   said: { matrices: HeadMatrices; step: string; pair: FullPair; says: Said[] } | null;
   /** what says the sentences, which is fetched when the walk begins; null where it has not come */
   captions: typeof import("./captions.ts") | null;
+  /** whether that failed */
+  isUnsaid: boolean;
   /** what had the focus before */
   before: Element | null;
   tick: FrameTask;
 
   constructor(walk: Walk) {
     this.walk = walk;
-    [this.isOpen, this.isPlaying] = [false, false];
+    [this.isOpen, this.isPlaying, this.isUnsaid] = [false, false, false];
     [this.time, this.last] = [0, 0];
     this.untold = {};
     [this.planned, this.said, this.captions, this.before] = [null, null, null, null];
@@ -152,7 +154,7 @@ export class Playing {
     try {
       this.captions = await import("./captions.ts");
     } catch {
-      return; // the next start tries again
+      this.isUnsaid = true; // the next start tries again
     }
     this.say();
   }
@@ -361,7 +363,7 @@ export class Playing {
     const { lacking, loading } = this.walk;
     if (lacking.isPicture && loading.files.failure) return [[`${this.part.title} · `, "attention"], [UNSHOWN]];
     if (!matrices || !step || !pair || lacking.isPicture) return said?.says ?? [];
-    if (!this.captions) return [[`${step.title} · `, "attention"], [UNSAID]];
+    if (!this.captions) return this.isUnsaid ? [[`${step.title} · `, "attention"], [UNSAID]] : [];
     const isSame = said?.matrices === matrices && said.step === step.name && said.pair.q === pair.q;
     if (isSame && said.pair.k === pair.k) return said.says;
     const says: Said[] = [[`${step.title} · `, "attention"], ...this.captions.captionOf(matrices, step, pair)];

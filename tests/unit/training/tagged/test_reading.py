@@ -84,7 +84,8 @@ RULE = "a line has a word and its tag, with a tab or spaces between them."
          "can have 128: a blank line ends a sentence."),
         (b"a X\n\n" * (MOST_SENTENCES + 1), "Sentence 20,001 of the training file ends at line 40,001: a file can have "
          "20,000 sentences."),
-        (b"a X\n" * (MOST_BYTES // 4) + b"b Y", "A training file is UTF-8 text of up to 1 MB; this one has 1.0 MB."),
+        (b"a X\n" * (MOST_BYTES // 4) + b"b Y",
+         "A training file is UTF-8 text of up to 1 MB; this one has 3 bytes more."),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_named_with_its_line(data: bytes, said: str) -> None:
