@@ -16,11 +16,15 @@ from attnviz.ui.page_links import page_link
 
 
 def show(page: str) -> None:
-    """Show the bar, except in lecture mode."""
+    """Show the bar, except in lecture mode.
+
+    Its container is always there: without it what follows would have another place, and the browser would make it anew.
+    """
+    place_of_bar = st.container(key="places", gap=None)
     if state.get("lecture"):
         return
     now = PAGES[page].chapter(state.get)
-    with st.container(key="places", gap=None):
+    with place_of_bar:
         with st.container(key="place_list", horizontal=True, gap=None):
             _show_first(START, "attnviz", page)
             for place in PLACES:
