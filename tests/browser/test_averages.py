@@ -107,9 +107,9 @@ def test_the_loop_is_a_running_sum_and_a_division(opened: Opened, x: torch.Tenso
     inspector.hover("by_loop", Q, FEATURE)
     assert inspector.result("mean") == pytest.approx(float(means[Q, FEATURE]), abs=1e-6)
     expect(inspector.line("mean")).to_contain_text(f"/ {Q + 1}")
-    inspector.click("by_loop", Q, FEATURE)  # what is only pointed at goes when the pointer leaves it
+    inspector.click("by_loop", Q, FEATURE)
+    inspector.leave()  # what was clicked stays when the pointer leaves it
     inspector.line("mean").get_by_text(f"all {Q + 1} running sums").click()
-    inspector.hover("by_loop", Q, FEATURE)
     running = inspector.panel.locator("[data-running]").evaluate_all("all => all.map((one) => +one.dataset.running)")
     assert running == pytest.approx(x.double().cumsum(0)[: Q + 1, FEATURE].tolist(), abs=1e-9)
     lit = inspector.page.locator(

@@ -37,6 +37,7 @@ export class Inspector {
   named: Target | null;
   pin: Pair;
   hovered: Cell | null;
+  /** the cell whose click pinned what is pinned */
   clicked: Cell | null;
   asked: boolean;
   inspected: Inspected | null;
@@ -105,6 +106,7 @@ export class Inspector {
     const isOtherStep = inspected.step !== this.inspected?.step;
     if (isOtherStep && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
     this.inspected = inspected;
+    if (isOtherStep || !samePin(pin, this.pin)) this.clicked = null;
     this.isWaiting = false;
     this.view.section.style.visibility = "";
     this.pin = pin;
@@ -129,6 +131,7 @@ export class Inspector {
   setPin(pin: Pair) {
     if (!this.inspected || samePin(pin, this.pin)) return;
     this.pin = pin;
+    this.clicked = null;
     if (!this.isWaiting) this.view.announce(this.inspected.attention, pin, this.covers(pin));
     this.draw();
     this.onPin(pin);
@@ -176,7 +179,6 @@ export class Inspector {
   point(at: Cell | null) {
     if (at?.panel === this.hovered?.panel && at?.i === this.hovered?.i && at?.j === this.hovered?.j) return;
     this.hovered = at;
-    if (!at) this.clicked = null;
     this.draw();
   }
 
@@ -191,10 +193,10 @@ export class Inspector {
     const whole = [at.rows, at.cols].includes("query") && [at.rows, at.cols].includes("key");
     // In a panel with one token axis another cell of the pinned row is no request to unpin it.
     const again = samePin(pin, this.pin) && (whole || sameCell(at, this.clicked));
-    this.clicked = at;
     this.asked = !again;
     if (again && !this.picture.pointer) this.hovered = null;
     this.setPin(again ? NOTHING : pin);
+    this.clicked = again ? null : at;
     this.draw();
   }
 
@@ -239,8 +241,7 @@ export class Inspector {
     graph?.attnviz?.hold(pinned);
     const panels = this.picture.panels();
     const products = this.picture.products();
-    const panel = this.hovered && findPanel(panels, this.hovered);
-    const at = panel && this.hovered;
+    const [panel, at] = this.followed(panels);
     this.overlay.draw({
       graph,
       panels,
@@ -258,6 +259,17 @@ export class Inspector {
     if (opens === this.sheet.isOpen) return;
     this.sheet.set(opens);
     this.sheet.uncover(graph, this.picture.pressedAt);
+  }
+
+  /**
+   * What the arithmetic is about: the cell under the pointer, or else the one that was clicked, where it pinned
+   * only a row or a column.
+   */
+  followed(panels: DrawnPanel[]): [DrawnPanel, Cell] | [null, null] {
+    const isHalf = this.pin.q === null || this.pin.k === null;
+    const at = this.hovered ?? (isHalf ? this.clicked : null);
+    const panel = at && findPanel(panels, at);
+    return panel ? [panel, at] : [null, null];
   }
 
   showCell(
@@ -289,7 +301,7 @@ export class Inspector {
     const chained = whole && attention.has(q, k) && byCell.includes(panel.name);
     const isPin = samePin({ q, k }, pin);
     if (chained) view.showChain(q, k, isPin ? "pinned" : "pointer");
-    else view.showProduct({ at, panel, panels, products });
+    else view.showProduct({ at, panel, panels, products, badge: at === this.hovered ? "pointer" : "pinned" });
   }
 
   destroy() {

@@ -116,11 +116,9 @@ export class View {
 
   showHint(pin: Pair, instead?: string) {
     const at = pin.q ?? pin.k;
-    const half = at !== null && (pin.q === null || pin.k === null);
-    const missing = pin.q === null ? "a query row" : "a key column";
-    const next = `Now choose ${missing}, here or in the picture, to see the cell's arithmetic.`;
-    const title = half ? [this.token(pin.q === null ? "key" : "query", at)] : [];
-    this.show({ ...hint(instead ?? (half ? next : HINT)), title, badge: half ? "pinned" : null });
+    const next = nextOf(pin);
+    const title = next && at !== null ? [this.token(pin.q === null ? "key" : "query", at)] : [];
+    this.show({ ...hint(instead ?? next ?? HINT), title, badge: next && "pinned" });
   }
 
   /** The largest weights of a pinned row, if no key is pinned and the step has weights. */
@@ -153,11 +151,13 @@ export class View {
     panel,
     panels,
     products,
+    badge,
   }: {
     at: Cell;
     panel: DrawnPanel;
     panels: DrawnPanel[];
     products: Products;
+    badge: string;
   }) {
     const { labels } = this;
     const axes: [kind: string, i: number][] = [
@@ -175,11 +175,12 @@ export class View {
     const lines = this.product.lines({ at, panel, panels, products, labels: labelOf });
     this.show({
       part: "product",
-      badge: "pointer",
+      badge,
       title: [name, " ", ...parts],
       content: [
         meaning.length > 0 && template("p", { class: "meaning", dataset: { line: "meaning" } }, ...meaning),
         template("div", { class: "chain" }, ...lines),
+        badge === "pinned" && template("p", { class: "hint" }, nextOf(this.pin) ?? ""),
       ],
     });
   }
@@ -236,6 +237,13 @@ export class View {
       this.live.textContent = `Pinned ${q === null ? spoken("key", k) : spoken("query", q)}.`;
     }
   }
+}
+
+/** What is left to choose where only a row or only a column is pinned; null elsewhere. */
+function nextOf({ q, k }: Pair) {
+  if ((q === null) === (k === null)) return null;
+  const missing = q === null ? "a query row" : "a key column";
+  return `Now choose ${missing}, here or in the picture, to see the cell's arithmetic.`;
 }
 
 const hint = (text: string): Shown => ({

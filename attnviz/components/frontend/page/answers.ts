@@ -8,6 +8,7 @@ const STREAM = "/_stcore/stream";
 const RERUN = 0x5a; // the first byte of a message that asks for a run: BackMsg.rerun_script, field 11
 const [BEGINS, ENDS] = [4, 6]; // the fields of a ForwardMsg that say: a run has begun (new_session), or has ended
 const SHOWN = 200; // ms until the fields have what a run that has ended writes into them
+const TOUCHES = ["focusin", "pointerdown", "keydown"]; // nobody changes a field without one of them
 
 /** `old`: late, and fields say something that the server has not read */
 export type State = "answered" | "late" | "old";
@@ -50,6 +51,7 @@ export class Answers {
   isSent: boolean;
   /** from the end of a run */
   settling: number | undefined;
+  ends: AbortController;
 
   constructor(onChange: (state: State) => void) {
     this.onChange = onChange;
@@ -58,8 +60,16 @@ export class Answers {
     this.timer = undefined;
     this.isSent = false;
     this.settling = undefined;
+    this.ends = new AbortController();
     watching.add(this);
     hear();
+    const options = { capture: true, signal: this.ends.signal };
+    for (const event of TOUCHES) window.addEventListener(event, () => this.meet(), options);
+  }
+
+  /** Takes note of fields that were drawn late, before somebody changes them. */
+  meet() {
+    for (const [field, said] of fields()) if (!this.known.has(field)) this.known.set(field, said);
   }
 
   sent() {
@@ -99,6 +109,7 @@ export class Answers {
   destroy() {
     clearTimeout(this.timer);
     clearTimeout(this.settling);
+    this.ends.abort();
     watching.delete(this);
   }
 }
