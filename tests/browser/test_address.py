@@ -112,6 +112,33 @@ def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, ser
     assert sent == [*following, "third"]
 
 
+def test_an_action_of_the_whole_page_waits_until_what_waited_has_arrived(page: Page, served: str) -> None:
+    body = """
+      const sent = [];
+      let [waits, arrived] = [true, null];
+      const flush = () => { const had = waits; waits = false; if (had) sent.push("what waited"); return had; };
+      const arrival = new Promise((done) => (arrived = done));
+      let onItsWay = arrival;
+      const ends = new AbortController();
+      m.beforeOthers(flush, document.createElement("p"), ends.signal, "", () => onItsWay);
+      m.afterArrival(() => sent.push("first"));
+      await new Promise((done) => setTimeout(done, 20));
+      const before = [...sent];
+      onItsWay = null;
+      arrived();
+      await arrival;
+      await new Promise((done) => setTimeout(done));
+      const after = [...sent];
+      m.afterArrival(() => sent.push("second"));
+      ends.abort();
+      return [before, after, sent];
+    """
+    before, after, sent = imported(page, served, "core/waiting.ts", body)
+    assert before == ["what waited"]
+    assert after == ["what waited", "first"]
+    assert sent == [*after, "second"]
+
+
 def test_a_click_elsewhere_comes_after_what_waits(page: Page, served: str) -> None:
     body = """
       const sent = [];

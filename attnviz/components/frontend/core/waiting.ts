@@ -3,12 +3,24 @@
 // about. So what waits is sent first, and the rest afterwards.
 
 const SENDS = "attnviz-sends"; // the event before a component sends something
+const ARRIVES = "attnviz-arrives"; // the event before an action that may not meet what waits on its way
 const TOUCHES = ["pointerdown", "focusin"]; // before a widget of Streamlit's own sends something
 
 /** Does something that sends a message, after what waits. */
 export function afterWaiting(send: () => void) {
   if (window.dispatchEvent(new CustomEvent(SENDS, { cancelable: true }))) send();
   else setTimeout(send);
+}
+
+/**
+ * Does something that sends a message about the whole page, once the server has what waits. Streamlit makes one run of
+ * two messages that meet before it has begun, and can lose one of them.
+ */
+export function afterArrival(send: () => void) {
+  const arriving: Promise<void>[] = [];
+  window.dispatchEvent(new CustomEvent(ARRIVES, { detail: arriving }));
+  if (arriving.length) Promise.all(arriving).then(send);
+  else send();
 }
 
 /** Our own dialogs close at once, and what is chosen in them is sent after what waits. */
@@ -39,6 +51,15 @@ export function beforeOthers(
   const isBeside = (target: EventTarget | null) => beside !== "" && target instanceof Element && target.matches(beside);
   const isOutside = (event: Event) => !event.composedPath().includes(root);
   window.addEventListener(SENDS, (event) => sendFirst() && event.preventDefault(), { signal });
+  const whenArrived = () => {
+    const isSent = sendFirst();
+    return arrives() ?? (isSent ? new Promise<void>((done) => setTimeout(done)) : null);
+  };
+  const askedFirst = (event: Event) => {
+    const arriving = whenArrived();
+    if (arriving) (event as CustomEvent<Promise<void>[]>).detail.push(arriving);
+  };
+  window.addEventListener(ARRIVES, askedFirst, { signal });
   for (const kind of TOUCHES) {
     // Whoever leaves such a field sends what was typed.
     const waits = ({ target }: Event) => isBeside(target) || isBeside(document.activeElement);
@@ -52,14 +73,14 @@ export function beforeOthers(
   // A change of page ends a run that has not begun, and what it was to tell is lost.
   const hold = (click: MouseEvent) => {
     if (!isOutside(click) || isBeside(click.target) || isInDialog(click) || held.has(click)) return;
-    const [isSent, arriving] = [sendFirst(), arrives()];
-    if (!isSent && !arriving) return;
+    const arriving = whenArrived();
+    if (!arriving) return;
     const [target] = click.composedPath();
     const again = new MouseEvent("click", click);
     held.add(again);
     click.preventDefault();
     click.stopImmediatePropagation();
-    (arriving ?? new Promise((done) => setTimeout(done))).then(() => target.dispatchEvent(again));
+    arriving.then(() => target.dispatchEvent(again));
   };
   document.addEventListener("click", hold, { signal, capture: true });
 }

@@ -12,7 +12,7 @@ import { followDrawer } from "./drawer.ts";
 import { followPopovers } from "./popovers.ts";
 import { followTextField } from "./text_field.ts";
 import { oneEntryEach } from "./history.ts";
-import { afterWaiting } from "../core/waiting.ts";
+import { afterArrival, afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
 import { buttonOf, describePlaces, keyed, MAIN } from "../core/streamlit.ts";
 import type { State } from "./answers.ts";
@@ -191,7 +191,7 @@ class Keyboard {
   ask(name: string) {
     const unanswered = this.updates.pending.size ? this.updates.values.acts : [];
     this.updates.set({ acts: [...unanswered, [nextNumber(), name]] }, Infinity);
-    this.updates.flush();
+    afterArrival(() => this.updates.flush());
   }
 
   /** Streamlit reads its theme when it starts, so the page is loaded again; the link holds the view. */
