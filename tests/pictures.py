@@ -91,9 +91,16 @@ class Matrices:
         return np.where(np.isneginf(self.get("masked")), np.float32(np.nan), values)
 
     def limit(self, *names: str) -> float:
-        """Return the largest finite magnitude in these matrices together, or 1 if that is 0."""
+        """Return the largest of the ends of these matrices' own colours, or 1 if that is 0.
+
+        A matrix's is its largest finite magnitude, or the one that 2 % exceed, if the largest is three times that.
+        """
         finite = [np.abs(values[np.isfinite(values)]) for values in map(self.shown, names)]
-        return max((float(values.max()) for values in finite if values.size), default=0.0) or 1.0
+        ends = [
+            values.max() if values.max() <= 3 * (middle := np.percentile(values, 98, method="higher")) else middle
+            for values in finite if values.size
+        ]  # fmt: skip
+        return float(max(ends, default=0.0)) or 1.0
 
 
 def board_picture_of(
@@ -128,7 +135,7 @@ def _darkened_limit(spec: PanelSpec, matrices: Matrices) -> float:
     """The largest weight; from 40 keys on, what nine rows in ten have no weight above."""
     values = matrices.shown(spec.name)
     if values.shape[1] < 40:
-        return matrices.limit(spec.name)
+        return float(np.nanmax(values))
     return float(np.quantile(np.nanmax(values, axis=1), 0.9, method="lower"))
 
 

@@ -14,7 +14,7 @@ from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
-from attnviz.figures.colour_limit import darkened_limit, end_text
+from attnviz.figures.colour_limit import colour_limit, darkened_limit, end_text
 from attnviz.formatting import number, power_of_ten
 from attnviz.sources.compared import Choice, differs
 from attnviz.steps import STEPS
@@ -179,11 +179,10 @@ def _darkened_limit(compared: Comparison) -> float:
 
 def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool | None) -> list[dict[str, Any]]:
     """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""
-    both = np.concatenate([compared.a.ravel(), compared.b.ravel()])
-    largest, largest_difference = _largest(both), _largest(compared.difference)
+    end, end_of_difference = colour_limit(compared.a, compared.b), colour_limit(compared.difference)
     weights = STEPS[compared.quantity].is_distribution
-    high = largest if not weights else _darkened_limit(compared) if darkens(stretch, compared.a.shape[1]) else 1.0
-    shared = {"role": "attention", "low": 0.0 if weights else -largest, "high": high,
+    high = end if not weights else _darkened_limit(compared) if darkens(stretch, compared.a.shape[1]) else 1.0
+    shared = {"role": "attention", "low": 0.0 if weights else -end, "high": high,
               "scale": "weights" if weights else "signed"}  # fmt: skip
     panels = [
         {"name": "a", "title": names[0], **shared},
@@ -191,8 +190,8 @@ def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool | None)
         {
             "name": "difference",
             "title": "A − B",
-            "low": -largest_difference,
-            "high": largest_difference,
+            "low": -end_of_difference,
+            "high": end_of_difference,
             "scale": "signed",
         },
     ]
@@ -228,11 +227,6 @@ def _word(choice: Choice, name: str) -> str:
     if name == "mask":
         return "causal mask" if value == "causal" else "its own mask" if choice.source.has_own_scale else "no mask"
     return str(value) if name == "kind" else f"{name} {value}"
-
-
-def _largest(matrix: npt.NDArray[Any]) -> float:
-    magnitudes = np.abs(matrix[np.isfinite(matrix)])
-    return float(magnitudes.max()) if magnitudes.size and magnitudes.max() > 0 else 1.0
 
 
 def _placed(labels: Sequence[str], places: Sequence[int]) -> list[str | None]:

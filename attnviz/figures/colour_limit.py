@@ -1,4 +1,5 @@
-"""The end of the colour domain: the largest magnitude of several matrices, or less where weights are darkened."""
+"""The end of the colour domain: the largest magnitude, or less where a few numbers would bleach all others, and where
+weights are darkened."""
 
 from __future__ import annotations
 
@@ -19,10 +20,29 @@ def as_array(tensor: Tensor) -> npt.NDArray[np.float32]:
     return np.where(np.isneginf(array), np.float32(np.nan), array) if np.isneginf(array).any() else array
 
 
-def colour_limit(*tensors: Tensor) -> float:
-    """Return the end of the colour domain that these matrices share: their largest finite magnitude, or 1."""
-    finite = [t[torch.isfinite(t)] for t in tensors]
-    return max((float(t.abs().max()) for t in finite if t.numel()), default=1.0) or 1.0
+MIDDLE = 0.98
+"""The share of a matrix's magnitudes within which colours end, if the others would bleach it"""
+BLEACHED = 3
+"""They would, if the largest is more than this multiple of the end"""
+
+
+def colour_limit(*matrices: Tensor | npt.NDArray[Any]) -> float:
+    """Return the end of the colour domain that these matrices share: the largest of their own ends, or 1 if that is 0.
+
+    A matrix's own end is its largest finite magnitude. If it is more than three times the magnitude
+    that only 2 % exceed, then the end is that one: a few large numbers would make all others almost white.
+    """
+    return max(map(_own_limit, matrices), default=0.0) or 1.0
+
+
+def _own_limit(matrix: Tensor | npt.NDArray[Any]) -> float:
+    values = matrix.detach().to(torch.float32).numpy() if isinstance(matrix, Tensor) else matrix
+    magnitudes = np.abs(values[np.isfinite(values)])
+    largest = float(magnitudes.max(initial=0))
+    if not largest:
+        return 0.0
+    end = float(np.percentile(magnitudes, 100 * MIDDLE, method="higher"))
+    return end if 0 < BLEACHED * end < largest else largest
 
 
 SHARE = 0.9

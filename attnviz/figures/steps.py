@@ -87,8 +87,8 @@ def _panel(walk: Walk, spec: PanelSpec, stretch: bool | None) -> Panel:
     if dark < 1:
         limit = dark
         title = spec.stretched.format(end_text(limit))
-    elif isinstance(limit, tuple):
-        limit = colour_limit(*(_matrix(walk, name) for name in limit))
+    elif not isinstance(limit, float):
+        limit = colour_limit(*(_matrix(walk, name) for name in limit or (spec.name,)))
     return Panel(
         spec.name,
         title,

@@ -25,9 +25,6 @@ AXES: dict[str, tuple[str, str]] = {
 }
 """The kinds of rows and columns of each matrix that a picture may show"""
 
-SCORE_MATRICES = ("scores", "scaled", "masked")
-"""The matrices that share one colour domain in the steps from scores to weights"""
-
 _QUANTITIES: dict[Role, tuple[str, ...]] = {
     "query": ("query", "W_query", "U_query"),
     "key": ("key", "key_t", "W_key", "U_key"),
@@ -88,8 +85,8 @@ class PanelSpec:
     role: Role | None
     made_from: MorphSource | None
     limit: float | tuple[str, ...] | None = None
-    """The end of the colour domain: a number, or the largest finite magnitude in these matrices together, or (None) in
-    this one. It is 1 where that magnitude is 0"""
+    """The end of the colour domain: a number, or the end that these matrices share, or (None) this one's own (see
+    `attnviz.figures.colour_limit.colour_limit`)"""
     scale: Scale = "signed"
     stretched: str = ""
     """The title when colours are darkened, with {} in place of the end of the colour domain (see

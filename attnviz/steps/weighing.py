@@ -11,7 +11,6 @@ from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import (
     FEW,
     MANY,
-    SCORE_MATRICES,
     PanelSpec,
     Picture,
     pair_picture,
@@ -32,12 +31,18 @@ _SCORES_NOTICE = annotated(
 )
 
 
+_BEFORE_AND_AFTER = ("scores", "scaled")
+"""They share one colour domain up to the step Scaled, which shows how much smaller scaled scores are"""
+_MASKED_AND_NOT = ("scaled", "masked")
+"""They share one from the step Masked on: by that of the scores both would be almost white"""
+
+
 def _scores_picture(walk: Walk) -> Picture:
     _, queries, width = walk.layer.query.shape
     return product_picture(
         panel("query", "Q query"),
         panel("key_t", "Kᵀ key"),
-        panel("scores", "scores", limit=("scores", "scaled"), bar=True),
+        panel("scores", "scores", limit=_BEFORE_AND_AFTER, bar=True),
         (queries, width, walk.layer.key.shape[1]),
         "Q · Kᵀ = scores",
     )
@@ -86,8 +91,8 @@ def _scaled_fact(walk: Walk) -> str:
 
 def _scaled_picture(walk: Walk) -> Picture:
     return pair_picture(
-        panel("scores", "scores", limit=SCORE_MATRICES),
-        panel("scaled", f"scaled = scores × {number(walk.layer.scale, 3)}", limit=SCORE_MATRICES, bar=True),
+        panel("scores", "scores", limit=_BEFORE_AND_AFTER),
+        panel("scaled", f"scaled = scores × {number(walk.layer.scale, 3)}", limit=_BEFORE_AND_AFTER, bar=True),
         walk.layer.key.shape[1],
     )
 
@@ -198,8 +203,8 @@ def _masked_title(walk: Walk) -> str:
 
 def _masked_picture(walk: Walk) -> Picture:
     return pair_picture(
-        panel("scaled", "scaled", limit=SCORE_MATRICES),
-        panel("masked", _masked_title(walk), limit=SCORE_MATRICES, bar=True),
+        panel("scaled", "scaled", limit=_MASKED_AND_NOT),
+        panel("masked", _masked_title(walk), limit=_MASKED_AND_NOT, bar=True),
         walk.layer.key.shape[1],
     )
 
@@ -299,7 +304,7 @@ def weights_panel(title: str, *, name: str = "weights", bar: bool = False) -> Pa
 def _weights_picture(walk: Walk) -> Picture:
     few = walk.layer.key.shape[1] <= FEW
     row = (
-        panel("masked", "masked", limit=SCORE_MATRICES, numbered=few),
+        panel("masked", "masked", limit=_MASKED_AND_NOT, numbered=few),
         weights_panel("weights = softmax of each row", bar=True),
         panel("row_sum", "Σ", limit=1.0, scale="weights"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.browser.modules import Run
@@ -463,6 +464,31 @@ def test_axes_scroll_only_where_they_are_zoomed(run: Run) -> None:
 def test_darkened_colours_end_where_nine_rows_of_ten_do(run: Run, rows: list[Any], columns: int, end: float) -> None:
     body = "return m.darkenedLimit([Float32Array.from(given[0].flat(), (x) => x ?? NaN)], given[1])"
     assert run("core/colour_limit.ts", body, [rows, columns]) == pytest.approx(end, abs=1e-6)
+
+
+def test_colours_end_where_pythons_do(run: Run) -> None:
+    """Numbers with and without a few that would make all others almost white, and hidden ones."""
+    random = np.random.default_rng(0)
+    matrices = [random.normal(size=n).astype(np.float32) for n in (1, 4, 50, 51, 101, 6144)]
+    for factor in (4, 60):
+        other = matrices[-1].copy()
+        other[::97] *= factor
+        matrices.append(other)
+    matrices += [np.zeros(9, np.float32), np.eye(60, dtype=np.float32).ravel()]
+    expected = []
+    for values in matrices:
+        magnitudes = np.abs(values)
+        end, largest = np.percentile(magnitudes, 98, method="higher"), magnitudes.max()
+        expected.append(float(end if 0 < 3 * end < largest else largest or 1))
+    assert expected[-3] < np.abs(matrices[-3]).max() / 2
+    given = [[None, *map(float, values)] for values in matrices]
+    body = """
+      const data = given.map((values) => Float32Array.from(values, (x) => x ?? NaN));
+      return [data.map((one) => m.colourLimit([one])), m.colourLimit(data)];
+    """
+    found, together = run("core/colour_limit.ts", body, given)
+    assert found == expected
+    assert together == max(expected)
 
 
 def test_a_switch_darkens_by_itself_in_a_long_text(run: Run) -> None:

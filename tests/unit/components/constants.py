@@ -67,6 +67,11 @@ def constants() -> dict[str, tuple[str, Any]]:
             "`share` of the rows does not exceed.",
             {"many": picture.MANY, "share": colour_limit.SHARE},
         ),
+        "COLOUR_LIMIT": (
+            "Colours of other matrices end at the magnitude that this share (`middle`) of the numbers does not exceed, "
+            "if the largest is more than this multiple of it.",
+            {"middle": colour_limit.MIDDLE, "bleached": colour_limit.BLEACHED},
+        ),
         "FAINT_BELOW": ("Weights that are hardly told from 0 where colours go to 1.", weighing.FAINT_BELOW),
         "AXIS_TITLES": ("The names of axes, by their kinds.", style.AXIS_TITLE),
         "TURN": ("Degrees by which labels of columns are turned that do not fit side by side.", style.TURN),

@@ -42,6 +42,27 @@ def test_several_matrices_share_their_largest_finite_magnitude() -> None:
     assert colour_limit(torch.tensor([0.25]), torch.empty(0)) == 0.25
 
 
+@pytest.mark.parametrize("count", [4, 50, 51, 100, 101, 6144])
+@pytest.mark.parametrize("outlier", [0.0, 2.9, 3.1, 40.0])
+def test_colours_end_within_the_middle_98_percent_where_more_would_bleach_the_rest(count: int, outlier: float) -> None:
+    values = torch.randn(count, generator=torch.Generator().manual_seed(count)).clamp(-2, 2)
+    whole = np.percentile(values.abs().numpy(), 98, method="higher")
+    values[count // 2] = -outlier * float(whole)
+    values = torch.cat((values, torch.tensor([torch.inf, torch.nan])))
+    magnitudes = np.abs(values.numpy()[:count])
+    end = colour_limit(values)
+    assert (magnitudes > end).mean() <= 0.02
+    expected = np.percentile(magnitudes, 98, method="higher")
+    assert end == (expected if 3 * expected < magnitudes.max() else magnitudes.max())
+    assert colour_limit(values, 3 * values) == pytest.approx(3 * end)
+    if count > 50:
+        assert (end < magnitudes.max()) == (outlier > 3), "one number of many"
+
+
+def test_a_matrix_of_zeros_but_for_a_few_ends_at_its_largest() -> None:
+    assert colour_limit(torch.eye(100).flatten()[:9900] * 7) == 7
+
+
 def test_hidden_cells_have_no_number_and_others_keep_theirs() -> None:
     found = as_array(torch.tensor([[1.5, -torch.inf], [torch.inf, 0]], dtype=torch.double))
     np.testing.assert_array_equal(found, np.float32([[1.5, np.nan], [np.inf, 0]]))

@@ -18,6 +18,7 @@ from attnviz.figures.style import escape, shorten
 from attnviz.formatting import number
 from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 from tests.pictures import board_picture
 from tests.toy import run_block
@@ -92,12 +93,18 @@ def test_repeated_words_keep_their_own_rows_and_odd_tokens_are_text() -> None:
     assert list(ticks.ticktext) == ["the", "cat", "the", "&lt;b&gt;", "aaaaaa…aaaaa"]
 
 
-@pytest.mark.parametrize(("step", "names"), [("scaled", ["scores", "scaled"]), ("masked", ["scaled", "masked"])])
-def test_scores_scaled_and_masked_share_one_colour_domain(step: str, names: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("step", "names", "largest_of"),
+    [
+        ("scores", ["scores"], "scores"), ("scaled", ["scores", "scaled"], "scores"),
+        ("masked", ["scaled", "masked"], "scaled"), ("weights", ["masked"], "scaled"),
+    ],
+)  # fmt: skip
+def test_before_and_after_share_one_colour_domain(step: str, names: list[str], largest_of: str) -> None:
     w = walk()
-    limit = float(w.steps.scores.abs().max())
-    found = panels(draw_step(w, step)) | {"scores": panels(draw_step(w, "scores"))["scores"]}
-    for name in [*names, "scores"]:
+    limit = float(matrix(w, largest_of).abs().max())
+    found = panels(draw_step(w, step))
+    for name in names:
         assert (found[name].zmin, found[name].zmax) == pytest.approx((-limit, limit))
 
 

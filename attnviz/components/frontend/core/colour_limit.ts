@@ -1,8 +1,36 @@
-// Where the colours of weights end when they are darkened: by the user, or in a long text by themselves, because there
-// nearly all weights are small. attnviz/figures/colour_limit.py does the same.
+// Where the colours of a matrix end: at its largest number, or before it where that would make all others almost white;
+// those of weights when they are darkened, by the user, or in a long text by themselves, because there nearly all
+// weights are small. attnviz/figures/colour_limit.py does the same.
 
-import { DARKENED_LIMIT } from "./constants.ts";
+import { COLOUR_LIMIT, DARKENED_LIMIT } from "./constants.ts";
 import { exponential } from "./format.ts";
+
+const ends: WeakMap<Float32Array, number> = new WeakMap();
+
+/**
+ * Where the colours of these matrices end together: the largest of their own ends, 1 if that is 0.
+ * @param matrices NaN in hidden cells
+ */
+export function colourLimit(matrices: Float32Array[]) {
+  const own = matrices.map((data) => {
+    const end = ends.get(data) ?? ownLimit(data);
+    ends.set(data, end);
+    return end;
+  });
+  return Math.max(...own) || 1;
+}
+
+/** Its largest magnitude; one that only few exceed, if the largest is more than a multiple of that. */
+function ownLimit(data: Float32Array) {
+  const { middle, bleached } = COLOUR_LIMIT;
+  const magnitudes = data.filter(Number.isFinite).map(Math.abs);
+  const largest = magnitudes.reduce((most, x) => Math.max(most, x), 0);
+  const above = magnitudes.length - 1 - Math.ceil(middle * (magnitudes.length - 1));
+  // Most matrices have more large numbers than that, so nothing has to be sorted.
+  const isSpread = magnitudes.filter((x) => bleached * x >= largest).length > above;
+  const end = isSpread ? largest : magnitudes.sort()[magnitudes.length - 1 - above];
+  return end || largest;
+}
 
 /** Keys from which on the colours end there by themselves. */
 export const MANY = DARKENED_LIMIT.many;

@@ -97,6 +97,15 @@ export const DARKENED_LIMIT = {
   share: 0.9,
 };
 
+/**
+ * Colours of other matrices end at the magnitude that this share (`middle`) of the numbers does not exceed, if the
+ * largest is more than this multiple of it.
+ */
+export const COLOUR_LIMIT = {
+  middle: 0.98,
+  bleached: 3,
+};
+
 /** Weights that are hardly told from 0 where colours go to 1. */
 export const FAINT_BELOW = 0.1;
 

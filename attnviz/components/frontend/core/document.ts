@@ -28,9 +28,9 @@ export type OfHeads = string | string[];
 /** The same of texts whose words may name parts of the picture. */
 export type SaidOfHeads = SaidText | SaidText[];
 /**
- * One matrix of a picture. `limit` ends its colours: a number, the largest finite magnitude in these matrices
- * together, or null for the one in this matrix; 1 where that is 0. If `stretched` is not "", it is the title when
- * colours are darkened, with {} in place of the number at which they end (core/colour_limit.ts).
+ * One matrix of a picture. `limit` ends its colours: a number, the end that these matrices share, or null for its own.
+ * If `stretched` is not "", it is the title when colours are darkened, with {} in place of the number at which they end
+ * (core/colour_limit.ts).
  */
 export interface PanelSpec {
   name: string;

@@ -1,10 +1,9 @@
 // The picture of a step: what a document says of it, filled with a head's matrices, as attnviz/figures does in Python.
 
-import { darkenedLimit, darkens, endText } from "../core/colour_limit.ts";
+import { colourLimit, darkenedLimit, darkens, endText } from "../core/colour_limit.ts";
 import { fixed } from "../core/format.ts";
 import { complete } from "../board/panel.ts";
 import { matricesOf } from "./matrices.ts";
-import type { Matrix } from "../core/attention.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { PanelSpec, PictureSpec, WalkDocument } from "../core/document.ts";
 
@@ -115,11 +114,9 @@ function matrixOf(matrices: HeadMatrices, name: string) {
 
 /** The end of a panel's colours. */
 function limitOf({ name, limit }: PanelSpec, matrices: HeadMatrices) {
-  const largest = (names: string[]) => Math.max(...names.map((one) => seen(matrixOf(matrices, one)).largest)) || 1;
-  return typeof limit === "number" ? limit : largest(limit ?? [name]);
+  if (typeof limit === "number") return limit;
+  return colourLimit((limit ?? [name]).map((one) => matrixOf(matrices, one).data));
 }
-
-const seen = (matrix: Matrix) => complete(matrix as any);
 
 function products({ products: made, operations }: PictureSpec, matrices: HeadMatrices): Products {
   const vector = (name: string | null) => (name === null ? null : Array.from(matrixOf(matrices, name).data));
