@@ -192,11 +192,14 @@ def test_thinned_labels_say_which_they_are(page: Page, served: str) -> None:
     many = [f"w{i}" for i in range(40)]
     body = """
       const few = given.slice(0, 10);
-      return [m.labelText(given, 8, 1), m.labelText(given, 8, 4), m.labelText(few, 8, 4), m.ticks(0, 40, 3, 11)];
+      return [m.labelText(given, 8, 1), m.labelText(given, 8, 4), m.labelText(few, 8, 4), m.ticks(0, 40, 3, 11),
+        m.ticks(2, 20, 4, 11, [9, 10, 25]), m.ticks(0, 5, 12, 11, [3])];
     """
-    alone, thinned, few, shown = imported(page, served, "board/layout.ts", body, many)
+    alone, thinned, few, shown, always, each = imported(page, served, "board/layout.ts", body, many)
     assert (alone, thinned, few) == ("w8", "8 w8", "w8")
     assert shown == {"shown": list(range(0, 40, 4)), "every": 4}
+    assert always == {"shown": [4, 9, 10, 16], "every": 4}, "changed tokens in place of those beside them"
+    assert each == {"shown": [0, 1, 2, 3, 4], "every": 1}
 
 
 def test_pooling_keeps_the_largest_of_each_block_and_its_sign(page: Page, served: str) -> None:
@@ -229,11 +232,12 @@ def test_pooling_keeps_the_largest_of_each_block_and_its_sign(page: Page, served
         ({"largest": 3.2, "low": -4, "scale": "signed"}, [40, 20], (2, False)),
         ({"largest": 13.4, "low": -14, "scale": "signed"}, [40, 20], (1, False)),
         ({"largest": 1, "low": 0, "scale": "weights"}, [30, 20], (2, False)),
-        ({"largest": 1, "low": 0, "scale": "weights"}, [13, 20], (2, True)),
+        ({"largest": 1, "low": 0, "scale": "weights"}, [14, 20], (2, True)),
+        ({"largest": 1, "low": 0, "scale": "weights"}, [13, 20], None),  # they would have less than 9 px
         ({"largest": 1, "low": 0, "scale": "weights"}, [6, 20], None),
         ({"largest": 78.7, "low": 0, "scale": "weights"}, [34, 20], (1, False)),  # thousandths, in a weight's colours
         ({"largest": 78.7, "low": 0, "scale": "weights"}, [12, 20], None),
-        ({"largest": 0.6, "low": -0.6, "scale": "signed"}, [16, 20], (2, True)),
+        ({"largest": 0.6, "low": -0.6, "scale": "signed"}, [19, 20], (2, True)),
         ({"largest": 3.2, "low": -4, "scale": "signed"}, [40, 6], None),
     ],
 )

@@ -280,6 +280,7 @@ export class Board {
       font: this.font,
       type: this.type,
       labels: this.labels,
+      always: this.shown?.always ?? {},
       view: (kind, count) => this.views.of(kind, count),
       written,
     };
@@ -293,14 +294,12 @@ export class Board {
     if (places.every(({ alpha }) => alpha === undefined)) paintOperation(pen, this.shown, places);
   }
 
-  /** The number of rows and columns of a matrix that the screen can show; while it is zoomed, all. */
+  /** The number of rows and columns that a matrix may have for the screen to show each of those in view. */
   most({ panel, width, height }: Place): CellCount {
-    const density = window.devicePixelRatio || 1;
-    const isZoomed = (kind: string, count: number) => this.views.span(kind, count) < count;
-    if (isZoomed(panel.rows, panel.shape[0]) || isZoomed(panel.cols, panel.shape[1])) {
-      return { rows: Infinity, cols: Infinity };
-    }
-    return { rows: Math.max(1, height * density), cols: Math.max(1, width * density) };
+    const [rows, cols] = panel.shape;
+    const most = (kind: string, count: number, length: number) =>
+      Math.max(1, (length * (window.devicePixelRatio || 1) * count) / this.views.span(kind, count));
+    return { rows: most(panel.rows, rows, height), cols: most(panel.cols, cols, width) };
   }
 
   drawLight() {

@@ -8,7 +8,7 @@ import { AXIS_TITLES } from "../core/constants.ts";
 export const axisName = (kind: string): string | undefined => (AXIS_TITLES as Record<string, string>)[kind];
 
 export function paintRowLabels(
-  { context, theme, font, type, labels, written }: BoardPen,
+  { context, theme, font, type, labels, always, written }: BoardPen,
   { panel, x, y, height, labelRoom }: Place,
   { from, to, cell }: CellWindow,
 ) {
@@ -19,6 +19,7 @@ export function paintRowLabels(
     Math.min(to.row, panel.shape[0]),
     cell.height,
     Math.max(tokens ? 11 : 12, type.least),
+    always[panel.rows],
   );
   context.font = `${size}px ${font}`;
   context.fillStyle = INK[theme].text;
@@ -51,7 +52,7 @@ export function paintRowLabels(
 }
 
 export function paintColumnLabels(
-  { context, theme, font, type, labels, written }: BoardPen,
+  { context, theme, font, type, labels, always, written }: BoardPen,
   { panel, x, y, width, height, titleRoom, labelRoom }: Place,
   { from, to, cell }: CellWindow,
 ) {
@@ -66,7 +67,8 @@ export function paintColumnLabels(
     : null;
   const room = cell.width - 4;
   const turned = Boolean(tokens) && longest > room && (room < 10 || tokens.some((token) => widthOf(token) > room));
-  const { shown, every } = ticks(from.column, last, cell.width, Math.max(tokens ? 11 : 22 * type.unit, type.least));
+  const needed = Math.max(tokens ? 11 : 22 * type.unit, type.least);
+  const { shown, every } = ticks(from.column, last, cell.width, needed, always[panel.cols]);
   const texts: [number, string][] = named ?? shown.map((j) => [j, tokens ? labelText(tokens, j, every) : String(j)]);
   let deepest = 14 * type.unit;
   for (const [j, text] of texts) {

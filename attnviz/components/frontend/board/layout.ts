@@ -213,14 +213,18 @@ export function labelText(labels: string[], i: number, every: number) {
 }
 
 /**
- * Which positions of an axis are labelled: each where a label has `needed` pixels, else every 2nd, 4th, ...
+ * Which positions of an axis are labelled: each where a label has `needed` pixels, else every 2nd, 4th, ...; and
+ * `always` these, in place of those that they leave no room.
  */
-export function ticks(from: number, to: number, cell: number, needed: number) {
+export function ticks(from: number, to: number, cell: number, needed: number, always: number[] = []) {
   let every = 1;
   while (cell * every < needed && every < 4096) every *= 2;
-  const shown = [];
-  for (let i = Math.ceil(Math.max(0, from) / every) * every; i < to; i += every) shown.push(i);
-  return { shown, every };
+  const shown = always.filter((i) => i >= from && i < to);
+  const hasRoom = (i: number) => always.every((other) => Math.abs(other - i) * cell >= needed);
+  for (let i = Math.ceil(Math.max(0, from) / every) * every; i < to; i += every) {
+    if (every === 1 ? !always.includes(i) : hasRoom(i)) shown.push(i);
+  }
+  return { shown: shown.sort((a, b) => a - b), every };
 }
 
 /**

@@ -6,7 +6,7 @@ import { fixed } from "../core/format.ts";
 import { typeFor } from "../core/type.ts";
 
 const MOST_WEIGHT = 1.005; // which rounds to 1.00, as the float32 sum of a row may
-const SMALLEST = 7; // px, type size of numbers in cells; under it they are left out
+const SMALLEST = 9; // px, type size of numbers in cells; under it they are left out
 const DIGIT = 0.53; // of the type size: the width of a digit of the page's own font, with what lies between two
 
 /**

@@ -171,9 +171,19 @@ class Compare {
     // A and B share their colours, so one bar serves both where they stand side by side.
     const bars = stacked ? ["a", "b", "difference"] : plain ? ["difference"] : ["b", "difference"];
     for (const panel of this.panels) panel.bar = bars.includes(panel.name);
-    const { labels, alt } = this.header;
+    const { labels, alt, own } = this.header;
+    const always = { query: changed(own, "query"), key: changed(own, "key") };
     const widths = stacked ? [1] : this.panels.map(({ name }) => (name === ROWS ? 0.12 : 1));
-    const picture = { panels: this.panels, grid, labels, alt, widths, heights: grid.map(() => 1), products: {} };
+    const picture = {
+      panels: this.panels,
+      grid,
+      labels,
+      always,
+      alt,
+      widths,
+      heights: grid.map(() => 1),
+      products: {},
+    };
     this.board.show(this.focus.of(picture));
   }
 
@@ -275,6 +285,10 @@ class Compare {
     this.section.remove();
   }
 }
+
+/** The rows or columns that A and B do not both have, or name differently. */
+const changed = ({ a, b }: CompareHeader["own"], side: "query" | "key") =>
+  a[side].flatMap((label, i) => (label === b[side][i] ? [] : [i]));
 
 /**
  * A matrix as float32: as it came, or from 16-bit levels of a range, where the highest stands for no number.

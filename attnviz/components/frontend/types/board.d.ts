@@ -105,6 +105,8 @@ interface BoardPicture<P = Panel> {
   panels: P[];
   grid: (number | null)[][];
   labels: Labels;
+  /** the rows and columns that have a label also where there is none for each, by the kind of axis */
+  always?: Record<string, number[]>;
   widths?: number[];
   heights?: number[];
   /** matrices that are not shown, such as the operands of one that takes the whole picture */
@@ -226,6 +228,7 @@ interface BoardPen {
   font: string;
   type: TypeSizes;
   labels: Labels;
+  always: Record<string, number[]>;
   view(kind: string, count: number): Span;
   written: WrittenLabel[];
 }
