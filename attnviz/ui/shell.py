@@ -56,8 +56,7 @@ def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> Delt
     places.show(page)
     _toolbar(page, exports)
     lecture.begin(page)
-    for sentence in state.notes():
-        st.warning(plain(sentence), icon=":material/link:")
+    state.show_notes()
     busy_note()
     lesson_bar.show(page)
     has_text = "text" in PAGES[page].keys and PAGES[page].in_lessons  # Lessons has a tab with the examples
@@ -119,12 +118,15 @@ def text() -> str:
 
 def token_notes(tokens: Tokens) -> None:
     """Warn about dropped and unknown tokens."""
+    sentences = []
     if tokens.dropped:
         first = "token is" if len(tokens) == 1 else f"{len(tokens):,} tokens are"
-        st.warning(f"Only the first {first} used; {tokens.dropped:,} {were(tokens.dropped)} dropped.")
+        sentences.append(f"Only the first {first} used; {tokens.dropped:,} {were(tokens.dropped)} dropped.")
     unknown = unknown_sentence(tokens)
     if unknown:
-        st.warning(plain(unknown[0].upper() + unknown[1:] + "."))
+        sentences.append(plain(unknown[0].upper() + unknown[1:] + "."))
+    if sentences:
+        st.warning(" ".join(sentences))
 
 
 @st.fragment

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.components.registration import position
@@ -52,6 +53,8 @@ class ViewRecord:
     view: dict[str, Any] = field(default_factory=dict)
     """The values by their link keys"""
     notes: list[str] = field(default_factory=list)
+    notes_place: DeltaGenerator | None = None
+    """Where the page shows them"""
     """Notes on rejected values of the link"""
     links: list[dict[str, str]] = field(default_factory=list)
     """The links that the browser may still show, the newest last; none before the first run"""
@@ -108,6 +111,7 @@ def begin(page: str) -> None:
         # Widget values of the previous page have the same keys, and Streamlit would ignore new ones.
         for name in KEYS:
             st.session_state.pop(name, None)
+    kept.notes_place = None
     query, links, explicit = _query(), kept.links, kept.is_explicit
     is_bare = PAGES[page].is_bare(query)
     is_own = bool(links) and not explicit
@@ -364,6 +368,18 @@ def notes() -> list[str]:
     return list(_kept().notes)
 
 
+def show_notes() -> None:
+    """Show the notes on the link here, in one line; `note` adds to it."""
+    _kept().notes_place = st.empty()
+    _write_notes()
+
+
+def _write_notes() -> None:
+    place = _kept().notes_place
+    if notes() and place is not None:
+        place.warning(plain(" ".join(notes())), icon=":material/link:")
+
+
 def note(sentence: str) -> None:
     """Show a sentence about the link, in this run and the following ones.
 
@@ -372,7 +388,7 @@ def note(sentence: str) -> None:
     if not is_opening_link():
         return
     _kept().notes.append(sentence)
-    st.warning(plain(sentence), icon=":material/link:")
+    _write_notes()
 
 
 def bound(name: str, widget: Any, *args: Any, among: Sequence[Any] | None = None, **kwargs: Any) -> Any:

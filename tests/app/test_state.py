@@ -214,6 +214,7 @@ def test_an_index_beyond_the_end_is_reset_with_a_note() -> None:
         from attnviz.ui import state
 
         state.begin("heads")
+        state.show_notes()
         st.text(str(state.keep_pin(5, 5)))
         st.text(str((state.get("q"), state.get("k"))))
         state.end(("q", "k"))

@@ -91,7 +91,7 @@ LABELS = """() => {
 """Whether what one sees at places under the first matrix is the board, which draws its column labels there"""
 
 
-@pytest.mark.parametrize("link", ["/?step=weights", "/?source=pretrained&step=scaled"])
+@pytest.mark.parametrize("link", ["/?source=pretrained&step=weights", "/?source=pretrained&step=scores"])
 def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(
     app_url: str, new_context: Contexts, link: str
 ) -> None:
@@ -99,6 +99,7 @@ def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(
     page.goto(app_url + link)
     settled(page)
     expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
+    assert page.evaluate(LABELS) == [True] * 9, "before anything is scrolled"
     page.locator(".attnviz-board").first.evaluate("(board) => board.scrollIntoView({ block: 'start' })")
     settled(page)
     expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()

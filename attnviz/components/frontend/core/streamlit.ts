@@ -23,6 +23,9 @@ export const POPOVER_BUTTON = testId("stPopoverButton");
 /** What is chosen at once: one of a few, an entry of a list. Another slider may follow one. */
 export const CHOICES = [`${SIDE_BAR} ${BUTTONS}:not(.stTooltipIcon *)`, "[role=option]"].join();
 
+/** The text of a warning. */
+export const WARNING = `${MAIN} ${testId("stAlertContentWarning")} p`;
+
 /** The element to which Python gave this key. */
 export const keyed = (key: string) => `.st-key-${key}`;
 /** The field with the text. */

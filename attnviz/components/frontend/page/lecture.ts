@@ -1,7 +1,7 @@
 // The keyboard shortcuts of every page: one listener on the window for keys that no element has handled, the list of
 // shortcuts as a dialog, and in lecture mode two small buttons, for the list and to leave. As it is on every page, it
 // also keeps the visitor's own lesson across reloads, manages the browser's history, describes the bar with the places,
-// closes the side bar's drawer, and has Enter apply the text.
+// closes the side bar's drawer, has Enter apply the text, and opens warnings.
 
 import { element, setText, span, theme } from "../core/dom.ts";
 import { Hall } from "../core/hall.ts";
@@ -11,6 +11,7 @@ import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
 import { followPopovers } from "./popovers.ts";
 import { followTextField } from "./text_field.ts";
+import { followWarnings } from "./warnings.ts";
 import { oneEntryEach } from "./history.ts";
 import { afterArrival, afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
@@ -81,6 +82,7 @@ class Keyboard {
     followDrawer(this.ends.signal);
     followTextField(this.ends.signal);
     followPopovers(this.ends.signal);
+    followWarnings(this.ends.signal);
     this.answers = new Answers((state) => this.sayLate(state));
   }
 

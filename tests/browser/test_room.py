@@ -1,0 +1,43 @@
+"""What holds for each view in any room: at a desk and on a phone. Each page is opened once, for several checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.settle import settled
+
+Contexts = Callable[..., BrowserContext]
+
+
+def box(locator: Any) -> dict[str, float]:
+    found = locator.bounding_box()
+    assert found is not None
+    return dict(found)
+
+
+def test_warnings_take_one_line_and_are_read_whole_over_the_picture(app_url: str, new_context: Contexts) -> None:
+    page = new_context(viewport={"width": 1280, "height": 720}).new_page()
+    page.goto(f"{app_url}/?source=pretrained&step=weights&layer=77&head=99&q=400&stretch=3&predict=7")
+    settled(page)
+    warning, board = page.get_by_test_id("stAlert"), page.locator(".attnviz-board").first
+    expect(warning).to_have_count(1)
+    text = warning.locator("p")
+    expect(text).to_have_attribute("aria-expanded", "false")
+    before = box(board)
+    assert box(text)["height"] < 30
+    assert before["y"] + before["height"] <= 720
+    expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport(ratio=1)
+    text.focus()
+    page.keyboard.press("Enter")
+    expect(text).to_have_attribute("aria-expanded", "true")
+    assert box(warning)["height"] > 40
+    assert text.evaluate("(e) => [e.scrollWidth <= e.clientWidth, e.scrollHeight <= e.clientHeight + 1]") == [
+        True,
+        True,
+    ]
+    assert box(board) == before
+    text.click()
+    expect(text).to_have_attribute("aria-expanded", "false")
