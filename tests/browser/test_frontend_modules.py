@@ -21,6 +21,17 @@ PENDING = """
 """
 
 
+def test_hints_speak_of_taps_where_nothing_can_be_pointed_at(run: Run) -> None:
+    hints = {
+        "Point at a cell to see its arithmetic; click or tap to pin it.": "Tap a cell to see its arithmetic.",
+        "Point at a token; a click or a tap pins it, Esc lets it go.": "Tap a token.",
+        "Point at a logit; a click pins it, and its row is written out.": "Tap a logit: its row is written out.",
+        "Point at a cell to read its weight. Click a row: see it.": "Tap a cell to read its weight. Tap a row: see it.",
+    }
+    body = "return given.map((hint) => [m.forPointer(hint, true), m.forPointer(hint, false)])"
+    assert run("core/touch.ts", body, list(hints)) == [[touch, mouse] for mouse, touch in hints.items()]
+
+
 def test_a_change_counts_until_the_server_acknowledges_it(plain_page: Page, served: str) -> None:
     body = """
       const note = () => seen.push([updates.values.step, updates.values.head]);

@@ -11,6 +11,7 @@ import { PendingUpdates } from "../core/pending_updates.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { Focus } from "../board/focus.ts";
 import { BLOCK, scrolled } from "../core/streamlit.ts";
+import { forPointer } from "../core/touch.ts";
 
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
 const NARROW = 640; // px: from here on the matrices stand side by side
@@ -266,7 +267,7 @@ class Compare {
   write(header: CompareHeader, at: { panel: string; i: number; j: number } | null) {
     const { matrices, line } = this;
     if (!at || at.i >= header.labels.query.length || at.j >= header.labels.key.length) {
-      write(line, span("quiet", HINT));
+      write(line, span("quiet", forPointer(HINT)));
       return;
     }
     const place = at.i * header.labels.key.length + at.j;

@@ -1,5 +1,6 @@
 // The attention of the last position: a row for each head of each layer, a column for each character so far.
 
+import { forPointer } from "../core/touch.ts";
 import { channels, pixelTable, SCALES } from "../core/colours.ts";
 import { contextOf, element } from "../core/dom.ts";
 import { weightText } from "../core/format.ts";
@@ -88,7 +89,7 @@ function reading({ header, ids, chosen }: AttentionProps, at: Place | null, weig
     const what = `“${nameOf(model, ids[at.column])}”, ${back ? `${back} before the last` : "the last"}`;
     return `${headName(at.head, model.heads)} looks at ${what}: ${weightText(weight)}`;
   }
-  if (chosen === null) return HINT;
+  if (chosen === null) return forPointer(HINT);
   return `The text shows ${headName(chosen, model.heads)}: a stronger colour is more weight. Click its row to end it.`;
 }
 

@@ -1,5 +1,6 @@
 // How Generate is laid out: what plays the text, the text, and beneath it a panel on the chosen character.
 
+import { forPointer } from "../core/touch.ts";
 import { element, screenReaderOnly, setText } from "../core/dom.ts";
 import { template, write } from "../core/template.ts";
 import { AttentionPanel } from "./attention.ts";
@@ -48,7 +49,9 @@ const PANELS: [GenerationPanel, string][] = [
 const GENERATED = "The text is being generated …";
 const BY_WEIGHT =
   "Grey: the prompt. Purple: where the chosen head looks from the last character before the chosen one.";
-const BY_PROBABILITY = "Grey: the prompt. Purple: drawn, the stronger the likelier it was. Click a character.";
+const BY_PROBABILITY = forPointer(
+  "Grey: the prompt. Purple: drawn, the stronger the likelier it was. Click a character.",
+);
 
 export class View {
   store: Store<Shown>;

@@ -1,5 +1,6 @@
 // The explorer's layout: the grid and its controls on the left, the pictures on the right.
 
+import { forPointer } from "../core/touch.ts";
 import { setTheme } from "../core/colours.ts";
 import { element, perFrame, setText } from "../core/dom.ts";
 import { span, write } from "../core/template.ts";
@@ -283,7 +284,7 @@ export class View {
     this.readout.setAttribute("aria-live", this.given.view.show === "heatmap" ? "polite" : "off");
     const parts = this.means({ q, k })
       ? [span("state", state), ...this.reading({ q, k }, namedToken)]
-      : [span("none", REST)];
+      : [span("none", forPointer(REST))];
     write(this.readout, ...parts);
   }
 

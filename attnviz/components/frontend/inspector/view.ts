@@ -9,6 +9,7 @@ import { strongestOf } from "../heads/values.ts";
 import { Chain } from "./chain.ts";
 import { meaningOf } from "./meaning.ts";
 import { Product, colourOf } from "./product.ts";
+import { forPointer } from "../core/touch.ts";
 import { hasOwnWeights } from "./ways.ts";
 import type { Attention } from "../core/attention.ts";
 import type { Child } from "../core/template.ts";
@@ -247,7 +248,7 @@ function nextOf({ q, k }: Pair) {
 }
 
 const hint = (text: string): Shown => ({
-  ...{ part: "hint", badge: null, title: [], content: [template("p", { class: "hint" }, text)] },
+  ...{ part: "hint", badge: null, title: [], content: [template("p", { class: "hint" }, forPointer(text))] },
 });
 
 /** The page's own shortcuts (arrows for the steps) can't see that a field inside a shadow root is being typed in. */

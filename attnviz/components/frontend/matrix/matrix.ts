@@ -1,6 +1,7 @@
 // One matrix on a board, and a line that says the cell which is pointed at or pinned. Where cells are chosen, each
 // chosen one has a frame, and a click chooses a cell or takes it back.
 
+import { forPointer } from "../core/touch.ts";
 import { Board } from "../board/board.ts";
 import { moved } from "../board/picture.ts";
 import { setTheme } from "../core/colours.ts";
@@ -120,7 +121,7 @@ class Matrix {
       pinned: { query: null, key: null, [rows]: pin.q, [cols]: pin.k },
       framed: this.chosen.map((cell) => cell.split(".").map(Number) as Point),
     });
-    setText(this.line, this.said(q === null ? pin : this.hovered) || (this.header?.hint ?? ""));
+    setText(this.line, this.said(q === null ? pin : this.hovered) || forPointer(this.header?.hint ?? ""));
   }
 
   announce(at: Pair) {

@@ -1,5 +1,6 @@
 // One loss written out: the logits of one position, their softmax, −log of the right character's probability, the mean.
 
+import { forPointer } from "../core/touch.ts";
 import { fixed, number, operand } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
 import { NOTHING } from "../core/pin.ts";
@@ -159,7 +160,7 @@ const NONE = { rows: [], steps: [], reading: [] };
 
 function readingOf({ data, shape: [B, T, V] }: Packed, text: SeriesText, { q, k }: Pair) {
   if (q === null || k === null || q >= B * T || k >= V) {
-    return ["Point at a logit; a click pins it, and its row is written out."];
+    return [forPointer("Point at a logit; a click pins it, and its row is written out.")];
   }
   const value = data[q * V + k];
   const place = `logits[${Math.floor(q / T)}, ${q % T}, ${k}]`;

@@ -1,6 +1,7 @@
 // The table of pairs: how often each character follows each, as probabilities, with the arithmetic of a cell; beside it
 // the table that the trained bigram has learned.
 
+import { forPointer } from "../core/touch.ts";
 import { fixed, number, whole } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
 import { NOTHING } from "../core/pin.ts";
@@ -136,7 +137,7 @@ export class Pairs {
     const counts = this.counts.arrays;
     const side = text.shown.length;
     if (!counts || q === null || k === null || q >= side || k >= side) {
-      return ["Point at a cell to read its count and its probability; a click pins it."];
+      return [forPointer("Point at a cell to read its count and its probability; a click pins it.")];
     }
     const [count, total] = [counts.counts.data[q * side + k], counts.totals.data[q]];
     const divisor = total + text.labels.length;

@@ -1,5 +1,6 @@
 // What the views of a task's and of a text's trainings share: the heads at a snapshot, and what goes through snapshots.
 
+import { forPointer } from "../core/touch.ts";
 import { element, setText } from "../core/dom.ts";
 import { Heads } from "./heads.ts";
 import { Opener } from "./opener.ts";
@@ -101,7 +102,7 @@ export class HeadsView {
     const isThere = kind && at.q !== null && at.k !== null && at.q < kind.rows && at.k < kind.cols;
     delete this.reading.dataset.value;
     if (isThere && at.q !== null && at.k !== null && guess?.covers(at.q, at.k)) setText(this.reading, COVERED);
-    else if (!isThere || at.q === null || at.k === null) setText(this.reading, this.hint);
+    else if (!isThere || at.q === null || at.k === null) setText(this.reading, forPointer(this.hint));
     else {
       const weight = this.heads.weightAt(at.q, at.k);
       this.reading.dataset.value = String(weight);

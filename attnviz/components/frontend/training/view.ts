@@ -1,5 +1,6 @@
 // How the page Train is laid out: what it is about, what starts and paces a training, the curves beside the heads.
 
+import { forPointer } from "../core/touch.ts";
 import { span, template, write } from "../core/template.ts";
 import { answers, visibility } from "./answer.ts";
 import { Charts } from "./charts.ts";
@@ -110,7 +111,8 @@ function without({
   known,
 }: Pick<Shown, "shown" | "place" | "without" | "known">): Child[] {
   const at = headNumber(shown.run.kinds, place);
-  if (!each || at === null) return [known.some(({ run }) => isLive(run)) ? "Click one to see it large." : " "];
+  if (!each || at === null)
+    return [known.some(({ run }) => isLive(run)) ? forPointer("Click one to see it large.") : " "];
   const head = placeName(place, shown.run.kinds.length > 1);
   return [
     `Accuracy ${percent(each[each.length - 1])}; without ${head} `,

@@ -19,14 +19,13 @@ import {
 } from "./row_words.ts";
 import type { AttentionRow } from "../core/attention.ts";
 import type { Axis } from "../core/document.ts";
+import { forPointer } from "../core/touch.ts";
 import type { Pen } from "../pen/pen.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { Template } from "../core/template.ts";
 import type { Rows } from "./row_words.ts";
 
-const HINT = matchMedia("(hover: none)").matches
-  ? "Tap a word to see what it looks at."
-  : "Point at a word to see what it looks at; a click keeps it.";
+const HINT = "Point at a word to see what it looks at; a click keeps it.";
 const UNKNOWN = "not in the vocabulary";
 const SPOKEN = 64; // words
 const MOST_ARCS = 12;
@@ -191,7 +190,7 @@ export class Sentence {
     write(
       this.root,
       template("p", { class: "finding" }, ...findingOf(matrices, row, numbers)),
-      template("p", { class: "hint" }, HINT),
+      template("p", { class: "hint" }, forPointer(HINT)),
       this.words,
       template("div", { class: "asks" }, this.question(numbers), this.added(numbers.weights)),
       this.isOpen && !numbers.allHidden ? writtenOut(matrices, numbers, () => this.choose.open(row)) : null,
