@@ -72,6 +72,25 @@ def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, new_context: Contex
     assert inspector.result("product") == pytest.approx(float(layer.query[0, 5, 5]), rel=1e-4)
 
 
+SMALL = """() => {
+  const found = [];
+  const look = (root) => {
+    for (const node of root.querySelectorAll('*')) {
+      if (node.shadowRoot) look(node.shadowRoot);
+      const { width, height } = node.getBoundingClientRect();
+      if (!node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) || width < 2) continue;
+      const isField = node.matches('input:not([type=range], [type=checkbox], [type=radio]), textarea, select');
+      const { fontSize } = getComputedStyle(node);
+      if (isField && parseFloat(fontSize) < 16) found.push(['field', node.outerHTML.slice(0, 99)]);
+      const isSmall = node.matches('.focus-buttons button') && Math.min(width, height) < 24;
+      if (isSmall) found.push(['button', width, height, node.title]);
+    }
+  };
+  look(document);
+  return found;
+}"""
+"""Fields into which a phone zooms, as their type has less than 16 px, and buttons on the picture of less than 24 px"""
+
 LABELS = """() => {
   const board = deepFind('.attnviz-board');
   const { left, top } = board.getBoundingClientRect();
@@ -100,6 +119,7 @@ def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(
     settled(page)
     expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
     assert page.evaluate(LABELS) == [True] * 9, "before anything is scrolled"
+    assert page.evaluate(SMALL) == []
     page.locator(".attnviz-board").first.evaluate("(board) => board.scrollIntoView({ block: 'start' })")
     settled(page)
     expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()

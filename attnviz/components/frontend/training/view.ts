@@ -111,8 +111,9 @@ function without({
   known,
 }: Pick<Shown, "shown" | "place" | "without" | "known">): Child[] {
   const at = headNumber(shown.run.kinds, place);
-  if (!each || at === null)
+  if (!each || at === null) {
     return [known.some(({ run }) => isLive(run)) ? forPointer("Click one to see it large.") : " "];
+  }
   const head = placeName(place, shown.run.kinds.length > 1);
   return [
     `Accuracy ${percent(each[each.length - 1])}; without ${head} `,
