@@ -23,7 +23,8 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
 export const span = (className: string, ...children: (Node | string)[]) =>
   element("span", { class: className }, ...children);
 
-const UNSEEN =
+/** The style of what only screen readers find. */
+export const UNSEEN =
   "position: absolute; overflow: hidden; width: 1px; height: 1px; margin: 0; " +
   "clip-path: inset(50%); white-space: nowrap";
 
