@@ -708,3 +708,27 @@ def test_rows_in_words_name_torch_s_largest_shares_and_ends_and_tell_nothing_tha
     assert ends[1].endswith("; 695 hidden")
     assert high[0] == "row dim 0: 1.00 everywhere"
     assert high[512:] == ["88 further rows are not listed"]
+
+
+def test_a_token_from_right_to_left_leaves_what_stands_around_it_in_its_order(run: Run) -> None:
+    body = """
+      const line = document.body.appendChild(document.createElement("p"));
+      const order = (quoted) => {
+        line.textContent = `${quoted("שלום")}: 97 %, ${quoted("עולם")}: 1 %`;
+        const [text] = line.childNodes;
+        const left = (word) => {
+          const range = document.createRange();
+          const at = text.data.indexOf(word);
+          range.setStart(text, at);
+          range.setEnd(text, at + word.length);
+          return range.getBoundingClientRect().left;
+        };
+        const words = ["שלום", "97", "עולם", "1 "];
+        return words.slice().sort((a, b) => left(a) - left(b));
+      };
+      return [order(m.quoted), order((token) => `“${token}”`), m.quoted("it")];
+    """
+    isolated, plain, latin = run("core/format.ts", body)
+    assert isolated == ["שלום", "97", "עולם", "1 "]
+    assert plain != isolated, "without it the numbers change places"
+    assert latin == "“it”"

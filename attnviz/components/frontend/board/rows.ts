@@ -1,6 +1,6 @@
 // The rows of a matrix in words, for screen readers: row 7 “it”: 9 “bicycle” 97 %, 0 “[CLS]” 1 %, 14 others 2 %.
 
-import { index, number, share } from "../core/format.ts";
+import { index, number, quoted, share } from "../core/format.ts";
 
 const LISTED = 512; // rows
 const SHARES = 5; // of a row, at most
@@ -23,7 +23,7 @@ export function* rowsSaid(panel: Panel, labels: Labels, covers: IsCovered | null
 /** A name for each place of an axis: its number and token, or what its kind calls it. */
 function namer(kind: string, labels: Labels, ticks?: Record<string, string>) {
   const own = labels[kind];
-  return (n: number) => (own?.[n] !== undefined ? `${n} “${own[n]}”` : (ticks?.[n] ?? index(kind, n)));
+  return (n: number) => (own?.[n] !== undefined ? `${n} ${quoted(own[n])}` : (ticks?.[n] ?? index(kind, n)));
 }
 
 function rowSaid(values: Float32Array, places: number[], name: (j: number) => string, scale: Panel["scale"]) {

@@ -36,6 +36,9 @@ export function setText(of: HTMLElement, text: string) {
 /** A paragraph for screen readers: nothing of it is seen. */
 export const screenReaderOnly = (properties: Record<string, unknown>) => element("p", { style: UNSEEN, ...properties });
 
+/** A word for screen readers. */
+export const unseen = (text: string) => element("span", { style: UNSEEN }, text);
+
 /** Whether something is made of the very same things as before, so that it need not be made anew. */
 export const isAsBefore = (now: unknown[], before: unknown[]) =>
   now.length === before.length && now.every((one, n) => one === before[n]);
