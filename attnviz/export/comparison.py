@@ -179,7 +179,7 @@ def _darkened_limit(compared: Comparison) -> float:
 
 def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool | None) -> list[dict[str, Any]]:
     """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""
-    end, end_of_difference = colour_limit(compared.a, compared.b), colour_limit(compared.difference)
+    end, end_of_difference = colour_limit(compared.a, compared.b), _largest(compared.difference)
     weights = STEPS[compared.quantity].is_distribution
     high = end if not weights else _darkened_limit(compared) if darkens(stretch, compared.a.shape[1]) else 1.0
     shared = {"role": "attention", "low": 0.0 if weights else -end, "high": high,
@@ -227,6 +227,11 @@ def _word(choice: Choice, name: str) -> str:
     if name == "mask":
         return "causal mask" if value == "causal" else "its own mask" if choice.source.has_own_scale else "no mask"
     return str(value) if name == "kind" else f"{name} {value}"
+
+
+def _largest(matrix: npt.NDArray[Any]) -> float:
+    """Return where the colours of a difference end: what changes most is what it shows."""
+    return float(np.abs(matrix[np.isfinite(matrix)]).max(initial=0.0)) or 1.0
 
 
 def _placed(labels: Sequence[str], places: Sequence[int]) -> list[str | None]:

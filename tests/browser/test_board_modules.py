@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.browser.modules import Run
 
@@ -695,3 +696,65 @@ def test_attention_is_torch_s_with_masks_of_each_kind(run: Run) -> None:
     assert found[4] == [[0.5, 0.5], 81, 2, False]
     assert found[5] == [[1, 0], -90, 1, False]
     assert found[6:] == [[3, 4], 11]
+
+
+def test_rows_in_words_name_torch_s_largest_shares_and_ends_and_tell_nothing_that_is_covered(run: Run) -> None:
+    names = [f"w{j}" for j in range(9)]
+    weights = torch.softmax(4 * torch.randn(9, 9, generator=torch.Generator().manual_seed(3)), dim=1)
+    scores = torch.randn(2, 700, generator=torch.Generator().manual_seed(4))
+    scores[1, 5:] = torch.nan
+    body = """
+      const said = ({ data, ...panel }, covers) =>
+        [...m.rowsSaid({ data: Float32Array.from(data, (x) => x ?? NaN), ...panel }, { query: given.names, key:
+          given.names }, covers)];
+      return [said(given.weights, (i, j) => i === 4 && j !== 2), said(given.scores, null), said(given.high, null)];
+    """
+    known = [None if torch.isnan(x) else float(x) for x in scores.flatten()]
+    given = {
+        "names": names,
+        "weights": {"data": weights.flatten().tolist(), "shape": [9, 9], "rows": "query", "cols": "key",
+                    "scale": "weights"},
+        "scores": {"data": known, "shape": [2, 700], "rows": "query", "cols": "dim", "scale": "signed"},
+        "high": {"data": [1.0] * 600, "shape": [600, 1], "rows": "dim", "cols": "key", "scale": "signed"},
+    }  # fmt: skip
+    shares, ends, high = run("board/rows.ts", body, given)
+    assert len(shares) == 9
+    assert shares[4] == "row 4 “w4”: covered"
+    for i in (0, 3, 8):
+        top = weights[i].topk(5)
+        needed = 1 + int((top.values.cumsum(0) < 0.95).sum())
+        said = shares[i].removeprefix(f"row {i} “w{i}”: ").split(", ")
+        assert [one.split(" ")[0] for one in said[:needed]] == [str(int(j)) for j in top.indices[:needed]]
+        first = float(top.values[0])
+        assert said[0] == f"{int(top.indices[0])} “w{int(top.indices[0])}” {100 * first:.0f} %"
+        assert said[-1].startswith(f"{9 - min(needed, 5)} others ")
+    low, most = int(scores[0].argmin()), int(scores[0].argmax())
+    largest, smallest = f"{scores[0, most]:.2f} at dim {most}", f"−{-scores[0, low]:.2f} at dim {low}"
+    assert ends[0] == f"row 0 “w0”: largest {largest}, smallest {smallest}"
+    assert ends[1].endswith("; 695 hidden")
+    assert high[0] == "row dim 0: 1.00 everywhere"
+    assert high[512:] == ["88 further rows are not listed"]
+
+
+def test_a_token_from_right_to_left_leaves_what_stands_around_it_in_its_order(run: Run) -> None:
+    body = """
+      const line = document.body.appendChild(document.createElement("p"));
+      const order = (quoted) => {
+        line.textContent = `${quoted("שלום")}: 97 %, ${quoted("עולם")}: 1 %`;
+        const [text] = line.childNodes;
+        const left = (word) => {
+          const range = document.createRange();
+          const at = text.data.indexOf(word);
+          range.setStart(text, at);
+          range.setEnd(text, at + word.length);
+          return range.getBoundingClientRect().left;
+        };
+        const words = ["שלום", "97", "עולם", "1 "];
+        return words.slice().sort((a, b) => left(a) - left(b));
+      };
+      return [order(m.quoted), order((token) => `“${token}”`), m.quoted("it")];
+    """
+    isolated, plain, latin = run("core/format.ts", body)
+    assert isolated == ["שלום", "97", "עולם", "1 "]
+    assert plain != isolated, "without it the numbers change places"
+    assert latin == "“it”"

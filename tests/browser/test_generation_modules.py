@@ -261,7 +261,8 @@ def test_the_table_of_a_draw_ends_with_the_drawn_character_and_its_line_has_each
     late = run("generation/draw.ts", GIVEN + DRAW + body, {"kept": 14, "own": 12, "number": 0})
     assert late["mark"] == "0%"
     assert late["rows"][3] == found["rows"][3]  # exponentials of what is left over, whichever was drawn
-    assert found["rows"][0] == ["", "", "logit", "logit / 0.5", "exp", "softmax", "sum", ""]
+    heads = ["rank", "character", "logit", "logit / 0.5", "exp", "softmax", "sum", "share as a bar"]
+    assert found["rows"][0] == heads
     assert found["rows"][3] == ["3", "c", "−1.000", "−2.000", "0.1353", "0.1250", "0.8750", ""]
     assert found["parts"][:3] == [
         ["a", "0%", "50%", True], ["b", "50%", "25%", False], ["c", "75%", "12.5%", False]

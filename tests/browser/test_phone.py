@@ -201,3 +201,23 @@ def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: st
     settled(page)
     assert page.locator(".attnviz-board").evaluate("(e) => e.clientHeight") >= 0.6 * 390
     assert page.locator(".lesson-says").bounding_box()["height"] <= 0.2 * 390  # type: ignore[index]
+
+
+@pytest.mark.parametrize("size", [(844, 390), (640, 360)])  # a phone held sideways; 1280 x 720 px at 200 %
+def test_a_low_window_shows_the_sentence_and_matrices_unscrolled(
+    size: tuple[int, int], app_url: str, new_context: Contexts
+) -> None:
+    page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+    page.goto(app_url)
+    settled(page)
+    expect(page.get_by_text("97 % of its attention")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("button", name=re.compile("^My:"))).to_be_in_viewport(ratio=1)
+    for link in ("/?step=weights", "/averages", "/compare"):
+        page.goto(app_url + link)
+        settled(page)
+        page.wait_for_function("() => deepFind('.attnviz-board')?.attnviz?.panels().length")
+        tops = page.evaluate("""() => {
+          const board = deepFind('.attnviz-board');
+          return board.attnviz.panels().map(({ y }) => board.getBoundingClientRect().top + y._offset);
+        }""")
+        assert min(tops) + 20 < size[1], link  # a row of it at least

@@ -123,6 +123,31 @@ def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page
     assert link_key(page, "q") is None
 
 
+def test_a_screen_reader_finds_each_matrix_in_rows_of_words_and_not_the_row_that_is_guessed(
+    page: Page, app_url: str
+) -> None:
+    InspectorPage.open(page, app_url, step="weights", predict=1, q=2)
+    rows = page.get_by_role("list", name=re.compile("^weights.*, rows$")).get_by_role("listitem")
+    expect(rows).to_have_count(11)
+    weights, words = toy_head().weights, WordTokenizer().tokenize(TEXT).labels
+
+    def said(row: int) -> str:
+        most = int(weights[row].argmax())
+        return f"row {row} “{words[row]}”: {most} “{words[most]}” {100 * float(weights[row, most]):.0f} %, "
+
+    expect(rows.nth(2)).to_have_text("row 2 “didn't”: covered")
+    for row in (1, 3, 10):
+        expect(rows.nth(row)).to_contain_text(said(row))
+    masked = page.get_by_role("list", name="masked, rows").get_by_role("listitem")
+    expect(masked.nth(2)).to_have_text("row 2 “didn't”: covered")
+    page.keyboard.press("r")
+    expect(rows.nth(2)).to_contain_text(said(2))
+    page.get_by_role("button", name="Focus on masked").press("Enter")
+    expect(rows).to_have_count(0)
+    expect(masked).to_have_count(11)
+    assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")
+
+
 def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew(page: Page, app_url: str) -> None:
     inspector = InspectorPage.open(page, app_url, step="weights", predict=1, q=2)
     texts = painted(page, "weights")["inside"]

@@ -106,7 +106,7 @@ def actions_html(typed: TypedText, decision: Decision) -> str:
         f"<td><code>{escape(message(number, shortened(typed.text), decision))}</code></td><td>{MOVES[number]}</td></tr>"
         for number in range(len(TITLES))
     )
-    head = "<td></td><th>action</th><th>probability</th><th>would call</th><th>in a game</th>"
+    head = "<th>#</th><th>action</th><th>probability</th><th>would call</th><th>in a game</th>"
     opening = '<div class="calls-scroll" role="region" tabindex="0" aria-label="The four actions">'
     return f'{opening}<table class="calls"><tr>{head}</tr>{rows}</table></div>'
 

@@ -19,6 +19,7 @@ import { contextOf, element, perFrame } from "../core/dom.ts";
 import { boardPicture } from "../export/board.ts";
 import { Overlay } from "./overlay.ts";
 import { drawnPanels } from "./panels.ts";
+import { RowsList } from "./rows_list.ts";
 import { namedIn } from "../marks/named.ts";
 import { moved, Picture } from "./picture.ts";
 import { leastType, measurer, typeFor } from "../core/type.ts";
@@ -35,6 +36,7 @@ export interface BoardCallbacks {
 export class Board {
   canvas: HTMLCanvasElement;
   element: HTMLDivElement;
+  rows: RowsList;
   theme: Theme;
   type: TypeSizes;
   font: string;
@@ -72,7 +74,12 @@ export class Board {
     this.element = frameOf(this.canvas, className);
     this.element.attnviz = this;
     this.element.attnvizPicture = boardPicture(this);
-    root.append(this.element);
+    this.rows = new RowsList(() => ({
+      panels: this.shown?.panels ?? [],
+      labels: this.labels,
+      covers: this.covers,
+    }));
+    root.append(this.element, this.rows.root);
     this.theme = "light";
     this.type = typeFor();
     this.font = "sans-serif";
@@ -135,6 +142,7 @@ export class Board {
     this.placed = null;
     this.redraw.cancel();
     this.drawNow();
+    this.rows.changed();
   }
 
   /** @param given.framed cells that have a frame: [row, column] */
@@ -178,6 +186,7 @@ export class Board {
 
   /** Covers cells of a panel: `covers(name)` gives (i, j) -> whether it is covered. Null uncovers all. */
   cover(covers: ((panel: string) => IsCovered | null) | null) {
+    if (covers || this.covers) this.rows.changed();
     this.covers = covers;
     this.redraw();
   }
@@ -189,6 +198,7 @@ export class Board {
     this.picture?.destroy();
     this.overlay?.remove();
     this.pointer.destroy();
+    this.rows.destroy();
     this.element.remove();
   }
 

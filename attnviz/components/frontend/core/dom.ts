@@ -23,7 +23,8 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
 export const span = (className: string, ...children: (Node | string)[]) =>
   element("span", { class: className }, ...children);
 
-const UNSEEN =
+/** The style of what only screen readers find. */
+export const UNSEEN =
   "position: absolute; overflow: hidden; width: 1px; height: 1px; margin: 0; " +
   "clip-path: inset(50%); white-space: nowrap";
 
@@ -34,6 +35,9 @@ export function setText(of: HTMLElement, text: string) {
 
 /** A paragraph for screen readers: nothing of it is seen. */
 export const screenReaderOnly = (properties: Record<string, unknown>) => element("p", { style: UNSEEN, ...properties });
+
+/** A word for screen readers. */
+export const unseen = (text: string) => element("span", { style: UNSEEN }, text);
 
 /** Whether something is made of the very same things as before, so that it need not be made anew. */
 export const isAsBefore = (now: unknown[], before: unknown[]) =>

@@ -54,6 +54,11 @@ export function share(weight: number) {
   return percent < 0.01 ? "less than 0.01 %" : `${fixed(percent, 2)} %`;
 }
 
+export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/** A token in quotes; one that is written from right to left does not reorder what stands around it. */
+export const quoted = (token: string) => (RIGHT_TO_LEFT.test(token) ? `“\u2068${token}\u2069”` : `“${token}”`);
+
 /** A count of things: 12,345. */
 export const whole = (n: number) => n.toLocaleString("en-US");
 

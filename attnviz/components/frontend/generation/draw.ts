@@ -1,5 +1,6 @@
 // One draw: the likeliest characters with logit, logit / T, exp and probability, and where the drawn number falls.
 
+import { unseen } from "../core/dom.ts";
 import { fixed, number } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { leastType } from "../core/type.ts";
@@ -16,7 +17,10 @@ export function drawPanel(draw: Draw, header: GenerationHeader, pointer: Pointer
   if (draw.own.rank >= count) rows.push(draw.own);
   const names = ["logit", `logit / ${header.temperature || 1}`, "exp", "softmax", "sum"];
   const columns = names.map((name) => template("th", { scope: "col" }, name));
-  const empty = template("td"); // rank, character and bars speak for themselves
+  // They speak for themselves to the eye.
+  const [ranks, characters, bars] = ["rank", "character", "share as a bar"].map((name) =>
+    template("th", { scope: "col" }, unseen(name)),
+  );
   const pointed = rows.find(({ rank }) => pointer.at === String(rank)) ?? draw.own;
   return [
     template("h2", {}, "How it was drawn"),
@@ -28,7 +32,7 @@ export function drawPanel(draw: Draw, header: GenerationHeader, pointer: Pointer
       template(
         "table",
         {},
-        template("thead", {}, template("tr", {}, empty, empty, ...columns, empty)),
+        template("thead", {}, template("tr", {}, ranks, characters, ...columns, bars)),
         template("tbody", {}, ...rows.map((row) => tableRow(row, draw, header, pointer))),
       ),
     ),

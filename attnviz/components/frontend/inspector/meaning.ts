@@ -1,7 +1,7 @@
 // What a cell of a matrix is, in words and real numbers, where its name alone does not say it.
 
 import { equals } from "./chain.ts";
-import { number, operand } from "../core/format.ts";
+import { number, operand, quoted } from "../core/format.ts";
 import { result } from "../core/template.ts";
 import type { Matrix } from "../core/attention.ts";
 import type { Child } from "../core/template.ts";
@@ -25,7 +25,7 @@ export function meaningOf({
   labels: Labels;
   loop?: Matrix | null;
 }): Child[] {
-  const token = `“${labels[panel.rows]?.[i] ?? ""}”`;
+  const token = quoted(labels[panel.rows]?.[i] ?? "");
   if (panel.name === "row_sum") return [`sum of row ${token}: its weights together`];
   if (panel.name === "token_embeddings") return [`token ${token}, dimension ${j}`];
   if (panel.name === "positions") return [`position ${i}, dimension ${j}`];

@@ -1,6 +1,6 @@
 // The texts and numbers of the lines.
 
-import { fixed, weightText } from "../core/format.ts";
+import { fixed, quoted, weightText } from "../core/format.ts";
 import type { Choice } from "./choice.ts";
 
 /** What is drawn, and its tokens. */
@@ -12,26 +12,26 @@ const PARTNERS = 3;
 /** A weight with 4 digits, or a length with fewer where it is large. */
 export const digits = (value: number) => (value < 10 ? weightText(value) : fixed(value, value < 100 ? 3 : 2));
 
-/** A token in quotes, kept from changing the direction of the words around it. */
-function quoted(labels: string[], index: number) {
+/** A token in quotes, its middle left out if it is long. */
+function shortened(labels: string[], index: number) {
   const letters = Array.from(labels[index] ?? "");
   const half = LONGEST / 2;
   const text =
     letters.length > LONGEST ? `${letters.slice(0, half).join("")}…${letters.slice(-half).join("")}` : letters.join("");
-  return `“\u2068${text}\u2069”`;
+  return quoted(text);
 }
 
 /** The strongest partners of a token ({q} or {k}), as a sentence. */
 export function tokenSentence({ q = null, k = null }: PartialPair, { choice, queryLabels, keyLabels }: LinesContext) {
   const from = q !== null;
-  const own = from ? `query ${q} ${quoted(queryLabels, q)}` : `key ${k} ${quoted(keyLabels, k ?? -1)}`;
+  const own = from ? `query ${q} ${shortened(queryLabels, q)}` : `key ${k} ${shortened(keyLabels, k ?? -1)}`;
   const found = choice.partners({ q, k }, PARTNERS);
   if (!found.length) return `${capital(own)}: all its weights are hidden.`;
   const several = choice.heads.length > 1;
   const parts = found.map(({ head, partner, value }) => {
     const name = from
-      ? `key ${partner} ${quoted(keyLabels, partner)}`
-      : `query ${partner} ${quoted(queryLabels, partner)}`;
+      ? `key ${partner} ${shortened(keyLabels, partner)}`
+      : `query ${partner} ${shortened(queryLabels, partner)}`;
     return `${name} ${digits(value)}${several ? ` in ${choice.heads[head].name}` : ""}`;
   });
   return `${capital(own)} ${from ? "attends most to" : "is attended to most by"} ${parts.join(", ")}.`;

@@ -1,11 +1,12 @@
 // The stages as rows of a table: what each adds, how large and fast it is, and its loss beside what was to be expected.
 
+import { unseen } from "../core/dom.ts";
 import { fixed, whole } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { valueAt } from "../training/numbers.ts";
 
 const HEADINGS = [
-  ["", ""],
+  ["", "Train"],
   ["Model", "Each has one part more than the one above."],
   ["Parameters", "Numbers that are learned"],
   ["Steps/s", "Steps of training a second, or how the training stands"],
@@ -23,7 +24,7 @@ const cell = (text?: string, properties = {}) => template("td", properties, text
 const numberCell = (text: string, value?: number | string) => cell(text, { class: "number", dataset: { value } });
 
 export function stages({ header, rows, row, step, values }: Omit<SeriesProps, "failed" | "theme">, on: Acts) {
-  const head = HEADINGS.map(([text, title]) => template("th", { scope: "col", title }, text));
+  const head = HEADINGS.map(([text, title]) => template("th", { scope: "col", title }, text || unseen(title)));
   const name = cell("Counted bigram", { title: "Pairs counted, nothing trained" });
   const { floor } = header.text;
   const cells = [cell(), name, cell(), numberCell("counted"), numberCell(fixed(floor, 2), floor), cell(), cell()];

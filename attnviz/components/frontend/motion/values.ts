@@ -1,6 +1,7 @@
 // Weights · V: each row of V, times its weight, is added to the output of a query. The example's row value by value,
 // then row by row.
 
+import { quoted } from "../core/format.ts";
 import { weighted } from "../core/attention.ts";
 import { blankCells, cell, firstOf, rowOf } from "./order.ts";
 import { at, eased, ofExample, paceOf, panelOf, rowIn, rowMs, rowName, shown, within } from "./words.ts";
@@ -67,7 +68,7 @@ class ValuesMotion {
       left: at(this.weights, this.row, k),
       right: null,
       product: NaN,
-      label: `V “${this.labels.key?.[k] ?? k}”`,
+      label: `V ${quoted(this.labels.key?.[k] ?? String(k))}`,
     }));
   }
 
@@ -102,7 +103,7 @@ class ValuesMotion {
       says: [
         [`${shown(weight)}`, "attention"],
         [" × "],
-        [`row ${k} of V, “${this.labels.key?.[k] ?? ""}”`, "value"],
+        [`row ${k} of V, ${quoted(this.labels.key?.[k] ?? "")}`, "value"],
         [count ? `, added: ${count} of ${this.keys.length}` : ""],
       ],
     };

@@ -1,6 +1,7 @@
 // The ways from an average to attention. The loop adds row after row of X, then divides; the others make the weights
 // where they have to, and multiply.
 
+import { quoted } from "../core/format.ts";
 import { weighted } from "../core/attention.ts";
 import { blankCells, cell, firstOf, rowOf, whole } from "./order.ts";
 import { productBeats } from "./products.ts";
@@ -120,7 +121,7 @@ class LoopMotion {
       says: [
         [rowName(this.labels, "query", this.row), "query"],
         [j ? " += " : " = "],
-        [`x[${j}], “${this.labels.key?.[j] ?? ""}”`, "key"],
+        [`x[${j}], ${quoted(this.labels.key?.[j] ?? "")}`, "key"],
         [`: ${count} of ${this.row + 1} added`],
       ],
     };

@@ -1,6 +1,6 @@
 // What is said of a moment of a step, and how long its parts take.
 
-import { fixed, index } from "../core/format.ts";
+import { fixed, index, quoted } from "../core/format.ts";
 
 const BY_ROWS = 40; // rows or columns of a result from which on it is filled by rows
 const ALL = 7000; // ms at most for all rows but the example's
@@ -48,7 +48,7 @@ export const columnName = (labels: Labels, kind: string, i: number) => placeName
 
 function placeName(labels: Labels, kind: string, i: number, side: "row" | "column") {
   const label = labels[kind]?.[i];
-  return label === undefined ? index(kind, i) : `${side} ${i} “${label}”`;
+  return label === undefined ? index(kind, i) : `${side} ${i} ${quoted(label)}`;
 }
 
 /** A number as it is said: enough decimals to tell it from 0. */

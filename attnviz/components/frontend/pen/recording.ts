@@ -4,7 +4,7 @@
 
 import { canvasOf, fontName, textImage } from "./canvas.ts";
 import { measure } from "./measure.ts";
-import { RIGHT_TO_LEFT } from "./svg.ts";
+import { RIGHT_TO_LEFT } from "../core/format.ts";
 
 const RIGHT_TO_LEFT_RUN = new RegExp(`${RIGHT_TO_LEFT.source}(?:[\\s\\p{M}]*${RIGHT_TO_LEFT.source})*`, "gu");
 const SHARP = 4; // pixels of an image of text for one of the picture's

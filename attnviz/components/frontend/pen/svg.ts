@@ -1,10 +1,10 @@
 // Writes recorded marks as SVG 1.1: text as text, cells as rectangles, with an embedded font.
 
+import { RIGHT_TO_LEFT } from "../core/format.ts";
 import { canvasOf } from "./canvas.ts";
 
 // PowerPoint and Keynote take no font from the file: then one that is there and about as narrow.
 const FALLBACK = "'Source Sans', 'Source Sans 3', 'Source Sans Pro', Calibri, Carlito, 'Segoe UI', Arial, sans-serif";
-export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const UNWRITABLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // what XML 1.0 has no place for
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const IMAGE_NOTE =

@@ -1,6 +1,7 @@
 // What the views of a task's and of a text's trainings share: the heads at a snapshot, and what goes through snapshots.
 
 import { forPointer } from "../core/touch.ts";
+import { quoted } from "../core/format.ts";
 import { element, setText } from "../core/dom.ts";
 import { Heads } from "./heads.ts";
 import { Opener } from "./opener.ts";
@@ -90,8 +91,8 @@ export class HeadsView {
   /** Says which row is covered, and how good the guesses were. */
   sayGuess() {
     const { guess, kind } = this.heads;
-    const words = { row: "", column: (j: number) => `column ${j} (“${kind?.key[j]}”)` };
-    if (guess) words.row = `Row ${guess.row}, “${kind?.query[guess.row]}”`;
+    const words = { row: "", column: (j: number) => `column ${j} (${quoted(kind?.key[j] ?? "")})` };
+    if (guess) words.row = `Row ${guess.row}, ${quoted(kind?.query[guess.row] ?? "")}`;
     this.guessLine.show(guess && judged(guess, this.heads.rowOf(guess.row), words), this.of, "");
   }
 

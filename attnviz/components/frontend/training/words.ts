@@ -1,6 +1,6 @@
 // The sentences of the page Train. Pure functions.
 
-import { fixed, weightText, whole } from "../core/format.ts";
+import { fixed, quoted, weightText, whole } from "../core/format.ts";
 
 export const COVERED = "Covered.";
 
@@ -65,5 +65,5 @@ export const otherStep = (moment: TrainingMoment | null, step: number) =>
 /** The cell that is meant, in a line. */
 export function cellText({ query, key }: { query: string[]; key: string[] }, i: number, j: number, weight: number) {
   const hidden = Number.isNaN(weight) ? "hidden by the causal mask" : weightText(weight);
-  return `${i} “${query[i]}” looks at ${j} “${key[j]}”: ${hidden}`;
+  return `${i} ${quoted(query[i])} looks at ${j} ${quoted(key[j])}: ${hidden}`;
 }

@@ -1,7 +1,7 @@
 // What the walk that plays itself says of each step: one sentence of at most 20 words, with the numbers of one pair, a
 // query that looks at a key.
 
-import { number, share } from "../core/format.ts";
+import { number, quoted, share } from "../core/format.ts";
 import { pinnedFact } from "./pinned_fact.ts";
 import { largest, wordOf } from "./row_words.ts";
 import { plain } from "../marks/text.ts";
@@ -26,8 +26,8 @@ export function captionOf(matrices: HeadMatrices, step: StepText, pair: FullPair
   const say = Object.hasOwn(CAPTIONS, step.name) ? CAPTIONS[step.name] : factSaid;
   return say({
     ...{ matrices, step, pair },
-    query: [`“${wordOf(query, pair.q)}”`, "query"],
-    key: [`“${wordOf(key, pair.k)}”`, "key"],
+    query: [quoted(wordOf(query, pair.q)), "query"],
+    key: [quoted(wordOf(key, pair.k)), "key"],
     cell: matrices.attention.cell(pair.q, pair.k),
   });
 }

@@ -2,7 +2,7 @@
 // whole step; where that names a row, a pin must not stand beside a sentence about another one.
 
 import { momentsOf } from "../core/arithmetic.ts";
-import { fixed, number, share } from "../core/format.ts";
+import { fixed, number, quoted, share } from "../core/format.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
 
@@ -151,12 +151,12 @@ function gapSaid({ matrices, step, q }: Pinned): Parts {
 
 /** A row by number and token. */
 const row = ({ document }: HeadMatrices, q: number): WordedTarget => ({
-  words: `row ${q}, “${document.header.query.labels[q]}”`,
+  words: `row ${q}, ${quoted(document.header.query.labels[q])}`,
   row: q,
 });
 
 const column = ({ document }: HeadMatrices, k: number): WordedTarget => ({
-  words: `column ${k}, “${document.header.key.labels[k]}”`,
+  words: `column ${k}, ${quoted(document.header.key.labels[k])}`,
   column: k,
 });
 

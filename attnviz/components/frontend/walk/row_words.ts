@@ -1,14 +1,13 @@
 // A row of attention in words and numbers: what its token looks at, for the eye and for screen readers, and its softmax
 // written out.
 
-import { number, operand, share, weightText } from "../core/format.ts";
+import { number, operand, quoted, RIGHT_TO_LEFT, share, weightText } from "../core/format.ts";
 import { result, span, template } from "../core/template.ts";
 import type { AttentionRow } from "../core/attention.ts";
 import type { Axis } from "../core/document.ts";
 import type { HeadMatrices } from "./matrices.ts";
 
 const JOINERS = /[\u200c\u200d]/g; // of letters and emoji: they are seen by what they do
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const LOOKED_THROUGH = 200; // rows
 const SPOKEN_SHARES = 5; // of a row, to screen readers
 const WRITTEN_OUT = 6; // keys whose arithmetic is written out
@@ -77,7 +76,7 @@ export const listOf = (names: string[]) =>
 /** The finding of a row: “it” gives 97 % of its attention to “bicycle”. */
 export function findingOf({ document: { header } }: HeadMatrices, row: number, { weights, allHidden }: AttentionRow) {
   const { query, key } = header;
-  const name = (role: string, axis: Axis, n: number) => span(role, `“${wordOf(axis, n)}”`);
+  const name = (role: string, axis: Axis, n: number) => span(role, quoted(wordOf(axis, n)));
   const isEqual = (n: number) => key === query && wordOf(key, n) === wordOf(query, row);
   if (allHidden) return [name("query", query, row), " sees no token at all, so it has no attention to give."];
   const most = largest(weights);

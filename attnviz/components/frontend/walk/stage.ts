@@ -1,6 +1,7 @@
 // The stage: the interactive picture of a step, with a transition to the next step of the same head. The inspector
 // handles the pointer, highlights rows and columns, and reports the pin.
 
+import { quoted } from "../core/format.ts";
 import { Board } from "../board/board.ts";
 import { NARROW, stacked } from "../board/stack.ts";
 import { Focus } from "../board/focus.ts";
@@ -152,8 +153,8 @@ export class Stage {
   words({ row }: Guess, { query, key }: Header) {
     const { cols } = this.result ?? {};
     return {
-      row: `Row ${row}, “${query.labels[row] ?? ""}”`,
-      column: (j: number) => `column ${j}${cols === "key" ? ` (“${key.labels[j]}”)` : ""}`,
+      row: `Row ${row}, ${quoted(query.labels[row] ?? "")}`,
+      column: (j: number) => `column ${j}${cols === "key" ? ` (${quoted(key.labels[j])})` : ""}`,
     };
   }
 

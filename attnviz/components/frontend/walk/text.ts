@@ -86,11 +86,12 @@ export class Listing {
     this.title = element("summary");
     this.code = element("code");
     const listing = element("pre", { tabIndex: 0 }, this.code);
-    this.root = element("details", { class: "listing" }, this.title, listing);
+    this.root = element("details", { class: "listing", hidden: true }, this.title, listing);
     this.root.addEventListener("toggle", () => this.root.open && this.root.scrollIntoView({ block: "nearest" }));
   }
 
   show(title: string, code: string) {
+    this.root.hidden = false;
     this.title.textContent = title;
     this.code.textContent = code;
   }

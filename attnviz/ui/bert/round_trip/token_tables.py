@@ -203,8 +203,8 @@ def _favoured_html(setup: RoundTripSetup, favoured: TokenExtremes, ids: Tensor, 
     )
     columns = '<th class="n">b</th><th class="n">softmax(b)</th>' if is_bias else '<th class="n">length of w</th>'
     return (
-        f'<table data-by="{title}"><thead><tr><th class="n"></th><th>{title}</th>{columns}</tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
+        f'<table data-by="{title}"><thead><tr><th class="n">#</th><th>{title}</th>{columns}</tr>'
+        f"</thead><tbody>{rows}</tbody></table>"
     )
 
 

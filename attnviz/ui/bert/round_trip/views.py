@@ -246,7 +246,7 @@ def _neighbours_html(setup: RoundTripSetup, token: int, ids: Tensor, values: Ten
     )
     label = named(setup.table.labels[token])
     return (
-        f'<table data-by="{title}"><thead><tr><th class="n"></th><th>nearest to “{label}”</th>'
+        f'<table data-by="{title}"><thead><tr><th class="n">#</th><th>nearest to “{label}”</th>'
         f'<th class="n">{title}</th></tr></thead><tbody>{rows}</tbody></table>'
     )
 
