@@ -137,7 +137,9 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     new_context: Contexts, app_url: str
 ) -> None:
     context = new_context(permissions=["clipboard-read", "clipboard-write"])
-    export = Exporting(context.new_page(), app_url, step="weights", mask="causal", text=HOSTILE)
+    page = context.new_page()
+    page.set_viewport_size({"width": 1920, "height": 1080})  # so that cells have room for their numbers
+    export = Exporting(page, app_url, step="weights", mask="causal", text=HOSTILE)
     tokens = WordTokenizer().tokenize(HOSTILE)
     weights = run_block(tokens.ids, ToyConfig(causal=True)).layer(0).head(0).weights.numpy()
     name, data = export.download("svg")

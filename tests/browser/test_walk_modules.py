@@ -655,6 +655,7 @@ def test_the_largest_text_of_a_fact_is_not_rounded(run: Run) -> None:
 
 
 MOVING = """
+  const { standing } = await import("/frontend/walk/sentence.ts");
   document.body.innerHTML = `<style>.moving-words { position: absolute; inset: 0 }
       .moving-words span { position: absolute; top: 0; left: 0; transform-origin: 0 0 }
       .moving-words .moving-word { transform-origin: 100% 50% }</style>
@@ -681,7 +682,7 @@ MOVING = """
 
 def test_words_move_to_the_labels_of_their_rows_and_shares_to_the_cells_of_the_weights(run: Run) -> None:
     body = """
-      const found = m.standing(words);
+      const found = standing(words);
       m.moveTo(shown, found, 1);
       const layer = document.querySelector(".moving-words");
       const moves = layer.getAnimations({ subtree: true });
@@ -692,7 +693,7 @@ def test_words_move_to_the_labels_of_their_rows_and_shares_to_the_cells_of_the_w
       const left = document.querySelectorAll(".moving-words").length;
       words.style.display = "none";
       return { words: found.map(({ row, column, text, share }) => [row, column, text, share]), seen, left,
-        hidden: m.standing(words).length, board: board.getBoundingClientRect() };
+        hidden: standing(words).length, board: board.getBoundingClientRect() };
     """
     found = run("walk/words_to_matrix.ts", MOVING + body)
     assert found["words"] == [[0, 0, "he", 0.25], [1, 1, "ran", 0.75]]
@@ -710,5 +711,5 @@ def test_words_move_to_the_labels_of_their_rows_and_shares_to_the_cells_of_the_w
 
 
 def test_nothing_moves_under_reduced_motion(run: Run, still_page: Page, served: str) -> None:
-    found = imported(still_page, served, "walk/words_to_matrix.ts", MOVING + "return m.standing(words).length;")
+    found = imported(still_page, served, "walk/words_to_matrix.ts", MOVING + "return standing(words).length;")
     assert found == 0

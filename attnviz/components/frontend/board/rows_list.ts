@@ -2,7 +2,6 @@
 // browser is idle, once the picture has been the same for a moment, so that stepping, pointing and playing never wait.
 
 import { element, UNSEEN } from "../core/dom.ts";
-import { rowsSaid } from "./rows.ts";
 
 const CALM = 800; // ms
 const SLICE = 4; // ms of writing in one go
@@ -32,10 +31,13 @@ export class RowsList {
   changed() {
     this.root.hidden = true;
     this.stop();
-    this.timer = setTimeout(() => this.write(), CALM);
+    this.timer = setTimeout(() => void this.write().catch(() => {}), CALM); // without the server there are none
   }
 
-  write() {
+  async write() {
+    const { timer } = this;
+    const { rowsSaid } = await import("./rows.ts");
+    if (timer !== this.timer) return; // the picture has changed
     const { panels, labels, covers } = this.read();
     const lists = panels
       .filter(({ is_blank }) => !is_blank)
@@ -65,6 +67,7 @@ export class RowsList {
 
   stop() {
     clearTimeout(this.timer);
+    this.timer = undefined;
     if ("cancelIdleCallback" in window) cancelIdleCallback(this.idle);
   }
 

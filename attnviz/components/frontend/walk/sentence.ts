@@ -29,6 +29,8 @@ const HINT = "Point at a word to see what it looks at; a click keeps it.";
 const UNKNOWN = "not in the vocabulary";
 const SPOKEN = 64; // words
 const MOST_ARCS = 12;
+const MOST_MOVED = 64; // words: more would be too small to follow
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const LEAST_ARC = 0.01; // of a row: what is less has no arc
 const LABELLED = 0.01; // of a row: what is less is not written below its word
 /** by the number of tokens from which on it is used: the size of the words */
@@ -41,6 +43,19 @@ const SIZES: [number, string][] = [
 const RISE = { least: 16, part: 0.16 }; // px: of an arc above its words, and of their distance
 const LOOP = { half: 9, wide: 15, high: 26 }; // px: the arc of a word to itself
 const SAME_LINE = 4; // px
+
+export interface StandingWord {
+  /** its number among the rows; null in a second line, which has only columns */
+  row: number | null;
+  /** its number among the columns; null in a line that has only rows */
+  column: number | null;
+  text: string;
+  box: DOMRect;
+  /** CSS px */
+  size: number;
+  /** what it gets of the chosen word's attention, 0 to 1 */
+  share: number;
+}
 
 interface Arc {
   path: string;
@@ -389,6 +404,25 @@ export class Sentence {
 }
 
 const GROUND = 0.3; // the opacity of the ground of a word that gets all; sentence.css has the same
+
+/** The words of a sentence where they stand in the window; none where nothing is to move. */
+export function standing(words: HTMLElement): StandingWord[] {
+  const all = [...words.querySelectorAll<HTMLElement>(".word")];
+  if (STILL.matches || all.length > MOST_MOVED || !words.checkVisibility()) return [];
+  return all.map((word) => {
+    const [text] = word.children as unknown as HTMLElement[];
+    const n = Number(word.dataset.token);
+    const line = word.parentElement?.classList;
+    return {
+      row: line?.contains("key") ? null : n,
+      column: line?.contains("query") ? null : n,
+      text: text.textContent ?? "",
+      box: text.getBoundingClientRect(),
+      size: Number.parseFloat(getComputedStyle(text).fontSize),
+      share: Number(word.style.getPropertyValue("--share")),
+    };
+  });
+}
 
 const widthOf = (weight: number) => Number((1 + 6 * weight).toFixed(2));
 const inkOf = (weight: number) => Number((0.25 + 0.65 * weight).toFixed(2));

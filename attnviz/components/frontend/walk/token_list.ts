@@ -3,12 +3,11 @@
 import { whole } from "../core/format.ts";
 import { LISTED } from "../core/constants.ts";
 import { element } from "../core/dom.ts";
-import { Sentence } from "./sentence.ts";
+import { Sentence, standing } from "./sentence.ts";
 import { Formula } from "./text.ts";
-import { moveTo, standing } from "./words_to_matrix.ts";
-import type { StandingWord } from "./words_to_matrix.ts";
 import type { Board } from "../board/board.ts";
 import type { Axis } from "../core/document.ts";
+import type { StandingWord } from "./sentence.ts";
 
 const { most: MOST } = LISTED;
 const [QUERIES, KEYS] = ["Queries, the rows", "Keys, the columns"];
@@ -84,8 +83,13 @@ export class TokenList {
 
   /** Moves the words of the sentence, which has just been left, to a matrix. */
   moveTo(board: Board) {
-    if (this.left) moveTo(board, this.left.words, this.left.row);
+    const { left } = this;
     this.left = null;
+    if (!left?.words.length) return;
+    import("./words_to_matrix.ts").then(
+      ({ moveTo }) => moveTo(board, left.words, left.row),
+      () => {}, // without the server nothing moves
+    );
   }
 
   destroy() {

@@ -3,46 +3,13 @@
 
 import { element } from "../core/dom.ts";
 import type { Board } from "../board/board.ts";
+import type { StandingWord } from "./sentence.ts";
 
-const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const MS = 300;
-const MOST = 64; // words: more would be too small to follow
 const GAP = 6; // px between a label and its matrix, as on the board
 
-export interface StandingWord {
-  /** its number among the rows; null in a second line, which has only columns */
-  row: number | null;
-  /** its number among the columns; null in a line that has only rows */
-  column: number | null;
-  text: string;
-  box: DOMRect;
-  /** CSS px */
-  size: number;
-  /** what it gets of the chosen word's attention, 0 to 1 */
-  share: number;
-}
-
-/** The words of a sentence where they stand in the window; none where nothing is to move. */
-export function standing(words: HTMLElement): StandingWord[] {
-  const all = [...words.querySelectorAll<HTMLElement>(".word")];
-  if (STILL.matches || all.length > MOST || !words.checkVisibility()) return [];
-  return all.map((word) => {
-    const [text] = word.children as unknown as HTMLElement[];
-    const n = Number(word.dataset.token);
-    const line = word.parentElement?.classList;
-    return {
-      row: line?.contains("key") ? null : n,
-      column: line?.contains("query") ? null : n,
-      text: text.textContent ?? "",
-      box: text.getBoundingClientRect(),
-      size: Number.parseFloat(getComputedStyle(text).fontSize),
-      share: Number(word.style.getPropertyValue("--share")),
-    };
-  });
-}
-
 /**
- * Moves them to the matrices of a board, which shows its picture already.
+ * Moves the words of a sentence to the matrices of a board, which shows its picture already.
  * @param row the one whose shares move to cells
  */
 export function moveTo(board: Board, words: StandingWord[], row: number) {
