@@ -49,7 +49,7 @@ def test_a_chart_draws_the_last_picture_and_only_what_is_another(run: Run) -> No
       chart.show(first, { ...looks, pin: { q: 1, k: null } });
       seen.pin = calls.splice(0).map(([name, { shapes }]) => [name, shapes.map(({ x0, x1, y0, y1 }) =>
         [x0, x1, y0, y1])]);
-      chart.setTheme("dark");
+      chart.show(first, { ...chart.looks, theme: "dark" });
       answers[2].done();
       await settle(150);
       seen.theme = [calls[0][0], calls[0].at(-1) === config];

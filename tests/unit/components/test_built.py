@@ -32,8 +32,9 @@ def test_the_scripts_are_made_of_these_sources() -> None:
     assert about()["sources"] == digest_of_sources(), "npm run build"
 
 
-LATER = {"captions.js", "figure.js", "rows.js", "words_to_matrix.js"}
-"""What is fetched when it is needed: the sentences of the walk that plays itself, the figures of charts, words on their
+LATER = {"captions.js", "chart.js", "figure.js", "rows.js", "words_to_matrix.js"}
+"""What is fetched when it is needed: the sentences of the walk that plays itself, charts and
+their figures, words on their
 way to a matrix, and the rows of matrices in words"""
 
 

@@ -57,10 +57,6 @@ export class Chart {
     else if (isMoved) this.plotly?.relayout(this.graph, { shapes: this.figures?.pinnedShapes(picture, looks) });
   }
 
-  setTheme(theme: Theme) {
-    if (this.picture) this.show(this.picture, { ...this.looks, theme });
-  }
-
   async draw() {
     this.drawing += 1;
     const drawing = this.drawing;

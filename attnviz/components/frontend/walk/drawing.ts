@@ -1,10 +1,11 @@
 // The picture of a step as it is chosen to be drawn: on the stage, or as a chart to zoom and to download.
 
-import { Chart } from "../chart/chart.ts";
 import { element } from "../core/dom.ts";
 import { NOTHING } from "../core/pin.ts";
 import { Motion } from "../motion/motion.ts";
 import { Stage } from "./stage.ts";
+import type { Chart } from "../chart/chart.ts";
+import type { ChartLooks } from "../chart/figure.ts";
 import type { Guess } from "../core/guess.ts";
 
 export class Drawing {
@@ -14,8 +15,10 @@ export class Drawing {
   played: { header: StageHeader | null; pin: Pair };
   stage: Stage;
   motion: Motion;
-  /** null until one is chosen */
+  /** null until one is chosen and its script is here */
   chart: Chart | null;
+  /** what the chart is to show */
+  charted: Parameters<Chart["show"]> | null;
   /** where the chart stands */
   place: HTMLElement | null;
   isChart: boolean;
@@ -31,7 +34,7 @@ export class Drawing {
     this.played = { header: null, pin: NOTHING };
     this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onGuess, onFocus });
     this.motion = new Motion(root, this.stage.board);
-    this.chart = null;
+    this.chart = this.charted = null;
     this.place = null;
     this.isChart = false;
   }
@@ -39,7 +42,7 @@ export class Drawing {
   /** @param header a picture with the shares of its columns and rows */
   take(header: StageHeader, { drawing, theme, pin }: { drawing: string; theme: Theme; pin: Pair }) {
     this.isChart = this.draws(drawing) === "chart" && !header.predict; // a chart covers nothing
-    if (this.isChart) this.makeChart().show(header as any, { theme, pin });
+    if (this.isChart) this.showChart(header as any, { theme, pin });
     else this.stage.take(header);
     this.stage.board.element.hidden = this.isChart;
     if (this.place) this.place.hidden = !this.isChart;
@@ -59,22 +62,41 @@ export class Drawing {
     this.motion.follow(this.stage.focus.name === null ? header : null, pin);
   }
 
-  makeChart() {
-    this.place ??= outside(this.root);
-    this.chart ??= new Chart(this.place, () => this.home.plotly?.() ?? Promise.reject());
-    return this.chart;
+  /** Few look at charts: their script is fetched, with plotly.js, when one is chosen. */
+  showChart(...charted: Parameters<Chart["show"]>) {
+    this.charted = charted;
+    this.chart?.show(...charted);
+    if (this.place) return;
+    const place = (this.place = outside(this.root));
+    const plotly = () => this.home.plotly?.() ?? Promise.reject();
+    plotly().catch(() => {}); // the chart says it
+    import("../chart/chart.ts").then(
+      (charts) => {
+        if (!place.isConnected || !this.charted) return;
+        this.chart = new charts.Chart(place, plotly);
+        this.chart.show(...this.charted);
+      },
+      () => {
+        place.textContent = "The chart can't be drawn: its script did not arrive. Reload the page.";
+      },
+    );
   }
 
   setPin(pin: Pair) {
-    const { chart } = this;
     this.played.pin = pin;
     this.motion.setPin(pin);
-    if (this.isChart && chart?.picture) chart.show(chart.picture, { ...chart.looks, pin });
+    this.chartWith({ pin });
   }
 
   setTheme(theme: Theme) {
     this.stage.board.setTheme(theme);
-    if (this.isChart) this.chart?.setTheme(theme);
+    this.chartWith({ theme });
+  }
+
+  chartWith(looks: Partial<ChartLooks>) {
+    if (!this.isChart || !this.charted) return;
+    const [picture, before] = this.charted;
+    this.showChart(picture, { ...before, ...looks });
   }
 
   /** What the pointer is followed on. */
