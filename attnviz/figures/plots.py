@@ -79,6 +79,10 @@ def heatmap(
     }
 
 
+NARROW = 240
+"""px: the width of a narrow plot"""
+
+
 def lines(
     series: Mapping[str, Sequence[float]],
     over: Sequence[str] | Sequence[int],
@@ -109,8 +113,9 @@ def lines(
     scale = {"type": "log"} if is_logarithmic else {}
     x_axis = {"title": {"text": across}, "gridcolor": palette.rule, **scale}
     is_rounding = all(abs(x) < ROUNDING for numbers in series.values() for x in numbers)
-    # Plotly leaves out a label that extends beyond the plot, as the last label does when labels are slightly rotated.
-    right = max(SIDE, _turned([str(over[-1])]) // 2) if over and not is_logarithmic else SIDE
+    # Plotly leaves out a label that extends beyond the plot, as the last labels do when labels are slightly rotated.
+    beyond = [_turned([str(label)]) // 2 - NARROW * n // len(over) for n, label in enumerate(reversed(over))]
+    right = max(SIDE, *beyond) if over and not is_logarithmic else SIDE
     layout = {
         **base(palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0), right),
         "showlegend": len(series) > 1,

@@ -84,10 +84,10 @@ def show_token(here: ShownPart) -> None:
     left, right = st.columns(2)
     with left:
         series = {"length of the vector": norms.tolist()}
-        plot(lines(series, stream.parts, colours, title="length", across=""), "check_norms")
+        plot(lines(series, parts, colours, title="length", across=""), "check_norms")
     with right:
         series = {"cosine to where it began": start.tolist()}
-        plot(lines(series, stream.parts, colours, title="cosine", across=""), "check_start")
+        plot(lines(series, parts, colours, title="cosine", across=""), "check_start")
     st.caption("Its cosine to each token after the same part: tokens become more or less alike as they are mixed.")
     plot(heatmap(stream.similarity_to_others(token), parts, labels, colours, across="token"), "check_others")
 

@@ -39,6 +39,9 @@ def test_a_plot_has_room_for_its_legend_and_for_labels_that_are_turned() -> None
     assert one["height"] < long["height"] < one["height"] + 200
     last = lines({"a": [1.0, 2.0]}, ["x", "y" * 99], LIGHT, title="", across="")["layout"]
     assert one["margin"]["r"] == long["margin"]["r"] < last["margin"]["r"] < 100
+    many = ["x"] * 20
+    before_last = lines({"a": [1.0] * 22}, [*many, "y" * 99, "z"], LIGHT, title="", across="")["layout"]
+    assert long["margin"]["r"] < before_last["margin"]["r"] < last["margin"]["r"]
 
 
 def test_many_columns_have_few_labels() -> None:
