@@ -87,7 +87,7 @@ def _panel(walk: Walk, spec: PanelSpec, stretch: bool | None) -> Panel:
     if dark < 1:
         limit = dark
         title = spec.stretched.format(end_text(limit))
-    elif not isinstance(limit, float):
+    elif limit is None or isinstance(limit, tuple):
         limit = colour_limit(*(_matrix(walk, name) for name in limit or (spec.name,)))
     return Panel(
         spec.name,

@@ -53,9 +53,9 @@ class ViewRecord:
     view: dict[str, Any] = field(default_factory=dict)
     """The values by their link keys"""
     notes: list[str] = field(default_factory=list)
+    """Notes on rejected values of the link"""
     notes_place: DeltaGenerator | None = None
     """Where the page shows them"""
-    """Notes on rejected values of the link"""
     links: list[dict[str, str]] = field(default_factory=list)
     """The links that the browser may still show, the newest last; none before the first run"""
     opened_view: dict[str, Any] | None = None

@@ -119,6 +119,8 @@ def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(
     settled(page)
     expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
     assert page.evaluate(LABELS) == [True] * 9, "before anything is scrolled"
+    assert page.locator(".focus-buttons button:visible").count() > 1
+    assert page.locator("textarea:visible").count() == 1
     assert page.evaluate(SMALL) == []
     page.locator(".attnviz-board").first.evaluate("(board) => board.scrollIntoView({ block: 'start' })")
     settled(page)

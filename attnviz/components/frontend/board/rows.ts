@@ -38,6 +38,7 @@ function rowSaid(values: Float32Array, places: number[], name: (j: number) => st
   const smallest = known.reduce((best, j) => (values[j] < values[best] ? j : best), first);
   const largest = known.reduce((best, j) => (values[j] > values[best] ? j : best), first);
   const said = (j: number) => `${number(values[j], 2)} at ${name(j)}`;
+  if (hidden && known.length === 1) return said(first) + unsaid;
   if (values[smallest] === values[largest]) return `${number(values[first], 2)} everywhere${unsaid}`;
   return `largest ${said(largest)}, smallest ${said(smallest)}${unsaid}`;
 }
@@ -52,8 +53,8 @@ function sharesSaid(values: Float32Array, known: number[], name: (j: number) => 
     said.push(`${name(j)} ${share(values[j])}`);
     told += values[j];
   }
-  const others = order.slice(said.length);
-  const rest = others.reduce((all, j) => all + values[j], 0);
-  if (others.length) said.push(`${others.length} ${others.length > 1 ? "others" : "other"} ${share(rest)}`);
+  const rest = order.slice(said.length).reduce((all, j) => all + values[j], 0);
+  const others = known.length - said.length;
+  if (others) said.push(`${others} ${others > 1 ? "others" : "other"} ${share(rest)}`);
   return said.join(", ");
 }

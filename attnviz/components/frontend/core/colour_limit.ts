@@ -17,7 +17,7 @@ export function colourLimit(matrices: Float32Array[]) {
     ends.set(data, end);
     return end;
   });
-  return Math.max(...own) || 1;
+  return Math.max(0, ...own) || 1;
 }
 
 /** Its largest magnitude; one that only few exceed, if the largest is more than a multiple of that. */

@@ -19,7 +19,7 @@ export function afterWaiting(send: () => void) {
 export function afterArrival(send: () => void) {
   const arriving: Promise<void>[] = [];
   window.dispatchEvent(new CustomEvent(ARRIVES, { detail: arriving }));
-  if (arriving.length) Promise.all(arriving).then(send);
+  if (arriving.length) Promise.allSettled(arriving).then(send);
   else send();
 }
 

@@ -3,7 +3,7 @@
 import { forPointer } from "../core/touch.ts";
 import { channels, pixelTable, SCALES } from "../core/colours.ts";
 import { contextOf, element } from "../core/dom.ts";
-import { weightText } from "../core/format.ts";
+import { quoted, weightText } from "../core/format.ts";
 import { span, template, write } from "../core/template.ts";
 import { headName, nameOf } from "./words.ts";
 
@@ -86,11 +86,12 @@ function reading({ header, ids, chosen }: AttentionProps, at: Place | null, weig
   const { model } = header;
   if (at) {
     const back = ids.length - 1 - at.column;
-    const what = `“${nameOf(model, ids[at.column])}”, ${back ? `${back} before the last` : "the last"}`;
+    const what = `${quoted(nameOf(model, ids[at.column]))}, ${back ? `${back} before the last` : "the last"}`;
     return `${headName(at.head, model.heads)} looks at ${what}: ${weightText(weight)}`;
   }
   if (chosen === null) return forPointer(HINT);
-  return `The text shows ${headName(chosen, model.heads)}: a stronger colour is more weight. Click its row to end it.`;
+  const shown = `The text shows ${headName(chosen, model.heads)}: a stronger colour is more weight.`;
+  return forPointer(`${shown} Click its row to end it.`);
 }
 
 function paint(canvas: HTMLCanvasElement, weights: Float32Array, rows: number, columns: number, theme: Theme) {

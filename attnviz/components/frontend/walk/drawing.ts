@@ -74,7 +74,7 @@ export class Drawing {
       (charts) => {
         if (!place.isConnected || !this.charted) return;
         this.chart = new charts.Chart(place, plotly);
-        this.chart.show(...this.charted);
+        if (this.isChart) this.chart.show(...this.charted);
       },
       () => {
         place.textContent = "The chart can't be drawn: its script did not arrive. Reload the page.";

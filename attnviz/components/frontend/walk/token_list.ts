@@ -85,9 +85,10 @@ export class TokenList {
   moveTo(board: Board) {
     const { left } = this;
     this.left = null;
+    const { shown } = board;
     if (!left?.words.length) return;
     import("./words_to_matrix.ts").then(
-      ({ moveTo }) => moveTo(board, left.words, left.row),
+      ({ moveTo }) => board.shown === shown && moveTo(board, left.words, left.row),
       () => {}, // without the server nothing moves
     );
   }
