@@ -214,13 +214,14 @@ export function labelText(labels: string[], i: number, every: number) {
 
 /**
  * Which positions of an axis are labelled: each where a label has `needed` pixels, else every 2nd, 4th, ...; and
- * `always` these, in place of those that they leave no room.
+ * before all others those of `always`, where one leaves the next room.
  */
 export function ticks(from: number, to: number, cell: number, needed: number, always: number[] = []) {
   let every = 1;
   while (cell * every < needed && every < 4096) every *= 2;
-  const shown = always.filter((i) => i >= from && i < to);
-  const hasRoom = (i: number) => always.every((other) => Math.abs(other - i) * cell >= needed);
+  const shown: number[] = [];
+  const hasRoom = (i: number) => shown.every((other) => Math.abs(other - i) * cell >= needed);
+  for (const i of always) if (i >= from && i < to && hasRoom(i)) shown.push(i);
   for (let i = Math.ceil(Math.max(0, from) / every) * every; i < to; i += every) {
     if (every === 1 ? !always.includes(i) : hasRoom(i)) shown.push(i);
   }
