@@ -18,11 +18,13 @@ from tests.browser.contexts import (  # noqa: F401
     browser,
     idle,
     new_context,
+    one_page,
     page,
     plain,
     plain_page,
     pytest_runtest_makereport,
     still_page,
+    watch_of_file,
 )
 from tests.slow import function_of, slow_tests
 

@@ -9,7 +9,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Error,
+    Page,
+    Response,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser import chromium
 from tests.browser.polling import look_often
@@ -198,6 +207,57 @@ def plain_page(plain: Watch) -> Iterator[Page]:
 def still_page(new_context: Contexts) -> Page:
     """Open an empty page on which nothing moves, so that what is painted is there at once."""
     return new_context(reduced_motion="reduce").new_page()
+
+
+GO = """(address) => {
+  if (window.awaitsAnswer === undefined || !document.querySelector('[data-testid="stApp"]')) return false;
+  history.pushState({}, '', address);
+  dispatchEvent(new PopStateEvent('popstate', { state: {} }));
+  return true;
+}"""
+"""Goes to an address as the browser's back button does: the app is not loaded anew."""
+
+
+@pytest.fixture(scope="module")
+def watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
+    """A context for `one_page`."""
+    waiting = idle.setdefault(repr([]), [])
+    watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP))
+    watch.give_pages(LAPTOP)
+    yield watch
+    watch.clean()
+    waiting.append(watch)
+
+
+@pytest.fixture
+def one_page(watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """One page for all tests of a file, each in the session of the one before, as a visitor goes from view to view.
+
+    `goto` loads the app only once. To load it for each test takes longer than most of them. After a test that failed,
+    a page is opened anew.
+    """
+    watch = watch_of_file
+    pages = [page for page in watch.context.pages if page != watch.resident]
+    page = pages[0] if pages else watch.context.new_page()
+    load = page.goto
+
+    def goto(url: str, **options: Any) -> Response | None:
+        is_open = any(url.startswith(site) and page.url.startswith(site) for site in watch.sites)
+        return None if is_open and page.evaluate(GO, url) else load(url, **options)
+
+    page.goto = goto  # type: ignore[method-assign]
+    yield page
+    del page.goto
+    findings = watch.findings()
+    if findings or request.node.stash.get(_FAILED, False):
+        watch.photograph(re.sub(r"\W+", "-", request.node.name).strip("-")[:120])
+        watch.clean()
+    else:
+        page.mouse.move(0, 0)
+        page.set_viewport_size(LAPTOP)
+        page.emulate_media(color_scheme="null", reduced_motion="null")
+    watch.outside, watch.errors = [], []
+    assert not findings, "\n".join(findings)
 
 
 @pytest.fixture

@@ -35,6 +35,11 @@ BOXES = (
 )
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
 class Compare:
     """The page as its user meets it."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from attnviz.links.link import DEFAULT_TEXT
@@ -15,6 +16,11 @@ from tests.browser.test_stage import TYPE
 from tests.loaded import built_in_model
 
 PANELS = "(css) => deepFind(css).attnviz.places.map(({ panel }) => panel.name)"
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 def panels(page: Page) -> list[str]:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from urllib.parse import urlencode
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.explored import Explored
+from tests.browser.contexts import Contexts
 from tests.browser.settle import frames, settled
 from tests.browser.test_marks import lit_in, said, scene_at
 from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 def heads(page: Page, app_url: str, **link: str) -> Explored:
@@ -65,7 +72,8 @@ def test_the_tokens_under_the_heatmap_light_their_row_and_column(page: Page, app
     assert explored.view()["q"] is None
 
 
-def test_why_a_head_stands_out_lights_the_walk_and_chooses_the_head(page: Page, app_url: str) -> None:
+def test_why_a_head_stands_out_lights_the_walk_and_chooses_the_head(new_context: Contexts, app_url: str) -> None:
+    page = new_context().new_page()  # a second surprise is another head
     page.goto(f"{app_url}/?{urlencode({'text': BICYCLE, 'source': 'toy'})}")
     settled(page)
     page.get_by_role("button", name="Surprise me").click()

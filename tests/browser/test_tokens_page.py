@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, still
 
 KINDS = ("char", "word", "bert")
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 def open_tokens(page: Page, app_url: str, **query: str) -> Page:
@@ -190,7 +196,8 @@ def test_bad_uploads_are_refused_with_the_limit_and_a_good_one_is_used(page: Pag
     assert ids.all_inner_texts() == ["0", "1", "2"]
 
 
-def test_the_block_size_makes_the_pairs(page: Page, app_url: str) -> None:
+def test_the_block_size_makes_the_pairs(new_context: Contexts, app_url: str) -> None:
+    page = new_context().new_page()  # no tab has been chosen
     open_tokens(page, app_url, text="to be or not to be", block_size="2")
     rows = page.locator(".tv-row")
     assert rows.count() == 2
