@@ -16,6 +16,8 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from types import ModuleType
+from typing import Any
 
 from attnviz.training.jobs.process import BrokenMessageError, Message
 from attnviz.training.plan import MEMORY_MB
@@ -36,6 +38,7 @@ def main() -> None:
     commands: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(commands,), daemon=True).start()
 
+    _leave_out_compiler()
     from attnviz.training.jobs.run import serve, warm_up
 
     warm_up()
@@ -53,6 +56,18 @@ def _read(commands: queue.SimpleQueue[Message]) -> None:
         while message := Message.read(sys.stdin.buffer):
             commands.put(message)
     os._exit(0)
+
+
+def _leave_out_compiler() -> None:
+    """Keep torch's optimisers from importing torch's compiler, half of what this process would import.
+
+    All that they want of it is to be left alone by it, and nothing is compiled here.
+    """
+    import torch
+
+    compiler: Any = ModuleType("torch._dynamo")
+    compiler.disable, compiler.graph_break = lambda function, *_, **__: function, lambda: None
+    sys.modules[compiler.__name__] = torch._dynamo = compiler
 
 
 def _limit_memory() -> None:

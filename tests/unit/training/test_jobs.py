@@ -400,8 +400,11 @@ def test_a_training_ends_when_its_visitor_has_gone() -> None:
 
 def test_a_process_ends_with_its_server() -> None:
     code = (
-        "import sys, time\nfrom tests.unit.training.test_jobs import *\njobs = Jobs()\n"
-        f"job = jobs.start('a', plan(3000), speed={SLOW})\nuntil(lambda: job.view.step)\n"
+        "import sys, time\nfrom attnviz.toy.language.config import TokenConfig\n"
+        "from attnviz.training.jobs.jobs import Jobs\nfrom attnviz.training.plan import Plan\n"
+        "from attnviz.training.settings import TrainingSettings\n"
+        f"jobs, plan = Jobs(), Plan('induction', {SMALL}, TrainingSettings(steps=3000, batch=8))\n"
+        f"job = jobs.start('a', plan, speed={SLOW})\nwhile not job.view.step:\n    time.sleep(0.01)\n"
         "print(*jobs.processes(), flush=True)\nsys.stdin.read()"
     )
     killed, exits = (
