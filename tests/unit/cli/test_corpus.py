@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
-import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -22,8 +22,18 @@ from attnviz.corpus.run import Job
 from attnviz.corpus.sentences import Reader
 from tests.unit.test_layers import ROOT
 
-LINES = 128
+LINES = 16
 """Of a block"""
+STOPS = """if True:
+    import os, signal, sys
+    from attnviz.cli import corpus, main
+    from attnviz.corpus.run import Run
+    save = Run.save
+    Run.save = lambda *asked: (save(*asked), os.kill(os.getpid(), signal.SIGSTOP))
+    corpus.SAVED_EVERY = 0
+    sys.exit(main(sys.argv[1:]))
+"""
+"""The command, which stops after its first checkpoint while its process reads on"""
 SENTENCE = "The {} of number {} was painted by nobody in particular, they said.\n"
 
 
@@ -48,11 +58,9 @@ def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path, monkeypa
     file.write_text("".join(SENTENCE.format(things[n % 5], n) for n in range(LINES * 6)))
     wanted = ["corpus", file, "--out", tmp_path / "killed.parquet", "--pairs-every", "512", "--lines", LINES]
     wanted += ["--quote", file]
-    code = "import sys\nfrom attnviz.cli import corpus, main\ncorpus.SAVED_EVERY = 0\nsys.exit(main(sys.argv[1:]))"
-    process = subprocess.Popen([sys.executable, "-c", code, *map(str, wanted), "--quiet", "--processes", "1"], cwd=ROOT)
-    while not checkpoint.exists():
-        assert process.poll() is None
-        time.sleep(0.02)
+    process = subprocess.Popen([sys.executable, "-c", STOPS, *map(str, wanted), "--quiet", "--processes", "1"], cwd=ROOT)
+    assert os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED
+    assert checkpoint.exists()
     children = psutil.Process(process.pid).children()
     process.kill()
     process.wait()
@@ -73,9 +81,7 @@ def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path, monkeypa
         assert main([*map(str, wanted), "--quiet"]) == 130
         assert checkpoint.exists()
     before = len(counted)
-    monkeypatch.setattr(
-        "attnviz.cli.corpus._engine", lambda *_: lambda blocks: (read_block(reader_of_few, one) for one in blocks)
-    )
+    monkeypatch.setattr("attnviz.cli.corpus._engine", lambda *_: partial(map, partial(read_block, reader_of_few)))
     assert main([*map(str, wanted), "--quiet"]) == 0
     assert counted[0] > 0 and before == 2
     assert not checkpoint.exists()
@@ -83,7 +89,7 @@ def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path, monkeypa
     assert (tmp_path / "killed.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     found, card = table.read(tmp_path / "whole.parquet")
     assert found.sentences == LINES * 6
-    settings = "--model minilm --pairs-every 512 --lines 128 --quote some.txt"
+    settings = f"--model minilm --pairs-every 512 --lines {LINES} --quote some.txt"
     assert card.command == f"python -m attnviz corpus some.txt {settings}"
 
 
@@ -103,16 +109,20 @@ def test_what_can_t_be_read_is_said_in_a_sentence(
         ([file, "--processes", "-1"], 2, "at least 1"),
         ([file, "--gpus", "1"], 2, "--engine ray"),
         ([file, "--quote", empty], 2, "not among those"),
-        ([file, "--model", tmp_path / "nowhere"], 1, "nowhere"),
     ):
         assert read(*arguments, "--out", out) == code, arguments
         error = capsys.readouterr().err
         assert said in error and error.count("\n") == 1, error
         assert not out.exists()
-    with monkeypatch.context() as patch:
-        patch.setattr("attnviz.cli.corpus._engine", read_here)
-        assert read(blank, "--out", out) == 2
-    assert "have no sentence" in capsys.readouterr().err and not out.exists()
+    for engine, arguments, code, said in (
+        (read_here, [blank], 2, "have no sentence"),
+        (lambda _, job: lambda _: job.reader(), [file, "--model", tmp_path / "nowhere"], 1, "nowhere"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr("attnviz.cli.corpus._engine", engine)
+            assert read(*arguments, "--out", out) == code
+        error = capsys.readouterr().err
+        assert said in error and error.count("\n") == 1 and not out.exists()
     out.write_bytes(b"mine")
     assert read(file, "--out", out) == 1
     assert "--force" in capsys.readouterr().err and out.read_bytes() == b"mine"
