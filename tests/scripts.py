@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
 SLOW = (
-    "import numpy, safetensors.torch, torch, torch.nn.functional",
+    "import numpy, safetensors.torch, torch, torch._dynamo, torch.nn.functional",  # all optimisers import _dynamo
     "from transformers import AutoModel, AutoTokenizer, BertModel",
 )
 FILE = "import runpy, sys\ndel sys.argv[0]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
@@ -49,9 +48,11 @@ def run_alone(
     with NamedTemporaryFile("r", encoding="utf-8") as out, NamedTemporaryFile("r", encoding="utf-8") as err:
         asked = {
             "code": code, "arguments": names, "cwd": str(cwd), "on_warning": on_warning,
-            "environment": dict(os.environ), "files": [out.name, err.name],
+            "environment": dict(os.environ), "files": [out.name, err.name], "timeout": timeout,
         }  # fmt: skip
-        status = _ask(asked, timeout)
+        status = _ask(asked)
+        if status == -signal.SIGALRM:
+            raise subprocess.TimeoutExpired("a script", timeout)
         return subprocess.CompletedProcess(["python", "-c", code, *names], status, out.read(), err.read())
 
 
@@ -63,7 +64,6 @@ def _process() -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        start_new_session=True,
     )
 
     def end() -> None:
@@ -73,16 +73,11 @@ def _process() -> subprocess.Popen[str]:
     return process
 
 
-def _ask(asked: Mapping[str, Any], timeout: float) -> int:
+def _ask(asked: Mapping[str, Any]) -> int:
     process = _process()
     assert process.stdin and process.stdout
     process.stdin.write(json.dumps(asked) + "\n")
     process.stdin.flush()
-    if not select.select([process.stdout], [], [], timeout)[0]:
-        os.killpg(process.pid, signal.SIGKILL)  # and its fork
-        process.wait()
-        _process.cache_clear()
-        raise subprocess.TimeoutExpired("a script", timeout)
     return int(process.stdout.readline())
 
 
@@ -103,9 +98,10 @@ def _serve(asked: Iterable[str], answers: IO[str]) -> None:
 
 def _run(
     code: str, arguments: list[str], cwd: str, on_warning: Any, environment: dict[str, str],
-    files: list[str],
+    files: list[str], timeout: float,
 ) -> int:  # fmt: skip
-    """Run code in this process, which ends then; return its exit status."""
+    """Run code in this process, which ends then, or which an alarm ends; return its exit status."""
+    signal.setitimer(signal.ITIMER_REAL, timeout)
     for number, name in enumerate(files, 1):
         os.dup2(os.open(name, os.O_WRONLY | os.O_APPEND), number)
     os.environ.clear()
