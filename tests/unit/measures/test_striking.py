@@ -31,7 +31,8 @@ def pairs_of(text: str, pair: str | None = None) -> set[tuple[str, str]]:
 
 def looped(weights: list[Tensor], tokens: Tokens) -> list[StrikingHead]:
     """Rank by plain loops over heads and cells, for a text of words without pieces: weights is L times (H, T, T)."""
-    every = [(layer, head) for layer, of_layer in enumerate(weights) for head in range(len(of_layer))]
+    rows = [of_layer.tolist() for of_layer in weights]
+    every = [(layer, head) for layer, of_layer in enumerate(rows) for head in range(len(of_layer))]
     words = [not special and not is_punctuation(piece)
              for piece, special in zip(tokens.pieces, tokens.special, strict=True)]  # fmt: skip
     best = []
@@ -41,8 +42,8 @@ def looped(weights: list[Tensor], tokens: Tokens) -> list[StrikingHead]:
             for j in range(len(tokens)):
                 if not (words[i] and words[j]) or abs(i - j) <= 1:
                     continue
-                own = float(weights[layer][head, i, j])
-                others = [float(weights[m][g, i, j]) for m, g in every if (m, g) != (layer, head)]
+                own = rows[layer][head][i][j]
+                others = [rows[m][g][i][j] for m, g in every if (m, g) != (layer, head)]
                 found.append(StrikingHead(layer, head, i, j, own, sum(others) / len(others)))
         best.append(max(found, key=lambda one: one.weight - one.others))
     best.sort(key=lambda one: one.others - one.weight)
