@@ -68,10 +68,10 @@ def make(
         progress: called with the number of texts that the model has encoded.
     """
     examples = built_in(NAMES[making.name])
-    pooled = pool(model, examples.texts, progress)
-    plan = plan_of(
+    plan = plan_of(  # before the texts are read: that takes seconds
         len(examples.labels), model.description.width, steps=making.steps, rate=making.rate, seed=making.seed
     )
+    pooled = pool(model, examples.texts, progress)
     seeds = [replace(plan, training=replace(plan.training, seed=making.seed + number)) for number in range(SEEDS)]
     trained = [_train(plan_of_seed, examples, pooled, making) for plan_of_seed in seeds]
     results = tuple(
