@@ -21,6 +21,8 @@ def dying(job: Job, block: Block) -> Read:
     if block.number == 2 and marker.exists():
         if marker.read_text() == "once":
             marker.unlink()
+        else:
+            marker.write_text(f"{marker.read_text()} again")
         os._exit(9)
     return read_here(job, block)
 

@@ -116,6 +116,7 @@ def test_a_block_that_kills_every_process_is_named(files: list[Source], monkeypa
             EngineError, match=r"^Processes died 3 times while they read .*lines 7 to 9 of .*one\.txt.*\.$"
         ):
             list(run_local(JOB, Run(JOB, files).remaining(), 1))
+        assert marker.read_text() == "always again again again"
     finally:
         marker.unlink()
 
