@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.document import Document
+from attnviz.figures.colour_limit import colour_limit, darkened_limit
 from attnviz.figures.panels import Layout, Panel
 from attnviz.steps.picture import MADE_FROM, ROLE, PanelSpec, Picture
 
@@ -91,16 +92,8 @@ class Matrices:
         return np.where(np.isneginf(self.get("masked")), np.float32(np.nan), values)
 
     def limit(self, *names: str) -> float:
-        """Return the largest of the ends of these matrices' own colours, or 1 if that is 0.
-
-        A matrix's is its largest finite magnitude, or the one that 2 % exceed, if the largest is three times that.
-        """
-        finite = [np.abs(values[np.isfinite(values)]) for values in map(self.shown, names)]
-        ends = [
-            values.max() if values.max() <= 3 * (middle := np.percentile(values, 98, method="higher")) else middle
-            for values in finite if values.size
-        ]  # fmt: skip
-        return float(max(ends, default=0.0)) or 1.0
+        """Return the end of the colours that these matrices share."""
+        return colour_limit(*map(self.shown, names))
 
 
 def board_picture_of(
@@ -131,19 +124,11 @@ def board_picture_of(
     return drawn, {str(number): matrices.shown(panel.name) for number, panel in enumerate(picture.panels)}
 
 
-def _darkened_limit(spec: PanelSpec, matrices: Matrices) -> float:
-    """The largest weight; from 40 keys on, what nine rows in ten have no weight above."""
-    values = matrices.shown(spec.name)
-    if values.shape[1] < 40:
-        return float(np.nanmax(values))
-    return float(np.quantile(np.nanmax(values, axis=1), 0.9, method="lower"))
-
-
 def _panel(spec: PanelSpec, matrices: Matrices, stretch: str) -> dict[str, Any]:
     values = matrices.shown(spec.name)
     darkens = {"0": values.shape[1] >= 40, "1": True, "off": False}[stretch]
-    dark = _darkened_limit(spec, matrices) if spec.stretched and darkens else 1.0
-    stretched = f"{dark:.2g}" != "1"  # of colours that end at 1 anyway, nothing is said
+    dark = darkened_limit(values) if spec.stretched and darkens else 1.0
+    stretched = dark != 1  # of colours that end at 1 anyway, nothing is said
     heads = matrices.document.header.heads
     title = spec.title if isinstance(spec.title, str) else spec.title[heads.index(matrices.head)]
     if stretched:
