@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from attnviz.figures.colour_limit import colour_limit
 from tests.browser.modules import Run
 
 PANELS = """
@@ -476,11 +477,7 @@ def test_colours_end_where_pythons_do(run: Run) -> None:
         other[::97] *= factor
         matrices.append(other)
     matrices += [np.zeros(9, np.float32), np.eye(60, dtype=np.float32).ravel()]
-    expected = []
-    for values in matrices:
-        magnitudes = np.abs(values)
-        end, largest = np.percentile(magnitudes, 98, method="higher"), magnitudes.max()
-        expected.append(float(end if 0 < 3 * end < largest else largest or 1))
+    expected = [colour_limit(values) for values in matrices]
     assert expected[-3] < np.abs(matrices[-3]).max() / 2
     given = [[None, *map(float, values)] for values in matrices]
     body = """
