@@ -131,7 +131,10 @@ def test_the_built_in_model_needs_neither_transformers_nor_torchs_compiler() -> 
         "import attnviz.pretrained as p; p.load().run([5], [0], None)",
         "import io; from attnviz.ready import checks, print_checks; print_checks(checks(), io.StringIO())",
     )
-    none = "assert not {'transformers', 'huggingface_hub', 'torch._dynamo', 'sympy'} & sys.modules.keys()"
+    none = (
+        "assert not {'anywidget', 'traitlets', 'transformers', 'huggingface_hub', 'torch._dynamo', 'sympy'} & "
+        "sys.modules.keys()"
+    )
     code = "\n".join(["import sys", *(f"{line}\n{none}" for line in lines)])
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
