@@ -90,7 +90,7 @@ def imports_stay_frozen() -> Iterator[None]:
 
 @pytest.fixture
 def unfreezing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let a test whose subject is what the collector finds have all of it collected; afterwards, all is frozen again."""
+    """Let a test whose subject is what the collector finds have all of it collected; then all is frozen again."""
     monkeypatch.setattr(gc, "unfreeze", UNFREEZE)
     yield
     gc.freeze()

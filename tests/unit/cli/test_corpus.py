@@ -58,7 +58,8 @@ def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path, monkeypa
     file.write_text("".join(SENTENCE.format(things[n % 5], n) for n in range(LINES * 6)))
     wanted = ["corpus", file, "--out", tmp_path / "killed.parquet", "--pairs-every", "512", "--lines", LINES]
     wanted += ["--quote", file]
-    process = subprocess.Popen([sys.executable, "-c", STOPS, *map(str, wanted), "--quiet", "--processes", "1"], cwd=ROOT)
+    command = [sys.executable, "-c", STOPS, *map(str, wanted), "--quiet", "--processes", "1"]
+    process = subprocess.Popen(command, cwd=ROOT)
     assert os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED
     assert checkpoint.exists()
     children = psutil.Process(process.pid).children()

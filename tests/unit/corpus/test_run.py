@@ -85,7 +85,7 @@ def test_another_model_of_the_same_name_is_refused(files: list[Source], reader: 
 
 @pytest.fixture
 def quick_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let processes begin as forks of one that has imported torch; tests/unit/cli/test_corpus.py starts one as usual."""
+    """Let processes be forks of one that has imported torch; tests/unit/cli/test_corpus.py starts one as usual."""
     forks = multiprocessing.get_context("forkserver")
     forks.set_forkserver_preload(["tests.unit.corpus.dying", "torch", "attnviz.pretrained.built_in"])
     monkeypatch.setattr(engines.multiprocessing, "get_context", lambda _: forks)
