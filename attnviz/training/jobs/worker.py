@@ -67,7 +67,7 @@ def _leave_out_compiler() -> None:
 
     compiler: Any = ModuleType("torch._dynamo")
     compiler.disable, compiler.graph_break = lambda function, *_, **__: function, lambda: None
-    sys.modules[compiler.__name__] = torch._dynamo = compiler
+    sys.modules[compiler.__name__] = vars(torch)["_dynamo"] = compiler
 
 
 def _limit_memory() -> None:
