@@ -1,5 +1,5 @@
-"""The component of one matrix: its cells on a board, and a line with what is known of the cell that is pointed
-at or pinned."""
+"""The component of matrices side by side: their cells on a board, one pin over all of them, and a line with what is
+known of the cell that is pointed at or pinned."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.components.registration import mount
+from attnviz.components.registration import mount, position
 from attnviz.components.updates import mount_with_updates
 from attnviz.links.values import Head, write_heads
+
+PLURALS = {"query": "queries", "key": "keys", "layer": "layers", "head": "heads"}
+"""What the rows or columns of these kinds are called together"""
 
 
 class ClickEffects(NamedTuple):
@@ -27,23 +30,65 @@ class ClickEffects(NamedTuple):
     """Announced when a click has taken a head back"""
 
 
-def weights_matrix(
-    weights: npt.NDArray[np.float32], labels: Sequence[str], *, title: str, limit: float, hint: str, key: str
+class ShownMatrix(NamedTuple):
+    """A matrix with numbers from 0 up. Matrices with the same kinds of rows and columns share their colours and pin."""
+
+    name: str
+    """Said beside its numbers; unique"""
+    title: str
+    values: npt.NDArray[np.float32]
+    """(rows, columns); NaN in hidden cells, whose weight is 0"""
+    limit: float
+    """The end of the colours"""
+    rows: str = "query"
+    columns: str = "key"
+    has_bar: bool = True
+    """Whether a bar of the colours stands beside it; where several share their colours, only one has it"""
+
+
+class ChosenRow(NamedTuple):
+    """The row that a view has chosen, and what a click on another one does."""
+
+    row: int
+    on_choice: Callable[[int], None]
+    """Called before the script reruns with a row, which comes from the client: it may be beyond the matrix"""
+
+
+def matrices(
+    shown: Sequence[ShownMatrix],
+    labels: Mapping[str, Sequence[str]],
+    *,
+    hint: str,
+    key: str,
+    row: ChosenRow | None = None,
 ) -> None:
-    """Mount the weights of a head. A click pins a cell.
+    """Mount matrices side by side. A click pins a cell in all that have its row and column.
 
     Args:
-        weights: (T, T), rows are queries; NaN in hidden cells, whose weight is 0.
-        labels: of the T tokens.
-        title: of the matrix.
-        limit: the end of the colours, which begin at 0.
+        shown: the matrices, from left to right.
+        labels: of rows and columns, by their kinds.
         hint: what the line says while no cell is pointed at or pinned.
         key: the Streamlit key.
+        row: the chosen row of the matrices, which is pinned, and which a click changes.
     """
-    panel = {"rows": "query", "cols": "key", "high": limit, "bar": True}
-    header = _header(title, panel, _alt(title, weights, "queries by {} keys"), hint)
-    header |= {"labels": {"query": list(labels), "key": list(labels)}}
-    mount("matrix", header, {"values": weights}, key=key)
+    panels = [
+        {"name": one.name, "title": one.title, "rows": one.rows, "cols": one.columns, "high": one.limit,
+         "bar": one.has_bar}
+        for one in shown
+    ]  # fmt: skip
+    header = _header(panels, _alt(shown), hint)
+    header |= {"labels": {kind: list(names) for kind, names in labels.items()}}
+    arrays = {one.name: one.values for one in shown}
+    if row is None:
+        mount("matrix", header, arrays, key=key)
+        return
+
+    def take(changed: Mapping[str, object]) -> None:
+        place = position(changed.get("row"))
+        if place is not None:
+            row.on_choice(place)
+
+    mount_with_updates("matrix", {**header, "row": row.row}, arrays, key=key, on_update=take)
 
 
 def heads_matrix(
@@ -72,11 +117,14 @@ def heads_matrix(
     """
     largest = float(np.nan_to_num(values).max(initial=0)) or 1.0
     is_blank = bool(np.isnan(values).all())
-    panel = {"rows": "layer", "cols": "head", "high": largest, "is_blank": is_blank}
-    alt = _alt(title, values, "layers by {} heads") + (", not computed yet" if is_blank else "")
+    matrix = ShownMatrix("heads", title, values, largest, "layer", "head")
+    panel = {
+        "name": matrix.name, "title": title, "rows": "layer", "cols": "head", "high": largest, "is_blank": is_blank,
+    }  # fmt: skip
+    alt = _alt([matrix]) + (", not computed yet" if is_blank else "")
     if chosen:
         alt += "; chosen: " + ", ".join(f"layer {layer} head {head}" for layer, head in chosen)
-    header = _header(title, panel, alt, hint)
+    header = _header([panel], alt, hint)
     header |= {"readings": list(readings), "chosen": write_heads(chosen)}
     header["click_effects"] = [click_effects.choose, click_effects.take_back]
     header["click_results"] = [click_effects.chosen, click_effects.taken_back]
@@ -85,19 +133,23 @@ def heads_matrix(
         if "chosen" in changed:
             on_choice(changed["chosen"])
 
-    mount_with_updates("matrix", header, {"values": values}, key=key, on_update=take)
+    mount_with_updates("matrix", header, {matrix.name: values}, key=key, on_update=take)
 
 
-def _header(title: str, panel: Mapping[str, object], alt: str, hint: str) -> dict[str, Any]:
-    """Return what all matrices have, as `MatrixHeader` in frontend/types/headers.d.ts says."""
-    shared = {"name": "weights", "title": title, "role": "attention", "low": 0.0, "scale": "weights", "numbered": True}
+def _header(panels: Sequence[Mapping[str, object]], alt: str, hint: str) -> dict[str, Any]:
+    """Return what all views of matrices have, as `MatrixHeader` in frontend/types/headers.d.ts says."""
+    shared = {"role": "attention", "low": 0.0, "scale": "weights", "numbered": True}
     return {
-        "panel": {**shared, **panel}, "labels": {}, "alt": alt, "hidden": "0 (masked)", "readings": None,
-        "hint": hint, "chosen": None, "click_effects": None, "click_results": None,
+        "panels": [{**shared, **panel} for panel in panels], "labels": {}, "alt": alt, "hidden": "0 (masked)",
+        "readings": None, "hint": hint, "row": None, "chosen": None, "click_effects": None, "click_results": None,
     }  # fmt: skip
 
 
-def _alt(title: str, values: npt.NDArray[np.float32], axes: str) -> str:
-    """Describe a matrix; `axes` names its rows and its columns."""
-    rows, columns = values.shape
-    return f"{title}: {rows} {axes.format(columns)}"
+def _alt(shown: Sequence[ShownMatrix]) -> str:
+    """Name the matrices with their rows and columns."""
+    said = []
+    for one in shown:
+        rows, columns = one.values.shape
+        down, across = PLURALS.get(one.rows, "rows"), PLURALS.get(one.columns, "columns")
+        said.append(f"{one.title}: {rows} {down} by {columns} {across}")
+    return "; ".join(said)

@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe, set_formula, wrap
 from attnviz.export.drawing.marks import LIGHT_THEME, Drawing, Mark, Table, Text, Theme
 from attnviz.export.drawing.picture import draw_layout, shorten
@@ -65,7 +66,7 @@ class Sheet:
             f"{self.title}: {self.notice} {self.fact}".strip(),
             self.alt,
             "Rows are queries (from), columns are keys (to). Layers and heads are counted from 0.",
-            f"Scale s = {number(layer.scale, 4)}; {counted(layer.heads, 'head')} of width {layer.head_size}.",
+            f"Scale = {number(layer.scale, 4)}; {counted(layer.heads, 'head')} of width {layer.head_size}.",
             f"In PyTorch:\n{self.code}" if self.layout is not None else f"In Python:\n{self.code}",
             f"Text: {self.walk.query_tokens.text}",
             f"Second text: {self.walk.query_tokens.pair}" if self.walk.query_tokens.pair else "",
@@ -156,7 +157,7 @@ def draw_tokens(tokens: Tokens, theme: Theme, *, x: float, y: float, width: floa
     size = min(22.0, row * 0.62)
     gap = 18.0
     wide = min(360.0, (width - gap * (blocks - 1)) / blocks)
-    ids = size * 0.55 * 6 + 10
+    ids = max(0.55 * 6 * size, fonts.width("000000", size)) + 10
     widths = (ids * 0.8, wide - ids * 1.8, ids)
     x += max(0.0, (width - blocks * wide - (blocks - 1) * gap) / 2)
     tables = []

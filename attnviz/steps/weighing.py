@@ -150,7 +150,7 @@ def _finite(mask: Mask, scale: float) -> str:
     name, value = power_of_ten(mask.value), mask.hidden_value(scale)
     if mask.fills == "scaled":
         return f"{name}, not −∞. exp({name}) is 0 too, unless every key of a row is hidden: such a row becomes uniform."
-    start = f"{name} before the scaling, so it holds {name} × s = {power_of_ten(value)} here"
+    start = f"{name} before the scaling, so it holds {name} × scale = {power_of_ten(value)} here"
     if value < _FAR_BELOW:
         return f"{start}. exp of it is 0 all the same, unless every key of a row is hidden."
     if value <= 0:

@@ -94,14 +94,15 @@ def choose(at: AppTest, name: str, value: object) -> AppTest:
     return send_update(at, "walk", {"number": next(_numbers), "values": {name: value}})
 
 
-def send_update(at: AppTest, component: str, message: object) -> AppTest:
+def send_update(at: AppTest, component: str, message: object, first_of: int = 1) -> AppTest:
     """Send a message of a browser component about values that its user has changed, and run the page."""
-    return send(at, component, "updates", message)
+    return send(at, component, "updates", message, first_of)
 
 
-def send(at: AppTest, component: str, event: str, value: object) -> AppTest:
-    """Send what the one component of this name sends under the name of an event, and run the page."""
-    (shown,) = [one.proto for one in at.get("bidi_component") if _name(one.proto.bytes) == component]
+def send(at: AppTest, component: str, event: str, value: object, first_of: int = 1) -> AppTest:
+    """Send what the first of the components of this name sends under the name of an event, and run the page."""
+    shown, *others = [one.proto for one in at.get("bidi_component") if _name(one.proto.bytes) == component]
+    assert 1 + len(others) == first_of
     states = at._tree.get_widget_states()
     states.widgets.add(
         id=f"$$STREAMLIT_INTERNAL_KEY_{shown.id}__events",

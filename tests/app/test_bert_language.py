@@ -49,7 +49,7 @@ def out(at: AppTest) -> list[str]:
 def weights(at: AppTest) -> np.ndarray:
     """Return the weights on the screen, (T, T): NaN in hidden cells."""
     _, arrays = payload(at, "matrix")
-    return arrays["values"]
+    return arrays["weights"]
 
 
 def theirs(minilm: PretrainedModel, ids: torch.Tensor, *, blocks: int, seed: int, causal: bool) -> torch.Tensor:

@@ -15,9 +15,10 @@ from transformers import AutoModel
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.described import find_folder
-from tests.app.pages import figures, lines_of_torch, messages, numbers, open_page
+from tests.app.pages import lines_of_torch, messages, open_page, payloads, send_update
 from tests.app.test_bert_language import HOSTILE, LONG
 from tests.loaded import built_in_model
+from tests.payloads import Payload
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,11 @@ def opened(**query: str) -> AppTest:
     return open_page("bert", bert_part="subsets", **query)
 
 
+def shown(at: AppTest) -> list[Payload]:
+    """Return the header and the arrays of the matrices above, and of those of the chosen row."""
+    return [payload for name, payload in payloads(at) if name == "matrix"]
+
+
 def said(at: AppTest) -> str:
     return " ".join(one.proto.body for one in at.get("html") if 'class="said"' in one.proto.body)
 
@@ -45,26 +51,42 @@ def said(at: AppTest) -> str:
 @pytest.mark.parametrize("heads", [1, 4, 12])
 def test_all_weights_and_the_chosen_row_are_torchs(heads: int, x: torch.Tensor) -> None:
     at = opened(subset_heads=str(heads), q="10")
-    whole, parts, row, difference = figures(at)
+    (above, weights), (below, row) = shown(at)
     expected = [torch.softmax(x @ x.T / 384**0.5, -1)]
     for head in x.chunk(heads, dim=1):
         expected.append(torch.softmax(head @ head.T / (384 / heads) ** 0.5, -1))
         attended = functional.scaled_dot_product_attention(head[None], head[None], head[None])[0]
         torch.testing.assert_close(expected[-1] @ head, attended, rtol=1e-4, atol=1e-5)
-    drawn = [whole["data"][0], *parts["data"]]
-    assert len(drawn) == 1 + heads
-    for one, weights in zip(drawn, expected, strict=True):
-        assert numbers(one["z"]) == pytest.approx(weights.numpy(), abs=1e-5)
-    rows = np.stack([weights[10].numpy() for weights in expected])
-    assert numbers(row["data"][0]["z"]) == pytest.approx(rows, abs=1e-5)
+    names = ["whole X", *(f"head {head}" for head in range(heads))]
+    assert [panel["name"] for panel in above["panels"]] == names
+    assert weights.keys() == set(names)
+    for name, one in zip(names, expected, strict=True):
+        assert weights[name] == pytest.approx(one.numpy(), abs=1e-5)
+    assert above["row"] == 10
+    rows = np.stack([one[10].numpy() for one in expected])
+    assert row["weight"] == pytest.approx(rows, abs=1e-5)
     bits = entropy(rows, base=2, axis=1)
-    for name, number in zip(row["layout"]["yaxis"]["ticktext"], bits, strict=True):
-        assert float(name.split()[-2]) == pytest.approx(number, abs=0.051)
+    for label, name, number in zip(below["labels"]["softmax"], names, bits, strict=True):
+        assert label.startswith(f"{name}, ")
+        assert float(label.split()[-2]) == pytest.approx(number, abs=0.051)
     apart = np.abs(rows[:, None] - rows[None]).sum(-1) / 2
-    assert numbers(difference["data"][0]["z"]) == pytest.approx(apart, abs=1e-5)
-    limits = {figure["layout"]["coloraxis"]["cmax"] for figure in (whole, parts)}
-    assert len(limits) == 1
+    assert row["difference"] == pytest.approx(apart, abs=1e-5)
+    limits = {panel["high"] for panel in (*above["panels"], below["panels"][0])}
+    assert len(limits) == 1, "weights have the same colours everywhere"
     assert limits.pop() == pytest.approx(max(float(one.max()) for one in expected), abs=1e-5)
+
+
+def test_a_click_chooses_a_row_and_no_message_breaks_the_page() -> None:
+    at = opened(q="9")
+    send_update(at, "matrix", {"number": 1, "values": {"row": 3}}, first_of=2)
+    assert (at.query_params["q"], at.selectbox(key="q").value) == ("3", 3)
+    assert shown(at)[0][0]["row"] == 3
+    assert "“didn”" in said(at)
+    bad: tuple[object, ...] = (None, True, "5", [], {}, -1, 16, 1e300, 2.5)
+    for number, row in enumerate(bad, start=2):
+        send_update(at, "matrix", {"number": number, "values": {"row": row, "text": "other"}}, first_of=2)
+        assert not at.exception and not at.error
+        assert at.query_params["q"] == "3"
 
 
 def test_the_text_says_that_the_parts_are_joined() -> None:
@@ -79,10 +101,10 @@ def test_the_text_says_that_the_parts_are_joined() -> None:
 
 def test_another_number_of_parts_is_chosen_and_in_the_link() -> None:
     at = opened()
-    assert len(figures(at)[1]["data"]) == 4
+    assert len(shown(at)[0][1]) == 5
     at.button_group(key="subset_heads").set_value(8).run()
     assert not at.exception
-    assert len(figures(at)[1]["data"]) == 8
+    assert len(shown(at)[0][1]) == 9
     assert at.query_params["subset_heads"] == "8"
 
 
@@ -105,10 +127,12 @@ def test_any_text_is_shown_or_answered(text: str) -> None:
 
 def test_512_tokens_are_drawn_small_and_the_row_whole() -> None:
     at = opened(text=LONG, subset_heads="12")
-    whole, parts, row, _ = figures(at)
-    assert numbers(whole["data"][0]["z"]).shape == (64, 64)
-    assert len(parts["data"]) == 12
-    assert numbers(row["data"][0]["z"]).shape == (13, 512)
+    (_, weights), (_, row) = shown(at)
+    assert [one.shape for one in weights.values()] == [(64, 64)] * 13
+    assert row["weight"].shape == (13, 512)
+    send_update(at, "matrix", {"number": 1, "values": {"row": 10}}, first_of=2)
+    assert at.query_params["q"] == "80", "a row is a block of 8 tokens"
+    assert shown(at)[0][0]["row"] == 10
 
 
 def test_a_lecture_has_the_choice_of_parts() -> None:
@@ -121,8 +145,10 @@ def test_the_lines_of_torch_give_the_weights() -> None:
     at = opened(subset_heads="3")
     space: dict[str, Any] = {}
     exec(lines_of_torch(at), space)
-    for drawn, weights in zip(figures(at)[1]["data"], space["weights"], strict=True):
-        assert numbers(drawn["z"]) == pytest.approx(weights.numpy(), abs=1e-5)
+    _, drawn = shown(at)[0]
+    assert len(space["weights"]) == 3
+    for head, weights in enumerate(space["weights"]):
+        assert drawn[f"head {head}"] == pytest.approx(weights.numpy(), abs=1e-5)
 
 
 def test_export_has_the_tables_and_the_script() -> None:

@@ -57,7 +57,7 @@ def test_the_output_without_heads_is_torchs(minilm: BuiltInModel, by: str) -> No
     assert [text.split()[-1] for text, _ in bars] == [f"{one:.4f}" for one in of_tokens.tolist()]
     whole = cosine(trace.last_hidden_state.mean(0), after.mean(0))
     assert f"Without **2 heads** the sentence embedding has a cosine of **{whole:.4f}**" in said(at)
-    found, effect = torch.tensor(arrays["values"]) / 1000, effects(minilm, trace, means).sentence
+    found, effect = torch.tensor(arrays["heads"]) / 1000, effects(minilm, trace, means).sentence
     torch.testing.assert_close(found, effect, rtol=0, atol=1e-6)
     assert header["chosen"] == "3.1_5.7"
     assert header["readings"][5 * 12 + 11] == f"layer 5 · head 11: 1 − cosine {effect[5, 11]:.3g}"
@@ -214,16 +214,16 @@ def test_a_long_text_measures_all_heads_only_when_asked() -> None:
     at = opened(text=LONG, off="5.11", off_view="measures")
     assert "not measured yet" in messages(at)
     header, arrays = payload(at, "matrix")
-    assert np.isnan(arrays["values"]).all()
+    assert np.isnan(arrays["heads"]).all()
     assert "cosine" not in "".join(header["readings"])
-    assert header["panel"]["is_blank"]  # hatching means "masked"
+    assert header["panels"][0]["is_blank"]  # hatching means "masked"
     assert header["hint"] == "The effects of the heads are not measured yet."
     assert header["alt"].endswith("not computed yet; chosen: layer 5 head 11")
     at.button("off_measure_all").click().run(timeout=120)
     assert not at.exception
     header, arrays = payload(at, "matrix")
-    assert arrays["values"].min() >= 0
-    assert not header["panel"]["is_blank"]
+    assert arrays["heads"].min() >= 0
+    assert not header["panels"][0]["is_blank"]
     assert header["hint"] == "Point at a head to read its effect."
     assert "not measured yet" not in messages(at)
 
@@ -250,7 +250,8 @@ def test_export_has_the_tables_and_the_script() -> None:
     ("query", "pictures", "camera"),
     [({"bert_part": "without", "off_view": "tokens"}, 1, False),
      ({"bert_part": "without", "off_view": "measures"}, 1, True),
-     ({"bert_part": "language"}, 1, False), ({"bert_part": "blank"}, 1, False), ({"bert_part": "subsets"}, 0, True)],
+     ({"bert_part": "language"}, 1, False), ({"bert_part": "blank"}, 1, False), ({"bert_part": "subsets"}, 1, False),
+     ({"bert_part": "search"}, 0, True)],
 )  # fmt: skip
 def test_export_speaks_of_the_camera_where_a_plot_of_plotlys_is(
     query: dict[str, str], pictures: int, camera: bool

@@ -27,7 +27,7 @@ from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
 from attnviz.ui.train.chosen import SnapshotName, model_file, script_of
-from attnviz.ui.train.exports import Losses, frames_of, losses_csv, moving_picture, training_file
+from attnviz.ui.train.exports import CurvesOf, curves_csv, frames_of, moving_picture, training_file
 from attnviz.ui.train.generate_exports import NOTHING as NO_TEXT
 from attnviz.ui.train.tabs import EXPORTS, GENERATED, NOTHING
 from attnviz.ui.training_jobs import training_jobs
@@ -181,11 +181,12 @@ def test_a_text_has_its_length_and_its_ids_as_json_lines(cut: str) -> None:
         assert f"{len(windows):,}:" in said
 
 
-def test_the_table_of_losses_has_each_step_and_what_was_measured() -> None:
+def test_the_table_of_curves_has_each_step_and_what_was_measured() -> None:
     at = open_page("train", **FAST)
     train(at)
     view = of(at).job().view
-    text = losses_csv([Losses("=1", view.losses, view.evaluations)]).decode("utf-8-sig")
+    patterns = TASKS[told(at)["task"]["name"]].patterns
+    text = curves_csv([CurvesOf("=1", view.losses, view.evaluations, patterns)]).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [int(row["step"]) for row in rows] == list(range(len(view.losses) + 1)), "the last is measured after all"
     assert [np.float32(row["loss"]) for row in rows[:-1]] == view.losses.tolist()
@@ -193,3 +194,8 @@ def test_the_table_of_losses_has_each_step_and_what_was_measured() -> None:
     assert {step: float(one) for step, one in measured.items()} == {
         one.step: pytest.approx(one.accuracy) for one in view.evaluations
     }
+    for pattern in patterns:
+        scores = {int(row["step"]): row[f"largest score: {pattern.title}"] for row in rows}
+        for one in view.evaluations:
+            heads = [score for scored in one.scores[pattern.name].values() for score in scored]
+            assert float(scores[one.step]) == pytest.approx(max(heads))

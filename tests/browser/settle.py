@@ -120,7 +120,9 @@ WAITING_FOR = """() => {
   if (lacks('.st-key-explorer', '[data-waits=false]')) return 'the weights of the heads';
   const isEmpty = ({ shadowRoot }) => shadowRoot && !shadowRoot.childElementCount;  // its script is on its way
   if ([...document.querySelectorAll('.attnviz-isolated')].some(isEmpty)) return 'a component of ours';
-  if (lacks('.st-key-off_grid, .st-key-language_weights', '.attnviz-board')) return 'a matrix';
+  const subsets = '[class*=st-key-subsets_weights], [class*=st-key-subsets_row]';
+  const matrices = `.st-key-off_grid, .st-key-language_weights, ${subsets}`;
+  if (lacks(matrices, '.attnviz-board')) return 'a matrix';
   for (const host of document.querySelectorAll('.st-key-walk .attnviz-isolated')) {
     const walk = host.shadowRoot.querySelector('.walk');
     if (!host.checkVisibility()) continue;

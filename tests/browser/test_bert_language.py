@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from attnviz.bert.table import table_of
 from tests.app.test_bert_blank import theirs
-from tests.browser.board import middle_of_cell
+from tests.browser.board import cells, middle_of_cell
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
@@ -50,11 +50,13 @@ def read_weights(page: Page, x: Tensor) -> None:
     page.mouse.move(*middle_of_cell(page, 4, 2))
     expect(line).to_have_text(f"4 on → 2 cat: {weights[4, 2]:.4f}")
     page.mouse.move(0, 0)
-    expect(line).to_have_text("Point at a cell to read its weight; a click pins it.")
+    expect(line).to_have_text("Point at a cell to read its weight; a click pins it and chooses its row.")
     matrix.get_by_role("application").focus()
-    for key in ("Enter", "ArrowDown", "ArrowDown", "ArrowRight"):
+    for key in ("Enter", "ArrowUp", "ArrowUp", "ArrowRight"):
         page.keyboard.press(key)
     expect(line).to_have_text(f"2 cat → 1 the: {weights[2, 1]:.4f}")
+    expect(page).to_have_url(re.compile("q=2"))
+    expect(page.locator(".inout .chosen")).to_have_attribute("title", re.compile("^row 2: cat"), timeout=MINUTE)
 
 
 def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) -> None:
@@ -97,13 +99,35 @@ def test_the_embedding_is_cut_into_other_parts(page: Page, app_url: str) -> None
     said = page.locator(".said", has_text="8 heads give 8")
     expect(said).to_be_visible(timeout=MINUTE)
     settled(page)
-    assert page.locator(".st-key-subsets_parts .heatmaplayer image").count() == 8
     model = built_in_model()
     tokens = model.tokenize(TEXT)
     x = model.bert.embeddings(torch.tensor(tokens.ids), torch.tensor(tokens.segments))
-    rows = torch.stack([torch.softmax(part @ part.T / 48**0.5, -1)[2] for part in x.chunk(8, dim=1)])
+    heads = torch.stack([torch.softmax(part @ part.T / 48**0.5, -1) for part in x.chunk(8, dim=1)])
+    rows = heads[:, 2]
     most = (rows[:, None] - rows[None]).abs().sum(-1).max().item() / 2
     assert float(re.findall(r"differ by up to ([\d.]+) ", said.inner_text())[0]) == pytest.approx(most, abs=0.006)
+    matrices = page.locator(".st-key-subsets_weights_many .matrix")
+    page.mouse.click(*middle_of_cell(page, 4, 2))
+    whole = torch.softmax(x @ x.T / 384**0.5, -1)[4, 2]
+    numbers = [f"whole X {whole:.4f}", *(f"head {head} {heads[head, 4, 2]:.4f}" for head in range(8))]
+    expect(matrices.locator(".line")).to_have_text(f"4 on → 2 cat: {' · '.join(numbers)}")
+    expect(page).to_have_url(re.compile("q=4"))
+    expect(page.locator(".said", has_text="“on”")).to_be_visible(timeout=MINUTE)
+    page.mouse.move(0, 0)
+    marked = matrices.locator("[data-shape=cell][data-state=pinned]:visible")
+    expect(marked).to_have_count(9)  # one pin over all of them
+    matrices.get_by_role("button", name="Focus on head 3").click()
+    drawn = cells(page, "head 3").reshape(9, 9)
+    assert drawn == pytest.approx(heads[3].numpy(), abs=0.0051)
+    page.get_by_role("button", name="Export").click()
+    view = page.locator(".export-view[data-ready]")
+    expect(view.get_by_text("heatmaps")).to_have_count(2)
+    with page.expect_download() as download:
+        view.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename == "attnviz-bert-subsets.svg"
+    svg = download.value.path().read_text(encoding="utf-8")
+    texts = set(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
+    assert {"head 3", "query (from)", "key (to)", "difference: half the sum of |p − q|"} <= texts
 
 
 def test_a_blank_is_typed_and_filled(page: Page, app_url: str, tmp_path: Path) -> None:

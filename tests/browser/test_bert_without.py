@@ -92,7 +92,7 @@ def test_a_head_is_switched_off_by_a_tap(new_context: Contexts, app_url: str) ->
 def test_the_matrix_and_the_bars_are_saved_as_pictures(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/bert?bert_part=without&off=3.1")
     settled(page)
-    numbers = painted(page, "weights")["inside"]
+    numbers = painted(page, "heads")["inside"]
     page.get_by_role("button", name="Export").click()
     view = page.locator(".export-view[data-ready]")
     expect(view.get_by_text("tokens without layer 3 · head 1")).to_be_visible()

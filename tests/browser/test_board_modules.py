@@ -755,3 +755,29 @@ def test_a_token_from_right_to_left_leaves_what_stands_around_it_in_its_order(ru
     assert isolated == ["שלום", "97", "עולם", "1 "]
     assert plain != isolated, "without it the numbers change places"
     assert latin == "“it”"
+
+
+@pytest.mark.parametrize(
+    ("count", "shape", "size", "rows"),
+    [
+        (1, (16, 16), (1200, 300), [1]),
+        (5, (16, 16), (1200, 240), [5]),
+        (5, (16, 16), (700, 900), [1, 2, 2]),
+        (9, (16, 16), (1200, 340), [4, 5]),
+        (5, (16, 16), (390, 300), [1, 1, 1, 1, 1]),
+        (9, (16, 16), (390, 300), [1, 2, 2, 2, 2]),
+    ],
+)  # fmt: skip
+def test_matrices_stand_in_the_grid_in_which_their_cells_are_largest(
+    run: Run, count: int, shape: tuple[int, int], size: tuple[int, int], rows: list[int]
+) -> None:
+    body = "return m.gridOf(Array(given.count).fill(given.shape), { width: given.size[0], height: given.size[1] });"
+    grid = run("matrix/arrange.ts", body, {"count": count, "shape": shape, "size": size})
+    assert [place for row in grid for place in row if place is not None] == list(range(count))
+    assert [sum(place is not None for place in row) for row in grid] == rows
+    assert len({len(row) for row in grid}) == 1
+
+
+def test_matrices_of_different_shapes_stand_in_one_row_or_one_below_the_other(run: Run) -> None:
+    body = "return [900, 390].map((width) => m.gridOf([[5, 16], [5, 5]], { width, height: 300 }));"
+    assert run("matrix/arrange.ts", body) == [[[0, 1]], [[0], [1]]]

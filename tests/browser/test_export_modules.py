@@ -382,6 +382,48 @@ def test_bars_are_drawn_under_their_name_and_a_label_is_shortened_to_its_room(ru
     assert number == "40"
 
 
+def test_curves_are_drawn_with_their_legend_and_the_step_of_its_numbers_in_either_theme(run: Run) -> None:
+    body = """
+      document.body.innerHTML = `<style>
+        .curve { width: 400px; height: 200px; font: 14px sans-serif; color: #ededf4 }
+        .attnviz-standalone { --ink: var(--st-text-color); color: var(--ink) }
+        .chart { height: 150px } .swatch { display: inline-block; width: 20px; border-top: 3px solid #5e3c99 }
+        .lines path { fill: none; stroke: light-dark(#5e3c99, #bda6ee); stroke-width: 2px } .marker { stroke: #d55e00 }
+        </style><section class="curve"><h2>Loss</h2><ul class="legend"><li><span class="swatch"></span> held out
+        <b>0.50</b></li></ul><div class="room"></div></section>`;
+      const { Curves } = await import("/frontend/training/curves.ts");
+      const { Pen } = await import("/frontend/pen/pen.ts");
+      const room = document.querySelector(".room");
+      const curves = new Curves(room, "losses", () => {});
+      const lines = [{ steps: [0, 10, 20], values: [1, NaN, 0.5], look: "held", name: "held out", label: "end",
+        isOther: false }];
+      curves.update({ lines, high: 20, ceiling: 1, unit: (y) => String(y), alt: "" }, 10);
+      const picture = curves.room.attnvizPicture;
+      const draw = (theme) => {
+        const pen = new Pen();
+        picture.paint(pen, { theme });
+        return pen.marks.map(({ kind, text, fill, stroke, path, matrix }) => kind === "text"
+          ? [text, fill, matrix.slice(4)] : [path, stroke]);
+      };
+      const marks = [draw("light"), draw("dark")];
+      const section = document.querySelector(".curve");
+      return { name: picture.name, ready: picture.ready, marks,
+        left: [section.className, section.getAttribute("style")],
+        at: [[0, 1], [20, 0.5]].map(([x, y]) => [curves.x(x), curves.y(y)]) };
+    """
+    found = run("export/curves.ts", body)
+    assert (found["name"], found["ready"]) == ("Loss", True)
+    assert found["left"] == ["curve", ""], "the section has its own look again"
+    for marks, ink, text in zip(found["marks"], ("#5e3c99", "#bda6ee"), ("#1b1b26", "#ededf4"), strict=True):
+        words = {mark[0]: mark for mark in marks if isinstance(mark[0], str)}
+        assert {"Loss", "held out", "0.50", ", after 10 steps", "0", "20", "end"} <= words.keys()
+        assert words["Loss"][1].lower() == text
+        assert words["Loss"][2][1] < words["held out"][2][1] < 0, "above the chart"
+        (line,) = [mark for mark in marks if mark[1] == ink and len(mark[0]) > 1 and mark[0][0][0] == "M"
+                   and mark[0][0][1:] == found["at"][0]]  # fmt: skip
+        assert [step[1:] for step in line[0]] == found["at"], "the number that is not there is left out"
+
+
 # ---- fields.ts, find.ts, view.ts
 
 

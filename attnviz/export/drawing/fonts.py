@@ -8,6 +8,9 @@ themselves, and instantiation then takes a second instead of a minute. Widths co
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
@@ -88,10 +91,45 @@ def replace_missing(text: str) -> str:
     return text if not missing(text) else "".join(c if covers(c) else REPLACEMENT for c in text)
 
 
+_in_any_font: ContextVar[bool] = ContextVar("in_any_font", default=False)
+
+
+@contextmanager
+def in_any_font() -> Iterator[None]:
+    """Let `width` be that of the widest font in which a file may be shown, for files that can't embed their font."""
+    before = _in_any_font.set(True)
+    try:
+        yield
+    finally:
+        _in_any_font.reset(before)
+
+
 def width(text: str, size: float, bold: bool = False) -> float:
     """Return the width of a line of text, in the unit of `size`. A character that the font lacks counts as 1 em."""
-    widths = _widths(bold)
+    widths = _widest(bold) if _in_any_font.get() else _widths(bold)
     return sum(widths.get(ord(character), 1.0) for character in text) * size
+
+
+@cache
+def _widest(bold: bool) -> dict[int, float]:
+    """Return the largest advance width of each character in em, by code point.
+
+    Compared are Source Sans, Arial (as Helvetica) and Bitstream Vera Sans, which is DejaVu Sans: the font that programs
+    without Arial take, and as wide as Verdana. ReportLab includes the widths of both. What Vera lacks is as much wider
+    than in Source Sans as a letter is on average.
+    """
+    from reportlab.pdfbase.pdfmetrics import getFont
+    from reportlab.pdfbase.ttfonts import TTFontFile
+
+    vera = TTFontFile("VeraBd.ttf" if bold else "Vera.ttf", validate=0).charWidths
+    arial = getFont("Helvetica-Bold" if bold else "Helvetica")
+    own = _widths(bold)
+    letters = [code for code in vera if code in own and chr(code).isalpha()]
+    wider = sum(vera[code] for code in letters) / sum(own[code] for code in letters) / 1000
+    return {
+        code: max(width, vera.get(code, 1000 * wider * width) / 1000, arial.stringWidth(chr(code), 1.0))
+        for code, width in own.items()
+    }
 
 
 @cache

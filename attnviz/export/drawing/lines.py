@@ -28,10 +28,10 @@ def _unwritable(character: str) -> bool:
     return code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code & 0xFFFE == 0xFFFE
 
 
-def safe_font_size(matrix: Matrix) -> float:
-    """Return a font size at which every number fits its cell, even in a font with wider digits."""
+def safe_font_size(matrix: Matrix, spare: float = 1.3) -> float:
+    """Return a font size at which every number fits its cell `spare` times: even in a font with wider digits."""
     longest = max((fonts.width(number, 1.0) for row in matrix.numbers for number in row), default=0.0)
-    return min(matrix.size, matrix.cell[0] / (1.3 * longest)) if longest else matrix.size
+    return min(matrix.size, matrix.cell[0] / (spare * longest)) if longest else matrix.size
 
 
 def wrap(text: str, max_width: float, size: float, max_lines: int) -> list[str]:
@@ -79,7 +79,7 @@ BOX_ROOM = 20.0
 def set_formula(formula: Expression, *, x: float, y: float, size: float, theme: Theme, room: float) -> list[Mark]:
     """Draw a formula on one line from (x, y) on its baseline; it is made smaller if it is wider than `room`."""
     written = runs(formula)
-    size *= min(1.0, (room - BOX_ROOM) / max(1.0, _width(written, size)))
+    size *= min(1.0, (room - BOX_ROOM) / max(1.0, width_of_runs(written, size)))
     texts: list[Mark] = []
     boxed: list[tuple[float, float]] = []
     for before, run in zip((Run(""), *written), written, strict=False):
@@ -102,5 +102,6 @@ def set_formula(formula: Expression, *, x: float, y: float, size: float, theme: 
     ]
 
 
-def _width(written: Sequence[Run], size: float) -> float:
+def width_of_runs(written: Sequence[Run], size: float) -> float:
+    """Return the width of a formula on one line, in the unit of `size`."""
     return sum(fonts.width(run.text, size * (0.7 if run.level else 1.0)) for run in written)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.lines import colour_of, safe, safe_font_size, safe_lines
+from attnviz.export.drawing.lines import colour_of, safe, safe_font_size, safe_lines, width_of_runs, wrap
 from attnviz.export.drawing.marks import LIGHT_THEME, Box, Gradient, Line, Mark, Matrix, Table, Text, Theme
 from attnviz.export.drawing.picture import channels, hexadecimal, ink_on, png, shorten
 from attnviz.export.sheets import (
+    CAPTION,
     HEIGHT,
     MARGIN,
     PICTURE_BOTTOM,
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
     from pptx.slide import Slide
 
 
-FONT = "Calibri"
-"""Every PowerPoint has it, and other programs have a font of the same widths; a deck can't embed fonts"""
+FONT = "Arial"
+"""A deck can't embed fonts. PowerPoint and Keynote have this one, LibreOffice and Google one of the same widths; all
+text also fits its place in wider fonts (`fonts.in_any_font`)"""
+_CELL_SPARE = 1.03
+"""How much wider a cell is than its widest number: a number that does not fit would break its row"""
 _URI = "http://schemas.openxmlformats.org/drawingml/2006/main"
 _NO_STYLE = "{2D5ABB26-0587-4C30-8999-92F81FD0307C}"
 _MIN_CELL_SIDE = 5.0
@@ -49,7 +53,7 @@ def is_table(matrix: Matrix) -> bool:
 def add_matrix(shapes: Any, matrix: Matrix, pixel: int) -> None:
     """Add a matrix to a slide's shapes as a table; `pixel` is the number of slide units per pixel."""
     wide, high = matrix.cell
-    hidden, size = matrix.hidden, safe_font_size(matrix)
+    hidden, size = matrix.hidden, safe_font_size(matrix, _CELL_SPARE)
     borders = _borders(dict.fromkeys("LRTB", matrix.theme.paper))
     rows = []
     for i in range(matrix.rows):
@@ -134,6 +138,10 @@ def _borders(colours: dict[str, str]) -> str:
 
 PIXEL = 9525
 """English Metric Units per pixel: a slide is 13.33 x 7.5 inches"""
+TITLE_WIDTH, CAPTION_HEIGHT = 400.0, 74.0
+"""The boxes of the title, beside which the name of the head begins, and of the caption, in pixels"""
+LINE, SMALLEST_CAPTION = 1.2, 12.0
+"""The height of a line as a multiple of its font size; the smallest font size of a caption"""
 MAX_LINK = 2000
 """The longest address in characters that PowerPoint opens"""
 
@@ -149,8 +157,9 @@ def write_slides(sheets: Sequence[Sheet]) -> bytes:
         _colour(deck, sheets[0].theme)
         deck.core_properties.title = safe(f"Attention, step by step: {sheets[0].walk.name}")[:255]
         deck.core_properties.author = "attnviz"
-    for sheet in sheets:
-        _Slide(deck.slides.add_slide(deck.slide_layouts[5]), sheet.theme).fill(sheet)
+    with fonts.in_any_font():
+        for sheet in sheets:
+            _Slide(deck.slides.add_slide(deck.slide_layouts[5]), sheet.theme).fill(sheet)
     file = BytesIO()
     deck.save(file)
     return file.getvalue()
@@ -193,25 +202,27 @@ class _Slide:
 
     def title(self, title: str) -> None:
         shape = self.shapes.title
-        self.put(shape, MARGIN, 16, 380, 54)
+        self.put(shape, MARGIN, 16, TITLE_WIDTH, 54)
         frame = plain_frame(shape)
         frame.word_wrap = False
-        write(frame.paragraphs[0], title, 34, self.theme.text, bold=True)
+        size = min(34.0, TITLE_WIDTH / fonts.width(title, 1.0, bold=True))
+        write(frame.paragraphs[0], title, size, self.theme.text, bold=True)
         frame.paragraphs[0].alignment = align("start")
 
     def formula(self, formula: Expression) -> None:
-        frame = self.box("formula", MARGIN, 72, 900, 40)
+        frame = self.box("formula", MARGIN, 72, WIDTH - 2 * MARGIN, 40)
+        size = min(24.0, (WIDTH - 2 * MARGIN) / width_of_runs(runs(formula), 1.0))
         for run in runs(formula):
-            written = write(frame.paragraphs[0], run.text, 24, colour_of(run, self.theme))
+            written = write(frame.paragraphs[0], run.text, size, colour_of(run, self.theme))
             if run.level:
                 written.font._rPr.set("baseline", "30000" if run.level > 0 else "-25000")
             if run.boxed:
                 highlight(written, self.theme.highlight)
 
     def caption(self, text: str) -> None:
-        frame = self.box("what to notice", MARGIN, 616, WIDTH - 2 * MARGIN, 74)
+        frame = self.box("what to notice", MARGIN, 616, WIDTH - 2 * MARGIN, CAPTION_HEIGHT)
         frame.word_wrap = True
-        write(frame.paragraphs[0], text, 20, self.theme.text)
+        write(frame.paragraphs[0], text, caption_size(text), self.theme.text)
 
     def link(self, link: str) -> None:
         if not link:
@@ -249,7 +260,7 @@ class _Slide:
 
     def text(self, text: Text) -> None:
         """Add a line of text whose anchor is at the right position in any font."""
-        wide = fonts.width(text.text, text.size, text.bold) * 1.12 + 4
+        wide = fonts.width(text.text, text.size, text.bold) + 4
         high = text.size * 1.3
         angle, along = radians(text.turn), {"start": 0.5, "middle": 0.0, "end": -0.5}[text.anchor] * wide
         x = text.x + along * cos(angle) - 0.33 * text.size * sin(angle)
@@ -302,6 +313,14 @@ class _Slide:
     @staticmethod
     def put(shape: Any, x: float, y: float, width: float, height: float) -> None:
         shape.left, shape.top, shape.width, shape.height = (int(n * PIXEL) for n in (x, y, width, height))
+
+
+def caption_size(text: str) -> float:
+    """Return the largest font size, in pixels, at which the lines of a caption fit their box."""
+    size, most = CAPTION, len(text)
+    while size > SMALLEST_CAPTION and len(wrap(text, WIDTH - 2 * MARGIN, size, most)) * LINE * size > CAPTION_HEIGHT:
+        size -= 0.5
+    return size
 
 
 def plain_frame(shape: Any) -> Any:

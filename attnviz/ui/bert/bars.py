@@ -39,7 +39,7 @@ def ranked(numbers: Sequence[float], labels: Sequence[str], *, title: str, unit:
     rows = "".join(
         f'<li title="{escape(label)}: {power_of_ten(number, 6)} {unit}">'
         f'<span dir="auto">{escape(shorten(label))}</span>'
-        f'<div><i style="--part:{number / largest:.4f}"></i><b>{power_of_ten(number)}</b></div></li>'
+        f'<div><i style="--part:{number / largest:.4f}"></i><b>{_shown(number, unit)}</b></div></li>'
         for label, number in zip(labels, numbers, strict=True)
     )
     legend = f"{title}, {unit}"
@@ -47,6 +47,11 @@ def ranked(numbers: Sequence[float], labels: Sequence[str], *, title: str, unit:
         f'<div class="bars" data-drawn="{escape(name)}"><ol aria-label="{escape(legend)}">{rows}</ol>'
         f"<p>{escape(legend)}</p></div>"
     )
+
+
+def _shown(number: float, unit: str) -> str:
+    """Return the number of a bar; a tiny percentage has no power of ten."""
+    return f"< {SMALLEST:.4f}" if unit == "%" and 0 < number < SMALLEST else power_of_ten(number)
 
 
 def beside(series: Mapping[str, Sequence[float]], labels: Sequence[str], *, title: str, unit: str, name: str) -> str:

@@ -23,7 +23,7 @@ PICTURES = (
     "Point at a plot, and press the camera at its upper right corner: it is saved as SVG, which slides and papers take "
     "in any size."
 )
-PICTURES_ONLY, WITH_PICTURES = ("language", "blank"), "without"
+PICTURES_ONLY, WITH_PICTURES = ("language", "subsets", "blank"), "without"
 """The parts whose matrices and bars are all our own, not Plotly's, and the one that also has a plot of Plotly's"""
 NOTHING = "This part has none yet: there is nothing to be saved."
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from attnviz.attention import causal_mask
 from attnviz.bert.blocks import KEPT, Guesses, Setup, Stack, draw_layers, embed, guess, moved, run
 from attnviz.bert.table import table_of
-from attnviz.components.matrix import weights_matrix
+from attnviz.components.matrix import ShownMatrix, matrices
 from attnviz.export.code.bert.embeddings import language_script
 from attnviz.formatting import nonzero, number, power_of_ten
 from attnviz.links.bert import MAX_BLOCKS
@@ -30,12 +30,14 @@ from attnviz.ui.bert.models import read_text, text_at_hand
 from attnviz.ui.bert.parts import Part, in_torch
 from attnviz.ui.bert.rows import (
     LIMITED,
+    POINT,
     choose_row,
     chosen_row,
     colour_end,
     is_limited,
     last_of_text,
     numbered,
+    row_by_click,
     show_likely,
 )
 from attnviz.ui.caches import result
@@ -63,7 +65,6 @@ ALIKE = 0.9
 MASKED = "With the mask, row i depends on rows 0 to i alone."
 FREE = "Without a mask, every row depends on all others."
 CHANGED = "row {}: largest change of a logit {}"
-HINT = "Point at a cell to read its weight; a click pins it."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +188,7 @@ def show() -> None:
         st.markdown(_junk(output, setup, len(table.pieces)))
     left, middle, right = st.columns([10, 8, 10], gap="small")
     with left:
-        _show_attention(output, setup, tokens)
+        _show_attention(output, setup, tokens, row)
     with middle:
         _show_likely(output, tokens, table.labels)
     with right:
@@ -228,15 +229,17 @@ def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
     return sentences
 
 
-def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens) -> None:
+def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens, row: int) -> None:
     block = state.choice(
         "lm_block", st.segmented_control, "Weights of block", list(range(setup.blocks)), required=True,
     )  # fmt: skip
     weights = output.stack.weights[block]
     shown = weights.masked_fill(~causal_mask(len(tokens)), torch.nan) if setup.causal else weights
     with st.container(key="language_weights"):
-        weights_matrix(
-            shown.numpy(), tokens.labels, title="weights", limit=colour_end(weights), hint=HINT, key="language_matrix",
+        matrix = ShownMatrix("weights", "weights", shown.numpy(), colour_end(weights))
+        matrices(
+            [matrix], {"query": tokens.labels, "key": tokens.labels}, hint=POINT, key="language_matrix",
+            row=row_by_click(row, range(len(tokens))),
         )  # fmt: skip
     if is_limited(tokens):
         st.caption(LIMITED)

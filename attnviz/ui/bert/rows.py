@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz.components.matrix import ChosenRow
 from attnviz.steps.picture import MANY
 from attnviz.tokens import Tokens
 from attnviz.ui import state
@@ -18,17 +20,13 @@ if TYPE_CHECKING:
 
 LARGER = 0.99
 """Share of a long text's weights that the colour scale distinguishes"""
+POINT = "Point at a cell to read its weight; a click pins it and chooses its row."
 LIMITED = "The colours end where 1 weight in 100 is larger."
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
     """Return unique labels: tokens may repeat, so each gets its position."""
     return [f"{place} {label}" for place, label in enumerate(labels)]
-
-
-def axis_labels(tokens: Tokens) -> list[str]:
-    """Return the labels of an axis: for many tokens only their positions, few of which are drawn."""
-    return numbered(tokens.labels) if len(tokens) < MANY else list(map(str, range(len(tokens))))
 
 
 def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:
@@ -43,6 +41,21 @@ def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
         state.put("q", default())
     rows, names = list(range(len(tokens))), numbered(tokens.labels)
     return int(state.choice("q", st.selectbox, label, rows, format_func=names.__getitem__))
+
+
+def row_by_click(row: int, starts: Sequence[int]) -> ChosenRow:
+    """Return the view's row for matrices in which a click chooses another.
+
+    Args:
+        row: a position in the text.
+        starts: the position at which each row of the matrices begins: several tokens of a long text share one.
+    """
+
+    def choose(place: int) -> None:
+        if place < len(starts):
+            state.put("q", starts[place])
+
+    return ChosenRow(bisect_right(starts, row) - 1, choose)
 
 
 def words_of(tokens: Tokens) -> list[int]:

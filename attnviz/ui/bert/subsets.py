@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.bert.blocks import Subsets, attend_in_parts, embed, most_apart, row_of
+from attnviz.components.matrix import ShownMatrix, matrices
 from attnviz.export.code.bert.embeddings import subsets_script
-from attnviz.formatting import number, weight
+from attnviz.formatting import number
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.ui import state
@@ -19,37 +20,35 @@ from attnviz.ui.bert.models import read_text, text_at_hand
 from attnviz.ui.bert.parts import Part, in_torch
 from attnviz.ui.bert.rows import (
     LIMITED,
-    axis_labels,
+    POINT,
     choose_row,
     chosen_row,
     colour_end,
     is_limited,
     last_of_text,
     numbered,
+    row_by_click,
     words_of,
 )
 from attnviz.ui.caches import result
-from attnviz.ui.widgets import notice, palette, plot
+from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
     from attnviz.bert.blocks import Row
-    from attnviz.figures.plots import Spec
 
 NBYTES = 64 * 2**20
 """Size of the cache: a text of 512 tokens in 12 parts takes 40 MiB, one of 64 tokens less than 1 MiB"""
-HEIGHT, HIGH, HEADS = 165, 260, 6
-"""px: height of both plots of weights, up to `HEADS` heads and with more"""
-LESS, LESS_IN_LECTURE = 50, 40
-"""px: how much lower the plots of one row are than others: they have few rows, and nothing above them"""
-LESS_OF_MANY, LINE, FEW = 20, 20, 4
-"""px: the same for more than `HEADS` heads; in a lecture, the line that each head beyond `FEW` takes"""
-TICKS = 3
-"""Tick labels at a low plot's colour scale"""
 MANY = 64
-"""Maximum rows of a small matrix; for more tokens, each cell shows the largest weight of a block"""
+"""Maximum rows of a matrix; for more tokens, each cell shows the largest weight of a block"""
+FEW = 6
+"""Heads whose matrices stand in one row; more take more height"""
+PARTS_HELP = (
+    "The columns of X are cut into H parts of C / H columns. Each part attends by itself, without weights of its own."
+)
+POINT_AT_ROW = "Point at a cell to read its number; a click pins it."
 
 
 def subsets_of(model: BuiltInModel, tokens: Tokens) -> Subsets:
@@ -75,51 +74,55 @@ def _attend(model: BuiltInModel, tokens: Tokens, heads: int) -> Subsets:
     return attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), heads)
 
 
-def controls() -> None:
-    """Let the user choose the number of parts."""
-    if not state.get("lecture"):
-        _parts()
-
-
-def _parts() -> None:
-    state.choice(
-        "subset_heads", st.segmented_control, "Parts of X: heads H", required=True,
-        help="The columns of X are cut into H parts of C / H columns. Each part attends by itself, without weights.",
-    )  # fmt: skip
-
-
 def show() -> None:
     """Show attention over the whole X and in its parts."""
-    from attnviz.figures.multiples import multiples
-
     model, tokens = read_text()
-    if state.get("lecture"):
-        _parts()  # a lecture has no sidebar
+    parts, rows, said = st.columns([4, 2, 6], gap="small", vertical_alignment="center")
+    with parts:
+        state.choice("subset_heads", st.segmented_control, "Parts of X: heads H", required=True, help=PARTS_HELP)
     subsets = subsets_of(model, tokens)
-    st.html(_shapes(subsets))
-    left, right = st.columns([2, 3], gap="small")
-    limit = colour_end(_small(subsets.weights, tokens)[0])
-    height = HEIGHT if subsets.heads <= HEADS else HIGH
-    shown = {
-        "subsets_whole": (left, subsets.whole.weights[None], ["one softmax over the whole X"]),
-        "subsets_parts": (right, subsets.parts.weights, [_title(subsets, head) for head in range(subsets.heads)]),
-    }
-    for key, (place, weights, titles) in shown.items():
-        small, labels = _small(weights, tokens)
-        figure = multiples(small, titles, labels, palette(), limit=limit, height=height)
-        figure["layout"]["coloraxis"]["showscale"] = key == "subsets_parts"  # both plots share it
-        with place:
-            plot(figure, key)
-    if len(tokens) > MANY:
-        st.caption(f"Each cell is the largest weight of a block of tokens. {LIMITED}")
-    elif is_limited(tokens):
-        st.caption(LIMITED)
-    _show_row(subsets, tokens)
+    with rows:
+        row = choose_row(tokens, "Row (query)", partial(telling_row, subsets, tokens))
+    if not state.get("lecture"):
+        with said:
+            st.html(_shapes(subsets))
+    limit = _show_weights(subsets, tokens, row)
+    _show_row(subsets, tokens, row, limit)
+    if state.get("lecture"):  # the pictures come first
+        st.html(_shapes(subsets))
     notice(
         "The scores of the parts, before scaling, add up to those of the whole X. One softmax sees only that sum; "
         "with a softmax each, the parts can look at different tokens at the same time."
     )
     in_torch()
+
+
+def _sized(key: str, subsets: Subsets) -> str:
+    """Return the key of a container of matrices, by which the style sheet knows how many there are."""
+    return key if subsets.heads <= FEW else f"{key}_many"
+
+
+def _show_weights(subsets: Subsets, tokens: Tokens, row: int) -> float:
+    """Show the weights of each softmax, and return the end of their colours."""
+    weights, labels, starts = _small(subsets.weights, tokens)
+    limit = colour_end(weights)
+    titles = ["whole X", *(_title(subsets, head) for head in range(subsets.heads))]
+    shown = [
+        ShownMatrix(name, title, values, limit)
+        for name, title, values in zip(softmax_names(subsets.heads), titles, weights.numpy(), strict=True)
+    ]
+    with st.container(key=_sized("subsets_weights", subsets)):
+        matrices(
+            shown, {"query": labels, "key": labels}, hint=POINT, key="subsets_matrices",
+            row=row_by_click(row, starts),
+        )  # fmt: skip
+    if len(tokens) > MANY:
+        st.caption(
+            f"Each cell is the largest weight of a block of tokens, and a label is the block's first token. {LIMITED}"
+        )
+    elif is_limited(tokens):
+        st.caption(LIMITED)
+    return limit
 
 
 def _shapes(subsets: Subsets) -> str:
@@ -140,47 +143,34 @@ def _title(subsets: Subsets, head: int) -> str:
     return f"head {head}" if subsets.heads > 4 else f"head {head}: {head * size}–{(head + 1) * size - 1}"
 
 
-def _small(weights: Tensor, tokens: Tokens) -> tuple[Tensor, list[str]]:
-    """Return matrices of at most `MANY` rows, and the row labels: each block of tokens is named by its first one."""
+def _small(weights: Tensor, tokens: Tokens) -> tuple[Tensor, list[str], list[int]]:
+    """Return matrices of at most `MANY` rows, the labels of their rows, and the token at which each row begins."""
     from torch.nn.functional import adaptive_max_pool2d
 
-    labels = numbered(tokens.labels)
     if len(tokens) <= MANY:
-        return weights, labels
-    return adaptive_max_pool2d(weights, MANY), [f"{labels[place * len(labels) // MANY]} …" for place in range(MANY)]
+        return weights, list(tokens.labels), list(range(len(tokens)))
+    starts = [place * len(tokens) // MANY for place in range(MANY)]
+    return adaptive_max_pool2d(weights, MANY), [f"· {place} {tokens.labels[place]} …" for place in starts], starts
 
 
-def _show_row(subsets: Subsets, tokens: Tokens) -> None:
-    """Show one row of weights from each softmax, and how much any two differ."""
-    from attnviz.figures.plots import heatmap
-
-    left, right = st.columns([5, 4], gap="small")
-    with left:
-        place = choose_row(tokens, "Row (query)", partial(telling_row, subsets, tokens))
-        row, names = row_of(subsets, place), softmax_names(subsets.heads)
-        rows = [f"{name}, {number(bits, 1)} bits" for name, bits in zip(names, row.entropy.tolist(), strict=True)]
-        labels = axis_labels(tokens)
-        figure = heatmap(row.weights, rows, labels, palette(), across="key (to)", signed=False, write=weight)
-        figure["data"][0]["colorbar"]["nticks"] = TICKS
-        plot(_lower(figure, _less(subsets)), "subsets_row")
-    with right:
-        st.html(_row_said(row, tokens, place))
-        title = "half the sum of |p − q|"
-        figure = heatmap(row.difference, names, names, palette(), across=title, signed=False, limit=1)
-        plot(_lower(figure, LESS if subsets.heads <= FEW else _less(subsets)), "subsets_difference")
-
-
-def _less(subsets: Subsets) -> int:
-    """Return how many px lower the plots of one row are than others."""
-    if state.get("lecture"):
-        return max(-LESS, LESS_IN_LECTURE - LINE * max(0, subsets.heads - FEW))
-    return LESS if subsets.heads <= HEADS else LESS_OF_MANY
-
-
-def _lower(figure: Spec, less: int) -> Spec:
-    """Return a figure that is `less` px lower, with little margin above it."""
-    layout = figure["layout"]
-    return {**figure, "layout": {**layout, "margin": {**layout["margin"], "t": 8}, "height": layout["height"] - less}}
+def _show_row(subsets: Subsets, tokens: Tokens, place: int, limit: float) -> None:
+    """Show one row of weights from each softmax, and how much any two differ; the colours of weights end at `limit`."""
+    row, names = row_of(subsets, place), softmax_names(subsets.heads)
+    st.html(_row_said(row, tokens, place))
+    bits = [f"{name}, {number(bits, 1)} bits" for name, bits in zip(names, row.entropy.tolist(), strict=True)]
+    shown = [
+        ShownMatrix(
+            "weight", f"row {place} “{tokens.labels[place]}” of each softmax", row.weights.numpy(), limit, "softmax",
+            has_bar=False,
+        ),
+        ShownMatrix(
+            "difference", "difference: half the sum of |p − q|", row.difference.numpy(), 1, "softmax", "other softmax",
+            has_bar=False,
+        ),
+    ]  # fmt: skip
+    labels = {"softmax": bits, "key": tokens.labels, "other softmax": names}
+    with st.container(key=_sized("subsets_row", subsets)):
+        matrices(shown, labels, hint=POINT_AT_ROW, key="subsets_row_matrices")
 
 
 def _row_said(row: Row, tokens: Tokens, place: int) -> str:
@@ -237,4 +227,4 @@ def script() -> str:
     return subsets_script(tokens.text, tokens.ids, limit=model.max_tokens, heads=subsets.heads, row=row)
 
 
-PART = Part(show, tables, script, controls=controls)
+PART = Part(show, tables, script)

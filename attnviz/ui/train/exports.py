@@ -1,8 +1,9 @@
-"""Files of the trainings on screen: an animation of the head, the losses, and a web page."""
+"""Files of the trainings on screen: an animation of the head, the curves, and a web page."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from attnviz.trace.model import Place
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import Evaluation, View
 from attnviz.training.jobs.weights import attention_over_time, thinned
-from attnviz.training.tasks.task import Task
+from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, at_snapshots, reading_of, task_parts
@@ -44,7 +45,7 @@ from attnviz.ui.train.runs import (
 from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.trained_models import visitor
 
-COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy")
+COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy", "training accuracy")
 BYTES = 1_500_000
 """Bytes of all snapshots' weights in a page: with base64 and all else, the page stays within 3 MB"""
 ABLATIONS = 8
@@ -103,46 +104,67 @@ def _caption(view: View, step: int) -> str:
     return f"after {counted(step, 'step')}{right}"
 
 
-class Losses(NamedTuple):
-    """The losses of a training, without its weights, so that it may be kept long."""
+class CurvesOf(NamedTuple):
+    """The curves of a training, without its weights, so that they may be kept long."""
 
     name: str
     losses: NDArray[np.float32]
     """(steps,), in nats"""
     evaluations: tuple[Evaluation, ...]
+    patterns: tuple[Pattern, ...] = ()
+    """What the task looks for in heads; none for a text"""
 
 
-def shown_losses() -> list[Losses]:
-    """Return the losses of all trainings that the view shows."""
+def shown_curves() -> list[CurvesOf]:
+    """Return the curves of all trainings that the view shows."""
+    named: list[tuple[str, View, tuple[Pattern, ...]]]
     if commands.is_text():
         rows = rows_of(visitor(), chosen_facts(), state.get)
-        named = [(row.stage.title.removeprefix("+ "), row.run.view) for row in rows]
+        named = [(row.stage.title.removeprefix("+ "), row.run.view, ()) for row in rows]
     else:
-        named = [(_losses_title(run), run.view) for run in shown_runs()]
-    return [Losses(title, view.losses, view.evaluations) for title, view in named if len(view.losses)]
+        named = [(_title_of(run), run.view, run.task.patterns) for run in shown_runs()]
+    return [
+        CurvesOf(title, view.losses, view.evaluations, patterns) for title, view, patterns in named if len(view.losses)
+    ]
 
 
-def losses_csv(trainings: Sequence[Losses]) -> bytes:
+def curves_csv(trainings: Sequence[CurvesOf]) -> bytes:
     """Return a row for each step of each training, in UTF-8 with a byte order mark.
 
-    `loss` is the loss of the next batch after that many steps, in nats. A measurement on held-out data is in the row of
-    its step; the one after the last step has its own row.
+    `loss` is the loss of the next batch after that many steps, in nats. What was measured is in the row of its step:
+    loss and accuracy on held-out data, accuracy on the training data where it is small, and for each pattern of the
+    task the largest score of a head. What was measured after the last step has its own row.
     """
-    return rows_csv(COLUMNS, ([training.name, *row] for training in trainings for row in _rows(training)))
+    patterns = {pattern.name: pattern for training in trainings for pattern in training.patterns}
+    columns = (*COLUMNS, *(f"largest score: {pattern.title}" for pattern in patterns.values()))
+    rows = ([of.name, *row] for of in trainings for row in _rows(of, list(patterns.values())))
+    return rows_csv(columns, rows)
 
 
-def _rows(of: Losses) -> Iterable[list[object]]:
-    measured = {at.step: [_digits(at.loss), _digits(at.accuracy)] for at in of.evaluations}
+def _rows(of: CurvesOf, patterns: Sequence[Pattern]) -> Iterable[list[object]]:
+    measured = {at.step: [_digits(value) for value in _measured(at, patterns)] for at in of.evaluations}
     losses = {step: _digits(loss) for step, loss in enumerate(of.losses.tolist())}
     for step in sorted(losses.keys() | measured.keys()):
-        yield [step, losses.get(step, ""), *measured.get(step, ["", ""])]
+        yield [step, losses.get(step, ""), *measured.get(step, [""] * (3 + len(patterns)))]
 
 
-def _digits(number: float) -> float:
-    return float(f"{number:.9g}")  # nine digits restore a float32 exactly
+def _measured(at: Evaluation, patterns: Sequence[Pattern]) -> list[float | None]:
+    best = [
+        max(
+            (score for place, heads in at.scores.get(pattern.name, {}).items() if place.kind == pattern.kind
+             for score in heads if not math.isnan(score)),
+            default=None,
+        )
+        for pattern in patterns
+    ]  # fmt: skip
+    return [at.loss, at.accuracy, at.trained, *best]
 
 
-def _losses_title(run: Run) -> str:
+def _digits(number: float | None) -> float | str:
+    return "" if number is None else float(f"{number:.9g}")  # nine digits restore a float32 exactly
+
+
+def _title_of(run: Run) -> str:
     what = "recorded training" if run.recording else f"training {run.number}"
     return f"{what}, control" if run.is_control else what
 

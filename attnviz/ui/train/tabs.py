@@ -117,24 +117,24 @@ def _show_script() -> None:
 
 
 def _show_numbers() -> None:
-    """Offer the losses of all trainings on screen, or every draw of a generated text."""
+    """Offer the curves of all trainings on screen, or every draw of a generated text."""
     if state.get("train_part") == "generate":
         from attnviz.ui.train.generate_exports import show_numbers
 
         show_numbers()
         return
-    from attnviz.ui.train.exports import losses_csv, shown_losses
+    from attnviz.ui.train.exports import curves_csv, shown_curves
 
     if state.get("train_part") == TEXT:
         _show_ids()
     if _chosen() is None:
         return
-    trainings = shown_losses()
-    losses = FileOffer("Losses (CSV)", "losses.csv", lambda: losses_csv(trainings), "export_losses")
-    offer_files("train_numbers_export", losses)
+    trainings = shown_curves()
+    curves = FileOffer("Curves (CSV)", "curves.csv", lambda: curves_csv(trainings), "export_curves")
+    offer_files("train_numbers_export", curves)
     st.caption(
         "Of each training that is shown: the loss of each step and, where they were measured, loss and accuracy on "
-        "held-out data."
+        "held-out data and all other curves. As pictures, the curves are in the first tab."
     )
 
 

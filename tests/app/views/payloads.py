@@ -189,14 +189,17 @@ def _comparison(header: Header, arrays: Arrays, seen: Seen) -> None:
 
 
 def _matrix(header: Header, arrays: Arrays, seen: Seen) -> None:
-    seen.texts += [header["alt"], _panel(header["panel"]), *(_labels(header["labels"]) if header["labels"] else ())]
+    seen.texts.append(header["alt"])
+    for panel in header["panels"]:
+        seen.texts.append(_panel(panel))
+        seen.arrays[f"matrix: {panel['title']}"].append(arrays[panel["name"]])
+    seen.texts += [f"{kind}: {' | '.join(names)}" for kind, names in header["labels"].items()]
     seen.texts += [
         header["hint"],
         *(header["click_effects"] or ()),
         *(header["click_results"] or ()),
     ]  # each cell is said in the words of its number
-    seen.texts += [] if header["chosen"] is None else [f"chosen: {header['chosen']}"]
-    seen.arrays[f"matrix: {header['panel']['title']}"].append(arrays["values"])
+    seen.texts += [f"{name}: {header[name]}" for name in ("row", "chosen") if header[name] is not None]
 
 
 def _training(header: Header, arrays: Arrays, seen: Seen) -> None:

@@ -13,9 +13,11 @@ from PIL import Image
 from pptx import Presentation
 from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
 from pptx.util import Pt
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
 
 from attnviz.export.drawing.marks import LIGHT_THEME, THEMES, Box, Line, Mark, Matrix, Table, Text
-from attnviz.export.files.slides import MAX_LINK, _Slide, is_table, write_slides
+from attnviz.export.files.slides import MAX_LINK, PIXEL, _Slide, is_table, write_slides
 from attnviz.export.sheets import sheets
 from attnviz.figures.style import RULE
 from tests.unit.export.test_walk import DRAWING, causal_toy, toy
@@ -166,3 +168,79 @@ def test_each_slide_has_the_paper_of_its_sheet_and_the_deck_its_name() -> None:
     title = deck.core_properties.title
     assert title.startswith("Attention, step by step: nnn") and len(title) == 255
     assert deck.core_properties.author == "attnviz"
+
+
+FACES = {"Arial": ("Helvetica", "Helvetica-Bold"), "DejaVu Sans": ("Vera", "VeraBd")}
+"""Fonts in which a deck may be shown, and ReportLab's names of those that are as wide"""
+
+
+def drawn_width(text: str, size: float, *, bold: bool, face: str) -> float:
+    """Return the width of a line by ReportLab's own tables, in pixels."""
+    for name in FACES["DejaVu Sans"]:
+        pdfmetrics.registerFont(TTFont(name, f"{name}.ttf"))
+    return float(pdfmetrics.stringWidth(text, FACES[face][bold], size))
+
+
+def corners_of(shape: Any, face: str) -> np.ndarray:
+    """Return where a line of text lies on the slide in a font, (4, 2): from the feet of its letters to their tops."""
+    left, top, wide, high = box_of(shape)
+    (paragraph,) = shape.text_frame.paragraphs
+    size = paragraph.runs[0].font.size / PIXEL
+    width = sum(
+        drawn_width(run.text, size * (0.7 if run.font._rPr.get("baseline") else 1), bold=bool(run.font.bold), face=face)
+        for run in paragraph.runs
+    )
+    begin = {PP_ALIGN.CENTER: -width / 2, PP_ALIGN.RIGHT: wide / 2 - width}.get(paragraph.alignment, -wide / 2)
+    end = begin + width
+    up = 0.36 * size  # half of a capital letter
+    turn = np.radians(shape.rotation)
+    about = np.array([(begin, -up), (end, -up), (end, up), (begin, up)])
+    rotated = about @ np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    return rotated + np.array([left + wide / 2, top + high / 2])
+
+
+def meet(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two rectangles overlap: none of their edges lies between them."""
+    for box in (one, other):
+        for edge in (box[1] - box[0], box[2] - box[1]):
+            ends = [np.sort(corners @ edge) for corners in (one, other)]
+            if ends[0][-1] <= ends[1][0] or ends[1][-1] <= ends[0][0]:
+                return False
+    return True
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b",
+        "The quick brown fox jumps over the incomprehensibilities of the lazy dog",
+        "WWWWWWWWWWWW mmmmmmmmmmmmm {{{{{{ >>>>>>> one two three four five six seven eight",
+    ],
+)
+def test_no_text_lies_on_another_in_arial_or_in_the_wide_font_of_programs_without_it(text: str, face: str) -> None:
+    deck = Presentation(io.BytesIO(write_slides(sheets(toy(text)))))
+    assert len(deck.slides) > 5
+    for slide in deck.slides:
+        lines = [shape for shape in slide.shapes if shape.has_text_frame and shape.text_frame.text]
+        caption = next(shape for shape in lines if shape.name == "what to notice")
+        placed = [(shape.text_frame.text, corners_of(shape, face)) for shape in lines if shape is not caption]
+        for (said, one), (other_said, other) in itertools.combinations(placed, 2):
+            assert not meet(one, other), (said, other_said)
+        for said, corners in placed:
+            assert (corners >= 0).all() and (corners <= [1280, 720]).all(), said
+        (run,) = caption.text_frame.paragraphs[0].runs
+        _, _, wide, high = box_of(caption)
+        size, rows, row = run.font.size / PIXEL, 1, ""
+        for word in run.text.split():
+            longer = f"{row} {word}".strip()
+            fits = drawn_width(longer, size, bold=False, face=face) <= wide
+            rows, row = (rows, longer) if fits else (rows + 1, word)
+        assert rows * 1.17 * size <= high, "no line is below the box"
+        for table in (shape for shape in slide.shapes if shape.has_table):
+            widths = [column.width / PIXEL for column in table.table.columns]
+            for cells in table.table.rows:
+                for cell, room in zip(cells.cells, widths, strict=True):
+                    for run in cell.text_frame.paragraphs[0].runs:
+                        width = drawn_width(run.text, run.font.size / PIXEL, bold=bool(run.font.bold), face=face)
+                        assert width <= room - cell.margin_left / PIXEL + 0.5, run.text

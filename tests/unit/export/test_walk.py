@@ -393,6 +393,6 @@ def test_what_a_model_does_not_give_is_said_under_the_picture() -> None:
 
 def test_notes_say_the_scale_with_four_digits_and_a_link_keeps_its_blank_keys() -> None:
     walk = toy("a b", scale="0.12345")
-    assert "Scale s = 0.1235;" in sheets(walk, ["scaled"])[0].notes
+    assert "Scale = 0.1235;" in sheets(walk, ["scaled"])[0].notes
     assert link_to(f"{SITE}/?text=&head=1&step=qkv", "scores") == f"{SITE}/?text=&head=1&step=scores"
     assert link_to("", "scores") == ""

@@ -310,8 +310,8 @@ def test_the_scaling_says_what_became_of_the_largest_magnitude_and_nothing_if_it
     ("value", "scale", "said"),
     [
         ("-1e10", "sqrt_d", "becomes −1e10, not −∞. exp(−1e10) is 0 too, unless"),
-        ("-1e10_before", "0.125", "holds −1e10 × s = −1.25e9 here. exp of it is 0 all the same, unless"),
-        ("-1e10_before", "-0.5", "× s = 5e9 here: a negative scale makes hidden cells the largest."),
+        ("-1e10_before", "0.125", "holds −1e10 × scale = −1.25e9 here. exp of it is 0 all the same, unless"),
+        ("-1e10_before", "-0.5", "× scale = 5e9 here: a negative scale makes hidden cells the largest."),
         ("-1e10_before", "0", "with so small a scale hidden cells keep a weight."),
     ],
 )

@@ -110,10 +110,11 @@ def test_the_top_of_the_axis_has_its_number(top: float, ticks: list[float]) -> N
     assert [float(tick) for tick in re.findall("<small>([^<]*)</small></span>", html)] == ticks
 
 
-def test_a_number_near_0_is_written_with_our_minus_sign() -> None:
-    html = ranked([1.234567e-5], ["a"], title="probability", unit="%", name="n")
-    assert re.findall("<b>(.*?)</b>", html) == ["1.23e−5"]
-    assert 'title="a: 1.23457e−5 %"' in html
+@pytest.mark.parametrize(("unit", "said"), [("%", "< 0.0001"), ("", "1.23e−5")])
+def test_a_number_near_0_has_our_minus_sign_and_a_percentage_no_power_of_ten(unit: str, said: str) -> None:
+    html = ranked([1.234567e-5], ["a"], title="probability", unit=unit, name="n")
+    assert re.findall("<b>(.*?)</b>", html) == [said]
+    assert f'title="a: 1.23457e−5 {unit}"' in html
 
 
 def test_bars_have_the_name_of_their_picture() -> None:

@@ -80,10 +80,12 @@ def test_the_tables_of_a_row_have_each_softmax_with_its_own_measures(monkeypatch
 def test_of_many_tokens_a_cell_is_the_largest_of_a_block_and_its_label_the_first() -> None:
     tokens = tokens_of(range(128))
     weights = torch.rand(3, 128, 128, generator=torch.Generator().manual_seed(0))
-    small, labels = subsets._small(weights, tokens)
+    small, labels, starts = subsets._small(weights, tokens)
     assert torch.equal(small, weights.unflatten(2, (64, 2)).amax(3).unflatten(1, (64, 2)).amax(2))
-    assert labels == [f"{2 * block} {2 * block} …" for block in range(64)]
-    assert subsets._small(weights[:, :64, :64], tokens_of(range(64)))[1][63] == "63 63"
+    assert labels == [f"· {2 * block} {2 * block} …" for block in range(64)]
+    assert starts == list(range(0, 128, 2))
+    _, labels, starts = subsets._small(weights[:, :64, :64], tokens_of(range(64)))
+    assert (labels[63], starts[63]) == ("63", 63)
 
 
 @pytest.mark.parametrize(("causal", "attention"), [(True, "attention, masked <i>"), (False, "attention <i>")])

@@ -119,11 +119,14 @@ def test_a_frame_says_the_accuracy_that_was_measured_last() -> None:
 def test_what_is_measured_after_the_last_step_has_a_row_of_its_own() -> None:
     """A name that a spreadsheet would compute is text."""
     measured = (Evaluation(0, 2.0, 0.25), Evaluation(2, 1.0, 0.5))
-    all_ = [exports.Losses("=1+1", np.array([0.1, 3], np.float32), measured), exports.Losses("b", np.array([4.0]), ())]
-    rows = list(csv.reader(io.StringIO(exports.losses_csv(all_).decode("utf-8-sig"), newline="")))
+    all_ = [
+        exports.CurvesOf("=1+1", np.array([0.1, 3], np.float32), measured),
+        exports.CurvesOf("b", np.array([4.0]), ()),
+    ]
+    rows = list(csv.reader(io.StringIO(exports.curves_csv(all_).decode("utf-8-sig"), newline="")))
     assert rows[1:] == [
-        ["'=1+1", "0", "0.100000001", "2.0", "0.25"], ["'=1+1", "1", "3.0", "", ""], ["'=1+1", "2", "", "1.0", "0.5"],
-        ["b", "0", "4.0", "", ""],
+        ["'=1+1", "0", "0.100000001", "2.0", "0.25", ""], ["'=1+1", "1", "3.0", "", "", ""],
+        ["'=1+1", "2", "", "1.0", "0.5", ""], ["b", "0", "4.0", "", "", ""],
     ]  # fmt: skip
 
 

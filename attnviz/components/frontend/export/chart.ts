@@ -8,6 +8,7 @@ import { theme as themeOf } from "../core/dom.ts";
 import { inTheme, paintPins } from "./theme.ts";
 import { cellAt, readPanels } from "../board/panels.ts";
 import { colourOf } from "../pen/measure.ts";
+import { paintShape, seen } from "./svg_shapes.ts";
 import type { Pen } from "../pen/pen.ts";
 
 export type ChartScale = { low: number; high: number; scale: "signed" | "weights"; gap: number; barred: boolean };
@@ -39,8 +40,8 @@ export function chartPicture(chart: { graph: HTMLElement }): PagePicture {
         pen.save();
         const { a, b, c, d, e, f } = drawn.getCTM() ?? new DOMMatrix();
         pen.transform(a, b, c, d, e, f);
-        if (drawn instanceof SVGTextElement) paintText(pen, drawn, { from, theme, font, panels });
-        else paintShape(pen, drawn, { from, theme });
+        if (drawn instanceof SVGTextElement) paintText(pen, drawn, { graph, from, theme, font, panels });
+        else paintShape(pen, drawn, graph, (hex) => inTheme(hex, from, theme));
         pen.restore();
       }
       paintPins(pen, graph, { from, theme, font });
@@ -113,8 +114,9 @@ function paintBars(pen: Pen, graph: HTMLElement, panels: ChartPanel[], theme: Th
 function paintText(
   pen: Pen,
   text: SVGTextElement,
-  { from, theme, font, panels }: { from: Theme; theme: Theme; font: string; panels: ChartPanel[] },
+  given: { graph: HTMLElement; from: Theme; theme: Theme; font: string; panels: ChartPanel[] },
 ) {
+  const { graph, from, theme, font, panels } = given;
   const pieces = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
   let at = 0;
   for (let piece = pieces.nextNode(); piece; piece = pieces.nextNode()) {
@@ -124,7 +126,7 @@ function paintText(
     at += words.length;
     const parent = piece.parentElement ?? text;
     const style = getComputedStyle(parent);
-    const opacity = seen(parent);
+    const opacity = seen(parent, graph);
     if (!words.trim() || !opacity) continue;
     const weight = Number(style.fontWeight) >= 600 ? "600 " : "";
     Object.assign(pen, {
@@ -160,59 +162,4 @@ function inkOnCell(panels: ChartPanel[], number: SVGTextElement, theme: Theme) {
   if (!at || !panel) return null;
   const { z, low, high, scale } = panel;
   return inkOn(blend(SCALES[theme][scale], (z[at.i][at.j] - low) / (high - low || 1)));
-}
-
-function paintShape(pen: Pen, drawn: SVGGraphicsElement, { from, theme }: { from: Theme; theme: Theme }) {
-  const style = getComputedStyle(drawn);
-  const opacity = seen(drawn);
-  const width = Number.parseFloat(style.strokeWidth);
-  const [fill, stroke] = [style.fill, style.stroke].map((colour) => (colour === "none" ? null : colourOf(colour)));
-  const inks = {
-    fill: fill ? fill.alpha * Number(style.fillOpacity) * opacity : 0,
-    stroke: stroke && width ? stroke.alpha * Number(style.strokeOpacity) * opacity : 0,
-  };
-  if (!inks.fill && !inks.stroke) return;
-  pen.beginPath();
-  if (drawn.tagName === "path") tracePath(pen, drawn.getAttribute("d") ?? "");
-  else if (drawn instanceof SVGRectElement) {
-    const { x, y, width: wide, height: high } = drawn;
-    pen.rect(x.baseVal.value, y.baseVal.value, wide.baseVal.value, high.baseVal.value);
-  }
-  if (fill && inks.fill) {
-    Object.assign(pen, { fillStyle: inTheme(fill.hex, from, theme), globalAlpha: inks.fill });
-    pen.fill();
-  }
-  if (!stroke || !inks.stroke) return;
-  Object.assign(pen, { strokeStyle: inTheme(stroke.hex, from, theme), lineWidth: width, globalAlpha: inks.stroke });
-  pen.setLineDash(style.strokeDasharray === "none" ? [] : style.strokeDasharray.split(/[\s,]+/).map(Number.parseFloat));
-  pen.stroke();
-}
-
-/** How opaque an element is with all that it lies in; 0 where it is hidden. */
-function seen(element: Element) {
-  let opacity = 1;
-  let at: Element | null = element;
-  for (; at && !at.classList.contains("js-plotly-plot"); at = at.parentElement) {
-    const style = getComputedStyle(at);
-    if (style.display === "none" || style.visibility === "hidden") return 0;
-    opacity *= Number(style.opacity);
-  }
-  return opacity;
-}
-
-/** Follows the straight lines of a path; plotly.js draws nothing else here. */
-function tracePath(pen: Pen, d: string) {
-  let [x, y] = [0, 0];
-  for (const [, command, rest] of d.matchAll(/([MLHVZmlhvz])([^A-Za-z]*)/g)) {
-    const numbers = (rest.match(/-?[\d.]+(?:e-?\d+)?/g) ?? []).map(Number);
-    const relative = command >= "a";
-    const [dx, dy] = relative ? [x, y] : [0, 0];
-    const name = command.toUpperCase();
-    if (name === "Z") pen.closePath();
-    else if (name === "H") [x] = [dx + numbers[0]];
-    else if (name === "V") [y] = [dy + numbers[0]];
-    else [x, y] = [dx + numbers[0], dy + numbers[1]];
-    if (name === "M") pen.moveTo(x, y);
-    else if (name !== "Z") pen.lineTo(x, y);
-  }
 }

@@ -25,9 +25,11 @@ export function colourOf(style: string) {
   const context = canvas();
   context.fillStyle = "#000000";
   context.fillStyle = style;
-  const own = String(context.fillStyle); // "#rrggbb" or "rgba(r, g, b, a)"
-  const [red = 0, green = 0, blue = 0, alpha = 1] = (own.match(/[\d.]+/g) ?? []).map(Number);
-  const hex = [red, green, blue].map((channel) => channel.toString(16).padStart(2, "0")).join("");
+  const own = String(context.fillStyle); // "#rrggbb", "rgba(r, g, b, a)", or of a mixed colour "color(srgb r g b / a)"
+  const most = own.startsWith("color(") ? 1 : 255;
+  const [red = 0, green = 0, blue = 0, alpha = 1] = (own.match(/[\d.]+(?:e-?\d+)?/g) ?? []).map(Number);
+  const of255 = [red, green, blue].map((channel) => Math.round((channel * 255) / most));
+  const hex = of255.map((channel) => channel.toString(16).padStart(2, "0")).join("");
   const found = own.startsWith("#") ? { hex: own, alpha: 1 } : { hex: `#${hex}`, alpha };
   colours.set(style, found);
   return found;

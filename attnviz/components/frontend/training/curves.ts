@@ -3,6 +3,7 @@
 
 import { whole } from "../core/format.ts";
 import { element } from "../core/dom.ts";
+import { curvesPicture } from "../export/curves.ts";
 import { leastType } from "../core/type.ts";
 import { ticks } from "./numbers.ts";
 
@@ -47,6 +48,7 @@ export class Curves {
     this.marker = this.svg.appendChild(make("line", { class: "marker" }));
     this.room = element("div", { class: "chart" });
     this.room.append(this.svg);
+    this.room.attnvizPicture = curvesPicture(this);
     root.append(this.room);
     this.drawn = null;
     this.step = 0;

@@ -78,17 +78,20 @@ interface CompareHeader extends Pair {
   ranges: Record<string, [number, number] | null>;
   acknowledged: number;
 }
-/** One matrix; its numbers are the array "values". */
+/** Matrices side by side. */
 interface MatrixHeader {
-  panel: Omit<Panel, "data" | "shape">;
+  /** in their order; their numbers are the arrays of the payload that have their names */
+  panels: Omit<Panel, "data" | "shape">[];
   /** tokens by the kind of axis; without them, an axis has numbers */
   labels: Labels;
   alt: string;
   /** what hidden cells hold */
   hidden: string;
-  /** what is said of each cell, row by row; without it, its tokens and its weight */
+  /** what is said of each cell of the only matrix, row by row; without it, its row, its column and its number */
   readings: string[] | null;
   hint: string;
+  /** the row that is chosen, which a click on one of its cells does; null where none is */
+  row: number | null;
   /** the cells that a click chooses, such as "3.5_4.1"; null where a click pins a cell */
   chosen: string | null;
   /** what a click does to a cell that is not chosen, and to one that is */
