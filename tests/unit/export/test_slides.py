@@ -196,7 +196,8 @@ def corners_of(shape: Any, face: str) -> np.ndarray:
     turn = np.radians(shape.rotation)
     about = np.array([(begin, -up), (end, -up), (end, up), (begin, up)])
     rotated = about @ np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-    return rotated + np.array([left + wide / 2, top + high / 2])
+    placed: np.ndarray = rotated + np.array([left + wide / 2, top + high / 2])
+    return placed
 
 
 def meet(one: np.ndarray, other: np.ndarray) -> bool:
