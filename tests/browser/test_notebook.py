@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,14 +26,9 @@ TRACE = f"trace = attnviz.trace({TEXT!r})\ntrace"
 HEADS = f"heads = attnviz.show_heads({TEXT!r}, layer=3, head=5)\nheads"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("notebooks")
-
-
-@pytest.fixture(scope="module")
-def jupyter(folder: Path) -> Iterator[str]:
-    with serving(folder) as url:
+@pytest.fixture
+def jupyter(tmp_path: Path) -> Iterator[str]:
+    with serving(tmp_path) as url:
         yield url
 
 
@@ -44,9 +40,9 @@ def weights(layer: int, head: int) -> np.ndarray:
     return found
 
 
-def test_widgets_are_pointed_at_read_set_and_saved(page: Page, jupyter: str, folder: Path) -> None:
+def test_widgets_are_pointed_at_read_set_and_saved(page: Page, jupyter: str, tmp_path: Path) -> None:
     """One notebook with one kernel, because to start them takes longer than most of what is done with them."""
-    notebook = Notebook(page, jupyter, folder / "walk.ipynb", [SHOW, HEADS, TRACE, ""])
+    notebook = Notebook(page, jupyter, tmp_path / "walk.ipynb", [SHOW, HEADS, TRACE, ""])
     notebook.run(0)
     view = WidgetView(page, 0)
     view.shows(step="weights", layer=3, head=5)
@@ -54,6 +50,7 @@ def test_widgets_are_pointed_at_read_set_and_saved(page: Page, jupyter: str, fol
 
     view.step("Scores")
     view.shows(step="scores")
+    copy = it_gets_dark_with_jupyterlab_and_is_saved_with_its_state(page, notebook)
     view.click("scores", 4, 7)
     assert notebook.ask(3, "widget.step, widget.layer, widget.head, widget.q, widget.k") == "('scores', 3, 5, 4, 7)"
 
@@ -82,6 +79,27 @@ def test_widgets_are_pointed_at_read_set_and_saved(page: Page, jupyter: str, fol
     notebook.run(1)
     heads_are_chosen_and_set(page, notebook)
     widgets_stand_side_by_side_and_are_saved_with_their_pictures(page, notebook)
+
+    page.goto(f"{jupyter}/doc/tree/{copy.name}?reset")  # with a new kernel, in which nothing has run
+    view = WidgetView(page, 0)
+    view.shows(step="scores", layer=3, head=5)
+    view.step("Weights")
+    view.shows(step="weights")
+    np.testing.assert_allclose(view.matrix("weights"), weights(3, 5), atol=1e-6)
+
+
+def it_gets_dark_with_jupyterlab_and_is_saved_with_its_state(page: Page, notebook: Notebook) -> Path:
+    """Choose the dark theme, save with the state of the widget, and return a copy of the notebook."""
+    walk = page.locator(".walk")
+    expect(walk).to_have_attribute("data-theme", "light")
+    page.get_by_text("Settings", exact=True).click()
+    page.get_by_text("Theme", exact=True).hover()
+    page.get_by_text("JupyterLab Dark", exact=True).click()
+    expect(walk).to_have_attribute("data-theme", "dark")
+    page.get_by_text("Settings", exact=True).click()
+    page.get_by_text("Save Widget State Automatically", exact=True).click()
+    in_the_end(page, notebook.save, has_its_widget)
+    return Path(shutil.copy(notebook.file, notebook.file.with_name("copy.ipynb")))
 
 
 def heads_are_chosen_and_set(page: Page, notebook: Notebook) -> None:
@@ -138,33 +156,6 @@ def has_its_widget(saved: Any) -> bool:
     """Whether a saved notebook holds the state of the widget that its first cell shows."""
     (shown,) = (one["data"][VIEW]["model_id"] for one in saved.cells[0].outputs if VIEW in one.get("data", {}))
     return shown in saved.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
-
-
-def test_a_walk_gets_dark_with_jupyterlab_and_saved_with_its_state_needs_no_kernel(
-    page: Page, jupyter: str, folder: Path
-) -> None:
-    notebook = Notebook(page, jupyter, folder / "saved.ipynb", [SHOW])
-    notebook.run(0)
-    WidgetView(page, 0)
-    walk = page.locator(".walk")
-    expect(walk).to_have_attribute("data-theme", "light")
-    page.get_by_text("Settings", exact=True).click()
-    page.get_by_text("Theme", exact=True).hover()
-    page.get_by_text("JupyterLab Dark", exact=True).click()
-    expect(walk).to_have_attribute("data-theme", "dark")
-    page.get_by_text("Settings", exact=True).click()
-    page.get_by_text("Save Widget State Automatically", exact=True).click()
-    WidgetView(page, 0).step("Scores")
-    in_the_end(page, notebook.save, has_its_widget)
-    copy = folder / "copy.ipynb"
-    copy.write_bytes(notebook.file.read_bytes())
-
-    page.goto(f"{jupyter}/doc/tree/{copy.name}?reset")  # with a new kernel, in which nothing has run
-    view = WidgetView(page, 0)
-    view.shows(step="scores", layer=3, head=5)
-    view.step("Weights")
-    view.shows(step="weights")
-    np.testing.assert_allclose(view.matrix("weights"), weights(3, 5), atol=1e-6)
 
 
 def shows(explorer: Locator, layer: int, head: int) -> None:
