@@ -58,7 +58,7 @@ def walks(folder: Path) -> Iterator[tuple[str, Walk, tuple[int, ...] | None]]:
     yield "toy, nothing learned", toy(qkv="identity", scale="off"), None
     yield "toy, no positions", toy(positions="none", projection=False, scale="0.3"), None
     minilm = built_in_model()
-    yield "minilm", minilm.trace(TEXT).walk(3, 5), None
+    yield "minilm", minilm.trace(TEXT).walk(3, 5), (0, 5)
     yield "minilm, one head", minilm.trace(TEXT).walk(5, 11), (11,)
     yield "minilm, 64 tokens", minilm.trace(" ".join(f"word{i}" for i in range(40))).walk(1, 0), (0, 7)
     yield "cross", load(str(save("bart", folder))).trace("the cat sat", "on the mat and").walk(1, 2, "cross"), None
