@@ -61,6 +61,7 @@ SHOWS = "(step) => (new URL(location).searchParams.get('step') ?? 'scores') === 
 
 def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) -> None:
     go(page, app_url)
+    it_fits_is_described_and_gets_dark(page)
     type_text(page, "one two three four")
     layer = toy("one two three four")
     expected = (layer.query[0] @ layer.key[0].T).flatten()
@@ -76,8 +77,7 @@ def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) 
     assert matrix(page, "weights").shape == (2, 2)
 
 
-def test_the_first_view_of_the_toy_fits_is_described_and_gets_dark(page: Page, app_url: str) -> None:
-    go(page, app_url)
+def it_fits_is_described_and_gets_dark(page: Page) -> None:
     assert_fits(page)
     scores = toy(DEFAULT_TEXT).head(0).scores
     described = page.locator(BOARD).get_attribute("aria-label")
@@ -100,7 +100,7 @@ def assert_fits(page: Page) -> None:
     assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
 
 
-def test_the_whole_walk_of_a_cell_on_a_real_head(page: Page, app_url: str) -> None:
+def test_a_real_head_is_followed_chosen_and_drawn(page: Page, app_url: str) -> None:
     """Hover a cell of layer 3, head 5 of MiniLM and follow it from the dot product to the head's output."""
     go(page, app_url, source="pretrained", layer=3, head=5, step="weights")
     assert_fits(page)
@@ -117,70 +117,17 @@ def test_the_whole_walk_of_a_cell_on_a_real_head(page: Page, app_url: str) -> No
     expect(page.get_by_text("neither a folder here nor a name")).to_be_visible()
     settled(page)
     np.testing.assert_allclose(matrix(page, "weights"), steps.weights.numpy(), rtol=0, atol=1e-6)  # the page goes on
+    inspector.leave()
+    others_are_chosen_beside_the_heads(page)
 
 
-def test_a_pin_is_in_the_link_and_the_link_opens_the_same_in_a_fresh_browser(
-    page: Page, app_url: str, new_context: Contexts
-) -> None:
-    go(page, app_url, text="you can link to this", mask="causal", step="weights")
-    inspector = InspectorPage(page)
-    inspector.click("weights", 3, 1)
-    page.wait_for_url(re.compile(r"q=3"))
-    settled(page)
-    assert query(page) == {"text": "you can link to this", "mask": "causal", "step": "weights", "q": "3", "k": "1"}
-    here = matrix(page, "weights"), inspector.result("weights")
-    other = new_context().new_page()
-    other.goto(page.url)
-    settled(other)
-    np.testing.assert_array_equal(matrix(other, "weights"), here[0])
-    assert InspectorPage(other).result("weights") == here[1]
-    layer = toy("you can link to this", causal=True)
-    assert here[1] == pytest.approx(float(layer.attentions()[0, 3, 1]), rel=1e-5)
-
-
-def test_arrow_keys_walk_all_steps_and_back_with_a_pin(still_page: Page, app_url: str) -> None:
-    page = still_page
-    go(page, app_url, step="tokens", q=2, k=4)
-    page.mouse.click(1150, 690)  # beside the table, which has use for the arrows itself
-    head = toy(DEFAULT_TEXT).head(0)
-    order = list(STEPS)
-    for key, there in [("ArrowRight", step) for step in order[1:]] + [("ArrowLeft", s) for s in order[-2:-4:-1]]:
-        page.keyboard.press(key)
-        page.wait_for_function(SHOWS, arg=there)
-        settled(page)
-        if there in ("scores", "scaled", "weights"):
-            assert InspectorPage(page).result(there) == pytest.approx(float(getattr(head, there)[2, 4]), rel=1e-5)
-    page.locator(".st-key-text textarea").click()
-    page.keyboard.press("ArrowLeft")  # moves the cursor only
-    settled(page)
-    assert query(page)["step"] == order[-3]
-
-
-def test_quick_presses_count_each_and_show_at_once(page: Page, app_url: str) -> None:
-    go(page, app_url, step="embeddings")
-    marked = """() => {
-      const pressed = (key) => new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true });
-      const press = (key) => document.body.dispatchEvent(pressed(key));
-      const inside = document.querySelector('.st-key-walk .attnviz-isolated').shadowRoot;
-      const steps = [...inside.querySelectorAll('[aria-label=Step] [role=radio]')];
-      return ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowLeft'].map((key) => {
-        press(key);
-        return steps.filter((one) => one.getAttribute('aria-checked') === 'true').map((one) => one.textContent).join();
-      });
-    }"""  # fmt: skip
-    assert page.evaluate(marked) == [STEPS[name].title for name in ("qkv", "scores", "scaled", "scores")]
-    page.wait_for_url(lambda url: "step" not in url)
-    settled(page)
-    assert matrix(page, "scores").shape == (11, 11)
-
-
-def test_layer_head_drawing_and_colours_are_chosen_beside_the_heads(page: Page, app_url: str) -> None:
-    go(page, app_url, source="pretrained", step="weights", head=6)
+def others_are_chosen_beside_the_heads(page: Page) -> None:
+    """Choose another layer and head, stretched colours, and the other drawing."""
     page.get_by_role("combobox", name="Layer").select_option("layer 4")
     page.wait_for_url(re.compile("layer=4"))
     settled(page)
     expected = built_in_model().trace(DEFAULT_TEXT).attentions(4)
-    np.testing.assert_allclose(matrix(page, "weights"), expected[6].numpy(), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(matrix(page, "weights"), expected[5].numpy(), rtol=0, atol=1e-6)
     page.get_by_role("button", name="head 7", exact=True).click()
     page.wait_for_url(re.compile("head=7"))
     settled(page)
@@ -205,6 +152,24 @@ def test_layer_head_drawing_and_colours_are_chosen_beside_the_heads(page: Page, 
     expect(stretch).to_have_attribute("aria-checked", "true")
 
 
+def test_quick_presses_count_each_and_show_at_once(page: Page, app_url: str) -> None:
+    go(page, app_url, step="embeddings")
+    marked = """() => {
+      const pressed = (key) => new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true });
+      const press = (key) => document.body.dispatchEvent(pressed(key));
+      const inside = document.querySelector('.st-key-walk .attnviz-isolated').shadowRoot;
+      const steps = [...inside.querySelectorAll('[aria-label=Step] [role=radio]')];
+      return ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowLeft'].map((key) => {
+        press(key);
+        return steps.filter((one) => one.getAttribute('aria-checked') === 'true').map((one) => one.textContent).join();
+      });
+    }"""  # fmt: skip
+    assert page.evaluate(marked) == [STEPS[name].title for name in ("qkv", "scores", "scaled", "scores")]
+    page.wait_for_url(lambda url: "step" not in url)
+    settled(page)
+    assert matrix(page, "scores").shape == (11, 11)
+
+
 def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: str) -> None:
     go(page, app_url, text="a small picture", drawing="chart")
     page.locator(".js-plotly-plot").hover()
@@ -217,45 +182,34 @@ def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: s
     assert "picture" in svg
 
 
-def test_on_a_phone_the_step_is_in_sight_the_page_scrolls_as_a_whole_and_a_chart_sideways(
-    app_url: str, new_context: Contexts
+def test_no_formula_is_cut_and_on_a_phone_the_page_scrolls_as_a_whole_and_a_chart_sideways(
+    still_page: Page, app_url: str
 ) -> None:
-    page = new_context(viewport=PHONE, reduced_motion="reduce").new_page()
-    go(page, app_url, step="concat", source="pretrained")
-    box = page.get_by_role("radio", name="Concat").bounding_box()
+    page = still_page
+    for source, steps in (({"qkv": "positions"}, ("qkv", "scores", "output")), ({"source": "pretrained"}, ("qkv",))):
+        go(page, app_url, step="concat", **source)
+        for size in ({"width": 1280, "height": 720}, PHONE):
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            for step in steps if size != PHONE or "qkv" in source else ("qkv", "tokens", "weights"):
+                open_step(page, step)
+                main = page.get_by_test_id("stMain")
+                assert main.evaluate("(e) => e.scrollWidth - e.clientWidth") <= 0, (size, step)
+                if step not in ("tokens", "weights"):
+                    height = "(box) => [box.scrollHeight, box.clientHeight]"
+                    needed, given = page.locator(".body > .walk-formula").evaluate(height)
+                    assert 15 < needed <= given + 1, (step, source, size)
+                if size == PHONE and step in ("tokens", "weights"):
+                    inner = "(e) => [e.scrollHeight - e.clientHeight, e.scrollWidth - e.clientWidth]"
+                    assert page.locator(".walk").evaluate(inner) == [0, 0], step
+    box = page.get_by_role("radio", name="Weights").bounding_box()  # far along the row of steps
     assert box
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
-    for size in (PHONE, {"width": 1280, "height": 800}):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        for step in ("tokens", "qkv", "weights", "output"):
-            open_step(page, step)
-            main = page.get_by_test_id("stMain")
-            assert main.evaluate("(e) => e.scrollWidth - e.clientWidth") <= 0, (size, step)
-            if size == PHONE and step in ("tokens", "weights"):
-                inner = "(e) => [e.scrollHeight - e.clientHeight, e.scrollWidth - e.clientWidth]"
-                assert page.locator(".walk").evaluate(inner) == [0, 0], step
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     go(page, app_url, source="pretrained", step="weights", drawing="chart")
     place, graph = page.locator(".attnviz-chart-place"), page.locator(".js-plotly-plot")
     assert graph.evaluate("(e) => e.clientWidth") >= 35 * 16
     assert place.evaluate("(e) => e.clientWidth") < 390
     expect(graph.locator(".gtitle, .annotation-text").first).to_be_visible()
-
-
-def test_the_browsers_back_button_goes_to_the_views_before(page: Page, app_url: str) -> None:
-    go(page, app_url)
-    for step in ("weights", "scaled"):
-        open_step(page, step)
-    page.go_back()
-    page.wait_for_url(re.compile("step=weights"))
-    settled(page)
-    assert matrix(page, "weights").shape == (11, 11)
-    page.go_back()
-    page.wait_for_url(lambda url: "step" not in url)
-    settled(page)
-    assert query(page) == {"source": "toy"}
-    assert matrix(page, "scores").shape == (11, 11)
 
 
 def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url: str) -> None:
@@ -307,16 +261,3 @@ def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     assert "src=x" in labels
     assert "<b>bold</b>" in labels
     assert page.locator(".st-key-walk img").count() == 0
-
-
-def test_the_formula_of_no_step_is_cut(still_page: Page, app_url: str) -> None:
-    page = still_page
-    height = "(box) => [box.scrollHeight, box.clientHeight]"
-    for qkv in ("linear", "positions"):  # whose Q, K, V are a tall picture
-        go(page, app_url, step="qkv", qkv=qkv)
-        for size in ({"width": 1280, "height": 720}, PHONE):
-            page.set_viewport_size(size)  # type: ignore[arg-type]
-            for step in ("qkv", "scores", "output"):
-                open_step(page, step)
-                needed, given = page.locator(".body > .walk-formula").evaluate(height)
-                assert 15 < needed <= given + 1, (step, qkv, size)
