@@ -24,7 +24,6 @@ from attnviz.steps.averages import WAYS
 from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
-from tests.browser.contexts import Contexts
 from tests.browser.modules import BASE64, Run
 from tests.browser.settle import frames, settled
 from tests.loaded import built_in_model
@@ -39,7 +38,7 @@ HOSTILE = (
 )  # fmt: skip
 PINS = (Pin(), Pin(0, 0), Pin(2, None), Pin(None, 3), Pin(39, 12))
 PALETTES = {"light": LIGHT, "dark": DARK}
-LOOKS = [*(("light", pin) for pin in PINS), ("dark", Pin(2, None))]
+LOOKS: list[tuple[str, Pin]] = [*(("light", pin) for pin in PINS), ("dark", Pin(2, None))]
 FIGURES = """
   BASE64
   const { readPayload } = await import("FILES/core/payload.ts");
@@ -56,20 +55,21 @@ FIGURES = """
 """.replace("FILES", FILES).replace("BASE64", BASE64)
 
 Case = tuple[Layout, Labels]
+Looks = list[tuple[str, Pin]]
 
 
-def composed_in_browser(run: Run, cases: list[Case]) -> list[list[Any]]:
+def composed_in_browser(run: Run, cases: list[Case], chosen: Looks) -> list[list[Any]]:
     """Return [data, layout] of each case in each look."""
-    looks = [{"theme": theme, "pin": {"q": pin.q, "k": pin.k}} for theme, pin in LOOKS]
+    looks = [{"theme": theme, "pin": {"q": pin.q, "k": pin.k}} for theme, pin in chosen]
     sent = [b64encode(write_payload(*board_picture(*case))).decode() for case in cases]
     made: list[list[Any]] = run("chart/figure.ts", FIGURES, [{"sent": one, "looks": looks} for one in sent])
     return made
 
 
-def check(run: Run, cases: list[Case]) -> None:
+def check(run: Run, cases: list[Case], looks: Looks = LOOKS) -> None:
     """Check that the browser and Python make the same figures."""
-    for (layout, labels), several in zip(cases, composed_in_browser(run, cases), strict=True):
-        expected = [compose(layout, labels, pin=pin, palette=PALETTES[theme]) for theme, pin in LOOKS]
+    for (layout, labels), several in zip(cases, composed_in_browser(run, cases, looks), strict=True):
+        expected = [compose(layout, labels, pin=pin, palette=PALETTES[theme]) for theme, pin in looks]
         for (data, made), figure in zip(several, expected, strict=True):
             for ours, trace in zip(data, figure["data"], strict=True):
                 numbers, expected_numbers = ours.pop("z"), trace.pop("z")
@@ -127,7 +127,7 @@ def test_a_toys_figures_are_pythons(run: Run) -> None:
 
 def test_a_trained_heads_figures_are_pythons(run: Run) -> None:
     trace = built_in_model().trace("The animal didn't cross the street because it was too tired.", "It slept.")
-    check(run, list(every_step(trace.walk(3, 5))))
+    check(run, list(every_step(trace.walk(3, 5))), LOOKS[2:3])  # the others are those of a toy
 
 
 def test_figures_of_cross_attention_are_pythons(run: Run, tmp_path: Path) -> None:
@@ -180,11 +180,6 @@ def test_numbers_with_fixed_decimals_are_pythons(run: Run) -> None:
 # ---- on the page
 
 
-def charted(page: Page, url: str, link: str) -> Page:
-    page.goto(f"{url}/?drawing=chart&{link}")
-    return settled(page)
-
-
 def messages(page: Page) -> list[object]:
     """Return a list that grows by each message that the page sends."""
     sent: list[object] = []
@@ -195,10 +190,26 @@ def messages(page: Page) -> list[object]:
 PLOT = "document.querySelector('.attnviz-chart')"
 
 
-def test_a_change_of_theme_asks_no_server(new_context: Contexts, app_url: str) -> None:
-    page = new_context(color_scheme="light").new_page()
+def test_numbers_fit_their_cells_in_every_window_and_a_change_of_theme_asks_no_server(page: Page, app_url: str) -> None:
     sent = messages(page)
-    charted(page, app_url, "step=weights&q=3&k=1")
+    page.goto(f"{app_url}/?drawing=chart&step=scores&text=one+two+three+four+five+six+seven&q=3&k=1")
+    settled(page)
+    seen = f"""() => [...{PLOT}.querySelectorAll('.subplot')].map((subplot) => {{
+      const texts = [...subplot.querySelectorAll('.heatmap-label text')];
+      const box = subplot.querySelector('.heatmaplayer image').getBoundingClientRect();
+      return [texts.length, texts.map((text) => text.getBoundingClientRect().width), box.width];
+    }})"""
+    for width, height in ((900, 720), (1600, 1000)):
+        page.set_viewport_size({"width": width, "height": height})
+        settled(page)
+        frames(page)
+        product = page.evaluate(seen)
+        assert [count for count, *_ in product] == [7 * 8, 7 * 8, 7 * 7]
+        for (_, widths, whole), columns in zip(product, (7, 8, 7), strict=True):
+            assert 0 < max(widths) <= whole / columns
+    page.get_by_role("radio", name="Weights", exact=True).click()
+    page.wait_for_url("**step=weights**")
+    settled(page)
     before = len(sent)
     for scheme, palette in (("light", LIGHT), ("dark", DARK)):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -209,20 +220,3 @@ def test_a_change_of_theme_asks_no_server(new_context: Contexts, app_url: str) -
         assert set(shapes) == {palette.ink.query, palette.ink.key}
         assert scale == palette.weights
     assert sent[before:] == []
-
-
-def test_numbers_fit_their_cells_in_every_size_of_the_window(page: Page, app_url: str) -> None:
-    charted(page, app_url, "step=scores&text=one+two+three+four+five+six+seven")
-    seen = f"""() => [...{PLOT}.querySelectorAll('.subplot')].map((subplot) => {{
-      const texts = [...subplot.querySelectorAll('.heatmap-label text')];
-      const box = subplot.querySelector('.heatmaplayer image').getBoundingClientRect();
-      return [texts.length, texts.map((text) => text.getBoundingClientRect().width), box.width];
-    }})"""
-    for width, height in ((1280, 720), (900, 720), (1600, 1000)):
-        page.set_viewport_size({"width": width, "height": height})
-        settled(page)
-        frames(page)
-        product = page.evaluate(seen)
-        assert [count for count, *_ in product] == [7 * 8, 7 * 8, 7 * 7]
-        for (_, widths, whole), columns in zip(product, (7, 8, 7), strict=True):
-            assert 0 < max(widths) <= whole / columns
