@@ -33,10 +33,10 @@ def opened(page: Page, app_url: str, query: str = LINK) -> Page:
     return settled(page)
 
 
-def trained(page: Page, steps: int = STEPS) -> None:
+def trained(page: Page) -> None:
     page.keyboard.press("Enter")
-    expect(page.locator(".training .state")).to_have_text(f"Step {steps} of {steps} · done", timeout=3 * MINUTE)
-    in_the_end(page, lambda: shown_step(page), lambda step: step == steps, seconds=30)
+    expect(page.locator(".training .state")).to_have_text(f"Step {STEPS} of {STEPS} · done", timeout=3 * MINUTE)
+    in_the_end(page, lambda: shown_step(page), lambda step: step == STEPS, seconds=30)
 
 
 def shown_step(page: Page) -> int:
@@ -59,8 +59,11 @@ def expected() -> dict[int, Any]:
     return {step: (model, at_snapshots([model], reading)) for step, model in models.items()}
 
 
-def test_a_head_forms_and_its_snapshots_are_torchs(page: Page, app_url: str, expected: dict[int, Any]) -> None:
+def test_a_head_forms_and_its_snapshots_are_torchs_and_played_and_exported(
+    page: Page, app_url: str, expected: dict[int, Any], new_context: Contexts, tmp_path: Path
+) -> None:
     opened(page, app_url, LINK + "&watch=decoder.1.1")
+    nothing_is_cut_off(page)
     np.testing.assert_allclose(
         visible(weights(page)), expected[0][1]["weights.decoder"][0, 3] / 65535, rtol=0, atol=2e-3
     )
@@ -68,6 +71,7 @@ def test_a_head_forms_and_its_snapshots_are_torchs(page: Page, app_url: str, exp
     last = page.locator(".training .legend b")
     assert float(last.nth(0).inner_text().removesuffix(" %")) > 20
     expect(page.locator(".training .without .result")).to_be_visible(timeout=MINUTE)  # the last snapshot's has come
+    it_is_played_and_so_is_the_exported_page(page, new_context, tmp_path)
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", sent.append))
     page.on("request", lambda request: sent.append(request.url))
@@ -115,9 +119,19 @@ def test_a_head_forms_and_its_snapshots_are_torchs(page: Page, app_url: str, exp
     expect(page.locator(".st-key-trained_card")).to_contain_text("After 45 steps")
 
 
-def test_a_training_survives_a_change_of_page_and_a_reload_and_has_a_control(page: Page, app_url: str) -> None:
-    opened(page, app_url, SHORT)
-    trained(page, FEW)
+def test_a_training_on_a_phone_survives_a_change_of_page_and_a_reload_and_has_a_control(
+    app_url: str, new_context: Contexts
+) -> None:
+    context = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = opened(context.new_page(), app_url, SHORT)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator(".training .main").tap()
+    expect(page.locator(".training .state")).to_contain_text("done", timeout=3 * MINUTE)
+    for css in (".training .main", ".training .large", ".training .slider, .training input[type=range]"):
+        box = page.locator(css).first.bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
     page.locator(".training .control").click()
     runs = page.locator(".training .runs button")
     expect(runs).to_have_text(["2 layers, 2 heads", "control"], timeout=MINUTE)
@@ -137,7 +151,8 @@ def test_a_training_survives_a_change_of_page_and_a_reload_and_has_a_control(pag
 
 
 def test_stop_one_step_and_continue_with_keys(page: Page, app_url: str) -> None:
-    opened(page, app_url, "steps=100000&batch=4")
+    opened(page, app_url, "steps=100000&batch=4&task=numbers")
+    nothing_is_cut_off(page)
     state = page.locator(".training .state")
     page.keyboard.press("Enter")
     expect(state).to_contain_text("steps/s", timeout=MINUTE)
@@ -155,13 +170,12 @@ def test_stop_one_step_and_continue_with_keys(page: Page, app_url: str) -> None:
     expect(page.locator(".training .main")).to_have_text("■ Stop", timeout=MINUTE)
     page.keyboard.press("Enter")
     expect(state).to_contain_text("stopped", timeout=MINUTE)
+    page.keyboard.press("l")
+    expect(page.get_by_role("button", name="Leave lecture mode (L)")).to_be_visible()
+    nothing_is_cut_off(settled(page))
 
 
-def test_playing_goes_through_all_snapshots_and_so_does_the_exported_page(
-    page: Page, app_url: str, new_context: Contexts, tmp_path: Path
-) -> None:
-    opened(page, app_url)
-    trained(page)
+def it_is_played_and_so_is_the_exported_page(page: Page, new_context: Contexts, tmp_path: Path) -> None:
     page.locator(".training .play").click()
     expect(page.locator(".training .play")).to_have_attribute("aria-label", "Pause")
     assert in_the_end(page, lambda: shown_step(page), lambda step: step < STEPS, seconds=10) < STEPS
@@ -184,26 +198,13 @@ def test_playing_goes_through_all_snapshots_and_so_does_the_exported_page(
     assert np.abs(visible(weights(alone)) - visible(before)).max() > 0.01
     expect(alone.locator(".training .top")).to_be_hidden()
     expect(alone.locator(".training .opener")).to_be_hidden()
+    page.keyboard.press("Escape")
+    settled(page)
 
 
-def test_it_fits_a_phone(app_url: str, new_context: Contexts) -> None:
-    context = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    page = opened(context.new_page(), app_url, SHORT)
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    page.locator(".training .main").tap()
-    expect(page.locator(".training .state")).to_contain_text("done", timeout=3 * MINUTE)
-    for css in (".training .main", ".training .large", ".training .slider, .training input[type=range]"):
-        box = page.locator(css).first.bounding_box()
-        assert box
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
-
-
-def test_nothing_of_the_app_is_cut_off_on_a_projector(page: Page, app_url: str) -> None:
-    for query in (LINK, LINK + "&lecture=1", LINK + "&task=numbers"):
-        page.set_viewport_size({"width": 1280, "height": 720})
-        opened(page, app_url, query)
-        for css in (".transport", ".large", ".scrubber", ".answers"):
-            box = page.locator(f".training {css}").bounding_box()
-            assert box, css
-            assert box["y"] + box["height"] <= 720, (query, css)
+def nothing_is_cut_off(page: Page) -> None:
+    """Check that a projector shows all of it."""
+    for css in (".transport", ".large", ".scrubber", ".answers"):
+        box = page.locator(f".training {css}").bounding_box()
+        assert box, css
+        assert box["y"] + box["height"] <= 720, css
