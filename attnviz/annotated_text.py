@@ -17,6 +17,7 @@ PARTS = ("hidden", "diagonal", "largest", "smallest")
 """Parts of matrices of queries by keys: the cells that the mask hides, those of a token with itself, and the cell with
 the largest or the smallest number of a row or of the whole matrix"""
 
+_ITEM = re.compile(r"[a-z0-9_.-]{1,40}", re.ASCII)
 _MARK = re.compile(r"\\?\[((?:[^\[\]]|\[[^\[\]]*\])+)\]\(([a-z]+=[^()]*)\)")
 
 
@@ -39,6 +40,11 @@ class Target:
     layer: int | None = None
     """Used with `head`, if a picture has several layers"""
     head: int | None = None
+    item: str = ""
+    """A part of the page that is no matrix: a curve, a row of a table, a text. The page's element has this name in
+    `data-item`, or as its Streamlit key; of its parts, the one is meant whose text has the marked words"""
+    step: int | None = None
+    """A step of a training: what the other fields name is that of its snapshot"""
 
     def __post_init__(self) -> None:
         of_row = self.part in ("largest", "smallest")
@@ -48,7 +54,12 @@ class Target:
             raise MarkError(f"The part “{self.part}” is not one of a row or a column.")
         if self.layer is not None and self.head is None:
             raise MarkError("A layer alone names no part of a picture: give its head, too.")
-        if self.row is None and self.column is None and self.head is None and not self.matrix and not self.part:
+        of_picture = (self.row, self.column, self.head, self.matrix or None, self.part or None)
+        if self.item and any(field is not None for field in of_picture):
+            raise MarkError("An item is a part of the page by itself: it has no row, column, matrix, part or head.")
+        if self.item and not _ITEM.fullmatch(self.item):
+            raise MarkError(f"“{self.item[:40]}” is not the name of an item: small letters, digits, “_”, “-” and “.”.")
+        if not self.item and self.step is None and all(field is None for field in of_picture):
             raise MarkError("A mark names nothing.")
 
 
@@ -126,6 +137,12 @@ def position(_: str, raw: str) -> int:
     return int(raw)
 
 
+def _step(_: str, raw: str) -> int:
+    if not re.fullmatch("[0-9]{1,6}", raw, re.ASCII):
+        raise MarkError(f"“{raw[:40]}” is not a step of a training.")
+    return int(raw)
+
+
 def annotated(source: str, read: Callable[[str, str], int] = position) -> AnnotatedText:
     r"""Parse a text with marks as an author writes them: `[words](row=8 column=5)`. A backslash before it escapes one.
 
@@ -161,5 +178,5 @@ def _target(source: str, read: Callable[[str, str], int]) -> Target:
         if name in raw_values:
             raise MarkError(f"It has {name} twice.")
         raw_values[name] = value
-    readers = {"row": read, "column": read, "layer": position, "head": position}
+    readers = {"row": read, "column": read, "layer": position, "head": position, "step": _step}
     return Target(**{name: readers[name](name, raw) if name in readers else raw for name, raw in raw_values.items()})  # type: ignore[arg-type]

@@ -22,9 +22,10 @@ results: dict[str, tuple[Tokenizer, Tokens]] = {
     "word": (word, word.tokenize(text)),
     "bert": (bert, bert.tokenize(text, pair if pair.strip() else None)),
 }
-st.caption(
-    "The same text in three tokenizers. Ids and positions count from 0; hover a token for its place in the text."
-)
+with st.container(key="hint_tokens"):
+    st.caption(
+        "The same text in three tokenizers. Ids and positions count from 0; hover a token for its place in the text."
+    )
 for column, (kind, (tokenizer, tokens)) in zip(st.columns(3, border=True), results.items(), strict=True):
     with column:
         card(TITLES[kind], kind, tokenizer, tokens)

@@ -18,6 +18,7 @@ def keyboard(
     stored_lesson: Mapping[str, str | None],
     *,
     lecture: bool,
+    in_lesson: bool,
     chapter: str,
     key: str,
     on_act: Callable[[str], None],
@@ -34,6 +35,7 @@ def keyboard(
             the key `lesson`, a browser that has a stored lesson sends it; with None, every browser replies, with "" if
             it has none.
         lecture: whether the page is in lecture mode, in which Esc ends it and two small buttons are shown.
+        in_lesson: whether a lesson is open.
         chapter: the title of the open chapter; with another one, the browser describes the bar of places anew.
         key: the Streamlit key.
         on_act: called with the name of an action before the script reruns. The name comes from the client and is not
@@ -52,7 +54,7 @@ def keyboard(
 
     mount_with_updates(
         "lecture",
-        {"lines": list(lines), "lecture": lecture, "chapter": chapter, **stored_lesson},
+        {"lines": list(lines), "lecture": lecture, "in_lesson": in_lesson, "chapter": chapter, **stored_lesson},
         {},
         key=key,
         on_update=handle_acts,

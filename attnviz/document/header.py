@@ -18,7 +18,8 @@ from attnviz.steps.picture import MatrixProduct, MorphSource, Operation, PanelSp
 SAID = ("notice", "fact", "advice")
 """The texts of a step that may have marks"""
 
-_NAMES = tuple(field.name for field in fields(Target))
+_NAMES = ("row", "column", "matrix", "part", "layer", "head")
+"""What words about a picture name; items and steps are those of pages"""
 _target = attrgetter(*_NAMES)
 
 

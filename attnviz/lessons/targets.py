@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache, partial
 from html import escape
 from urllib.parse import parse_qsl
@@ -29,13 +29,18 @@ class _Names:
 FEW = 8
 """A sentence lists up to this many matrices"""
 PICTURES: Mapping[str, _Names] = {
-    "step_by_step": _Names(("row", "column", "matrix", "part", "head"), AXES),
-    "heads": _Names(("row", "column", "layer", "head")),
-    "averages": _Names(("row", "column", "matrix", "part"), AXES),
-    "transformer": _Names(("row", "column", "matrix", "part", "head"), AXES),
-    "compare": _Names(("row", "column", "matrix", "part"), ("a", "b", "difference")),
+    "step_by_step": _Names(("row", "column", "matrix", "part", "head", "item"), AXES),
+    "heads": _Names(("row", "column", "layer", "head", "item")),
+    "averages": _Names(("row", "column", "matrix", "part", "item"), AXES),
+    "transformer": _Names(("row", "column", "matrix", "part", "head", "item"), AXES),
+    "compare": _Names(("row", "column", "matrix", "part", "item"), ("a", "b", "difference")),
+    "train": _Names(
+        ("row", "column", "matrix", "part", "layer", "head", "item", "step"),
+        ("weights", "counted", "learned", "logits"),
+    ),
+    "bert": _Names(("row", "column", "part", "layer", "head", "item")),
 }
-"""The pages whose pictures highlight the part that a word names"""
+"""The pages that highlight the part that a word names"""
 
 
 @lru_cache(256)
@@ -62,7 +67,7 @@ def marked_text(page: str, query: str, source: str) -> AnnotatedText:
 
 def _labels(page: str, query: str) -> tuple[str, ...] | None:
     """Return the tokens of a scene; None if only its model can tell, or two texts are compared."""
-    if page not in PICTURES:
+    if page not in PICTURES or page == "train":
         return None
     link = PAGES[page].opened(dict(parse_qsl(query, keep_blank_values=True)))
     view, _ = read_link(link)
@@ -95,10 +100,9 @@ def _place(labels: tuple[str, ...] | None, kind: str, raw: str) -> int:
 def _check(target: Target, page: str, labels: tuple[str, ...] | None) -> None:
     if page not in PICTURES:
         pages = joined(PAGES[name].title for name in PICTURES)
-        raise MarkError(f"Words can name parts of the pictures of {pages} only.")
+        raise MarkError(f"Words can name parts of {pages} only.")
     names = PICTURES[page]
-    used = [name for name in ("row", "column", "matrix", "part", "layer", "head")
-            if getattr(target, name) not in (None, "")]  # fmt: skip
+    used = [field.name for field in fields(target) if getattr(target, field.name) not in (None, "")]
     for name in used:
         if name not in names.fields:
             raise MarkError(f"A word can't name a {name} on this page; it can name {', '.join(names.fields)}.")

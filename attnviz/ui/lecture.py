@@ -210,8 +210,9 @@ def begin(page: str) -> None:
         st.html(style("lecture"))
     keyboard(
         [{"shown": shortcut.shown, "says": shortcut.text, "sends": shortcut.actions} for shortcut in shortcuts(page)],
-        lesson_state.for_browser(), lecture=state.get("lecture"), chapter=PAGES[page].chapter(state.get).title,
-        key="keys", on_act=partial(act, page), on_lesson=lesson_state.take_back,
+        lesson_state.for_browser(), lecture=state.get("lecture"), in_lesson=lesson_bar.is_open(),
+        chapter=PAGES[page].chapter(state.get).title, key="keys",
+        on_act=partial(act, page), on_lesson=lesson_state.take_back,
     )  # fmt: skip
 
 

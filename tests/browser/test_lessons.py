@@ -15,7 +15,6 @@ from attnviz.lessons.files import write_lesson
 from tests.browser.apps.inspector_page import PICTURE, POINT
 from tests.browser.board import painted
 from tests.browser.settle import settled, still
-from tests.browser.test_lecture import PAINTED, RECORD, WRITTEN
 
 Contexts = Callable[..., BrowserContext]
 HOSTILE = "<img src=x onerror=window.hacked=1> **b** [l](http://e.example)"
@@ -91,33 +90,6 @@ def test_the_link_of_each_scene_opens_it_in_a_new_browser(page: Page, app_url: s
     fresh = new_context().new_page()
     fresh.goto(links[at])
     expect(fresh.locator(".lesson-says")).to_contain_text(scenes[at][2].title)
-
-
-@pytest.mark.parametrize(
-    ("lesson", "numbers", "elsewhere"),
-    [
-        ("attention", (4, 10), {(4, "0.33"), (10, "0.63")}),  # which stand on the screen in scenes 2 and 9
-        ("heads", (3, 5, 6), {(5, "0.84")}),  # when one points at it, as the sentence asks
-        ("why", (2, 8, 9, 10), {(10, "0.93")}),  # of the scene before, where it can be read
-    ],
-)
-def test_the_numbers_of_a_sentence_can_be_read_from_the_last_row(
-    page: Page, app_url: str, lesson: str, numbers: tuple[int, ...], elsewhere: set[tuple[int, str]]
-) -> None:
-    """In a matrix, its title, the inspector, the line under a comparison, the measures: of each a scene."""
-    page.add_init_script(RECORD)
-    for number in numbers:
-        scene = shipped()[lesson].scenes[number - 1]
-        view = "&".join(part for part in scene.query.split("&") if part != "predict=1")
-        page.goto(f"{app_url}{PATHS[scene.page]}?{view}&lesson={lesson}&scene={number}&lecture=1")
-        settled(page)
-        page.locator(".lesson-says").evaluate("(sentence) => { sentence.style.visibility = 'hidden' }")
-        texts = [text for _, text in (*page.evaluate(WRITTEN), *page.evaluate(PAINTED))]
-        shown = [float(one) for text in texts for one in re.findall(r"\d*\.\d+", text)]
-        for decimal in re.findall(r"\d+\.\d+", scene.said):
-            digits = len(decimal.partition(".")[2])
-            here = any(f"{one:.{digits}f}" == decimal for one in shown)
-            assert here or (number, decimal) in elsewhere, (number, decimal)
 
 
 def lines_of_the_outline_are_even(page: Page) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from tests.browser.modules import Run
 
 PANELS = """
-  const target = (own) => ({ row: null, column: null, matrix: "", part: "", layer: null, head: null, ...own });
+  const none = { row: null, column: null, matrix: "", part: "", layer: null, head: null, item: "", step: null };
+  const target = (own) => ({ ...none, ...own });
   const numbers = given.numbers.map((row) => row.map((x) => x ?? NaN));
   const panel = (name, own = {}) => ({
     name, rows: "query", cols: "key", z: numbers, height: numbers.length, width: numbers[0].length, ...own,
@@ -70,14 +71,16 @@ def test_a_word_names_cells_of_the_matrices_that_have_them(run: Run) -> None:
 def test_a_word_is_lit_by_what_is_pointed_at_and_by_what_is_pinned(run: Run) -> None:
     body = """
       const panels = [panel("weights"), panel("scores")];
-      const none = { query: null, key: null };
+      const unpinned = { query: null, key: null };
       const words = {
         row: { row: 1 }, column: { column: 0 }, cell: { row: 1, column: 0, matrix: "weights" },
         largest: { part: "largest" }, of_a_row: { part: "largest", row: 1 }, hidden: { part: "hidden" },
         head: { layer: 2, head: 3 }, namesake: { layer: 0, head: 3 },
+        earlier: { row: 1, column: 0, step: 200 }, of_a_head: { row: 1, column: 0, layer: 2, head: 3 },
+        item: { item: "loss" },
       };
       const lit = (own) => {
-        const now = { panels, hovered: null, pinned: none, ...own };
+        const now = { panels, hovered: null, pinned: unpinned, ...own };
         return Object.fromEntries(Object.entries(words).flatMap(([name, one]) => {
           const by = m.litBy(target(one), now);
           return by ? [[name, by]] : [];
@@ -91,6 +94,7 @@ def test_a_word_is_lit_by_what_is_pointed_at_and_by_what_is_pinned(run: Run) -> 
         lit({ hovered: at("weights", null, 0) }), lit({ pinned: { query: 1, key: 0 } }),
         lit({ pinned: { query: 1, key: null } }), lit({ head: [2, 3] }), lit({ chosen: [2, 3] }),
         lit({ hovered: at("weights", 1, 0), panels: covered }),
+        lit({ hovered: at("weights", 1, 0), pinned: { query: 1, key: 0 }, chosen: [2, 3] }),
       ];
     """
     found = run("marks/named.ts", PANELS + body, {"numbers": NUMBERS})
@@ -106,6 +110,14 @@ def test_a_word_is_lit_by_what_is_pointed_at_and_by_what_is_pinned(run: Run) -> 
         {"head": "pointer"},
         {"head": "pin"},
         {"row": "pointer", "column": "pointer"},  # of a covered row no cell
+        {
+            "row": "pointer",
+            "column": "pointer",
+            "cell": "pointer",
+            "of_a_row": "pointer",
+            "head": "pin",
+            "of_a_head": "pointer",
+        },
     ]
 
 
@@ -128,9 +140,10 @@ def test_a_text_is_cut_at_its_marks_by_characters_and_stays_text(run: Run) -> No
     text = "👩x<i>a</i>🙂 it."
     found = run("marks/text.ts", body, {"text": text, "marks": marks})
     assert found["texts"] == [text[:2], text[2:9], text[9:10], text[10:12], text[12:]]
+    page = {**none, "item": "", "step": None}
     assert found["targets"] == [
-        {**none, "row": 0, "column": 3, "matrix": "weights"}, {**none, "part": "largest", "layer": 1, "head": 0},
-        {**none, "layer": 7},
+        {**page, "row": 0, "column": 3, "matrix": "weights"}, {**page, "part": "largest", "layer": 1, "head": 0},
+        {**page, "layer": 7},
     ]  # fmt: skip
     assert found["odd"] == [0, "button", {"row": "0", "layer": "2"}]
     assert found["plain"] == [[], ["a<b>"]]
@@ -257,3 +270,13 @@ def test_words_show_what_is_lit_and_what_the_picture_does_not_have(run: Run) -> 
     assert back == " false false 0"
     assert (after, kept) == ([], "pin")
     assert bare == " false true -1"  # no heads are offered here
+
+
+def test_a_text_says_a_number_with_the_same_digits_or_more_and_words_as_they_are(run: Run) -> None:
+    body = "return given.map(([text, words]) => m.says(text, words))"
+    yes = [
+        ["held out 3.588", "3.59"], ["31.8 %", "31.8 %"], ["22,713,216 in all", "22,713,216"],
+        ["movie 0.02 %", "movie"], ["−0.50", "−0.50"], ["491 of 491 times", "491"],
+    ]  # fmt: skip
+    no = [["3.588", "3.58"], ["131.8 %", "31.8 %"], ["films", "movie"], ["0.50", "−0.50"]]
+    assert run("marks/items.ts", body, [*yes, *no]) == [True] * len(yes) + [False] * len(no)

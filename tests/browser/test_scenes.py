@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from attnviz.annotated_text import AnnotatedText
 from attnviz.lessons import PATHS, shipped
 from attnviz.links.pages import PAGES
 from tests.browser.settle import settled
+from tests.browser.test_lecture import PAINTED, RECORD, WRITTEN
 
 LAPTOP: ViewportSize = {"width": 1280, "height": 720}
 PROJECTOR: ViewportSize = {"width": 1920, "height": 1080}
@@ -37,6 +39,81 @@ BEYOND = """() => {
 """What is cut or has to be scrolled: each element that holds more than it shows."""
 
 
+SAID = """
+  const written = WRITTEN, painted = PAINTED;
+  const says = document.querySelector(".lesson-says");
+  const numbers = () => {
+    says.style.visibility = "hidden";
+    const texts = [...written(), ...painted()].map(([, text]) => text);
+    says.style.visibility = "";
+    const found = texts.flatMap((text) => text.match(/\\d[\\d,]*(?:\\.\\d+)?/g) ?? []);
+    return found.map((one) => Number(one.replaceAll(",", "")));
+  };
+  const isRead = (decimals) => {
+    const shown = decimals.length ? numbers() : [];
+    return decimals.every((one) => shown.some((x) => x.toFixed(one.split(".")[1].length) === one));
+  };
+""".replace("WRITTEN", WRITTEN.strip()).replace("PAINTED", PAINTED)
+
+NAMED = """async () => {SAID
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const until = async (holds) => {
+    const end = performance.now() + 30000;
+    while (!holds() && performance.now() < end) await frame();
+    return holds();
+  };
+  const point = (on, kind, own = {}) =>
+    on.dispatchEvent(new PointerEvent(kind, { bubbles: true, composed: true, pointerType: "mouse", ...own }));
+  const roots = () => [...document.querySelectorAll(".attnviz-isolated")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
+  const litItem = () => [document, ...roots()].some((root) => root.querySelector("[data-lit-item]:not(.marked)"));
+  const failed = [];
+  for (const word of says.querySelectorAll(".marked")) {
+    const decimals = word.textContent.match(/\\d+\\.\\d+/g) ?? [];
+    const { item, row, column, matrix } = word.dataset;
+    if (!(await until(() => word.ariaDisabled === "false" || (matrix && word.ariaDisabled === "true")))) {
+      failed.push(`${word.textContent}: the page has nothing of this name`);
+      continue;
+    }
+    if (word.ariaDisabled === "true") continue;
+    point(word, "pointerover");
+    const isLit = await until(() => word.dataset.lit === "pointer" && (!item || litItem()));
+    if (!isLit) failed.push(`${word.textContent}: nothing is lit`);
+    let isThere = await until(() => isRead(decimals) || (row && column && !item));
+    if (isThere && !isRead(decimals)) {
+      word.click(); // a cell whose number has no room is written out when it is pinned
+      isThere = await until(() => isRead(decimals));
+      word.click();
+    }
+    if (!isThere) failed.push(`${word.textContent}: this number is not on the screen`);
+    point(word, "pointerout", { relatedTarget: document.body });
+    point(document.body, "pointerover");
+    await frame();
+    word.dataset.seen = "";
+  }
+  return [failed, [...says.querySelectorAll(".marked")].map((word) => "seen" in word.dataset)];
+}""".replace("SAID", SAID)
+"""Points at each marked word of a sentence: which light nothing, or state a number that is not on the screen then; and
+which words name something of the open step."""
+
+UNREAD = """(decimals) => {SAID
+  return decimals.filter((one) => !isRead([one]));
+}""".replace("SAID", SAID)
+"""The numbers that are not on the screen."""
+
+WRITTEN_OUT = re.compile(r"(?:ln|log₂|−log) ?[\d.]+ = [\d.]+")
+"""Arithmetic that a sentence writes out itself"""
+
+
+def names_what_is_there(page: Page, text: AnnotatedText, where: str) -> list[bool]:
+    """Hold that the words of a sentence light something, and that its numbers can be read; return which words do."""
+    failed, seen = page.evaluate(NAMED)
+    assert failed == [], where
+    plain = "".join(piece for piece, target in text.pieces() if target is None)
+    decimals = re.findall(r"(?<![\w.])\d+\.\d+", WRITTEN_OUT.sub("", plain))
+    assert page.evaluate(UNREAD, decimals) == [], where
+    return list(seen)
+
+
 def fits(page: Page, where: str, sizes: Sequence[ViewportSize] = (LAPTOP,)) -> None:
     for size in sizes:
         page.set_viewport_size(size)
@@ -45,8 +122,9 @@ def fits(page: Page, where: str, sizes: Sequence[ViewportSize] = (LAPTOP,)) -> N
 
 
 @pytest.mark.parametrize("name", shipped())
-def test_nothing_of_a_scene_is_cut_or_has_to_be_scrolled(still_page: Page, app_url: str, name: str) -> None:
+def test_a_scene_is_seen_whole_and_its_words_and_numbers_are_there(still_page: Page, app_url: str, name: str) -> None:
     page, lesson = still_page, shipped()[name]
+    page.add_init_script(RECORD)
     first = lesson.scenes[0]
     page.goto(f"{app_url}{PATHS[first.page]}?{first.query}&lesson={name}&scene=1&lecture=1")
     for number, scene in enumerate(lesson.scenes, 1):
@@ -54,13 +132,19 @@ def test_nothing_of_a_scene_is_cut_or_has_to_be_scrolled(still_page: Page, app_u
         # A projector has more room than a laptop: it is enough to look at both ends of a lesson there.
         is_end = number in (1, len(lesson.scenes))
         fits(page, f"{number}: {scene.title}", (PROJECTOR, LAPTOP) if is_end else (LAPTOP,))
+        named: list[list[bool]] = []
         if scene.question:
+            names_what_is_there(page, scene.asked, f"{number}, asked")
             page.keyboard.press("ArrowRight")
             expect(page.locator(".lesson-says")).to_contain_text(scene.said[:40])
             fits(page, f"{number}, revealed")
+        named.append(names_what_is_there(page, scene.said, f"{number}: {scene.title}"))
         for step in scene.steps:
             page.keyboard.press("ArrowRight")
             expect(page).to_have_url(re.compile(rf"\b{PAGES[scene.page].step_key}={step}\b"))
             fits(page, f"{number}, {step}")
+            named.append(names_what_is_there(page, scene.said, f"{number}, {step}"))
+        assert all(map(any, zip(*named, strict=True))), (number, "a word names nothing of the scene's steps")
+        assert scene.said.marks, number
         if number < len(lesson.scenes):
             page.keyboard.press("ArrowRight")

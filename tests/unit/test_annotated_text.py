@@ -37,7 +37,7 @@ def test_a_backslash_keeps_a_mark_as_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("mark", "why"),
     [
-        ("rows=1", "“rows=1” is none of row=, column=, matrix=, part=, layer=, head= with a value."),
+        ("rows=1", "“rows=1” is none of row=, column=, matrix=, part=, layer=, head=, item=, step= with a value."),
         ("row=", "“row=” is none of"),
         ("row=1 it", "“it” is none of"),
         ("row=-1", "“-1” is not a position, counted from 0."),

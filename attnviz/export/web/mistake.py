@@ -110,9 +110,8 @@ def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -
 
 
 def _side(side: str, code: str, picture: str) -> str:
-    return (
-        f'<section class="mistake-side"><h2>{SIDES[side]}</h2><pre><code>{escape(code)}</code></pre>{picture}</section>'
-    )
+    opening = f'<section class="mistake-side" data-item="{side}"><h2>{SIDES[side]}</h2>'
+    return f"{opening}<pre><code>{escape(code)}</code></pre>{picture}</section>"
 
 
 def _table(effects: Sequence[Effect]) -> str:
@@ -124,7 +123,8 @@ def _table(effects: Sequence[Effect]) -> str:
         f"<td>{escape(written(effect.right))}</td></tr>"
         for effect in effects
     )
-    return f'<table class="mistake-effects"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    opening = '<table class="mistake-effects" data-item="effects">'
+    return f"{opening}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _where(effect: MistakeEffect) -> str:

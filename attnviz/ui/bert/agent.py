@@ -72,7 +72,8 @@ def show_report(trained: TrainedClassifier) -> None:
         return
     typed = read_typed(trained, text)
     decision = decide(typed.probabilities, state.get("confidence"))
-    st.markdown(decision_text(decision))
+    with st.container(key="agent_said"):
+        st.markdown(decision_text(decision))
     st.html(actions_html(typed, decision))
     st.caption(WARNING)
     notice(
@@ -107,7 +108,7 @@ def actions_html(typed: TypedText, decision: Decision) -> str:
         for number in range(len(TITLES))
     )
     head = "<th>#</th><th>action</th><th>probability</th><th>would call</th><th>in a game</th>"
-    opening = '<div class="calls-scroll" role="region" tabindex="0" aria-label="The four actions">'
+    opening = '<div class="calls-scroll" data-item="actions" role="region" tabindex="0" aria-label="The four actions">'
     return f'{opening}<table class="calls"><tr>{head}</tr>{rows}</table></div>'
 
 
@@ -165,13 +166,14 @@ def show_positions(trained: TrainedClassifier) -> None:
     chosen = ", ".join(f"{place} (“{plain(labels[place])}”)" for place in over_tokens.positions)
     count = len(labels)
     no_action = ", which is no action at all." if over_tokens.place > 3 else ": a cell that only looks like an action."
-    st.markdown(
-        f"**Pool first, then choose**: one vector of the report, four numbers, and the largest is action "
-        f"**{right.label}, {TITLES[right.label]}**.  \n"
-        f"**The mistake**: four numbers at each of the {count} tokens, ({count}, 4), and the maximum over the "
-        f"positions. For the four actions it gives the positions {chosen}: tokens, not actions. The maximum over all "
-        f"is the number **{over_tokens.place}** of 0 to {4 * count - 1}{no_action}"
-    )
+    with st.container(key="agent_mistake"):
+        st.markdown(
+            f"**Pool first, then choose**: one vector of the report, four numbers, and the largest is action "
+            f"**{right.label}, {TITLES[right.label]}**.  \n"
+            f"**The mistake**: four numbers at each of the {count} tokens, ({count}, 4), and the maximum over the "
+            f"positions. For the four actions it gives the positions {chosen}: tokens, not actions. The maximum "
+            f"over all is the number **{over_tokens.place}** of 0 to {4 * count - 1}{no_action}"
+        )
     rows = [f"{number} {title}" for number, title in enumerate(TITLES)]
     columns = [f"{number} {label}" for number, label in enumerate(labels)]
     plot(

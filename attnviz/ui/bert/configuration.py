@@ -185,7 +185,7 @@ def _words(config: Configuration) -> str:
         for size in sizes(config, BERT_BASE)
     )
     return (
-        '<table class="sizes words"><thead><tr><th>Size</th>'
+        '<table class="sizes words" data-item="sizes"><thead><tr><th>Size</th>'
         f'<th class="n">{title}</th><th class="n">{base}</th>'
         f"<th>What it means</th></tr></thead><tbody>{rows}</tbody></table>"
     )
@@ -196,7 +196,8 @@ def _show_parameters(config: Configuration) -> None:
     columns = _columns(config)
     parts = [part for part in PARTS if any(part in model.parameters for model in columns.values())]
     series = {name: [model.parameters.get(part, 0) / MILLION for part in parts] for name, model in columns.items()}
-    st.html(beside(series, parts, title="parameters", unit="millions", name="parameters by part"))
+    with st.container(key="parameters"):
+        st.html(beside(series, parts, title="parameters", unit="millions", name="parameters by part"))
     st.html(_tables(config))
 
 
@@ -217,7 +218,8 @@ def _tables(config: Configuration) -> str:
         f'<td class="n">{rows:,} · {width:,} = <b>{rows * width:,}</b></td></tr>'
         for rows, width in dict.fromkeys(tables.values())
     )
-    return f'<table class="sizes"><thead><tr><th>Table</th><th class="n">Parameters</th></tr></thead>{rows}</table>'
+    head = '<tr><th>Table</th><th class="n">Parameters</th></tr>'
+    return f'<table class="sizes" data-item="tables"><thead>{head}</thead>{rows}</table>'
 
 
 def _notice(config: Configuration) -> str:

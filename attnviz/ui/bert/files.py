@@ -36,7 +36,8 @@ def _show_pictures() -> None:
 
         show_picture_export("bert")
     if part not in PICTURES_ONLY and not (part == WITH_PICTURES and state.get("off_view") != "measures"):
-        st.caption(PICTURES)
+        with st.container(key="hint_pictures"):
+            st.caption(PICTURES)
 
 
 def _show_numbers() -> None:

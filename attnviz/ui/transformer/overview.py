@@ -48,6 +48,8 @@ class Box:
     address: str
     """The address of the page that shows it, relative to the app's root"""
     kind: Literal["", "attention", "task"] = ""
+    item: str = ""
+    """How words of a lesson call it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +91,16 @@ def _row(
     text = tokens.text
     boxes = [
         Box("Text", f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”", "What is typed.",
-            link("tokens", {"text": text})),
+            link("tokens", {"text": text}), item="text"),
         Box("Tokens", f"{len(tokens)}: {labels}{' …' if len(tokens) > FIRST else ''}",
-            "Pieces of the text; each has an id.", at(first, "tokens", "embeddings", "qkv")),
+            "Pieces of the text; each has an id.", at(first, "tokens", "embeddings", "qkv"), item="tokens"),
         Box("Embeddings", rows, f"A table gives each token {width} numbers; its neighbours play no part.",
-            at(first, "embeddings", "qkv")),
+            at(first, "embeddings", "qkv"), item="embeddings"),
         Box(_layers([trace.places[number] for number in numbers]), _weights(trace, stack),
             "Each token takes from others what fits. Only here does one token reach another.",
-            at(first, "weights"), "attention"),
+            at(first, "weights"), "attention", item="layers"),
         Box("Vectors", rows, "One row a token again, now of the token in its text.",
-            at(last, "block_output", "output", "head_outputs")),
+            at(last, "block_output", "output", "head_outputs"), item="vectors"),
     ]  # fmt: skip
     boxes += _answer(trace, at, link, last) if is_last else [_to_the_decoder(trace, at)]
     return Row(stack, tuple(boxes))
@@ -130,9 +132,9 @@ def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list
         width = trace.last_hidden_state.shape[-1]
         return [
             Box("Layer for a task", f"({width}, answers)", "Not in this model: a task trains one of its own.",
-                link("bert", {"bert_part": "classifier"}), "task"),
+                link("bert", {"bert_part": "classifier"}), "task", item="task"),
             Box("Answer", "a class, an action, a hit", "What comes out depends on that layer alone.",
-                link("bert", {"bert_part": "agent"}), "task"),
+                link("bert", {"bert_part": "agent"}), "task", item="answer"),
         ]  # fmt: skip
     row = trace.focus[-1]
     tokens = trace.query_tokens(trace.places[-1].kind)
@@ -142,9 +144,9 @@ def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list
     shown = shorten(trace.vocabulary.label(likeliest))
     return [
         Box("Layer for the task", f"logits ({len(tokens)}, {trace.vocabulary.size})",
-            "Maps each vector to a number for each token of the vocabulary.", at(last, "logits"), "task"),
+            "Maps each vector to a number for each token of the vocabulary.", at(last, "logits"), "task", item="task"),
         Box("Answer", f"“{shown}” {share} %", f"The likeliest token of row {row}, by softmax.",
-            at(last, "probabilities"), "task"),
+            at(last, "probabilities"), "task", item="answer"),
     ]  # fmt: skip
 
 
@@ -156,7 +158,8 @@ def html(rows: Sequence[Row]) -> str:
 def _row_html(row: Row, is_named: bool) -> str:
     name = f'<div class="ov-stack">{row.stack.capitalize()}</div>' if is_named else ""
     boxes = "".join(
-        f'<a class="ov-box{f" ov-{box.kind}" if box.kind else ""}" href="{escape(box.address)}" target="_self">'
+        f'<a class="ov-box{f" ov-{box.kind}" if box.kind else ""}" href="{escape(box.address)}" target="_self" '
+        f'data-item="{box.item}">'
         f'<span class="ov-title">{escape(box.title)}</span><span class="ov-shape">{escape(box.shape)}</span>'
         f"<span>{escape(box.says)}</span></a>"
         for box in row.boxes

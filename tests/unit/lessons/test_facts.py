@@ -97,14 +97,15 @@ def attention() -> dict[int, Sequence[str]]:
     triangle, data = walk.averages["triangle"], walk.steps
     head, other = (toy(CAT, seed=1, head_size=4).head(h) for h in (0, 1))
     assert torch.equal(head.scaled[1].argmax(), head.scores[1].argmax())
+    assert float(other.weights[1, 4] / head.weights[1, 4]) == pytest.approx(0.5, abs=0.05)
     return {
         2: [written(triangle[0, 0]), written(triangle[1, 0]), written(triangle[1, 1])],
-        4: [written(data.weights[2, 2]), written(data.weights[2, 1]), written(triangle[2, 0])],
+        4: [written(data.weights[2, 2]), written(data.weights[2, 1])],
         6: [written(head.scores[1, 4])],
         7: [written(head.scale), written(head.scores[1, 4]), written(head.scaled[1, 4])],
         8: [written(head.weights[1, at]) for at in (4, 5, 1)] + [written(head.weights[1].sum())],
         9: [written(head.weights[1, 4]), written(head.weights[1, 5])],
-        10: [written(other.weights[1, 4]), written(head.weights[1, 4])],
+        10: [written(other.weights[1, 4])],
     }
 
 
@@ -127,6 +128,7 @@ def heads() -> dict[int, Sequence[str]]:
     assert float(measure(BOAT, "sep").max()) < 0.31  # it is not [SEP] that these heads rest on
     cats = trace(CATS).attentions(2)[9]
     assert (int(cats[10].argmax()), int(cats[9].argmax())) == (0, 2)  # "slept" rests, "cat" finds the other
+    assert measure(BOAT, "cls")[4, 5] > 0.9  # nearly all of the weights
     return {
         1: ["32", written(most)],
         2: [written(previous[0])],
@@ -138,7 +140,7 @@ def heads() -> dict[int, Sequence[str]]:
         8: [written(measure(MARY, "punctuation")[3, 11])],
         9: [written(measure(TROPHY, "entropy")[0, 0], 1), written(log2(len(trace(TROPHY).query_tokens("encoder"))), 1)],
         10: [written(measure(BOAT, "cls")[4, 5])],
-        11: [written(measure(BOAT, "cls")[4, 5]), written(of_norms)],
+        11: [written(of_norms)],
     }
 
 
@@ -167,7 +169,7 @@ def why() -> dict[int, Sequence[str]]:
         7: [written(masked[1, 0]), written(masked[1, 1]), str(int((masked[1] == 0).sum()))],
         8: [written(cell(TO_BE, 1, 8, 5, 6))],
         9: [written(everyone[2]), written(everyone[4])],
-        10: [written(everyone[4]), written(everyone.mean())],
+        10: [written(everyone.mean())],
     }
 
 
@@ -183,11 +185,11 @@ def transformer() -> dict[int, Sequence[str]]:
     np.testing.assert_allclose(steps.attention_norm.mean(-1), 0, atol=1e-6)
     np.testing.assert_allclose(steps.attention_norm.var(-1, correction=0), 1, atol=1e-4)
     first, second, written_ = encoder.attentions(0)[0], encoder.attentions(1)[0], decoder.attentions(0)[0]
-    question = shipped()["transformer"].scenes[6].asked
     assert (int(first[1].argmax()), int(second[1].argmax())) == (5, 4)  # "run", then "dog"
-    assert written(first[1, 5]) in question
-    asked = shipped()["transformer"].scenes[7].asked
-    assert [written(first[2, 1]), written(first[2, 3:].sum())] == re.findall(r"\d\.\d+", asked)
+    assert float(first[2, 3:].sum()) == pytest.approx(1 / 3, abs=0.02)
+    assert not torch.equal(x[0], x[3])
+    assert torch.equal(steps.attention_residual[1], x[1] + output[1])
+    assert int(steps.attention_residual.var(-1, correction=0).argmax()) == 4  # "dog"
     assert both.walk_at(3, 0).kind == "cross"
     assert both.attentions(0, "cross").shape[1:] == (4, 6)
     logits = decoder.logits
@@ -198,9 +200,6 @@ def transformer() -> dict[int, Sequence[str]]:
     assert decoder.vocabulary.label(int(last.argmax())) == "run"
     return {
         1: [written(first[1].max())],
-        2: [written((x[0] - x[3]).abs().max())],
-        4: [written(one[1].norm()) for one in (x, output, steps.attention_residual)],
-        5: [written(steps.attention_residual[4].var(correction=0))],
         6: [str(steps.feed_forward_hidden.shape[1]), str(int((steps.feed_forward_hidden[1] == 0).sum()))],
         7: [written(second[1, 4])],
         8: [written(written_[2, 1]), written(written_[2, 2])],

@@ -3,6 +3,7 @@
 
 import { element, isAsBefore, setText } from "./dom.ts";
 import { number } from "./format.ts";
+import { buttonOf } from "./streamlit.ts";
 import { Guess, guessText } from "./guess.ts";
 import type { GuessWords } from "./guess.ts";
 
@@ -29,6 +30,7 @@ export class GuessLine {
   }
 
   /**
+   * The bar of a lesson that asks has a button of its own.
    * @param guessed null where nothing is
    * @param of what is shown: the answer stays as long as it is the same
    * @param unfit what of a link is not there
@@ -40,7 +42,7 @@ export class GuessLine {
     setText(this.text, said);
     this.root.hidden = !said;
     this.button.style.visibility = guessed?.isOpen ? "" : "hidden";
-    this.button.hidden = this.kept === null;
+    this.button.hidden = this.kept === null || document.querySelector(buttonOf("lesson_reveal")) !== null;
   }
 }
 

@@ -1,6 +1,6 @@
 // Hints for the pointer that there is.
 
-const nothingHovers = () => globalThis.matchMedia?.("(hover: none)").matches ?? false;
+export const nothingHovers = () => globalThis.matchMedia?.("(hover: none)").matches ?? false;
 
 /**
  * A hint as it stands where nothing can be pointed at: there a tap both shows and pins, and there are no keys.
@@ -12,5 +12,6 @@ export function forPointer(hint: string, isTouch = nothingHovers()) {
     .replace(/^Point at/, "Tap")
     .replace(/; a click pins it, and/, ":")
     .replace(/; (a )?click[^.]*/, "")
-    .replace(/\bClick\b/g, "Tap");
+    .replace(/\b(Click|Hover)\b/g, "Tap")
+    .replace(/\b(click|hover)\b/g, "tap");
 }

@@ -15,7 +15,13 @@ import type { Shown } from "./view.ts";
 const COMPARED: Partial<Record<GenerationPanel, string>> = { seeds: "again", cache: "cache", half: "half" };
 const PACE = {
   ...SNAPSHOTS,
-  ...{ name: "Character", play: "Generate it character by character", frame: 160, longest: 60_000 },
+  ...{
+    name: "Character",
+    play: "Generate it character by character",
+    next: "Next character",
+    frame: 160,
+    longest: 60_000,
+  },
   said: (step: number) => `character ${step}`,
 };
 

@@ -15,7 +15,8 @@ export class Text {
   looks: string[];
 
   constructor(onChoose: (n: number) => void) {
-    this.room = element("div", { class: "text", tabIndex: 0, role: "group", "aria-label": "Generated text" });
+    const about = { class: "text", dataset: { item: "text" }, "aria-label": "Generated text" };
+    this.room = element("div", { ...about, tabIndex: 0, role: "group" });
     this.draws = this.chosen = null;
     this.characters = [];
     this.looks = [];

@@ -114,7 +114,8 @@ export class View {
     });
     const rooms = PANELS.map(([name, title]) => {
       const parts = name === panel && draws ? this.panel(name, shown, draws) : null;
-      return template("section", { class: `panel ${name}`, "aria-label": title, hidden: !parts }, ...(parts ?? []));
+      const look = { class: `panel ${name}`, "aria-label": title, dataset: { item: name }, hidden: !parts };
+      return template("section", look, ...(parts ?? []));
     });
     return [
       template("div", { class: "top" }, this.scrubber.element, template("button", again, "Again: next seed")),

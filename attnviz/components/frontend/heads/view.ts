@@ -122,7 +122,7 @@ export class View {
     const room = element("div", { class: "grid-room" });
     this.grid = new Grid(room, { onChoose: on.choose, onHover: (head) => this.pointAtHead(head) });
     this.hint = element("p", { class: "hint" });
-    this.measures = element("dl", { class: "measures" });
+    this.measures = element("dl", { class: "measures", dataset: { item: "measures" } });
     overview.append(room, this.hint, this.measures);
     this.controls = new Controls(overview, { onChange: on.control });
 

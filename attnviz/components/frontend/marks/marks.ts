@@ -1,13 +1,17 @@
 // The marked words of texts about a picture: pointing at one, or moving the focus there, lights what it names; a click
-// pins it. The other way round, words light up that name what is lit in the picture.
+// pins it. The other way round, words light up that name what is lit in the picture. Words that name a part of the page
+// alone belong to the page: page/items.ts follows them, on every page.
 
 import { perFrame } from "../core/dom.ts";
-import { DARK, headOf, isChosen, isShown, litBy } from "./named.ts";
+import { components, ItemLight, itemsOf } from "./items.ts";
+import { DARK, headOf, isChosen, isElsewhere, isShown, litBy } from "./named.ts";
 import { MARKED, targetOf } from "./text.ts";
 
 export class Marks {
   onPress;
   onHead;
+  onStep;
+  isOfPage;
   inside;
   onName;
   onPin;
@@ -16,16 +20,17 @@ export class Marks {
   /** clicked, of what can't be pinned */
   held: HTMLElement | null;
   lit: LitNow;
+  items: ItemLight;
   ends: AbortController;
   light: FrameTask;
   watcher: MutationObserver;
 
   /**
    * `onName(target | null)` is called with what is to be lit, `onPin(target)` with a row, column or cell that is
-   * clicked, `onHead([layer, head])` with one of the heads of all layers; other parts stay lit until the next click or
-   * Escape.
+   * clicked, `onHead([layer, head])` with one of the heads of all layers, `onStep(step)` with a step of a training;
+   * other parts stay lit until the next click or Escape.
    * @param inside where the texts stand, but not in shadow roots inside of these; the last holds the others
-   * @param does `onPress` after each click
+   * @param does `onPress` after each click; `isOfPage`: those that name a part of the page alone, not the others
    */
   constructor(
     inside: (Document | HTMLElement)[],
@@ -33,16 +38,23 @@ export class Marks {
       onName,
       onPin,
       onHead,
+      onStep,
       onPress = () => {},
+      isOfPage = false,
     }: {
       onName: (target: Target | null) => void;
       onPin: (target: Target) => void;
       onHead?: (head: HeadId) => void;
+      onStep?: (step: number) => void;
       onPress?: (target: Target) => void;
+      isOfPage?: boolean;
     },
   ) {
     this.onPress = onPress;
     this.onHead = onHead;
+    this.onStep = onStep;
+    this.isOfPage = isOfPage;
+    this.items = new ItemLight();
     this.inside = inside;
     this.onName = onName;
     this.onPin = onPin;
@@ -81,7 +93,12 @@ export class Marks {
   wordOf(event: Event) {
     const [target] = event.composedPath();
     const word = target instanceof Element ? target.closest(MARKED) : null;
-    return word instanceof HTMLElement && this.inside.some((place) => place.contains(word)) ? word : null;
+    const isInside = word instanceof HTMLElement && this.inside.some((place) => place.contains(word));
+    return isInside && this.isOwn(targetOf(word)) ? word : null;
+  }
+
+  isOwn({ item, step }: Target) {
+    return (item !== "" && step === null) === this.isOfPage;
   }
 
   point(word: HTMLElement | null) {
@@ -93,16 +110,25 @@ export class Marks {
   name() {
     const word = this.pointed ?? this.held;
     this.onName(word && targetOf(word));
+    this.lightItem();
+    this.light();
+  }
+
+  lightItem() {
+    const word = this.pointed ?? this.held;
+    this.items.show(word?.dataset.item ?? "", word?.textContent ?? "");
   }
 
   click(word: HTMLElement) {
-    if (word.ariaDisabled === "true") return;
     const target = targetOf(word);
+    if (!this.isThere(target)) return;
     const isPlace = (target.row !== null || target.column !== null) && !target.part;
     const head = headOf(target);
-    this.held = isPlace || head || this.held === word ? null : word;
-    if (isPlace) this.onPin(target);
+    const isStep = target.step !== null;
+    this.held = isPlace || head || isStep || this.held === word ? null : word;
     if (head) this.onHead?.(head);
+    if (target.step !== null) this.onStep?.(target.step);
+    if (isPlace) this.onPin(target);
     if (this.held !== word) this.pointed = null; // what is let go of goes dark at once
     this.name();
     this.light();
@@ -135,15 +161,17 @@ export class Marks {
   }
 
   lightNow() {
+    if (this.isOfPage) for (const root of components()) this.watcher.observe(root, { childList: true, subtree: true });
     const { query, key } = this.lit.pinned;
     for (const place of this.inside) {
       for (const word of place.querySelectorAll(MARKED)) {
         if (!(word instanceof HTMLElement)) continue;
         const target = targetOf(word);
+        if (!this.isOwn(target)) continue;
         const { row, column, part } = target;
-        const isPlace = !part && (row !== null || column !== null) && row === query && column === key;
-        const isPinned = isPlace || isChosen(target, this.lit);
-        const isThere = headOf(target) ? Boolean(this.onHead) : isShown(target, this.lit.panels);
+        const isPlace = !part && (row !== null || column !== null) && !isElsewhere(target, this.lit);
+        const isPinned = (isPlace && row === query && column === key) || isChosen(target, this.lit);
+        const isThere = this.isThere(target);
         const isMeant = isThere && (word === this.pointed || word === this.held);
         const lit = isMeant ? "pointer" : litBy(target, this.lit);
         word.setAttribute("aria-disabled", String(!isThere)); // a later step of the scene has it
@@ -153,11 +181,20 @@ export class Marks {
         word.setAttribute("aria-pressed", String(isPinned || word === this.held));
       }
     }
+    if (this.items.lit.length || this.pointed || this.held) this.lightItem(); // its element may be a new one
+  }
+
+  /** Whether the page has what a word names. */
+  isThere(target: Target) {
+    if (target.item) return itemsOf(target.item).length > 0;
+    if (target.step !== null && !this.onStep) return false;
+    return headOf(target) ? Boolean(this.onHead) : isShown(target, this.lit.panels);
   }
 
   destroy() {
     this.ends.abort();
     this.watcher.disconnect();
+    this.items.show("", "");
     this.light.cancel();
   }
 }

@@ -7,7 +7,7 @@ export const DARK: LitNow = { panels: [], hovered: null, pinned: { query: null, 
 const ENDS = ["largest", "smallest"];
 
 /** What a target names in these matrices. Of a row that is covered, the row and no cell. */
-export function namedIn(target: Target, panels: DrawnPanel[]): Named {
+export function namedIn(target: PictureTarget, panels: DrawnPanel[]): Named {
   const { row, column, matrix, part, head } = target;
   const shown = panels.filter(({ name }) => !matrix || name === matrix);
   const kinds = { query: row, key: isCoveredCell(panels, row, column) ? null : column };
@@ -21,18 +21,18 @@ export function namedIn(target: Target, panels: DrawnPanel[]): Named {
 const whole = (panel: DrawnPanel): Region => ({ panel, rows: [0, panel.height - 1], columns: [0, panel.width - 1] });
 
 /** Whether a picture has what a target names; one that is changing, or has no matrices, may. */
-export function isShown({ matrix, part, head }: Target, panels: DrawnPanel[]) {
+export function isShown({ matrix, part, head }: PictureTarget, panels: DrawnPanel[]) {
   const shown = panels.filter(({ name }) => !matrix || name === matrix);
   const has = (panel: DrawnPanel) => (!part || isByCell(panel)) && (head === null || panel.parts !== undefined);
   return !panels.length || shown.some(has);
 }
 
 /** One of the heads of all layers. */
-export const headOf = ({ layer, head }: Target): HeadId | null =>
+export const headOf = ({ layer, head }: PictureTarget): HeadId | null =>
   layer === null || head === null ? null : [layer, head];
 
 /** Whether a target is the head that is shown. */
-export const isChosen = (target: Target, { chosen = null }: LitNow) =>
+export const isChosen = (target: PictureTarget, { chosen = null }: LitNow) =>
   chosen !== null && headOf(target)?.join() === chosen.join();
 
 const NONE: Named["kinds"] = { query: null, key: null };
@@ -48,7 +48,7 @@ function partOf(panel: DrawnPanel, part: string): Region[] {
 }
 
 /** The cell with the largest or the smallest number. */
-function endOf(panel: DrawnPanel, target: Target): Region[] {
+function endOf(panel: DrawnPanel, target: PictureTarget): Region[] {
   const found = isByCell(panel) ? extreme(panel, target) : null;
   return found ? [{ panel, rows: [found[0], found[0]], columns: [found[1], found[1]] }] : [];
 }
@@ -62,7 +62,7 @@ function columnsOf(panel: DrawnPanel, head: number): Region[] {
 const isByCell = ({ rows, cols }: DrawnPanel) => rows === "query" && cols === "key";
 
 /** The place of the largest or the smallest number, of a row or of all; null where any of it is covered. */
-function extreme({ z, height, width, covered }: DrawnPanel, { row, part }: Target) {
+function extreme({ z, height, width, covered }: DrawnPanel, { row, part }: PictureTarget) {
   const sign = part === "largest" ? 1 : -1;
   let found: [number, number] | null = null;
   for (let i = row ?? 0; i < (row === null ? height : Math.min(row + 1, height)); i += 1) {
@@ -77,13 +77,18 @@ function extreme({ z, height, width, covered }: DrawnPanel, { row, part }: Targe
 /** Whether a word names what is pointed at, or what is pinned. */
 export function litBy(target: Target, lit: LitNow): "pointer" | "pin" | null {
   const isPlace = (target.row !== null || target.column !== null) && !target.part;
-  if (isPlace && isCoveredCell(lit.panels, target.row, target.column)) return null;
+  if (isPlace && (isElsewhere(target, lit) || isCoveredCell(lit.panels, target.row, target.column))) return null;
   if (isPointedAt(target, lit, isPlace)) return "pointer";
-  return (isPlace && meets(target, lit.pinned)) || isChosen(target, lit) ? "pin" : null;
+  return isPlace ? (meets(target, lit.pinned) ? "pin" : null) : isChosen(target, lit) ? "pin" : null;
 }
+
+/** Whether a place is one of another head than the one that is shown, or of another step of a training. */
+export const isElsewhere = (target: Target, lit: LitNow) =>
+  target.step !== null || (headOf(target) !== null && !isChosen(target, lit));
 
 function isPointedAt(target: Target, { panels, hovered, head: pointed = null }: LitNow, isPlace: boolean) {
   const { matrix, layer, head } = target;
+  if (target.item) return false;
   if (pointed && layer === pointed[0] && head === pointed[1]) return true;
   if (!hovered || (matrix && hovered.panel !== matrix)) return false;
   if (isPlace) return meets(target, kindsOf(hovered));

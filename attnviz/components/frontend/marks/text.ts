@@ -6,7 +6,7 @@ import { template } from "../core/template.ts";
 import type { Child } from "../core/template.ts";
 
 export const MARKED = ".marked";
-const WHOLE = ["row", "column", "layer", "head"] as const;
+const WHOLE = ["row", "column", "layer", "head", "step"] as const;
 const DIGITS = /^\d{1,6}$/;
 
 export const plain = (text: SaidText) => (typeof text === "string" ? text : text.text);
@@ -24,7 +24,7 @@ export function nodesOf(text: SaidText): (Node | string)[] {
   return [...nodes, piece(at, letters.length)];
 }
 
-const button = (text: string, { row, column, matrix, part, layer, head }: Target) =>
+const button = (text: string, { row, column, matrix, part, layer, head }: PictureTarget) =>
   marked(element("span", {}, text), { row, column, matrix, part, layer, head });
 
 /** Makes an element a marked word. @param target what it names */
@@ -50,9 +50,10 @@ function marking(target: Partial<Target>) {
 
 /** What a marked word names. */
 export function targetOf({ dataset }: HTMLElement): Target {
-  const [row, column, layer, head] = WHOLE.map((name) => {
+  const [row, column, layer, head, step] = WHOLE.map((name) => {
     const written = dataset[name] ?? "";
     return DIGITS.test(written) ? Number(written) : null;
   });
-  return { row, column, layer, head, matrix: dataset.matrix ?? "", part: dataset.part ?? "" };
+  const [matrix, part, item] = [dataset.matrix ?? "", dataset.part ?? "", dataset.item ?? ""];
+  return { row, column, layer, head, step, matrix, part, item };
 }

@@ -10,6 +10,7 @@ import { setTheme } from "../core/colours.ts";
 import { element, screenReaderOnly, setText, theme } from "../core/dom.ts";
 import { weightText } from "../core/format.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
+import { Marks } from "../marks/marks.ts";
 import { gridOf, NARROW } from "./arrange.ts";
 
 const ACTS = ["Enter", " "]; // keys that choose the pinned cell
@@ -30,6 +31,8 @@ class Matrix {
   panels: Panel[];
   updates;
   hovered: At;
+  /** what a word of a lesson names */
+  named: Target | null;
   pin: At;
   section: HTMLElement;
   frame: HTMLDivElement;
@@ -38,6 +41,7 @@ class Matrix {
   board: Board;
   focus: Focus;
   sizes: ResizeObserver;
+  marks: Marks;
   ends: AbortController;
 
   constructor(root: HTMLElement, host: Host) {
@@ -45,6 +49,7 @@ class Matrix {
     this.panels = [];
     this.updates = new PendingUpdates<{ chosen: string; row: number | null }>(host, { chosen: "", row: null });
     this.hovered = NOTHING;
+    this.named = null;
     this.pin = NOTHING;
     this.section = element("section", { class: "matrix" });
     this.frame = element("div", { class: "frame" });
@@ -61,6 +66,11 @@ class Matrix {
       onClick: ({ panel, i, j }) => this.click({ panel, q: i, k: j }),
     });
     this.focus = new Focus(this.board, (name) => this.setFocus(name));
+    this.marks = new Marks([document], {
+      onName: (target) => this.nameTarget(target),
+      onPin: ({ row: q, column: k }) => this.setPin({ ...this.first(), q, k }),
+      onHead: ([q, k]) => this.choose({ ...this.first(), q, k }),
+    });
     this.ends = new AbortController();
     this.updates.followLeaving(this.ends.signal);
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
@@ -128,6 +138,14 @@ class Matrix {
     this.arrange();
   }
 
+  /** Lights what a word names; where each cell is a head, that head. */
+  nameTarget(target: Target | null) {
+    this.named = target;
+    const [q, k] = [target?.row ?? target?.layer ?? null, target?.column ?? target?.head ?? null];
+    this.hovered = target ? { ...this.first(), q, k } : NOTHING;
+    this.draw();
+  }
+
   // ---- what is pinned and chosen
 
   click(at: At) {
@@ -186,6 +204,11 @@ class Matrix {
     return one && other && isAlong(one, other) && at.q === this.pin.q && at.k === this.pin.k;
   }
 
+  /** A place in the first matrix, of which a lesson's words speak. */
+  first(): At {
+    return { ...NOTHING, panel: this.panels[0]?.name ?? "" };
+  }
+
   panelOf({ panel }: At) {
     return this.panels.find(({ name }) => name === panel);
   }
@@ -195,8 +218,8 @@ class Matrix {
   draw() {
     if (!this.header) return;
     const [hovered, pinned] = [this.panelOf(this.hovered), this.panelOf(this.pin)];
-    const { q, k } = this.hovered;
-    this.board.light({
+    const [{ q, k }, { named }] = [this.hovered, this];
+    const lit = {
       hovered:
         hovered && q !== null && k !== null
           ? { panel: hovered.name, rows: hovered.rows, cols: hovered.cols, i: q, j: k }
@@ -206,8 +229,10 @@ class Matrix {
         key: null,
         ...(pinned && { [pinned.rows]: this.pin.q, [pinned.cols]: this.pin.k }),
       },
-      framed: this.chosen.map((cell) => cell.split(".").map(Number) as Point),
-    });
+    };
+    const framed = this.chosen.map((cell) => cell.split(".").map(Number) as Point);
+    this.board.light({ ...lit, framed, named: named?.head === null ? named : null });
+    this.marks.show({ ...lit, panels: this.board.panels() });
     setText(this.line, this.said(hovered ? this.hovered : this.pin) || forPointer(this.header.hint));
   }
 
@@ -222,7 +247,8 @@ class Matrix {
   said(at: At) {
     const reading = this.reading(at);
     const effects = this.header?.click_effects;
-    return reading && effects ? `${reading}; ${effects[this.chosen.includes(`${at.q}.${at.k}`) ? 1 : 0]}` : reading;
+    const effect = effects?.[this.chosen.includes(`${at.q}.${at.k}`) ? 1 : 0];
+    return reading && effect ? `${reading}; ${forPointer(effect)}` : reading;
   }
 
   /** What is known of a cell, in all matrices that have its row and its column. */
@@ -252,6 +278,7 @@ class Matrix {
     this.updates.destroy();
     this.ends.abort();
     this.sizes.disconnect();
+    this.marks.destroy();
     this.board.destroy();
     this.section.remove();
   }

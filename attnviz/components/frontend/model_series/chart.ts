@@ -21,7 +21,7 @@ export class Chart {
     const faint = earlierText(row);
     return template(
       "section",
-      { class: "curve", "aria-label": "Losses" },
+      { class: "curve", "aria-label": "Losses", dataset: { item: "curves" } },
       template("h2", {}, "Loss on text that they were not trained on, in nats a character"),
       template("p", { class: "faint", hidden: !faint }, faint),
       this.room,
@@ -37,6 +37,7 @@ export class Chart {
       name: one.stage.title,
       label: one.stage.title,
       look: `stage${rows.indexOf(one)}${one === row ? " chosen" : ""}`,
+      item: `stage-${one.stage.name}`,
       isOther: false,
     }));
     const counted = "counted bigram";
@@ -45,7 +46,7 @@ export class Chart {
       values: Float32Array.of(floor, floor),
       name: `${counted}: ${fixed(floor, 3)}`,
     };
-    lines.push({ ...floorLine, label: `${counted} ${fixed(floor, 2)}`, look: "floor", isOther: false });
+    lines.push({ ...floorLine, label: `${counted} ${fixed(floor, 2)}`, look: "floor", item: "floor", isOther: false });
     for (const [n, { steps, values }] of row.curves.earlier.entries()) {
       const count = steps.filter((at) => at <= high).length;
       const curve = { steps: steps.slice(0, count), values: values.slice(0, count) };

@@ -94,7 +94,7 @@ export class Loss {
     const { rows, steps, reading } = arrays ? this.writtenOut(arrays, header.text) : NONE;
     const table = template(
       "table",
-      {},
+      { dataset: { item: "block" } },
       template("thead", {}, template("tr", {}, ...head)),
       template("tbody", {}, ...rows),
     );
@@ -104,7 +104,12 @@ export class Loss {
       template(
         "div",
         { class: "loss-parts", style: visibility(arrays !== null) }, // nothing of another snapshot or model stays
-        template("div", { class: "written-out" }, table, template("div", { class: "arithmetic" }, ...steps)),
+        template(
+          "div",
+          { class: "written-out" },
+          table,
+          template("div", { class: "arithmetic", dataset: { item: "steps" } }, ...steps),
+        ),
         template("div", { class: "flattened" }, this.pairs.room, template("p", { class: "reading" }, ...reading)),
       ),
     );

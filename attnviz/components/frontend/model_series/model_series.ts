@@ -51,7 +51,7 @@ class ModelSeries extends Trainings<SeriesHeader, SeriesValues, SeriesShown> {
   /** The head that is shown: the chosen one, or the first of the last layer. */
   get place(): HeadPlace {
     const [kind] = this.run?.kinds ?? [];
-    const chosen = placeOf(this.updates.values.watch);
+    const chosen = placeOf(this.values.watch);
     if (!kind) return { kind: "", layer: 0, head: 0 };
     if (chosen?.kind === kind.kind && chosen.layer < kind.layers && chosen.head < kind.heads) return chosen;
     return { kind: kind.kind, layer: kind.layers - 1, head: 0 };
@@ -68,7 +68,7 @@ class ModelSeries extends Trainings<SeriesHeader, SeriesValues, SeriesShown> {
     const has = run.kinds.length > 0;
     this.section.dataset.state = rows.some(({ stage }) => isLive(stage.run)) ? "running" : run.state;
     if (has) moments.want(run.digest, run.snapshots, step);
-    const { values } = this.updates;
+    const { values } = this;
     const view = NAMES.find((name) => name === values.text_view) ?? "ladder";
     const moment = has && view === "ladder" && moments.digest === run.digest ? moments.at(step) : null;
     this.store.set({

@@ -14,10 +14,13 @@ export class PairBoard {
   room: HTMLDivElement;
   board: Board;
   hovered: Pair;
+  /** what a word of a lesson names */
+  named: Target | null;
 
   constructor({ point, pin }: Acts) {
     this.room = element("div", { class: "large" });
     this.hovered = NOTHING;
+    this.named = null;
     this.board = new Board(this.room, {
       onPoint: (at) => {
         this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
@@ -30,8 +33,20 @@ export class PairBoard {
 
   /** Lights the cell of a matrix that is pointed at, and the pinned one. */
   light(matrix: string, pin: Pair) {
+    const { panels: _, ...lit } = this.lit(matrix, pin);
+    this.board.light({ ...lit, named: this.named });
+  }
+
+  /** What is lit. */
+  lit(matrix: string, pin: Pair): LitNow {
     const { q, k } = this.hovered;
-    const hovered = { panel: matrix, rows: "query", cols: "key", i: q, j: k };
-    this.board.light({ hovered: q === null && k === null ? null : hovered, pinned: { query: pin.q, key: pin.k } });
+    const hovered = q === null && k === null ? null : { panel: matrix, rows: "query", cols: "key", i: q, j: k };
+    return { hovered, pinned: { query: pin.q, key: pin.k }, panels: this.board.panels() };
+  }
+
+  /** Lights what a word names. */
+  name(target: Target | null) {
+    this.named = target;
+    this.hovered = { q: target?.row ?? null, k: target?.column ?? null };
   }
 }

@@ -125,10 +125,10 @@ export class Pairs {
     const at = q !== null && k !== null ? this.pairs.hovered : (this.given?.values.pin ?? NOTHING);
     write(
       this.room,
-      template("p", { class: "about" }, this.about),
+      template("p", { class: "about", dataset: { item: "about" } }, this.about),
       this.pairs.room,
       template("p", { class: "reading vowels" }, vowelsSentence(text.vowels)),
-      template("p", { class: "reading" }, ...this.arithmetic(text, at)),
+      template("p", { class: "reading", dataset: { item: "arithmetic" } }, ...this.arithmetic(text, at)),
     );
   }
 

@@ -34,12 +34,12 @@ export function stages({ header, rows, row, step, values }: Omit<SeriesProps, "f
     "table",
     {},
     template("thead", {}, template("tr", {}, ...head)),
-    template("tbody", {}, template("tr", { class: "floor" }, ...cells), ...body),
+    template("tbody", {}, template("tr", { class: "floor", dataset: { item: "floor" } }, ...cells), ...body),
   );
   const { stage } = row;
   return [
     template("div", { class: "rows" }, table),
-    template("p", { class: "adds" }, `${stage.title}. ${stage.adds} ${settings(stage)}`),
+    template("p", { class: "adds", dataset: { item: "adds" } }, `${stage.title}. ${stage.adds} ${settings(stage)}`),
   ];
 }
 
@@ -59,7 +59,8 @@ function rowOf({ stage, curves }: StageRow, n: number, step: number, isChosen: b
     "tr",
     {
       ...{ key: name, class: isChosen ? "chosen" : "", "aria-selected": String(isChosen) },
-      ...{ dataset: { stage: name, state: stage.will_follow ? "next" : run.state }, onclick: () => on.choose(name) },
+      ...{ dataset: { stage: name, item: `stage-${name}`, state: stage.will_follow ? "next" : run.state } },
+      onclick: () => on.choose(name),
     },
     template("td", {}, template("button", button, isRunning ? "●" : isFirst ? "▶" : "↻")),
     template("td", {}, template("button", { type: "button", class: "name" }, span(`mark stage${n}`), stage.title)),

@@ -1,6 +1,7 @@
 // How the part "Text" is laid out: what starts a training above, below it the models, or one of three views beside it.
 
 import { element } from "../core/dom.ts";
+import { NOTHING } from "../core/pin.ts";
 import { template, write } from "../core/template.ts";
 import { visibility } from "../training/answer.ts";
 import { HeadsView } from "../training/heads_view.ts";
@@ -31,17 +32,20 @@ export class View extends HeadsView {
   sample: Sample;
   pairs: Pairs;
   loss: Loss;
+  given: Pick<SeriesShown, "view" | "values"> | null;
 
   constructor(root: HTMLElement, store: Store<SeriesShown>, scrubber: Scrubber, source: Source, on: Acts) {
     super(store, scrubber, on, { hint: "Point at a cell to read its weight.", writes: true });
     this.on = on;
+    this.given = null;
     this.chart = new Chart((step) => on.go(step));
-    this.sample = new Sample(element("div", { class: "sample" }), source);
+    this.sample = new Sample(element("div", { class: "sample", dataset: { item: "sample" } }), source);
     this.pairs = new Pairs(element("div", { class: "pairs" }), source, on);
     this.loss = new Loss(element("div", { class: "loss" }), source, on);
     store.subscribe(
       ["header", "rows", "row", "run", "view", "step", "moment", "values", "theme", "failed", "sizes"],
       (given) => {
+        this.given = given;
         this.opener.update(given.run, false);
         scrubber.element.hidden = given.view === "data" || given.run.id === "0";
         write(root, ...this.page(given));
@@ -99,6 +103,21 @@ export class View extends HeadsView {
         ),
       ),
     ];
+  }
+
+  name(target: Target | null) {
+    super.name(target);
+    for (const one of [this.pairs, this.loss]) {
+      one.pairs.name(target);
+      one.light();
+    }
+  }
+
+  lit(): LitNow {
+    const pin = this.given?.values.pin ?? NOTHING;
+    if (this.given?.view === "table") return this.pairs.pairs.lit("counted", pin);
+    if (this.given?.view === "loss") return this.loss.pairs.lit("logits", pin);
+    return super.lit();
   }
 
   destroy() {

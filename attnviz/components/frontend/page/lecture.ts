@@ -10,12 +10,14 @@ import { nextNumber, PendingUpdates } from "../core/pending_updates.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
 import { followPopovers } from "./popovers.ts";
+import { followHints } from "./hints.ts";
 import { followTextField } from "./text_field.ts";
 import { followWarnings } from "./warnings.ts";
 import { oneEntryEach } from "./history.ts";
 import { afterArrival, afterWaiting } from "../core/waiting.ts";
 import { allPaths, themeKey } from "./theme_choice.ts";
 import { buttonOf, describePlaces, keyed, MAIN } from "../core/streamlit.ts";
+import type { Marks } from "../marks/marks.ts";
 import type { State } from "./answers.ts";
 
 const SCROLLS: Record<string, string> = { PageDown: "scroll_on", PageUp: "scroll_back" };
@@ -45,6 +47,8 @@ class Keyboard {
   hall: Hall;
   ends: AbortController;
   answers: Answers;
+  /** of a lesson; null where none has been open */
+  marks: Promise<Marks> | null;
 
   constructor(root: HTMLElement, host: Host) {
     oneEntryEach();
@@ -76,6 +80,7 @@ class Keyboard {
     this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, ...parts);
     root.append(this.section);
     this.hall = new Hall(this.section);
+    this.marks = null;
     this.ends = new AbortController();
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
     this.updates.followLeaving(this.ends.signal);
@@ -83,6 +88,7 @@ class Keyboard {
     followTextField(this.ends.signal);
     followPopovers(this.ends.signal);
     followWarnings(this.ends.signal);
+    followHints(this.ends.signal);
     this.answers = new Answers((state) => this.sayLate(state));
   }
 
@@ -119,7 +125,8 @@ class Keyboard {
     if (payload) this.take(payload.header);
   }
 
-  take({ lines, lecture, lesson, acknowledged }: KeyboardHeader) {
+  take({ lines, lecture, lesson, in_lesson: inLesson, acknowledged }: KeyboardHeader) {
+    if (inLesson) this.marks ??= import("./items.ts").then(({ followItems }) => followItems());
     this.updates.receive({}, acknowledged);
     this.updates.values = { acts: this.updates.values.acts.filter(([number]) => number > acknowledged) };
     if (typeof lesson === "string") keep(lesson);
@@ -211,6 +218,7 @@ class Keyboard {
     this.ends.abort();
     this.updates.drop();
     this.answers.destroy();
+    this.marks?.then((marks) => marks.destroy());
     this.sayLate("answered");
     this.hall.destroy();
     this.section.remove();

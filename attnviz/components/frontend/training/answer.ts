@@ -19,7 +19,10 @@ export function answers({ read, first, answers: names, right }: TrainingTask, mo
   const told = ["It writes ", template("b", {}, written || "nothing"), " ", span("verdict", verdict)];
   return template(
     "section",
-    { class: "answers", "aria-label": "The model's answer", hidden: !read.length, style: visibility(moment !== null) },
+    {
+      ...{ class: "answers", "aria-label": "The model's answer", dataset: { item: "answers" } },
+      ...{ hidden: !read.length, style: visibility(moment !== null) },
+    },
     template("h2", {}, "Its answer after each token"),
     template("ol", { class: "answer" }, ...items),
     written === null

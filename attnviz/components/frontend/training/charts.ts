@@ -11,7 +11,7 @@ const SHORT = new Intl.NumberFormat("en-US", { notation: "compact" }); // of a t
 
 export type Known = { run: TrainingRun; curves: TrainingCurves };
 /** of a legend */
-export type Entry = { look: string; name: string; at: (step: number) => string };
+export type Entry = { look: string; name: string; item: string; at: (step: number) => string };
 
 export class Charts {
   rooms: { shares: HTMLDivElement; losses: HTMLDivElement };
@@ -35,15 +35,18 @@ export class Charts {
     for (const { run, curves } of known) {
       const isOther = run !== shown.run;
       const of = isOther ? `, ${run.title}` : "";
-      task.patterns.forEach(({ title }, p) => {
-        shares.push({ ...largestScores(curves.scores[p]), name: `${title}${of}`, look: patternLook(p, task), isOther });
+      const named = (item: string) => (isOther ? {} : { item });
+      task.patterns.forEach(({ name, title }, p) => {
+        const scores = largestScores(curves.scores[p]);
+        shares.push({ ...scores, name: `${title}${of}`, look: patternLook(p, task), isOther, ...named(name) });
       });
-      shares.push({ ...curves.accuracy, name: `accuracy${of}`, look: "accuracy", isOther });
+      shares.push({ ...curves.accuracy, name: `accuracy${of}`, look: "accuracy", isOther, ...named("accuracy") });
       if (curves.trained.values.length) {
-        shares.push({ ...curves.trained, name: `accuracy, training${of}`, look: "accuracy trained", isOther });
+        const about = { name: `accuracy, training${of}`, look: "accuracy trained", isOther };
+        shares.push({ ...curves.trained, ...about, ...named("accuracy_training") });
       }
-      losses.push({ ...curves.loss, name: `training${of}`, look: "loss", isOther });
-      losses.push({ ...curves.held_out, name: `held out${of}`, look: "held", isOther });
+      losses.push({ ...curves.loss, name: `training${of}`, look: "loss", isOther, ...named("loss_training") });
+      losses.push({ ...curves.held_out, name: `held out${of}`, look: "held", isOther, ...named("loss") });
     }
     if (task.baseline !== undefined) {
       const [steps, values] = [Float32Array.of(0, high), Float32Array.of(task.baseline, task.baseline)];
@@ -67,8 +70,8 @@ export class Charts {
   sections(shown: Known, task: TrainingTask, step: number) {
     const { shares, losses } = entriesOf(shown, task);
     return [
-      section("What it has learned", shares, this.rooms.shares, step),
-      section("Loss, in nats", losses, this.rooms.losses, step),
+      section("What it has learned", "shares", shares, this.rooms.shares, step),
+      section("Loss, in nats", "losses", losses, this.rooms.losses, step),
     ];
   }
 
@@ -86,8 +89,9 @@ function entriesOf({ curves }: Known, task: TrainingTask): { shares: Entry[]; lo
     const value = valueAt(of, step);
     return value === null ? "–" : fixed(value, 3);
   };
-  const shares = task.patterns.map(({ title }, p) => ({
+  const shares = task.patterns.map(({ name, title }, p) => ({
     look: patternLook(p, task),
+    item: name,
     name: title,
     at: (step: number) => {
       const scores = curves.scores[p];
@@ -99,25 +103,30 @@ function entriesOf({ curves }: Known, task: TrainingTask): { shares: Entry[]; lo
     const value = valueAt(of, step);
     return value === null ? "–" : percent(value);
   };
-  const accuracies = [{ look: "accuracy", name: "accuracy, held out", at: share(curves.accuracy) }];
+  const accuracies = [{ look: "accuracy", name: "accuracy, held out", item: "accuracy", at: share(curves.accuracy) }];
   if (curves.trained.values.length) {
-    accuracies.push({ look: "accuracy trained", name: "training", at: share(curves.trained) });
+    accuracies.push({
+      ...{ look: "accuracy trained", name: "training", item: "accuracy_training" },
+      at: share(curves.trained),
+    });
   }
   const { baseline } = task;
-  if (baseline !== undefined) accuracies.push({ look: "baseline", name: "baseline", at: () => percent(baseline) });
+  if (baseline !== undefined) {
+    accuracies.push({ look: "baseline", name: "baseline", item: "baseline", at: () => percent(baseline) });
+  }
   return {
     shares: [...accuracies, ...shares],
     losses: [
-      { look: "held", name: "held out", at: number(curves.held_out) },
-      { look: "loss", name: "training", at: number(curves.loss) },
+      { look: "held", name: "held out", item: "loss", at: number(curves.held_out) },
+      { look: "loss", name: "training", item: "loss_training", at: number(curves.loss) },
     ],
   };
 }
 
-function section(title: string, entries: Entry[], room: HTMLElement, step: number) {
-  const legend = entries.map(({ look, name, at }) =>
-    template("li", {}, span(`swatch ${look}`), ` ${name} `, template("b", {}, at(step))),
+function section(title: string, item: string, entries: Entry[], room: HTMLElement, step: number) {
+  const legend = entries.map(({ look, name, item: ofEntry, at }) =>
+    template("li", { dataset: { item: ofEntry } }, span(`swatch ${look}`), ` ${name} `, template("b", {}, at(step))),
   );
   const parts = [template("h2", {}, title), template("ul", { class: "legend" }, ...legend), room];
-  return template("section", { class: "curve", "aria-label": title }, ...parts);
+  return template("section", { class: "curve", "aria-label": title, dataset: { item: `curves ${item}` } }, ...parts);
 }

@@ -158,13 +158,14 @@ export class Curves {
     );
   }
 
-  path({ steps, values, look, isOther, name }: CurveLine) {
+  path({ steps, values, look, isOther, name, item }: CurveLine) {
     const points = [];
     for (let n = 0; n < steps.length; n += 1) {
       if (!Number.isNaN(values[n])) points.push(`${this.x(steps[n])},${this.y(Math.min(values[n], this.top))}`);
     }
     const shape = points.length === 1 ? `M${points[0]}h0.01` : points.length ? `M${points.join("L")}` : "";
     const path = make("path", { class: `${look}${isOther ? " other" : ""}`, d: shape });
+    if (item) path.setAttribute("data-item", item);
     path.append(make("title", {}, name));
     return path;
   }

@@ -43,6 +43,8 @@ export class Heads {
   kind: TrainingKind | null;
   hovered: Pair;
   pin: Pair;
+  /** what a word of a lesson names */
+  named: Target | null;
   /** the row that is guessed; null where none is */
   guess: Guess | null;
   /** of which head it is */
@@ -60,6 +62,7 @@ export class Heads {
     this.weights = new Float32Array(0);
     this.kind = null;
     this.hovered = this.pin = NOTHING;
+    this.named = null;
     this.guess = null;
     this.guessOf = "";
     this.board = new Board(large, {
@@ -120,13 +123,20 @@ export class Heads {
     return this.weights.subarray(row * cols, (row + 1) * cols);
   }
 
-  light() {
+  /** What is lit in the large picture. */
+  get lit() {
     const { q, k } = this.hovered;
     const hovered = { panel: "weights", rows: "query", cols: "key", i: q, j: k };
-    this.board.light({
+    return {
       hovered: q === null && k === null ? null : hovered,
       pinned: { query: this.pin.q, key: this.pin.k },
-    });
+    };
+  }
+
+  light() {
+    const named = this.named && { ...this.named, layer: null, head: null }; // of a head, that is shown meanwhile
+    const isPart = named && (named.row !== null || named.column !== null || named.part || named.matrix);
+    this.board.light({ ...this.lit, named: isPart ? named : null });
   }
 
   /** The weight of a cell; NaN where it is hidden. */

@@ -32,6 +32,7 @@ export interface HeadsShown extends Surroundings {
 }
 
 export class HeadsView {
+  store;
   hint: string;
   title: HTMLHeadingElement;
   small: HTMLDivElement;
@@ -51,6 +52,7 @@ export class HeadsView {
     on: HeadsActs,
     { hint, writes }: { hint: string; writes: boolean },
   ) {
+    this.store = store;
     this.hint = hint;
     this.title = element("h2", { class: "head-name" });
     this.small = element("div", { class: "small" });
@@ -109,6 +111,20 @@ export class HeadsView {
       this.reading.dataset.value = String(weight);
       setText(this.reading, cellText(kind, at.q, at.k, weight));
     }
+  }
+
+  /** Lights what a word names in the large picture. */
+  name(target: Target | null) {
+    this.heads.named = target;
+    this.heads.light();
+    this.store.set({ hovered: { q: target?.row ?? null, k: target?.column ?? null } });
+  }
+
+  /** What is lit in the large picture. */
+  lit(): LitNow {
+    const [, layer, head] = this.of;
+    const chosen = this.of.length ? ([layer, head] as HeadId) : null;
+    return { ...this.heads.lit, panels: this.heads.board.panels(), chosen };
   }
 
   destroy() {

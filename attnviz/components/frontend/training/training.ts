@@ -48,7 +48,7 @@ class Training extends Trainings<TrainingHeader, TrainingValues, Shown> {
   /** The head that is shown: the chosen one, or the one that shows the last pattern most. */
   get place(): HeadPlace {
     const kinds = this.run?.kinds ?? [];
-    const chosen = placeOf(this.updates.values.watch);
+    const chosen = placeOf(this.values.watch);
     const own = kinds.find(({ kind }) => kind === chosen?.kind);
     if (chosen && own && chosen.layer < own.layers && chosen.head < own.heads) return chosen;
     const pattern = this.header?.task.patterns.at(-1);
@@ -91,7 +91,7 @@ class Training extends Trainings<TrainingHeader, TrainingValues, Shown> {
     const without = ablation && Array.from(ablation.accuracy.data);
     this.store.set({
       ...{ ...around, header, known, shown, run, step, without, failed: moments.failed },
-      ...{ place, values: this.updates.values, moment: moments.at(step) },
+      ...{ place, values: this.values, moment: moments.at(step) },
     });
   }
 

@@ -3,12 +3,13 @@
 
 import { nextNumber } from "../core/pending_updates.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
+import { Marks } from "../marks/marks.ts";
 import { Moments } from "./moments.ts";
 import { nearest } from "./numbers.ts";
 import { Part, SETTLE } from "./part.ts";
 import { findAgain } from "./visitor.ts";
-import { placeKey } from "./words.ts";
-import type { HeadsActs } from "./heads_view.ts";
+import { placeKey, placeOf } from "./words.ts";
+import type { HeadsActs, HeadsView } from "./heads_view.ts";
 
 const FIRST: SnapshotValues = {
   ...{ watch: "", snapshot: null, pin: NOTHING, predict: false, slow: 0, command: [0, ""], visitor: "" },
@@ -22,6 +23,10 @@ export abstract class Trainings<
   Shown extends { hovered: Pair },
 > extends Part<Header, Values, Shown> {
   moments: Moments;
+  /** what a word of a lesson names */
+  named: Target | null;
+  marks: Marks;
+  abstract view: HeadsView;
 
   /** @param values to begin with, beside those that all trainings have @param each as for `Moments` */
   constructor(
@@ -33,6 +38,14 @@ export abstract class Trainings<
   ) {
     super(root, host, section, { ...FIRST, ...values } as Values, { hovered: NOTHING } as Partial<Shown>);
     this.moments = new Moments(this.updates.source, () => this.draw(), each);
+    this.named = null;
+    this.marks = new Marks([document], {
+      onName: (target) => this.name(target),
+      onPin: ({ row: q, column: k }) => this.on.pin({ q, k }),
+      onHead: ([layer, head]) => this.set({ watch: placeKey({ kind: this.kind, layer, head }) }),
+      onStep: (step) => this.go(step),
+    });
+    this.store.subscribe(["hovered"], () => this.light());
   }
 
   take(payload: Payload<Header>) {
@@ -47,10 +60,43 @@ export abstract class Trainings<
   /** What a command shows: values that are set with it. */
   abstract shownBy(verb: string, about: string): Partial<Values>;
 
+  /** What is shown: what is chosen or, for as long as it is named, the snapshot and the head of a word. */
+  get values(): Values {
+    const { values } = this.updates;
+    const { step = null, layer = null, head = null } = this.named ?? {};
+    if (step === null && (layer === null || head === null)) return values;
+    const watch = layer === null || head === null ? values.watch : placeKey({ kind: this.kind, layer, head });
+    return { ...values, watch, snapshot: step ?? values.snapshot };
+  }
+
+  /** The kind of attention of the chosen head. */
+  get kind() {
+    const kinds = this.run?.kinds ?? [];
+    const chosen = placeOf(this.updates.values.watch)?.kind;
+    return kinds.find(({ kind }) => kind === chosen)?.kind ?? kinds.at(-1)?.kind ?? "";
+  }
+
+  /** Shows what a word names; null: nothing any more. */
+  name(named: Target | null) {
+    this.named = named;
+    this.view.name(named);
+    this.draw();
+  }
+
+  draw() {
+    super.draw();
+    this.light();
+  }
+
+  /** Lights the words that name what is pointed at, or pinned. */
+  light() {
+    if (this.header) this.marks.show(this.view.lit());
+  }
+
   /** The step of the shown snapshot. */
   get step() {
     const steps = this.run?.snapshots ?? [];
-    const { snapshot } = this.updates.values;
+    const { snapshot } = this.values;
     return snapshot === null ? (steps.at(-1) ?? 0) : nearest(steps, snapshot);
   }
 
@@ -99,6 +145,7 @@ export abstract class Trainings<
 
   destroy() {
     super.destroy();
+    this.marks.destroy();
     this.moments.destroy();
   }
 }

@@ -4,12 +4,14 @@ import { element, setText, span } from "../core/dom.ts";
 import { template } from "../core/template.ts";
 import { afterSteps } from "./words.ts";
 
-const [PLAY, PAUSE] = ["▶ Play", "❚❚ Pause"];
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+const [PLAY, NEXT, PAUSE] = ["▶ Play", "▶ Next", "❚❚ Pause"];
 /** how the things on a slider are named, and how fast they are played */
 export type Pace = typeof SNAPSHOTS;
 export const SNAPSHOTS = {
   name: "Snapshot",
   play: "Play the training",
+  next: "Next snapshot",
   said: afterSteps,
   frame: 90, // ms that one is shown while they are played
   longest: 9000, // ms that playing all of them takes at most
@@ -84,8 +86,8 @@ export class Scrubber {
     this.steps = [];
     this.at = 0;
     this.playing = 0; // the timer
-    const play = { type: "button", class: "play", "aria-label": pace.play, onclick: () => this.toggle() };
-    this.play = element("button", play, PLAY);
+    this.play = element("button", { type: "button", class: "play", onclick: () => this.toggle() });
+    this.namePlay();
     this.slider = element("input", { type: "range", min: "0", step: "1", "aria-label": pace.name });
     this.slider.addEventListener("input", () => this.choose(Number(this.slider.value)));
     this.said = span("said");
@@ -115,9 +117,16 @@ export class Scrubber {
     if (to >= 0) this.onStep(to === this.steps.length - 1 ? null : this.steps[to]);
   }
 
+  /** Under reduced motion nothing plays: the button goes on by one, after the last to the first. */
   toggle() {
     if (this.playing) this.pause();
+    else if (STILL.matches) this.choose(this.at >= this.steps.length - 1 ? 0 : this.at + 1);
     else this.start();
+  }
+
+  namePlay() {
+    setText(this.play, STILL.matches ? NEXT : PLAY);
+    this.play.setAttribute("aria-label", STILL.matches ? this.pace.next : this.pace.play);
   }
 
   start() {
@@ -137,8 +146,7 @@ export class Scrubber {
     if (!this.playing) return;
     clearInterval(this.playing);
     this.playing = 0;
-    setText(this.play, PLAY);
-    this.play.setAttribute("aria-label", this.pace.play);
+    this.namePlay();
     this.onPlay();
   }
 

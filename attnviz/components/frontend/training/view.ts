@@ -67,10 +67,10 @@ export class View extends HeadsView {
           { class: "right", style: visibility(moment !== null) }, // nothing of another training stays
           template(
             "div",
-            { class: "all-heads" },
+            { class: "all-heads", dataset: { item: "heads" } },
             template("h2", {}, "All heads"),
             this.small,
-            template("p", { class: "without" }, ...without(given)),
+            template("p", { class: "without", dataset: { item: "without" } }, ...without(given)),
           ),
           template("div", { class: "chosen-head" }, this.title, this.guessLine.root, this.large, this.reading),
         ),

@@ -113,6 +113,8 @@ interface KeyboardHeader {
   /** the title of the open chapter */
   chapter: string;
   lesson?: string | null;
+  /** whether a lesson is open */
+  in_lesson: boolean;
   acknowledged: number;
 }
 interface ExportHeader {

@@ -1,7 +1,7 @@
 // Texts whose words name parts of a picture: attnviz/annotated_text.py describes them.
 
 /** What a word names: a query, a key, a matrix, a part of it, a head; together they narrow it. */
-interface Target {
+interface PictureTarget {
   row: number | null;
   column: number | null;
   matrix: string;
@@ -9,8 +9,13 @@ interface Target {
   layer: number | null;
   head: number | null;
 }
+/** The same on a page: also a part of the page that is no matrix, or something at a step of a training. */
+interface Target extends PictureTarget {
+  item: string;
+  step: number | null;
+}
 /** Characters [from, to) of a text, counted as Python does, by code points. */
-interface TargetMark extends Target {
+interface TargetMark extends PictureTarget {
   from: number;
   to: number;
 }

@@ -118,6 +118,8 @@ interface CurveLine extends Series {
   isOther: boolean;
   /** what stands at its end */
   label?: string;
+  /** what words of a lesson call it */
+  item?: string;
 }
 interface HeadPlace {
   kind: string;

@@ -188,7 +188,8 @@ def show_output(ablation: Ablation) -> None:
             f"whole model. “{plain(labels[most])}” changes most: **{number(float(of_tokens[most]), 4)}**."
         )
     else:
-        st.markdown("Nothing is switched off: every cosine is **1**. Click a head in the grid.")
+        with st.container(key="hint_output"):
+            st.markdown("Nothing is switched off: every cosine is **1**. Click a head in the grid.")
     changes, names = (1 - of_tokens).clamp_min(0).tolist(), numbered(labels)
     said = [f"{name}: cosine {number(1 - change, DIGITS)}" for name, change in zip(names, changes, strict=True)]
     name = f"tokens without {ablation.off_text}" if ablation.off else "tokens with all heads"
@@ -268,10 +269,11 @@ def show_classifier(ablation: Ablation) -> None:
         else ". Nothing is switched off: click a head in the grid"
     )
     new_class = f", so that it says **{plain(likeliest_after)}**" if likeliest_after != likeliest else ""
-    st.markdown(
-        f"The classifier of film reviews, a linear layer on the frozen model, says **{plain(likeliest)}** with a "
-        f"probability of **{percent(table.loc[likeliest, before])}**{without_heads}{new_class}."
-    )
+    with st.container(key="hint_classifier"):
+        st.markdown(
+            f"The classifier of film reviews, a linear layer on the frozen model, says **{plain(likeliest)}** with a "
+            f"probability of **{percent(table.loc[likeliest, before])}**{without_heads}{new_class}."
+        )
     st.table(table.map(percent))
     st.caption("The layer was trained on the whole model’s output. It is made for reviews, whatever the text is.")
 
@@ -304,7 +306,10 @@ def show_search(ablation: Ablation) -> None:
             f"correlation of both rankings is **{number(spearman(*sentence_cosines(ablation)), 3)}**."
         )
     else:
-        st.markdown(f"The text as a query among {count} sentences. Nothing is switched off: click a head in the grid.")
+        with st.container(key="hint_search"):
+            st.markdown(
+                f"The text as a query among {count} sentences. Nothing is switched off: click a head in the grid."
+            )
     shown = table.head(SENTENCES)
     st.table(shown.assign(cosine=shown["cosine"].map(number), before=shown["before"].map(number)).set_index("rank"))
     st.caption(SEARCH_CAPTION)

@@ -171,11 +171,13 @@ def show_result(trained: TrainedClassifier) -> None:
     from attnviz.figures.classification import confusion, losses
 
     outcome, baselines = trained.outcome, trained.baselines
-    st.markdown(
-        f"**{percent(outcome.accuracy.value)}** of {outcome.accuracy.total} held-out {trained.several} are right "
-        f"(95 % interval {interval(outcome.accuracy)}); bag of words with logistic regression "
-        f"**{percent(baselines.bag_of_words.value)}**, the most frequent class **{percent(baselines.majority.value)}**."
-    )
+    with st.container(key="class_result"):
+        st.markdown(
+            f"**{percent(outcome.accuracy.value)}** of {outcome.accuracy.total} held-out {trained.several} are right "
+            f"(95 % interval {interval(outcome.accuracy)}); bag of words with logistic regression "
+            f"**{percent(baselines.bag_of_words.value)}**, the most frequent class "
+            f"**{percent(baselines.majority.value)}**."
+        )
     left, right = st.columns([3, 2], gap="medium")
     with left:
         steps, means = thinned_losses(trained.losses)
@@ -369,7 +371,8 @@ def show_sentence(trained: TrainedClassifier) -> None:
     typed = read_typed(trained, text)
     labels = trained.examples.labels
     order = np.argsort(typed.probabilities)[::-1]
-    st.markdown(" · ".join(f"{plain(labels[n])} **{percent(typed.probabilities[n])}**" for n in order))
+    with st.container(key="class_said"):
+        st.markdown(" · ".join(f"{plain(labels[n])} **{percent(typed.probabilities[n])}**" for n in order))
     _show_reasons(trained, typed)
     show_arithmetic(trained, typed)
     in_torch(features_in(SENTENCE_LINES.format(width=trained.classifier.weight.shape[1], classes=len(labels)), trained))

@@ -88,7 +88,8 @@ def _tokens_html(setup: RoundTripSetup) -> str:
             f'<td class="n">{value(margin)}</td>{cells}</tr>'
         )
     return (
-        '<div class="back-rows" tabindex="0" role="region" aria-label="Candidates of each token"><table>'
+        '<div class="back-rows" data-item="candidates" tabindex="0" role="region" '
+        'aria-label="Candidates of each token"><table>'
         '<thead><tr><th class="n">T</th><th>token</th><th class="n">id</th><th>back</th><th class="n">margin</th>'
         f"<th>likeliest</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         '<div class="p">back: whether the token comes back · margin: the largest logit less the second · colour: '

@@ -101,7 +101,7 @@ def _there_and_back(setup: RoundTripSetup) -> str:
     about = AUTOENCODER.format(width=width)
     return (
         f'<p class="about">{about}</p><ol class="flow">{flow}</ol>'
-        f'<div class="texts"><span>typed</span><p dir="auto">{escape(tokens.text)}</p>'
+        f'<div class="texts" data-item="texts"><span>typed</span><p dir="auto">{escape(tokens.text)}</p>'
         f'<span>came back</span><p dir="auto" class="out">{escape(setup.table.decode(back.likeliest))}</p>'
         f'<div><b class="{kind}">{returned:,} of {count:,} ids come back</b>{_why(setup, returned)}</div></div>'
     )

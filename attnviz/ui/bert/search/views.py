@@ -115,10 +115,11 @@ def _show_hit(search: SearchResult) -> None:
     ranking, place = search.ranking, search.hit
     by_words = int(ranking.words_rank[place])
     words = f"BM25 {number(float(ranking.bm25[place]))}, rank {by_words:,}" if by_words else "no word in common"
-    st.markdown(
-        f"**{plain(isolated(search.sentence))}** · sentence {place:,} of the text · cosine "
-        f"**{number(float(ranking.cosine[place]), 3)}**, rank {int(ranking.meaning_rank[place]):,} · {words}"
-    )
+    with st.container(key="search_hit"):
+        st.markdown(
+            f"**{plain(isolated(search.sentence))}** · sentence {place:,} of the text · cosine "
+            f"**{number(float(ranking.cosine[place]), 3)}**, rank {int(ranking.meaning_rank[place]):,} · {words}"
+        )
 
 
 def by_meaning(search: SearchResult) -> None:
