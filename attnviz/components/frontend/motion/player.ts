@@ -3,7 +3,6 @@
 
 import { element, span } from "../core/dom.ts";
 
-const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const SPEEDS = [0.5, 1, 2, 4];
 const STEPS = 1000; // of the slider
 const KEYS: Record<string, string> = { k: "play", ".": "cell_on", ",": "cell_back" };
@@ -12,8 +11,6 @@ const KEYS: Record<string, string> = { k: "play", ".": "cell_on", ",": "cell_bac
 interface PlayerWords {
   label: string;
   play: string;
-  /** in place of `play` under reduced motion, where it goes on by one still */
-  next: string;
   pause: string;
   back: string;
   on: string;
@@ -26,7 +23,6 @@ interface PlayerWords {
 const OF_STEP: PlayerWords = {
   label: "How this step is computed",
   play: "Play this step (K)",
-  next: "Next still (K)",
   pause: "Pause (K)",
   back: "One cell back (,)",
   on: "One cell on (.)",
@@ -52,7 +48,7 @@ export class Player {
   ) {
     this.words = words;
     this.speed = 1;
-    this.play = button("play", STILL.matches ? words.next : words.play, () => onAct("play"));
+    this.play = button("play", words.play, () => onAct("play"));
     const range = { min: 0, max: STEPS, value: STEPS, "aria-label": words.position };
     this.slider = element("input", { type: "range", ...range });
     this.slider.addEventListener("input", () => onSeek(Number(this.slider.value) / STEPS));
@@ -88,9 +84,7 @@ export class Player {
   show({ t, isPlaying, says, place }: { t: number; isPlaying: boolean; says: Said[]; place?: string }) {
     this.root.toggleAttribute("data-playing", isPlaying);
     this.root.dataset.t = String(t);
-    const { pause, play, next } = this.words;
-    const title = isPlaying ? pause : STILL.matches ? next : play;
-    this.play.toggleAttribute("data-still", STILL.matches);
+    const title = isPlaying ? this.words.pause : this.words.play;
     if (this.play.title !== title) {
       this.play.title = title;
       this.play.setAttribute("aria-label", title);

@@ -22,7 +22,6 @@ const PRESSED_BY_SPACE = "button:not([aria-checked=true], [aria-pressed=true]), 
 const WORDS = {
   label: "The walk that plays itself",
   play: "Play (Space)",
-  next: "Next (Space)",
   pause: "Pause (Space)",
   back: "Step back (←)",
   on: "Next step (→)",
