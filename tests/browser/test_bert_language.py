@@ -50,7 +50,7 @@ def read_weights(page: Page, x: Tensor) -> None:
     page.mouse.move(*middle_of_cell(page, 4, 2))
     expect(line).to_have_text(f"4 on → 2 cat: {weights[4, 2]:.4f}")
     page.mouse.move(0, 0)
-    expect(line).to_have_text("Point at a cell to read its weight; a click pins it and chooses its row.")
+    expect(line).to_have_text("Point at a cell to read it; a click chooses its row.")
     matrix.get_by_role("application").focus()
     for key in ("Enter", "ArrowUp", "ArrowUp", "ArrowRight"):
         page.keyboard.press(key)

@@ -69,8 +69,8 @@ NAMED = """async () => {SAID
   const failed = [];
   for (const word of says.querySelectorAll(".marked")) {
     const decimals = word.textContent.match(/\\d+\\.\\d+/g) ?? [];
-    const { item, row, column, matrix } = word.dataset;
-    if (!(await until(() => word.ariaDisabled === "false" || (matrix && word.ariaDisabled === "true")))) {
+    const { item, row, column, matrix, head } = word.dataset;
+    if (!(await until(() => word.ariaDisabled === "false" || ((matrix || head) && word.ariaDisabled === "true")))) {
       failed.push(`${word.textContent}: the page has nothing of this name`);
       continue;
     }

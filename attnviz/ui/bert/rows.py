@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LARGER = 0.99
 """Share of a long text's weights that the colour scale distinguishes"""
-POINT = "Point at a cell to read its weight; a click pins it and chooses its row."
+POINT = "Point at a cell to read it; a click chooses its row."
 LIMITED = "The colours end where 1 weight in 100 is larger."
 
 
