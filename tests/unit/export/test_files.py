@@ -190,7 +190,7 @@ def test_the_axis_of_the_queries_reads_upwards_in_every_format() -> None:
 
 
 def test_slanted_labels_of_slides_end_where_those_of_the_svg_end() -> None:
-    words = [f"a-long-word-{number}" for number in range(12)]
+    words = [f"long-word-{number}" for number in range(12)]
     sheet = sheets(toy(" ".join(words)), ["weights"])[0]
     svg = write_svg(draw_sheet(sheet))
     pattern = r'text-anchor="end"[^>]* transform="rotate\((-?[\d.]+) ([\d.]+) ([\d.]+)\)"[^>]*>([^<]+)<'

@@ -203,7 +203,6 @@ def transformer() -> dict[int, Sequence[str]]:
         6: [str(steps.feed_forward_hidden.shape[1]), str(int((steps.feed_forward_hidden[1] == 0).sum()))],
         7: [written(second[1, 4])],
         8: [written(written_[2, 1]), written(written_[2, 2])],
-        10: [written(last.max())],
     }
 
 
