@@ -91,7 +91,8 @@ def test_a_step_asks_the_server_nothing_and_the_address_follows(opened: Opened, 
     page.wait_for_url(re.compile("way=softmax"))
     page.get_by_role("radio", name="Scores from the data").click()
     page.wait_for_url(re.compile("way=data"))
-    assert sent == []
+    # The script that writes rows in words comes when the browser is idle: before this, or now.
+    assert [url for url in sent if not url.endswith("/rows.js")] == []
     page.go_back()
     page.wait_for_url(re.compile("way=softmax"))
     settled(page)
