@@ -16,7 +16,7 @@ from tests.browser.settle import settled, still
 LINKS = (
     "/",
     "/?step=weights&drawing=chart",
-    "/?text=the+cat+saw+the+dog+run&head_size=4&seed=1&q=1&k=4&lesson=attention&scene=6",
+    "/averages?text=the+cat+saw+the+dog+run&way=matrix&lesson=attention&scene=3",
     "/train?train_part=generate&drawn=20&watch=decoder.2.1",
     "/bert?bert_part=agent",
     "/bert?bert_part=without",
