@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attnviz.figures.style import Palette, cell_texts, escape, shorten
-from attnviz.formatting import exact
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,7 +42,6 @@ def heatmap(
     across: str,
     signed: bool = True,
     limit: float | None = None,
-    write: Callable[[float], str] = exact,
 ) -> Spec:
     """Return the figure of one matrix, (rows, columns), with the first row at the top.
 
@@ -55,7 +53,6 @@ def heatmap(
         across: the title of the columns.
         signed: whether the colours diverge around 0; if not, they go from 0 to the largest number.
         limit: the end of the colour domain; None is the largest number.
-        write: how a number is written on hovering: see `cell_texts`.
     """
     numbers = values.tolist()
     limit = limit or max((abs(x) for row in numbers for x in row), default=0.0) or 1.0
@@ -66,7 +63,7 @@ def heatmap(
         "zmax": limit,
         "colorscale": palette.signed if signed else palette.weights,
         "colorbar": {"thickness": 10, "outlinewidth": 0},
-        "customdata": cell_texts(values, write),
+        "customdata": cell_texts(values),
         "hovertemplate": "%{y} · %{x}<br><b>%{customdata}</b><extra></extra>",
     }
     return {
