@@ -192,6 +192,7 @@ KEYS: dict[str, Key] = {
         "the matrix that fills the picture; a step without this matrix shows all, with a note",
     ),
     "predict": Key(False, Switch(), "cover the pinned row, for a prediction"),
+    "dim": Key(False, Switch(), "dim the tokens that the tokenizer has added, such as [CLS], in the sentence"),
     "way": Key("loop", one_of(*WAYS), "the way to the mean"),
     "block_size": Key(8, Integer(1, 64), "the tokens in a training block"),
     "chosen": Key((), Heads(), "up to 24 heads together: layer and head, or r for the rollout up to a layer"),

@@ -177,7 +177,7 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "step_by_step", "Step by step", "/", ONE_HEAD,
-            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "recompute"),
+            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "dim", "recompute"),
             shows_source=True, opening=OPENING,
         ),
         Page(
@@ -196,7 +196,7 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "transformer", "Transformer", "/transformer", WHOLE_MODEL,
-            ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus",
+            ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "dim",
              "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
             shows_source=True, sources=TRANSFORMER_SOURCES, shows=shown_part, step_key="part",
         ),

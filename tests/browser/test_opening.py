@@ -198,7 +198,7 @@ def test_words_of_one_text_look_at_those_of_another(page: Page, app_url: str) ->
     expect(page.locator(".sentence path")).to_have_count(6)
 
 
-def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str) -> None:
+def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str, new_context: Contexts) -> None:
     expected = torchs_weights(3, 1)
     sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
     share = 100 * float(expected[IT, [0, -1]].sum())
@@ -208,6 +208,15 @@ def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str)
     sentence.get_by_role("button", name="Dim them").click()
     expect(arcs).to_have_count(int((expected[IT, 1:-1] >= 0.01).sum()))
     expect(finding(page)).to_contain_text("97 %")  # a share of the whole row, as before
+
+    page.wait_for_url("**dim=1**")
+    opened = open_bare(new_context().new_page(), page.url)  # the link shows the same
+    shown = opened.get_by_role("region", name="Sentence")
+    expect(shown.get_by_role("button", name="Dim them", pressed=True)).to_be_visible()
+    expect(shown.locator("path")).to_have_count(int((expected[IT, 1:-1] >= 0.01).sum()))
+    shown.get_by_role("button", name="Dim them").click()
+    expect(shown.locator("path")).to_have_count(int((expected[IT] >= 0.01).sum()))
+    opened.wait_for_url(lambda url: "dim" not in url)
 
 
 def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_picture_stays_in_sight(

@@ -155,7 +155,7 @@ def _heads() -> None:
 PAGE = PAGES["transformer"]
 KEYS = {
     "step": "part", "layer": "block",
-    **{name: name for name in ("head", "q", "k", "drawing", "predict", "stretch", "limit", "focus")},
+    **{name: name for name in ("head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim")},
 }  # fmt: skip
 """The user's choices in the walk, with their link keys"""
 

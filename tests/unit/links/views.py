@@ -116,6 +116,7 @@ DEFAULTS: dict[str, Any] = {
     "drawing": "stage",
     "focus": "",
     "predict": False,
+    "dim": False,
     "way": "loop",
     "block_size": 8,
     "chosen": (),

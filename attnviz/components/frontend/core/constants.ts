@@ -274,6 +274,10 @@ export const LINK_KEYS = {
     kind: "text",
     default: "",
   },
+  dim: {
+    kind: "switch",
+    default: false,
+  },
   rollout: {
     kind: "switch",
     default: false,

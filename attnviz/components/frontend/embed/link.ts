@@ -5,7 +5,10 @@ import { valueOf } from "./link_values.ts";
 import { settings } from "./page.ts";
 
 /** What a walk gets from a link besides its step. */
-const OF_WALK = ["head", "q", "k", "limit", "focus", "predict", "stretch"] as const;
+const OF_WALK = ["head", "q", "k", "limit", "focus", "predict", "stretch", "dim"] as const;
+
+/** Whether it goes back to its default where the address no longer has it. */
+const isAlwaysSet = (name: (typeof OF_WALK)[number]) => ["focus", "predict", "stretch", "dim"].includes(name);
 
 /** What is chosen: as the address says, else as the page was made. */
 export function chosen() {
@@ -29,7 +32,7 @@ export function values(): Partial<WalkValues> {
       .flatMap((link) => (name in link ? [valueOf(name, link[name])] : []))
       .find((one) => one !== undefined);
     if (value !== undefined) return [[name, value]];
-    return name === "focus" || name === "predict" || name === "stretch" ? [[name, LINK_KEYS[name].default]] : [];
+    return isAlwaysSet(name) ? [[name, LINK_KEYS[name].default]] : [];
   };
   return { ...(step && { step }), ...Object.fromEntries(OF_WALK.flatMap(read)) };
 }

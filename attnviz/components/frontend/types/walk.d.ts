@@ -16,6 +16,8 @@ interface WalkValues extends Pair {
   limit: number | null;
   /** The matrix that takes the whole picture; "" for all of them. */
   focus: string;
+  /** Whether the sentence is drawn without the shares of tokens that the tokenizer has added. */
+  dim: boolean;
 }
 /** An array that a document does not hold. */
 interface ArrayReference {

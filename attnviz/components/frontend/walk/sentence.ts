@@ -84,8 +84,8 @@ export class Sentence {
   sizes: ResizeObserver;
   later: FrameTask;
 
-  /** @param does pin: a row is kept; open: the whole matrix is asked for */
-  constructor(does: { pin: (row: number) => void; open: (row: number) => void }) {
+  /** @param does pin: a row is kept; open: the whole matrix is asked for; dim: added tokens are dimmed, or no longer */
+  constructor(does: { pin: (row: number) => void; open: (row: number) => void; dim: (isDimmed: boolean) => void }) {
     this.choose = does;
     this.root = element("section", { class: "sentence", "aria-label": "Sentence" });
     this.words = element("div", {
@@ -121,8 +121,11 @@ export class Sentence {
     this.sizes.observe(this.words);
   }
 
-  /** @param pinned the row that is kept; null: the one that looks at another word most */
-  show(matrices: HeadMatrices, pinned: number | null) {
+  /**
+   * @param pinned the row that is kept; null: the one that looks at another word most
+   * @param isDimmed whether the tokens that the tokenizer has added are dimmed
+   */
+  show(matrices: HeadMatrices, pinned: number | null, isDimmed = false) {
     if (matrices !== this.matrices) {
       this.hovered = null; // another text may have fewer words
       this.written.clear();
@@ -134,7 +137,7 @@ export class Sentence {
       this.said = isShort ? query.labels.map((_, n) => saidOf(rows.row(n).weights, query, key, n)) : [];
     }
     this.matrices = matrices;
-    this.pinned = pinned;
+    [this.pinned, this.isDimmed] = [pinned, isDimmed];
     this.draw();
   }
 
@@ -299,15 +302,10 @@ export class Sentence {
       `${listOf(names)}, ${said} ${share(sum)}. `,
       template(
         "button",
-        { type: "button", "aria-pressed": String(this.isDimmed), onclick: () => this.dim() },
+        { type: "button", "aria-pressed": String(this.isDimmed), onclick: () => this.choose.dim(!this.isDimmed) },
         names.length > 1 ? "Dim them" : "Dim it",
       ),
     );
-  }
-
-  dim() {
-    this.isDimmed = !this.isDimmed;
-    this.draw();
   }
 
   question({ weights, allHidden }: AttentionRow) {

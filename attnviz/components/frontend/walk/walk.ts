@@ -82,10 +82,10 @@ export class Walk {
     this.tokens = new TokenList({
       pin: (q) => this.choose({ q: q === this.store.values.q ? null : q, k: null }),
       open: (q) => this.choose({ step: "weights", q, k: null }),
+      dim: (dim) => this.choose({ dim }),
     });
     this.note = element("p", { class: "note", role: "status" });
-    this.top = element("div", { class: "top" });
-    this.picture = element("div", { class: "picture" });
+    [this.top, this.picture] = ["top", "picture"].map((name) => element("div", { class: name }));
     this.guessLine = new GuessLine(() => this.reveal("row"));
     this.link = null;
     this.unfit = ""; // what is said of a link that asks for a matrix in vain
@@ -310,7 +310,7 @@ export class Walk {
     else if (missing.length) {
       this.lack(document, missing, "What words look at can't be shown", false);
       sentence.clear();
-    } else sentence.show(matrices, values.q);
+    } else sentence.show(matrices, values.q, values.dim);
     this.loading.later(document, values.head);
   }
 
