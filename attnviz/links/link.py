@@ -193,6 +193,7 @@ KEYS: dict[str, Key] = {
     ),
     "predict": Key(False, Switch(), "cover the pinned row, for a prediction"),
     "dim": Key(False, Switch(), "dim the tokens that the tokenizer has added, such as [CLS], in the sentence"),
+    "play": Key(False, Switch(), "the walk begins to play itself when the link is opened"),
     "way": Key("loop", one_of(*WAYS), "the way to the mean"),
     "block_size": Key(8, Integer(1, 64), "the tokens in a training block"),
     "chosen": Key((), Heads(), "up to 24 heads together: layer and head, or r for the rollout up to a layer"),

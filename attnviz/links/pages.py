@@ -177,7 +177,8 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "step_by_step", "Step by step", "/", ONE_HEAD,
-            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "dim", "recompute"),
+            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "dim", "play",
+             "recompute"),
             shows_source=True, opening=OPENING,
         ),
         Page(
@@ -197,7 +198,7 @@ PAGES: dict[str, Page] = {
         Page(
             "transformer", "Transformer", "/transformer", WHOLE_MODEL,
             ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "dim",
-             "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
+             "play", "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
             shows_source=True, sources=TRANSFORMER_SOURCES, shows=shown_part, step_key="part",
         ),
         Page(

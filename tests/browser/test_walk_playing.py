@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -302,6 +303,26 @@ def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(page:
     page.keyboard.press("Escape")
     expect(bar.root).to_be_hidden()
     expect(page.get_by_role("button", name="Play the walk")).to_be_visible()  # in lecture mode, too
+
+
+def test_a_link_plays_it_once_and_its_keys_go_on_through_the_lesson(new_context: Contexts, app_url: str) -> None:
+    page = new_context(reduced_motion="reduce").new_page()
+    scene = "lesson=attention&scene=1"
+    page.goto(f"{app_url}/?{urlencode(OPENING)}&step=scores&play=1&lecture=1&{scene}")
+    bar = Bar(page)
+    bar.title("Sentence")
+    for _ in STEPS[1:]:
+        page.keyboard.press("PageDown")
+    bar.title("Output")
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**scene=2**")
+    expect(bar.root).to_be_hidden()
+
+    page.goto(f"{app_url}/?{urlencode(OPENING)}&play=1")
+    bar.title("Sentence")
+    page.keyboard.press("Escape")
+    expect(bar.root).to_be_hidden()
+    page.wait_for_url(lambda url: "play" not in url)
 
 
 def test_a_page_of_its_own_begins_with_it_without_a_network(new_context: Contexts, tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def _heads() -> None:
 PAGE = PAGES["transformer"]
 KEYS = {
     "step": "part", "layer": "block",
-    **{name: name for name in ("head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim")},
+    **{name: name for name in ("head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "play")},
 }  # fmt: skip
 """The user's choices in the walk, with their link keys"""
 

@@ -278,6 +278,10 @@ export const LINK_KEYS = {
     kind: "switch",
     default: false,
   },
+  play: {
+    kind: "switch",
+    default: false,
+  },
   rollout: {
     kind: "switch",
     default: false,

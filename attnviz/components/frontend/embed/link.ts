@@ -5,7 +5,7 @@ import { valueOf } from "./link_values.ts";
 import { settings } from "./page.ts";
 
 /** What a walk gets from a link besides its step. */
-const OF_WALK = ["head", "q", "k", "limit", "focus", "predict", "stretch", "dim"] as const;
+const OF_WALK = ["head", "q", "k", "limit", "focus", "predict", "stretch", "dim", "play"] as const;
 
 /** Whether it goes back to its default where the address no longer has it. */
 const isAlwaysSet = (name: (typeof OF_WALK)[number]) => ["focus", "predict", "stretch", "dim"].includes(name);
@@ -19,9 +19,6 @@ export function chosen() {
 export function isLecture() {
   return (valueOf("lecture", chosen().lecture ?? "") ?? settings.lecture) === true;
 }
-
-/** Whether the walk begins to play itself. */
-export const plays = () => chosen().play === "1";
 
 /** As a walk has it; where the address says what a key does not take, as the page was made. */
 export function values(): Partial<WalkValues> {

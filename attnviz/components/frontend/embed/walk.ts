@@ -5,7 +5,7 @@ import { read } from "../core/document.ts";
 import { Walk } from "../walk/walk.ts";
 import { PageHost } from "./host.ts";
 import { followLecture } from "./lecture.ts";
-import { isLecture, plays, values, write } from "./link.ts";
+import { isLecture, values, write } from "./link.ts";
 import { numbers, root, withFont } from "./page.ts";
 import { Scene } from "./scene.ts";
 
@@ -32,7 +32,6 @@ async function start() {
     walk.playing.resume(held);
     ask();
   });
-  if (plays()) walk.playing.start();
 }
 
 start();

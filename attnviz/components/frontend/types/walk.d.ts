@@ -18,6 +18,8 @@ interface WalkValues extends Pair {
   focus: string;
   /** Whether the sentence is drawn without the shares of tokens that the tokenizer has added. */
   dim: boolean;
+  /** Whether the walk begins to play itself where a link opens it. */
+  play: boolean;
 }
 /** An array that a document does not hold. */
 interface ArrayReference {

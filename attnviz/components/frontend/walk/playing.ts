@@ -50,6 +50,8 @@ export class Playing {
   player: Player;
   isOpen: boolean;
   isPlaying: boolean;
+  /** whether it begins as soon as its first document is here */
+  isAsked: boolean;
   /** ms */
   time: number;
   /** ms of the clock at the last frame; 0 while nothing has been played */
@@ -68,7 +70,7 @@ export class Playing {
 
   constructor(walk: Walk) {
     this.walk = walk;
-    [this.isOpen, this.isPlaying, this.isUnsaid] = [false, false, false];
+    [this.isOpen, this.isPlaying, this.isUnsaid, this.isAsked] = [false, false, false, false];
     [this.time, this.last] = [0, 0];
     this.untold = {};
     [this.planned, this.said, this.captions, this.before] = [null, null, null, null];
@@ -118,6 +120,12 @@ export class Playing {
     const { lacking, store, loading } = this.walk;
     if (!store.current || !this.pair) return true;
     return lacking.isPicture && !(loading.files.failure instanceof Refused); // what never comes is passed over
+  }
+
+  /** Whether no step is left to go on to. */
+  get isOver() {
+    const { parts, ms } = this.schedule;
+    return STILL.matches ? this.part === parts.at(-1) : this.time >= ms;
   }
 
   // ---- what the user does
@@ -187,6 +195,7 @@ export class Playing {
     if (!this.isOpen) return;
     this.pause();
     this.leave();
+    this.walk.report(this.walk.store.set({ play: false })); // a link to what is shown now does not play
     const { before } = this;
     if (before instanceof HTMLElement && before.checkVisibility()) before.focus({ preventScroll: true });
   }
@@ -229,13 +238,14 @@ export class Playing {
       cell_back: () => this.go(-1),
       unpin: () => this.end(),
     };
-    if (!this.isOpen || !acts[name]) return false;
+    if (!this.isOpen || !acts[name] || (name === "next" && this.isOver)) return false;
     acts[name]();
     return true;
   }
 
   key(event: KeyboardEvent) {
     if (!this.isOpen || !KEYS[event.key] || !this.isMine(event)) return;
+    if (KEYS[event.key] === "next" && this.isOver) return; // in a lesson the key goes on to the next scene
     event.preventDefault();
     event.stopImmediatePropagation();
     if (!event.repeat) this.act(KEYS[event.key]);
@@ -353,6 +363,10 @@ export class Playing {
 
   /** What has been waited for has come. */
   loaded() {
+    if (this.isAsked && this.walk.store.current) {
+      this.isAsked = false;
+      this.start();
+    }
     if (this.isOpen && !this.isPlaying && !this.isWaiting) this.say();
   }
 

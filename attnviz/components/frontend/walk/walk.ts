@@ -169,10 +169,12 @@ export class Walk {
     this.load();
   }
 
-  /** Says, once its document is here, what a link asks for in vain. */
+  /** Says, once its document is here, what a link asks for in vain; plays the walk if the link asks for it. */
   checkLink(link: Partial<WalkValues>) {
     this.link = link;
     this.sayLink();
+    this.playing.isAsked = link.play === true;
+    this.playing.loaded();
   }
 
   /** Says that the step does not show the matrix that a link asks for. */
