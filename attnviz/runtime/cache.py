@@ -138,8 +138,8 @@ class SingleFlightCache(Generic[V]):
         return value
 
     def _wait(self, task: Task[V], on_wait: OnWait | None) -> V:
-        self._pool.run_now(task)
         while not task.result.done():
+            self._pool.run_now(task)  # each time: another thread may have begun the task and not queued it yet
             with page_lock().released():
                 wait([task.result], POLL)
             if on_wait is not None and not task.result.done():

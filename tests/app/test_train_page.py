@@ -50,7 +50,7 @@ def newest(at: AppTest) -> dict[str, Any]:
 
 
 def command(at: AppTest, name: str) -> AppTest:
-    return send_values(at, command=[next(_numbers), name])
+    return send_values(at, commands=[[next(_numbers), name]])
 
 
 def send_values(at: AppTest, **values: object) -> AppTest:
@@ -165,8 +165,8 @@ def test_a_stopped_training_can_t_go_on_after_a_newer_one_on_a_text() -> None:
 
 def test_a_command_that_comes_twice_counts_once() -> None:
     at = open_page("train", **FAST)
-    send_values(at, command=[7, "train"])
-    send_values(at, command=[7, "train"])
+    send_values(at, commands=[[7, "train"]])
+    send_values(at, commands=[[7, "train"]])
     until(at, lambda run: run["state"] == "done")
     assert len(training_jobs().jobs(told(at)["values"]["visitor"])) == 1
 
@@ -187,8 +187,8 @@ def test_a_training_is_still_there_on_the_way_back_and_in_a_new_session() -> Non
 @pytest.mark.parametrize(
     "values",
     [
-        {"command": "train"}, {"command": [1]}, {"command": ["1", "train"]}, {"command": [2**60, ["train"]]},
-        {"command": [1, "rm -rf"]}, {"visitor": "someone-elses-visitor-x"}, {"visitor": 3}, {"slow": -1},
+        {"commands": "train"}, {"commands": [[1]]}, {"commands": [["1", "train"]]}, {"commands": [[2**60, ["train"]]]},
+        {"commands": [[1, "rm -rf"]]}, {"visitor": "someone-elses-visitor-x"}, {"visitor": 3}, {"slow": -1},
         {"slow": "x"}, {"run": 3}, {"run": "x" * 999}, {"watch": "no.such.head"}, {"snapshot": -3}, {"pin": 3},
         {"pin": {"q": "x", "k": -1}},
     ],

@@ -57,7 +57,7 @@ def stage(at: AppTest, name: str) -> dict[str, Any]:
 
 
 def command(at: AppTest, name: str) -> AppTest:
-    return send_update(at, "model_series", {"number": next(_numbers), "values": {"command": [next(_numbers), name]}})
+    return send_update(at, "model_series", {"number": next(_numbers), "values": {"commands": [[next(_numbers), name]]}})
 
 
 def until(at: AppTest, true: Callable[[], bool]) -> None:
@@ -181,7 +181,7 @@ def test_one_step_after_another_and_slow_motion() -> None:
         command(at, "step:head")
         until(at, lambda step=step: stage(at, "head")["run"]["step"] == step)
         until(at, lambda: stage(at, "head")["run"]["state"] == "stopped")
-    values = {"slow": 100, "command": [next(_numbers), "train:gpt"]}
+    values = {"slow": 100, "commands": [[next(_numbers), "train:gpt"]]}
     send_update(at, "model_series", {"number": next(_numbers), "values": values})
     assert told(at)["values"]["slow"] == 100
     job = training_jobs().job(told(at)["values"]["visitor"])

@@ -98,6 +98,22 @@ def test_updates_without_end_wait_until_they_are_asked_for(page: Page, served: s
     assert page.evaluate("updates.values") == {"step": "masked", "head": 3}
 
 
+def test_after_back_nothing_that_was_chosen_before_is_sent_or_kept(page: Page, served: str) -> None:
+    page.clock.install()
+    imported(page, served, "core/pending_updates.ts", PENDING)
+    page.evaluate("updates.followLeaving(new AbortController().signal)")
+    page.evaluate("updates.set({ step: 'scaled' }); updates.set({ head: 3 }, 250)")
+    page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
+    page.clock.run_for(60_000)
+    assert page.evaluate("sent.length") == 0
+    page.evaluate("updates.set({ step: 'weights' })")
+    page.clock.run_for(10)
+    page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
+    page.evaluate("updates.receive({ step: 'masked', head: 7 })")  # the view of the other link
+    page.clock.run_for(60_000)
+    assert page.evaluate("[sent.length, updates.values]") == [1, {"step": "masked", "head": 7}]
+
+
 def test_on_the_way_to_another_page_what_waits_is_sent_and_nothing_afterwards(page: Page, served: str) -> None:
     page.clock.install()
     imported(page, served, "core/pending_updates.ts", PENDING)
@@ -286,8 +302,22 @@ def test_heads_shown_together_have_colours_of_their_own(plain_page: Page, served
 PAYLOADS = [list(write_payload({"n": n}, {})) for n in (1, 2)]
 
 
-def test_a_component_lives_until_its_last_call_ends(plain_page: Page, served: str) -> None:
-    """Streamlit calls again with each change of theme, and ends calls that a later one has overtaken."""
+PLACES = """
+  const places = (...names) => names.map((name) => {
+    const place = document.createElement("div");
+    place.toString = () => name;
+    document.body.append(place);
+    return place;
+  });
+"""
+"""Makes elements, as Streamlit does for its components"""
+
+
+def test_a_component_lives_as_long_as_its_element(plain_page: Page, served: str) -> None:
+    """Streamlit calls again with each change of theme.
+
+    On a slow machine a call comes late, when the next one is on its way: it is ended at once, before the next one.
+    """
     body = """
       const [seen, sent] = [[], []];
       const call = m.mounting(async (payload, root, host) => ({
@@ -298,7 +328,7 @@ def test_a_component_lives_until_its_last_call_ends(plain_page: Page, served: st
         },
         destroy: () => seen.push(`${root} ends`),
       }), "server");
-      const [a, b] = ["a", "b"].map((name) => Object(name));
+      const [a, b] = places("a", "b");
       const payloads = given.map((bytes) => Uint8Array.from(bytes));
       const ask = (parentElement, n, by) =>
         call({ parentElement, data: payloads[n - 1], setTriggerValue: (...all) => sent.push([by, ...all]) });
@@ -307,14 +337,23 @@ def test_a_component_lives_until_its_last_call_ends(plain_page: Page, served: st
       await made();
       const [second, other] = [ask(a, 1, "second"), ask(b, 1, "other")];
       await made();
+      second();  // before the call that has overtaken it
       const third = ask(a, 2, "third");
-      for (const end of [first, second, other, third]) end();
-      ask(a, 2, "late");
+      for (const end of [first, third]) end();
+      seen.push("still here");
+      b.remove();
+      other();
+      a.remove();
+      for (const end of [first, second]) end();  // the third was never heard of
+      const late = ask(a, 2, "late");  // a call that comes after the element has gone
       await made();
+      late();
       return [seen, sent];
     """
-    seen, sent = imported(plain_page, served, "page/mounting.ts", body, PAYLOADS)
-    assert seen == [["a", 1], ["a", None], ["b", 1], ["a", 2], "b ends", "a ends", ["a", 2]]
+    seen, sent = imported(plain_page, served, "page/mounting.ts", PLACES + body, PAYLOADS)
+    assert seen == [
+        ["a", 1], ["a", None], ["b", 1], ["a", 2], "still here", "b ends", "a ends", ["a", 2], "a ends"
+    ]  # fmt: skip
     says = [("first", 1), ("second", None), ("other", 1), ("third", 2), ("late", 2)]
     assert sent == [[call, "update", n] for call, n in says], "each by the function that came with the newest call"
 
@@ -324,13 +363,13 @@ def test_while_a_component_is_loaded_only_the_last_call_counts(plain_page: Page,
       const seen = [];
       let fails = true;
       const call = m.mounting(async (payload, root) => {
-        if (root == "broken" && fails) throw new Error("no network");
+        if (root === broken && fails) throw new Error("no network");
         return {
           update: (payload) => seen.push([String(root), payload.header.n]),
           destroy: () => seen.push(`${root} ends`),
         };
       }, "server");
-      const [a, gone, broken] = ["a", "gone", "broken"].map((name) => Object(name));
+      const [a, gone, broken] = places("a", "gone", "broken");
       const payloads = given.map((bytes) => Uint8Array.from(bytes));
       const ask = (parentElement, n) => call({ parentElement, data: payloads[n - 1], setTriggerValue: () => {} });
       const made = () => new Promise((done) => setTimeout(done));
@@ -340,7 +379,9 @@ def test_while_a_component_is_loaded_only_the_last_call_counts(plain_page: Page,
       });
       ask(a, 1);
       ask(a, 2);
-      ask(gone, 1)();
+      const end = ask(gone, 1);
+      gone.remove();
+      end();
       ask(broken, 1);
       while (seen.length < 3) await made();
       fails = false;
@@ -348,7 +389,7 @@ def test_while_a_component_is_loaded_only_the_last_call_counts(plain_page: Page,
       await made();
       return seen;
     """
-    assert imported(plain_page, served, "page/mounting.ts", body, PAYLOADS) == [
+    assert imported(plain_page, served, "page/mounting.ts", PLACES + body, PAYLOADS) == [
         ["a", 2], "gone ends", "no network", ["broken", 2],
     ]  # fmt: skip
 

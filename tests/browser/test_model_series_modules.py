@@ -549,8 +549,8 @@ def test_a_command_of_the_model_series_looks_at_what_it_trains_and_a_snapshot_is
         models.updates.drop();
         take(all, { rung: "gpt", snapshot: 10 });
         models.command(name);
-        const { rung, snapshot, command } = models.updates.values;
-        return [rung, snapshot, command[1]];
+        const { rung, snapshot, commands } = models.updates.values;
+        return [rung, snapshot, commands.at(-1)[1]];
       };
       const commands = ["train:bigram", "all", "step:gpt", "stop", "open heads"].map(after);
       models.updates.drop();

@@ -180,6 +180,22 @@ def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: s
     svg = download.value.path().read_text()
     assert svg.startswith("<svg")
     assert "picture" in svg
+    # A busy browser reads the file late: its address must not be freed with the click.
+    page.evaluate("""() => {
+      const { createObjectURL } = URL;
+      window.saved = {};
+      window.freed = [];
+      URL.createObjectURL = (file) => (window.file = file, createObjectURL(file));
+      URL.revokeObjectURL = (address) => window.freed.push(address);
+      HTMLAnchorElement.prototype.click = function () { window.saved = { name: this.download, at: this.href }; };
+    }""")
+    for kind, begins in (("svg", "<svg"), ("png", "\ufffdPNG")):
+        page.locator(f".modebar-btn[data-title='Download as {kind.upper()}']").click()
+        page.wait_for_function("kind => window.saved.name === `attnviz.${kind}`", arg=kind)
+        page.wait_for_timeout(100)
+        begin, freed = page.evaluate("async () => [await window.file.text(), freed.includes(saved.at)]")
+        assert begin.startswith(begins)
+        assert not freed
 
 
 def test_no_formula_is_cut_and_on_a_phone_the_page_scrolls_as_a_whole_and_a_chart_sideways(

@@ -340,21 +340,44 @@ def test_a_command_shows_the_newest_training_and_a_snapshot_stays_where_none_beg
         training.updates.drop();
         show([run("a", "done"), run("b", "done")], { snapshot: 10, run: "a" });
         training.command(name);
-        const { snapshot, run: shown, command } = training.updates.values;
-        return [snapshot, shown, command[1]];
+        const { snapshot, run: shown, commands } = training.updates.values;
+        return [snapshot, shown, commands.at(-1)[1]];
       };
       const commands = ["train", "control", "continue", "step", "stop", "open heads"].map(after);
       const gone = [7, 16, 20, null].map((step) => (training.go(step), training.updates.values.snapshot));
       show([run("a", "done")], {}, { is_page: true });
-      training.updates.values = { ...training.updates.values, command: [0, ""] };
+      training.updates.values = { ...training.updates.values, commands: [] };
       training.command("train");
-      return { commands, gone, page: training.updates.values.command };
+      return { commands, gone, page: training.updates.values.commands };
     """
     found = run("training/training.ts", TRAINING + body)
     begins = [[None, "", name] for name in ("train", "control", "continue", "step")]
     assert found["commands"] == [*begins, [10, "a", "stop"], [10, "a", "open heads"]]
     assert found["gone"] == [10, None, None, None]  # the newest has no number: it stays the newest
-    assert found["page"] == [0, ""]  # a page without a server trains nothing
+    assert found["page"] == []  # a page without a server trains nothing
+
+
+def test_a_command_is_sent_until_it_is_acknowledged_with_those_after_it(run: Run) -> None:
+    """A message takes the place of one that the server has not read."""
+    body = """
+      const messages = [];
+      training.updates.host = { send: (message) => void messages.push(structuredClone(message)) };
+      show([run("a", "stopped")]);
+      const press = async (name) => {
+        training.command(name);
+        await new Promise((done) => setTimeout(done, 30));
+        return messages.at(-1).values.commands.map(([, command]) => command);
+      };
+      const first = [await press("step"), await press("step")];
+      const numbers = messages.at(-1).values.commands.map(([number]) => number);
+      show([run("a", "stopped")], {}, { acknowledged: messages[0].number });
+      const second = await press("stop");
+      show([run("a", "stopped")], {}, { acknowledged: messages.at(-1).number });
+      return [...first, second, await press("train"), numbers[0] < numbers[1]];
+    """
+    assert run("training/training.ts", TRAINING + body) == [
+        ["step"], ["step", "step"], ["step", "step", "stop"], ["train"], True
+    ]  # fmt: skip
 
 
 def test_keys_go_through_snapshots_but_in_a_lesson_through_its_scenes(run: Run) -> None:

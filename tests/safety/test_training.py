@@ -91,7 +91,7 @@ def test_nobody_sees_or_ends_the_training_of_another(served: Server) -> None:
     with trainee(served) as first, trainee(served) as second:
         assert not first.open().broke
         assert not second.open().broke
-        assert not (started := first.send(command=[1, "train"], slow=200)).broke
+        assert not (started := first.send(commands=[[1, "train"]], slow=200)).broke
         end = time.monotonic() + 20
         while not first.newest["step"]:
             assert time.monotonic() < end, (started.text, first.newest)
@@ -99,11 +99,11 @@ def test_nobody_sees_or_ends_the_training_of_another(served: Server) -> None:
         name, run = first.header["values"]["visitor"], first.newest["id"]
         guesses = [NAME, name[:-1] + ("a" if name[-1] != "a" else "b"), name.swapcase(), f"{name} ", name[:21]]
         for number, hostile in enumerate([
-            *({"visitor": guess, "run": run, "command": [9, "stop"]} for guess in guesses),
-            {"run": run, "snapshot": 0, "command": [10, "stop"]}, {"run": run, "command": [11, "continue"]},
-            {"command": [-1, "train"]}, {"command": [12, "train" * 9000]}, {"command": {"train": 1}},
+            *({"visitor": guess, "run": run, "commands": [[9, "stop"]]} for guess in guesses),
+            {"run": run, "snapshot": 0, "commands": [[10, "stop"]]}, {"run": run, "commands": [[11, "continue"]]},
+            {"commands": [[-1, "train"]]}, {"commands": [[12, "train" * 9000]]}, {"commands": {"train": 1}},
             {"slow": 1e308}, {"slow": [10**9]}, {"visitor": {"visitor": name}}, {"watch": ["decoder.0.0"], "pin": "q"},
-            {"command": [13, "open ../../x"]}, {"command": [14, "open train"]},
+            {"commands": [[13, "open ../../x"]]}, {"commands": [[14, "open train"]]},
         ]):  # fmt: skip
             assert not second.send(**hostile).broke, number
             assert [one["state"] for one in second.header["runs"]] == ["new"], hostile
@@ -113,7 +113,7 @@ def test_nobody_sees_or_ends_the_training_of_another(served: Server) -> None:
         assert first.newest["state"] == "running"
         assert first.newest["step"] > before
         _check_arrays(served, first.newest["digest"], second.newest["digest"])
-        first.send(command=[2, "stop"])
+        first.send(commands=[[2, "stop"]])
     assert "Traceback" not in served.log_text()[logged:]
 
 

@@ -103,8 +103,8 @@ def take(sent: Mapping[str, object]) -> None:
         _show_settings(run)
     take_slow(sent.get("slow"))
     take_chosen({**sent, **(pin if isinstance(pin, Mapping) else {})}, [*VALUES, "q", "k", *OF_TEXT])
-    command = new_command(sent.get("command"))
-    if command:
+    for command in new_ones("command", sent.get("commands")):
+        _kept().commanded = time.monotonic()
         do(command)
 
 
@@ -129,15 +129,6 @@ def take_slow(sent: object) -> None:
     if wanted is not None and wanted <= 10_000:
         _kept().slow = wanted
         training_jobs().set_speed(visitor(), speed())
-
-
-def new_command(sent: object) -> str:
-    """Return the name of a command; "" if it is not a command, or was received before."""
-    names = new_ones("command", [sent])
-    if not names:
-        return ""
-    _kept().commanded = time.monotonic()
-    return names[0]
 
 
 def _find_again() -> None:

@@ -178,6 +178,29 @@ def test_a_computation_runs_a_queued_one_that_it_needs_and_both_count_once() -> 
     assert pool.run(pool.counts) == (1, 0, 2)  # the task that would have run the inner one ran nothing
 
 
+def test_a_computation_runs_one_that_it_needs_and_that_another_thread_queues_later() -> None:
+    """The only thread would wait forever: for what stands in the queue behind it."""
+    pool = WorkerPool(1)
+    cache, needs, begun, needed = SingleFlightCache[Result]("late", 10, pool), Work(), threading.Event(), Task[Result]()
+    needs.let_go.set()
+    submit = pool.submit
+
+    def submit_late(task: Task[Any], work: Any) -> None:
+        begun.set()
+        until(lambda: pool.counts()[0])  # the pool's thread is at work, and needs this task
+        time.sleep(0.1)
+        submit(task, work)
+
+    with ThreadPoolExecutor(2) as threads:
+        pool.submit = submit_late  # type: ignore[method-assign]
+        page = threads.submit(cache.get, "key", needs)
+        assert begun.wait(30)
+        pool.submit = submit  # type: ignore[method-assign]
+        submit(needed, lambda: cache.get("key", needs))
+        assert needed.result.result(10) == page.result(10) == Result()
+    assert needs.calls == 1
+
+
 def test_what_is_kept_is_bounded_and_too_large_a_result_is_handed_out_all_the_same() -> None:
     cache = SingleFlightCache[Result]("test", 10, WorkerPool(1))
     for number in range(9):

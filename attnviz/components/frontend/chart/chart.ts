@@ -1,7 +1,7 @@
 // The chart: a picture of matrices as a Plotly figure, to zoom and to download. plotly.js compares each new figure with
 // the one before.
 
-import { element, perFrame } from "../core/dom.ts";
+import { download, element, perFrame } from "../core/dom.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { leastType } from "../core/type.ts";
 import { chartPicture } from "../export/chart.ts";
@@ -101,6 +101,13 @@ export class Chart {
     }
   }
 
+  /** Plotly's own download frees the file at once, before a busy browser has read it. */
+  async download(plotly: Plotly, format: string) {
+    const image = await plotly.toImage(this.graph, { format, scale: 2, imageDataOnly: true, ...this.measure() });
+    const bytes = format === "png" ? Uint8Array.from(atob(image), (one) => one.charCodeAt(0)) : image;
+    download(new Blob([bytes], { type: format === "png" ? "image/png" : "image/svg+xml" }), `attnviz.${format}`);
+  }
+
   /** Plotly's own size detection would lay the figure out a second time. */
   measure() {
     return { width: this.graph.clientWidth, height: this.graph.clientHeight };
@@ -126,8 +133,7 @@ export class Chart {
       name: `download-${format}`,
       title: `Download as ${format.toUpperCase()}`,
       icon: format === "svg" ? plotly.Icons.disk : plotly.Icons.camera,
-      click: (graph: HTMLElement) =>
-        plotly.downloadImage(graph, { format, filename: "attnviz", scale: 2, ...this.measure() }),
+      click: () => this.download(plotly, format),
     }));
     this.config = { ...CONFIG, modeBarButtonsToAdd: downloads };
     return this.config;

@@ -20,6 +20,15 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+const READ = 60_000; // ms after which a busy browser, too, has read a file
+
+/** Gives the user a file. Its address stays for a while: a busy browser reads it late, or else drops the download. */
+export function download(file: Blob, name: string) {
+  const link = element("a", { href: URL.createObjectURL(file), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), READ);
+}
+
 export const span = (className: string, ...children: (Node | string)[]) =>
   element("span", { class: className }, ...children);
 

@@ -72,11 +72,13 @@ export class PendingUpdates<Values extends object> {
 
   /**
    * On the way to another page: what waits is sent as soon as a link to it is pressed. After the click nothing is sent,
-   * for a message of this page would lead back to it.
+   * for a message of this page would lead back to it. After Back or Forward, what was chosen before counts no more: it
+   * would be sent with the other link, and change that view.
    */
   followLeaving(signal: AbortSignal) {
     document.addEventListener("pointerdown", (event) => isToPage(event) && this.flush(), { signal, capture: true });
     document.addEventListener("click", (event) => isToPage(event) && this.drop(), { signal });
+    window.addEventListener("popstate", () => this.drop(), { signal });
   }
 
   /** Gives up changes that the server has not acknowledged: its next values count. */

@@ -1,6 +1,6 @@
 // The export dialog: the choice of pictures, format and theme, and a preview of the file.
 
-import { element, span, theme } from "../core/dom.ts";
+import { download, element, span, theme } from "../core/dom.ts";
 import { canFilm, gifOf, videoOf } from "./animation.ts";
 import { Fields } from "./fields.ts";
 import { makeFile, pngOf } from "./files.ts";
@@ -154,10 +154,9 @@ class ExportView {
     const { server, family } = this;
     const isMoving = format === "gif" || format === "webm";
     const blob = isMoving ? await this.film(format) : await makeFile(sheet, format, { scale, server, family });
-    const link = element("a", { href: URL.createObjectURL(blob), download: `${this.words.name}.${format}` });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    return `${link.download}: ${Math.max(1, Math.round(blob.size / 1024))} kB.`;
+    const name = `${this.words.name}.${format}`;
+    download(blob, name);
+    return `${name}: ${Math.max(1, Math.round(blob.size / 1024))} kB.`;
   }
 
   /** What is played: the step, or its whole walk. */

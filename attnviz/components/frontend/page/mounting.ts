@@ -10,7 +10,6 @@ interface Mounted {
   /** null until its module has come */
   component: Component | null;
   host: AppHost;
-  calls: number;
   /** what the last call brought */
   data: Uint8Array;
   /** what the component has not been updated with yet */
@@ -20,13 +19,17 @@ interface Mounted {
 /**
  * The function that Streamlit calls, for components that `make` makes. Streamlit calls with every change of theme too;
  * then the data is not new. While a component is being made, only the last call counts.
+ *
+ * On a slow machine a call can come when Streamlit has given it up for a later one, which is on its way. Streamlit then
+ * runs its clean-up at once. What was chosen and not sent yet, or not acknowledged, would end with the component. So it
+ * ends with its element only.
  */
 export function mounting(make: Make, server: string) {
   const mounted: WeakMap<HTMLElement, Mounted> = new WeakMap();
 
   const create = ({ data, parentElement }: Call): Mounted => {
     const payload = readPayload(data);
-    const created: Mounted = { component: null, host: new AppHost(server), calls: 0, data, next: payload };
+    const created: Mounted = { component: null, host: new AppHost(server), data, next: payload };
     mounted.set(parentElement, created);
     make(payload, parentElement, created.host).then(
       (component) => {
@@ -45,14 +48,11 @@ export function mounting(make: Make, server: string) {
   return (call: Call) => {
     const { data, parentElement, setTriggerValue } = call;
     const known = mounted.get(parentElement) ?? create(call);
-    known.calls += 1;
     known.host.setTriggerValue = setTriggerValue;
     if (data !== known.data) Object.assign(known, { data, next: readPayload(data) });
-    const { calls } = known;
     update(known);
     return () => {
-      // Streamlit may run the clean-up of a call that a later one has already overtaken: only the last one counts.
-      if (known.calls !== calls || mounted.get(parentElement) !== known) return;
+      if (parentElement.isConnected || mounted.get(parentElement) !== known) return;
       mounted.delete(parentElement);
       known.component?.destroy();
     };

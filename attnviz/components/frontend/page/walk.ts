@@ -96,10 +96,9 @@ class WalkComponent {
     if (query !== search.slice(1)) window.history.pushState({}, "", `${pathname}${query && `?${query}`}${hash}`);
   }
 
-  /** Back or forward: what was chosen since counts no more. The server answers, if it knows the addresses. */
+  /** Back or forward: shows that view at once, if the server knows nothing else of its address. */
   went() {
     clearTimeout(this.writing);
-    this.updates.drop();
     const { search } = window.location;
     if (withoutValues(search, this.link) !== this.rest) return;
     const values = valuesIn(search, this.link) as Partial<WalkValues>;

@@ -12,7 +12,7 @@ import { placeKey, placeOf } from "./words.ts";
 import type { HeadsActs, HeadsView } from "./heads_view.ts";
 
 const FIRST: SnapshotValues = {
-  ...{ watch: "", snapshot: null, pin: NOTHING, predict: false, slow: 0, command: [0, ""], visitor: "" },
+  ...{ watch: "", snapshot: null, pin: NOTHING, predict: false, slow: 0, commands: [], visitor: "" },
 };
 
 type Told = { values: { visitor: string }; is_page?: boolean; in_lesson: boolean; acknowledged: number };
@@ -111,7 +111,9 @@ export abstract class Trainings<
     if (this.header?.is_page) return;
     this.scrubber.pause();
     const [verb, about = ""] = name.split(":");
-    this.change({ ...this.shownBy(verb, about), command: [nextNumber(), name] } as Partial<Values>);
+    const unread = this.updates.pending.has("commands") ? this.updates.values.commands : [];
+    const commands: SnapshotValues["commands"] = [...unread, [nextNumber(), name]];
+    this.change({ ...this.shownBy(verb, about), commands } as Partial<Values>);
   }
 
   /** Changes values that all trainings have. */

@@ -150,7 +150,7 @@ interface Plotly {
   react(graph: HTMLElement, data: object[], layout: object, config: object): Promise<void>;
   restyle(graph: HTMLElement, changes: object, traces: number[]): Promise<void>;
   relayout(graph: HTMLElement, changes: object): Promise<void>;
-  downloadImage(graph: HTMLElement, options: object): Promise<string>;
+  toImage(graph: HTMLElement, options: object): Promise<string>;
   purge(graph: HTMLElement): void;
   Icons: Record<string, object>;
 }

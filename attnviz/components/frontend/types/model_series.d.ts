@@ -92,7 +92,7 @@ interface SeriesValues extends SnapshotValues {
 interface SeriesHeader {
   text: SeriesText;
   stages: SeriesStage[];
-  values: Omit<SeriesValues, "command">;
+  values: Omit<SeriesValues, "commands">;
   /** whether a lesson is open, whose scenes the arrow keys go through */
   in_lesson: boolean;
   acknowledged: number;

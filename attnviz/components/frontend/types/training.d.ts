@@ -70,8 +70,8 @@ interface SnapshotValues {
   predict: boolean;
   /** how many milliseconds a step takes at least */
   slow: number;
-  /** a number that no other command has, and what is to be done */
-  command: [number, string];
+  /** what is to be done, each with a number that no other command has: what the server may not have read yet */
+  commands: [number, string][];
   /** a name that only this tab knows, which finds its trainings again after a reload */
   visitor: string;
 }
@@ -90,7 +90,7 @@ interface TrainingHeader {
   is_page: boolean;
   task: TrainingTask;
   runs: TrainingRun[];
-  values: Omit<TrainingValues, "command">;
+  values: Omit<TrainingValues, "commands">;
   /** whether a lesson is open, whose scenes the arrow keys go through */
   in_lesson: boolean;
   acknowledged: number;
