@@ -236,6 +236,7 @@ def test_a_step_is_played_paused_and_gone_through(page: Page, walks: WalkPage, w
     assert page.locator(".attnviz-board").get_attribute("data-moving") is not None
     view.step("Scaled")
     assert bar.t == 1
+    page.locator(".menu summary").click()
     page.get_by_role("switch", name="Guess a row").click()
     expect(bar.root).to_be_hidden()
 

@@ -430,7 +430,7 @@ def test_the_ways_to_begin_lead_on_and_go_away(run: Run) -> None:
       const bar = document.createElement("div");
       document.body.append(bar);
       const opening = new m.Opening(
-        { element: document.getElementById("walk"), stepper: { menu: bar },
+        { element: document.getElementById("walk"), stepper: { add: (help) => bar.append(help) },
           playing: { start: () => calls.push("walk") } },
         { server: location.origin });
       const looks = () => [opening.section.hidden, opening.help.getAttribute("aria-expanded")];

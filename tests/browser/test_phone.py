@@ -36,6 +36,7 @@ def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, new_context: Contex
     inspector = InspectorPage.open(page, app_url, step="weights", predict=1)
     sheet = page.locator(".inspector:popover-open")
     expect(page.get_by_text(re.compile("Row 0, “The”, is covered"))).to_be_in_viewport()
+    page.locator(".menu summary").tap()
     page.get_by_role("switch", name="Guess a row").tap()
     settled(page)
     expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()  # though its picture ends below

@@ -132,6 +132,7 @@ def others_are_chosen_beside_the_heads(page: Page) -> None:
     page.wait_for_url(re.compile("head=7"))
     settled(page)
     np.testing.assert_allclose(matrix(page, "weights"), expected[7].numpy(), rtol=0, atol=1e-6)
+    page.locator(".menu summary").press("Enter")
     stretch = page.get_by_role("switch", name=re.compile("Darken"))
     expect(stretch).to_have_attribute("aria-checked", "false")
     stretch.press("Space")
@@ -143,11 +144,12 @@ def others_are_chosen_beside_the_heads(page: Page) -> None:
     page.wait_for_url(re.compile("head=3"))
     settled(page)
     expect(head).to_be_focused()
-    page.get_by_text("⋯", exact=True).click()
+    page.locator(".menu summary").click()
     page.get_by_role("radio", name="Plotly").click()
     page.wait_for_url(re.compile("drawing=chart"))
     settled(page)
     expect(page.locator(".js-plotly-plot")).to_be_visible()
+    page.locator(".menu summary").click()
     expect(page.get_by_role("switch", name="Guess a row")).to_have_count(0)  # a chart covers nothing
     expect(stretch).to_have_attribute("aria-checked", "true")
 

@@ -177,7 +177,9 @@ def test_a_layer_that_comes_after_another_text_is_not_shown(page: Page, walks: W
 def test_a_row_is_guessed_and_revealed(page: Page, walks: WalkPage) -> None:
     view = WalkView.open(page, walks.url, step="weights", q=3)
     expect(page.locator(".fact")).not_to_be_empty()
+    page.locator(".menu summary").click()
     page.get_by_role("switch", name="Guess a row").click()
+    expect(page.locator(".menu summary")).to_have_accessible_name("More, Guess a row")
     guess = page.locator(".guess")
     expect(guess).to_contain_text("Row 3, “didn”, is covered. Which of its cells is the largest? Choose one.")
     top = page.locator(".walk .picture").evaluate("(e) => e.getBoundingClientRect().top")
@@ -212,8 +214,47 @@ def test_colours_are_stretched_to_the_largest_weight(page: Page, walks: WalkPage
     view = WalkView.open(page, walks.url, step="weights", head=0)
     high = "(css) => deepFind(css).attnviz.shown.panels.find(({ name }) => name === 'weights').high"
     assert page.evaluate(high, view.picture) == 1
+    page.locator(".menu summary").click()
     page.get_by_role("switch", name=re.compile("Darken")).click()
     assert page.evaluate(high, view.picture) == pytest.approx(float(weights(trace.layer(0), 0).max()), abs=1e-6)
+
+
+def test_the_menu_opens_by_key_and_by_pointer_and_is_left_by_escape_and_by_a_click_elsewhere(
+    page: Page, walks: WalkPage
+) -> None:
+    """Also that nothing else is seen which is rarely chosen, until one points at the picture or at the card."""
+    view = WalkView.open(page, walks.url, step="weights", head=0)
+    button, guess = page.locator(".menu summary"), page.get_by_role("switch", name="Guess a row")
+    expect(button).to_have_accessible_name("More")
+    expect(guess).to_be_hidden()
+    button.press("Enter")
+    page.keyboard.press("Tab")
+    expect(guess).to_be_focused()
+    page.keyboard.press("Space")
+    expect(guess).to_be_checked()
+    expect(button).to_have_accessible_name("More, Guess a row")
+    page.keyboard.press("Escape")
+    expect(guess).to_be_hidden()
+    expect(button).to_be_focused()
+    button.click()
+    guess.click()
+    expect(guess).to_be_hidden()
+    assert view.changes == [{"predict": True}, {"predict": False}]
+    expect(button).to_have_accessible_name("More")
+    button.click()
+    page.locator(".walk-formula").first.click()
+    expect(guess).to_be_hidden()
+
+    page.mouse.move(2, 2)
+    button.focus()
+    tools = ".attnviz-zoom, .inspector .fields, .player .pace, .focus-buttons"
+    opacity = "(all) => all.map((one) => getComputedStyle(one).opacity)"
+    assert page.locator(tools).evaluate_all(opacity) == ["0"] * 4
+    for part in (".attnviz-board", ".inspector", ".player"):
+        page.locator(part).hover()
+    assert page.locator(".player .pace").evaluate_all(opacity) == ["1"]
+    page.locator(".inspector input").first.focus()
+    assert page.locator(".inspector .fields").evaluate_all(opacity) == ["1"]
 
 
 def test_the_tokens_are_text(page: Page, walks: WalkPage) -> None:

@@ -50,6 +50,7 @@ export class Focus {
   placeButtons() {
     const { places, changing } = this.board;
     this.buttons.hidden = changing;
+    this.buttons.toggleAttribute("data-alone", this.name !== null);
     if (!places || changing) return;
     const known = [...this.buttons.children].map((one) => one as HTMLElement);
     const wanted = places.length > 1 || this.name !== null ? places : [];

@@ -68,6 +68,7 @@ export class View {
 
   write() {
     const { badge, title, content } = this.shown;
+    this.section.toggleAttribute("data-pinned", this.pin.q !== null || this.pin.k !== null);
     const heading = template("h2", {}, ...title);
     const state = { class: "badge", hidden: !badge, dataset: { state: badge ?? "" } };
     write(
@@ -82,7 +83,7 @@ export class View {
   fields(): Child[] {
     const { queries = 0, keys = 0 } = this.inspected?.attention ?? {};
     const none = this.pin.q === null && this.pin.k === null;
-    const unpin = { type: "button", class: "unpin", title: "Unpin (Escape)", disabled: none, onclick: this.on.onUnpin };
+    const unpin = { type: "button", class: "unpin", title: "Unpin (Escape)", hidden: none, onclick: this.on.onUnpin };
     return [
       this.field("query row", { name: "q", kind: "query", count: queries }),
       this.field("key column", { name: "k", kind: "key", count: keys }),

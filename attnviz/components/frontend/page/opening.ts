@@ -1,5 +1,5 @@
 // What a newcomer reads above the picture: what this is, and three ways to begin. It goes away once one is used or
-// anything is changed, and comes back by the button "?".
+// anything is changed, and comes back by an entry of the menu "More".
 
 import { element } from "../core/dom.ts";
 import { pageLinks, TEXT_FIELD } from "../core/streamlit.ts";
@@ -21,21 +21,19 @@ export class Opening {
       element("p", {}, element("b", {}, "attnviz"), ` ${SAYS}`),
       element(
         "div",
-        { class: "doors" },
+        { class: "doors", role: "group", "aria-label": "Ways to begin" },
         door("Play the walk", () => {
           this.show(false);
           walk.playing.start();
         }),
         door("Your own sentence", () => this.write()),
         lesson,
+        button("✕", "Close", "close", () => this.show(false)),
       ),
-      button("✕", "Close", "close", () => this.show(false)),
     );
-    this.help = button("?", "What this is, and how to begin", "arrow help", () =>
-      this.show(Boolean(this.section.hidden)),
-    );
+    this.help = button("What this is, and how to begin", "", "help", () => this.show(Boolean(this.section.hidden)));
     walk.element.before(this.section);
-    walk.stepper.menu.after(this.help);
+    walk.stepper.add(this.help);
     this.show(false);
   }
 

@@ -1,4 +1,4 @@
-// The stepper: the steps in order with a menu of how they are drawn, and below them the layer and its heads. What is
+// The stepper: the steps in order with a menu of what is rarely chosen, and below them the layer and its heads. What is
 // chosen is shown immediately.
 
 import { element, focused } from "../core/dom.ts";
@@ -22,7 +22,10 @@ export class Stepper {
   offered: Offered;
   steps: Row;
   drawings: Row;
-  menu: HTMLDetailsElement;
+  switches: HTMLSpanElement;
+  /** what the page adds to the menu */
+  others: HTMLSpanElement;
+  menu;
   strip: HeadStrip;
   section: HTMLElement;
 
@@ -35,7 +38,9 @@ export class Stepper {
     this.steps = new Row("Step", (value) => this.choose("step", value));
     this.drawings = new Row("Drawing", (value) => this.choose("drawing", value));
     this.drawings.root.addEventListener("keydown", (event) => this.drawings.key(event));
-    this.menu = makeMenu("More: how the picture is drawn", this.drawings.root);
+    this.switches = element("span", { class: "switches" });
+    this.others = element("span", { class: "others" });
+    this.menu = makeMenu("More", this.drawings.root, this.switches, this.others);
     this.strip = new HeadStrip((head) => this.choose("head", String(head)));
     const looks = { "aria-label": "Steps, layer and heads", style: "visibility: hidden" };
     this.section = element("section", { class: "stepper", ...looks });
@@ -83,32 +88,55 @@ export class Stepper {
     const { steps, drawings, place, previous, next, switches, plays } = this.offered;
     this.steps.offer(steps, this.chosen("step"));
     this.drawings.offer(drawings, this.chosen("drawing"));
-    this.menu.hidden = !drawings.length;
+    write(this.switches, ...switches.map(this.turned));
+    this.markMenu();
     this.strip.select(Number(this.chosen("head")));
     write(
       this.section,
       template(
         "div",
         { class: "steps" },
-        arrow("‹", "Previous step (←)", previous && (() => this.act("previous"))),
-        this.steps.root,
-        arrow("›", "Next step (→)", next && (() => this.act("next"))),
+        template(
+          "span",
+          { class: "path", role: "group", "aria-label": "Steps" },
+          arrow("‹", "Previous step (←)", previous && (() => this.act("previous"))),
+          this.steps.root,
+          arrow("›", "Next step (→)", next && (() => this.act("next"))),
+        ),
         template(
           "button",
           { type: "button", class: "play-walk", title: PLAY, hidden: !plays, onclick: () => this.onWalk() },
           span("words", "Play the walk"),
         ),
         span("place", place),
-        this.menu,
+        this.menu.root,
       ),
       template(
         "div",
-        { class: "heads" },
+        { class: "heads", role: "group", "aria-label": "Layer and head" },
         this.layers(),
         this.strip.root,
-        span("switches", ...switches.map(this.turned)),
       ),
     );
+  }
+
+  /** The menu is there where it holds anything, and its button says what is on in it. */
+  markMenu() {
+    const { root } = this.menu;
+    const { drawings, switches } = this.offered;
+    root.hidden = !drawings.length && !switches.length && !this.others.childElementCount;
+    const on = switches.filter(({ isOn }) => isOn).map(({ label }) => label);
+    root.toggleAttribute("data-on", on.length > 0);
+    const says = ["More", ...on].join(", ");
+    const [button] = root.children;
+    button.setAttribute("aria-label", says);
+    button.setAttribute("title", says);
+  }
+
+  /** Adds what a page has to offer to the end of the menu. */
+  add(...others: HTMLElement[]) {
+    this.others.append(...others);
+    this.markMenu();
   }
 
   layers() {
@@ -163,6 +191,7 @@ export class Stepper {
   }
 
   destroy() {
+    this.menu.destroy();
     this.section.remove();
   }
 }
