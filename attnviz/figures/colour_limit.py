@@ -45,6 +45,8 @@ def _own_limit(matrix: Tensor | npt.NDArray[Any]) -> float:
     return end if 0 < BLEACHED * end < largest else largest
 
 
+DARKENED_BELOW = 0.8
+"""Colours of weights are darkened only if they then end below this: else that would hardly be seen"""
 SHARE = 0.9
 """The quantile of the rows' largest weights at which colours end, with many keys"""
 
@@ -53,7 +55,7 @@ def darkened_limit(*matrices: npt.NDArray[Any]) -> float:
     """Return the end of the darkened colour domain that these weights share; 1 if there are no weights.
 
     It is the largest weight. With `MANY` keys it is the weight that only one row in ten exceeds, so that a few rows do
-    not make all others faint. It is 1 if it would be written as 1.
+    not make all others faint. It is 1 from `DARKENED_BELOW` on: darkening is neither offered nor done there.
 
     Args:
         matrices: (queries, keys) each, not finite in hidden cells.
@@ -64,7 +66,7 @@ def darkened_limit(*matrices: npt.NDArray[Any]) -> float:
         return 1.0
     share = SHARE if matrices[0].shape[1] >= MANY else 1
     end = float(largest[int(share * (len(largest) - 1))])
-    return end if end and end_text(end) != "1" else 1.0
+    return end if 0 < end < DARKENED_BELOW else 1.0
 
 
 def end_text(end: float) -> str:

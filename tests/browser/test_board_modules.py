@@ -455,7 +455,8 @@ def test_axes_scroll_only_where_they_are_zoomed(run: Run) -> None:
     ("rows", "columns", "end"),
     [
         ([[0.2, 0.5], [0.4, 0.62]], 2, 0.62),
-        ([[0.2, 0.999], [0.1, 0.2]], 2, 1),  # it would be written as 1
+        ([[0.2, 0.799], [0.1, 0.2]], 2, 0.799),
+        ([[0.2, 0.801], [0.1, 0.2]], 2, 1),  # that would hardly be seen
         ([[None, None]], 2, 1),
         ([[None, 0.25], [None, None]], 2, 0.25),
         ([[0.01 * n] + [0.0] * 39 for n in range(1, 11)], 40, 0.09),  # of ten rows, one has a weight above it

@@ -247,12 +247,14 @@ def test_the_menu_opens_by_key_and_by_pointer_and_is_left_by_escape_and_by_a_cli
 
     page.mouse.move(2, 2)
     button.focus()
-    tools = ".attnviz-zoom, .inspector .fields, .player .pace, .focus-buttons"
+    pace = page.locator(".picture .player .pace")
+    tools = ".attnviz-zoom, .inspector .fields, .picture .player .pace, .focus-buttons"
     opacity = "(all) => all.map((one) => getComputedStyle(one).opacity)"
     assert page.locator(tools).evaluate_all(opacity) == ["0"] * 4
-    for part in (".attnviz-board", ".inspector", ".player"):
-        page.locator(part).hover()
-    assert page.locator(".player .pace").evaluate_all(opacity) == ["1"]
+    page.locator(".attnviz-board").hover()
+    assert page.locator(".focus-buttons").evaluate_all(opacity) == ["1"]
+    pace.hover()
+    assert pace.evaluate_all(opacity) == ["1"]
     page.locator(".inspector input").first.focus()
     assert page.locator(".inspector .fields").evaluate_all(opacity) == ["1"]
 

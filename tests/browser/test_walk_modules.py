@@ -146,12 +146,12 @@ def test_what_there_is_to_choose_from_follows_from_the_step(run: Run) -> None:
       const offer = (own, home = {}, lecture = false, header = {}, arrays = {}) =>
         m.offered(doc(header, arrays), { ...values, ...own }, { home, lecture });
       const home = { layers: [0, 2], drawings: [["stage", "Stage"], ["chart", "Chart"]], onlyLayer: "the layer" };
+      const equal = (share) => ({ weights: { data: Float32Array.of(share, 0.1), shape: [1, 2] } });
       const ends = ["tokens", "scores", "weights"].map((one) => {
-        const { previous, next, drawings, switches } = offer({ step: one }, home);
+        const { previous, next, drawings, switches } = offer({ step: one }, home, false, {}, equal(0.62));
         return [previous, next, drawings.length, switches.map(({ name, other }) => [name, other])];
       });
       const many = Array(40).fill("x");
-      const equal = (share) => ({ weights: { data: Float32Array.of(share, 0.1), shape: [1, 2] } });
       const switches = (own, header, arrays) =>
         offer({ step: "weights", ...own }, home, false, header, arrays).switches.map(({ label, help, isOn,
           other }) => [label, help, isOn, other]);
@@ -160,16 +160,18 @@ def test_what_there_is_to_choose_from_follows_from_the_step(run: Run) -> None:
         [true, false].map((lecture) => offer({}, at, lecture, own).place));
       return {
         ends, lectures, chart: [false, true].map((predict) => {
-          const { switches, drawings } = offer({ step: "weights", drawing: "chart", predict }, home);
+          const own = { step: "weights", drawing: "chart", predict };
+          const { switches, drawings } = offer(own, home, false, {}, equal(0.62));
           return [switches.length, drawings.length];
         }),
         labels: [offer({}, home), offer({}, {}), offer({}, { onlyLayer: "the layer" })].map((one) => one.layerLabel),
         heads: offer({}).heads, steps: offer({}).steps[2],
         switches: [
           switches({ predict: true }, {}, equal(0.62)), switches({ stretch: "1" }, {}, equal(0.62)),
-          switches({}, {}, equal(1)), switches({}, { key: axis(...many) }), switches({ stretch: "off" },
-            { key: axis(...many) }),
-          switches({}, { key: axis(...many.slice(1)) }),
+          switches({ stretch: "1" }, {}, equal(0.81)), switches({}, { key: axis(...many) }),
+          switches({}, { key: axis(...many) }, equal(0.62)),
+          switches({ stretch: "off" }, { key: axis(...many) }, equal(0.62)),
+          switches({}, { key: axis(...many.slice(1)) }, equal(0.62)),
         ],
         rows: [["none", 5], ["causal", 5], ["causal", 2], ["causal", 1]].map(([mask, n]) =>
           m.firstGuess({ mask, query: { labels: Array(n) } })),
@@ -202,10 +204,11 @@ def test_what_there_is_to_choose_from_follows_from_the_step(run: Run) -> None:
     assert found["switches"] == [
         [[*guess, True, "0"], ["Darken: colours end at 0.62, not 1", largest, False, "1"]],
         [[*guess, False, "1"], ["Darken: colours end at 0.62, not 1", largest, True, "0"]],
-        [[*guess, False, "1"]],
-        [[*guess, False, "1"], ["Darken the colours", by_itself, True, "off"]],
-        [[*guess, False, "1"], ["Darken the colours", by_itself, False, "0"]],
-        [[*guess, False, "1"], ["Darken the colours", largest, False, "1"]],
+        [[*guess, False, "1"]],  # 0.81
+        [[*guess, False, "1"]],  # not there yet
+        [[*guess, False, "1"], ["Darken: colours end at 0.62, not 1", by_itself, True, "off"]],
+        [[*guess, False, "1"], ["Darken: colours end at 0.62, not 1", by_itself, False, "0"]],
+        [[*guess, False, "1"], ["Darken: colours end at 0.62, not 1", largest, False, "1"]],
     ]
     assert found["rows"] == [0, 2, 1, 0]
     assert found["text"] == "The link’s focus=x is not a matrix of Scores, so all matrices are shown."

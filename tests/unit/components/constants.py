@@ -64,8 +64,8 @@ def constants() -> dict[str, tuple[str, Any]]:
         ),
         "DARKENED_LIMIT": (
             "Colours of weights end by themselves at the largest weights from `many` keys on, at the one that this "
-            "`share` of the rows does not exceed.",
-            {"many": picture.MANY, "share": colour_limit.SHARE},
+            "`share` of the rows does not exceed; nowhere if that is not `below` a weight.",
+            {"many": picture.MANY, "share": colour_limit.SHARE, "below": colour_limit.DARKENED_BELOW},
         ),
         "COLOUR_LIMIT": (
             "Colours of other matrices end at the magnitude that this share (`middle`) of the numbers does not exceed, "

@@ -23,9 +23,9 @@ def test_in_a_long_text_a_few_rows_do_not_make_the_others_faint(keys: int) -> No
     )
 
 
-def test_an_end_that_would_be_written_as_1_is_1() -> None:
-    assert [darkened_limit(np.float32([[0.2, end]])) for end in (0.996, 0.998, 1)] == [1, 1, 1]
-    assert darkened_limit(np.float32([[0.2, 0.994]])) == pytest.approx(0.994)
+def test_colours_are_not_darkened_where_that_would_hardly_be_seen() -> None:
+    assert [darkened_limit(np.float32([[0.2, end]])) for end in (0.8, 0.81, 0.996, 1)] == [1, 1, 1, 1]
+    assert darkened_limit(np.float32([[0.2, 0.799]])) == pytest.approx(0.799)
     assert end_text(0.994) == "0.99"
 
 

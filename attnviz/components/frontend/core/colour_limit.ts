@@ -68,15 +68,15 @@ function largestOfRows(data: Float32Array, columns: number) {
 
 /**
  * Where the colours of these matrices end together: at the largest weight; with MANY keys at that above which one row
- * in ten has a weight, so that a few rows do not make all others faint. 1 where there is no weight, and where it would
- * be written as 1.
+ * in ten has a weight, so that a few rows do not make all others faint. 1 where there is no weight, and where darkening
+ * would hardly be seen: it is neither offered nor done there.
  * @param matrices each (rows, columns), NaN in hidden cells
  */
 export function darkenedLimit(matrices: Float32Array[], columns: number) {
   const largest = matrices.flatMap((data) => [...largestOfRows(data, columns)]).sort((a, b) => a - b);
   const share = columns >= MANY ? DARKENED_LIMIT.share : 1;
   const end = largest[Math.floor(share * (largest.length - 1))];
-  return end && endText(end) !== "1" ? end : 1;
+  return end > 0 && end < DARKENED_LIMIT.below ? end : 1;
 }
 
 /** An end of colours, a number from 0 to 1, as it is written: with two digits. */

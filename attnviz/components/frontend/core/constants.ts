@@ -90,11 +90,12 @@ export const ON_CELL = {
 
 /**
  * Colours of weights end by themselves at the largest weights from `many` keys on, at the one that this `share` of the
- * rows does not exceed.
+ * rows does not exceed; nowhere if that is not `below` a weight.
  */
 export const DARKENED_LIMIT = {
   many: 40,
   share: 0.9,
+  below: 0.8,
 };
 
 /**

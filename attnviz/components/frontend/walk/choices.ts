@@ -10,12 +10,12 @@ const GUESS =
 const LARGEST = "They end at the largest weight.";
 const LONG = "On by itself in a long text: of ten rows, nine have no weight above it.";
 
-/** The switch that darkens the colours of weights; none where they end at 1 anyway. */
+/** The switch that darkens the colours of weights, where that changes them. */
 function darkening(document: WalkDocument, { head, stretch }: WalkValues): Switch[] {
   const columns = document.header.key.labels.length;
-  const found = darkened(document, head);
-  if (found && !found.changes) return [];
-  const label = found ? `Darken: colours end at ${found.end}, not 1` : "Darken the colours";
+  const end = darkened(document, head);
+  if (!end) return [];
+  const label = `Darken: colours end at ${end}, not 1`;
   const help = columns >= MANY ? LONG : LARGEST;
   return [{ name: "stretch", label, help, isOn: darkens(stretch, columns), other: turned(stretch, columns) }];
 }

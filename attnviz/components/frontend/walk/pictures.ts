@@ -59,16 +59,13 @@ export function labelsOf({ header }: WalkDocument, name: string): Labels {
   return vocabulary.length ? { ...tokens, vocabulary } : tokens;
 }
 
-/**
- * Where a head's colours of weights end when they are darkened, and whether that is not at 1 anyway; null where its
- * weights are not there yet.
- */
+/** Where a head's colours of weights end when they are darkened; null if nowhere, or if its weights are not there. */
 export function darkened(document: WalkDocument, head: number) {
   const weights = matricesOf(document, head).get("weights");
   if (!weights) return null;
   const [, columns] = weights.shape;
   const end = darkenedLimit([weights.data], columns);
-  return { end: endText(end), changes: end < 1 };
+  return end < 1 ? endText(end) : null;
 }
 
 /** Of a text that may differ by head, the head's own. */
