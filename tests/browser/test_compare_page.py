@@ -61,6 +61,12 @@ class Compare:
         self.page.locator(".st-key-compare_preset").get_by_text(preset, exact=True).click()
         return self.settle()
 
+    def open(self, pane: str) -> Locator:
+        """Open a pane's settings; return the button."""
+        button = self.page.locator(f".st-key-pane_{pane} button[aria-expanded]")
+        button.click()
+        return button
+
     def at(self, panel: str, i: int, j: int) -> tuple[float, float]:
         x, y = self.board.evaluate(POINT, [panel, i, j])
         return x, y
@@ -182,18 +188,39 @@ def test_presets_say_in_the_link_what_differs(compare: Compare, app_url: str) ->
 
 def test_bs_choice_is_let_go_by_its_cross(compare: Compare, app_url: str) -> None:
     compare.go(app_url, b_head=1, b_scale="off")
+    button = compare.open("B")
+    expect(button).to_contain_text("B the toy · head 1 · no scale")
+    assert button.locator("strong").all_inner_texts() == ["B", "head 1", "no scale"]  # what B has of its own
     box = compare.page.locator(".st-key-b_head")
     box.get_by_role("button", name="Clear value").click()
     compare.page.wait_for_url(lambda url: "b_head" not in url)
     compare.settle()
     assert compare.query() == {"b_scale": "off"}
     expect(box.locator("input")).to_have_attribute("placeholder", "= A: head 0")
+    expect(button).to_contain_text("B the toy · head 0 · no scale")
     marked = compare.page.locator(".st-key-compare_preset [aria-checked=true], .st-key-compare_preset [kind$=Active]")
     expect(marked).to_have_text("Scale on · off")
 
 
+def test_what_a_pane_shows_is_chosen_by_its_button_with_the_keyboard_alone(compare: Compare, app_url: str) -> None:
+    page = compare.go(app_url, source="pretrained", layer=3, head=2, b_head=5).page
+    button = page.locator(".st-key-pane_A button[aria-expanded]")
+    expect(button).to_have_accessible_name(re.compile(r"^A MiniLM \(a small BERT\) · layer 3 · head 2"))
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    field = page.get_by_role("combobox", name="Head of A")
+    field.fill("head 7")
+    field.press("Enter")
+    page.wait_for_url(re.compile("head=7"))
+    compare.settle()
+    np.testing.assert_array_equal(compare.matrix("a"), weights(3, 7).astype(float))
+    expect(button).to_contain_text("A MiniLM (a small BERT) · layer 3 · head 7")
+    page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+
+
 def test_typing_another_text_for_b(compare: Compare, app_url: str) -> None:
-    compare.go(app_url, seed=1)
+    compare.go(app_url, seed=1).open("B")
     area = compare.page.locator(".st-key-b_text textarea")
     area.fill("The animal didn't cross the street because it was far too tired.")
     area.press("Control+Enter")

@@ -276,6 +276,7 @@ def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
     np.testing.assert_allclose(np.nan_to_num(matrix(page, "weights"), nan=0.0), weights.numpy(), rtol=1e-6, atol=1e-9)
     assert inspector.result("weights") == pytest.approx(float(weights[500, 9]), rel=1e-4)
     end = np.quantile(head.weights.amax(-1).numpy(), 0.9, method="lower")
+    page.locator(".menu summary").click()
     expect(page.get_by_role("switch", name=f"Colours end at {end:.2g}, not 1")).to_have_attribute(
         "aria-checked", "true"
     )

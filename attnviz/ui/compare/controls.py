@@ -1,4 +1,4 @@
-"""The controls of Compare: presets, a row of settings for each pane, and the shared settings.
+"""The controls of Compare: presets, a button for each pane with its settings behind it, and the shared settings.
 
 The presets "Two heads" and "Two layers" choose for B the head or layer that differs most from A's on A's text.
 """
@@ -18,7 +18,7 @@ from attnviz.formatting import number
 from attnviz.links.link import KEYS
 from attnviz.settings import settings
 from attnviz.sources import SOURCES, Source
-from attnviz.sources.compared import Choice, choice, run
+from attnviz.sources.compared import B_KEYS, Choice, choice, run
 from attnviz.sources.models import TRAINED
 from attnviz.sources.shown import of_model, shown
 from attnviz.tokens import NoTokensError
@@ -38,6 +38,7 @@ from attnviz.ui.compare.panes import (
     trained_model,
 )
 from attnviz.ui.controls import open_model
+from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.styles import style
 from attnviz.ui.widgets import TEXT_HEIGHT
@@ -58,7 +59,7 @@ MOST_SHOWN = 400
 _PAIR, _PRESET = "compare_pair", "compare_preset"
 
 
-def texts() -> None:
+def _texts() -> None:
     """Show B's text field and the choice of a pair for both panes. The page itself shows A's text field."""
     state.bound(
         "b_text", st.text_area, "Text of B",
@@ -96,21 +97,29 @@ def presets() -> None:
     )  # fmt: skip
 
 
-def choose(pane: Pane) -> Choice:
-    """Show the settings of one pane in a row, and return the resulting choice. Errors appear below the row."""
-    key = f"row_{pane.name.lower()}"
-    row = st.container(key=key, horizontal=True, vertical_alignment="center", gap="small")
-    with row:
-        st.html(f'<b class="pane-name">{pane.name}</b>', width="content")
-        _source(pane)
+def panes() -> DeltaGenerator:
+    """Return the row in which each pane has its button (see `choose`)."""
+    return st.container(key="panes", horizontal=True, gap="small")
+
+
+def choose(pane: Pane, row: DeltaGenerator) -> Choice:
+    """Show a button that says what a pane shows, with the pane's settings behind it; return the resulting choice.
+
+    Errors appear below the row.
+    """
+    for name in B_KEYS:  # the button is created before the widgets behind it
+        state.sync_widget(pane.key(name))
     source = SOURCES[pane.get("source")]
     model = open_model(source, pane.get)
     settled = _settled(pane, source, model)
     kinds = list(model.description.layers)
-    with row:
-        if source.has_layers and len(kinds) > 1:
+    has_kinds = source.has_layers and len(kinds) > 1
+    with row, st.popover(_shown(pane, source, settled, has_kinds=has_kinds), key=f"pane_{pane.name}", width="stretch"):
+        if pane is B:
+            _texts()
+        _source(pane)
+        if has_kinds:
             _select(pane, "kind", kinds, KEYS["kind"].titles.__getitem__)
-            settled = _settled(pane, source, model)
         if source.has_layers:
             _select(pane, "layer", settled.layers, "layer {}".format)
         _select(pane, "head", range(settled.heads), "head {}".format)
@@ -118,6 +127,24 @@ def choose(pane: Pane) -> Choice:
         unmasked = "its own mask" if source.has_own_scale else "no mask"
         _select(pane, "mask", *_named({"none": unmasked, "causal": "causal mask"}))
     return choice(pane.name, pane.get, model)  # after the menus have updated the view
+
+
+def _shown(pane: Pane, source: Source, settled: ShownHead, *, has_kinds: bool) -> str:
+    """Return in Markdown what a pane shows. What B has of its own is bold."""
+    scale, mask = pane.get("scale"), pane.get("mask")
+    parts = {
+        "model": title(source.entry or pane.get("model")),
+        "kind": KEYS["kind"].titles[settled.kind] if has_kinds else "",
+        "layer": f"layer {settled.layer}" if source.has_layers else "",
+        "head": f"head {settled.head}",
+        "scale": "" if scale == KEYS["scale"].default else _scales(pane, source)[scale],
+        "mask": "" if mask == KEYS["mask"].default else f"{mask} mask",
+    }
+    own = {name for name in parts if pane is B and B.own(name) is not None}
+    if pane is B and B.own("source") is not None:
+        own.add("model")
+    said = [f"**{plain(part)}**" if name in own else plain(part) for name, part in parts.items() if part]
+    return f"**{pane.name}**\u2002{' · '.join(said)}"
 
 
 def _source(pane: Pane) -> None:
