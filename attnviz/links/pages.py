@@ -28,6 +28,9 @@ OPENING: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 """The link of the view that the app opens with: a head of the built-in model in which "it" attends to "bicycle"."""
 
+OPENING_OF_HEADS: Mapping[str, str] = MappingProxyType({name: OPENING[name] for name in ("text", "layer", "head", "q")})
+"""The link of the view that Heads opens with: the same head among all others"""
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -94,7 +97,8 @@ class Page:
     @property
     def plain(self) -> dict[str, str]:
         """The link of the view with all defaults: it names one of them if a bare address does not open it."""
-        return {"source": KEYS["source"].write(KEYS["source"].default)} if self.opening else {}
+        name = "source" if self.source is None else "text"
+        return {name: KEYS[name].write(KEYS[name].default)} if self.opening else {}
 
     def is_bare(self, query: Mapping[str, str]) -> bool:
         """Whether an address has no key of the page's views. Keys that all pages share, and others', do not count."""
@@ -186,7 +190,7 @@ PAGES: dict[str, Page] = {
             ("text", *PRETRAINED.keys, "rollout", "chosen", "q", "k", "show", "direction",
              "special", "between", "values", "sort", "label", "mean", "stretch", "threshold", "strongest", "more",
              "over", "corpus", "corpus_view", "corpus_measure"),
-            source=PRETRAINED.key,
+            source=PRETRAINED.key, opening=OPENING_OF_HEADS,
         ),
         Page(
             "compare", "Compare", "/compare", ONE_HEAD,

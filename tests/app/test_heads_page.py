@@ -39,17 +39,30 @@ def view(at: AppTest) -> dict[str, Any]:
 
 
 def test_every_weight_of_the_built_in_model_equals_its_trace() -> None:
-    header, _ = explorer(open_link())
+    header, _ = explorer(open_link(text=DEFAULT_TEXT))
     trace = built_in_model().trace(DEFAULT_TEXT)
     assert header["query_labels"][:3] == ["[CLS]", "the", "animal"]
     expected = np.concatenate([trace.attentions(layer).double().numpy() for layer in range(6)])
     np.testing.assert_allclose(every_weight(header) / 65535, expected, rtol=0, atol=7.7e-6)
 
 
-def test_a_plain_view_has_a_plain_link() -> None:
+def test_a_bare_address_opens_on_a_head_that_means_something_and_stays_bare() -> None:
     at = open_link()
     assert dict(at.query_params) == {}
     assert not at.warning
+    header, shown = explorer(at)[0], view(at)
+    assert (shown["layer"], shown["head"], shown["k"]) == (3, 1, None)
+    row = weights(header, 3, 1)[shown["q"]] / 65535
+    assert (header["query_labels"][shown["q"]], header["key_labels"][row.argmax()]) == ("it", "bicycle")
+    assert f"{row.max():.2f}" == "0.97"
+
+
+def test_a_link_with_a_layer_or_a_head_opens_what_it_always_opened() -> None:
+    for link, head in (({"text": DEFAULT_TEXT}, (0, 0)), ({"layer": "2"}, (2, 0)), ({"head": "5"}, (0, 5))):
+        at = open_link(**link)
+        assert dict(at.query_params) == link
+        assert (view(at)["layer"], view(at)["head"], view(at)["q"]) == (*head, None)
+        assert at.text_area(key="text").value == DEFAULT_TEXT
 
 
 def test_a_link_holds_the_whole_view() -> None:
@@ -118,7 +131,7 @@ def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], note
     assert note in messages(at)
     header, _ = explorer(at)
     shown = {**header["view"], "chosen": [one for one in header["view"]["chosen"] if one != [3, 5]]}
-    assert shown == view(open_link())
+    assert shown == view(open_link(text=DEFAULT_TEXT))
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])

@@ -83,9 +83,14 @@ def test_lecture_mode_on_the_opening_view_has_an_address_that_opens_the_same_vie
 
 
 def test_other_pages_take_the_view_over_and_give_it_back() -> None:
-    at = go_to_page(open_page(), "heads", {})
+    at = go_to_page(choose(open_page(), "k", 5), "heads", {})
     shown = {name: OPENING[name] for name in ("text", "layer", "head", "q")}
-    assert dict(at.query_params) == shown
+    assert dict(at.query_params) == {**shown, "k": "5"}
+    at = go_to_page(open_page(), "heads", {})
+    assert dict(at.query_params) == {}
+    assert {name: str(payload(at, "explorer")[0]["view"][name]) for name in ("layer", "head", "q")} == {
+        name: shown[name] for name in ("layer", "head", "q")
+    }
     go_to_page(at, "step_by_step", {})
     assert dict(at.query_params) == {}
     assert panels(choose(at, "step", "weights"))["weights"].shape == (16, 16)
@@ -118,7 +123,7 @@ def at() -> AppTest:
 
         from attnviz.ui import state
 
-        state.begin("heads")
+        state.begin("tokens")
         for name in ("head", "layer"):
             st.button(name, on_click=lambda name=name: state.put(name, state.get(name) + 1))
         st.text(f"layer {state.get('layer')} head {state.get('head')}")

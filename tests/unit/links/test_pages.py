@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnviz.links.link import KEYS, SHARED_KEYS
-from attnviz.links.pages import OPENING, PAGES, Page, chapters
+from attnviz.links.pages import OPENING, OPENING_OF_HEADS, PAGES, Page, chapters
 from attnviz.links.places import PLACES
 from tests.unit.links.views import DEFAULTS
 
@@ -86,7 +86,9 @@ def test_the_view_that_a_page_opens_on_has_no_link_and_the_plain_one_says_its_so
     assert STEPS.write(view, STEPS.link_keys()) == {}
     assert STEPS.write({**view, "q": 3}, STEPS.link_keys()) == {**OPENING, "q": "3"}
     assert STEPS.write(DEFAULTS, STEPS.link_keys()) == STEPS.plain == {"source": "toy"}
-    assert HEADS.write(DEFAULTS, HEADS.link_keys()) == HEADS.plain == {}
+    view, notes = HEADS.read(OPENING_OF_HEADS)
+    assert (notes, HEADS.write(view, HEADS.link_keys())) == ([], {})
+    assert HEADS.write(DEFAULTS, HEADS.link_keys()) == HEADS.plain == {"text": DEFAULTS["text"]}
 
 
 @pytest.mark.parametrize(
