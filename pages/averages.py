@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnviz.runtime.lock import page_lock
 from attnviz.tokens import NoTokensError
-from attnviz.ui import controls, shell, state
+from attnviz.ui import controls, shell, side_bar, state
 from attnviz.ui.averages import show_ways
 
 
@@ -20,7 +20,7 @@ def ways() -> None:
 
 
 shell.begin("averages")
-with st.sidebar:
+with side_bar.settings():
     controls.averages_controls()
 shell.text()
 ways()

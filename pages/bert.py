@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.runtime.lock import page_lock
-from attnviz.ui import shell, state
+from attnviz.ui import shell, side_bar, state
 from attnviz.ui.bert.files import EXPORTS
 from attnviz.ui.bert.parts import open_part
 from attnviz.ui.long_work import failures_shown
@@ -12,7 +12,7 @@ EVERY = 0.4  # seconds between two looks at what is computed meanwhile
 
 shell.begin("bert", exports=EXPORTS)
 part = open_part()
-with st.sidebar:
+with side_bar.settings():
     part.controls()
 live = part.is_live()
 

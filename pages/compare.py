@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.tokens import NoTokensError
-from attnviz.ui import shell, state
+from attnviz.ui import shell, side_bar, state
 from attnviz.ui.compare import controls
 from attnviz.ui.compare.panes import A, B, choose_default, link_keys
 from attnviz.ui.messages import starting
@@ -12,7 +12,7 @@ shell.begin("compare")
 shell.text()
 choose_default()
 presets = st.container()
-with st.sidebar:
+with side_bar.settings():
     darkening = controls.shared()
 row = controls.panes()
 left = controls.choose(A, row)

@@ -6,7 +6,7 @@ from attnviz.runtime.lock import page_lock
 from attnviz.sources.models import EVERY_MODEL
 from attnviz.sources.shown import of_model
 from attnviz.tokens import NoTokensError
-from attnviz.ui import shell, state
+from attnviz.ui import shell, side_bar, state
 from attnviz.ui.controls import open_model, source_settings
 from attnviz.ui.messages import starting
 from attnviz.ui.sources import with_model
@@ -27,7 +27,7 @@ def explore(model_name: str | None) -> None:
 
 
 shell.begin("heads")
-with st.sidebar:
+with side_bar.settings():
     chosen = source_settings(EVERY_MODEL, "in the grid")
 shell.text()
 explore(chosen)

@@ -4,13 +4,13 @@ import streamlit as st
 
 from attnviz.settings import settings
 from attnviz.tokens import Tokens, WordTokenizer
-from attnviz.ui import shell, state
+from attnviz.ui import shell, side_bar, state
 from attnviz.ui.styles import style
 from attnviz.ui.tokens.choices import TITLES, char_vocab, choose_charset, wordpiece
 from attnviz.ui.tokens.view import Tokenizer, card, training_pairs, vocabulary
 
 shell.begin("tokens")
-with st.sidebar:
+with side_bar.settings():
     pair = state.bound("pair", st.text_input, "Second sentence (BERT only)", max_chars=settings().largest_text)
     choose_charset()
 text = shell.text()

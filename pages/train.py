@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.runtime.lock import page_lock
-from attnviz.ui import shell, state
+from attnviz.ui import shell, side_bar, state
 from attnviz.ui.messages import starting
 from attnviz.ui.train.tabs import EXPORTS
 
@@ -12,7 +12,7 @@ with starting("train"):
     from attnviz.ui.train import commands
     from attnviz.ui.train.view import EVERY, check_live, chosen_part
 part = chosen_part()
-with st.sidebar:
+with side_bar.settings():
     part.controls()
 live = commands.is_live()
 

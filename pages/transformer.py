@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.runtime.lock import page_lock
 from attnviz.sources.shown import TRANSFORMER_SOURCES, ShownPart
 from attnviz.tokens import NoTokensError
-from attnviz.ui import controls, shell, state
+from attnviz.ui import controls, shell, side_bar, state
 from attnviz.ui.controls import is_slow, source_settings
 from attnviz.ui.messages import starting
 from attnviz.ui.sources import DESCRIBED, shown_with
@@ -36,7 +36,7 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
 
 place = shell.begin(PAGE.name, with_text=False)
 chosen = None
-with st.sidebar:
+with side_bar.settings():
     source = TRANSFORMER_SOURCES[controls.choose_source(TRANSFORMER_SOURCES)]
     must_wait = is_slow(source, DESCRIBED)
     if must_wait:  # for the model; the field is there meanwhile

@@ -1,4 +1,4 @@
-"""The bar at the top: the app's name, its places, and the chapters of the place that is open.
+"""The bar at the top: the app's name, its places, what the settings choose, and the chapters of the open place.
 
 Its links lead to other pages without loading the app anew, with the text and all else that both pages have in common.
 What leads to the page that is open is a button: Streamlit leaves the address as it is on the way to the same page, and
@@ -11,7 +11,7 @@ import streamlit as st
 
 from attnviz.links.pages import PAGES, Chapter, chapters
 from attnviz.links.places import PLACES, START, Place
-from attnviz.ui import state
+from attnviz.ui import side_bar, state
 from attnviz.ui.page_links import page_link
 
 
@@ -29,6 +29,7 @@ def show(page: str) -> None:
             _show_first(START, "attnviz", page)
             for place in PLACES:
                 _show_first(place, _marked(place.title, is_open=place is now.place), page)
+            side_bar.make_place()
         of_place = chapters(now.place)
         if len(of_place) > 1:
             with st.container(key="chapter_list", horizontal=True, gap=None):

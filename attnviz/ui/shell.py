@@ -1,6 +1,6 @@
 """The shared parts of every page: style sheet, places, toolbar, text field, and notes about the link.
 
-The toolbar, right of the places, has Share, Export and Lecture.
+The toolbar, right of the places, has Settings, Share, Export and Lecture.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from attnviz.formatting import were
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.tokens import Tokens
-from attnviz.ui import lecture, places, state, suggestions
+from attnviz.ui import lecture, places, side_bar, state, suggestions
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import busy_note, plain
 from attnviz.ui.styles import style
@@ -99,9 +99,8 @@ def text_field(place: DeltaGenerator) -> None:
 
 
 def _text_tools(page: str) -> None:
-    """Show example sentences, and on pages with heads the button "Surprise me"."""
-    if page in suggestions.WITH_SURPRISE:
-        suggestions.show_surprise(page)
+    """Show the examples; on pages with heads they begin with "Surprise me"."""
+    suggestions.open_surprise(page)
     suggestions.show_examples(page)
 
 
@@ -133,6 +132,7 @@ def token_notes(tokens: Tokens) -> None:
 def _toolbar(page: str, page_tabs: Tabs = NO_TABS) -> None:
     """Show the toolbar of a page. The content of a popover is created when it opens, from the current view."""
     with st.container(key="toolbar", horizontal=True, vertical_alignment="center", width="content"):
+        st.html(side_bar.BUTTON, width="content")
         with st.popover("Share", icon=":material/share:", key="share", on_change="rerun") as share:
             if share.open:
                 from attnviz.ui.share import show_add, show_share

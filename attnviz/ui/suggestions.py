@@ -43,7 +43,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedHead:
-    """The head that the button "Surprise me" has opened last."""
+    """The head that "Surprise me" has opened last."""
 
     of: tuple[Any, ...]
     """The settings on which the ranking depends"""
@@ -57,6 +57,8 @@ class _SuggestionRecord:
 
     message: Message | None = None
     surprise: SuggestedHead | None = None
+    wants_surprise: bool = False
+    """Whether the visitor has just chosen it"""
 
 
 def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
@@ -99,6 +101,8 @@ def show_examples(page: str) -> None:
         if not control.open:
             return
         with st.container(key="example_list"):
+            if page in WITH_SURPRISE:
+                st.button(SURPRISE, key="surprise", width="stretch", on_click=_ask_for_surprise)
             if page in WITH_HEAD_CHOICE:
                 st.toggle("Open the head that shows it", value=True, key=_WITH_HEAD)
             for number, example in enumerate(_of_page(page)):
@@ -111,6 +115,12 @@ def _of_page(page: str) -> tuple[Example | TextExample, ...]:
         if page in WITH_EXAMPLE_HEADS
         else tuple(example for example in text_examples() if example.page == page)
     )
+
+
+def _ask_for_surprise() -> None:
+    st.session_state[_EXAMPLES_OPEN] = False
+    state.record(_SuggestionRecord).wants_surprise = True
+    state.run_page()
 
 
 def _example_button(number: int, example: Example | TextExample, page: str) -> None:
@@ -131,15 +141,22 @@ def _take_example(example: Example | TextExample, page: str) -> None:
 
 
 WITH_SURPRISE = ("step_by_step", "heads")
-"""The pages with the button"""
+"""The pages whose examples begin with "Surprise me" """
+SURPRISE = "**Surprise me**  \nA head that stands out on the text that is in the field"
 SWITCHED = f"The toy has learned nothing, so this is {PRETRAINED.title}. "
 NOTHING = "No head stands out on this text. That takes two words that are not next to each other."
 
 
-def show_surprise(page: str) -> None:
-    """Show the button. Call it before the page's other widgets, because it changes their values."""
-    if st.button("Surprise me", key="surprise"):
-        _open_next(page)
+def open_surprise(page: str) -> None:
+    """Open the next head that stands out if the visitor has chosen "Surprise me".
+
+    Call it before the page's other widgets, because it changes their values.
+    """
+    kept = state.record(_SuggestionRecord)
+    if kept.wants_surprise:
+        kept.wants_surprise = False
+        if page in WITH_SURPRISE:
+            _open_next(page)
 
 
 def sentence(striking: StrikingHead, here: ShownHead, heads: int) -> AnnotatedText:
@@ -181,7 +198,7 @@ def _open_next(page: str) -> None:
         _open(page, shown, ranking[place])
         says = sentence(ranking[place], shown, layers * heads)
     kept.surprise = SuggestedHead(settings, place)
-    more = f"{place + 1} of {len(ranking)}; press again for the next." if len(ranking) > 1 else ""
+    more = f"{place + 1} of {len(ranking)}; “Surprise me” again for the next." if len(ranking) > 1 else ""
     say(AnnotatedText.of(SWITCHED if of_toy else "", says), more)
 
 

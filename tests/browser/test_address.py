@@ -13,6 +13,7 @@ from attnviz.links.link import SHARED_KEYS
 from tests.browser.board import matrix
 from tests.browser.line import Line
 from tests.browser.modules import Run, imported
+from tests.browser.settings import surprise
 from tests.browser.settle import settled
 
 LINK: dict[str, Any] = {
@@ -206,7 +207,7 @@ def test_a_text_is_sent_with_what_was_chosen(page: Page, app_url: str, by_keyboa
     if by_keyboard:
         field.press("Control+Enter")
     else:
-        page.get_by_test_id("stSidebarHeader").click()
+        page.locator(".chosen-settings").click()
     page.wait_for_url(re.compile("text="))
     settled(page)
     assert page.url.endswith("/?text=one+two+three+four+five+six+seven+eight&source=pretrained&step=masked&head=4")
@@ -225,7 +226,7 @@ def test_what_the_page_says_of_a_text_ends_with_it(page: Page, app_url: str) -> 
     field = page.get_by_label("Text", exact=True)
     for number, say in enumerate((notes, page.locator(".said"))):
         if number:
-            page.get_by_role("button", name="Surprise me").click()
+            surprise(page)
             settled(page)
             expect(say).to_have_count(1)
         text = " ".join(["another"] * (number + 2))

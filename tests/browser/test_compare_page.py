@@ -15,6 +15,7 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.evaluate import evaluate
+from tests.browser.settings import open_settings
 from tests.browser.settle import frames, settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -265,8 +266,9 @@ def test_it_fits_a_laptop_side_by_side_and_a_phone_one_below_the_other(compare: 
             place = box.bounding_box()
             assert place is not None
             assert place["y"] + place["height"] <= 720
-        side = compare.page.locator("[data-testid=stSidebarContent]")
+        side = open_settings(compare.page).get_by_test_id("stSidebarContent")
         assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
+        compare.page.get_by_role("button", name="Settings", exact=True).click()
     compare.page.set_viewport_size({"width": 390, "height": 844})
     compare.settle()
     at = boxes(compare.board)

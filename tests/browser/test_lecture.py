@@ -15,6 +15,7 @@ from attnviz.links.link import DEFAULT_TEXT
 from tests.browser.axe import serious
 from tests.browser.board import BOARD, matrix
 from tests.browser.modules import imported
+from tests.browser.settings import open_settings
 from tests.browser.settle import frames, in_the_end, settled
 from tests.loaded import built_in_model
 
@@ -157,6 +158,7 @@ def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
     expect(question).to_be_visible()
     press(page, "Enter", until=lambda at: "lecture" not in at)
     assert link(page)["step"] == "weights"
+    open_settings(page)
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
 
 

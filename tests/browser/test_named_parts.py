@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.apps.explored import Explored
 from tests.browser.contexts import Contexts
+from tests.browser.settings import surprise
 from tests.browser.settle import frames, settled
 from tests.browser.test_marks import lit_in, said, scene_at
 from tests.loaded import built_in_model
@@ -70,7 +71,7 @@ def test_why_a_head_stands_out_lights_the_walk_and_chooses_the_head(new_context:
     page = new_context().new_page()  # a second surprise is another head
     page.goto(f"{app_url}/?{urlencode({'text': BICYCLE, 'source': 'toy'})}")
     settled(page)
-    page.get_by_role("button", name="Surprise me").click()
+    surprise(page)
     reason = page.locator(".said")
     reason.get_by_role("button", name="“bicycle”").hover()
     expect(page.locator(".sentence .word[data-named]")).to_contain_text("bicycle")

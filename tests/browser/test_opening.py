@@ -17,6 +17,7 @@ from attnviz.toy.transformer import trace_transformer
 from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
+from tests.browser.settings import open_settings
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
 
@@ -247,7 +248,7 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     laptop.get_by_role("button", name="head 1", exact=True).click()
     laptop.wait_for_function("() => location.search === ''")  # it is the same view again
     expect(doors(laptop)).to_be_hidden()
-    laptop.get_by_role("radio", name="Toy").click()
+    open_settings(laptop).get_by_role("radio", name="Toy").click()
     laptop.wait_for_url(lambda url: "text=My+sister" in url and "source" not in url)
     settled(laptop)
     expect(laptop.get_by_text("have learned nothing").first).to_be_visible()

@@ -378,13 +378,16 @@ def test_a_code_is_shown_for_the_address_that_was_asked_for(run: Run) -> None:
 @pytest.mark.parametrize(("width", "closes"), [(700, True), (900, False)])
 def test_a_drawer_closes_after_a_choice_or_beside_it(run: Run, page: Page, width: int, closes: bool) -> None:
     body = """
-      document.body.innerHTML = `<div data-testid="stSidebar" data-collapsed="false">
+      document.body.innerHTML = `<div class="st-key-toolbar"><button class="settings" id="settings"></button></div>
+        <button data-testid="stExpandSidebarButton" id="open"></button>
+        <div data-testid="stSidebar" data-collapsed="false">
         <div data-testid="stSidebarCollapseButton"><button id="close"></button></div>
         <input id="field"><div role="option" id="option"></div></div>
         <div data-testid="stMain"><p id="beside"></p></div>`;
       const bar = document.querySelector("[data-testid=stSidebar]");
       const find = (id) => document.getElementById(id);
       find("close").addEventListener("click", () => bar.setAttribute("data-collapsed", "true"));
+      find("open").addEventListener("click", () => bar.setAttribute("data-collapsed", "false"));
       const ends = new AbortController();
       m.followDrawer(ends.signal);
       const isClosed = async (id, ms) => {
@@ -395,13 +398,26 @@ def test_a_drawer_closes_after_a_choice_or_beside_it(run: Run, page: Page, width
       };
       const seen = [await isClosed("field", 300), await isClosed("option", 50), await isClosed("option", 300),
         await isClosed("beside", 50)];
+      const pressed = [];
+      bar.setAttribute("data-collapsed", "true");
+      for (const id of ["settings", "settings", "settings"]) {
+        find(id).click();
+        await new Promise((done) => setTimeout(done, 350));
+        pressed.push([find(id).ariaExpanded, document.activeElement.id]);
+      }
+      bar.remove();
+      await new Promise((done) => setTimeout(done, 50));
+      pressed.push(find("settings").hidden);
       ends.abort();
-      return [...seen, await isClosed("beside", 50)];
+      document.body.append(bar);
+      return { seen: [...seen, await isClosed("beside", 50)], pressed };
     """
     page.set_viewport_size({"width": width, "height": 720})
     found = run("page/drawer.ts", body)
     page.set_viewport_size({"width": 1280, "height": 720})
-    assert found == [False, False, closes, closes, False]
+    assert found["seen"] == [False, False, closes, closes, False]
+    # By keys: what is opened takes the focus.
+    assert found["pressed"] == [["true", "close"], ["false", "close"], ["true", "close"], True]
 
 
 def test_plotly_is_asked_for_once_and_again_where_it_did_not_arrive(run: Run) -> None:

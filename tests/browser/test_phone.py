@@ -142,7 +142,7 @@ def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
         lambda: side_bar.get_by_text("Real BERT").tap(),
     ]
     for end in ends:
-        page.get_by_test_id("stExpandSidebarButton").tap()
+        page.get_by_role("button", name="Settings", exact=True).tap()
         expect(side_bar).to_have_attribute("data-collapsed", "false")
         end()
         expect(side_bar).to_have_attribute("data-collapsed", "true")

@@ -15,6 +15,7 @@ from attnviz.document import document_of_layer, write
 from attnviz.steps import STEPS
 from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
+from tests.browser.settings import surprise
 from tests.browser.settle import frames, settled
 from tests.browser.test_diagram import TEXT as BLOCK_TEXT
 from tests.browser.test_diagram import Shown, shown
@@ -169,7 +170,7 @@ def test_surprise_me_speaks_of_what_it_pins(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/")
     settled(page)
     for _ in range(2):
-        page.get_by_role("button", name="Surprise me").click()
+        surprise(page)
         settled(page)
         page.get_by_role("radio", name="Weights").click()
         settled(page)

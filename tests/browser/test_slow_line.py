@@ -62,7 +62,7 @@ def test_a_late_response_undoes_no_step(page: Page, app_url: str) -> None:
     line = held_line(page, f"{app_url}/?step=scores&head=1")
     for runs in (1, 2):
         page.keyboard.press("PageDown")
-        page.get_by_test_id("stSidebarHeader").click()  # then it is sent
+        page.locator(".chosen-settings").click()  # then it is sent
         line.wait(runs)
     page.wait_for_timeout(3500)
     chosen = page.get_by_role("radiogroup", name="Step").get_by_role("radio", checked=True)

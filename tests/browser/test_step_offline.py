@@ -78,7 +78,7 @@ def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(s
     page.wait_for_url(re.compile("drawing=chart"))
     settled(page)
     assert line.updates() == []
-    page.get_by_test_id("stSidebarHeader").click()
+    page.locator(".chosen-settings").click()
     settled(page)
     assert line.updates() == [{"step": "head_outputs", "head": 7, "q": 0, "k": 0, "predict": False, "drawing": "chart"}]
 
@@ -135,7 +135,7 @@ def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, ap
     settled(page)
     assert len(line.sent) == asked, "the address tells all"
     assert page.evaluate("history.length") <= entries + 2, "a burst is one entry"
-    page.get_by_test_id("stSidebarHeader").click()
+    page.locator(".chosen-settings").click()
     settled(page)
     assert line.updates() == [{"step": step, "q": 9}]
     assert len(line.sent) == asked + 1

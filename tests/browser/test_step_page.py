@@ -19,6 +19,7 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
+from tests.browser.settings import open_settings
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -96,7 +97,7 @@ def assert_fits(page: Page) -> None:
     bottom = page.locator(".st-key-walk .picture").bounding_box()
     assert bottom is not None
     assert bottom["y"] + bottom["height"] <= 720
-    side = page.locator("[data-testid=stSidebarContent]")
+    side = open_settings(page).get_by_test_id("stSidebarContent")
     assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
 
 
@@ -111,6 +112,7 @@ def test_a_real_head_is_followed_chosen_and_drawn(page: Page, app_url: str) -> N
     assert inspector.result("scaled") == pytest.approx(float(steps.scaled[9, 10]), rel=1e-4)
     assert inspector.result("weights") == pytest.approx(float(steps.weights[9, 10]), rel=1e-4)
     expect(inspector.panel).to_contain_text("because")
+    open_settings(page)
     box = page.locator(".st-key-model input")
     box.fill("no such model!")
     box.press("Enter")

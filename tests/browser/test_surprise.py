@@ -9,6 +9,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from tests.browser.contexts import Contexts
+from tests.browser.settings import surprise
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
 
@@ -29,7 +30,7 @@ def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str)
     weights = torch.stack([trace.attentions(layer) for layer in range(6)])  # (L, H, T, T)
     seen = []
     for _ in range(2):
-        page.get_by_role("button", name="Surprise me").click()
+        surprise(page)
         settled(page)
         says = page.locator(".said").inner_text()
         layer, head, query, key, own, others = re.findall(
@@ -55,6 +56,6 @@ def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str)
 def test_on_a_phone_what_it_says_is_seen(new_context: Contexts, app_url: str) -> None:
     phone = new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="dark")
     page = settled_page(phone.new_page(), app_url)
-    page.get_by_role("button", name="Surprise me").tap()
+    surprise(page)
     expect(page.locator(".said")).to_be_in_viewport()
     settled(page)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.contexts import Contexts
+from tests.browser.settings import open_settings
 from tests.browser.settle import settled, still
 
 KINDS = ("char", "word", "bert")
@@ -183,6 +184,7 @@ REFUSED = {
 
 def test_bad_uploads_are_refused_with_the_limit_and_a_good_one_is_used(page: Page, app_url: str) -> None:
     open_tokens(page, app_url, text="abc", charset="file")
+    open_settings(page)
     ids = page.locator(".st-key-strip_char .tv-id")
     for name, (data, message) in REFUSED.items():
         give(page, name, data)

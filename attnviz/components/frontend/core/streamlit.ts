@@ -7,6 +7,7 @@ export const MAIN = testId("stMain");
 /** What holds all that a page shows. */
 export const BLOCK = testId("stMainBlockContainer");
 export const SIDE_BAR = testId("stSidebar");
+/** Streamlit's own button, which is not seen. */
 export const OPENS_SIDE_BAR = testId("stExpandSidebarButton");
 export const CLOSES_SIDE_BAR = `${SIDE_BAR} ${testId("stSidebarCollapseButton")} button`;
 /** Takes plain keys for itself. */
@@ -32,6 +33,8 @@ export const keyed = (key: string) => `.st-key-${key}`;
 export const TEXT_FIELD = `${keyed("text")} textarea`;
 /** The button beside it. */
 export const TEXT_APPLY = `${keyed("text_tools")} .apply`;
+/** The button "Settings" of the toolbar, which opens and closes the side bar. */
+export const SETTINGS = `${keyed("toolbar")} .settings`;
 /** A button or a link with this key. */
 export const buttonOf = (key: string) => `${keyed(key)} :is(.stButton button, .stPageLink a)`;
 
@@ -44,9 +47,8 @@ export const pageLinks = (): NodeListOf<HTMLAnchorElement> => document.querySele
 /** Whether a click leads to another page. */
 export const isToPage = ({ target }: Event) => target instanceof Element && Boolean(target.closest(PAGE_LINK));
 
-/** Tells screen readers what the bar with the places is, what is open in it, and what the side bar has. */
+/** Tells screen readers what the bar with the places is, and what is open in it. */
 export function describePlaces() {
-  document.querySelector(OPENS_SIDE_BAR)?.setAttribute("aria-label", "Settings");
   const bar = document.querySelector(PLACES);
   bar?.setAttribute("role", "navigation");
   bar?.setAttribute("aria-label", "Places and chapters");

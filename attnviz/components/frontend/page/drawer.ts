@@ -1,24 +1,55 @@
-// The side bar, where it lies over the page as a drawer: it closes after a choice and after a tap beside it, and it is
-// closed at first in a low window.
+// The side bar with the settings: the button "Settings" opens and closes it. Where it lies over the page as a drawer, a
+// choice and a tap beside it close it too. Opened by a key it takes the focus, and gives it back.
 
-import { clickOn } from "../core/dom.ts";
-import { CHOICES, CLOSES_SIDE_BAR, MAIN, SIDE_BAR } from "../core/streamlit.ts";
+import { clickOn, perFrame } from "../core/dom.ts";
+import { CHOICES, CLOSES_SIDE_BAR, MAIN, OPENS_SIDE_BAR, SETTINGS, SIDE_BAR } from "../core/streamlit.ts";
 
 const DRAWER = matchMedia("(max-width: 768px)"); // Streamlit's own limit
-const LOW = matchMedia("(max-height: 520px)");
 const SETTLED = 250; // ms after which Streamlit has sent the choice
+const STATE = "data-collapsed"; // Streamlit's attribute of the side bar
+const PRESSED = "button, summary, a, input, textarea, select, [role=combobox]";
 
 export function followDrawer(signal: AbortSignal) {
   document.addEventListener("click", (event) => clicked(event), { signal, capture: true });
-  if (LOW.matches && !DRAWER.matches) close();
+  const changes = new MutationObserver(perFrame(describe));
+  changes.observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: [STATE] });
+  signal.addEventListener("abort", () => changes.disconnect());
+  describe();
 }
 
-function clicked({ target }: MouseEvent) {
-  if (!DRAWER.matches || !(target instanceof Element) || !isOpen()) return;
+/** Says of the button whether the side bar is open; a page without settings has no button. */
+function describe() {
+  const button = document.querySelector<HTMLElement>(SETTINGS);
+  if (!button) return;
+  const says = String(isOpen());
+  if (button.ariaExpanded !== says) button.ariaExpanded = says;
+  button.hidden = document.querySelector(SIDE_BAR) === null;
+}
+
+function clicked({ target, detail, isTrusted }: MouseEvent) {
+  if (!(target instanceof Element)) return;
+  const isByKey = detail === 0;
+  if (target.closest(SETTINGS)) {
+    toggle(isByKey);
+    return;
+  }
+  if (!isOpen()) return;
+  if (isByKey && isTrusted && target.closest(CLOSES_SIDE_BAR)) focusOn(SETTINGS);
+  if (!DRAWER.matches) return;
   const isBeside = target.closest(MAIN) !== null;
   if (isBeside || target.closest(CHOICES)) setTimeout(close, isBeside ? 0 : SETTLED);
 }
 
-const isOpen = () => document.querySelector(SIDE_BAR)?.getAttribute("data-collapsed") === "false";
+function toggle(isByKey: boolean) {
+  if (isOpen()) close();
+  else {
+    clickOn(OPENS_SIDE_BAR);
+    if (isByKey) setTimeout(() => focusOn(`${SIDE_BAR} :is(${PRESSED})`), SETTLED);
+  }
+}
+
+const focusOn = (css: string) => document.querySelector<HTMLElement>(css)?.focus();
+
+const isOpen = () => document.querySelector(SIDE_BAR)?.getAttribute(STATE) === "false";
 
 const close = () => isOpen() && clickOn(CLOSES_SIDE_BAR);

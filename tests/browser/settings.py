@@ -1,0 +1,22 @@
+"""What a visitor opens before it is seen: the side bar with the settings of a page, and the list of examples."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+
+def open_settings(page: Page) -> Locator:
+    """Open the side bar, unless it is open, and return it."""
+    side_bar = page.get_by_test_id("stSidebar")
+    button = page.get_by_role("button", name="Settings", exact=True)
+    expect(button).to_be_visible()
+    if side_bar.get_attribute("data-collapsed") == "true":
+        button.click()
+    expect(side_bar).to_have_attribute("data-collapsed", "false")
+    return side_bar
+
+
+def surprise(page: Page) -> None:
+    """Choose "Surprise me", the first of the examples."""
+    page.get_by_role("button", name="Examples").click()
+    page.get_by_role("button", name="Surprise me").click()
