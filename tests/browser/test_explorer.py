@@ -174,7 +174,7 @@ def test_a_change_of_theme_repaints(explore: Explore) -> None:
 
 def test_all_of_it_is_seen_at_once_on_a_laptop(explore: Explore) -> None:
     explored = explore()
-    for part in (".grid", ".controls", ".attnviz-lines", ".attnviz-board", ".readout"):
+    for part in (".grid", ".filter summary", ".attnviz-lines", ".attnviz-board", ".readout"):
         box = explored.section.locator(part).bounding_box()
         assert box, part
         assert box["y"] + box["height"] <= 720, part
@@ -189,8 +189,20 @@ def test_it_works_on_a_phone(new_context: Callable[..., BrowserContext], served:
     tops = [box["y"] for box in boxes if box]
     assert all(a < b for a, b in pairwise(tops))
     expect(explored.section.get_by_label("Special tokens")).to_be_hidden()
-    explored.section.get_by_text("Settings").tap()
+    explored.section.get_by_text("Filter").tap()
     expect(explored.section.get_by_label("Special tokens")).to_be_visible()
+
+
+def test_the_filter_is_opened_and_closed_by_keys(explore: Explore) -> None:
+    explored = explore()
+    button, field = explored.section.locator("summary"), explored.section.get_by_label("Special tokens")
+    expect(field).to_be_hidden()
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    field.press("Escape")
+    expect(field).to_be_hidden()
+    expect(button).to_be_focused()
+    expect(button).to_have_attribute("aria-expanded", "false")
 
 
 @pytest.mark.parametrize(("layers", "heads", "tokens"), [(1, 1, 1), (24, 16, 5), (12, 12, 32)])

@@ -59,6 +59,7 @@ def test_only_weights_between_sentences_are_kept(explore: Explore) -> None:
 
 def test_there_is_no_sentence_filter_for_one_sentence(explore: Explore) -> None:
     explored = explore(plain=1)
+    explored.open_filter()
     for label in ("Sentences", "Values", "rollout"):
         expect(explored.section.get_by_label(label)).to_be_hidden()
     expect(explored.section.get_by_label("Special tokens")).to_be_visible()
@@ -114,6 +115,7 @@ def test_cross_attention_has_other_keys_than_queries(explore: Explore, tokens: i
 def test_rollout_takes_the_place_of_a_head(explore: Explore) -> None:
     explored, model = explore(), Model()
     explored.choose(3, 4)
+    explored.open_filter()
     explored.section.get_by_role("checkbox", name="rollout up to layer 3").check()
     expect(explored.section).to_have_attribute("data-exact", "true")
     assert explored.value_at(8, 2) == pytest.approx(float(model.rollout[3, 8, 2]), abs=HALF_A_STEP)

@@ -294,6 +294,7 @@ def test_a_link_with_nonsense_shows_the_default(see: Callable[..., Explored]) ->
 
 def test_rollout_is_abnar_and_zuidemas_and_another_page_is_seen_between(see: Callable[..., Explored]) -> None:
     explored = see(layer=2, head=3)
+    explored.open_filter()
     explored.section.get_by_label("rollout up to layer 2").check()
     settled(explored.page)
     expect(explored.section).to_have_attribute("data-exact", "true")

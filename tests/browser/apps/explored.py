@@ -114,7 +114,14 @@ class Explored:
         (value,) = self.values()
         return value
 
+    def open_filter(self) -> None:
+        """Open what holds the controls, unless it is open."""
+        fold = self.section.locator("details.filter")
+        if fold.get_attribute("open") is None:
+            fold.locator("summary").click()
+
     def set(self, label: str, option: str) -> None:
+        self.open_filter()
         self.section.get_by_label(label, exact=True).select_option(option)
         frames(self.page)
 

@@ -1,4 +1,5 @@
-// The controls of the picture: native fields, each with a sentence on its effect on the numbers.
+// The controls of grid and picture: native fields, each with a sentence on its effect on the numbers. They are behind
+// "Filter", which is closed at first: what is filtered is said below the picture.
 
 import { turned } from "../core/colour_limit.ts";
 import { element } from "../core/dom.ts";
@@ -84,6 +85,21 @@ function form(properties: Record<string, string>, onInput: (field: HTMLInputElem
   return made;
 }
 
+/** What opens in place and holds the controls; Esc closes it before it does anything else. */
+export function filterFold(root: HTMLElement) {
+  const button = element("summary", { "aria-expanded": "false" }, "Filter");
+  const fold = element("details", { class: "filter" }, button);
+  fold.addEventListener("toggle", () => button.setAttribute("aria-expanded", String(fold.open)));
+  fold.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !fold.open) return;
+    event.stopPropagation();
+    fold.open = false;
+    button.focus();
+  });
+  root.append(fold);
+  return fold;
+}
+
 export class Controls {
   onChange;
   /** what a click on its field chooses */
@@ -91,7 +107,6 @@ export class Controls {
   /** whether the number of lines is not the viewer's own */
   adapts: boolean;
   element: HTMLFormElement;
-  fold: HTMLDetailsElement;
 
   /** `onChange(partial)` gives the part of the view that was changed. */
   constructor(root: HTMLElement, { onChange }: { onChange: (change: Change) => void }) {
@@ -99,8 +114,7 @@ export class Controls {
     this.stretched = "0";
     this.adapts = false;
     this.element = form({ class: "controls", "aria-label": "What is shown" }, (one) => this.changed(one));
-    this.fold = element("details", { class: "settings", open: true }, element("summary", {}, "Settings"), this.element);
-    root.append(this.fold);
+    root.append(this.element);
   }
 
   changed({ name, type, value, checked }: HTMLInputElement) {

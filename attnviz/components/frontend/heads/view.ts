@@ -5,7 +5,7 @@ import { setTheme } from "../core/colours.ts";
 import { element, perFrame, setText } from "../core/dom.ts";
 import { span, write } from "../core/template.ts";
 import { ROLLOUT } from "./choice.ts";
-import { Controls, GridControls } from "./controls.ts";
+import { Controls, filterFold, GridControls } from "./controls.ts";
 import { Legend } from "./legend.ts";
 import { Pictures } from "./pictures.ts";
 import {
@@ -34,7 +34,6 @@ const BOTTOM = 64;
 const ABOVE = 260; // px that may stand above it before it is as high as a window that is scrolled down
 const LEAST_HEIGHT = 520; // px, or of a low window, such as a frame in a slide,
 const LEAST_SHARE = 0.8; // this much
-const WIDE = 760; // px from which on there are two columns; the same as in explorer.css
 const HALF = 0.5; // of the colours' range: where the largest weight is above, stretching them changes little
 const SHARE = 0.62; // of the height at most for the grid
 const HINT = "A click, a tap or arrow keys choose a head";
@@ -84,7 +83,6 @@ export class View {
   looked: Float32Array[];
   areFaint: boolean;
   height: number;
-  wide: boolean | null;
   section: HTMLElement;
   gridControls: GridControls;
   grid: Grid;
@@ -111,20 +109,20 @@ export class View {
     this.looked = [];
     this.areFaint = false;
     this.height = LEAST_HEIGHT;
-    this.wide = null;
     this.section = element("section", {
       class: "explorer",
       "aria-label": "Explorer of heads",
       style: "visibility: hidden",
     });
     const overview = element("div", { class: "overview" });
-    this.gridControls = new GridControls(overview, { onChange: on.control });
     const room = element("div", { class: "grid-room" });
     this.grid = new Grid(room, { onChoose: on.choose, onHover: (head) => this.pointAtHead(head) });
     this.hint = element("p", { class: "hint" });
     this.measures = element("dl", { class: "measures", dataset: { item: "measures" } });
     overview.append(room, this.hint, this.measures);
-    this.controls = new Controls(overview, { onChange: on.control });
+    const fold = filterFold(overview);
+    this.gridControls = new GridControls(fold, { onChange: on.control });
+    this.controls = new Controls(fold, { onChange: on.control });
 
     const detail = element("div", { class: "detail" });
     this.coming = element("p", { class: "coming", role: "status" });
@@ -316,9 +314,6 @@ export class View {
     const room = window.innerHeight - Math.min(top, ABOVE) - (leastType() ? 16 : BOTTOM);
     this.height = given || Math.max(least, room);
     this.section.style.setProperty("--height", `${this.height}px`);
-    const wide = this.section.clientWidth >= WIDE;
-    if (wide !== this.wide) this.controls.fold.open = wide; // on a phone the picture comes first
-    this.wide = wide;
   }
 
   fitAgain() {
