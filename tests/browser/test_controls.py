@@ -1,10 +1,10 @@
 """At most seven controls are seen in each chapter before a visitor asks for more, at 1280 x 720.
 
 A control is a button, a field, a menu, a slider, a switch, or a link that stands by itself. These count as one: the
-tabs or the buttons of one choice, a text field with "Apply", a list of cards, hits or models of which one is opened,
-the heads of a grid, a picture with its legend and its zoom, the bar that starts a training, the bar that plays it, and the
-row of pages on which a model is opened. Not counted are the toolbar, the places and chapters, which are the same on
-every page, the closed side bar, and the help buttons.
+tabs or the buttons of one choice, a text field with "Apply", a list of cards, hits or models of which one is
+opened, the heads of a grid, a picture with its legend and its zoom, the bar that starts a training, the bar that
+plays it, and the row of pages on which a model is opened. Not counted are the toolbar, the places and chapters,
+which are the same on every page, the closed side bar, and the help buttons.
 """
 
 from __future__ import annotations
