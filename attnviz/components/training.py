@@ -26,8 +26,8 @@ def training(
             (E,) with `n.held_out`, `n.accuracy` (E,), `n.trained` (E,) or (0,), and `n.scores.p` (E, heads) of pattern
             p.
         key: the Streamlit key.
-        on_update: called before the script reruns, with what the user has chosen, and `commands`, pairs of a number that
-            no other command has and what is to be done. They come from the client and are not validated.
+        on_update: called before the script reruns, with what the user has chosen, and `commands`, pairs of a number
+            that no other command has and what is to be done. They come from the client and are not validated.
     """
     mount_with_updates("training", header, arrays, key=key, on_update=on_update)
 
