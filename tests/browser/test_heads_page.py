@@ -30,6 +30,11 @@ NEAR = 7.7e-6
 Contexts = Callable[..., BrowserContext]
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
 @cache
 def theirs(text: str, pair: str | None = None) -> Any:
     """What transformers' own attention gives: `attentions`, 6 of (H, T, T), and `hidden_states`, 7 of (T, C)."""

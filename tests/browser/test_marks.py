@@ -33,6 +33,11 @@ BOXES = """([panel, shape]) => {
 """Where marks of one kind lie over a matrix, in the window."""
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
 def document_of(walk: Walk) -> bytes:
     return write(document_of_layer(walk, thumbnails=thumbnails(walk.layer.attentions().numpy())))
 

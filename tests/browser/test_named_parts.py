@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlencode
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.explored import Explored
@@ -15,6 +16,11 @@ from tests.browser.test_marks import lit_in, said, scene_at
 from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 def heads(page: Page, app_url: str, **link: str) -> Explored:
