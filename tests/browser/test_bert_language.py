@@ -14,6 +14,7 @@ from torch.nn import functional
 from attnviz.bert.table import table_of
 from tests.app.test_bert_blank import theirs
 from tests.browser.board import cells, middle_of_cell
+from tests.browser.settings import open_settings
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
@@ -66,6 +67,7 @@ def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) ->
     settled(page)
     page.mouse.move(*middle_of_cell(page, 2, 4))
     expect(page.locator(".st-key-language_weights .line")).to_have_text("2 cat → 4 on: 0 (masked)")
+    open_settings(page)
     page.locator(".st-key-lm_mask label").click()
     expect(change).to_contain_text("Without a mask, every row depends on all others.", timeout=MINUTE)
     other = page.locator(".st-key-other input")

@@ -11,6 +11,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from attnviz.bert.search import built_in
 from attnviz.pretrained.described import find_folder
+from tests.browser.settings import open_settings
 from tests.browser.settle import settled
 
 MINUTE = 60_000
@@ -52,6 +53,7 @@ def test_a_query_is_typed_a_hit_is_read_and_a_text_is_pasted(page: Page, app_url
     expect(page.get_by_text(chosen).first).to_be_visible()
     # A text is pasted: it is searched, and the field is empty again, so that no later message carries it.
     page.locator(".st-key-find_view").get_by_text("Ranking", exact=True).click()
+    open_settings(page)
     page.locator(".st-key-search_text_from").get_by_text("Paste", exact=True).click()
     area = page.locator(".st-key-search_text_pasted textarea")
     area.fill(PASTED)

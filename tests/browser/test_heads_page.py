@@ -90,7 +90,7 @@ def test_a_link_shows_its_head_and_its_pinned_cell(see: Callable[..., Explored])
 
 
 def test_every_head_of_the_model_is_in_the_browser_with_its_measures(see: Callable[..., Explored]) -> None:
-    explored = see()
+    explored = see(text=TEXT)
     here = np.array(explored.section.evaluate("""({ attnviz: { store } }) => {
       const all = [];
       for (let l = 0; l < 6; l += 1) for (let h = 0; h < 12; h += 1) all.push([...store.codes([l, h])]);
@@ -137,7 +137,7 @@ def test_another_text_is_another_picture(see: Callable[..., Explored]) -> None:
 def test_stepping_and_pinning_are_in_the_link(
     see: Callable[..., Explored], new_context: Contexts, app_url: str
 ) -> None:
-    explored = see()
+    explored = see(text=TEXT)
     explored.grid.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Shift+ArrowRight"):
         explored.page.keyboard.press(key)

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.training.tagged.files import tagged_files
 from tests.app.test_train_tagged import TEST, TRAIN
+from tests.browser.settings import open_settings
 from tests.browser.settle import settled
 
 MINUTE = 60_000
@@ -19,6 +20,7 @@ def test_two_files_are_trained_and_tested_on(page: Page, app_url: str, tmp_path:
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(f"{app_url}/train?task=tagging&steps=40&batch=16&rate=0.01")
     page.locator(".training .large[data-step]").wait_for(timeout=MINUTE)
+    open_settings(page)
     page.locator(".st-key-tagged_from").get_by_text("Your files").click()
     for which, data in (("training", TRAIN), ("test", TEST)):
         (tmp_path / f"{which}.txt").write_bytes(data)

@@ -64,16 +64,16 @@ NEEDED = """
 shipped with attnviz: its file has 440 MB or more, five times that of the built-in model. {how}
 """
 HUB = (
-    "Choose or type its name under **Model** in the sidebar; it is fetched from the Hugging Face hub once, and then "
+    "Choose or type its name under **Model** in **Settings**; it is fetched from the Hugging Face hub once, and then "
     "kept. "
 )
 FOLDER = (
     "Or type there a folder on this machine with its `config.json`, `model.safetensors` and tokenizer, as "
     "transformers' `save_pretrained` writes them: that needs no network."
 )
-LISTED = "Choose it under **Model** in the sidebar."
+LISTED = "Choose it under **Model** in **Settings**."
 REFUSED = (
-    "This server offers no other model. On a machine of your own attnviz takes any: see *Model* in the sidebar there."
+    "This server offers no other model. On a machine of your own attnviz takes any: see *Model* in *Settings* there."
 )
 WORKS = "It needs a model with a masked-language head. These work without one:"
 

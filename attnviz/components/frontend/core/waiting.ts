@@ -2,9 +2,12 @@
 // Streamlit makes one message of what is sent at once, and then runs only the part of the page that the first of it is
 // about. So what waits is sent first, and the rest afterwards.
 
+import { CLOSES_SIDE_BAR, OPENS_SIDE_BAR, SETTINGS } from "./streamlit.ts";
+
 const SENDS = "attnviz-sends"; // the event before a component sends something
 const ARRIVES = "attnviz-arrives"; // the event before an action that may not meet what waits on its way
 const TOUCHES = ["pointerdown", "focusin"]; // before a widget of Streamlit's own sends something
+const OF_DRAWER = [SETTINGS, OPENS_SIDE_BAR, CLOSES_SIDE_BAR].join();
 
 /** Does something that sends a message, after what waits. */
 export function afterWaiting(send: () => void) {
@@ -73,6 +76,7 @@ export function beforeOthers(
   // A change of page ends a run that has not begun, and what it was to tell is lost.
   const hold = (click: MouseEvent) => {
     if (!isOutside(click) || isBeside(click.target) || isInDialog(click) || held.has(click)) return;
+    if (click.target instanceof Element && click.target.closest(OF_DRAWER)) return; // it tells the server nothing
     const arriving = whenArrived();
     if (!arriving) return;
     const [target] = click.composedPath();

@@ -7,6 +7,7 @@ import { CHOICES, CLOSES_SIDE_BAR, MAIN, OPENS_SIDE_BAR, SETTINGS, SIDE_BAR } fr
 const DRAWER = matchMedia("(max-width: 768px)"); // Streamlit's own limit
 const SETTLED = 250; // ms after which Streamlit has sent the choice
 const STATE = "data-collapsed"; // Streamlit's attribute of the side bar
+const ALERT = `${SIDE_BAR} [data-testid=stAlert]`;
 const PRESSED = "button, summary, a, input, textarea, select, [role=combobox]";
 
 export function followDrawer(signal: AbortSignal) {
@@ -24,6 +25,17 @@ function describe() {
   const says = String(isOpen());
   if (button.ariaExpanded !== says) button.ariaExpanded = says;
   button.hidden = document.querySelector(SIDE_BAR) === null;
+  showAlert();
+}
+
+let alertShown = "";
+
+/** Opens the side bar where it says that something can't be shown: closed, nobody would read it. */
+function showAlert() {
+  const alert = document.querySelector(ALERT)?.textContent ?? "";
+  if (alert === alertShown) return;
+  alertShown = alert;
+  if (alert && !isOpen()) clickOn(OPENS_SIDE_BAR);
 }
 
 function clicked({ target, detail, isTrusted }: MouseEvent) {
@@ -48,7 +60,11 @@ function toggle(isByKey: boolean) {
   }
 }
 
-const focusOn = (css: string) => document.querySelector<HTMLElement>(css)?.focus();
+/** The first that can be seen: Streamlit's own button shows only under the mouse. */
+const focusOn = (css: string) =>
+  [...document.querySelectorAll<HTMLElement>(css)]
+    .find((target) => target.checkVisibility({ visibilityProperty: true }))
+    ?.focus();
 
 const isOpen = () => document.querySelector(SIDE_BAR)?.getAttribute(STATE) === "false";
 

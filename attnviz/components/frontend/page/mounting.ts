@@ -22,10 +22,11 @@ interface Mounted {
  *
  * On a slow machine a call can come when Streamlit has given it up for a later one, which is on its way. Streamlit then
  * runs its clean-up at once. What was chosen and not sent yet, or not acknowledged, would end with the component. So it
- * ends with its element only.
+ * ends with its element only. Streamlit may not tell of that: each call and each clean-up looks for those
+ * that are gone.
  */
 export function mounting(make: Make, server: string) {
-  const mounted: WeakMap<HTMLElement, Mounted> = new WeakMap();
+  const mounted: Map<HTMLElement, Mounted> = new Map();
 
   const create = ({ data, parentElement }: Call): Mounted => {
     const payload = readPayload(data);
@@ -45,17 +46,22 @@ export function mounting(make: Make, server: string) {
     return created;
   };
 
+  const endThoseGone = () => {
+    for (const [parent, { component }] of mounted) {
+      if (parent.isConnected) continue;
+      mounted.delete(parent);
+      component?.destroy();
+    }
+  };
+
   return (call: Call) => {
+    endThoseGone();
     const { data, parentElement, setTriggerValue } = call;
     const known = mounted.get(parentElement) ?? create(call);
     known.host.setTriggerValue = setTriggerValue;
     if (data !== known.data) Object.assign(known, { data, next: readPayload(data) });
     update(known);
-    return () => {
-      if (parentElement.isConnected || mounted.get(parentElement) !== known) return;
-      mounted.delete(parentElement);
-      known.component?.destroy();
-    };
+    return endThoseGone;
   };
 }
 

@@ -195,9 +195,14 @@ export class Playing {
     if (!this.isOpen) return;
     this.pause();
     this.leave();
-    this.walk.report(this.walk.store.set({ play: false })); // a link to what is shown now does not play
+    this.forget();
     const { before } = this;
     if (before instanceof HTMLElement && before.checkVisibility()) before.focus({ preventScroll: true });
+  }
+
+  /** A link to what is shown now does not play. */
+  forget() {
+    this.walk.report(this.walk.store.set({ play: false }));
   }
 
   /** The page shows something else: what was chosen here counts no more. */
@@ -297,6 +302,7 @@ export class Playing {
     const part = this.schedule.parts.find(({ step }) => step === values.step);
     if (!part || values.predict) {
       this.leave();
+      this.forget();
       return;
     }
     this.time = part.from;

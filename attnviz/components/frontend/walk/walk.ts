@@ -163,6 +163,7 @@ export class Walk {
   /** Shows another text or model once a document of it has come. */
   await(values: Partial<WalkValues>) {
     this.playing.leave();
+    this.playing.isAsked = false;
     this.loading.begin();
     this.store.isAwaited = true;
     this.store.set(values);
@@ -192,7 +193,7 @@ export class Walk {
   /** What the user changes. */
   choose(values: Partial<WalkValues>) {
     this.unfit = "";
-    this.playing.isPlaying = false;
+    [this.playing.isPlaying, this.playing.isAsked] = [false, false];
     this.report({ ...this.playing.told(), ...this.store.set(values) });
     this.load();
     this.playing.follow();

@@ -140,7 +140,7 @@ def _say_what_is_missing(*, has_texts: bool) -> None:
     """Say what has to be done before there is something to show."""
     if not has_texts:
         if not file_refusal():
-            st.info(f"Upload a CSV file in the sidebar: {FORMAT}")
+            st.info(f"Upload a CSV file in **Settings**: {FORMAT}")
     elif not training.is_live():
         st.info("Press **Train**: a linear layer learns these classes in a second or two.")
 
