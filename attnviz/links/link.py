@@ -177,8 +177,8 @@ KEYS: dict[str, Key] = {
     "stretch": Key(
         "0",
         one_of(*STRETCH),
-        "darken the colours of weights: `1` ends them at the largest weight instead of 1 if that is "
-        "below 0.8, `0` does so from 40 tokens on only, `off` never",
+        "darken the colours of weights: `1` ends them at the largest weight if that is below 0.8, "
+        "`0` only from 40 tokens on, `off` never",
     ),
     "limit": Key(
         None,
