@@ -28,6 +28,8 @@ def fresh_view() -> Iterator[None]:
     """A session of its own, with the default view."""
     stl.session_state.clear()
     state.begin("heads")
+    for name in PAGES["heads"].opening:  # a bare address opens a view of its own
+        state.put(name, KEYS[name].default)
     yield
     stl.session_state.clear()
 
