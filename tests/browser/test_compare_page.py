@@ -220,9 +220,8 @@ def test_what_a_pane_shows_is_chosen_by_its_button_with_the_keyboard_alone(compa
     expect(field).to_be_hidden()
 
 
-def test_typing_another_text_for_b(compare: Compare, app_url: str) -> None:
-    compare.go(app_url, seed=1)
-    compare.page.wait_for_url(re.compile("b_text"))  # the first run has ended
+def test_typing_another_text_for_b(page: Page, app_url: str) -> None:
+    compare = Compare(page).go(app_url, seed=1)
     compare.open("B")
     area = compare.page.locator(".st-key-b_text textarea")
     area.fill("The animal didn't cross the street because it was far too tired.")
