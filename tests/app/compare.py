@@ -14,7 +14,8 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.tokens import WordTokenizer
 from tests.app.pages import open_page, payload
 
-open_link = partial(open_page, "compare")
+PANES = {"pane_A": True, "pane_B": True}
+open_link = partial(open_page, "compare", PANES)
 
 
 def picture(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

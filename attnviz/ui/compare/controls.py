@@ -105,7 +105,8 @@ def panes() -> DeltaGenerator:
 def choose(pane: Pane, row: DeltaGenerator) -> Choice:
     """Show a button that says what a pane shows, with the pane's settings behind it; return the resulting choice.
 
-    Errors appear below the row.
+    The settings are created when they open. Closed, the browser would keep their values, and send what has become old
+    with the next change of something else. Errors appear below the row.
     """
     for name in B_KEYS:  # the button is created before the widgets behind it
         state.sync_widget(pane.key(name))
@@ -114,34 +115,43 @@ def choose(pane: Pane, row: DeltaGenerator) -> Choice:
     settled = _settled(pane, source, model)
     kinds = list(model.description.layers)
     has_kinds = source.has_layers and len(kinds) > 1
-    with row, st.popover(_shown(pane, source, settled, has_kinds=has_kinds), key=f"pane_{pane.name}", width="stretch"):
-        if pane is B:
-            _texts()
-        _source(pane)
-        if has_kinds:
-            _select(pane, "kind", kinds, KEYS["kind"].titles.__getitem__)
-        if source.has_layers:
-            _select(pane, "layer", settled.layers, "layer {}".format)
-        _select(pane, "head", range(settled.heads), "head {}".format)
-        _select(pane, "scale", *_named(_scales(pane, source)))
-        unmasked = "its own mask" if source.has_own_scale else "no mask"
-        _select(pane, "mask", *_named({"none": unmasked, "causal": "causal mask"}))
+    words, key = _shown(pane, source, settled, has_kinds=has_kinds), f"pane_{pane.name}"
+    kept = state.record(CompareRecord)
+    if kept.words.get(key, words) != words:
+        st.session_state[key] = bool(st.session_state.get(key))  # to Streamlit, other words make another, closed button
+    kept.words[key] = words
+    with row, st.popover(words, key=key, width="stretch", on_change="rerun") as control:
+        if control.open:
+            if pane is B:
+                _texts()
+            _source(pane)
+            if has_kinds:
+                _select(pane, "kind", kinds, KEYS["kind"].titles.__getitem__)
+            if source.has_layers:
+                _select(pane, "layer", settled.layers, "layer {}".format)
+            _select(pane, "head", range(settled.heads), "head {}".format)
+            _select(pane, "scale", *_named(_scales(pane, source)))
+            _select(pane, "mask", *_named(_masks(source)))
     return choice(pane.name, pane.get, model)  # after the menus have updated the view
+
+
+def _masks(source: Source) -> dict[str, str]:
+    return {"none": "its own mask" if source.has_own_scale else "no mask", "causal": "causal mask"}
 
 
 def _shown(pane: Pane, source: Source, settled: ShownHead, *, has_kinds: bool) -> str:
     """Return in Markdown what a pane shows. What B has of its own is bold."""
     scale, mask = pane.get("scale"), pane.get("mask")
+    own = {name for name in ("kind", "layer", "head", "scale", "mask") if pane is B and B.own(name) is not None}
     parts = {
         "model": title(source.entry or pane.get("model")),
         "kind": KEYS["kind"].titles[settled.kind] if has_kinds else "",
         "layer": f"layer {settled.layer}" if source.has_layers else "",
         "head": f"head {settled.head}",
-        "scale": "" if scale == KEYS["scale"].default else _scales(pane, source)[scale],
-        "mask": "" if mask == KEYS["mask"].default else f"{mask} mask",
+        "scale": "" if scale == KEYS["scale"].default and "scale" not in own else _scales(pane, source)[scale],
+        "mask": "" if mask == KEYS["mask"].default and "mask" not in own else _masks(source)[mask],
     }
-    own = {name for name in parts if pane is B and B.own(name) is not None}
-    if pane is B and B.own("source") is not None:
+    if pane is B and (B.own("source") is not None or B.own("model") is not None):
         own.add("model")
     said = [f"**{plain(part)}**" if name in own else plain(part) for name, part in parts.items() if part]
     return f"**{pane.name}**\u2002{' · '.join(said)}"
