@@ -26,6 +26,7 @@ from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, AppResources, settle, with_model
 from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.tokens.choices import choose_charset
+from attnviz.ui.widgets import settings_popover
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model
@@ -109,10 +110,12 @@ def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -
         left, right = st.columns(2, vertical_alignment="bottom")
         with left:
             seed()
-        with right, st.popover("More", width="stretch"):  # rarely changed, so that the rest fits on a laptop screen
-            _more()
-            if more is not None:
-                more()
+        # What is rarely changed, so that the rest fits on a laptop screen.
+        with right, settings_popover("More", "more_settings", width="stretch") as control:
+            if control.open:
+                _more()
+                if more is not None:
+                    more()
 
 
 def _more() -> None:
@@ -289,9 +292,9 @@ def _show_more(source: Source, model: Model, more: Callable[[], None] | None) ->
     takes_file = trained.is_name(model.name) and settings().uploads
     has_more = more is not None and "seed" not in source.keys
     if takes_file or has_more:
-        with st.popover("More" if has_more else "Open a model's file"):
-            if more is not None and has_more:
+        with settings_popover("More" if has_more else "Open a model's file", "more_of_model") as control:
+            if control.open and more is not None and has_more:
                 more()
-            if takes_file:
+            if control.open and takes_file:
                 trained_models.show_upload()
         trained_models.show_refusal()

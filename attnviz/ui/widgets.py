@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
 
 if TYPE_CHECKING:  # figures import torch, for which the first view must not wait
+    from streamlit.elements.lib.mutable_popover_container import PopoverContainer
+
     from attnviz.figures.style import Palette
 
 
@@ -24,6 +26,27 @@ def palette() -> Palette:
     from attnviz.figures.style import DARK, LIGHT
 
     return DARK if st.context.theme.type == "dark" else LIGHT
+
+
+@dataclass(slots=True)
+class _PopoverRecord:
+    """What each button of `settings_popover` said last, by its key."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+def settings_popover(label: str, key: str, **options: Any) -> PopoverContainer:
+    """Return a button with settings behind it, which are to be created only where it is `open`.
+
+    While it is closed the browser would keep their values, and send what has become old with the next change of
+    something else. To Streamlit, another label makes another, closed button; here it stays open. `options` are those of
+    `st.popover`.
+    """
+    labels = state.record(_PopoverRecord).labels
+    if labels.get(key, label) != label:
+        st.session_state[key] = bool(st.session_state.get(key))
+    labels[key] = label
+    return st.popover(label, key=key, on_change="rerun", **options)
 
 
 SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}

@@ -14,8 +14,7 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.tokens import WordTokenizer
 from tests.app.pages import open_page, payload
 
-PANES = {"pane_A": True, "pane_B": True}
-open_link = partial(open_page, "compare", PANES)
+open_link = partial(open_page, "compare")
 
 
 def picture(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -19,6 +19,8 @@ from attnviz.ui import FRAME
 from tests.payloads import Payload, read_payload
 
 _numbers = count(1)
+POPOVERS = ("pane_A", "pane_B", "more_settings", "more_of_model", "text_part", "off_heads")
+"""The buttons with settings behind them: tests have them open"""
 
 APP = FRAME
 """What `app.py` serves"""
@@ -37,7 +39,7 @@ def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **q
     `opened` holds the values of tabs and expanders, by their keys, that no link says.
     """
     at = AppTest.from_file(str(APP), default_timeout=120)
-    for key, value in (opened or {}).items():
+    for key, value in (dict.fromkeys(POPOVERS, True) | dict(opened or {})).items():
         at.session_state[key] = value
     if name:
         return go_to_page(at, name, query)
@@ -53,6 +55,8 @@ def go_to_page(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
     for key in list(at.query_params):  # what the page before has put there
         del at.query_params[key]
     at.switch_page(f"../../pages/{name}.py")
+    for key in POPOVERS:
+        at.session_state[key] = True
     for key, value in query.items():
         at.query_params[key] = value
     at.run()

@@ -13,6 +13,7 @@ def open_settings(page: Page) -> Locator:
     if side_bar.get_attribute("data-collapsed") == "true":
         button.click()
     expect(side_bar).to_have_attribute("data-collapsed", "false")
+    side_bar.evaluate("(bar) => Promise.allSettled(bar.getAnimations().map(({ finished }) => finished))")
     return side_bar
 
 

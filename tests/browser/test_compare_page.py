@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
@@ -17,7 +16,7 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.evaluate import evaluate
 from tests.browser.settings import open_settings
-from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.settle import frames, settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
@@ -280,8 +279,7 @@ def test_it_fits_a_laptop_side_by_side_and_a_phone_one_below_the_other(compare: 
             assert place is not None
             assert place["y"] + place["height"] <= 720
         side = open_settings(compare.page).get_by_test_id("stSidebarContent")
-        over = partial(side.evaluate, "(e) => e.scrollHeight - e.clientHeight")
-        assert in_the_end(compare.page, over, lambda pixels: pixels <= 0) <= 0  # once it has slid in
+        assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
         compare.page.get_by_role("button", name="Settings", exact=True).click()
     compare.page.set_viewport_size({"width": 390, "height": 844})
     compare.settle()

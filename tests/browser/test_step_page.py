@@ -267,6 +267,24 @@ def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url:
     expect(page.get_by_role("radio", name="A softmax")).not_to_be_checked()
 
 
+def test_settings_behind_a_closed_button_do_not_come_back_after_back(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/?source=toy&step=scores")
+    open_settings(settled(page)).get_by_role("button", name="More").click()
+    width = page.locator(".st-key-model_width input")
+    width.fill("40")
+    width.press("Enter")
+    page.wait_for_url("**model_width=40**")
+    page.keyboard.press("Escape")
+    expect(width).to_be_hidden()
+    settled(page).go_back()
+    page.wait_for_url(lambda url: "model_width" not in url)
+    seed = settled(page).locator(".st-key-seed input")
+    seed.fill("3")
+    seed.press("Enter")
+    page.wait_for_url("**seed=3**")
+    assert "model_width" not in page.url
+
+
 def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     hostile = "<script>window.hacked=1</script> <img src=x onerror=window.hacked=2> <b>bold</b> ${7*7} %{x}"
     go(page, app_url, text=hostile, step="tokens", q=1, k=0)

@@ -41,7 +41,7 @@ from attnviz.ui.controls import open_model
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.styles import style
-from attnviz.ui.widgets import TEXT_HEIGHT
+from attnviz.ui.widgets import TEXT_HEIGHT, settings_popover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,8 +105,7 @@ def panes() -> DeltaGenerator:
 def choose(pane: Pane, row: DeltaGenerator) -> Choice:
     """Show a button that says what a pane shows, with the pane's settings behind it; return the resulting choice.
 
-    The settings are created when they open. Closed, the browser would keep their values, and send what has become old
-    with the next change of something else. Errors appear below the row.
+    Errors appear below the row.
     """
     for name in B_KEYS:  # the button is created before the widgets behind it
         state.sync_widget(pane.key(name))
@@ -115,12 +114,8 @@ def choose(pane: Pane, row: DeltaGenerator) -> Choice:
     settled = _settled(pane, source, model)
     kinds = list(model.description.layers)
     has_kinds = source.has_layers and len(kinds) > 1
-    words, key = _shown(pane, source, settled, has_kinds=has_kinds), f"pane_{pane.name}"
-    kept = state.record(CompareRecord)
-    if kept.words.get(key, words) != words:
-        st.session_state[key] = bool(st.session_state.get(key))  # to Streamlit, other words make another, closed button
-    kept.words[key] = words
-    with row, st.popover(words, key=key, width="stretch", on_change="rerun") as control:
+    words = _shown(pane, source, settled, has_kinds=has_kinds)
+    with row, settings_popover(words, f"pane_{pane.name}", width="stretch") as control:
         if control.open:
             if pane is B:
                 _texts()

@@ -5,7 +5,7 @@ When a trained model is chosen for a pane, it opens with the model's own example
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
@@ -70,8 +70,6 @@ class CompareRecord:
 
     asked: Literal["head", "layer"] | None = None
     """Whether a preset has requested the most different head, or layer, for the next run"""
-    words: dict[str, str] = field(default_factory=dict)
-    """What the button of each pane says, by its key"""
     sent: str = ""
     """The digest of the picture sent last"""
     chosen: str = ""

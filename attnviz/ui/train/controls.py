@@ -28,6 +28,7 @@ from attnviz.ui.train.plans import (
 )
 from attnviz.ui.train.tagged import sentences_choice
 from attnviz.ui.train.text_choice import part_of_text, part_refused, text_choice
+from attnviz.ui.widgets import settings_popover
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -60,8 +61,9 @@ def train_controls() -> None:
     with right:
         _pick("rate", "Learning rate", task, RATES, format_func="{:g}".format)
         controls.seed()
-    with st.popover("More settings", width="stretch"):
-        _more(task)
+    with settings_popover("More settings", "more_settings", width="stretch") as control:
+        if control.open:
+            _more(task)
     show_open()
 
 
@@ -158,8 +160,9 @@ def text_controls() -> None:
         _pick_or_usual("train_block", "Block size", BLOCKS, "usual")
         _pick_or_usual("batch", "Batch", BATCHES, "usual")
     controls.seed()
-    with st.popover("More settings", width="stretch"):
-        _more_of_text()
+    with settings_popover("More settings", "more_settings", width="stretch") as control:
+        if control.open:
+            _more_of_text()
     state.bound(
         "sample", st.text_input, "Text for the heads", max_chars=MAX_SAMPLE, placeholder="the beginning of the text",
         help="Its first characters, as many as a block has, are what the heads are shown at every snapshot.",

@@ -18,7 +18,7 @@ from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.tokens.choices import OwnText
 from attnviz.ui.train.facts import Facts, built_in_facts, facts_of, lines_of
-from attnviz.ui.widgets import PASTED_HEIGHT
+from attnviz.ui.widgets import PASTED_HEIGHT, settings_popover
 
 ENDS = ("text_from", "text_to")
 HITS, AROUND = 4, 24
@@ -78,20 +78,22 @@ def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
             state.note(f"The text has {count:,} characters, so {key} is left out.")
     begin, end = _bounds(whole)
     is_part = (begin, end) != (0, count)
-    with st.popover(f"Characters {begin:,}–{end:,}" if is_part else "The whole text", width="stretch"):
-        left, right = st.columns(2)
-        for key, column, label, other in (
-            (ENDS[0], left, "From character", "the first"),
-            (ENDS[1], right, "To character", "the last"),
-        ):
-            with column:
-                state.bound(key, st.number_input, label, 0, count, None, 1000, placeholder=other, on_change=changed)
-        _find(whole, changed)
-        part = whole.text[begin:end]
-        st.caption(
-            f"text[{begin}:{end}] is {len(part):,} of {count:,} characters, {len(part) / count:.0%}: "
-            f"“{plain(part[:AROUND])} … {plain(part[-AROUND:])}”"
-        )
+    label = f"Characters {begin:,}–{end:,}" if is_part else "The whole text"
+    with settings_popover(label, "text_part", width="stretch") as control:
+        if control.open:
+            left, right = st.columns(2)
+            for key, column, label, other in (
+                (ENDS[0], left, "From character", "the first"),
+                (ENDS[1], right, "To character", "the last"),
+            ):
+                with column:
+                    state.bound(key, st.number_input, label, 0, count, None, 1000, placeholder=other, on_change=changed)
+            _find(whole, changed)
+            part = whole.text[begin:end]
+            st.caption(
+                f"text[{begin}:{end}] is {len(part):,} of {count:,} characters, {len(part) / count:.0%}: "
+                f"“{plain(part[:AROUND])} … {plain(part[-AROUND:])}”"
+            )
 
 
 def _find(whole: Facts, changed: Callable[[], None]) -> None:

@@ -292,8 +292,7 @@ MORE = {
 BARE = ["/?lesson=attention&scene=3", "/tokens?lesson=heads&scene=6", "/lessons?lesson=why&scene=4&lecture=1"]
 """Links that name a scene and say no more: they open its view, whichever page they are on"""
 
-_PANES = {"pane_A": True, "pane_B": True}
-OPENED = {"step_by_step": {"listing": True}, "compare": _PANES, "lessons": _PANES, "tokens": _PANES}
+OPENED = {"step_by_step": {"listing": True}}
 """What a visitor has opened on a page, for all of its links: no link says so"""
 
 

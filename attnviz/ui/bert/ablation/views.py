@@ -31,7 +31,7 @@ from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.parts import in_torch
 from attnviz.ui.bert.rows import numbered
 from attnviz.ui.messages import plain
-from attnviz.ui.widgets import clicked, notice, palette, plot
+from attnviz.ui.widgets import clicked, notice, palette, plot, settings_popover
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,13 +85,14 @@ def choose_heads(ablation: Ablation) -> None:
     """Let the user choose heads: one by one, a whole layer, or none."""
     layers, heads = ablation.size
     with st.container(horizontal=True, key="off_choice", vertical_alignment="center"):
-        with st.popover(f"Off: {ablation.off_text}"):
-            all_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
-            state.bound("off", st.multiselect, "Heads that are switched off", all_heads, format_func=_head_label)
-            st.caption("A whole layer, off or on again:")
-            with st.container(horizontal=True, key="off_layers", gap="xxsmall"):
-                for layer in range(layers):
-                    st.button(str(layer), key=f"off_layer_{layer}", on_click=_toggle_layer, args=(layer, heads))
+        with settings_popover(f"Off: {ablation.off_text}", "off_heads") as control:
+            if control.open:
+                all_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
+                state.bound("off", st.multiselect, "Heads that are switched off", all_heads, format_func=_head_label)
+                st.caption("A whole layer, off or on again:")
+                with st.container(horizontal=True, key="off_layers", gap="xxsmall"):
+                    for layer in range(layers):
+                        st.button(str(layer), key=f"off_layer_{layer}", on_click=_toggle_layer, args=(layer, heads))
         st.button("All on", key="off_none", disabled=not ablation.off, on_click=state.put, args=("off", ()))
 
 
