@@ -21,6 +21,7 @@ live = part.is_live()
 @page_lock().held()
 def show() -> None:
     """Show the part. A fragment, so that what is done in it does not run the rest of the page."""
+    state.check_run()
     part.begin()
     shown_live = part.is_live()
     with failures_shown():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.links.link import KEYS
 from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
@@ -39,14 +40,18 @@ def settings_popover(label: str, key: str, **options: Any) -> PopoverContainer:
     """Return a button with settings behind it, which are to be created only where it is `open`.
 
     While it is closed the browser would keep their values, and send what has become old with the next change of
-    something else. To Streamlit, another label makes another, closed button; here it stays open. `options` are those of
+    something else. What is typed and left by a click beside the settings comes together with the closing, so it is
+    read here. To Streamlit, another label makes another, closed button; here it stays open. `options` are those of
     `st.popover`.
     """
-    labels = state.record(_PopoverRecord).labels
+    is_open, labels = bool(st.session_state.get(key)), state.record(_PopoverRecord).labels
+    if not is_open:
+        for name in KEYS:
+            state.sync_widget(name)
     if labels.get(key, label) != label:
-        st.session_state[key] = bool(st.session_state.get(key))
+        st.session_state[key] = is_open
     labels[key] = label
-    return st.popover(label, key=key, on_change="rerun", **options)
+    return st.popover(label, key=key, **{"on_change": "rerun", **options})
 
 
 SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}

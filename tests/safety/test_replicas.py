@@ -162,7 +162,7 @@ def opened(visitor: Visitor) -> Shown:
 
 
 def filled(shown: Shown) -> list[str]:
-    """Return the kinds of a page's elements. An empty place and what fills it later come as two messages or as one."""
+    """Return the kinds of a page's elements. An empty place and what fills it come as two messages, or early as one."""
     return sorted(kind for kind in shown.kinds if kind != "empty")
 
 

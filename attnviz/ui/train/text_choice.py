@@ -78,8 +78,8 @@ def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
             state.note(f"The text has {count:,} characters, so {key} is left out.")
     begin, end = _bounds(whole)
     is_part = (begin, end) != (0, count)
-    label = f"Characters {begin:,}–{end:,}" if is_part else "The whole text"
-    with settings_popover(label, "text_part", width="stretch") as control:
+    shown = f"Characters {begin:,}–{end:,}" if is_part else "The whole text"
+    with settings_popover(shown, "text_part", width="stretch") as control:
         if control.open:
             left, right = st.columns(2)
             for key, column, label, other in (

@@ -76,7 +76,7 @@ export function beforeOthers(
   // A change of page ends a run that has not begun, and what it was to tell is lost.
   const hold = (click: MouseEvent) => {
     if (!isOutside(click) || isBeside(click.target) || isInDialog(click) || held.has(click)) return;
-    if (click.target instanceof Element && click.target.closest(OF_DRAWER)) return; // it tells the server nothing
+    if (click.target instanceof Element && click.target.closest(OF_DRAWER)) return; // at most a popover closes
     const arriving = whenArrived();
     if (!arriving) return;
     const [target] = click.composedPath();

@@ -30,12 +30,12 @@ function describe() {
 
 let alertShown = "";
 
-/** Opens the side bar where it says that something can't be shown: closed, nobody would read it. */
+/** Opens the side bar, once, where it says that something can't be shown: closed, nobody would read it. */
 function showAlert() {
-  const alert = document.querySelector(ALERT)?.textContent ?? "";
-  if (alert === alertShown) return;
+  const alert = document.querySelector(ALERT)?.textContent;
+  if (!alert || alert === alertShown || !document.querySelector(SETTINGS)?.checkVisibility()) return; // in a lecture
   alertShown = alert;
-  if (alert && !isOpen()) clickOn(OPENS_SIDE_BAR);
+  if (!isOpen()) clickOn(OPENS_SIDE_BAR);
 }
 
 function clicked({ target, detail, isTrusted }: MouseEvent) {

@@ -193,10 +193,12 @@ export class Walk {
   /** What the user changes. */
   choose(values: Partial<WalkValues>) {
     this.unfit = "";
-    [this.playing.isPlaying, this.playing.isAsked] = [false, false];
-    this.report({ ...this.playing.told(), ...this.store.set(values) });
+    const { playing } = this;
+    const unasked = playing.isAsked ? { play: false } : {}; // a link to what is chosen now does not play
+    [playing.isPlaying, playing.isAsked] = [false, false];
+    this.report({ ...playing.told(), ...this.store.set({ ...unasked, ...values }) });
     this.load();
-    this.playing.follow();
+    playing.follow();
   }
 
   report(changed: Partial<WalkValues>) {

@@ -85,7 +85,8 @@ def choose_heads(ablation: Ablation) -> None:
     """Let the user choose heads: one by one, a whole layer, or none."""
     layers, heads = ablation.size
     with st.container(horizontal=True, key="off_choice", vertical_alignment="center"):
-        with settings_popover(f"Off: {ablation.off_text}", "off_heads") as control:
+        # A click outside this fragment closes the button, too: Streamlit would run only the fragment.
+        with settings_popover(f"Off: {ablation.off_text}", "off_heads", on_change=state.run_page) as control:
             if control.open:
                 all_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
                 state.bound("off", st.multiselect, "Heads that are switched off", all_heads, format_func=_head_label)
