@@ -200,6 +200,31 @@ def test_words_of_one_text_look_at_those_of_another(page: Page, app_url: str) ->
     expect(page.locator(".sentence path")).to_have_count(6)
 
 
+def test_arcs_cross_neither_words_nor_shares_where_the_sentence_has_several_lines(
+    app_url: str, new_context: Contexts
+) -> None:
+    """On a phone "it" stands a line below "bicycle"."""
+    page = open_bare(new_context(viewport=PHONE).new_page(), app_url)
+    crossings = """arcs => {
+      const texts = [...arcs[0].getRootNode().querySelectorAll('.word bdi, .share')].filter((t) => t.textContent);
+      return arcs.flatMap((arc) => {
+        const seen = arc.getScreenCTM();
+        return Array.from({ length: 41 }, (_, n) => arc.getPointAtLength((n / 40) * arc.getTotalLength()))
+          .map((at) => at.matrixTransform(seen))
+          .flatMap(({ x, y }) => texts.filter((text) => {
+            const box = text.getBoundingClientRect();
+            return box.left < x && x < box.right && box.top + 2 < y && y < box.bottom - 2;
+          }))
+          .map((text) => text.textContent);
+      });
+    }"""
+    arcs = page.locator(".sentence path")
+    expect(arcs).to_have_count(2)
+    lines = page.locator(".sentence .word bdi").evaluate_all("all => all.map((one) => one.getBoundingClientRect().y)")
+    assert lines[IT] > lines[BICYCLE] + 20
+    assert arcs.evaluate_all(crossings) == []
+
+
 def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str, new_context: Contexts) -> None:
     expected = torchs_weights(3, 1)
     sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")

@@ -42,7 +42,6 @@ const SIZES: [number, string][] = [
 ];
 const RISE = { least: 16, part: 0.16 }; // px: of an arc above its words, and of their distance
 const LOOP = { half: 9, wide: 15, high: 26 }; // px: the arc of a word to itself
-const SAME_LINE = 4; // px
 
 export interface StandingWord {
   /** its number among the rows; null in a second line, which has only columns */
@@ -55,6 +54,16 @@ export interface StandingWord {
   size: number;
   /** what it gets of the chosen word's attention, 0 to 1 */
   share: number;
+}
+
+/** Where a word stands inside of all words, in px */
+interface Place {
+  /** its middle */
+  x: number;
+  top: number;
+  bottom: number;
+  /** the lower end of its share, or of the word where no share is written */
+  foot: number;
 }
 
 interface Arc {
@@ -336,28 +345,43 @@ export class Sentence {
     const { weights } = (this.attention as Rows).row(this.row);
     const { key, query } = (this.matrices as HeadMatrices).document.header;
     const crosses = key !== query;
-    const from = this.box("query", this.row);
-    const room = 0.9 * Number.parseFloat(getComputedStyle(this.words).paddingTop);
+    const from = this.standingAt("query", this.row);
     const order = Array.from(weights.keys()).filter(
       (k) => weights[k] >= LEAST_ARC && !(this.isDimmed && !key.places[k]),
     );
     order.sort((a, b) => weights[a] - weights[b]);
     const most = order.slice(-MOST_ARCS);
     return most.slice(most.length - Math.ceil(this.grown * most.length)).flatMap((k) => {
-      const to = this.box("key", k);
+      const to = this.standingAt("key", k);
       if (!from || !to) return [];
-      const path = crosses ? downward(from, to) : k === this.row ? loop(from) : arch(from, to, room);
+      const path = crosses ? downward(from, to) : k === this.row ? loop(from) : this.within(from, to);
       return [{ path, weight: weights[k] }];
     });
   }
 
+  /** From a word to another of the same text: over their line, or from the foot of the upper one to the lower one. */
+  within(from: Place, to: Place) {
+    if (from.bottom <= to.top) return downward(from, to);
+    if (to.bottom <= from.top) return downward(to, from);
+    const { paddingTop } = getComputedStyle(this.words);
+    const { rowGap } = getComputedStyle(this.words.querySelector(".line") as HTMLElement);
+    const isFirst = from.top < Number.parseFloat(paddingTop) + (from.bottom - from.top);
+    return arch(from, to, 0.9 * Number.parseFloat(isFirst ? paddingTop : rowGap));
+  }
+
   /** Where a word stands inside of `words`. */
-  box(side: "query" | "key", n: number): DOMRect | null {
+  standingAt(side: "query" | "key", n: number): Place | null {
     const line = this.words.querySelector(`.line.${side}`) ?? this.words.querySelector(".line.both");
-    const word = line?.querySelector(`[data-token="${n}"] bdi`);
+    const word = line?.querySelector(`[data-token="${n}"]`);
     if (!word) return null;
-    const [box, around] = [word.getBoundingClientRect(), this.words.getBoundingClientRect()];
-    return new DOMRect(box.x - around.x, box.y - around.y, box.width, box.height);
+    const [text, label] = [...word.children].map((part) => part.getBoundingClientRect());
+    const around = this.words.getBoundingClientRect();
+    return {
+      x: text.x + text.width / 2 - around.x,
+      top: text.y - around.y,
+      bottom: text.bottom - around.y,
+      foot: (word.lastElementChild?.textContent ? label : text).bottom - around.y,
+    };
   }
 
   /** Draws the words, their shares and the arcs for Export. */
@@ -428,28 +452,23 @@ const inkOf = (weight: number) => Number((0.25 + 0.65 * weight).toFixed(2));
 const rounded = (...numbers: number[]) => numbers.map((x) => Number(x.toFixed(1))).join(" ");
 const apart = (a: DOMRect, b: DOMRect) =>
   a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
-const middle = (box: DOMRect) => box.x + box.width / 2;
 
-/** From the top of a word to the top of another, on its line or on another one. @param room above a line */
-function arch(from: DOMRect, to: DOMRect, room: number) {
-  const [x0, x1] = [middle(from), middle(to)];
-  const isSameLine = Math.abs(from.y - to.y) < SAME_LINE;
-  const rise = isSameLine ? Math.min(room, RISE.least + RISE.part * Math.abs(x1 - x0)) : RISE.least;
-  const top = Math.min(from.y, to.y) - (4 / 3) * rise; // a curve rises to three quarters of its control points
-  return `M ${rounded(x0, from.y)} C ${rounded(x0, top, x1, top, x1, to.y)}`;
+/** From the top of a word to the top of another on its line. @param room above the line */
+function arch(from: Place, to: Place, room: number) {
+  const rise = Math.min(room, RISE.least + RISE.part * Math.abs(to.x - from.x));
+  const top = Math.min(from.top, to.top) - (4 / 3) * rise; // a curve rises to three quarters of its control points
+  return `M ${rounded(from.x, from.top)} C ${rounded(from.x, top, to.x, top, to.x, to.top)}`;
 }
 
-/** From the foot of a word of one text to the top of a word of the other. */
-function downward(from: DOMRect, to: DOMRect) {
-  const half = (from.bottom + to.y) / 2;
-  const [x0, x1] = [middle(from), middle(to)];
-  return `M ${rounded(x0, from.bottom)} C ${rounded(x0, half, x1, half, x1, to.y)}`;
+/** From the foot of a word, or of its share, to the top of a word below it. */
+function downward(from: Place, to: Place) {
+  const half = (from.foot + to.top) / 2;
+  return `M ${rounded(from.x, from.foot)} C ${rounded(from.x, half, to.x, half, to.x, to.top)}`;
 }
 
-function loop(at: DOMRect) {
-  const [x, y] = [middle(at), at.y];
+function loop({ x, top }: Place) {
   const { half, wide, high } = LOOP;
-  return `M ${rounded(x - half, y)} C ${rounded(x - wide, y - high, x + wide, y - high, x + half, y)}`;
+  return `M ${rounded(x - half, top)} C ${rounded(x - wide, top - high, x + wide, top - high, x + half, top)}`;
 }
 
 function rowAt(target: EventTarget | null) {
