@@ -108,11 +108,15 @@ def text() -> str:
     """Return the text. If it is blank, show what to do and stop the page."""
     value: str = state.get("text")
     if not value.strip():
-        where = "after pressing L" if state.get("lecture") else "above"  # lecture mode has no text field
-        st.info(f"Type a sentence {where} to see what attention does with it.")
+        st.info(f"Type a sentence {text_place()} to see what attention does with it.")
         state.end(("text",))
         st.stop()
     return value
+
+
+def text_place() -> str:
+    """Return where a text is typed, in words: lecture mode has no text field."""
+    return "after pressing L" if state.get("lecture") else "above"
 
 
 def token_notes(tokens: Tokens) -> None:

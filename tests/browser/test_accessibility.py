@@ -123,6 +123,11 @@ def test_on_a_phone_all_places_and_chapters_are_below_the_name(app_url: str, new
     assert name["y"] + name["height"] <= 60
     for box in entries:
         assert box and box["y"] >= 60 and box["x"] + box["width"] <= 390 and box["height"] >= 24
+    phone.goto(f"{app_url}/bert?bert_part=subsets")  # the last chapter of a place with more than fit in a row
+    settled(phone)
+    for entry in bar.locator("[aria-current]").all():
+        box = entry.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
 
 
 def faults(page: Page, **options: object) -> list[str]:

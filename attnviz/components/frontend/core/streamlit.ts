@@ -47,16 +47,26 @@ export const pageLinks = (): NodeListOf<HTMLAnchorElement> => document.querySele
 /** Whether a click leads to another page. */
 export const isToPage = ({ target }: Event) => target instanceof Element && Boolean(target.closest(PAGE_LINK));
 
-/** Tells screen readers what the bar with the places is, and what is open in it. */
+/** Tells screen readers what the bar with the places is, and what is open in it; what has been opened is in sight. */
 export function describePlaces() {
   const bar = document.querySelector(PLACES);
   bar?.setAttribute("role", "navigation");
   bar?.setAttribute("aria-label", "Places and chapters");
   for (const entry of bar?.querySelectorAll("a, button") ?? []) {
     const kind = entry.closest(keyed("chapter_list")) ? "page" : "true";
-    if (entry.querySelector("strong")) entry.setAttribute("aria-current", kind);
-    else entry.removeAttribute("aria-current");
+    const isNew = !entry.hasAttribute("aria-current");
+    if (!entry.querySelector("strong")) entry.removeAttribute("aria-current");
+    else entry.setAttribute("aria-current", kind);
+    if (isNew && entry.hasAttribute("aria-current")) bringIntoSight(entry);
   }
+}
+
+/** Scrolls a row that is wider than a phone, and nothing else. */
+function bringIntoSight(entry: Element) {
+  const row = entry.closest(".stHorizontalBlock");
+  if (!row) return;
+  const [inside, around] = [entry.getBoundingClientRect(), row.getBoundingClientRect()];
+  row.scrollLeft += Math.max(0, inside.right - around.right) + Math.min(0, inside.left - around.left);
 }
 
 /** How far the page is scrolled, px; outside of the app, the document. */

@@ -152,7 +152,7 @@ def origin(trained: TrainedClassifier) -> str:
     features = "the mean over tokens" if trained.classifier.how == "mean" else "[CLS]"
     features += ", tanh first" if trained.classifier.tanh else ""
     if trained.shipped is not None:
-        return f"Trained before the class, on {features}: {how}. Train makes one with the settings at the left."
+        return f"Trained before the class, on {features}: {how}. Train makes one with the choices in Settings."
     if trained.view is not None and trained.view.status != "done":
         return f"{training.progress_text(trained.view)} On {features}: {how}."
     return f"Trained now, on {features}: {how}."

@@ -45,7 +45,6 @@ AUTOENCODER = (
     "Like an autoencoder, it turns a text into vectors and vectors into a text. Unlike one, these two ends alone were "
     "never trained to copy, and no bottleneck learned a short code: each token has its own {width:,} numbers."
 )
-NO_TEXT = "Type a sentence on the left (on a phone, behind the » at the top) to see what comes back of it."
 FIRST = 5
 """Products that are written out for a logit"""
 BUTTONS = 40
@@ -61,7 +60,8 @@ def show() -> None:
     model = chosen_model()
     setup = setup_of(model)
     if setup is None:
-        st.info(str(NoTokensError()) if state.get("text").strip() else NO_TEXT)
+        no_text = f"Type a sentence {shell.text_place()} to see what comes back of it."
+        st.info(str(NoTokensError()) if state.get("text").strip() else no_text)
         return
     shell.token_notes(setup.tokens)
     _settings()
