@@ -19,7 +19,17 @@ from attnviz.tokens.chars import (
     read_upload,
 )
 from attnviz.tokens.round_trip import RoundTrip, round_trip
-from attnviz.tokens.value import NO_ID, NoTokensError, Tokens, code_point, from_encoding, label_of, printable, repair
+from attnviz.tokens.value import (
+    NO_ID,
+    NoTokensError,
+    Tokens,
+    code_point,
+    from_encoding,
+    label_of,
+    place_in_another,
+    printable,
+    repair,
+)
 from attnviz.tokens.wordpiece import MAX_POSITIONS, WordPiece
 from attnviz.tokens.words import BUCKETS, WordTokenizer
 
@@ -40,6 +50,7 @@ __all__ = [
     "context_pairs",
     "from_encoding",
     "label_of",
+    "place_in_another",
     "printable",
     "read_upload",
     "repair",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from reprlib import repr as shortened
@@ -138,6 +138,28 @@ class Tokens(ShortRepr):
         start, end = self.offsets[index]
         whole = self.pair if self.segments[index] == 1 and self.pair is not None else self.text
         return whole[start:end]
+
+
+def place_in_another(index: int, before: Sequence[str], now: Sequence[str]) -> int | None:
+    """Return where a token stands after its text has changed; None if it is gone, or can't be told from others.
+
+    It stays where all tokens before it or all tokens after it are the same, also if it alone was replaced. Elsewhere
+    it is known by its label, if neither text has that label twice.
+
+    Args:
+        index: its place before.
+        before: the labels of all tokens before the change.
+        now: and after it.
+    """
+    moved = index + len(now) - len(before)
+    starts_alike = index < len(now) and before[:index] == now[:index]
+    ends_alike = moved >= 0 and before[index + 1 :] == now[moved + 1 :]
+    if starts_alike and (before[index] == now[index] or (ends_alike and moved == index)):
+        return index
+    if ends_alike and before[index] == now[moved]:
+        return moved
+    label, old, new = before[index].casefold(), *([one.casefold() for one in labels] for labels in (before, now))
+    return new.index(label) if old.count(label) == new.count(label) == 1 else None
 
 
 def label_of(piece: str, *, byte_level: bool = False) -> str:

@@ -32,7 +32,7 @@ def show_ways() -> None:
     if not len(tokens):
         raise NoTokensError
     shell.token_notes(tokens)
-    state.keep_pin(len(tokens), len(tokens))
+    state.keep_pin(tokens.labels, tokens.labels)
     mount_walk(PAGES["averages"], [_offer(tokens)], KEYS)
 
 

@@ -34,6 +34,7 @@ from attnviz.formatting import does_not_exist
 from attnviz.links.link import KEYS, SHARED_KEYS, write_link
 from attnviz.links.pages import PAGES
 from attnviz.links.values import BadValueError
+from attnviz.tokens import place_in_another
 from attnviz.ui.messages import plain
 
 _MAX_PENDING = 20
@@ -66,6 +67,8 @@ class ViewRecord:
     """Whether the view was read from a bare address (`Page.is_bare`)"""
     runs_page: bool = False
     """Whether a callback of a fragment has changed values that other parts of the page show"""
+    pinned: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    """By key, the index of a token, and the labels of all tokens among which it is counted"""
     replaced: dict[str, dict[str, tuple[Any, Any]]] = field(default_factory=dict)
     """By reason, the changes by `replace`: the values before and after, by their keys"""
 
@@ -129,7 +132,7 @@ def begin(page: str) -> None:
         # Streamlit clears the query when the page changes; what all pages share stays.
         shared = _shared() if is_known else {}
         kept.view, kept.notes = PAGES[page].read(PAGES[page].opened({**shared, **query}))
-        kept.is_bare, kept.opened_view = is_bare, None
+        kept.is_bare, kept.opened_view, kept.pinned = is_bare, None, {}
         for name in KEYS:
             if name in st.session_state:
                 st.session_state[name] = kept.view[name]
@@ -458,11 +461,40 @@ def keep_index(name: str, what: str, count: int, there: str = "they go from") ->
     return None
 
 
-def keep_pin(rows: int, columns: int, who_has: str = "this text has") -> tuple[int | None, int | None]:
-    """Return the pinned row and column of the view. If a picture of this size does not have one of them, reset it."""
+def keep_token(name: str, what: str, labels: Sequence[str], there: str = "they go from") -> int | None:
+    """Return the view's index of a token, or None. It follows the token when the user changes the text or the model.
+
+    Args:
+        name: the key, whose value may be None.
+        what: the subject of the note where a link has an index that these tokens don't have.
+        labels: of all tokens.
+        there: the words of that note before the range.
+    """
+    index, labels, pinned = get(name), tuple(labels), _kept().pinned
+    known, labels_before = pinned.get(name, (None, ()))
+    if index is not None and index == known and labels != labels_before:
+        put(name, place_in_another(index, labels_before, labels))
+    index = keep_index(name, what, len(labels), there)
+    if index is None:
+        pinned.pop(name, None)
+    else:
+        pinned[name] = index, labels
+    return index
+
+
+def keep_pin(
+    rows: Sequence[str], columns: Sequence[str], who_has: str = "this text has"
+) -> tuple[int | None, int | None]:
+    """Return the pinned row and column of the view (`keep_token`). One that the picture does not have is reset.
+
+    Args:
+        rows: the labels of the picture's rows.
+        columns: and of its columns.
+        who_has: the words of the note on a reset pin.
+    """
     row, column = (
-        keep_index(name, f"The pinned {axis}", count, f"{who_has} {axis}s")
-        for name, axis, count in (("q", "row", rows), ("k", "column", columns))
+        keep_token(name, f"The pinned {axis}", labels, f"{who_has} {axis}s")
+        for name, axis, labels in (("q", "row", rows), ("k", "column", columns))
     )
     return row, column
 

@@ -52,7 +52,7 @@ def show_walk(here: ShownHead) -> None:
     state.check_run()
     queries, keys = here.axes()
     shell.token_notes(queries)
-    state.keep_pin(len(queries), len(keys))
+    state.keep_pin(queries.labels, keys.labels)
     view = SavedView(view_of(here), char_vocab(here.text))
     mount_walk(
         PAGES["step_by_step"],

@@ -50,7 +50,7 @@ def test_the_toy_has_an_address_of_its_own() -> None:
     assert dict(choose(open_page(step="weights"), "step", "scores").query_params) == {"source": "toy"}
     at = open_page()
     at.segmented_control(key="source").set_value("toy").run()
-    assert dict(at.query_params) == {"text": OPENING["text"], "step": "tokens", "q": "11", "head": "1"}
+    assert dict(at.query_params) == {"text": OPENING["text"], "step": "tokens", "q": "10", "head": "1"}  # "it"
     assert "have learned nothing" in " ".join(caption.value for caption in at.caption)
 
 
@@ -212,6 +212,29 @@ def test_going_back_restores_the_view(at: AppTest, monkeypatch: pytest.MonkeyPat
     assert (at.text[0].value, at.query_params) == ("layer 0 head 0", {})
 
 
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("My sister bought a bicycle because she wanted to ride it home.", ("it", "bicycle")),
+        ("Last year my sister bought a bicycle because she wanted to ride it to work.", ("it", "bicycle")),
+        ("My sister bought a bicycle because she wanted to ride her to work.", ("her", "bicycle")),
+        ("My sister bought a horse because she wanted to ride it to work.", ("it", "horse")),
+        ("The chef burned it.", ("it", None)),
+        ("The chef apologised to her guests.", (None, None)),
+        ("a", (None, None)),
+    ],
+)
+def test_a_pin_follows_its_words_into_another_text(text: str, labels: tuple[str | None, str | None]) -> None:
+    at = open_page(**OPENING | {"k": "5"})
+    at.text_area(key="text").set_value(text).run()
+    assert messages(at) == ""
+    document = walk(at)[1]
+    axes = document.header.query.labels, document.header.key.labels
+    chosen = [values(at)[name] for name in ("q", "k")]
+    assert tuple(None if place is None else axis[place] for axis, place in zip(axes, chosen, strict=True)) == labels
+    assert at.query_params.get("q") == (None if chosen[0] is None else str(chosen[0]))
+
+
 def test_an_index_beyond_the_end_is_reset_with_a_note() -> None:
     def run() -> None:
         import streamlit as st
@@ -220,7 +243,7 @@ def test_an_index_beyond_the_end_is_reset_with_a_note() -> None:
 
         state.begin("heads")
         state.show_notes()
-        st.text(str(state.keep_pin(5, 5)))
+        st.text(str(state.keep_pin("abcde", "abcde")))
         st.text(str((state.get("q"), state.get("k"))))
         state.end(("q", "k"))
 

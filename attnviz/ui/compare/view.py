@@ -39,7 +39,7 @@ CHOSEN = ("q", "k", "focus")
 def _show_picture(compared: HeadComparison) -> None:
     """Show A, B and their difference on one board, with the pinned cell."""
     stretch = STRETCH[state.get("stretch")]
-    row, column = state.keep_pin(len(compared.labels["query"]), len(compared.labels["key"]), "there are")
+    row, column = state.keep_pin(compared.labels["query"], compared.labels["key"], "there are")
     chosen = {"q": row, "k": column, "focus": _focus(compared)}
     digest, kept = compared.digest(stretch=stretch), state.record(CompareRecord)
     known = {"trace": digest, **chosen}

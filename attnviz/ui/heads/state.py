@@ -27,6 +27,7 @@ from attnviz.ui.messages import plain
 
 if TYPE_CHECKING:
     from attnviz.measures.survey import Survey
+    from attnviz.tokens import Tokens
 
 
 def current() -> Head:
@@ -39,7 +40,7 @@ def view() -> dict[str, Any]:
     return heads_view.view(state.get)
 
 
-def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[str], sorts: list[str]) -> None:
+def check(survey: Survey, queries: Tokens, keys: Tokens, *, rollout: bool, labels: list[str], sorts: list[str]) -> None:
     """Reset values that don't exist in this model or text, with notes; the current layer and head must exist."""
     heads = survey.overview.shape[1]
     if state.get("rollout") and not rollout:
@@ -53,7 +54,7 @@ def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[s
     if missing:
         state.note(f"Not available, so not shown: {write_heads(missing).replace('_', ', ')} (layer.head).")
         state.put("chosen", existing)
-    state.keep_pin(rows, cols)
+    state.keep_pin(queries.labels, keys.labels)
     if state.get("label") and state.get("label") not in labels:
         _reset("label", f"No head can have the label “{state.get('label')}” here.")
     if state.get("sort") and state.get("sort") not in sorts:

@@ -151,7 +151,7 @@ def show_heads(here: ShownHead) -> None:
         sorts, labels = [measure.name for measure in survey.measures], possible_labels(survey.measures)
         if file is not None and is_over_corpus:
             sorts, labels = list(statistics(file)[0].present), list(measure_names(survey).linked.values())
-        heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels, sorts=sorts)
+        heads_state.check(survey, queries, keys, rollout=kind != "cross", labels=labels, sorts=sorts)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if corpora and not state.get("lecture"):
             heads_state.choose_corpus(corpora)

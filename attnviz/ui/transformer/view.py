@@ -172,7 +172,7 @@ def show_transformer(here: ShownPart) -> None:
     for tokens in model_tokens:
         if tokens is not None:
             shell.token_notes(tokens)
-    state.keep_pin(len(queries), len(keys))
+    state.keep_pin(queries.labels, keys.labels)
     _check_step(here)
     view = SavedView(view_of(here), char_vocab(here.text), PAGE.name)
     mount_walk(

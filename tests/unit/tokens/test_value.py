@@ -19,6 +19,7 @@ from attnviz.tokens import (
     context_pairs,
     from_encoding,
     label_of,
+    place_in_another,
     printable,
     repair,
 )
@@ -267,3 +268,21 @@ def test_characters_per_token_count_what_was_read_and_no_added_token() -> None:
     halves = bert.tokenize("one two " * 300, "ten six " * 300)
     read = [range(halves.offsets[at][1]) for at in (halves.pieces.index("[SEP]") - 1, len(halves) - 2)]
     assert halves.characters_per_token == sum(map(len, read)) / 509
+
+
+@pytest.mark.parametrize(
+    ("now", "places"),
+    [
+        ("a dog saw a cat", [0, 1, 2, 3, 4]),
+        ("then a dog saw a cat", [1, 2, 3, 4, 5]),  # all tokens after it are the same
+        ("a dog saw a cow", [0, 1, 2, 3, 4]),  # one is replaced: it keeps its place
+        ("a bird saw a cat", [0, 1, 2, 3, 4]),
+        ("a cat saw a dog", [0, 4, 2, None, 1]),  # a label that neither text has twice
+        ("the cat and the Dog", [None, 4, None, None, 1]),
+        ("cat cat", [None, None, None, None, 1]),  # the last one is the last one again
+        ("", [None] * 5),
+    ],
+)
+def test_a_token_is_found_in_another_text(now: str, places: list[int | None]) -> None:
+    before = ["a", "dog", "saw", "a", "cat"]
+    assert [place_in_another(index, before, now.split()) for index in range(5)] == places

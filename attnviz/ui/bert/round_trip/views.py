@@ -116,10 +116,9 @@ def _why(setup: RoundTripSetup, returned: int) -> str:
 
 def choose_token(tokens: Tokens) -> int:
     """Let the user choose a token of the text, and return its position."""
-    place, places = chosen_place(tokens), list(range(len(tokens)))
-    if state.keep_index("q", "Token", len(tokens), "the text has tokens") is None:
-        state.put("q", place)
-    labels = _told_apart(tokens.labels)
+    if state.keep_token("q", "Token", tokens.labels, "the text has tokens") is None:
+        state.put("q", chosen_place(tokens))
+    labels, places = _told_apart(tokens.labels), list(range(len(tokens)))
     if len(tokens) <= BUTTONS:
         state.choice(
             "q", st.pills, "Token", places, format_func=labels.__getitem__, required=True,
