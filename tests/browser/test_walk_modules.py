@@ -591,6 +591,24 @@ def test_words_stand_as_they_were_typed(run: Run) -> None:
     assert found["right"] == [True, False, False]
 
 
+def test_the_row_that_is_shown_first_is_of_a_word_that_looks_at_a_word(run: Run) -> None:
+    body = """
+      const axis = (labels) => {
+        const places = labels.map((label) => (label.startsWith("[") ? "" : label));
+        return { labels, places, covers: places, unknown: labels.map(() => false) };
+      };
+      const attention = (rows) => ({ queries: rows.length, keys: rows[0].length,
+        row: (q) => ({ weights: Float64Array.from(rows[q]) }) });
+      const rows = [[.1, .1, .8, 0], [.9, .1, 0, 0], [.1, .7, .1, .1], [0, .9, 0, .1]];
+      const row = (labels) => m.tellingRow(attention(rows), axis(labels), axis(labels));
+      const two = m.tellingRow(attention(rows), axis(["a", "b", "c", "d"]), axis(["e", "f", "g", "h"]));
+      return [row(["[CLS]", "she", "ran", "."]), row(["[CLS]", "(", ")", "."]), row(["été", "Δ", "7", "."]), two,
+        row(["[CLS]", "[SEP]", "[PAD]", "[MASK]"])];
+    """
+    # no word is "."; without words tokens count, and of two texts a row and a column with the same number
+    assert run("walk/row_words.ts", body) == [2, 3, 1, 1, 0]
+
+
 def test_the_tokens_of_a_long_text_come_a_part_a_frame(run: Run) -> None:
     """All rows at once would hold up the page, also when the reader comes back to them."""
     body = """

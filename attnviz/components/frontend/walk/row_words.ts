@@ -50,15 +50,21 @@ export function isJoined(axis: Axis, n: number) {
 /** The place of the largest number. */
 export const largest = (numbers: Float64Array) => numbers.reduce((best, x, n) => (x > numbers[best] ? n : best), 0);
 
-/** The row that gives most to another token of the text; of a long text, among the first ones. */
+/** The row that gives most to another word, or else to another token, of the text; of a long text, among the first. */
 export function tellingRow(attention: Rows, query: Axis, key: Axis) {
-  let [best, most] = [0, -1];
+  const isWord = (axis: Axis, n: number) => Boolean(axis.places[n]) && /[\p{L}\p{N}]/u.test(wordOf(axis, n));
+  const isOfText = (axis: Axis, n: number) => Boolean(axis.places[n]);
+  return rowOfMost(attention, query, key, isWord) ?? rowOfMost(attention, query, key, isOfText) ?? 0;
+}
+
+function rowOfMost(attention: Rows, query: Axis, key: Axis, counts: (axis: Axis, n: number) => boolean) {
+  let [best, most]: [number | null, number] = [null, 0];
   for (let q = 0; q < Math.min(attention.queries, LOOKED_THROUGH); q += 1) {
-    if (!query.places[q]) continue;
+    if (!counts(query, q)) continue;
     const { weights } = attention.row(q);
     for (let k = 0; k < attention.keys; k += 1) {
       const isOther = key !== query || k !== q;
-      if (isOther && key.places[k] && weights[k] > most) [best, most] = [q, weights[k]];
+      if (isOther && weights[k] > most && counts(key, k)) [best, most] = [q, weights[k]];
     }
   }
   return best;
