@@ -204,7 +204,7 @@ def show() -> None:
 
 def _show_link() -> None:
     page_link(
-        "train", "Train a language model: Train, part Text", {"train_part": "text"},
+        "train", "Train a language model: the chapter Train on a text", {"train_part": "text"},
         icon=":material/arrow_forward:", icon_position="right",
     )  # fmt: skip
 

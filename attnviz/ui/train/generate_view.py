@@ -49,8 +49,8 @@ A language model continues a text. It does not answer a question unless an answe
 make an assistant of it; the model and the loop that generates text stay the same.
 
 1. **Pre-training.** The model learns to predict the next token in a very large amount of text. *This is how
-   the part Text trains its models, and how the character GPT here was trained*: 1.6 million parameters and one
-   million characters, where large models have billions of parameters and read trillions of tokens.
+   the chapter Train on a text trains its models, and how the character GPT here was trained*: 1.6 million parameters
+   and one million characters, where large models have billions of parameters and read trillions of tokens.
 2. **Supervised fine-tuning.** Training goes on, with the same loss, on conversations that people have written: a
    request and a good answer. The model learns to answer in this form.
 3. **Preferences and a reward model.** The model writes several answers to one request, people say which is better, and
@@ -78,7 +78,7 @@ def generate_controls() -> None:
         state.put("text_model", SHIPPED)
     state.choice(
         "text_model", st.selectbox, "Model", list(offered), format_func=offered.get,
-        help="Train one on a text in the part Text, and it can be chosen here.", on_change=_forget_snapshot,
+        help="Train one in the chapter Train on a text, and it can be chosen here.", on_change=_forget_snapshot,
     )  # fmt: skip
     try:
         model = text_model_of(state.get("text_model"), visitor(), state.get("snapshot"))

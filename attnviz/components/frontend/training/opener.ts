@@ -24,7 +24,7 @@ export class Opener {
       made.addEventListener("click", () => onCommand(`open ${page}`));
       return made;
     });
-    const title = "Let this model, as it is after this step, go on with the text: part Generate";
+    const title = "Let this model, as it is after this step, go on with the text: the chapter Generate";
     this.writer = element("button", { type: "button", class: "open generate", title, hidden: !writes }, "Generate");
     this.writer.addEventListener("click", () => onCommand("open generate"));
     this.reason = span("reason");

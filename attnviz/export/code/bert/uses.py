@@ -204,7 +204,7 @@ def run(text):
 seen = [[] for _ in dense]  # concat of each layer, (T, H·D) for each reference sentence
 hooks = [module.register_forward_pre_hook(lambda _, args, into=into: into.append(args[0][0]))
          for module, into in zip(dense, seen)]
-for sentence in REFERENCE:  # the sentences of the part Search by meaning
+for sentence in REFERENCE:  # the sentences of the chapter Search
     run(sentence)
 for hook in hooks:
     hook.remove()
