@@ -1,6 +1,7 @@
 // The walk as a component of the page Step by step: its documents come from the server. What is chosen goes into the
 // address at once; it is sent to the server before anything else.
 
+import { ACT } from "../core/keys.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { beforeOthers } from "../core/waiting.ts";
 import { Walk } from "../walk/walk.ts";
@@ -9,7 +10,6 @@ import { Opening } from "./opening.ts";
 import { loadPlotly } from "./plotly.ts";
 import { TEXT_FIELD } from "../core/streamlit.ts";
 
-const ACT = "attnviz-act"; // the event of the page's shortcuts
 const BURST = 120; // ms: of steps that follow each other quickly, the history has the last
 
 class WalkComponent {
