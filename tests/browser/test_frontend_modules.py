@@ -114,6 +114,20 @@ def test_after_back_nothing_that_was_chosen_before_is_sent_or_kept(page: Page, s
     assert page.evaluate("[sent.length, updates.values]") == [1, {"step": "masked", "head": 7}]
 
 
+def test_a_jump_within_the_page_keeps_what_is_not_sent_yet(page: Page, served: str) -> None:
+    imported(page, served, "core/pending_updates.ts", PENDING)
+    page.evaluate("updates.followLeaving(new AbortController().signal); updates.set({ step: 'scaled' }, Infinity)")
+    gone = "new Promise((gone) => window.addEventListener('popstate', () => setTimeout(gone), { once: true }))"
+    page.evaluate(f"() => {{ const jumped = {gone}; location.hash = 'there'; return jumped; }}")
+    page.evaluate(f"() => {{ const jumped = {gone}; history.back(); return jumped; }}")
+    page.evaluate("updates.flush()")
+    assert page.evaluate("sent.map(({ values }) => values)") == [{"step": "scaled"}]
+    page.evaluate("history.pushState({}, '', '?other'); updates.set({ head: 3 }, Infinity)")
+    page.evaluate(f"() => {{ const went = {gone}; history.back(); return went; }}")
+    page.evaluate("updates.flush()")
+    assert page.evaluate("sent.length") == 1
+
+
 def test_on_the_way_to_another_page_what_waits_is_sent_and_nothing_afterwards(page: Page, served: str) -> None:
     page.clock.install()
     imported(page, served, "core/pending_updates.ts", PENDING)

@@ -1,6 +1,7 @@
 // The walk as a component of the page Step by step: its documents come from the server. What is chosen goes into the
 // address at once; it is sent to the server before anything else.
 
+import { followHistory } from "../core/history.ts";
 import { ACT } from "../core/keys.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { beforeOthers } from "../core/waiting.ts";
@@ -63,7 +64,7 @@ class WalkComponent {
       TEXT_FIELD, // the server shows it in the same part of the page as the walk
       () => updates.arrives(),
     );
-    window.addEventListener("popstate", () => this.went(), { signal });
+    followHistory(() => this.went(), signal);
   }
 
   /** A lesson's question ends when the row is revealed: the page is notified at once. */
