@@ -372,6 +372,34 @@ def test_a_component_lives_as_long_as_its_element(plain_page: Page, served: str)
     assert sent == [[call, "update", n] for call, n in says], "each by the function that came with the newest call"
 
 
+def test_a_component_that_fails_at_its_end_does_not_keep_the_others_from_theirs(
+    plain_page: Page, served: str
+) -> None:
+    body = """
+      const seen = [];
+      const call = m.mounting(async (payload, root) => ({
+        update: () => {},
+        destroy: () => {
+          seen.push(`${root} ends`);
+          if (String(root) === "a") throw new Error("a fails");
+        },
+      }), "server");
+      const all = places("a", "b");
+      const data = Uint8Array.from(given[0]);
+      const [end] = all.map((parentElement) => call({ parentElement, data, setTriggerValue: () => {} }));
+      await new Promise((done) => setTimeout(done));
+      window.addEventListener("error", (event) => {
+        event.preventDefault();
+        seen.push(event.message);
+      });
+      for (const place of all) place.remove();
+      end();
+      return seen;
+    """
+    ends = ["a ends", "Uncaught Error: a fails", "b ends"]
+    assert imported(plain_page, served, "page/mounting.ts", PLACES + body, PAYLOADS) == ends
+
+
 def test_while_a_component_is_loaded_only_the_last_call_counts(plain_page: Page, served: str) -> None:
     body = """
       const seen = [];
