@@ -372,9 +372,7 @@ def test_a_component_lives_as_long_as_its_element(plain_page: Page, served: str)
     assert sent == [[call, "update", n] for call, n in says], "each by the function that came with the newest call"
 
 
-def test_a_component_that_fails_at_its_end_does_not_keep_the_others_from_theirs(
-    plain_page: Page, served: str
-) -> None:
+def test_a_component_that_fails_at_its_end_does_not_keep_the_others_from_theirs(plain_page: Page, served: str) -> None:
     body = """
       const seen = [];
       const call = m.mounting(async (payload, root) => ({
