@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -262,3 +263,24 @@ def test_a_link_that_names_b_s_head_keeps_it_and_says_which_differs_most() -> No
 
 def captions(at: AppTest) -> str:
     return " ".join(one.value for one in at.caption)
+
+
+def test_a_button_whose_label_changes_is_the_same_button_open_or_closed() -> None:
+    at = open_link({"pane_A": True, "pane_B": False}, source="pretrained")
+
+    def button() -> Any:
+        (shown,) = [block.proto.popover for block in at.get("popover") if block.proto.popover.id.endswith("-pane_A")]
+        return shown
+
+    before = button()
+    at.selectbox(key="head").set_value(7).run()
+    assert "head 7" in button().label != before.label
+    assert (button().id, button().open) == (before.id, True)
+    # It is closed before the browser has the new label.
+    at.selectbox(key="head").set_value(8)
+    states = at._tree.get_widget_states()
+    states.widgets.add(id=before.id, bool_value=False)
+    at._run(states)
+    assert "head 8" in button().label
+    assert not button().open
+    assert "head" not in [box.key for box in at.selectbox]
