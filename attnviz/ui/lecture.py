@@ -207,7 +207,7 @@ def begin(page: str) -> None:
 
 
 def switch() -> None:
-    """Show the button for lecture mode, which has large type, no sidebar and no controls.
+    """Show the button for lecture mode, which has large type, no side bar and no controls.
 
     It can be used in a fragment.
     """

@@ -1,4 +1,4 @@
-"""Trained models in the app: opening them, offering them in the menus, and describing them in the sidebar.
+"""Trained models in the app: opening them, offering them in the menus, and describing them in the side bar.
 
 A trained model chosen in a menu opens in the same way as with a link that only names it (see `Page.read`). A text that
 the user typed is kept. The replaced settings are restored when a model of another source is chosen.

@@ -1,4 +1,4 @@
-"""The sidebar for tasks and texts: what to train, and the settings."""
+"""The side bar for tasks and texts: what to train, and the settings."""
 
 from __future__ import annotations
 
