@@ -599,3 +599,23 @@ def test_the_address_follows_the_walk_and_the_walk_goes_back_with_it(run: Run) -
     assert found["others"] == []
     assert (found["unasked"], found["answered"]) == (0, [{"predict": False}])
     assert found["after"] == 0
+
+
+def test_after_another_text_the_link_does_not_play(run: Run) -> None:
+    body = """
+      link.keys.push("play");
+      defaults.play = false;
+      component.walk.await = (values) => component.walk.store.set(values);
+      history.replaceState({}, "", "?play=1");
+      take({ linked: true }, { play: true });
+      await settle();
+      const seen = [location.search];
+      take({}, { play: true });  // something else on the page
+      await settle();
+      seen.push(location.search);
+      take({ documents: ["e0"] }, { play: true });
+      await settle();
+      seen.push(location.search, component.updates.values.play, component.updates.hasUnsent());
+      return seen;
+    """
+    assert run("page/walk.ts", WALK + body) == ["?play=1", "?play=1", "", False, True]

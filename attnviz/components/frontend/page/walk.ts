@@ -136,6 +136,7 @@ class WalkComponent {
       this.walk.await(this.updates.values);
     }
     this.show();
+    if (!isSame && !header.linked) this.walk.playing.forget(); // the link to the text before may have played it
     this.walk.playing.resume(held);
   }
 
