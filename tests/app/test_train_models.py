@@ -34,6 +34,9 @@ def no_training_is_left() -> Iterator[None]:
 
 
 def upload(at: AppTest, data: bytes, name: str = "mine.safetensors") -> AppTest:
+    """Open the button with the field, and upload a file."""
+    at.session_state["more_of_model"] = True
+    at.run()
     return at.file_uploader(key="trained_file").set_value((name, data, "application/octet-stream")).run()
 
 
@@ -158,7 +161,7 @@ def test_the_message_about_a_refused_file_goes_with_the_next_choice() -> None:
 
 
 def test_the_field_for_a_model_s_file_is_created_when_its_button_opens() -> None:
-    at = open_page("train", {"more_of_model": False})
+    at = open_page("train")
     assert not at.get("file_uploader")
     at.session_state["more_of_model"] = True
     at.run()
