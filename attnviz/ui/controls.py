@@ -1,4 +1,4 @@
-"""The controls in the sidebar: the source of attention, its model, and their settings.
+"""The controls in the side bar: the source of attention, its model, and their settings.
 
 A spinner is shown while the chosen model loads; if it can't be loaded, an error message and the source's fallback are
 shown.

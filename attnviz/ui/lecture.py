@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,7 @@ from attnviz.components.lecture import keyboard
 from attnviz.links.pages import PAGES
 from attnviz.sources import SOURCES
 from attnviz.steps import STEPS
-from attnviz.tokens import NoTokensError
 from attnviz.ui import state
-from attnviz.ui.controls import turn_darkening
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.styles import style
@@ -184,12 +181,6 @@ def _show(_page: str) -> None:
     state.put("show", SHOW[(SHOW.index(state.get("show")) + 1) % len(SHOW)])
 
 
-def _stretch(page: str) -> None:
-    with suppress(NoTokensError):
-        _, keys = _shown(page).axes()
-        turn_darkening(len(keys))
-
-
 ACTIONS: Mapping[str, Callable[[str], None]] = {
     "head_on": _move("head", 1),
     "head_back": _move("head", -1),
@@ -198,7 +189,6 @@ ACTIONS: Mapping[str, Callable[[str], None]] = {
     "scene_on": lambda _page: lesson_bar.go(1),
     "scene_back": lambda _page: lesson_bar.go(-1),
     "show": _show,
-    "stretch": _stretch,
     "lecture": _lecture,
 }
 """The actions that the server runs. All others run in the browser."""
@@ -217,7 +207,7 @@ def begin(page: str) -> None:
 
 
 def switch() -> None:
-    """Show the button for lecture mode, which has large type, no sidebar and no controls.
+    """Show the button for lecture mode, which has large type, no side bar and no controls.
 
     It can be used in a fragment.
     """

@@ -47,6 +47,7 @@ def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> Delt
     Returns the container of the text field.
     """
     state.begin(page)
+    suggestions.drop_surprise_of_others(page)
     state.sync_widget("text")
     chapter = PAGES[page].chapter(state.get)
     st.set_page_config(page_title=chapter.tab_title)

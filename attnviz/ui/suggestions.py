@@ -57,8 +57,8 @@ class _SuggestionRecord:
 
     message: Message | None = None
     surprise: SuggestedHead | None = None
-    wants_surprise: bool = False
-    """Whether the visitor has just chosen it"""
+    surprise_page: str | None = None
+    """The page on which the visitor has just chosen it"""
 
 
 def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
@@ -102,7 +102,7 @@ def show_examples(page: str) -> None:
             return
         with st.container(key="example_list"):
             if page in WITH_SURPRISE:
-                st.button(SURPRISE, key="surprise", width="stretch", on_click=_ask_for_surprise)
+                st.button(SURPRISE, key="surprise", width="stretch", on_click=_ask_for_surprise, args=(page,))
             if page in WITH_HEAD_CHOICE:
                 st.toggle("Open the head that shows it", value=True, key=_WITH_HEAD)
             for number, example in enumerate(_of_page(page)):
@@ -117,9 +117,9 @@ def _of_page(page: str) -> tuple[Example | TextExample, ...]:
     )
 
 
-def _ask_for_surprise() -> None:
+def _ask_for_surprise(page: str) -> None:
     st.session_state[_EXAMPLES_OPEN] = False
-    state.record(_SuggestionRecord).wants_surprise = True
+    state.record(_SuggestionRecord).surprise_page = page
     state.run_page()
 
 
@@ -147,16 +147,22 @@ SWITCHED = f"The toy has learned nothing, so this is {PRETRAINED.title}. "
 NOTHING = "No head stands out on this text. That takes two words that are not next to each other."
 
 
+def drop_surprise_of_others(page: str) -> None:
+    """Forget that the visitor has chosen "Surprise me" on another page, which this page has replaced meanwhile."""
+    kept = state.record(_SuggestionRecord)
+    if kept.surprise_page != page:
+        kept.surprise_page = None
+
+
 def open_surprise(page: str) -> None:
-    """Open the next head that stands out if the visitor has chosen "Surprise me".
+    """Open the next head that stands out if the visitor has chosen "Surprise me" on this page.
 
     Call it before the page's other widgets, because it changes their values.
     """
     kept = state.record(_SuggestionRecord)
-    if kept.wants_surprise:
-        kept.wants_surprise = False
-        if page in WITH_SURPRISE:
-            _open_next(page)
+    if kept.surprise_page == page:
+        kept.surprise_page = None
+        _open_next(page)
 
 
 def sentence(striking: StrikingHead, here: ShownHead, heads: int) -> AnnotatedText:

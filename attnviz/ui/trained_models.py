@@ -1,4 +1,4 @@
-"""Trained models in the app: opening them, offering them in the menus, and describing them in the sidebar.
+"""Trained models in the app: opening them, offering them in the menus, and describing them in the side bar.
 
 A trained model chosen in a menu opens in the same way as with a link that only names it (see `Page.read`). A text that
 the user typed is kept. The replaced settings are restored when a model of another source is chosen.
@@ -102,6 +102,15 @@ LARGEST_MB = 8
 _FILE = "trained_file"
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a file was refused, and the page and the view on which it was uploaded."""
+
+    reason: str
+    page: str
+    view: Mapping[str, Any]
+
+
 @dataclass(slots=True)
 class VisitorRecord:
     """The session state of the visitor's trainings and models."""
@@ -110,8 +119,8 @@ class VisitorRecord:
     """The secret name under which the visitor's trainings run"""
     models: tuple[str, ...] = ()
     """The names of the models that the visitor has trained or opened, the newest last"""
-    refused: str = ""
-    """Why the last file was refused"""
+    refusal: Refusal | None = None
+    """Of the last file, until something else is chosen"""
     opened: Mapping[str, str] | None = None
     """The link to the model whose file was just opened, on a page without named models"""
 
@@ -137,10 +146,12 @@ def show_upload() -> None:
 
 
 def show_refusal() -> None:
-    """Show why the last file was refused."""
-    refused = state.record(VisitorRecord).refused
-    if refused:
-        st.error(plain(refused))
+    """Show why the last file was refused, until another page or anything else of the view is chosen."""
+    kept = state.record(VisitorRecord)
+    if kept.refusal is not None and (kept.refusal.page, kept.refusal.view) != (state.page(), state.every()):
+        kept.refusal = None
+    if kept.refusal is not None:
+        st.error(plain(kept.refusal.reason))
 
 
 def go_if_opened() -> None:
@@ -154,7 +165,7 @@ def go_if_opened() -> None:
 def _take_file() -> None:
     """Store the model of an uploaded file and choose it, or store the reason why it is refused."""
     file, kept = uploaded(_FILE), state.record(VisitorRecord)
-    kept.refused = ""
+    kept.refusal = None
     if file is None:
         return
     try:
@@ -162,7 +173,7 @@ def _take_file() -> None:
             raise ModelError(f"The file has {file.size / 2**20:.1f} MB; a model's file has up to {LARGEST_MB} MB.")
         model = keep(file.getvalue())
     except ModelError as why:
-        kept.refused = str(why)
+        kept.refusal = Refusal(str(why), state.page(), state.every())
         return
     add_own(model.name)
     if state.page() == "train":

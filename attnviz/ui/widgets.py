@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,11 +29,13 @@ def palette() -> Palette:
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
-@dataclass(slots=True)
-class _PopoverRecord:
-    """What each button of `settings_popover` said last, by its key."""
+class _Label(str):
+    """A label that does not count in a widget's identity, for which Streamlit hashes `str` of all arguments."""
 
-    labels: dict[str, str] = field(default_factory=dict)
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return ""
 
 
 def settings_popover(label: str, key: str, **options: Any) -> PopoverContainer:
@@ -41,17 +43,12 @@ def settings_popover(label: str, key: str, **options: Any) -> PopoverContainer:
 
     While it is closed the browser would keep their values, and send what has become old with the next change of
     something else. What is typed and left by a click beside the settings comes together with the closing, so it is
-    read here. To Streamlit, another label makes another, closed button; here it stays open. `options` are those of
-    `st.popover`.
+    read here. With another label it is the same button, open or closed as before. `options` are those of `st.popover`.
     """
-    is_open, labels = bool(st.session_state.get(key)), state.record(_PopoverRecord).labels
-    if not is_open:
+    if not st.session_state.get(key):
         for name in KEYS:
             state.sync_widget(name)
-    if labels.get(key, label) != label:
-        st.session_state[key] = is_open
-    labels[key] = label
-    return st.popover(label, key=key, **{"on_change": "rerun", **options})
+    return st.popover(_Label(label), key=key, **{"on_change": "rerun", **options})
 
 
 SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}

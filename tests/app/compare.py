@@ -12,9 +12,10 @@ from torch.nn import functional as F
 
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.tokens import WordTokenizer
-from tests.app.pages import open_page, payload
+from tests.app.pages import SETTINGS_OPEN, open_page, payload
 
 open_link = partial(open_page, "compare")
+open_settings = partial(open_page, "compare", SETTINGS_OPEN)
 
 
 def picture(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -19,8 +19,9 @@ from attnviz.ui import FRAME
 from tests.payloads import Payload, read_payload
 
 _numbers = count(1)
-POPOVERS = ("pane_A", "pane_B", "more_settings", "more_of_model", "text_part", "off_heads")
-"""The buttons with settings behind them: tests have them open"""
+SETTINGS = ("pane_A", "pane_B", "more_settings", "more_of_model", "text_part", "off_heads")
+"""The buttons with settings behind them, which a visitor finds closed"""
+SETTINGS_OPEN: Mapping[str, object] = dict.fromkeys(SETTINGS, True)
 
 APP = FRAME
 """What `app.py` serves"""
@@ -36,13 +37,14 @@ BAD_SELECTIONS: tuple[object, ...] = (
 def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **query: str) -> AppTest:
     """Open a page of pages/ with a link's query; without a name, the one at the app's own address.
 
-    `opened` holds the values of tabs and expanders, by their keys, that no link says.
+    `opened` holds the values of tabs, expanders and popovers, by their keys, that no link says; without them all are as
+    a visitor finds them. `SETTINGS_OPEN` are the popovers with settings.
     """
     at = AppTest.from_file(str(APP), default_timeout=120)
-    for key, value in (dict.fromkeys(POPOVERS, True) | dict(opened or {})).items():
+    for key, value in (opened or {}).items():
         at.session_state[key] = value
     if name:
-        return go_to_page(at, name, query)
+        return go_to_page(at, name, query, opened)
     for key, value in query.items():
         at.query_params[key] = value
     at.run()
@@ -50,13 +52,13 @@ def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **q
     return at
 
 
-def go_to_page(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
-    """Open a link on a page of pages/ in a running session."""
+def go_to_page(at: AppTest, name: str, query: Mapping[str, str], opened: Mapping[str, object] | None = None) -> AppTest:
+    """Open a link on a page of pages/ in a running session; `opened` as in `open_page`."""
     for key in list(at.query_params):  # what the page before has put there
         del at.query_params[key]
     at.switch_page(f"../../pages/{name}.py")
-    for key in POPOVERS:
-        at.session_state[key] = True
+    for key, value in (opened or {}).items():
+        at.session_state[key] = value
     for key, value in query.items():
         at.query_params[key] = value
     at.run()

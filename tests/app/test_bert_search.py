@@ -288,6 +288,6 @@ def test_tables_and_script_are_of_what_is_shown() -> None:
 
 
 @pytest.mark.parametrize("view", ["ranking", "tokens", "map"])
-def test_a_lecture_has_the_query_and_no_sidebar_text(view: str) -> None:
+def test_a_lecture_has_the_query_and_no_side_bar_text(view: str) -> None:
     at = opened(find_view=view, lecture="1")
     assert at.text_input(key="find").value == QUERY and not at.exception

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -19,7 +20,17 @@ from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained.built_in import BuiltInModel
 from tests.app.bars import side_by_side
-from tests.app.pages import BAD_SELECTIONS, lines_of_torch, messages, open_page, payload, payloads, select, send_update
+from tests.app.pages import (
+    BAD_SELECTIONS,
+    SETTINGS_OPEN,
+    lines_of_torch,
+    messages,
+    open_page,
+    payload,
+    payloads,
+    select,
+    send_update,
+)
 from tests.loaded import built_in_model
 
 LONG = "one word after another " * 35
@@ -30,8 +41,8 @@ def minilm() -> BuiltInModel:
     return built_in_model()
 
 
-def opened(**query: str) -> AppTest:
-    return open_page("bert", bert_part="without", **query)
+def opened(settings: Mapping[str, object] | None = None, /, **query: str) -> AppTest:
+    return open_page("bert", settings, bert_part="without", **query)
 
 
 def said(at: AppTest) -> str:
@@ -132,7 +143,7 @@ def test_a_lecture_has_the_heads_with_the_largest_effects_alone(minilm: BuiltInM
 
 
 def test_a_layer_is_switched_off_and_on_by_one_press() -> None:
-    at = opened(off="5.11")
+    at = opened(SETTINGS_OPEN, off="5.11")
     at.button("off_layer_2").click().run()
     assert off_in(at) == "_".join(f"2.{head}" for head in range(12)) + "_5.11"
     at.button("off_layer_2").click().run()
@@ -149,7 +160,7 @@ def test_a_layer_is_switched_off_and_on_by_one_press() -> None:
 
 
 def test_the_choice_of_heads_changes_link_sentence_and_grid_in_one_run() -> None:
-    at = opened(off="5.11")
+    at = opened(SETTINGS_OPEN, off="5.11")
     for off, name in (([(0, 2)], "layer 0 · head 2"), ([(0, 2), (3, 1)], "2 heads")):
         at.multiselect("off").set_value(off).run()
         assert off_in(at) == "_".join(f"{layer}.{head}" for layer, head in off)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from attnviz.settings import Settings
 from attnviz.sources import models
 from attnviz.toy.config import ToyConfig
 from attnviz.ui.compare.panes import PRESETS
-from tests.app.compare import link, notice, open_link, picture, press, same, sdpa, words
+from tests.app.compare import link, notice, open_link, open_settings, picture, press, same, sdpa, words
 from tests.app.pages import messages, sent
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -41,7 +42,7 @@ def test_every_preset_differs_in_what_it_says_and_its_link_reproduces(preset: st
 
 @pytest.mark.asks_outside
 def test_a_second_model_that_is_not_on_this_machine_is_named() -> None:
-    at = open_link(source="pretrained", b_model="bert-base-uncased")
+    at = open_settings(source="pretrained", b_model="bert-base-uncased")
     assert "bert-base-uncased is not on this machine" in messages(at)
     assert "both panes would show MiniLM (a small BERT), and there is nothing to compare" in messages(at)
     assert "mean |A" not in "".join(html.proto.body for html in at.get("html"))  # no figures of a model beside itself
@@ -52,7 +53,7 @@ def test_a_second_model_that_is_not_on_this_machine_is_named() -> None:
 
 
 def test_b_follows_a_where_it_has_nothing_of_its_own() -> None:
-    at = press(open_link(seed="0"), "head")
+    at = press(open_settings(seed="0"), "head")
     at.number_input(key="seed").set_value(7).run()
     at.selectbox(key="mask").set_value("causal").run()
     layer = run_block(words(), ToyConfig(seed=7, causal=True)).layer(0)
@@ -62,7 +63,7 @@ def test_b_follows_a_where_it_has_nothing_of_its_own() -> None:
 
 
 def test_b_takes_as_value_again() -> None:
-    at = press(open_link(head="1"), "head")
+    at = press(open_settings(head="1"), "head")
     assert link(at) == {"head": "1", "b_head": "0"}
     at.selectbox(key="b_head").set_value(None).run()
     assert link(at) == {"head": "1", "compare": "same"}
@@ -70,19 +71,19 @@ def test_b_takes_as_value_again() -> None:
     _, arrays = picture(at)
     assert not arrays["difference"].any()
     assert "equal in every cell" in notice(at)
-    _, again = picture(open_link(**link(at)))
+    _, again = picture(open_settings(**link(at)))
     assert not again["difference"].any()
 
 
 def test_emptying_bs_text_is_not_undone() -> None:
-    at = open_link(seed="0")
+    at = open_settings(seed="0")
     at.text_area(key="b_text").set_value("  ").run()
     at.run()
     assert link(at) == {"compare": "same"}
 
 
 def test_the_model_of_a_pane_is_chosen_with_its_source() -> None:
-    at = open_link(seed="0")
+    at = open_settings(seed="0")
     at.selectbox(key="compare_source_B").set_value("minilm").run()
     assert link(at)["b_source"] == "pretrained"
     assert link(at)["b_model"] == "minilm"
@@ -93,7 +94,7 @@ def test_the_model_of_a_pane_is_chosen_with_its_source() -> None:
 
 
 def test_a_pair_of_sentences_goes_to_both_panes() -> None:
-    at = open_link(seed="0")
+    at = open_settings(seed="0")
     at.button_group(key="compare_pair").set_value(3).run()
     assert (link(at)["text"], link(at)["b_text"]) == (MINIMAL_PAIRS[3].a, MINIMAL_PAIRS[3].b)
     assert at.text_area(key="text").value == MINIMAL_PAIRS[3].a
@@ -102,11 +103,11 @@ def test_a_pair_of_sentences_goes_to_both_panes() -> None:
 
 
 def test_a_preset_leaves_nothing_behind() -> None:
-    at = open_link(source="pretrained", layer="3", head="1", seed="5")
+    at = open_settings(source="pretrained", layer="3", head="1", seed="5")
     for preset in ("source", "text", "head", "layer", "source", "scale"):
         press(at, preset)
     assert link(at) == {"source": "pretrained", "layer": "3", "head": "1", "seed": "5", "b_scale": "off"}
-    toy = press(press(open_link(text="No pair.", seed="5"), "source"), "text")
+    toy = press(press(open_settings(text="No pair.", seed="5"), "source"), "text")
     assert link(toy) == {"seed": "5", "b_text": MINIMAL_PAIRS[0].b}
     press(toy, "layer")
     assert link(toy)["source"] == "pretrained"
@@ -116,7 +117,7 @@ def test_a_preset_leaves_nothing_behind() -> None:
 
 
 def test_what_is_chosen_after_a_preset_stays() -> None:
-    at = press(open_link(seed="5"), "source")
+    at = press(open_settings(seed="5"), "source")
     at.selectbox(key="compare_source_A").set_value("minilm").run()
     press(at, "head")
     assert link(at) == {"source": "pretrained", "seed": "5", "b_head": "2"}
@@ -173,7 +174,7 @@ def test_nonsense_in_a_link_gives_defaults_and_a_note(query: dict[str, str], not
 
 
 def test_bs_last_head_stands_in_where_it_has_not_as_many() -> None:
-    at = open_link(text="the cat sat", source="pretrained", head="9", b_source="toy")
+    at = open_settings(text="the cat sat", source="pretrained", head="9", b_source="toy")
     assert not at.warning
     header, arrays = picture(at)
     assert header["own"]["b"]["query"] == [None, "the", "cat", "sat", None]
@@ -228,7 +229,7 @@ def of_scipy(weights: np.ndarray, of: int) -> np.ndarray:
 @pytest.mark.parametrize("query", [{"layer": "3", "head": "5"}, {"layer": "2", "head": "4", "scale": "off"}])
 @pytest.mark.parametrize("which", ["head", "layer"])
 def test_two_heads_and_two_layers_take_the_most_different_one_by_scipy(which: str, query: dict[str, str]) -> None:
-    at = press(open_link(source="pretrained", text=TEXT, b_mask="causal", **query), which)
+    at = press(open_settings(source="pretrained", text=TEXT, b_mask="causal", **query), which)
     trace, layer, head = built_in_model().trace(TEXT), int(query["layer"]), int(query["head"])
     scale = 1.0 if "scale" in query else None
     if which == "head":
@@ -262,3 +263,24 @@ def test_a_link_that_names_b_s_head_keeps_it_and_says_which_differs_most() -> No
 
 def captions(at: AppTest) -> str:
     return " ".join(one.value for one in at.caption)
+
+
+def test_a_button_whose_label_changes_is_the_same_button_open_or_closed() -> None:
+    at = open_link({"pane_A": True, "pane_B": False}, source="pretrained")
+
+    def button() -> Any:
+        (shown,) = [block.proto.popover for block in at.get("popover") if block.proto.popover.id.endswith("-pane_A")]
+        return shown
+
+    before = button()
+    at.selectbox(key="head").set_value(7).run()
+    assert "head 7" in button().label != before.label
+    assert (button().id, button().open) == (before.id, True)
+    # It is closed before the browser has the new label.
+    at.selectbox(key="head").set_value(8)
+    states = at._tree.get_widget_states()
+    states.widgets.add(id=before.id, bool_value=False)
+    at._run(states)
+    assert "head 8" in button().label
+    assert not button().open
+    assert "head" not in [box.key for box in at.selectbox]

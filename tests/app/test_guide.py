@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import gallery, text_examples
-from tests.app.pages import go_to_page, messages, open_page
+from tests.app.pages import go_to_page, messages, open_page, payload
 from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
@@ -89,6 +89,21 @@ def test_surprise_opens_the_head_that_it_speaks_of_and_then_the_next(page: str) 
     assert len(set(seen)) == 3
     at.text_area(key="text").set_value("Another text, please.").run()
     assert reason(at) == ""  # what was said of the text before is gone
+
+
+def test_surprise_that_a_change_of_page_overtakes_opens_nothing_there_and_later() -> None:
+    at = opened("step_by_step", text=BICYCLE)
+    for page in ("heads", "lessons"):
+        examples(at)
+        at.button(key="surprise").click()
+        at.switch_page(f"../../pages/{page}.py").run()
+        assert not at.exception
+        if page == "heads":
+            assert payload(at, "explorer")[0]["view"]["q"] is None
+        at.switch_page("../../pages/step_by_step.py").run()
+        assert payload(at, "walk")[0]["values"]["q"] is None
+        assert reason(at) == ""
+    assert "Layer 3, head 1: " in surprise(at)
 
 
 @pytest.mark.parametrize("page", ["step_by_step", "heads"])

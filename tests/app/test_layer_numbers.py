@@ -25,7 +25,7 @@ from attnviz.notebook.base import ChoiceError
 from attnviz.pretrained import load
 from attnviz.ui.heads.table import heads_table
 from tests.app.compare import picture, same
-from tests.app.pages import messages, open_page, payload
+from tests.app.pages import SETTINGS_OPEN, messages, open_page, payload
 from tests.app.walking import walk
 from tests.payloads import read_payload
 from tests.unit.families import HYBRIDS, save_model
@@ -40,7 +40,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def opened(page: str, folder: str, **query: str) -> AppTest:
-    return open_page(page, text=TEXT, source="pretrained", model=folder, **query)
+    return open_page(page, SETTINGS_OPEN, text=TEXT, source="pretrained", model=folder, **query)
 
 
 def test_step_by_step_offers_the_layers_with_attention_by_their_numbers(folder: str) -> None:

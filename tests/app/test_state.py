@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.links.link import DEFAULT_TEXT, KEYS
 from attnviz.links.pages import OPENING, PAGES
 from attnviz.ui import state
-from tests.app.pages import POPOVERS, choose, go_to_page, messages, open_page, payload
+from tests.app.pages import choose, go_to_page, messages, open_page, payload
 from tests.app.walking import panels, values, walk
 
 
@@ -270,6 +270,6 @@ def test_a_session_keeps_values_of_widgets_and_typed_records_and_nothing_else(pa
     others = {
         name: value
         for name, value in kept.filtered_state.items()
-        if kept.get_widget_id_from_key(name) is None and not is_dataclass(value) and name not in POPOVERS
+        if kept.get_widget_id_from_key(name) is None and not is_dataclass(value)
     }
     assert not others

@@ -15,8 +15,8 @@ from torch.nn import functional as F
 
 from attnviz.cli import main
 from attnviz.toy.config import ToyConfig
-from tests.app.compare import open_link, picture, same, sdpa, words
-from tests.app.pages import messages, open_page
+from tests.app.compare import open_settings, picture, same, sdpa, words
+from tests.app.pages import SETTINGS_OPEN, messages, open_page
 from tests.app.walking import of_head, panels, step_of, walk
 from tests.toy import run_block
 
@@ -55,7 +55,7 @@ def test_the_cell_of_a_link_is_torchs_at_every_step() -> None:
 
 
 def test_the_fields_change_what_is_drawn_and_are_in_the_link() -> None:
-    at = open_page(step="qkv", text=TEXT)
+    at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT)
     before = panels(at)
     at.number_input(key="std_q").set_value(0.5).run()
     np.testing.assert_allclose(panels(at)["W_query"], before["W_query"] * 4 * 0.5, rtol=1e-6)
@@ -75,9 +75,9 @@ def test_the_fields_change_what_is_drawn_and_are_in_the_link() -> None:
 
 @pytest.mark.parametrize("qkv", ["identity", "positions"])
 def test_only_linear_weights_have_fields_for_their_standard_deviations(qkv: str) -> None:
-    at = open_page(step="qkv", **LINK)
+    at = open_page("", SETTINGS_OPEN, step="qkv", **LINK)
     assert {one.key for one in at.number_input} >= {"std_q", "std_k", "std_v"}
-    at = open_page(step="weights", **{**LINK, "qkv": qkv})
+    at = open_page("", SETTINGS_OPEN, step="weights", **{**LINK, "qkv": qkv})
     assert not {one.key for one in at.number_input} & {"std_q", "std_k", "std_v"}
     assert at.query_params["std_q"] == "0.5", "it counts again with other projections"
     assert panels(at)["weights"].shape == (5, 5)
@@ -111,7 +111,7 @@ def test_other_nonsense_is_named(query: dict[str, str], sentence: str) -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 11.0, 1e300])
 def test_what_a_client_sends_and_no_link_could_hold_changes_nothing(value: float) -> None:
-    at = open_page(step="weights")
+    at = open_page("", SETTINGS_OPEN, step="weights")
     before = panels(at)["weights"]
     at.number_input(key="std_q").set_value(value).run()
     assert not at.exception
@@ -146,7 +146,7 @@ def test_compare_has_the_same_settings() -> None:
         "width": 512, "heads": 1, "head_size": 7, "std_q": 0.5, "std_k": 0.1, "std_v": 0.2, "embedding": "uniform",
         "positions": "none",
     }  # fmt: skip
-    at = open_link(source="toy", **LINK, b_mask="causal")
+    at = open_settings(source="toy", **LINK, b_mask="causal")
     assert not at.warning
     _, arrays = picture(at)
     same(arrays["a"], sdpa(run_block(words(TEXT), ToyConfig(**config)).layer(0), 0))

@@ -34,6 +34,9 @@ def no_training_is_left() -> Iterator[None]:
 
 
 def upload(at: AppTest, data: bytes, name: str = "mine.safetensors") -> AppTest:
+    """Open the button with the field, and upload a file."""
+    at.session_state["more_of_model"] = True
+    at.run()
     return at.file_uploader(key="trained_file").set_value((name, data, "application/octet-stream")).run()
 
 
@@ -140,3 +143,26 @@ def test_a_file_that_is_no_trained_model_is_refused_in_a_sentence(data: bytes) -
         assert said.endswith(".")
         assert dict(at.query_params) == before
         assert payload(at, "training" if not before else "walk")
+
+
+def test_the_message_about_a_refused_file_goes_with_the_next_choice() -> None:
+    at = open_page("train")
+    upload(at, HOSTILE["text"])
+    at.run()
+    assert boxes(at, "error")  # nothing has been chosen since
+    at.number_input(key="seed").set_value(5).run()
+    assert not boxes(at, "error")
+    at.number_input(key="seed").set_value(0).run()
+    assert not boxes(at, "error")
+    upload(at, HOSTILE["text"])
+    assert boxes(at, "error")
+    go_to_page(at, "heads", {"model": "induction", "text": TEXT})
+    assert not boxes(at, "error")
+
+
+def test_the_field_for_a_model_s_file_is_created_when_its_button_opens() -> None:
+    at = open_page("train")
+    assert not at.get("file_uploader")
+    at.session_state["more_of_model"] = True
+    at.run()
+    assert at.get("file_uploader")

@@ -24,7 +24,7 @@ from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import IGNORED
 from attnviz.ui.train.runs import diverging
 from attnviz.ui.training_jobs import training_jobs
-from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
+from tests.app.pages import SETTINGS_OPEN, boxes, go_to_page, messages, open_page, payload, send_update
 from tests.app.training import accuracies, moment
 
 FAST = {"steps": "20", "batch": "16", "rate": "0.01"}
@@ -266,7 +266,7 @@ def test_who_waits_is_told_the_place_in_line() -> None:
 
 
 def test_a_setting_of_the_task_itself_leaves_the_link() -> None:
-    at = open_page("train", rate="0.01")
+    at = open_page("train", SETTINGS_OPEN, rate="0.01")
     at.selectbox("train_setting_rate").select(0.001).run()
     assert dict(at.query_params) == {}
     at.number_input("train_setting_steps").set_value(300).run()

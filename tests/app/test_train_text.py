@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
@@ -29,7 +29,7 @@ from attnviz.training.text.cut import Cut, settings_of
 from attnviz.training.text.subject import Documents, Text
 from attnviz.ui.train.arrays import logits_of
 from attnviz.ui.training_jobs import training_jobs
-from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
+from tests.app.pages import SETTINGS_OPEN, boxes, go_to_page, messages, open_page, payload, send_update
 
 PATIENCE = 60
 _numbers = count(1)
@@ -43,8 +43,8 @@ def no_training_is_left() -> Iterator[None]:
         training_jobs().release(visitor)
 
 
-def opened(**query: str) -> AppTest:
-    return open_page("train", train_part="text", steps="5", **query)
+def opened(settings: Mapping[str, object] | None = None, /, **query: str) -> AppTest:
+    return open_page("train", settings, train_part="text", steps="5", **query)
 
 
 def told(at: AppTest) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def test_one_step_after_another_and_slow_motion() -> None:
 
 
 def test_a_stage_is_stopped_and_goes_on_and_is_let_alone_by_commands_of_tasks_and_on_another_text() -> None:
-    at = open_page("train", train_part="text", steps="100000", batch="4")
+    at = open_page("train", SETTINGS_OPEN, train_part="text", steps="100000", batch="4")
     command(at, "train:bigram")
     until(at, lambda: stage(at, "bigram")["run"]["step"] > 0)
     command(at, "stop")
@@ -245,7 +245,7 @@ def test_a_pasted_text_is_used_up_to_the_limit_of_the_server(monkeypatch: pytest
 
 def test_the_first_four_places_of_words_are_offered_and_that_there_are_more_is_said() -> None:
     more = "And at further places: search for more words."
-    at = upload(opened(), ("cat " * 4 + "dog " * 5 + "A bird sat. " * 30).encode())
+    at = upload(opened(SETTINGS_OPEN), ("cat " * 4 + "dog " * 5 + "A bird sat. " * 30).encode())
     for words, places, says in (("cat", [0, 4, 8, 12], False), ("dog", [16, 20, 24, 28], True), ("CAT", [], False)):
         at.text_input(key="train_text_words").set_value(words).run()
         captions = boxes(at, "caption")
@@ -320,7 +320,7 @@ def test_a_text_is_cut_line_by_line_shown_and_trained_on(cut: Cut) -> None:
 
 
 def test_blocks_are_drawn_as_the_training_draws_them_and_the_cut_can_be_chosen_in_the_view() -> None:
-    at = opened(text_view="data", rung="gpt", seed="4")
+    at = opened(SETTINGS_OPEN, text_view="data", rung="gpt", seed="4")
     assert told(at)["text"]["cut"] == {"name": "blocks", "lines": None}
     subject = Text(built_in(), 32)
     batch = subject.batch(16, torch.Generator().manual_seed(4))
@@ -335,7 +335,7 @@ def test_blocks_are_drawn_as_the_training_draws_them_and_the_cut_can_be_chosen_i
 
 def test_a_part_of_a_text_is_trained_on() -> None:
     book = "Chapter 1. " + "A cat sat. " * 200 + "Chapter 2. " + "The dog ran! " * 200 + "Chapter 3. " + "End. " * 99
-    at = upload(opened(), book.encode())
+    at = upload(opened(SETTINGS_OPEN), book.encode())
     at.text_input(key="train_text_words").set_value("Chapter").run()
     first, second = book.index("Chapter 2"), book.index("Chapter 3")
     at.button(key="train_text_text_from_1").click().run()
@@ -357,11 +357,11 @@ def test_a_part_of_a_text_is_trained_on() -> None:
 
 
 def test_the_part_of_the_built_in_corpus_is_in_the_link_and_one_beyond_its_end_is_left_out() -> None:
-    at = opened(text_from="1000", text_to="30000")
+    at = opened(SETTINGS_OPEN, text_from="1000", text_to="30000")
     assert told(at)["text"]["size"] == 29_000
     assert not told(at)["text"]["is_built_in"]
     assert at.number_input(key="text_from").value == 1000
-    at = opened(text_from="4000000", text_to="x")
+    at = opened(SETTINGS_OPEN, text_from="4000000", text_to="x")
     assert told(at)["text"]["is_built_in"]
     assert "so text_from is left out" in messages(at)
 

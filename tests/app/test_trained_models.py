@@ -17,7 +17,7 @@ from attnviz.trained import shipped
 from attnviz.trained.model import heads
 from attnviz.training.tasks import TASKS
 from tests.app.compare import picture
-from tests.app.pages import open_page
+from tests.app.pages import SETTINGS_OPEN, open_page
 from tests.app.walking import panels
 
 TEXT = "qweasdqweasd"
@@ -55,7 +55,9 @@ def test_step_by_step_shows_the_head_with_torch_s_numbers() -> None:
 
 
 def test_compare_shows_two_of_its_heads() -> None:
-    at = open_page("compare", source="trained", model="induction", text=TEXT, layer="1", head="0", b_layer="0")
+    at = open_page(
+        "compare", SETTINGS_OPEN, source="trained", model="induction", text=TEXT, layer="1", head="0", b_layer="0"
+    )
     assert not at.exception
     _, arrays = picture(at)
     for name, layer in (("a", 1), ("b", 0)):
@@ -225,7 +227,7 @@ def test_an_example_of_a_model_that_a_link_opened_does_not_stay_with_another_sou
 
 
 def test_a_trained_model_in_a_pane_of_compare_reads_its_own_example() -> None:
-    at = open_page("compare")
+    at = open_page("compare", SETTINGS_OPEN)
     at.selectbox(key="compare_source_B").set_value("reverse").run()
     wanted = opens_on("reverse")
     assert at.query_params["b_text"] == wanted["text"]

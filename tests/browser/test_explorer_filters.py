@@ -122,3 +122,17 @@ def test_rollout_takes_the_place_of_a_head(explore: Explore) -> None:
     expect(explored.section.locator(".drawn")).to_contain_text("Abnar and Zuidema")
     explored.section.get_by_role("checkbox", name="rollout up to layer 3").uncheck()
     expect(explored.section).to_have_attribute("data-chosen", "3.4")
+
+
+def test_the_key_that_darkens_changes_nothing_where_darkening_would_change_nothing(explore: Explore) -> None:
+    explored, model = explore(), Model()
+    largest = model.weights.amax((-1, -2))
+    pale, dark = (largest < 0.6).nonzero()[0].tolist(), (largest > 0.9).nonzero()[0].tolist()
+    pressed = """(section) => {
+      window.dispatchEvent(new CustomEvent("attnviz-act", { detail: "stretch", cancelable: true }));
+      return section.attnviz.updates.values.stretch;
+    }"""
+    explored.choose(*dark)
+    assert explored.section.evaluate(pressed) == "0"
+    explored.choose(*pale)
+    assert [explored.section.evaluate(pressed) for _ in range(2)] == ["1", "0"]

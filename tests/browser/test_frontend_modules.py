@@ -114,6 +114,20 @@ def test_after_back_nothing_that_was_chosen_before_is_sent_or_kept(page: Page, s
     assert page.evaluate("[sent.length, updates.values]") == [1, {"step": "masked", "head": 7}]
 
 
+def test_a_jump_within_the_page_keeps_what_is_not_sent_yet(page: Page, served: str) -> None:
+    imported(page, served, "core/pending_updates.ts", PENDING)
+    page.evaluate("updates.followLeaving(new AbortController().signal); updates.set({ step: 'scaled' }, Infinity)")
+    gone = "new Promise((gone) => window.addEventListener('popstate', () => setTimeout(gone), { once: true }))"
+    page.evaluate(f"() => {{ const jumped = {gone}; location.hash = 'there'; return jumped; }}")
+    page.evaluate(f"() => {{ const jumped = {gone}; history.back(); return jumped; }}")
+    page.evaluate("updates.flush()")
+    assert page.evaluate("sent.map(({ values }) => values)") == [{"step": "scaled"}]
+    page.evaluate("history.pushState({}, '', '?other'); updates.set({ head: 3 }, Infinity)")
+    page.evaluate(f"() => {{ const went = {gone}; history.back(); return went; }}")
+    page.evaluate("updates.flush()")
+    assert page.evaluate("sent.length") == 1
+
+
 def test_on_the_way_to_another_page_what_waits_is_sent_and_nothing_afterwards(page: Page, served: str) -> None:
     page.clock.install()
     imported(page, served, "core/pending_updates.ts", PENDING)
@@ -356,6 +370,32 @@ def test_a_component_lives_as_long_as_its_element(plain_page: Page, served: str)
     ]  # fmt: skip
     says = [("first", 1), ("second", None), ("other", 1), ("third", 2), ("late", 2)]
     assert sent == [[call, "update", n] for call, n in says], "each by the function that came with the newest call"
+
+
+def test_a_component_that_fails_at_its_end_does_not_keep_the_others_from_theirs(plain_page: Page, served: str) -> None:
+    body = """
+      const seen = [];
+      const call = m.mounting(async (payload, root) => ({
+        update: () => {},
+        destroy: () => {
+          seen.push(`${root} ends`);
+          if (String(root) === "a") throw new Error("a fails");
+        },
+      }), "server");
+      const all = places("a", "b");
+      const data = Uint8Array.from(given[0]);
+      const [end] = all.map((parentElement) => call({ parentElement, data, setTriggerValue: () => {} }));
+      await new Promise((done) => setTimeout(done));
+      window.addEventListener("error", (event) => {
+        event.preventDefault();
+        seen.push(event.message);
+      });
+      for (const place of all) place.remove();
+      end();
+      return seen;
+    """
+    ends = ["a ends", "Uncaught Error: a fails", "b ends"]
+    assert imported(plain_page, served, "page/mounting.ts", PLACES + body, PAYLOADS) == ends
 
 
 def test_while_a_component_is_loaded_only_the_last_call_counts(plain_page: Page, served: str) -> None:

@@ -344,7 +344,13 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
       const adapted = change("strongest", (one) => (one.value = "5"));
       look({}, { cols: 40 }, { isDarkened: true, isLong: true });
       const turned = change("stretch", (one) => (one.checked = false));
-      return { looks, counts, more, made, adapted, turned };
+      changes.length = 0;
+      controls.turnDarkening();
+      look({}, {}, { dark: 1 });
+      controls.turnDarkening();
+      look({ values: "norms" });
+      controls.turnDarkening();
+      return { looks, counts, more, made, adapted, turned, byKey: changes };
     """
     found = run("heads/controls.ts", VIEW + body)
     looks: list[dict[str, Any]] = found["looks"]
@@ -374,6 +380,7 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
     ]  # fmt: skip
     assert found["adapted"] == {"strongest": 5, "threshold": 0}
     assert found["turned"] == {"stretch": "off"}
+    assert found["byKey"] == [{"stretch": "off"}]  # where darkening changes nothing, the key changes nothing
 
 
 GRID = """

@@ -243,13 +243,13 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
     open_link(page, app_url, "/heads?lecture=1&layer=0&head=0")
     press(page, "m", until=lambda at: at.get("show") == "lines")
     press(page, "m", until=lambda at: at.get("show") == "heatmap")
+    press(page, "s", until=lambda at: at.get("stretch") == "1")
     press(page, "h", until=lambda at: at.get("head") == "1")
     press(page, "y", until=lambda at: at.get("layer") == "1")
     explorer = page.locator(".st-key-explorer .explorer")
     expect(explorer).to_have_attribute("data-chosen", "1.1")
     press(page, "f", until=lambda at: (at.get("q"), at.get("k")) == ("0", "0"))
     press(page, "ArrowDown", until=lambda at: (at.get("q"), at.get("k")) == ("1", "0"))
-    press(page, "s", until=lambda at: at.get("stretch") == "1")
     before = explorer.get_attribute("style") or ""
     press(page, "l", until=lambda at: "lecture" not in at)  # and the picture is measured again
     expect(explorer).not_to_have_attribute("style", before)

@@ -375,21 +375,25 @@ def test_a_code_is_shown_for_the_address_that_was_asked_for(run: Run) -> None:
 # ---- drawer.ts, plotly.ts, opening.ts
 
 
+DRAWER = """
+  document.body.innerHTML = `<div class="st-key-toolbar"><button class="settings" id="settings"></button></div>
+    <button data-testid="stExpandSidebarButton" id="open"></button>
+    <div data-testid="stSidebar" data-collapsed="false">
+    <div data-testid="stSidebarCollapseButton"><button id="close"></button></div>
+    <input id="field"><div role="option" id="option"></div></div>
+    <div data-testid="stMain"><p id="beside"></p></div>`;
+  const bar = document.querySelector("[data-testid=stSidebar]");
+  const find = (id) => document.getElementById(id);
+  find("close").addEventListener("click", () => bar.setAttribute("data-collapsed", "true"));
+  find("open").addEventListener("click", () => bar.setAttribute("data-collapsed", "false"));
+  const ends = new AbortController();
+  m.followDrawer(ends.signal);
+"""
+
+
 @pytest.mark.parametrize(("width", "closes"), [(700, True), (900, False)])
 def test_a_drawer_closes_after_a_choice_or_beside_it(run: Run, page: Page, width: int, closes: bool) -> None:
     body = """
-      document.body.innerHTML = `<div class="st-key-toolbar"><button class="settings" id="settings"></button></div>
-        <button data-testid="stExpandSidebarButton" id="open"></button>
-        <div data-testid="stSidebar" data-collapsed="false">
-        <div data-testid="stSidebarCollapseButton"><button id="close"></button></div>
-        <input id="field"><div role="option" id="option"></div></div>
-        <div data-testid="stMain"><p id="beside"></p></div>`;
-      const bar = document.querySelector("[data-testid=stSidebar]");
-      const find = (id) => document.getElementById(id);
-      find("close").addEventListener("click", () => bar.setAttribute("data-collapsed", "true"));
-      find("open").addEventListener("click", () => bar.setAttribute("data-collapsed", "false"));
-      const ends = new AbortController();
-      m.followDrawer(ends.signal);
       const isClosed = async (id, ms) => {
         bar.setAttribute("data-collapsed", "false");
         find(id).click();
@@ -413,11 +417,42 @@ def test_a_drawer_closes_after_a_choice_or_beside_it(run: Run, page: Page, width
       return { seen: [...seen, await isClosed("beside", 50)], pressed };
     """
     page.set_viewport_size({"width": width, "height": 720})
-    found = run("page/drawer.ts", body)
+    found = run("page/drawer.ts", DRAWER + body)
     page.set_viewport_size({"width": 1280, "height": 720})
     assert found["seen"] == [False, False, closes, closes, False]
     # By keys: what is opened takes the focus.
     assert found["pressed"] == [["true", "close"], ["false", "close"], ["true", "close"], True]
+
+
+def test_a_choice_does_not_close_the_drawer_over_a_message_that_it_leads_to(run: Run, page: Page) -> None:
+    body = """
+      find("settings").textContent = "Settings";
+      const alert = document.createElement("p");
+      alert.dataset.testid = "stAlert";
+      const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+      const choose = async (says, after) => {
+        alert.remove();
+        bar.setAttribute("data-collapsed", "false");
+        await wait(50);
+        find("option").click();
+        await wait(after);
+        alert.textContent = says;
+        bar.append(alert);
+        await wait(350);
+        return bar.getAttribute("data-collapsed") === "false";
+      };
+      const isOpen = [await choose("can't be loaded", 100), await choose("can't be loaded", 100),
+        await choose("can't be loaded", 400)];
+      find("option").click();  // the message stays, and has been read
+      await wait(350);
+      isOpen.push(bar.getAttribute("data-collapsed") === "false");
+      ends.abort();
+      return isOpen;
+    """
+    page.set_viewport_size({"width": 390, "height": 720})
+    is_open = run("page/drawer.ts", DRAWER + body)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    assert is_open == [True, True, True, False]
 
 
 def test_plotly_is_asked_for_once_and_again_where_it_did_not_arrive(run: Run) -> None:
@@ -599,3 +634,23 @@ def test_the_address_follows_the_walk_and_the_walk_goes_back_with_it(run: Run) -
     assert found["others"] == []
     assert (found["unasked"], found["answered"]) == (0, [{"predict": False}])
     assert found["after"] == 0
+
+
+def test_after_another_text_the_link_does_not_play(run: Run) -> None:
+    body = """
+      link.keys.push("play");
+      defaults.play = false;
+      component.walk.await = (values) => component.walk.store.set(values);
+      history.replaceState({}, "", "?play=1");
+      take({ linked: true }, { play: true });
+      await settle();
+      const seen = [location.search];
+      take({}, { play: true });  // something else on the page
+      await settle();
+      seen.push(location.search);
+      take({ documents: ["e0"] }, { play: true });
+      await settle();
+      seen.push(location.search, component.updates.values.play, component.updates.hasUnsent());
+      return seen;
+    """
+    assert run("page/walk.ts", WALK + body) == ["?play=1", "?play=1", "", False, True]

@@ -224,3 +224,18 @@ def test_a_low_window_shows_the_sentence_and_matrices_unscrolled(
           return board.attnviz.panels().map(({ y }) => board.getBoundingClientRect().top + y._offset);
         }""")
         assert min(tops) + 20 < size[1], link  # a row of it at least
+
+
+def test_what_the_settings_choose_is_read_whole(app_url: str, new_context: Contexts) -> None:
+    page = new_context(**PHONE).new_page()
+    page.goto(f"{app_url}/?source=pretrained&text=It+was+warm.&pair=It+was+cold.")
+    words = settled(page).locator(".chosen-settings")
+    expect(words).to_have_text("MiniLM (a small BERT) · a second sentence")
+    cut, overlap = words.evaluate("""(words) => {
+      const { top, right, bottom } = words.getBoundingClientRect();
+      const below = document.querySelector('.st-key-chapter_list').getBoundingClientRect().top;
+      const beside = document.querySelector('.st-key-toolbar').getBoundingClientRect().left;
+      return [words.scrollWidth > words.clientWidth || words.scrollHeight > words.clientHeight + 1,
+        top < 0 || bottom > below || right > beside];
+    }""")
+    assert (cut, overlap) == (False, False)

@@ -26,7 +26,7 @@ def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
 @pytest.mark.parametrize(
     ("link", "keys", "query"),
     [
-        ("heads?layer=2", ("m", "m", "s"), "layer=2&show=heatmap&stretch=1"),
+        ("heads?layer=5", ("m", "m", "s"), "layer=5&show=heatmap&stretch=1"),
     ],
 )
 def test_every_key_press_before_the_response_counts(

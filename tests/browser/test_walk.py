@@ -251,6 +251,13 @@ def test_the_menu_opens_by_key_and_by_pointer_and_is_left_by_escape_and_by_a_cli
     tools = ".attnviz-zoom, .inspector .fields, .picture .player .pace, .focus-buttons"
     opacity = "(all) => all.map((one) => getComputedStyle(one).opacity)"
     assert page.locator(tools).evaluate_all(opacity) == ["0"] * 4
+    places = """() => ['.inspector', '.inspector .fields', '.picture .player > *'].flatMap((css) =>
+      [...document.querySelectorAll(css)].map((one) => JSON.stringify(one.getBoundingClientRect())))"""
+    hidden = page.evaluate(places)
+    for shown in (".inspector", ".picture .player"):  # nothing moves when they come
+        page.locator(shown).hover()
+        assert page.locator(f"{shown} :is(.fields, .pace)").evaluate_all(opacity) == ["1"]
+        assert page.evaluate(places) == hidden
     page.locator(".attnviz-board").hover()
     assert page.locator(".focus-buttons").evaluate_all(opacity) == ["1"]
     pace.hover()

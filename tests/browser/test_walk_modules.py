@@ -423,6 +423,24 @@ STEPPER = """
 """
 
 
+def test_an_arrow_that_is_disabled_gives_the_focus_to_what_is_beside_it(run: Run) -> None:
+    body = """
+      stepper.section.style.visibility = "visible";  // as the style sheet makes it
+      const [back, on] = stepper.section.querySelectorAll(".arrow");
+      const focusedAfter = (arrow, own) => {
+        stepper.offer(offered(), {}, "light");
+        arrow.focus();
+        stepper.offer(offered(own), {}, "light");
+        return document.activeElement.dataset.name ?? document.activeElement.title;
+      };
+      return [
+        focusedAfter(on, {}), focusedAfter(on, { next: null }), focusedAfter(back, { previous: null }),
+        focusedAfter(back, { previous: null, steps: [] }), focusedAfter(find("select"), { next: null }),
+      ];
+    """
+    assert run("walk/stepper.ts", STEPPER + body) == ["Next step (→)", "b", "b", "Next step (→)", ""]
+
+
 def test_steps_heads_and_layers_go_on_to_their_ends(run: Run) -> None:
     body = """
       const act = (name, own = {}) => {

@@ -324,6 +324,13 @@ def test_a_link_plays_it_once_and_its_keys_go_on_through_the_lesson(new_context:
     expect(bar.root).to_be_hidden()
     page.wait_for_url(lambda url: "play" not in url)
 
+    page.goto(f"{app_url}/?{urlencode(OPENING)}&play=1")
+    bar.title("Sentence")
+    page.get_by_label("Text", exact=True).fill("Another text.")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: "text=Another" in url and "play" not in url)
+    expect(bar.root).to_be_hidden()
+
 
 def test_a_page_of_its_own_begins_with_it_without_a_network(new_context: Contexts, tmp_path: Path) -> None:
     link = f"http://localhost/?text={OPENING['text']}&source=pretrained&layer=3&head=1&step=weights&q=11&k=5"

@@ -174,7 +174,7 @@ def show() -> None:
     model, tokens = read_text()
     state.sync_widget("q")
     if state.get("lecture"):
-        _mask()  # a lecture has no sidebar
+        _mask()  # a lecture has no side bar
     setup = setup_of()
     output = output_of(model, tokens, setup)
     table = table_of(model)

@@ -44,7 +44,7 @@ def text_at_hand() -> tuple[BuiltInModel, Tokens] | None:
 
 
 def choose_model() -> None:
-    """Let the user choose a model, in the sidebar."""
+    """Let the user choose a model, in the side bar."""
     if PRETRAINED.names is not None:
         controls.choose_model(PRETRAINED.names)
 

@@ -37,7 +37,7 @@ class Part:
     script: Callable[[], str]
     """Returns a script of plain torch that computes the numbers on screen; "" if there are none"""
     controls: Callable[[], None] = _nothing
-    """Shows the part's settings, in the sidebar"""
+    """Shows the part's settings, in the side bar"""
     begin: Callable[[], None] = _nothing
     """Starts requested work; called before `is_live`, so that the part is redrawn if the work ends while it is drawn"""
     is_live: Callable[[], bool] = _never

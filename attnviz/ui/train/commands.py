@@ -29,8 +29,8 @@ VALUES = ("watch", "snapshot", "predict")
 """The link keys that a user sets in both components, besides the cell"""
 OF_TEXT = ("rung", "text_view", "cut")
 """The link keys that a user sets only in the component of a text"""
-IN_SIDEBAR = ("cut", "seed")
-"""The link keys that a user may set in a component and in the sidebar"""
+IN_SIDE_BAR = ("cut", "seed")
+"""The link keys that a user may set in a component and in the side bar"""
 ANSWERED = 2.0
 """Seconds after a command during which the page waits for its effect"""
 
@@ -52,7 +52,7 @@ class _CommandRecord:
     is_revealed: bool = False
     """Whether the covered row was revealed since the last run of the whole page"""
     settings_changed: bool = False
-    """Whether the view's settings differ from the sidebar's"""
+    """Whether the view's settings differ from the side bar's"""
 
 
 def _kept() -> _CommandRecord:
@@ -109,12 +109,12 @@ def take(sent: Mapping[str, object]) -> None:
 
 
 def take_chosen(sent: Mapping[str, object], names: Sequence[str]) -> None:
-    """Apply what is chosen in a component; record if a covered row is revealed or the sidebar's settings change."""
-    is_covered, before = state.get("predict"), [state.get(name) for name in IN_SIDEBAR]
+    """Apply what is chosen in a component; record if a covered row is revealed or the side bar's settings change."""
+    is_covered, before = state.get("predict"), [state.get(name) for name in IN_SIDE_BAR]
     state.apply_from_browser(sent, names)
     if is_covered and not state.get("predict"):
         _kept().is_revealed = True
-    if before != [state.get(name) for name in IN_SIDEBAR]:
+    if before != [state.get(name) for name in IN_SIDE_BAR]:
         _kept().settings_changed = True
 
 
@@ -156,7 +156,7 @@ def _show_settings(run: str) -> None:
 
 
 def have_settings_changed() -> bool:
-    """Whether the view's settings differ from the sidebar's; true once, so that the whole page runs again."""
+    """Whether the view's settings differ from the side bar's; true once, so that the whole page runs again."""
     kept = _kept()
     changed, kept.settings_changed = kept.settings_changed, False
     return changed

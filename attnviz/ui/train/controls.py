@@ -1,4 +1,4 @@
-"""The sidebar for tasks and texts: what to train, and the settings."""
+"""The side bar for tasks and texts: what to train, and the settings."""
 
 from __future__ import annotations
 
@@ -70,8 +70,9 @@ def train_controls() -> None:
 def show_open() -> None:
     """Show the upload field for a trained model's file, which then opens on Step by step."""
     if settings().uploads:
-        with st.popover("Open a model's file", width="stretch"):
-            trained_models.show_upload()
+        with settings_popover("Open a model's file", "more_of_model", width="stretch") as control:
+            if control.open:
+                trained_models.show_upload()
         trained_models.show_refusal()
 
 

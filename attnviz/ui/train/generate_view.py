@@ -1,4 +1,4 @@
-"""Generate: its sidebar, the component with a generated text and its draws, and how an assistant is made."""
+"""Generate: its side bar, the component with a generated text and its draws, and how an assistant is made."""
 
 from __future__ import annotations
 
@@ -130,11 +130,11 @@ def show_generate() -> None:
     """Show the text that the view's model generates."""
     keep(visitor())
     if commands.have_settings_changed() and state.in_fragment():
-        st.rerun()  # the sidebar shows the seed too
+        st.rerun()  # the side bar shows the seed too
     try:
         model = chosen_model()
     except ModelError:
-        st.rerun()  # it was removed after the sidebar was drawn, which then offers another
+        st.rerun()  # it was removed after the side bar was drawn, which then offers another
     with st.container():
         tokens = tokens_of(model)
         shell.token_notes(tokens)

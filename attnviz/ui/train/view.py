@@ -57,7 +57,7 @@ def _begin() -> str:
     """Open another page if requested, keep the visitor's trainings, and return the visitor's name."""
     open_if_asked()
     if commands.have_settings_changed() and state.in_fragment():
-        st.rerun()  # the sidebar shows the settings too
+        st.rerun()  # the side bar shows the settings too
     name = visitor()
     keep(name)
     training_jobs().prepare()
@@ -172,7 +172,7 @@ class Part:
     """A part of the page."""
 
     controls: Callable[[], None]
-    """Shows the settings in the sidebar"""
+    """Shows the settings in the side bar"""
     show: Callable[[], None]
     """Shows the component, in a fragment"""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from tests.app.pages import open_page
+from tests.app.pages import SETTINGS_OPEN, open_page
 from tests.app.views.comparing import Record, differences, record
 from tests.app.views.links import OPENED, links, opened, query
 from tests.app.views.seeing import look
@@ -37,8 +37,9 @@ def kept(then: Record | None, now: Record) -> Record:
 
 
 def fresh(page: str, link: str) -> AppTest:
-    """Open a link in a session of its own, with what is opened on its page."""
-    return open_page("" if page == "step_by_step" else page, OPENED.get(page, {}) | opened(link), **query(link))
+    """Open a link in a session of its own, with all settings and what is opened on its page."""
+    what = {**SETTINGS_OPEN, **OPENED.get(page, {}), **opened(link)}
+    return open_page("" if page == "step_by_step" else page, what, **query(link))
 
 
 def write(page: str, views: dict[str, Record]) -> None:

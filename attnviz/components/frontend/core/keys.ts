@@ -2,6 +2,9 @@
 
 import { DATA_FRAME, DIALOG } from "./streamlit.ts";
 
+/** The event of a shortcut of the page, which a component may handle without a request to the server. */
+export const ACT = "attnviz-act";
+
 const TYPING =
   "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog[open], [contenteditable], " +
   `[role=dialog], [role=listbox], [role=combobox], [role=slider], ${DATA_FRAME}`;

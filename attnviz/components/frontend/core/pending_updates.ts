@@ -2,6 +2,7 @@
 // pending updates come from the host.
 
 import type { Source } from "./arrays.ts";
+import { followHistory } from "./history.ts";
 import { isToPage } from "./streamlit.ts";
 
 const LATE = 5000; // ms without an answer after which a message is sent again
@@ -78,7 +79,7 @@ export class PendingUpdates<Values extends object> {
   followLeaving(signal: AbortSignal) {
     document.addEventListener("pointerdown", (event) => isToPage(event) && this.flush(), { signal, capture: true });
     document.addEventListener("click", (event) => isToPage(event) && this.drop(), { signal });
-    window.addEventListener("popstate", () => this.drop(), { signal });
+    followHistory(() => this.drop(), signal);
   }
 
   /** Gives up changes that the server has not acknowledged: its next values count. */

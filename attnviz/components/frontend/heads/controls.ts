@@ -102,8 +102,8 @@ export function filterFold(root: HTMLElement) {
 
 export class Controls {
   onChange;
-  /** what a click on its field chooses */
-  stretched: string;
+  /** what a click on its field chooses; null where darkening changes nothing */
+  stretched: string | null;
   /** whether the number of lines is not the viewer's own */
   adapts: boolean;
   element: HTMLFormElement;
@@ -111,18 +111,23 @@ export class Controls {
   /** `onChange(partial)` gives the part of the view that was changed. */
   constructor(root: HTMLElement, { onChange }: { onChange: (change: Change) => void }) {
     this.onChange = onChange;
-    this.stretched = "0";
+    this.stretched = null;
     this.adapts = false;
     this.element = form({ class: "controls", "aria-label": "What is shown" }, (one) => this.changed(one));
     root.append(this.element);
   }
 
   changed({ name, type, value, checked }: HTMLInputElement) {
-    if (name === "stretch") this.onChange({ stretch: this.stretched });
+    if (name === "stretch") this.turnDarkening();
     else if (type === "checkbox") this.onChange({ [name]: checked });
     else if (name === "threshold") this.onChange({ threshold: thresholdAt(Number(value)) });
     else if (name === "strongest") this.onChange({ strongest: Number(value), ...(this.adapts && { threshold: 0 }) });
     else this.onChange({ [name]: value });
+  }
+
+  /** Darkens the colours of weights, or no longer does, where that changes them. */
+  turnDarkening() {
+    if (this.stretched !== null) this.onChange({ stretch: this.stretched });
   }
 
   /** Where the slider stands. */
@@ -133,7 +138,7 @@ export class Controls {
   update({ view, shown, cols, pair, norms, rollout, rolled }: ControlsProps) {
     const { least, strongest, dark, isDarkened, isLong } = shown;
     this.adapts = strongest !== view.strongest;
-    this.stretched = turned(view.stretch, cols);
+    this.stretched = (view.values === "weights" || rolled) && dark < 1 ? turned(view.stretch, cols) : null;
     const hasLines = view.show !== "heatmap";
     const counts = [...new Set([...STRONGEST, strongest])].sort((a, b) => a - b);
     const lines = counts.map((n): Option => [String(n), n ? `${n} of each query` : "all"]);
@@ -149,9 +154,7 @@ export class Controls {
       choice("special", "Special tokens", special, view.special, { note: specialNote(view) }),
       pair && choice("between", "Sentences", between, view.between, { note: betweenNote(view) }),
       norms && choice("values", "Values", VALUES, view.values, ofNorms),
-      (view.values === "weights" || rolled) &&
-        dark < 1 &&
-        check("stretch", darkenText(dark), isDarkened, isDarkened ? darkest : ""),
+      this.stretched !== null && check("stretch", darkenText(dark), isDarkened, isDarkened ? darkest : ""),
       (rollout || rolled) && check("rollout", `rollout up to layer ${view.layer}`, rolled),
       view.chosen.length > 1 &&
         check("mean", `mean of the ${view.chosen.length} chosen heads, instead of each`, view.mean),

@@ -3,6 +3,7 @@
 import { bytesOf, fetchArrays, keptArrays } from "../core/arrays.ts";
 import { theme, typedInto } from "../core/dom.ts";
 import { Files } from "../core/files.ts";
+import { ACT } from "../core/keys.ts";
 import { added, checked, FRESH, isSame, only, ROLLOUT, toggled } from "./choice.ts";
 import { fileOf, filesAhead } from "./files.ts";
 import { labelsOf } from "./reading.ts";
@@ -94,6 +95,7 @@ export class Explorer {
     const { signal } = this.ends;
     const { tooltip } = this.view;
     document.addEventListener("keydown", (event) => this.key(event), { signal });
+    window.addEventListener(ACT, (event) => this.asked(event as CustomEvent<string>), { signal });
     window.addEventListener("resize", () => this.view.fit(), { signal });
     for (const name of ["pointerover", "pointermove"] as const) {
       this.section.addEventListener(name, (event) => tooltip.follow(event), { signal, capture: true });
@@ -198,6 +200,13 @@ export class Explorer {
     if (event.key !== "Escape" || event.defaultPrevented || elsewhere) return;
     this.view.tooltip.hide();
     this.change(NOWHERE);
+  }
+
+  /** Darkens the colours at the page's shortcut, or no longer does, if the controls offer it. */
+  asked(event: CustomEvent<string>) {
+    if (event.detail !== "stretch") return;
+    event.preventDefault();
+    this.view.controls.turnDarkening();
   }
 
   point({ q, k, head }: Pointed) {

@@ -29,12 +29,19 @@ function describe() {
 }
 
 let alertShown = "";
+let closing: ReturnType<typeof setTimeout> | undefined;
 
-/** Opens the side bar, once, where it says that something can't be shown: closed, nobody would read it. */
+const alertText = () => document.querySelector(ALERT)?.textContent ?? "";
+
+/**
+ * Opens the side bar, once, where it says that something can't be shown, and keeps a choice from closing it then:
+ * closed, nobody would read it.
+ */
 function showAlert() {
-  const alert = document.querySelector(ALERT)?.textContent;
+  const alert = alertText();
   if (!alert || alert === alertShown || !document.querySelector(SETTINGS)?.checkVisibility()) return; // in a lecture
   alertShown = alert;
+  clearTimeout(closing);
   if (!isOpen()) clickOn(OPENS_SIDE_BAR);
 }
 
@@ -48,8 +55,15 @@ function clicked({ target, detail, isTrusted }: MouseEvent) {
   if (!isOpen()) return;
   if (isByKey && isTrusted && target.closest(CLOSES_SIDE_BAR)) focusOn(SETTINGS);
   if (!DRAWER.matches) return;
-  const isBeside = target.closest(MAIN) !== null;
-  if (isBeside || target.closest(CHOICES)) setTimeout(close, isBeside ? 0 : SETTLED);
+  if (target.closest(MAIN)) setTimeout(close);
+  else if (target.closest(CHOICES)) closeAfterChoice();
+}
+
+/** Closes the side bar once the choice is sent. What it is about to say is new, even if it has said the same before. */
+function closeAfterChoice() {
+  alertShown = alertText();
+  clearTimeout(closing);
+  closing = setTimeout(close, SETTLED);
 }
 
 function toggle(isByKey: boolean) {

@@ -5,7 +5,7 @@
 
 import { element, setText, span, theme } from "../core/dom.ts";
 import { Hall } from "../core/hall.ts";
-import { isShortcut, pressed } from "../core/keys.ts";
+import { ACT, isShortcut, pressed } from "../core/keys.ts";
 import { nextNumber, PendingUpdates } from "../core/pending_updates.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
@@ -226,8 +226,7 @@ class Keyboard {
 }
 
 /** Whether a component of the page, such as the walk, has done it. */
-const doneHere = (name: string) =>
-  !window.dispatchEvent(new CustomEvent("attnviz-act", { detail: name, cancelable: true }));
+const doneHere = (name: string) => !window.dispatchEvent(new CustomEvent(ACT, { detail: name, cancelable: true }));
 
 /** Keeps one's own lesson for as long as the tab is open; an empty text forgets it. */
 function keep(lesson: string) {

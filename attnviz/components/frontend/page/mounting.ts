@@ -50,7 +50,11 @@ export function mounting(make: Make, server: string) {
     for (const [parent, { component }] of mounted) {
       if (parent.isConnected) continue;
       mounted.delete(parent);
-      component?.destroy();
+      try {
+        component?.destroy();
+      } catch (error) {
+        reportError(error); // the others end all the same
+      }
     }
   };
 

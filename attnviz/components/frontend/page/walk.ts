@@ -1,6 +1,8 @@
 // The walk as a component of the page Step by step: its documents come from the server. What is chosen goes into the
 // address at once; it is sent to the server before anything else.
 
+import { followHistory } from "../core/history.ts";
+import { ACT } from "../core/keys.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { beforeOthers } from "../core/waiting.ts";
 import { Walk } from "../walk/walk.ts";
@@ -9,7 +11,6 @@ import { Opening } from "./opening.ts";
 import { loadPlotly } from "./plotly.ts";
 import { TEXT_FIELD } from "../core/streamlit.ts";
 
-const ACT = "attnviz-act"; // the event of the page's shortcuts
 const BURST = 120; // ms: of steps that follow each other quickly, the history has the last
 
 class WalkComponent {
@@ -63,7 +64,7 @@ class WalkComponent {
       TEXT_FIELD, // the server shows it in the same part of the page as the walk
       () => updates.arrives(),
     );
-    window.addEventListener("popstate", () => this.went(), { signal });
+    followHistory(() => this.went(), signal);
   }
 
   /** A lesson's question ends when the row is revealed: the page is notified at once. */
@@ -135,6 +136,7 @@ class WalkComponent {
       this.walk.await(this.updates.values);
     }
     this.show();
+    if (!isSame && !header.linked) this.walk.playing.forget(); // the link to the text before may have played it
     this.walk.playing.resume(held);
   }
 

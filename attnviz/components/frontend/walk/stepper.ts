@@ -86,6 +86,7 @@ export class Stepper {
 
   mark() {
     const { steps, drawings, place, previous, next, switches, plays } = this.offered;
+    const focusedBefore = focused(this.section);
     this.steps.offer(steps, this.chosen("step"));
     this.drawings.offer(drawings, this.chosen("drawing"));
     write(this.switches, ...switches.map(this.turned));
@@ -118,6 +119,13 @@ export class Stepper {
         this.strip.root,
       ),
     );
+    if (focusedBefore?.matches(".arrow:disabled")) this.focusBesideArrow();
+  }
+
+  /** An arrow that is disabled at an end gives the focus to the chosen step, or else to the other arrow. */
+  focusBesideArrow() {
+    const beside = this.steps.button(this.chosen("step")) ?? this.section.querySelector<HTMLElement>(".arrow:enabled");
+    beside?.focus({ preventScroll: true });
   }
 
   /** The menu is there where it holds anything, and its button says what is on in it. */
@@ -226,9 +234,13 @@ class Row {
       return template("button", { key: name, type: "button", ...says, ...does }, label);
     });
     write(this.root, ...buttons);
-    const shown = buttonsOf(this.root).find(({ dataset }) => dataset.name === chosen);
+    const shown = this.button(chosen);
     if (shown && isInside) shown.focus({ preventScroll: true });
     if (shown) reveal(this.root, shown);
+  }
+
+  button(name: string) {
+    return buttonsOf(this.root).find(({ dataset }) => dataset.name === name);
   }
 
   /**

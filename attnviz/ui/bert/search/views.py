@@ -66,7 +66,7 @@ def isolated(sentence: str) -> str:
 
 
 def controls() -> None:
-    """Show the settings in the sidebar: the text, and how many hits are listed."""
+    """Show the settings in the side bar: the text, and how many hits are listed."""
     st.html(style("bert_own_text"))
     text_choice()
     state.bound("hits", st.slider, "Hits of each ranking", 1, MAX_HITS)
