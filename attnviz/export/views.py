@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from attnviz.figures.style import AXES
 from attnviz.formatting import counted
 from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
@@ -53,7 +54,6 @@ def walk_of(view: View, shown: ShownHead, resources: Resources, site: str = "", 
 
 MAX_QUOTED_TEXT = 300
 """The most characters of the text in a caption."""
-AXES = "Rows are queries (from), columns are keys (to)."
 
 
 def title(page: str, get: Get) -> str:

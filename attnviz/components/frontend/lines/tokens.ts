@@ -1,6 +1,8 @@
 // Draws the tokens beside the lines, the squares of each head, and the weights of the hovered or pinned token.
 
+import { axisTitle } from "../board/labels.ts";
 import { INK, TEXT_INK } from "../core/colours.ts";
+import { AXIS_TITLES } from "../core/constants.ts";
 import { opacity } from "./choice.ts";
 import { GAP, SWATCH, TURN } from "./layout.ts";
 import { digits } from "./sentences.ts";
@@ -22,7 +24,6 @@ export type TokenNumber = { i: number; best: { head: number; value: number }; al
 /** to which side of (x, y) a text lies: 1, -1 or 0 */
 export type Beside = { reach: number; x: number; y: number };
 
-export const NAMES = ["query (from)", "key (to)"];
 const ROLES: ("query" | "key")[] = ["query", "key"];
 const PALE = 0.34; // of a token that the one that is meant has nothing to do with
 
@@ -41,15 +42,16 @@ function paintName({ context, layout, theme, font, choice }: WordsPen, side: num
   context.font = `600 ${layout.type.label}px ${font}`;
   context.textAlign = layout.vertical && side === 0 ? "right" : "left";
   if (!layout.vertical) {
-    const explained = `${NAMES[side]} · number: the largest of the heads`;
+    const name = AXIS_TITLES[ROLES[side]];
+    const explained = `${name} · number: the largest of the heads`;
     const explain = several && context.measureText(explained).width <= layout.window.length;
-    context.fillText(explain ? explained : NAMES[side], layout.window.from, across);
+    context.fillText(explain ? explained : name, layout.window.from, across);
     return;
   }
-  const fits = context.measureText(NAMES[side]).width <= layout.room[side] + GAP;
-  context.fillText(fits ? NAMES[side] : ROLES[side], layout.point(side, layout.label, 0)[0], across);
+  const title = axisTitle(ROLES[side], layout.room[side] + GAP, (text) => context.measureText(text).width) ?? "";
+  context.fillText(title, layout.point(side, layout.label, 0)[0], across);
   if (layout.square) paintSwatches(context, layout, choice, side);
-  if (!several || !fits || layout.within) return;
+  if (!several || title !== AXIS_TITLES[ROLES[side]] || layout.within) return;
   context.fillStyle = INK[theme].text;
   context.font = `${layout.type.fine}px ${font}`;
   context.fillText("largest", layout.point(side, layout.number[side], 0)[0], across);
