@@ -17,7 +17,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from attnviz.export.csv_files import protected
-from attnviz.figures.style import AXES, AXIS_TITLE
+from attnviz.figures.style import AXIS_TITLE, ROWS_AND_COLUMNS
 from attnviz.steps import OF_HEAD, PARTS
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.matrices import AXES
@@ -107,7 +107,7 @@ def npz(walk: Walk, heads: Sequence[int]) -> bytes:
         "heads": np.array(heads), "scale": np.float64(walk.layer.scale),
         "query_tokens": np.array(walk.query_labels, dtype=np.str_),
         "key_tokens": np.array(walk.key_labels, dtype=np.str_),
-        "axes": np.array(AXES),
+        "axes": np.array(ROWS_AND_COLUMNS),
     }  # fmt: skip
     np.savez(buffer, **arrays)
     return buffer.getvalue()
@@ -134,7 +134,7 @@ def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes
                 "columns": QUANTITIES[name][1],
                 "shape": array.shape,
             }
-        facts = {**about, "axes": AXES, "heads": list(heads), "scale": walk.layer.scale, "files": listed}
+        facts = {**about, "axes": ROWS_AND_COLUMNS, "heads": list(heads), "scale": walk.layer.scale, "files": listed}
         archive.writestr("about.json", json.dumps(facts, indent=2))
     return buffer.getvalue()
 
@@ -187,7 +187,9 @@ def _corner(name: str) -> str:
 
 
 def table(array: Array, corner: str, rows: Sequence[str], columns: Sequence[str]) -> bytes:
-    """Return one CSV with labels, and `corner` in its first cell, in UTF-8 with a byte order mark, by which spreadsheets recognise it.
+    """Return one CSV with labels, and `corner` in its first cell.
+
+    It is in UTF-8 with a byte order mark, by which spreadsheets recognise it.
 
     All labels are quoted, so that no locale's separator splits them.
     """

@@ -31,7 +31,7 @@ AXIS_TITLE = {
     "head": "head",
 }
 """The titles of axes, by their kinds"""
-AXES = "Rows are queries (from), columns are keys (to)."
+ROWS_AND_COLUMNS = "Rows are queries (from), columns are keys (to)."
 """What captions, notes and files say of matrices of queries and keys"""
 RULE, RULE_OPACITY = "#80808C", 0.6
 """The colour of lines that are visible in both themes, and their opacity where they are less important"""
@@ -47,7 +47,7 @@ LONGEST_LABEL = 12
 
 def brief_title(title: str) -> str:
     """Return the word of an axis title that is written where the whole title has no room: "from", "to", "D"."""
-    return title.split()[-1].strip("()")
+    return title.rsplit(maxsplit=1)[-1].strip("()")
 
 
 def hatching(ground: str, line: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
-from attnviz.figures.style import AXES
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import power_of_ten
 from attnviz.steps import OF_HEAD
 from attnviz.trace.layer import LayerTrace
@@ -148,7 +148,7 @@ def cells(
         for cell in (Cell("markdown", f"## {title.format(**texts)}"), Cell("code", code.format(**texts)))
     ]
     return (
-        Cell("markdown", HEADING.format(axes=AXES, place=place, needs=needs, page=page)),
+        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, place=place, needs=needs, page=page)),
         Cell("code", begin),
         *recipe.cells(walk),
         *computed,

@@ -15,7 +15,7 @@ from torch import Tensor
 from attnviz.export.code.cells import TOLERANCE, Cell, compare_places, literals
 from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
 from attnviz.export.numbers import collect
-from attnviz.figures.style import AXES
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.steps import PARTS
 from attnviz.toy.config import MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
 from attnviz.trace.trace import Trace
@@ -330,7 +330,7 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
     architecture = config.architecture
     shown = (Cell(kind, text) for place in places for kind, text in _printed(place))
     return (
-        Cell("markdown", HEADING.format(axes=AXES, what=MODELS[architecture])),
+        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture])),
         Cell("code", _begin(trace, config, head, link)),
         Cell("markdown", "## The weights come from the seed"),
         Cell("code", SEEDED),
