@@ -189,12 +189,11 @@ def _corner(name: str) -> str:
 def table(array: Array, corner: str, rows: Sequence[str], columns: Sequence[str]) -> bytes:
     """Return one CSV with labels, and `corner` in its first cell.
 
-    It is in UTF-8 with a byte order mark, by which spreadsheets recognise it.
-
-    All labels are quoted, so that no locale's separator splits them.
+    It is in UTF-8 with a byte order mark, by which spreadsheets recognise it. All labels are quoted, so that no
+    locale's separator splits them.
     """
     text = io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_NONNUMERIC).writerow([corner, *map(protected, columns)])
+    csv.writer(text, quoting=csv.QUOTE_NONNUMERIC).writerow(map(protected, [corner, *columns]))
     line = ",".join(["%.9g"] * len(columns)) + "\r\n"  # nine digits restore a float32 exactly
     for label, row in zip(rows, array.tolist(), strict=True):
         text.write('"' + protected(label).replace('"', '""') + '",' + line % tuple(row))

@@ -84,22 +84,31 @@ function paintSide(pen: WordsPen, side: number, lit: LitTokens) {
     textBaseline: "middle",
     direction: "ltr",
   });
+  const bestOf = (i: number) => (other === null ? null : side ? choice.largest(other, i) : choice.largest(i, other));
   const numbers: TokenNumber[] = [];
-  for (let i = from; i < to; i += 1) {
-    const best = other === null ? null : side ? choice.largest(other, i) : choice.largest(i, other);
+  const tokens = Array.from({ length: Math.max(0, to - from) }, (_, n) => {
+    const i = from + n;
+    const best = bestOf(i);
     const strength = best ? opacity(best.value, choice.rules) : 0;
     const isLit = lit.meant[side] === i || lit.pinned[side] === i;
     const alpha = !dimmed || isLit ? 1 : other === null ? 0.6 : best ? 0.55 + 0.45 * strength : PALE;
-    at(pen, side, i, (x, y) =>
-      paintToken(pen, side, i, { lit, alpha, ground: layout.square ? 0 : strength, reach, x, y }),
-    );
     if (best) numbers.push({ i, best, alpha: Math.max(alpha, 0.7) });
+    return { i, alpha, ground: layout.square ? 0 : strength };
+  });
+  const written = fitting(numbers, layout);
+  const shown = layout.labelled(side, [...litOn(side, lit), ...written.map(({ i }) => i)]);
+  for (const { i, ...looks } of tokens) {
+    if (shown.has(i)) at(pen, side, i, (x, y) => paintToken(pen, side, i, { lit, ...looks, reach, x, y }));
   }
-  for (const number of fitting(numbers, layout)) {
-    at(pen, side, number.i, (x, y) => paintNumber(pen, side, { ...number, reach, x, y }));
+  for (const number of written) {
+    if (shown.has(number.i)) at(pen, side, number.i, (x, y) => paintNumber(pen, side, { ...number, reach, x, y }));
   }
   context.restore();
 }
+
+/** The tokens of a side that have their labels before all others. */
+const litOn = (side: number, { meant, hovered, pinned, cursor }: LitTokens) =>
+  [cursor?.side === side ? cursor.index : null, pinned[side], hovered[side], meant[side]].filter((i) => i !== null);
 
 /** Does some work where a token's label begins, turned as it is. */
 function at({ context, layout }: WordsPen, side: number, i: number, work: (x: number, y: number) => void) {
@@ -201,12 +210,13 @@ function paintSquares(
 }
 
 /** The numbers that find room, the largest first. */
-function fitting(numbers: TokenNumber[], { vertical, turned, pitch, figure }: Layout) {
-  if (vertical || turned || pitch >= figure) return numbers;
+function fitting(numbers: TokenNumber[], { vertical, turned, pitch, figure, apart }: Layout) {
+  const needed = vertical ? apart : turned ? 0 : figure;
+  if (pitch >= needed) return numbers;
   const taken: number[] = [];
   return numbers
     .toSorted((a, b) => b.best.value - a.best.value)
-    .filter(({ i }) => !taken.some((j) => Math.abs(i - j) * pitch < figure) && taken.push(i));
+    .filter(({ i }) => !taken.some((j) => Math.abs(i - j) * pitch < needed) && taken.push(i));
 }
 
 /**
