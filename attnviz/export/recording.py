@@ -203,7 +203,7 @@ class _Reader:
     def count(self, what: str, number: int = 1) -> None:
         self.left[what] -= number
         if self.left[what] < 0:
-            _refuse(f"The picture has too many {what} for a PDF; take SVG or PNG")
+            _refuse(f"The picture has too many {what} for this format; take SVG or PNG")
 
 
 def _refuse(why: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The requests of the export dialog: the font's characters, the font with only some of them, and PDFs."""
+"""The requests of the export dialog: the font's characters, the font with only some of them, PDFs and slides."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 from base64 import b64encode
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
@@ -15,12 +16,16 @@ from attnviz.components.export_view import PATHS
 from attnviz.runtime.pool import Task, worker_pool
 from attnviz.runtime.traffic import content_length
 
+if TYPE_CHECKING:
+    from attnviz.export.recording import Recording
+
 AT_ONCE = 16
 """Maximum requests that are being read, waiting or in progress."""
 SECONDS = 30.0
 """Maximum time for a request to arrive."""
 MAX_BYTES = 4 * 2**20
 MAX_LETTERS = 20_000
+SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 
 
 class RefusedError(ValueError):
@@ -41,6 +46,7 @@ class Exports:
             Route(PATHS["letters"], letters),
             Route(PATHS["fonts"], self.fonts, methods=["POST"]),
             Route(PATHS["pdf"], self.pdf, methods=["POST"]),
+            Route(PATHS["pptx"], self.pptx, methods=["POST"]),
         ]
 
     async def fonts(self, request: Request) -> Response:
@@ -50,6 +56,10 @@ class Exports:
     async def pdf(self, request: Request) -> Response:
         """Serve a recorded picture as PDF."""
         return await self._made(request, pdf_file, "application/pdf")
+
+    async def pptx(self, request: Request) -> Response:
+        """Serve a recorded picture as a slide."""
+        return await self._made(request, pptx_file, SLIDES)
 
     async def _made(self, request: Request, make: Callable[[bytes], bytes], media_type: str) -> Response:
         refusal = _refusal(request)
@@ -83,7 +93,7 @@ def _refusal(request: Request) -> Response | None:
     if size is None:
         return PlainTextResponse("The length of the request is missing.", 411)
     if size > MAX_BYTES:
-        why = f"The picture is too large for a PDF: {MAX_BYTES // 2**20} MB are allowed. Take SVG, or fewer pictures."
+        why = f"The picture is too large: {MAX_BYTES // 2**20} MB are allowed. Take SVG, or fewer pictures."
         return PlainTextResponse(why, 413, headers={"Connection": "close"})  # the rest is not read
     return None
 
@@ -122,9 +132,21 @@ def pdf_file(body: bytes) -> bytes:
         RefusedError: the body is not a recording.
     """
     from attnviz.export.files.pdf import write_recording
+
+    return _written(body, write_recording)
+
+
+def pptx_file(body: bytes) -> bytes:
+    """Return a recording as a deck with one slide; raises as `pdf_file` does."""
+    from attnviz.export.files.picture_slide import write_picture_slide
+
+    return _written(body, write_picture_slide)
+
+
+def _written(body: bytes, write: Callable[[Recording], bytes]) -> bytes:
     from attnviz.export.recording import RecordingError, read_recording
 
     try:
-        return write_recording(read_recording(body))
+        return write(read_recording(body))
     except RecordingError as error:
         raise RefusedError(str(error)) from error

@@ -194,13 +194,15 @@ def test_a_picture_that_no_canvas_can_hold_is_refused_and_the_font_has_each_weig
       const server = {
         fonts: async (characters) => (asked.push(characters), { regular: "UkVH", bold: "Qk9MRA==" }),
         letters: async () => new Set("ab"),
-        pdf: async (recording) => new Blob([recording]),
+        file: async (format, recording) => new Blob([JSON.stringify({ format, ...JSON.parse(recording) })]),
       };
       const how = { scale: 1, server, family: "serif" };
       const svg = await (await m.makeFile(sheet, "svg", how)).text();
-      const pdf = JSON.parse(await (await m.makeFile(sheet, "pdf", how)).text());
+      const [pdf, slide] = await Promise.all(["pdf", "pptx"].map(async (format) =>
+        JSON.parse(await (await m.makeFile(sheet, format, how)).text())));
       return { why, asked, faces: svg.match(/font-weight:\\d+;src:url\\(data:font\\/woff2;base64,\\w+/g),
-        pieces: pdf.marks.map(({ pieces }) => pieces.map(({ text, image }) => [text, image !== null])) };
+        formats: [pdf.format, slide.format],
+        pieces: slide.marks.map(({ pieces }) => pieces.map(({ text, image }) => [text, image !== null])) };
     """
     found = run("export/files.ts", body)
     assert found["why"] == "The picture is too large for 5×. Take a smaller size, or SVG."
@@ -209,6 +211,7 @@ def test_a_picture_that_no_canvas_can_hold_is_refused_and_the_font_has_each_weig
         f"font-weight:{weight};src:url(data:font/woff2;base64,{file}"
         for weight, file in ((400, "UkVH"), (600, "Qk9MRA"))
     ]
+    assert found["formats"] == ["pdf", "pptx"]
     assert found["pieces"] == [[["ba", False]], [["c", True], ["b", False]]]
 
 
@@ -231,7 +234,7 @@ def test_a_server_is_asked_again_after_it_has_failed_and_its_sentence_is_told(ru
       const tell = (promise) => promise.then((value) => said.push([...value]), ({ message }) => said.push(message));
       await tell(server.letters());
       await tell(server.letters());
-      await tell(server.pdf('{"a":1}'));
+      await tell(server.file("pdf", '{"a":1}'));
       await tell(server.letters());
       await tell(server.letters());
       return [said, asked];

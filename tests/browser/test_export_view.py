@@ -291,7 +291,7 @@ def test_the_sentence_is_exported_with_its_arcs_and_shares(page: Page, app_url: 
     assert export.png(scale="1").width > 200
 
 
-def test_only_a_server_offers_pdf(run: Run) -> None:
+def test_only_a_server_offers_pdf_and_slides(run: Run) -> None:
     fields = """const said = document.createElement("p");
       const fields = new m.Fields({ said, onChange() {}, onDownload() {}, onCopy() {} });
       const asked = () => [...fields.element.querySelectorAll("[name=format]")];
@@ -300,7 +300,7 @@ def test_only_a_server_offers_pdf(run: Run) -> None:
       asked().find(({ value }) => value === given.chosen)?.click();
       return [asked().map(({ value }) => value), fields.download.textContent];"""
     with_server = run("export/fields.ts", fields, {"server": PATHS, "chosen": "pdf"})
-    assert with_server == [["svg", "png", "pdf", "gif", "webm"], "Download PDF"]
+    assert with_server == [["svg", "png", "pdf", "pptx", "gif", "webm"], "Download PDF"]
     assert run("export/fields.ts", fields, {"server": None, "chosen": "pdf"}) == [
         ["svg", "png", "gif", "webm"],
         "Download SVG",

@@ -2,7 +2,7 @@
 
 import { element, span } from "../core/dom.ts";
 
-const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF", gif: "GIF", webm: "WebM" };
+const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF", pptx: "PPTX", gif: "GIF", webm: "WebM" };
 const MOTIONS = { step: "This step", walk: "The whole walk" };
 type Moving = keyof typeof MOTIONS;
 /** What a file in motion shows, by what is played and the format. */
@@ -17,6 +17,7 @@ const SHAPES = { drawn: "As drawn", wide: "16:9" };
 const GROUNDS = { paper: "Paper", none: "Transparent" };
 const THEMES = { light: "Light", dark: "Dark" };
 
+const BY_SERVER = ["pdf", "pptx"];
 /** the formats in motion */
 const MOVING = ["gif", "webm"];
 
@@ -161,10 +162,10 @@ export class Fields {
     }
   }
 
-  /** The words and the colours to begin with; what the user chose before stays. Only a server writes PDF. */
+  /** The words and the colours to begin with; what the user chose before stays. Only a server writes PDF and slides. */
   setWords({ title, caption, server }: { title: string; caption: string; server: ExportPaths | null }, theme: Theme) {
     kept.theme ??= theme;
-    if (!server) this.format.querySelector("[value=pdf]")?.closest("label")?.remove();
+    if (!server) for (const format of BY_SERVER) this.formatLabel(format)?.remove();
     [this.title.value, this.caption.value] = [title, caption];
     this.settle();
   }
