@@ -16,18 +16,23 @@ import pypdf
 from fontTools.ttLib import TTFont
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect
+from pptx import Presentation
+from pptx.enum.shapes import MSO_SHAPE_TYPE
 
 from attnviz.compare.matrices import align_tokens
 from attnviz.components.export_view import PATHS
 from attnviz.export.files.pdf import OVERLAP
+from attnviz.export.files.slides import SMALLEST_CAPTION
 from attnviz.lessons import shipped
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.config import ToyConfig
+from attnviz.trained import recorded
 from tests.browser.modules import Run
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.export.painted import painted
+from tests.unit.export.test_walk import DRAWING
 
 Contexts = Callable[..., BrowserContext]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -289,6 +294,28 @@ def test_the_sentence_is_exported_with_its_arcs_and_shares(page: Page, app_url: 
     assert f"{100 * float(row.max()):.0f} %" in svg.texts
     assert export.page.locator(".sentence path").count() == int((row >= 0.01).sum().clamp(max=12))
     assert export.png(scale="1").width > 200
+
+
+def test_curves_of_a_training_are_lines_and_text_on_a_slide(page: Page, app_url: str) -> None:
+    export = Exporting(page, f"{app_url}/train", task="induction", run="recorded")
+    for name in ("grid", "heatmaps"):
+        export.section.locator(".pictures").get_by_label(name).uncheck()
+    (slide,) = Presentation(io.BytesIO(export.download("pptx")[1])).slides
+    texts = [shape.text_frame for shape in slide.shapes if shape.has_text_frame]
+    assert {"Loss, in nats", "held out", "training", "accuracy, held out", "100 %"} <= {one.text for one in texts}
+    sizes = [run.font.size.inches * 96 for one in texts for run in one.paragraphs[0].runs]
+    assert min(sizes) >= SMALLEST_CAPTION
+    (recording, *_) = recorded.of_task("induction")
+    steps, losses = np.array([(one.step, one.loss) for one in recording.view.evaluations]).T
+    curves = [
+        np.array([(int(at.get("x")), int(at.get("y"))) for at in shape._element.iter(f"{DRAWING}pt")]).T
+        for shape in slide.shapes
+        if shape.shape_type == MSO_SHAPE_TYPE.FREEFORM
+    ]
+    same = [(x, y) for x, y in curves if len(x) == len(steps) and len(set(y)) > 1]
+    agreeing = [(x, y) for x, y in same if np.corrcoef(y, losses)[0, 1] < -0.9999]  # y points down
+    assert len(agreeing) == 1
+    assert np.corrcoef(agreeing[0][0], steps)[0, 1] > 0.9999
 
 
 def test_only_a_server_offers_pdf_and_slides(run: Run) -> None:
