@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pypdf
+import pytest
 from fontTools.ttLib import TTFont
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect
@@ -23,6 +24,7 @@ from attnviz.compare.matrices import align_tokens
 from attnviz.components.export_view import PATHS
 from attnviz.export.files.pdf import OVERLAP
 from attnviz.export.files.slides import SMALLEST_CAPTION
+from attnviz.figures.style import AXIS_TITLE, brief_title
 from attnviz.lessons import shipped
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.config import ToyConfig
@@ -245,6 +247,31 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: 
     assert set(a.labels) <= set(chart.texts)
     shown = chart.numbers()
     assert any(np.allclose(shown[n : n + cells], one.ravel(), atol=0.0051) for n in range(len(shown) - cells + 1))
+
+
+@pytest.mark.parametrize(
+    ("path", "link", "shown"),
+    [
+        ("/", {"text": TEXT, "step": "weights"}, 1),
+        ("/", {"text": TEXT, "step": "weights", "drawing": "chart"}, 1),
+        ("/heads", {"text": TEXT}, 3),  # thumbnails, lines and a heatmap
+        ("/heads", {"text": TEXT, "sort": "entropy", "show": "lines"}, 2),
+        ("/compare", {"text": TEXT}, 1),
+        ("/train", {"task": "induction", "run": "recorded"}, 2),
+        ("/averages", {"text": TEXT, "way": "softmax"}, 1),
+        ("/bert", {"text": TEXT, "bert_part": "subsets"}, 1),
+    ],
+)
+def test_every_picture_of_a_matrix_says_from_and_to_without_its_caption(
+    page: Page, app_url: str, path: str, link: dict[str, str], shown: int
+) -> None:
+    export = Exporting(page, f"{app_url}{path}", **link)
+    if path == "/train":
+        expect(export.section.get_by_label("heatmaps")).to_be_checked()
+    export.section.get_by_label("Title and caption").uncheck()
+    texts = [text.removeprefix("↓ ").removeprefix("→ ") for text in export.svg().texts]
+    for title in (AXIS_TITLE["query"], AXIS_TITLE["key"]):
+        assert sum(text in (title, brief_title(title)) for text in texts) >= shown, title
 
 
 def test_a_scene_is_exported_in_lecture_mode(page: Page, app_url: str) -> None:
