@@ -14,7 +14,7 @@ PATHS = {
     "pptx": "/attnviz/pptx",
 }
 """Where the server offers the characters of the font, which is from the installed version of Streamlit; takes the
-characters that an SVG needs; and takes what becomes a PDF or a slide"""
+characters that an SVG needs; and takes what becomes a PDF or slides"""
 
 
 def export_view(words: Mapping[str, str], *, key: str) -> None:

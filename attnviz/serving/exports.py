@@ -6,7 +6,6 @@ import asyncio
 import json
 from base64 import b64encode
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
@@ -15,9 +14,6 @@ from starlette.routing import Route
 from attnviz.components.export_view import PATHS
 from attnviz.runtime.pool import Task, worker_pool
 from attnviz.runtime.traffic import content_length
-
-if TYPE_CHECKING:
-    from attnviz.export.recording import Recording
 
 AT_ONCE = 16
 """Maximum requests that are being read, waiting or in progress."""
@@ -58,7 +54,7 @@ class Exports:
         return await self._made(request, pdf_file, "application/pdf")
 
     async def pptx(self, request: Request) -> Response:
-        """Serve a recorded picture as a slide."""
+        """Serve recorded pictures as slides."""
         return await self._made(request, pptx_file, SLIDES)
 
     async def _made(self, request: Request, make: Callable[[bytes], bytes], media_type: str) -> Response:
@@ -132,21 +128,24 @@ def pdf_file(body: bytes) -> bytes:
         RefusedError: the body is not a recording.
     """
     from attnviz.export.files.pdf import write_recording
+    from attnviz.export.recording import read_recording
 
-    return _written(body, write_recording)
+    return _refused(lambda: write_recording(read_recording(body)))
 
 
 def pptx_file(body: bytes) -> bytes:
-    """Return a recording as a deck with one slide; raises as `pdf_file` does."""
-    from attnviz.export.files.picture_slide import write_picture_slide
+    """Return a list of recordings as a deck; raises as `pdf_file` does."""
+    from attnviz.export.files.picture_slide import write_picture_slides
+    from attnviz.export.recording import read_recordings
 
-    return _written(body, write_picture_slide)
+    return _refused(lambda: write_picture_slides(read_recordings(body)))
 
 
-def _written(body: bytes, write: Callable[[Recording], bytes]) -> bytes:
-    from attnviz.export.recording import RecordingError, read_recording
+def _refused(make: Callable[[], bytes]) -> bytes:
+    """Return a file; why a recording is refused becomes a `RefusedError`."""
+    from attnviz.export.recording import RecordingError
 
     try:
-        return write(read_recording(body))
+        return make()
     except RecordingError as error:
         raise RefusedError(str(error)) from error

@@ -194,15 +194,16 @@ def test_a_picture_that_no_canvas_can_hold_is_refused_and_the_font_has_each_weig
       const server = {
         fonts: async (characters) => (asked.push(characters), { regular: "UkVH", bold: "Qk9MRA==" }),
         letters: async () => new Set("ab"),
-        file: async (format, recording) => new Blob([JSON.stringify({ format, ...JSON.parse(recording) })]),
+        file: async (format, recorded) => new Blob([format, recorded]),
       };
       const how = { scale: 1, server, family: "serif" };
       const svg = await (await m.makeFile(sheet, "svg", how)).text();
-      const [pdf, slide] = await Promise.all(["pdf", "pptx"].map(async (format) =>
-        JSON.parse(await (await m.makeFile(sheet, format, how)).text())));
+      const pdf = await (await m.makeFile(sheet, "pdf", how)).text();
+      const slides = await (await m.slidesOf([sheet, sheet], how)).text();
       return { why, asked, faces: svg.match(/font-weight:\\d+;src:url\\(data:font\\/woff2;base64,\\w+/g),
-        formats: [pdf.format, slide.format],
-        pieces: slide.marks.map(({ pieces }) => pieces.map(({ text, image }) => [text, image !== null])) };
+        isList: slides === `pptx[${pdf.slice(3)},${pdf.slice(3)}]`,
+        pieces: JSON.parse(pdf.slice(3)).marks.map(
+          ({ pieces }) => pieces.map(({ text, image }) => [text, image !== null])) };
     """
     found = run("export/files.ts", body)
     assert found["why"] == "The picture is too large for 5×. Take a smaller size, or SVG."
@@ -211,7 +212,7 @@ def test_a_picture_that_no_canvas_can_hold_is_refused_and_the_font_has_each_weig
         f"font-weight:{weight};src:url(data:font/woff2;base64,{file}"
         for weight, file in ((400, "UkVH"), (600, "Qk9MRA"))
     ]
-    assert found["formats"] == ["pdf", "pptx"]
+    assert found["isList"]
     assert found["pieces"] == [[["ba", False]], [["c", True], ["b", False]]]
 
 
@@ -441,7 +442,7 @@ def test_fields_offer_what_the_format_and_the_pictures_allow(run: Run) -> None:
       const hidden = () => ["scale", "shape", "ground", "moves", "words"].filter((name) => fields[name].hidden);
       const seen = [];
       fields.setWords({ title: " t ", caption: "c", server: {} }, "dark");
-      for (const format of ["svg", "png", "pdf", "gif"]) {
+      for (const format of ["svg", "png", "pdf", "pptx", "gif"]) {
         choose("format", format);
         seen.push([fields.download.textContent, hidden()]);
       }
@@ -485,6 +486,7 @@ def test_fields_offer_what_the_format_and_the_pictures_allow(run: Run) -> None:
     found = run("export/fields.ts", body)
     assert found["seen"] == [
         ["Download SVG", ["scale", "moves"]], ["Download PNG", ["moves"]], ["Download PDF", ["scale", "moves"]],
+        ["Download PPTX", ["scale", "shape"]],
         ["Download GIF", ["scale", "shape", "ground"]], True,
         [True, 1, False, True], [False, 2, True, False], 1, True,
     ]  # fmt: skip

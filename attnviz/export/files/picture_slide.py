@@ -1,4 +1,4 @@
-"""Writes a picture that a browser recorded as a PowerPoint slide: native shapes and text, and images of cells."""
+"""Writes pictures that a browser recorded as PowerPoint slides: native shapes and text, and images of cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attnviz.export.recording import Clip, Mark, Path, Picture, Pixels, Recordin
 from attnviz.export.sheets import HEIGHT, WIDTH
 
 MOST_SHAPES = 5_000
-"""The most marks of a slide: PowerPoint opens them in a few seconds"""
+"""The most marks of a deck: PowerPoint opens them in a few seconds"""
 LARGEST = 2.5
 """How many times as large as on the page a picture may be"""
 CURVE = 12
@@ -35,15 +35,23 @@ Points = list[tuple[float, float]]
 EVERYWHERE: Box = (-1e9, -1e9, 1e9, 1e9)
 
 
-def write_picture_slide(recording: Recording) -> bytes:
-    """Return a deck with one slide of 16:9, the picture as large as it fits, and its caption in the speaker notes.
+def write_picture_slides(recordings: Sequence[Recording]) -> bytes:
+    """Return a deck with a slide of 16:9 for each picture, as large as it fits, and its caption in the speaker notes.
 
     Raises:
-        RecordingError: it has more marks than `MOST_SHAPES`.
+        RecordingError: they have more marks than `MOST_SHAPES`, or there is no picture.
     """
-    if len(recording.marks) > MOST_SHAPES:
-        raise RecordingError("The picture has too many marks for a slide; take SVG or PNG.")
-    deck = new_deck(recording.title)
+    if not recordings:
+        raise RecordingError("There is no picture for a slide.")
+    if sum(len(recording.marks) for recording in recordings) > MOST_SHAPES:
+        raise RecordingError("The picture has too many marks for slides; take SVG or PNG.")
+    deck = new_deck(recordings[0].title)
+    for recording in recordings:
+        _add_slide(deck, recording)
+    return saved(deck)
+
+
+def _add_slide(deck: Any, recording: Recording) -> None:
     slide = deck.slides.add_slide(deck.slide_layouts[6])
     slide.shapes.turbo_add_enabled = True
     if recording.paper and recording.paper.upper() != LIGHT_THEME.paper.upper():
@@ -52,7 +60,6 @@ def write_picture_slide(recording: Recording) -> bytes:
     for mark in recording.marks:
         picture.draw(mark)
     slide.notes_slide.notes_text_frame.text = "\n\n".join(filter(None, (recording.title, recording.caption)))
-    return saved(deck)
 
 
 class _PictureSlide:

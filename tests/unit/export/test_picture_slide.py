@@ -14,8 +14,8 @@ from pptx import Presentation
 
 from attnviz.export.drawing import fonts
 from attnviz.export.files import picture_slide
-from attnviz.export.files.picture_slide import cut_area, cut_lines, cut_pixels, polygons, write_picture_slide
-from attnviz.export.recording import Pixels, RecordingError, read_recording
+from attnviz.export.files.picture_slide import cut_area, cut_lines, cut_pixels, polygons, write_picture_slides
+from attnviz.export.recording import LIMITS, Pixels, RecordingError, read_recordings
 from tests.unit.export.test_recording import CLEAR, RED, picture, png, recorded, seen, shape, words, written
 from tests.unit.export.test_slides import box_of
 from tests.unit.export.test_walk import DRAWING
@@ -24,8 +24,12 @@ SCALE, LEFT, TOP = 2.4, (1280 - 2.4 * 400) / 2, 0.0
 """A picture of 400 × 300 on a slide of 1280 × 720 pixels: how much larger it is, and where it begins"""
 
 
+def read_deck(*pictures: dict[str, Any]) -> Any:
+    return Presentation(io.BytesIO(write_picture_slides(read_recordings(json.dumps(pictures).encode()))))
+
+
 def deck_of(*marks: dict[str, Any], **more: Any) -> Any:
-    return Presentation(io.BytesIO(write_picture_slide(read_recording(json.dumps(recorded(*marks, **more)).encode()))))
+    return read_deck(recorded(*marks, **more))
 
 
 def shapes_of(*marks: dict[str, Any], **more: Any) -> list[Any]:
@@ -164,5 +168,21 @@ def test_a_picture_of_too_many_marks_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(picture_slide, "MOST_SHAPES", 2)
     marks = [shape([["R", 0, 0, 5, 5]])] * 3
     assert len(shapes_of(*marks[:2])) == 2
-    with pytest.raises(RecordingError, match="too many marks for a slide"):
-        deck_of(*marks)
+    for pictures in ([recorded(*marks)], [recorded(*marks[:2]), recorded(*marks[2:])]):
+        with pytest.raises(RecordingError, match="too many marks for slides"):
+            read_deck(*pictures)
+    monkeypatch.setitem(LIMITS, "path segments", 2)
+    with pytest.raises(RecordingError, match="too many path segments"):  # all slides have the limit of one picture
+        read_deck(*[recorded(marks[0])] * 3)
+    with pytest.raises(RecordingError, match="no picture"):
+        read_deck()
+
+
+def test_each_picture_has_a_slide_of_its_own() -> None:
+    clip = {"path": [["R", 0, 0, 9, 9]], "parent": None}
+    box = shape([["R", 0, 0, 5, 5]], clip=0)
+    deck = read_deck(recorded(box, clips=[clip], caption="one"), recorded(box, box, clips=[clip], caption="two"))
+    assert [len(slide.shapes) for slide in deck.slides] == [1, 2]
+    assert [slide.notes_slide.notes_text_frame.text for slide in deck.slides] == ["a title\n\none", "a title\n\ntwo"]
+    with pytest.raises(RecordingError, match="not a picture as attnviz records it"):  # clips are each picture's own
+        read_deck(recorded(box, clips=[clip]), recorded(box))

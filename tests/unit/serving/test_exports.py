@@ -74,7 +74,7 @@ def test_a_recorded_picture_becomes_a_pdf() -> None:
 
 
 def test_a_recorded_picture_becomes_a_slide() -> None:
-    answer = asked(PATHS["pptx"], PICTURE)
+    answer = asked(PATHS["pptx"], b"[" + PICTURE + b"]")
     assert (answer.status, answer.headers["content-type"]) == (200, SLIDES)
     (slide,) = Presentation(io.BytesIO(answer.body)).slides
     assert [shape.text_frame.text for shape in slide.shapes] == ["found"]
@@ -111,6 +111,7 @@ def test_the_characters_of_the_font_are_listed() -> None:
         ("fonts", b"{}", {**JSON, "content-length": "9" * 5000}, 411, "length"),
         ("pdf", b"%PDF", JSON, 400, "not a picture as attnviz records it"),
         ("pptx", b"PK", JSON, 400, "not a picture as attnviz records it"),
+        ("pptx", PICTURE, JSON, 400, "list"), ("pptx", b"[]", JSON, 400, "no picture"),
         ("pdf", PICTURE.replace(b"#000000", b"black"), JSON, 400, "colour"),
         ("fonts", b"[]", JSON, 400, "characters"), ("fonts", b'{"regular": "a"}', JSON, 400, "characters"),
         ("fonts", b'{"regular": 1, "bold": ""}', JSON, 400, "characters"),

@@ -12,6 +12,7 @@ const MOVES: Record<string, string> = {
   "walk gif": "All steps in some 90 seconds, as a 16:9 slide. It has 4 frames a second, or its file would be huge.",
   "walk webm": "All steps in some 90 seconds, as a 16:9 video.",
 };
+const SLIDES = "A 16:9 slide for each picture: text and curves stay text and shapes.";
 const SCALES = { 1: "1×", 2: "2×", 3: "3×", 4: "4×" };
 const SHAPES = { drawn: "As drawn", wide: "16:9" };
 const GROUNDS = { paper: "Paper", none: "Transparent" };
@@ -150,10 +151,12 @@ export class Fields {
     this.words.hidden = !kept.written;
     this.scale.hidden = kept.format !== "png"; // the others have no pixels, or those of a slide
     const isMoving = MOVING.includes(kept.format);
-    this.ground.hidden = this.shape.hidden = isMoving;
+    const isDeck = kept.format === "pptx";
+    this.ground.hidden = isMoving;
+    this.shape.hidden = isMoving || isDeck;
     this.moving.hidden = !isMoving || this.moved.length < 2;
-    this.moves.hidden = !isMoving;
-    this.moves.textContent = MOVES[`${this.playing} ${kept.format}`] ?? "";
+    this.moves.hidden = !isMoving && !isDeck;
+    this.moves.textContent = isDeck ? SLIDES : (MOVES[`${this.playing} ${kept.format}`] ?? "");
     this.download.textContent = `Download ${FORMATS[kept.format]}`;
     const radios: NodeListOf<HTMLInputElement> = this.element.querySelectorAll("input[type=radio]");
     const choices: Record<string, unknown> = kept;
@@ -211,7 +214,7 @@ export class Fields {
       scale: Number(kept.scale),
       paper: kept.ground === "paper",
       theme: kept.theme ?? "light",
-      wide: kept.shape === "wide",
+      wide: kept.shape === "wide" && kept.format !== "pptx",
       written: kept.written,
       chips: kept.chips,
       pinned: kept.pinned,

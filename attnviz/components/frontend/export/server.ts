@@ -29,9 +29,9 @@ export class ExportServer {
     return answer.json();
   }
 
-  /** A picture as PDF, or as a deck with one slide. */
-  async file(format: "pdf" | "pptx", recording: string) {
-    const answer = await ask(this.address + this.paths[format], recording);
+  /** A recorded picture as PDF, or a list of them as a deck. */
+  async file(format: "pdf" | "pptx", recorded: string) {
+    const answer = await ask(this.address + this.paths[format], recorded);
     return answer.blob();
   }
 }
