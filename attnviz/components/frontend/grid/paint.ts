@@ -209,12 +209,12 @@ function paintAxes(
     `↓ ${axisTitle("query", room, widthOf)}`,
     `→ ${axisTitle("key", room, widthOf)}`,
   ]);
-  const apart = 10 * type.unit;
+  const [apart, foot] = [10 * type.unit, height - 4 * type.unit];
   const [rows, columns] = widthOf(wide.join("")) + apart <= width - left ? wide : narrow;
   context.fillStyle = TEXT_INK[theme].query;
-  context.fillText(rows, left, height - 2);
+  context.fillText(rows, left, foot);
   context.fillStyle = TEXT_INK[theme].key;
-  context.fillText(columns, left + widthOf(rows) + apart, height - 2);
+  context.fillText(columns, left + widthOf(rows) + apart, foot);
 }
 
 /**
