@@ -1,4 +1,4 @@
-"""The component that exports the visible picture: as SVG and PNG in the browser, as PDF by the server."""
+"""The component that exports the visible picture: SVG and PNG are made in the browser, PDF and slides by the server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ PATHS = {
     "letters": f"/attnviz/source-sans-{version('streamlit')}.txt",
     "fonts": "/attnviz/fonts",
     "pdf": "/attnviz/pdf",
+    "pptx": "/attnviz/pptx",
 }
 """Where the server offers the characters of the font, which is from the installed version of Streamlit; takes the
-characters that an SVG needs; and takes what becomes a PDF"""
+characters that an SVG needs; and takes what becomes a PDF or slides"""
 
 
 def export_view(words: Mapping[str, str], *, key: str) -> None:

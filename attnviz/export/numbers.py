@@ -17,6 +17,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from attnviz.export.csv_files import protected
+from attnviz.figures.style import AXIS_TITLE, ROWS_AND_COLUMNS
 from attnviz.steps import OF_HEAD, PARTS
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.matrices import AXES
@@ -94,7 +95,8 @@ def _maps(layer: LayerTrace, heads: list[int]) -> dict[str, Tensor | None]:
 
 
 def npz(walk: Walk, heads: Sequence[int]) -> bytes:
-    """Return the quantities of `collect` as an npz file, with `heads`, `scale`, `query_tokens` and `key_tokens`.
+    """Return the quantities of `collect` as an npz file, with `heads`, `scale`, `query_tokens`, `key_tokens`, and
+    in `axes` a sentence on its rows and columns.
 
     The file contains no pickles, so `numpy.load(file)` opens it. It is not compressed: that takes seconds and saves
     little.
@@ -105,6 +107,7 @@ def npz(walk: Walk, heads: Sequence[int]) -> bytes:
         "heads": np.array(heads), "scale": np.float64(walk.layer.scale),
         "query_tokens": np.array(walk.query_labels, dtype=np.str_),
         "key_tokens": np.array(walk.key_labels, dtype=np.str_),
+        "axes": np.array(ROWS_AND_COLUMNS),
     }  # fmt: skip
     np.savez(buffer, **arrays)
     return buffer.getvalue()
@@ -124,14 +127,14 @@ def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes
     buffer, listed = io.BytesIO(), {}
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for file, name, array in _tables(arrays, heads):
-            archive.writestr(file, table(array, *(_labels(walk, name, axis, array) for axis in (0, 1))))
+            archive.writestr(file, table(array, _corner(name), *(_labels(walk, name, axis, array) for axis in (0, 1))))
             listed[file] = {
                 "quantity": name,
                 "rows": QUANTITIES[name][0],
                 "columns": QUANTITIES[name][1],
                 "shape": array.shape,
             }
-        facts = {**about, "heads": list(heads), "scale": walk.layer.scale, "files": listed}
+        facts = {**about, "axes": ROWS_AND_COLUMNS, "heads": list(heads), "scale": walk.layer.scale, "files": listed}
         archive.writestr("about.json", json.dumps(facts, indent=2))
     return buffer.getvalue()
 
@@ -178,13 +181,19 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
     return [kind] if kind in ("bias", "weight") else [f"{kind} {i}" for i in range(array.shape[axis])]
 
 
-def table(array: Array, rows: Sequence[str], columns: Sequence[str]) -> bytes:
-    """Return one CSV with labels, in UTF-8 with a byte order mark, by which spreadsheets recognise it.
+def _corner(name: str) -> str:
+    """Return what a table's first cell says of its rows and columns."""
+    return " \\ ".join(AXIS_TITLE[axis] if axis in ("query", "key") else axis for axis in QUANTITIES[name])
 
-    All labels are quoted, so that no locale's separator splits them.
+
+def table(array: Array, corner: str, rows: Sequence[str], columns: Sequence[str]) -> bytes:
+    """Return one CSV with labels, and `corner` in its first cell.
+
+    It is in UTF-8 with a byte order mark, by which spreadsheets recognise it. All labels are quoted, so that no
+    locale's separator splits them.
     """
     text = io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_NONNUMERIC).writerow(["", *map(protected, columns)])
+    csv.writer(text, quoting=csv.QUOTE_NONNUMERIC).writerow(map(protected, [corner, *columns]))
     line = ",".join(["%.9g"] * len(columns)) + "\r\n"  # nine digits restore a float32 exactly
     for label, row in zip(rows, array.tolist(), strict=True):
         text.write('"' + protected(label).replace('"', '""') + '",' + line % tuple(row))

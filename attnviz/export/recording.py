@@ -120,8 +120,18 @@ def read_recording(data: bytes) -> Recording:
     Raises:
         RecordingError: it is not in the pen's format, or it is too large.
     """
+    return _read(data, _Reader().recording)
+
+
+def read_recordings(data: bytes) -> list[Recording]:
+    """Read a list of recordings, which share the limits of one; raises as `read_recording` does."""
+    reader = _Reader()
+    return _read(data, lambda raw: [reader.recording(one) for one in _list(raw)])
+
+
+def _read(data: bytes, read: Callable[[Any], V]) -> V:
     try:
-        return _Reader().recording(json.loads(data))
+        return read(json.loads(data))
     except RecordingError:
         raise
     except (ValueError, RecursionError, LookupError, TypeError) as error:  # not JSON, or a part is missing
@@ -129,13 +139,14 @@ def read_recording(data: bytes) -> Recording:
 
 
 class _Reader:
-    """Reads one recording, and counts what it draws."""
+    """Reads recordings, and counts what they draw."""
 
     def __init__(self) -> None:
         self.left = dict(LIMITS)
         self.clips: list[Clip] = []
 
     def recording(self, raw: Any) -> Recording:
+        self.clips = []
         for clip in _list(raw["clips"]):
             self.clips.append((*self.clip(clip["parent"]), self.path(clip["path"])))
             if len(self.clips[-1]) > MAX_DEPTH:
@@ -203,7 +214,7 @@ class _Reader:
     def count(self, what: str, number: int = 1) -> None:
         self.left[what] -= number
         if self.left[what] < 0:
-            _refuse(f"The picture has too many {what} for a PDF; take SVG or PNG")
+            _refuse(f"The picture has too many {what} for this format; take SVG or PNG")
 
 
 def _refuse(why: str) -> NoReturn:

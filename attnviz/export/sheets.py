@@ -18,6 +18,7 @@ from attnviz.export.drawing.marks import LIGHT_THEME, Drawing, Mark, Table, Text
 from attnviz.export.drawing.picture import draw_layout, shorten
 from attnviz.figures.panels import Layout
 from attnviz.figures.steps import describe, lay_out
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import counted, number
 from attnviz.formulas import Expression
 from attnviz.steps import Step, steps_of, unavailable
@@ -65,7 +66,7 @@ class Sheet:
         parts = [
             f"{self.title}: {self.notice} {self.fact}".strip(),
             self.alt,
-            "Rows are queries (from), columns are keys (to). Layers and heads are counted from 0.",
+            f"{ROWS_AND_COLUMNS} Layers and heads are counted from 0.",
             f"Scale = {number(layer.scale, 4)}; {counted(layer.heads, 'head')} of width {layer.head_size}.",
             f"In PyTorch:\n{self.code}" if self.layout is not None else f"In Python:\n{self.code}",
             f"Text: {self.walk.query_tokens.text}",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import counted
 from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
@@ -53,7 +54,6 @@ def walk_of(view: View, shown: ShownHead, resources: Resources, site: str = "", 
 
 MAX_QUOTED_TEXT = 300
 """The most characters of the text in a caption."""
-AXES = "Rows are queries (from), columns are keys (to)."
 
 
 def title(page: str, get: Get) -> str:
@@ -80,18 +80,19 @@ def _step(get: Get) -> str:
 def caption(page: str, get: Get) -> str:
     """Return the caption: the text and, where attention is shown, the model or seed and the axes."""
     if page == "train":
-        return f"{_quoted(_trained(get)[1])} A small model in training. {AXES}"
+        return f"{_quoted(_trained(get)[1])} A small model in training. {ROWS_AND_COLUMNS}"
     if page == "bert":
         return _quoted(get("text"))
     if page == "tokens":
         return " ".join(_quoted(text) for text in (get("text"), get("pair")) if text.strip())
     if page == "compare":
         sides = [f"{name}: {_shown(side, SOURCES[side('source')])}" for name, side in (("A", get), ("B", of_b(get)))]
-        return " ".join([*sides, AXES])
+        return " ".join([*sides, ROWS_AND_COLUMNS])
     shown = PAGES[page]
     if page == "heads" and get("over") == "corpus":
-        return f"Mean weights over a corpus, by how far query and key stand apart. {PRETRAINED.about(get)} {AXES}"
-    return f"{_shown(get, shown.sources[shown.source or get('source')])} {AXES}"
+        about = f"Mean weights over a corpus, by how far query and key stand apart. {PRETRAINED.about(get)}"
+        return f"{about} {ROWS_AND_COLUMNS}"
+    return f"{_shown(get, shown.sources[shown.source or get('source')])} {ROWS_AND_COLUMNS}"
 
 
 def _heads(get: Get) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.figures.plots import Spec, base, labelled
-from attnviz.figures.style import Palette, cell_texts
+from attnviz.figures.style import AXIS_TITLE, Palette, cell_texts
 from attnviz.formatting import counted, number, weight
 
 BESIDE, LARGE = 260, 360
@@ -107,9 +107,9 @@ def by_part(means: npt.NDArray[np.float64], parts: Sequence[str], palette: Palet
     }
     layout = {
         **base(palette, height),
-        "xaxis": labelled(parts, "to (key)", palette) | {"showgrid": False},
+        "xaxis": labelled(parts, AXIS_TITLE["key"], palette) | {"showgrid": False},
         "yaxis": labelled(parts, "", palette)
-        | {"title": {"text": "from (query)", "standoff": 16}, "autorange": "reversed", "showgrid": False},
+        | {"title": {"text": AXIS_TITLE["query"], "standoff": 16}, "autorange": "reversed", "showgrid": False},
     }
     layout["margin"] |= {"t": 10}
     return {"data": [cells], "layout": layout}

@@ -31,6 +31,8 @@ AXIS_TITLE = {
     "head": "head",
 }
 """The titles of axes, by their kinds"""
+ROWS_AND_COLUMNS = "Rows are queries (from), columns are keys (to)."
+"""What captions, notes and files say of matrices of queries and keys"""
 RULE, RULE_OPACITY = "#80808C", 0.6
 """The colour of lines that are visible in both themes, and their opacity where they are less important"""
 INK_ON_LIGHT, INK_ON_DARK, LIGHT_FROM = "#1B1B26", "#FFFFFF", 140
@@ -41,6 +43,11 @@ NUMBERED_LABELS = 24
 """With more tokens than this, labels include their position if only every n-th has one"""
 LONGEST_LABEL = 12
 """Characters of the longest label in a Plotly figure"""
+
+
+def brief_title(title: str) -> str:
+    """Return the word of an axis title that is written where the whole title has no room: "from", "to", "D"."""
+    return title.rsplit(maxsplit=1)[-1].strip("()")
 
 
 def hatching(ground: str, line: str) -> str:

@@ -21,6 +21,7 @@ from attnviz.export.drawing.marks import Drawing, Mark, Matrix, Text
 from attnviz.export.drawing.picture import blend
 from attnviz.export.files.images import write_png
 from attnviz.export.sheets import draw_sheet, sheets
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.heads.all_heads import AllHeads
 from attnviz.links.values import ROLLOUT
 from attnviz.notebook.base import BaseWidget, Choice
@@ -47,7 +48,7 @@ TOP, LEFT = 104.0, 84.0
 LARGEST = 90.0
 """The side of a thumbnail, in pixels of the drawing; smaller where there are many heads"""
 
-ABOUT = "Attention weights. Rows are queries (from), columns are keys (to); layers and heads are counted from 0."
+ABOUT = f"Attention weights. {ROWS_AND_COLUMNS} Layers and heads are counted from 0."
 
 
 def draw_heads(overview: npt.NDArray[np.uint8], numbers: Sequence[int], title: str) -> bytes:

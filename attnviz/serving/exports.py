@@ -1,4 +1,4 @@
-"""The requests of the export dialog: the font's characters, the font with only some of them, and PDFs."""
+"""The requests of the export dialog: the font's characters, the font with only some of them, PDFs and slides."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ SECONDS = 30.0
 """Maximum time for a request to arrive."""
 MAX_BYTES = 4 * 2**20
 MAX_LETTERS = 20_000
+SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 
 
 class RefusedError(ValueError):
@@ -41,6 +42,7 @@ class Exports:
             Route(PATHS["letters"], letters),
             Route(PATHS["fonts"], self.fonts, methods=["POST"]),
             Route(PATHS["pdf"], self.pdf, methods=["POST"]),
+            Route(PATHS["pptx"], self.pptx, methods=["POST"]),
         ]
 
     async def fonts(self, request: Request) -> Response:
@@ -50,6 +52,10 @@ class Exports:
     async def pdf(self, request: Request) -> Response:
         """Serve a recorded picture as PDF."""
         return await self._made(request, pdf_file, "application/pdf")
+
+    async def pptx(self, request: Request) -> Response:
+        """Serve recorded pictures as slides."""
+        return await self._made(request, pptx_file, SLIDES)
 
     async def _made(self, request: Request, make: Callable[[bytes], bytes], media_type: str) -> Response:
         refusal = _refusal(request)
@@ -83,7 +89,7 @@ def _refusal(request: Request) -> Response | None:
     if size is None:
         return PlainTextResponse("The length of the request is missing.", 411)
     if size > MAX_BYTES:
-        why = f"The picture is too large for a PDF: {MAX_BYTES // 2**20} MB are allowed. Take SVG, or fewer pictures."
+        why = f"The picture is too large: {MAX_BYTES // 2**20} MB are allowed. Take SVG, or fewer pictures."
         return PlainTextResponse(why, 413, headers={"Connection": "close"})  # the rest is not read
     return None
 
@@ -122,9 +128,24 @@ def pdf_file(body: bytes) -> bytes:
         RefusedError: the body is not a recording.
     """
     from attnviz.export.files.pdf import write_recording
-    from attnviz.export.recording import RecordingError, read_recording
+    from attnviz.export.recording import read_recording
+
+    return _refused(lambda: write_recording(read_recording(body)))
+
+
+def pptx_file(body: bytes) -> bytes:
+    """Return a list of recordings as a deck; raises as `pdf_file` does."""
+    from attnviz.export.files.picture_slide import write_picture_slides
+    from attnviz.export.recording import read_recordings
+
+    return _refused(lambda: write_picture_slides(read_recordings(body)))
+
+
+def _refused(make: Callable[[], bytes]) -> bytes:
+    """Return a file; why a recording is refused becomes a `RefusedError`."""
+    from attnviz.export.recording import RecordingError
 
     try:
-        return write_recording(read_recording(body))
+        return make()
     except RecordingError as error:
         raise RefusedError(str(error)) from error

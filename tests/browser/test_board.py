@@ -329,10 +329,10 @@ def test_an_axis_zooms_about_a_cell_and_never_leaves_its_matrix(page: Page, serv
     ("kind", "room", "written"),
     [
         ("dim", 84, "head width D"), ("dim", 83, "D"), ("model", 20, "C"), ("concat", 100, "H·D"),
-        ("key", 20, "key"), ("key", 56, "key (to)"), ("other", 20, None),
+        ("key", 20, "to"), ("key", 56, "key (to)"), ("query", 20, "from"), ("other", 20, None),
     ],
 )  # fmt: skip
-def test_the_name_under_the_columns_is_brief_where_the_next_matrix_is_near(
+def test_the_name_of_an_axis_is_brief_where_it_has_no_room(
     page: Page, served: str, kind: str, room: int, written: str | None
 ) -> None:
     body = "return m.axisTitle(given.kind, given.room, (text) => 7 * text.length) ?? null;"

@@ -180,6 +180,47 @@ def test_all_of_it_is_seen_at_once_on_a_laptop(explore: Explore) -> None:
         assert box["y"] + box["height"] <= 720, part
 
 
+LEVELS = """async (section) => {
+  const { Pen } = await import("/frontend/pen/pen.ts");
+  const { board, lines } = section.attnviz.view.pictures;
+  const top = (one) => one.element.getBoundingClientRect().top;
+  const pen = new Pen();
+  lines.element.attnvizPicture.paint(pen, { theme: "light" });
+  const [{ y, height }] = board.panels();
+  const ISOLATED = /[\u2068\u2069]/g;
+  const left = pen.marks.filter(({ kind, anchor }) => kind === "text" && anchor === "end");
+  return {
+    rows: Array.from({ length: height }, (_, i) => top(board) + y._offset + y.l2p(i)),
+    labels: left.map(({ text, matrix, size }) => [text.replace(ISOLATED, ""), top(lines) + matrix[5] - size / 3]),
+    scrolls: lines.layout.travel > 0,
+  };
+}"""
+"""The middles of the heatmap's rows and of the labels of queries beside the lines, in the window."""
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "tokens", "is_level"),
+    [(1280, 720, 12, True), (1280, 720, 30, True), (1280, 720, 60, False), (1920, 1080, 12, True),
+     (1920, 1080, 30, True), (1920, 1080, 60, True)],
+)  # fmt: skip
+def test_a_line_begins_level_with_its_row_of_the_heatmap(
+    explore: Explore, page: Page, width: int, height: int, tokens: int, *, is_level: bool
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    explored = explore(tokens=tokens)
+    names = Model(1, 1, tokens).labels
+    seen = explored.section.evaluate(LEVELS)
+    title, *labels = seen["labels"]
+    assert seen["scrolls"] == (not is_level)
+    assert title[0] == "query (from)"
+    if is_level:
+        assert len(labels) >= tokens / 2
+        for name, y in labels:
+            (row,) = [i for i, at in enumerate(seen["rows"]) if abs(at - y) < 1.5]
+            assert names[row] == name or "…" in name
+        assert title[1] < seen["rows"][0]
+
+
 def test_it_works_on_a_phone(new_context: Callable[..., BrowserContext], served: str) -> None:
     phone = new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     explored = Explored.open(phone.new_page(), served)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import ImageColor
 
-from attnviz.figures.style import DARK, LIGHT
+from attnviz.figures.style import AXIS_TITLE, DARK, LIGHT
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
@@ -132,8 +132,8 @@ def test_a_thumbnail_has_the_colours_of_its_own_head_in_the_place_of_its_rank(ru
     ink = palette.ink.attention.upper()
     frames = [(colour == ink, width, alpha) for colour, width, alpha, *_ in found["frames"]]
     assert frames == [(False, 0.5, 0.35) if faded[n] else (True, 1.5, 1) for n in order]
-    assert [text for text, *_ in found["texts"]] == ["7·0", "3·0", "7·1", "3·1"]
-    for (_, x, y), box in zip(found["texts"], found["boxes"], strict=True):
+    assert [text for text, *_ in found["texts"]] == ["7·0", "3·0", "7·1", "3·1", "↓ from", "→ to"]
+    for (_, x, y), box in zip(found["texts"][:4], found["boxes"], strict=True):
         assert (x, y) == (round(box["x"] + box["side"] / 2), box["y"] - 3)
 
 
@@ -148,15 +148,33 @@ def test_layers_and_heads_are_named_where_their_names_have_room(run: Run) -> Non
     few, many, large = run("grid/paint.ts", PAINTED + body, given)
     for found, heads in ((few, ["0", "1", "2"]), (many, ["0", "2", "4", "6", "8", "10"])):  # 16 px apart
         texts = [text for text, *_ in found["texts"]]
-        assert texts == [*map(str, layers), *heads, "head", "layer"]
+        assert texts == [*map(str, layers), *heads, "head", "layer", "↓ from", "→ to"]
         boxes, columns = found["boxes"], found["layout"]["columns"]
         for (_, x, y), box in zip(found["texts"], boxes[::columns], strict=False):
             assert y == pytest.approx(box["y"] + box["side"] / 2, abs=1)
             assert x < box["x"]
-        for text, x, y in found["texts"][len(layers) : -2]:
+        for text, x, y in found["texts"][len(layers) : -4]:
             assert x == pytest.approx(boxes[int(text)]["x"] + boxes[int(text)]["side"] / 2, abs=1)
             assert y < boxes[0]["y"]
-    assert large["texts"] == [], "in lecture mode a name that is wider than its thumbnail is left out"
+    assert len(large["texts"]) == 2, "in lecture mode a name that is wider than its thumbnail is left out"
+
+
+@pytest.mark.parametrize(("width", "written"), [(400, list(AXIS_TITLE.values())[:2]), (120, ["from", "to"])])
+@pytest.mark.parametrize("order", [None, [*range(6)]])
+def test_under_the_thumbnails_stands_what_rows_and_columns_of_each_are(
+    run: Run, width: int, written: list[str], order: list[int] | None
+) -> None:
+    body = """
+      const layout = m.layOut({ layers: 2, heads: 3, width: given.width, most: 300, ranked: given.order !== null });
+      m.paintGrid({ style: {}, getContext: () => context }, { layout, layers: [0, 1], heads: 3, order: given.order,
+        faded: null, overview: null, theme: "light", density: 1, font: "serif" });
+      return { texts: drawn.texts.slice(-2), layout, last: m.boxAt(layout, 5) };
+    """
+    found = run("grid/paint.ts", PAINTED.replace("10 *", "5 *") + body, {"width": width, "order": order})
+    layout, last = found["layout"], found["last"]
+    assert [text for text, *_ in found["texts"]] == [f"↓ {written[0]}", f"→ {written[1]}"]
+    assert all(last["y"] + last["side"] + 8 < y < layout["height"] - 3 for *_, y in found["texts"])
+    assert max(x + 5 * len(text) for text, x, _ in found["texts"]) <= layout["width"]
 
 
 def test_a_grid_is_drawn_anew_for_another_density_until_it_is_gone(run: Run) -> None:

@@ -194,13 +194,16 @@ def test_a_picture_that_no_canvas_can_hold_is_refused_and_the_font_has_each_weig
       const server = {
         fonts: async (characters) => (asked.push(characters), { regular: "UkVH", bold: "Qk9MRA==" }),
         letters: async () => new Set("ab"),
-        pdf: async (recording) => new Blob([recording]),
+        file: async (format, recorded) => new Blob([format, recorded]),
       };
       const how = { scale: 1, server, family: "serif" };
       const svg = await (await m.makeFile(sheet, "svg", how)).text();
-      const pdf = JSON.parse(await (await m.makeFile(sheet, "pdf", how)).text());
+      const pdf = await (await m.makeFile(sheet, "pdf", how)).text();
+      const slides = await (await m.slidesOf([sheet, sheet], how)).text();
       return { why, asked, faces: svg.match(/font-weight:\\d+;src:url\\(data:font\\/woff2;base64,\\w+/g),
-        pieces: pdf.marks.map(({ pieces }) => pieces.map(({ text, image }) => [text, image !== null])) };
+        isList: slides === `pptx[${pdf.slice(3)},${pdf.slice(3)}]`,
+        pieces: JSON.parse(pdf.slice(3)).marks.map(
+          ({ pieces }) => pieces.map(({ text, image }) => [text, image !== null])) };
     """
     found = run("export/files.ts", body)
     assert found["why"] == "The picture is too large for 5×. Take a smaller size, or SVG."
@@ -209,6 +212,7 @@ def test_a_picture_that_no_canvas_can_hold_is_refused_and_the_font_has_each_weig
         f"font-weight:{weight};src:url(data:font/woff2;base64,{file}"
         for weight, file in ((400, "UkVH"), (600, "Qk9MRA"))
     ]
+    assert found["isList"]
     assert found["pieces"] == [[["ba", False]], [["c", True], ["b", False]]]
 
 
@@ -231,7 +235,7 @@ def test_a_server_is_asked_again_after_it_has_failed_and_its_sentence_is_told(ru
       const tell = (promise) => promise.then((value) => said.push([...value]), ({ message }) => said.push(message));
       await tell(server.letters());
       await tell(server.letters());
-      await tell(server.pdf('{"a":1}'));
+      await tell(server.file("pdf", '{"a":1}'));
       await tell(server.letters());
       await tell(server.letters());
       return [said, asked];
@@ -438,7 +442,7 @@ def test_fields_offer_what_the_format_and_the_pictures_allow(run: Run) -> None:
       const hidden = () => ["scale", "shape", "ground", "moves", "words"].filter((name) => fields[name].hidden);
       const seen = [];
       fields.setWords({ title: " t ", caption: "c", server: {} }, "dark");
-      for (const format of ["svg", "png", "pdf", "gif"]) {
+      for (const format of ["svg", "png", "pdf", "pptx", "gif"]) {
         choose("format", format);
         seen.push([fields.download.textContent, hidden()]);
       }
@@ -482,6 +486,7 @@ def test_fields_offer_what_the_format_and_the_pictures_allow(run: Run) -> None:
     found = run("export/fields.ts", body)
     assert found["seen"] == [
         ["Download SVG", ["scale", "moves"]], ["Download PNG", ["moves"]], ["Download PDF", ["scale", "moves"]],
+        ["Download PPTX", ["scale", "shape"]],
         ["Download GIF", ["scale", "shape", "ground"]], True,
         [True, 1, False, True], [False, 2, True, False], 1, True,
     ]  # fmt: skip

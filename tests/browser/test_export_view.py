@@ -13,21 +13,27 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pypdf
+import pytest
 from fontTools.ttLib import TTFont
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect
+from pptx import Presentation
+from pptx.enum.shapes import MSO_SHAPE_TYPE
 
 from attnviz.compare.matrices import align_tokens
 from attnviz.components.export_view import PATHS
 from attnviz.export.files.pdf import OVERLAP
+from attnviz.figures.style import AXIS_TITLE, brief_title
 from attnviz.lessons import shipped
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.config import ToyConfig
+from attnviz.trained import recorded
 from tests.browser.modules import Run
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.export.painted import painted
+from tests.unit.export.test_walk import DRAWING
 
 Contexts = Callable[..., BrowserContext]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -242,6 +248,31 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: 
     assert any(np.allclose(shown[n : n + cells], one.ravel(), atol=0.0051) for n in range(len(shown) - cells + 1))
 
 
+@pytest.mark.parametrize(
+    ("path", "link", "shown"),
+    [
+        ("/", {"text": TEXT, "step": "weights"}, 1),
+        ("/", {"text": TEXT, "step": "weights", "drawing": "chart"}, 1),
+        ("/heads", {"text": TEXT}, 3),  # thumbnails, lines and a heatmap
+        ("/heads", {"text": TEXT, "sort": "entropy", "show": "lines"}, 2),
+        ("/compare", {"text": TEXT}, 1),
+        ("/train", {"task": "induction", "run": "recorded"}, 2),
+        ("/averages", {"text": TEXT, "way": "softmax"}, 1),
+        ("/bert", {"text": TEXT, "bert_part": "subsets"}, 1),
+    ],
+)
+def test_every_picture_of_a_matrix_says_from_and_to_without_its_caption(
+    page: Page, app_url: str, path: str, link: dict[str, str], shown: int
+) -> None:
+    export = Exporting(page, f"{app_url}{path}", **link)
+    if path == "/train":
+        expect(export.section.get_by_label("heatmaps")).to_be_checked()
+    export.section.get_by_label("Title and caption").uncheck()
+    texts = [text.removeprefix("↓ ").removeprefix("→ ") for text in export.svg().texts]
+    for title in (AXIS_TITLE["query"], AXIS_TITLE["key"]):
+        assert sum(text in (title, brief_title(title)) for text in texts) >= shown, title
+
+
 def test_a_scene_is_exported_in_lecture_mode(page: Page, app_url: str) -> None:
     scene = shipped()["attention"].scenes[5]
     page.goto(f"{app_url}/?{scene.query}&lesson=attention&scene=6&lecture=1")
@@ -291,7 +322,30 @@ def test_the_sentence_is_exported_with_its_arcs_and_shares(page: Page, app_url: 
     assert export.png(scale="1").width > 200
 
 
-def test_only_a_server_offers_pdf(run: Run) -> None:
+def test_curves_of_a_training_are_lines_and_text_on_a_slide(page: Page, app_url: str) -> None:
+    export = Exporting(page, f"{app_url}/train", task="induction", run="recorded")
+    for name in ("grid", "heatmaps"):
+        export.section.locator(".pictures").get_by_label(name).uncheck()
+    accuracy, loss = Presentation(io.BytesIO(export.download("pptx")[1])).slides
+    texts = [shape.text_frame for slide in (accuracy, loss) for shape in slide.shapes if shape.has_text_frame]
+    said = [{shape.text_frame.text for shape in slide.shapes if shape.has_text_frame} for slide in (accuracy, loss)]
+    assert {"accuracy, held out", "100 %"} <= said[0] and {"Loss, in nats", "held out", "training"} <= said[1]
+    sizes = [run.font.size.inches * 96 for one in texts for run in one.paragraphs[0].runs]
+    assert min(sizes) >= 14  # a slide is 1280 pixels wide
+    (recording, *_) = recorded.of_task("induction")
+    steps, losses = np.array([(one.step, one.loss) for one in recording.view.evaluations]).T
+    curves = [
+        np.array([(int(at.get("x")), int(at.get("y"))) for at in shape._element.iter(f"{DRAWING}pt")]).T
+        for shape in loss.shapes
+        if shape.shape_type == MSO_SHAPE_TYPE.FREEFORM
+    ]
+    same = [(x, y) for x, y in curves if len(x) == len(steps) and len(set(y)) > 1]
+    agreeing = [(x, y) for x, y in same if np.corrcoef(y, losses)[0, 1] < -0.9999]  # y points down
+    assert len(agreeing) == 1
+    assert np.corrcoef(agreeing[0][0], steps)[0, 1] > 0.9999
+
+
+def test_only_a_server_offers_pdf_and_slides(run: Run) -> None:
     fields = """const said = document.createElement("p");
       const fields = new m.Fields({ said, onChange() {}, onDownload() {}, onCopy() {} });
       const asked = () => [...fields.element.querySelectorAll("[name=format]")];
@@ -300,7 +354,7 @@ def test_only_a_server_offers_pdf(run: Run) -> None:
       asked().find(({ value }) => value === given.chosen)?.click();
       return [asked().map(({ value }) => value), fields.download.textContent];"""
     with_server = run("export/fields.ts", fields, {"server": PATHS, "chosen": "pdf"})
-    assert with_server == [["svg", "png", "pdf", "gif", "webm"], "Download PDF"]
+    assert with_server == [["svg", "png", "pdf", "pptx", "gif", "webm"], "Download PDF"]
     assert run("export/fields.ts", fields, {"server": None, "chosen": "pdf"}) == [
         ["svg", "png", "gif", "webm"],
         "Download SVG",

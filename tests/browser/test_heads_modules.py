@@ -495,15 +495,15 @@ def test_thumbnails_are_as_large_as_room_allows(run: Run, width: int) -> None:
     """
     plain, ranked, small, low, hall, narrow = run("grid/paint.ts", body, {"width": width})
     across = (width - 36 + 4) // 12 - 4
-    down = (300 - 32 + 4) // 6 - 4
+    down = (300 - 32 - 17 + 4) // 6 - 4
     assert plain["side"] == min(across, max(down, 18), 48)
     assert (plain["columns"], plain["rows"], plain["left"], plain["top"]) == (12, 6, 36, 32)
     assert plain["width"] == 36 + 12 * (plain["side"] + 4) - 4
-    assert plain["height"] == 32 + 6 * (plain["side"] + 4) - 4
+    assert plain["height"] == 32 + 6 * (plain["side"] + 4) - 4 + 17
     assert (ranked["left"], ranked["top"], ranked["caption"]) == (0, 0, 13)
     assert ranked["columns"] * ranked["rows"] >= 72
     sides = [
-        min((width + 4) // columns - 4, (300 + 4) // -(-72 // columns) - 17, 48) for columns in range(1, 73)
+        min((width + 4) // columns - 4, (300 - 17 + 4) // -(-72 // columns) - 17, 48) for columns in range(1, 73)
     ]  # fmt: skip
     assert ranked["side"] == max(12, *sides)
     assert small["side"] == min(plain["side"], 20)

@@ -14,8 +14,12 @@ CASES = [
     {"direction": "vertical", "size": {"width": 380, "height": 500}, "counts": [8, 12], "longest": [60, 400]},
     {"direction": "horizontal", "size": {"width": 900, "height": 400}, "counts": [6, 9], "longest": [30, 40]},
     {"direction": "horizontal", "size": {"width": 700, "height": 400}, "counts": [30, 90], "longest": [90, 120]},
-]
-NAMES = ["vertical", "narrow", "horizontal", "turned"]
+    {
+        "direction": "vertical", "size": {"width": 800, "height": 500}, "counts": [40, 25], "longest": [60, 80],
+        "beside": {"from": 52, "pitch": 9},
+    },
+]  # fmt: skip
+NAMES = ["vertical", "narrow", "horizontal", "turned", "beside a matrix"]
 
 LAYOUT = "const layout = m.arrange({ heads: 3, ...given.room }); layout.scroll(given.offset * layout.travel);"
 
@@ -75,6 +79,25 @@ def test_a_token_out_of_sight_is_scrolled_into_view_whole(run: Run, room: dict[s
         for at, half, window, overhang in arranged(run, room, body, offset):
             assert at - half >= window["from"] - 1e-6
             assert at + half + overhang <= window["from"] + window["length"] + 1e-6
+
+
+def test_tokens_are_level_with_the_rows_of_a_matrix_that_are_high_enough(run: Run) -> None:
+    body = "return [layout.at(0, 0), layout.at(0, 39), layout.at(1, 24), layout.pitch, layout.travel];"
+    assert arranged(run, CASES[4], body) == [56.5, 52 + 39.5 * 9, 52 + 24.5 * 9, 9, 0]
+    rows = "[[52, 8], [52, 7.9], [20, 9]].map(([from, pitch]) => m.levelWith({ from, pitch }, given.least) !== null)"
+    assert run("lines/layout.ts", f"return {rows}", {"least": 0}) == [True, False, False]
+    assert run("lines/layout.ts", f"return {rows}", {"least": 18}) == [False, False, False]
+
+
+def test_where_labels_have_no_room_those_that_are_meant_have_theirs_before_all_others(run: Run) -> None:
+    sparse, lit = (
+        arranged(run, CASES[4], f"return [...layout.labelled(1, {always})].sort((a, b) => a - b);")
+        for always in ([], [7, 7, 8])
+    )
+    assert sparse == [*range(0, 25, 2)]
+    assert lit == [0, 2, 4, 7, *range(10, 25, 2)], "8 is too near to 7"
+    for room in CASES[:4]:
+        assert arranged(run, room, "return layout.labelled(1, [3, 3]).size") == room["counts"][1]
 
 
 def test_the_label_of_a_turned_token_is_hit_along_its_slope(run: Run) -> None:

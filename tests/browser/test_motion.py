@@ -15,6 +15,7 @@ from PIL import Image, ImageSequence
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.document import document_of_layer, write
+from attnviz.figures.style import AXIS_TITLE
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
@@ -260,7 +261,12 @@ GIF = """async () => {
   const { motion } = walk.drawing;
   const all = motion.animation({ theme: "light", title: "Scores" });
   const animation = { ...all, ms: all.ms / 3 };  // faster: all of it takes a test too long
-  const said = [];
+  const [said, texts] = [[], []];
+  const pen = animation.canvas.getContext("2d");
+  pen.fillText = (text, x, y) => {
+    if (!said.length) texts.push(text);
+    CanvasRenderingContext2D.prototype.fillText.call(pen, text, x, y);
+  };
   const file = await gifOf(animation, (share) => said.push(share));
   const canvas = Object.assign(document.createElement("canvas"), { width: 1280, height: 720 });
   const end = new Uint8ClampedArray(animation.draw(1).buffer);
@@ -270,7 +276,7 @@ GIF = """async () => {
   const text = new Promise((done) => { read.onload = () => done(read.result.split(",")[1]); });
   read.readAsDataURL(file);
   const boards = document.querySelectorAll(".attnviz-board").length;
-  return { file: await text, end: canvas.toDataURL().split(",")[1], ms: animation.ms, said, boards };
+  return { file: await text, end: canvas.toDataURL().split(",")[1], ms: animation.ms, said, texts, boards };
 }"""
 
 
@@ -283,6 +289,7 @@ def test_a_step_is_a_gif_for_slides(page: Page) -> None:
     assert 20_000 < len(data) < 3_000_000
     assert made["boards"] == 1
     assert made["said"] == sorted(made["said"])
+    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= set(made["texts"])
     with Image.open(io.BytesIO(data)) as gif:
         assert gif.size == (1280, 720)
         assert gif.info["loop"] == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from tests.browser.modules import Run, imported
 
 FACT = """
@@ -540,7 +541,9 @@ def test_a_head_s_picture_is_of_its_own_weights_hatched_where_hidden_and_covered
     assert found["covered"][0][:2] == [ink, paper]
     assert found["covered"][0][2] == found["covered"][0][3]  # nothing of the row is seen
     assert found["chosen"] == [1]
-    assert (found["said"], found["title"]) == ("heads of layer 7", "layer 7 · head 1")
+    assert (found["said"], found["title"]) == (
+        f"heads of layer 7. {ROWS_AND_COLUMNS}", f"layer 7 · head 1. {ROWS_AND_COLUMNS}"
+    )  # fmt: skip
     assert (found["pressed"], found["lit"]) == ("true", "lit")
 
 

@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from attnviz.export.web import iframe
-from tests.browser.board import cells, matrix
+from attnviz.figures.style import AXIS_TITLE
+from tests.browser.board import cells, matrix, painted
 from tests.browser.web_pages import exported, opened
 from tests.loaded import built_in_model
 
@@ -65,6 +66,20 @@ def test_a_walk_goes_through_all_steps_and_heads_of_its_layer_without_a_network(
     page.reload()
     page.wait_for_selector("[data-painted][data-step=scores][data-head='2']")
     assert page.locator("html").get_attribute("class") == "lecture"
+
+
+@pytest.mark.parametrize(
+    ("path", "board", "panel"),
+    [("/?step=weights&source=pretrained", WALK, "weights"), ("/compare?source=pretrained&b_head=1", COMPARE, "a"),
+     ("/heads?layer=3&head=1", ".explorer .attnviz-board", "layer 3 · head 1")],
+)  # fmt: skip
+def test_a_page_says_what_rows_and_columns_are(
+    new_context: Contexts, tmp_path: Path, path: str, board: str, panel: str
+) -> None:
+    page = new_context(offline=True).new_page()
+    opened(page, exported(tmp_path, f"http://localhost{path}&text={TEXT}"))
+    said = set(painted(page, panel, board)["all"])
+    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= said
 
 
 def test_a_page_follows_the_theme_and_takes_the_width_that_it_is_given(new_context: Contexts, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import power_of_ten
 from attnviz.steps import OF_HEAD
 from attnviz.trace.layer import LayerTrace
@@ -48,9 +49,9 @@ class Recipe(Protocol):
 HEADING = """\
 # Attention, step by step, in plain torch
 
-Written by attnviz from a view of the page {page}: {place}. Rows are queries, columns are keys; layers and heads
-are counted from 0. It needs {needs}, but not attnviz. At the end it compares its numbers with those that the page
-showed.\
+Written by attnviz from a view of the page {page}: {place}.
+{axes} Layers and heads are counted from 0.
+It needs {needs}, but not attnviz. At the end it compares its numbers with those that the page showed.\
 """
 
 BEGIN = """\
@@ -147,7 +148,7 @@ def cells(
         for cell in (Cell("markdown", f"## {title.format(**texts)}"), Cell("code", code.format(**texts)))
     ]
     return (
-        Cell("markdown", HEADING.format(place=place, needs=needs, page=page)),
+        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, place=place, needs=needs, page=page)),
         Cell("code", begin),
         *recipe.cells(walk),
         *computed,

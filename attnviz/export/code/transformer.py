@@ -15,6 +15,7 @@ from torch import Tensor
 from attnviz.export.code.cells import TOLERANCE, Cell, compare_places, literals
 from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
 from attnviz.export.numbers import collect
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.steps import PARTS
 from attnviz.toy.config import MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
 from attnviz.trace.trace import Trace
@@ -31,7 +32,7 @@ HEADING = """\
 Written by attnviz from a view of the page Transformer:
 {what}.
 
-Rows are queries, columns are keys; blocks and heads are counted from 0. It needs torch alone. The weights are drawn
+{axes} Blocks and heads are counted from 0. It needs torch alone. The weights are drawn
 from a seed and have learned nothing. At the end it compares its numbers with those of torch's own layers, and with
 those that the page showed.\
 """
@@ -329,7 +330,7 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
     architecture = config.architecture
     shown = (Cell(kind, text) for place in places for kind, text in _printed(place))
     return (
-        Cell("markdown", HEADING.format(what=MODELS[architecture])),
+        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture])),
         Cell("code", _begin(trace, config, head, link)),
         Cell("markdown", "## The weights come from the seed"),
         Cell("code", SEEDED),

@@ -27,6 +27,7 @@ from attnviz.figures.style import (
     TURN,
     Colours,
     Palette,
+    brief_title,
 )
 from attnviz.formatting import number
 
@@ -412,7 +413,9 @@ def _row_labels(at: PlacedPanel, labels: Labels, palette: Palette) -> list[Mark]
         middle = at.y + (i + 0.5) * high
         marks.append(Text(at.x - 8, middle + size * 0.33, text, size, palette.text, anchor="end"))
     title = AXIS_TITLE.get(at.panel.rows, "")
-    if title and fonts.width(title, AXIS) <= at.height + 60:
+    if fonts.width(title, AXIS) > at.height + 60:
+        title = brief_title(title)
+    if title:
         left = (longest(tokens) if tokens else INDEX_GUTTER - 10) + 18
         ink = palette.role(at.panel.rows) or palette.text
         marks.append(Text(at.x - left, at.y + at.height / 2, title, AXIS, ink, anchor="middle", turn=90))

@@ -83,6 +83,30 @@ def add_table(shapes: Any, table: Table, pixel: int) -> None:
     _add(shapes, "tokens", place, list(table.widths), table.row, rows, pixel)
 
 
+def add_text(shapes: Any, text: Text) -> None:
+    """Add a line of text whose anchor is at the right position in any font."""
+    wide = fonts.width(text.text, text.size, text.bold) + 4
+    high = text.size * 1.3
+    angle, along = radians(text.turn), {"start": 0.5, "middle": 0.0, "end": -0.5}[text.anchor] * wide
+    x = text.x + along * cos(angle) - 0.33 * text.size * sin(angle)
+    y = text.y - along * sin(angle) - 0.33 * text.size * cos(angle)
+    frame = _text_box(shapes, text.text[:40], (x - wide / 2, y - high / 2, wide, high), turn=text.turn)
+    frame.paragraphs[0].alignment = align(text.anchor)
+    write(frame.paragraphs[0], text.text, text.size, text.colour, bold=text.bold)
+
+
+def _text_box(shapes: Any, name: str, place: tuple[float, float, float, float], turn: float = 0.0) -> Any:
+    """Add a text box without margins; `place` is left, top, width and height in pixels. Return its text frame."""
+    shape = shapes.add_textbox(0, 0, 0, 0)
+    _put(shape, *place)
+    shape.name, shape.rotation = safe(name), -turn
+    return plain_frame(shape)
+
+
+def _put(shape: Any, x: float, y: float, width: float, height: float) -> None:
+    shape.left, shape.top, shape.width, shape.height = (int(n * PIXEL) for n in (x, y, width, height))
+
+
 def _add(
     shapes: Any, name: str, place: tuple[float, ...], widths: list[float], high: float, rows: list[str], pixel: int
 ) -> None:
@@ -148,18 +172,29 @@ MAX_LINK = 2000
 
 def write_slides(sheets: Sequence[Sheet]) -> bytes:
     """Return a deck with one 16:9 slide for each sheet: title, formula, picture, caption, link and speaker notes."""
+    deck = new_deck(f"Attention, step by step: {sheets[0].walk.name}" if sheets else "")
+    if sheets:
+        _colour(deck, sheets[0].theme)
+    with fonts.in_any_font():
+        for sheet in sheets:
+            _Slide(deck.slides.add_slide(deck.slide_layouts[5]), sheet.theme).fill(sheet)
+    return saved(deck)
+
+
+def new_deck(title: str) -> Any:
+    """Return a deck of 16:9 without slides."""
     from pptx import Presentation
     from pptx.util import Emu
 
     deck = Presentation()
     deck.slide_width, deck.slide_height = Emu(int(WIDTH * PIXEL)), Emu(int(HEIGHT * PIXEL))
-    if sheets:
-        _colour(deck, sheets[0].theme)
-        deck.core_properties.title = safe(f"Attention, step by step: {sheets[0].walk.name}")[:255]
-        deck.core_properties.author = "attnviz"
-    with fonts.in_any_font():
-        for sheet in sheets:
-            _Slide(deck.slides.add_slide(deck.slide_layouts[5]), sheet.theme).fill(sheet)
+    deck.core_properties.title = safe(title)[:255]
+    deck.core_properties.author = "attnviz"
+    return deck
+
+
+def saved(deck: Any) -> bytes:
+    """Return a deck as a file."""
     file = BytesIO()
     deck.save(file)
     return file.getvalue()
@@ -192,7 +227,7 @@ class _Slide:
             solid(self.slide.background.fill, self.theme.paper)
         self.title(sheet.title)
         for line in about(sheet):
-            self.text(line)
+            add_text(self.shapes, line)
         self.formula(sheet.formula)
         for mark in draw_picture(sheet, top=PICTURE_TOP, bottom=PICTURE_BOTTOM):
             self.draw(mark, sheet.alt)
@@ -202,7 +237,7 @@ class _Slide:
 
     def title(self, title: str) -> None:
         shape = self.shapes.title
-        self.put(shape, MARGIN, 16, TITLE_WIDTH, 54)
+        _put(shape, MARGIN, 16, TITLE_WIDTH, 54)
         frame = plain_frame(shape)
         frame.word_wrap = False
         size = min(34.0, TITLE_WIDTH / fonts.width(title, 1.0, bold=True))
@@ -210,7 +245,7 @@ class _Slide:
         frame.paragraphs[0].alignment = align("start")
 
     def formula(self, formula: Expression) -> None:
-        frame = self.box("formula", MARGIN, 72, WIDTH - 2 * MARGIN, 40)
+        frame = _text_box(self.shapes, "formula", (MARGIN, 72, WIDTH - 2 * MARGIN, 40))
         size = min(24.0, (WIDTH - 2 * MARGIN) / width_of_runs(runs(formula), 1.0))
         for run in runs(formula):
             written = write(frame.paragraphs[0], run.text, size, colour_of(run, self.theme))
@@ -220,14 +255,14 @@ class _Slide:
                 highlight(written, self.theme.highlight)
 
     def caption(self, text: str) -> None:
-        frame = self.box("what to notice", MARGIN, 616, WIDTH - 2 * MARGIN, CAPTION_HEIGHT)
+        frame = _text_box(self.shapes, "what to notice", (MARGIN, 616, WIDTH - 2 * MARGIN, CAPTION_HEIGHT))
         frame.word_wrap = True
         write(frame.paragraphs[0], text, caption_size(text), self.theme.text)
 
     def link(self, link: str) -> None:
         if not link:
             return
-        frame = self.box("link", MARGIN, 690, WIDTH - 2 * MARGIN, 22)
+        frame = _text_box(self.shapes, "link", (MARGIN, 690, WIDTH - 2 * MARGIN, 22))
         shown = shorten(safe(link), WIDTH - 2 * MARGIN - 60, 14)
         if len(link) > MAX_LINK:
             write(
@@ -242,7 +277,7 @@ class _Slide:
     def draw(self, mark: Mark, alt: str = "") -> None:
         match mark:
             case Text():
-                self.text(mark)
+                add_text(self.shapes, mark)
             case Matrix():
                 self.matrix(mark, alt)
             case Table():
@@ -257,17 +292,6 @@ class _Slide:
                 line.line.color.rgb = rgb(mark.colour)
                 line.line.width = int(mark.width * PIXEL)
                 line._element.remove(line._element.find("{*}style"))  # the theme's shadow
-
-    def text(self, text: Text) -> None:
-        """Add a line of text whose anchor is at the right position in any font."""
-        wide = fonts.width(text.text, text.size, text.bold) + 4
-        high = text.size * 1.3
-        angle, along = radians(text.turn), {"start": 0.5, "middle": 0.0, "end": -0.5}[text.anchor] * wide
-        x = text.x + along * cos(angle) - 0.33 * text.size * sin(angle)
-        y = text.y - along * sin(angle) - 0.33 * text.size * cos(angle)
-        frame = self.box(text.text[:40], x - wide / 2, y - high / 2, wide, high, turn=text.turn)
-        frame.paragraphs[0].alignment = align(text.anchor)
-        write(frame.paragraphs[0], text.text, text.size, text.colour, bold=text.bold)
 
     def matrix(self, matrix: Matrix, alt: str) -> None:
         if is_table(matrix):
@@ -302,17 +326,6 @@ class _Slide:
         shape._element.remove(shape._element.find("{*}style"))
         shape.line.fill.background()
         return shape
-
-    def box(self, name: str, x: float, y: float, width: float, height: float, turn: float = 0.0) -> Any:
-        """Add a text box without margins and return its text frame."""
-        shape = self.shapes.add_textbox(0, 0, 0, 0)
-        self.put(shape, x, y, width, height)
-        shape.name, shape.rotation = safe(name), -turn
-        return plain_frame(shape)
-
-    @staticmethod
-    def put(shape: Any, x: float, y: float, width: float, height: float) -> None:
-        shape.left, shape.top, shape.width, shape.height = (int(n * PIXEL) for n in (x, y, width, height))
 
 
 def caption_size(text: str) -> float:

@@ -12,6 +12,7 @@ import streamlit as st
 from attnviz.bert.blocks import Subsets, attend_in_parts, embed, most_apart, row_of
 from attnviz.components.matrix import ShownMatrix, matrices
 from attnviz.export.code.bert.embeddings import subsets_script
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import number
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
@@ -134,7 +135,7 @@ def _shapes(subsets: Subsets) -> str:
         f'<div class="said"><b>X</b> ({length}, {width}): embeddings with positions, normalised; Q = K = V = X. '
         f"<b>{parts}</b> of {size} columns, with the scale 1/√{size}; each gives ({length}, {size}). They are "
         f"<b>joined</b> side by side to ({length}, {width}), <b>not summed</b>: a sum would not say which head found "
-        "what. Rows are queries, columns are keys.</div>"
+        f"what. {ROWS_AND_COLUMNS}</div>"
     )
 
 

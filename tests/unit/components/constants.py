@@ -74,6 +74,7 @@ def constants() -> dict[str, tuple[str, Any]]:
         ),
         "FAINT_BELOW": ("Weights that are hardly told from 0 where colours go to 1.", weighing.FAINT_BELOW),
         "AXIS_TITLES": ("The names of axes, by their kinds.", style.AXIS_TITLE),
+        "ROWS_AND_COLUMNS": ("What is said of matrices of queries and keys.", style.ROWS_AND_COLUMNS),
         "TURN": ("Degrees by which labels of columns are turned that do not fit side by side.", style.TURN),
         "NUMBERED_LABELS": (
             "With more tokens, a label says its position where only every n-th has one.", style.NUMBERED_LABELS

@@ -102,7 +102,7 @@ def test_the_heading_says_which_attention_it_is_and_what_its_code_needs() -> Non
         view, _ = read_link({"text": "314", "head": "1", **link})
         selection = shown(view.__getitem__, resources)
         heading = walk_cells(selection, selection.walk(resources), resources)[0].text
-        assert f"page Step by step: {place}. Rows" in heading, heading
+        assert f"page Step by step: {place}.\nRows" in heading, heading
         assert f"It needs {needs}, but not attnviz" in heading.replace("\n", " ")
 
 

@@ -47,7 +47,7 @@ def test_every_writer_protects_texts_and_keeps_numbers() -> None:
         rows_csv(["=head"], [[one, -1.5] for one in HOSTILE]),
         table_csv(pd.DataFrame({"=head": HOSTILE, "n": [-1.5] * len(HOSTILE)}, index=HOSTILE)),
         table_csv(pd.DataFrame({"=head": HOSTILE, "n": [-1.5] * len(HOSTILE)}), index=False),
-        table(np.full((len(HOSTILE), 1), -1.5, np.float32), HOSTILE, ["=head"]),
+        table(np.full((len(HOSTILE), 1), -1.5, np.float32), "=corner", HOSTILE, ["=head"]),
     ]
     for file in files:
         text = file.decode("utf-8-sig")

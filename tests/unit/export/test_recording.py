@@ -277,7 +277,7 @@ def test_a_picture_at_a_limit_is_read_and_one_beyond_it_is_refused(
 ) -> None:
     monkeypatch.setitem(LIMITS, what, limit)
     assert len(read_recording(json.dumps(recorded(*fits)).encode()).marks) == len(fits)
-    with pytest.raises(RecordingError, match=f"too many {what} for a PDF"):
+    with pytest.raises(RecordingError, match=f"too many {what} for this format"):
         read_recording(json.dumps(recorded(*more)).encode())
 
 

@@ -74,5 +74,5 @@ def test_parts_go_from_rows_to_columns_from_0_to_1() -> None:
     (cells,) = spec["data"]
     assert (cells["z"], cells["zmin"], cells["zmax"]) == ([[0.25, 0.75], [0.1235, 0.0]], 0, 1)
     x, y = spec["layout"]["xaxis"], spec["layout"]["yaxis"]
-    assert (x["title"]["text"], y["title"]["text"], y["autorange"]) == ("to (key)", "from (query)", "reversed")
+    assert (x["title"]["text"], y["title"]["text"], y["autorange"]) == ("key (to)", "query (from)", "reversed")
     assert x["ticktext"] == y["ticktext"] == ["special", "other"]

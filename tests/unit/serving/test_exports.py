@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 from fontTools.ttLib import TTFont
+from pptx import Presentation
 from pypdf import PdfReader
 from starlette.applications import Starlette
 from starlette.types import Message
 
 from attnviz.components.export_view import PATHS
-from attnviz.serving.exports import AT_ONCE, MAX_BYTES, MAX_LETTERS, Exports
+from attnviz.serving.exports import AT_ONCE, MAX_BYTES, MAX_LETTERS, SLIDES, Exports
 from tests.threads import run_in_thread
 from tests.unit.export.test_recording import recorded, words, written
 
@@ -72,6 +73,13 @@ def test_a_recorded_picture_becomes_a_pdf() -> None:
     assert page.extract_text().strip() == "found"
 
 
+def test_a_recorded_picture_becomes_a_slide() -> None:
+    answer = asked(PATHS["pptx"], b"[" + PICTURE + b"]")
+    assert (answer.status, answer.headers["content-type"]) == (200, SLIDES)
+    (slide,) = Presentation(io.BytesIO(answer.body)).slides
+    assert [shape.text_frame.text for shape in slide.shapes] == ["found"]
+
+
 def test_the_font_comes_with_the_characters_that_are_asked_for() -> None:
     answer = asked(PATHS["fonts"], json.dumps({"regular": "ab你\ud800", "bold": ""}).encode())
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
@@ -102,6 +110,8 @@ def test_the_characters_of_the_font_are_listed() -> None:
         ("fonts", b"{}", {**JSON, "content-length": "9" * 9}, 413, "4 MB"),
         ("fonts", b"{}", {**JSON, "content-length": "9" * 5000}, 411, "length"),
         ("pdf", b"%PDF", JSON, 400, "not a picture as attnviz records it"),
+        ("pptx", b"PK", JSON, 400, "not a picture as attnviz records it"),
+        ("pptx", PICTURE, JSON, 400, "list"), ("pptx", b"[]", JSON, 400, "no picture"),
         ("pdf", PICTURE.replace(b"#000000", b"black"), JSON, 400, "colour"),
         ("fonts", b"[]", JSON, 400, "characters"), ("fonts", b'{"regular": "a"}', JSON, 400, "characters"),
         ("fonts", b'{"regular": 1, "bold": ""}', JSON, 400, "characters"),
@@ -133,7 +143,7 @@ def test_so_many_characters_and_bytes_are_taken_and_each_weight_has_its_own() ->
 
 
 def test_files_are_only_made_for_post() -> None:
-    assert {asked(PATHS[name], method="GET").status for name in ("pdf", "fonts")} == {405}
+    assert {asked(PATHS[name], method="GET").status for name in ("pdf", "pptx", "fonts")} == {405}
 
 
 def test_a_picture_that_arrives_too_slowly_ends_and_one_that_never_does_is_forgotten() -> None:

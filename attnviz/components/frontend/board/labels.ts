@@ -7,6 +7,9 @@ import { AXIS_TITLES } from "../core/constants.ts";
 /** The name of an axis; none where its kind has none. */
 export const axisName = (kind: string): string | undefined => (AXIS_TITLES as Record<string, string>)[kind];
 
+/** The word of it that is written where the whole name has no room: "from", "to", "D". */
+const briefName = (name: string) => name.split(" ").at(-1)?.replace(/[()]/g, "");
+
 export function paintRowLabels(
   { context, theme, font, type, labels, always, written }: BoardPen,
   { panel, x, y, height, labelRoom }: Place,
@@ -42,7 +45,9 @@ export function paintRowLabels(
     });
   }
   const looks = { font, type, ink: TEXT_INK[theme], kind: panel.axes ? "text" : panel.rows };
-  const box = paintAxisTitle(context, panel.axes?.[0] ?? axisName(panel.rows), looks, (width) => {
+  context.font = `${type.label}px ${font}`;
+  const title = panel.axes?.[0] ?? axisTitle(panel.rows, height + 60, widthOf);
+  const box = paintAxisTitle(context, title, looks, (width) => {
     const left = tokens
       ? Math.min(labelRoom.rows, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
       : 22 * type.unit;
@@ -101,14 +106,10 @@ export function paintColumnLabels(
   if (box) written.push({ panel: panel.name, side: "columns", ...box });
 }
 
-/**
- * What is written under the columns of a kind: its name, or where the next matrix is too near, its letter or one word.
- */
+/** What is written beside the rows or under the columns of a kind: its name, or where there is no room, one word. */
 export function axisTitle(kind: string, room: number, widthOf: WidthOf) {
   const title = axisName(kind);
-  if (!title || widthOf(title) <= room) return title;
-  const words = title.split(" ");
-  return title.endsWith(")") ? words[0] : words.at(-1);
+  return !title || widthOf(title) <= room ? title : briefName(title);
 }
 
 /** Returns the box that the title takes, upright, or null where it is left out. */

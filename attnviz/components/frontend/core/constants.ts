@@ -123,6 +123,9 @@ export const AXIS_TITLES = {
   head: "head",
 };
 
+/** What is said of matrices of queries and keys. */
+export const ROWS_AND_COLUMNS = "Rows are queries (from), columns are keys (to).";
+
 /** Degrees by which labels of columns are turned that do not fit side by side. */
 export const TURN = 55;
 

@@ -2,7 +2,7 @@
 
 import { element, span } from "../core/dom.ts";
 
-const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF", gif: "GIF", webm: "WebM" };
+const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF", pptx: "PPTX", gif: "GIF", webm: "WebM" };
 const MOTIONS = { step: "This step", walk: "The whole walk" };
 type Moving = keyof typeof MOTIONS;
 /** What a file in motion shows, by what is played and the format. */
@@ -12,11 +12,13 @@ const MOVES: Record<string, string> = {
   "walk gif": "All steps in some 90 seconds, as a 16:9 slide. It has 4 frames a second, or its file would be huge.",
   "walk webm": "All steps in some 90 seconds, as a 16:9 video.",
 };
+const SLIDES = "A 16:9 slide for each picture: text and curves stay text and shapes.";
 const SCALES = { 1: "1×", 2: "2×", 3: "3×", 4: "4×" };
 const SHAPES = { drawn: "As drawn", wide: "16:9" };
 const GROUNDS = { paper: "Paper", none: "Transparent" };
 const THEMES = { light: "Light", dark: "Dark" };
 
+const BY_SERVER = ["pdf", "pptx"];
 /** the formats in motion */
 const MOVING = ["gif", "webm"];
 
@@ -149,10 +151,12 @@ export class Fields {
     this.words.hidden = !kept.written;
     this.scale.hidden = kept.format !== "png"; // the others have no pixels, or those of a slide
     const isMoving = MOVING.includes(kept.format);
-    this.ground.hidden = this.shape.hidden = isMoving;
+    const isDeck = kept.format === "pptx";
+    this.ground.hidden = isMoving;
+    this.shape.hidden = isMoving || isDeck;
     this.moving.hidden = !isMoving || this.moved.length < 2;
-    this.moves.hidden = !isMoving;
-    this.moves.textContent = MOVES[`${this.playing} ${kept.format}`] ?? "";
+    this.moves.hidden = !isMoving && !isDeck;
+    this.moves.textContent = isDeck ? SLIDES : (MOVES[`${this.playing} ${kept.format}`] ?? "");
     this.download.textContent = `Download ${FORMATS[kept.format]}`;
     const radios: NodeListOf<HTMLInputElement> = this.element.querySelectorAll("input[type=radio]");
     const choices: Record<string, unknown> = kept;
@@ -161,10 +165,10 @@ export class Fields {
     }
   }
 
-  /** The words and the colours to begin with; what the user chose before stays. Only a server writes PDF. */
+  /** The words and the colours to begin with; what the user chose before stays. Only a server writes PDF and slides. */
   setWords({ title, caption, server }: { title: string; caption: string; server: ExportPaths | null }, theme: Theme) {
     kept.theme ??= theme;
-    if (!server) this.format.querySelector("[value=pdf]")?.closest("label")?.remove();
+    if (!server) for (const format of BY_SERVER) this.formatLabel(format)?.remove();
     [this.title.value, this.caption.value] = [title, caption];
     this.settle();
   }
@@ -210,7 +214,7 @@ export class Fields {
       scale: Number(kept.scale),
       paper: kept.ground === "paper",
       theme: kept.theme ?? "light",
-      wide: kept.shape === "wide",
+      wide: kept.shape === "wide" && kept.format !== "pptx",
       written: kept.written,
       chips: kept.chips,
       pinned: kept.pinned,

@@ -1,4 +1,4 @@
-// Writes a sheet as SVG or PNG in the browser, or as PDF on the server.
+// Writes a sheet as SVG or PNG in the browser, or as PDF or slides on the server.
 
 import { toCanvas } from "../pen/canvas.ts";
 import { recording } from "../pen/recording.ts";
@@ -17,10 +17,18 @@ export async function makeFile(
   { scale, server, family }: { scale: number; server: ExportServer | null; family: string },
 ) {
   if (format === "png") return pngOf(sheet, { scale, family });
-  if (format === "pdf" && server) return server.pdf(recording(sheet, { letters: await server.letters(), family }));
+  if (format === "pdf" && server) {
+    return server.file(format, recording(sheet, { letters: await server.letters(), family }));
+  }
   const [regular, bold] = [false, true].map((isBold) => charactersOf(sheet.marks, isBold));
   const fonts = server ? await server.fonts({ regular, bold }) : { regular: "", bold: "" };
   return new Blob([toSvg(sheet, fonts)], { type: "image/svg+xml" });
+}
+
+/** A deck with a slide for each sheet. */
+export async function slidesOf(sheets: Sheet[], { server, family }: { server: ExportServer; family: string }) {
+  const letters = await server.letters();
+  return server.file("pptx", `[${sheets.map((sheet) => recording(sheet, { letters, family })).join()}]`);
 }
 
 export async function pngOf(sheet: Sheet, { scale, family }: { scale: number; family: string }): Promise<Blob> {

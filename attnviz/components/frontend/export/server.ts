@@ -1,4 +1,4 @@
-// What the server does for exports: it has the font's file, and writes PDF.
+// What the server does for exports: it has the font's file, and writes PDF and slides.
 
 let loading: Promise<Set<string>> | null = null;
 
@@ -29,9 +29,9 @@ export class ExportServer {
     return answer.json();
   }
 
-  /** A picture as PDF. */
-  async pdf(recording: string) {
-    const answer = await ask(this.address + this.paths.pdf, recording);
+  /** A recorded picture as PDF, or a list of them as a deck. */
+  async file(format: "pdf" | "pptx", recorded: string) {
+    const answer = await ask(this.address + this.paths[format], recorded);
     return answer.blob();
   }
 }

@@ -9,8 +9,9 @@ export function paintShape(pen: Pen, drawn: SVGElement, root: Element, ink = (he
   const opacity = seen(drawn, root);
   const width = Number.parseFloat(style.strokeWidth);
   const [fill, stroke] = [style.fill, style.stroke].map((colour) => (colour === "none" ? null : colourOf(colour)));
+  const hasArea = !(drawn instanceof SVGLineElement);
   const inks = {
-    fill: fill ? fill.alpha * Number(style.fillOpacity) * opacity : 0,
+    fill: fill && hasArea ? fill.alpha * Number(style.fillOpacity) * opacity : 0,
     stroke: stroke && width ? stroke.alpha * Number(style.strokeOpacity) * opacity : 0,
   };
   if (!inks.fill && !inks.stroke) return;

@@ -3,7 +3,7 @@
 import { download, element, span, theme } from "../core/dom.ts";
 import { canFilm, gifOf, videoOf } from "./animation.ts";
 import { Fields } from "./fields.ts";
-import { makeFile, pngOf } from "./files.ts";
+import { makeFile, pngOf, slidesOf } from "./files.ts";
 import { findPictures, findPinned } from "./find.ts";
 import { ExportServer } from "./server.ts";
 import { compose } from "./sheet.ts";
@@ -118,6 +118,15 @@ class ExportView {
     return some.length ? compose(some, { ...looks, pinned: pinned ? findPinned() : "", family: this.family }) : null;
   }
 
+  /** A sheet for each picture, as a slide holds it. */
+  async slides() {
+    const { chosen, pinned, ...looks } = this.fields.values;
+    const says = { ...looks, pinned: pinned ? findPinned() : "", family: this.family };
+    const some = (this.found ?? []).filter((_, n) => chosen[n]);
+    const sheets = await Promise.all(some.map((one) => compose([one], says)));
+    return sheets.filter((sheet) => sheet !== null);
+  }
+
   async show() {
     this.drawing += 1;
     const { drawing } = this;
@@ -153,7 +162,11 @@ class ExportView {
     if (!sheet || !this.words) return "There is no picture to download.";
     const { server, family } = this;
     const isMoving = format === "gif" || format === "webm";
-    const blob = isMoving ? await this.film(format) : await makeFile(sheet, format, { scale, server, family });
+    const blob = isMoving
+      ? await this.film(format)
+      : format === "pptx" && server
+        ? await slidesOf(await this.slides(), { server, family })
+        : await makeFile(sheet, format, { scale, server, family });
     const name = `${this.words.name}.${format}`;
     download(blob, name);
     return `${name}: ${Math.max(1, Math.round(blob.size / 1024))} kB.`;

@@ -1,6 +1,7 @@
 // All layers × heads as thumbnails on one canvas. Frames around hovered and chosen heads are separate elements, so the
 // thumbnails are not redrawn.
 
+import { ROWS_AND_COLUMNS } from "../core/constants.ts";
 import { onDensity } from "../core/density.ts";
 import { element } from "../core/dom.ts";
 import { gridPicture } from "../export/grid.ts";
@@ -74,7 +75,7 @@ export class Grid {
     this.row = element("div", { role: "row", class: "spoken" }, this.cell);
     this.element = element("div", { class: "grid", role: "grid", tabIndex: 0 }, this.canvas, this.marks, this.row);
     const properties = {
-      "aria-label": "All layers and heads",
+      "aria-label": `All layers and heads. ${ROWS_AND_COLUMNS}`,
       "aria-multiselectable": "true",
       "aria-activedescendant": this.cell.id,
     };

@@ -1,6 +1,7 @@
 // Draws the grid of thumbnails: positions, pixels, and the labels of layers and heads.
 
-import { channels, HATCH, INK, pixelTable, SCALES } from "../core/colours.ts";
+import { axisTitle } from "../board/labels.ts";
+import { channels, HATCH, INK, pixelTable, SCALES, TEXT_INK } from "../core/colours.ts";
 import { headAt } from "../heads/choice.ts";
 import { blocks } from "./pool.ts";
 import { typeFor } from "../core/type.ts";
@@ -31,6 +32,7 @@ const GUTTER = 36; // px left of the thumbnails: "layer" and its numbers
 const TOP = 32; // px above them: "head" and its numbers
 const NAME = 34; // px of height of "layer", which stands upright
 const CAPTION = 13; // px above each thumbnail in ranked order: its name
+const BELOW = 17; // px under them: what the rows and columns of each are
 const GAP = 4; // px between thumbnails
 const SIDES = { least: 12, fair: 18, most: 48 };
 const TYPE = { label: 11, fine: 10 }; // px: layers and heads; names in ranked order
@@ -62,10 +64,11 @@ export function layOut({
   const [left, top, caption] = (ranked ? [0, 0, CAPTION] : [GUTTER, TOP, 0]).map((length) =>
     Math.round(length * type.unit),
   );
+  const below = Math.round(BELOW * type.unit);
   const count = layers * heads;
   const sideOf = (columns: number) => {
     const across = Math.floor((width - left + GAP) / columns) - GAP;
-    const down = Math.floor((most - top + GAP) / Math.ceil(count / columns)) - GAP - caption;
+    const down = Math.floor((most - top - below + GAP) / Math.ceil(count / columns)) - GAP - caption;
     return Math.max(SIDES.least, Math.min(across, ranked ? down : Math.max(down, SIDES.fair), mostSide * type.unit));
   };
   let columns = heads;
@@ -85,7 +88,7 @@ export function layOut({
     side,
     pitch,
     width: left + columns * pitch.x - GAP,
-    height: top + (ranked ? high : Math.max(high, (high + NAME * type.unit) / 2)),
+    height: top + (ranked ? high : Math.max(high, (high + NAME * type.unit) / 2)) + below,
   };
 }
 
@@ -132,6 +135,7 @@ export function paintGrid(
   }
   context.globalAlpha = 1;
   if (!order) paintLabels(context, layout, { layers, theme, font });
+  paintAxes(context, layout, { theme, font });
 }
 
 /** `faded` is null where none is: else those that do not stand back are marked. */
@@ -189,6 +193,28 @@ function paintLabels(
   context.fillText("layer", 0, 0);
   context.rotate(Math.PI / 2);
   context.translate(-7 * unit, -middle);
+}
+
+/** Writes what the rows and columns of each thumbnail are. */
+function paintAxes(
+  context: Canvas2D,
+  { type, left, width, height }: GridLayout,
+  { theme, font }: { theme: Theme; font: string },
+) {
+  context.font = `${type.label}px ${font}`;
+  context.textAlign = "left";
+  context.textBaseline = "alphabetic";
+  const widthOf: WidthOf = (text) => context.measureText(text).width;
+  const [wide, narrow] = [Infinity, 0].map((room) => [
+    `↓ ${axisTitle("query", room, widthOf)}`,
+    `→ ${axisTitle("key", room, widthOf)}`,
+  ]);
+  const [apart, foot] = [10 * type.unit, height - 4 * type.unit];
+  const [rows, columns] = widthOf(wide.join("")) + apart <= width - left ? wide : narrow;
+  context.fillStyle = TEXT_INK[theme].query;
+  context.fillText(rows, left, foot);
+  context.fillStyle = TEXT_INK[theme].key;
+  context.fillText(columns, left + widthOf(rows) + apart, foot);
 }
 
 /**

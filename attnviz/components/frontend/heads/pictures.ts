@@ -66,6 +66,7 @@ export class Pictures {
       onClick: ({ i, j }) => onPin({ q: i, k: j }),
       onMove: ({ query, key }) => onMove({ q: query, k: key }),
     });
+    this.board.element.addEventListener("attnviz-drawn", () => this.lines.update({ beside: this.rowsBeside }));
     this.sizes = new ResizeObserver(() => this.arrange());
     this.sizes.observe(this.boardRoom);
     this.light = { hovered: NOTHING, pinned: NOTHING };
@@ -101,12 +102,23 @@ export class Pictures {
       low: 0,
       high,
       direction: view.direction,
+      beside: this.rowsBeside,
       threshold: least,
       strongest,
       hovered: this.light.hovered,
       pinned: this.light.pinned,
       theme,
     });
+  }
+
+  /** The rows of the heatmaps, where they stand in one row beside the lines: a line begins level with its own. */
+  get rowsBeside(): MatrixRows | null {
+    const places = this.board.places ?? [];
+    const [lines, board] = [this.lineRoom, this.boardRoom].map((room) => room.getBoundingClientRect());
+    const isBeside = this.given?.view.show === "both" && lines.right <= board.left;
+    if (!isBeside || !places.length || places.some(({ row }) => row > 0)) return null;
+    const [{ y, height, panel }] = places;
+    return { from: board.top - lines.top + y, pitch: height / panel.shape[0] };
   }
 
   /** How many weights are drawn as lines: {shown, total}. */

@@ -1,7 +1,7 @@
 // The labels of tokens beside the lines: measured once, and shortened to the available width.
 
 import { shorten } from "../board/layout.ts";
-import { NAMES } from "./tokens.ts";
+import { AXIS_TITLES } from "../core/constants.ts";
 
 const LONG = 80; // characters from which on a label is not measured: it is too wide anyway
 
@@ -9,7 +9,7 @@ const LONG = 80; // characters from which on a label is not measured: it is too 
 export function longestOf(labels: string[][], widthOf: WidthOf, vertical: boolean) {
   return labels.map((own, side) => {
     const longest = own.reduce((most, label) => Math.max(most, label.length > LONG ? Infinity : widthOf(label)), 0);
-    return Math.max(longest, vertical ? widthOf(NAMES[side]) + 8 : 0);
+    return Math.max(longest, vertical ? widthOf(AXIS_TITLES[side ? "key" : "query"]) + 8 : 0);
   });
 }
 

@@ -3,6 +3,7 @@
 // "Along" is y and "across" is x where the layout is vertical, and the other way round where it is horizontal.
 // Distances across are counted outwards from the ends of the lines.
 
+import { ticks } from "../board/layout.ts";
 import { typeFor } from "../core/type.ts";
 
 const TYPE = { label: 13, fine: 11 }; // px: labels; numbers and notes
@@ -14,6 +15,7 @@ const SQUARE = 9; // at most; narrower where there are many heads
 const NARROW = 420; // px under which numbers have no column of their own: they stand at the ends of the lines
 const LONGEST = 170;
 const PITCH = { fair: 19, least: 15.5 }; // px from one token to the next: the least only where then all are in sight
+const LOWEST = 8; // px of a matrix's rows: beside lower ones the tokens have a pitch of their own, and scroll
 const WIDEST = 620; // px between the two columns: wider lines are harder to follow
 export const TURN = Math.PI / 4;
 
@@ -31,12 +33,25 @@ export interface Room {
   most: number;
   /** one a head, where there are several */
   squares: number;
+  /** with which the tokens are level */
+  beside: MatrixRows | null;
 }
 /** px, but for what is true or false */
 export type Measures = ReturnType<typeof vertical>;
 
-/** The type of all that stands beside lines, where nothing may be smaller than `least` px. */
-export const typeOf = (least: number) => typeFor(least, TYPE);
+/**
+ * The type of all that stands beside lines, where nothing may be smaller than `least` px. Labels of tokens that are
+ * level with low rows of a matrix are smaller.
+ */
+export function typeOf(least: number, beside: MatrixRows | null = null) {
+  const pitch = beside?.pitch ?? TYPE.label;
+  const apart = pitch * ticks(0, 0, pitch, TYPE.fine).every;
+  return typeFor(least, { ...TYPE, label: Math.min(TYPE.label, Math.max(TYPE.fine, apart)) });
+}
+
+/** The rows of a matrix if tokens can be level with them, else null. */
+export const levelWith = (rows: MatrixRows | null, least: number) =>
+  rows && rows.pitch >= LOWEST * typeOf(least).unit && rows.from >= HEAD * typeOf(least).unit ? rows : null;
 
 /** `longest` is the widest label of each side in px; `counts` how many tokens each side has. */
 export function arrange({
@@ -46,7 +61,13 @@ export function arrange({
   heads,
   longest,
   type = typeOf(0),
-}: Pick<Room, "size" | "counts" | "longest"> & { direction: string; heads: number; type?: TypeSizes }) {
+  beside = null,
+}: Pick<Room, "size" | "counts" | "longest"> & {
+  direction: string;
+  heads: number;
+  type?: TypeSizes;
+  beside?: MatrixRows | null;
+}) {
   const given = {
     size,
     counts,
@@ -55,6 +76,7 @@ export function arrange({
     figure: (NUMBER * type.fine) / TYPE.fine,
     most: Math.max(1, ...counts),
     squares: heads > 1 ? heads : 0,
+    beside,
   };
   return new Layout(direction === "horizontal" ? horizontal(given) : vertical(given), given);
 }
@@ -64,7 +86,7 @@ function squareOf({ squares }: { squares: number }, room: number) {
   return square >= 1.5 ? square : 0; // too many heads for squares that can be distinguished
 }
 
-function vertical({ size, longest, type: { unit }, figure, most, squares }: Room) {
+function vertical({ size, longest, type: { unit }, figure, most, squares, beside }: Room) {
   const square = squareOf({ squares }, size.width * 0.1);
   const strip = square * squares;
   const within = size.width < NARROW;
@@ -78,7 +100,8 @@ function vertical({ size, longest, type: { unit }, figure, most, squares }: Room
   const between = Math.min(WIDEST, Math.max(40, size.width - fixed - room[0] - room[1]));
   const depth = room.map((width) => label + width + number + GAP);
   const left = (size.width - between - depth[0] - depth[1]) / 2;
-  const window = { from: head, length: Math.max(20, size.height - head - 4) };
+  const from = beside?.from ?? head;
+  const window = { from, length: Math.max(20, size.height - from - 4) };
   const least = (most * PITCH.least * unit <= window.length ? PITCH.least : PITCH.fair) * unit;
   return {
     vertical: true,
@@ -88,11 +111,11 @@ function vertical({ size, longest, type: { unit }, figure, most, squares }: Room
     square,
     label,
     room,
-    pitch: Math.min(36 * unit, Math.max(least, window.length / most)),
+    pitch: beside?.pitch ?? Math.min(36 * unit, Math.max(least, window.length / most)),
     number: room.map((width) => label + width + GAP),
     ends: [left + depth[0], left + depth[0] + between],
     overhang: 0,
-    heads: [head / 2, head / 2],
+    heads: [from - head / 2, from - head / 2],
   };
 }
 
@@ -202,6 +225,17 @@ export class Layout {
    */
   spread(head: number, heads: number) {
     return (head - (heads - 1) / 2) * Math.min(2.5, (Math.min(this.pitch, 30) - 5) / heads);
+  }
+
+  /** The tokens of a side that have a label: where there is no room for each, those of `always` before the others. */
+  labelled(side: number, always: number[]) {
+    const { shown } = ticks(0, this.counts[side], this.pitch, this.vertical ? this.apart : 0, [...new Set(always)]);
+    return new Set(shown);
+  }
+
+  /** px from one label to the next in a column, at least. */
+  get apart() {
+    return Math.max(this.type.fine, this.type.least);
   }
 
   sees(along: number) {

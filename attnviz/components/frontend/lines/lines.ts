@@ -11,7 +11,7 @@ import { linesPicture } from "../export/lines.ts";
 import { Choice } from "./choice.ts";
 import { Input } from "./input.ts";
 import { longestOf, shortener } from "./labels.ts";
-import { arrange, typeOf } from "./layout.ts";
+import { arrange, levelWith, typeOf } from "./layout.ts";
 import { LinesPainter } from "./painter.ts";
 import { pinSentence, tokenSentence } from "./sentences.ts";
 import { Surface } from "./surface.ts";
@@ -59,6 +59,7 @@ export class Lines {
       low: 0,
       high: 1,
       direction: "vertical",
+      beside: null,
       threshold: 0,
       strongest: 0,
       theme: "light",
@@ -104,7 +105,8 @@ export class Lines {
     const heads = !sameItems(old.heads, now.heads, ["at", "name", "colour", "rows", "cols"]);
     if (heads || differ("low", "high", "threshold", "strongest")) this.change("choice");
     if (!sameList(old.queryLabels, now.queryLabels) || !sameList(old.keyLabels, now.keyLabels)) this.changeTokens();
-    if (differ("direction", "theme") || old.heads.length !== now.heads.length) this.change("layout");
+    const isMoved = old.beside?.from !== now.beside?.from || old.beside?.pitch !== now.beside?.pitch;
+    if (isMoved || differ("direction", "theme") || old.heads.length !== now.heads.length) this.change("layout");
     if (!sameCell(old.hovered, now.hovered)) this.change("front");
     if (!sameCell(old.pinned, now.pinned)) this.change("pin");
   }
@@ -212,12 +214,13 @@ export class Lines {
     if (this.layout && !this.changed.layout) return this.layout;
     Object.assign(this.changed, { layout: false, back: true, front: true, said: true });
     this.font = surface.font;
-    const type = typeOf(leastType());
+    const beside = vertical ? levelWith(this.state.beside, leastType()) : null;
+    const type = typeOf(leastType(), beside);
     const labels = [queryLabels, keyLabels];
     this.widthOf = measurer(contextOf(surface.front), `${type.label}px ${this.font}`);
     const longest = longestOf(labels, this.widthOf, vertical);
     const counts = labels.map(({ length }) => length);
-    const layout = arrange({ direction, size, counts, heads: heads.length, longest, type });
+    const layout = arrange({ direction, size, counts, heads: heads.length, longest, type, beside });
     this.layout = layout;
     this.short = shortener(labels, layout.room, this.widthOf);
     surface.fit(size, layout.travel);

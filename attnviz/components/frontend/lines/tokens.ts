@@ -1,6 +1,8 @@
 // Draws the tokens beside the lines, the squares of each head, and the weights of the hovered or pinned token.
 
+import { axisTitle } from "../board/labels.ts";
 import { INK, TEXT_INK } from "../core/colours.ts";
+import { AXIS_TITLES } from "../core/constants.ts";
 import { opacity } from "./choice.ts";
 import { GAP, SWATCH, TURN } from "./layout.ts";
 import { digits } from "./sentences.ts";
@@ -22,7 +24,6 @@ export type TokenNumber = { i: number; best: { head: number; value: number }; al
 /** to which side of (x, y) a text lies: 1, -1 or 0 */
 export type Beside = { reach: number; x: number; y: number };
 
-export const NAMES = ["query (from)", "key (to)"];
 const ROLES: ("query" | "key")[] = ["query", "key"];
 const PALE = 0.34; // of a token that the one that is meant has nothing to do with
 
@@ -41,15 +42,16 @@ function paintName({ context, layout, theme, font, choice }: WordsPen, side: num
   context.font = `600 ${layout.type.label}px ${font}`;
   context.textAlign = layout.vertical && side === 0 ? "right" : "left";
   if (!layout.vertical) {
-    const explained = `${NAMES[side]} · number: the largest of the heads`;
+    const name = AXIS_TITLES[ROLES[side]];
+    const explained = `${name} · number: the largest of the heads`;
     const explain = several && context.measureText(explained).width <= layout.window.length;
-    context.fillText(explain ? explained : NAMES[side], layout.window.from, across);
+    context.fillText(explain ? explained : name, layout.window.from, across);
     return;
   }
-  const fits = context.measureText(NAMES[side]).width <= layout.room[side] + GAP;
-  context.fillText(fits ? NAMES[side] : ROLES[side], layout.point(side, layout.label, 0)[0], across);
+  const title = axisTitle(ROLES[side], layout.room[side] + GAP, (text) => context.measureText(text).width) ?? "";
+  context.fillText(title, layout.point(side, layout.label, 0)[0], across);
   if (layout.square) paintSwatches(context, layout, choice, side);
-  if (!several || !fits || layout.within) return;
+  if (!several || title !== AXIS_TITLES[ROLES[side]] || layout.within) return;
   context.fillStyle = INK[theme].text;
   context.font = `${layout.type.fine}px ${font}`;
   context.fillText("largest", layout.point(side, layout.number[side], 0)[0], across);
@@ -82,22 +84,31 @@ function paintSide(pen: WordsPen, side: number, lit: LitTokens) {
     textBaseline: "middle",
     direction: "ltr",
   });
+  const bestOf = (i: number) => (other === null ? null : side ? choice.largest(other, i) : choice.largest(i, other));
   const numbers: TokenNumber[] = [];
-  for (let i = from; i < to; i += 1) {
-    const best = other === null ? null : side ? choice.largest(other, i) : choice.largest(i, other);
+  const tokens = Array.from({ length: Math.max(0, to - from) }, (_, n) => {
+    const i = from + n;
+    const best = bestOf(i);
     const strength = best ? opacity(best.value, choice.rules) : 0;
     const isLit = lit.meant[side] === i || lit.pinned[side] === i;
     const alpha = !dimmed || isLit ? 1 : other === null ? 0.6 : best ? 0.55 + 0.45 * strength : PALE;
-    at(pen, side, i, (x, y) =>
-      paintToken(pen, side, i, { lit, alpha, ground: layout.square ? 0 : strength, reach, x, y }),
-    );
     if (best) numbers.push({ i, best, alpha: Math.max(alpha, 0.7) });
+    return { i, alpha, ground: layout.square ? 0 : strength };
+  });
+  const written = fitting(numbers, layout);
+  const shown = layout.labelled(side, [...litOn(side, lit), ...written.map(({ i }) => i)]);
+  for (const { i, ...looks } of tokens) {
+    if (shown.has(i)) at(pen, side, i, (x, y) => paintToken(pen, side, i, { lit, ...looks, reach, x, y }));
   }
-  for (const number of fitting(numbers, layout)) {
-    at(pen, side, number.i, (x, y) => paintNumber(pen, side, { ...number, reach, x, y }));
+  for (const number of written) {
+    if (shown.has(number.i)) at(pen, side, number.i, (x, y) => paintNumber(pen, side, { ...number, reach, x, y }));
   }
   context.restore();
 }
+
+/** The tokens of a side that have their labels before all others. */
+const litOn = (side: number, { meant, hovered, pinned, cursor }: LitTokens) =>
+  [cursor?.side === side ? cursor.index : null, pinned[side], hovered[side], meant[side]].filter((i) => i !== null);
 
 /** Does some work where a token's label begins, turned as it is. */
 function at({ context, layout }: WordsPen, side: number, i: number, work: (x: number, y: number) => void) {
@@ -199,12 +210,13 @@ function paintSquares(
 }
 
 /** The numbers that find room, the largest first. */
-function fitting(numbers: TokenNumber[], { vertical, turned, pitch, figure }: Layout) {
-  if (vertical || turned || pitch >= figure) return numbers;
+function fitting(numbers: TokenNumber[], { vertical, turned, pitch, figure, apart }: Layout) {
+  const needed = vertical ? apart : turned ? 0 : figure;
+  if (pitch >= needed) return numbers;
   const taken: number[] = [];
   return numbers
     .toSorted((a, b) => b.best.value - a.best.value)
-    .filter(({ i }) => !taken.some((j) => Math.abs(i - j) * pitch < figure) && taken.push(i));
+    .filter(({ i }) => !taken.some((j) => Math.abs(i - j) * pitch < needed) && taken.push(i));
 }
 
 /**

@@ -100,6 +100,7 @@ interface ExportPaths {
   letters: string;
   fonts: string;
   pdf: string;
+  pptx: string;
 }
 
 // ---- plotly.js

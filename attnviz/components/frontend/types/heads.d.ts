@@ -16,11 +16,18 @@ interface LineRules extends Scale {
   threshold: number;
   strongest: number;
 }
+/** The rows of a matrix beside the lines: the top of the first and the height of each, in px of the lines' element. */
+interface MatrixRows {
+  from: number;
+  pitch: number;
+}
 interface LinesState extends LineRules {
   queryLabels: string[];
   keyLabels: string[];
   heads: LineHead[];
   direction: string;
+  /** with which the tokens are to be level, where their labels find room there */
+  beside: MatrixRows | null;
   theme: Theme;
   hovered?: PartialPair;
   pinned?: PartialPair;

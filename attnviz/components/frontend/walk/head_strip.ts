@@ -1,6 +1,7 @@
 // The head strip: a button for each head of the layer, with a thumbnail of its attention.
 
 import { channels, COVER, HATCH, SCALES } from "../core/colours.ts";
+import { ROWS_AND_COLUMNS } from "../core/constants.ts";
 import { contextOf, element, isAsBefore } from "../core/dom.ts";
 import { span, template, write } from "../core/template.ts";
 
@@ -44,7 +45,7 @@ export class HeadStrip {
   ) {
     const [, height, width] = weights.shape;
     Object.assign(this, { heads, layer });
-    this.root.setAttribute("aria-label", `heads of ${layer}`);
+    this.root.setAttribute("aria-label", `heads of ${layer}. ${ROWS_AND_COLUMNS}`);
     this.write();
     const looks = [shade, window.devicePixelRatio, covered?.row, covered?.rows];
     const drawn = [weights.data, hidden?.data, heads.join(), ...looks];
@@ -59,7 +60,7 @@ export class HeadStrip {
 
   write() {
     const buttons = this.heads.map((head) => {
-      const says = { title: `${this.layer} · head ${head}`, "aria-label": `head ${head}` };
+      const says = { title: `${this.layer} · head ${head}. ${ROWS_AND_COLUMNS}`, "aria-label": `head ${head}` };
       const looks = { class: head === this.lit ? "lit" : undefined, "aria-pressed": String(head === this.chosen) };
       const does = { onclick: () => this.choose(head) };
       const number = span("number", String(head));
