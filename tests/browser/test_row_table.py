@@ -16,7 +16,7 @@ VIEWS = {
     "Step by step": ("/?step=weights&q=7&k=9", "weights"),
     "Heads": ("/heads?q=7&k=9", None),
     "Compare": ("/compare?q=7&k=9", "difference"),
-    "BERT": ("/bert?part=language&row=2", None),
+    "BERT": ("/bert?bert_part=language&q=2", None),
 }
 """By the view: its link, and which of its matrices the table shows; None where there is one only"""
 
@@ -106,7 +106,7 @@ def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(still_page: Pa
 
 def test_the_table_of_a_covered_row_tells_nothing_of_it(still_page: Page, app_url: str) -> None:
     page = still_page
-    page.goto(f"{app_url}/?step=weights&q=7&predict=true")
+    page.goto(f"{app_url}/?step=weights&q=7&predict=1")
     settled(page)
     table = Table(page)
     table.opener.press("Enter")
