@@ -59,7 +59,7 @@ _COSINE = tree.Fraction(
 )
 
 DIVERGENCE = "Jensen-Shannon divergence"
-DIVERGENCE_TITLE = "bits apart"
+DIVERGENCE_TITLE = "bits"
 """Its title over a column of one number a row, which is narrow"""
 _FIGURES: dict[str, Expression] = {"mean |A − B|": _MEAN, "divergence of a row": _DIVERGENCE, "cosine": _COSINE}
 FORMULAS: dict[str, Expression] = {

@@ -19,15 +19,27 @@ SHARE = """(selector) => {
 """The part of the window's height that the highest of these pictures takes."""
 
 BOARD = ".attnviz-board"
+PLOT = ".js-plotly-plot"
 SCENES = {
     "averages": ("/averages?lesson=attention&scene=1", BOARD, 0.79),
-    "a step, three lines of text": ("/?lesson=attention&scene=6", BOARD, 0.75),
+    "a step, three lines of text": ("/?lesson=attention&scene=6", BOARD, 0.77),
     "a step, two lines of text": ("/?lesson=why&scene=1", BOARD, 0.79),
-    "a covered row": ("/?lesson=attention&scene=8", BOARD, 0.75),
+    "a covered row": ("/?lesson=attention&scene=8", BOARD, 0.77),
     "a head of a real model": ("/?lesson=heads&scene=4", BOARD, 0.79),
-    "Transformer, three lines": ("/transformer?lesson=transformer&scene=9", BOARD, 0.75),
+    "Transformer, three lines": ("/transformer?lesson=transformer&scene=9", BOARD, 0.77),
     "Transformer, two lines": ("/transformer?lesson=transformer&scene=7", BOARD, 0.79),
-    "curves of a training": ("/train?lesson=forming&scene=6", "svg.curves", 0.45),
+    "the figure of a whole model": ("/transformer?lesson=claims&scene=1", ".ov-row", 0.7),
+    "a mistake": ("/transformer?lesson=mistakes&scene=1", ".mistake", 0.77),
+    "lines and heatmap of a head": ("/heads?lesson=heads&scene=1", ".pictures", 0.82),
+    "Compare": ("/compare?lesson=why&scene=4", BOARD, 0.74),
+    "curves of a training": ("/train?lesson=forming&scene=6", ".curve", 0.69),
+    "a head of a training": ("/train?lesson=forming&scene=8", BOARD, 0.75),
+    "losses of models": ("/train?lesson=ladder&scene=6", "svg.curves", 0.76),
+    "a head of a model among others": ("/train?lesson=ladder&scene=5", BOARD, 0.69),
+    "all heads, switched off": ("/bert?lesson=explanation&scene=2", BOARD, 0.79),
+    "a plot of a classifier": ("/bert?lesson=claims&scene=3", PLOT, 0.77),
+    "a plot below a text field": ("/bert?lesson=bert&scene=5", PLOT, 0.65),
+    "a matrix beside two plots": ("/bert?lesson=bert&scene=3", BOARD, 0.56),
 }
 """By the kind of scene: its address, its picture, and the least part of the window's height"""
 

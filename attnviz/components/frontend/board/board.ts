@@ -20,6 +20,7 @@ import { boardPicture } from "../export/board.ts";
 import { Overlay } from "./overlay.ts";
 import { drawnPanels } from "./panels.ts";
 import { RowsList } from "./rows_list.ts";
+import type { RowTable } from "./row_table.ts";
 import { namedIn } from "../marks/named.ts";
 import { moved, Picture } from "./picture.ts";
 import { leastType, measurer, typeFor } from "../core/type.ts";
@@ -37,6 +38,8 @@ export class Board {
   canvas: HTMLCanvasElement;
   element: HTMLDivElement;
   rows: RowsList;
+  /** the chosen row as a table, once it was opened */
+  table: RowTable | null;
   theme: Theme;
   type: TypeSizes;
   font: string;
@@ -80,6 +83,7 @@ export class Board {
       covers: this.covers,
     }));
     root.append(this.element, this.rows.root);
+    this.table = null;
     this.theme = "light";
     this.type = typeFor();
     this.font = "sans-serif";
@@ -143,6 +147,7 @@ export class Board {
     this.redraw.cancel();
     this.drawNow();
     this.rows.changed();
+    this.table?.update();
   }
 
   /** @param given.framed cells that have a frame: [row, column] */
@@ -169,6 +174,7 @@ export class Board {
     if (kinds.every((kind) => (before[kind] ?? null) === (pinned[kind] ?? null))) return;
     this.lights.pinned = pinned;
     this.onHold();
+    this.table?.update();
     if (!this.views.zoomed) return;
     for (const [kind, count] of this.kinds()) {
       const at = pinned[kind] ?? null;
@@ -188,7 +194,16 @@ export class Board {
   cover(covers: ((panel: string) => IsCovered | null) | null) {
     if (covers || this.covers) this.rows.changed();
     this.covers = covers;
+    this.table?.update();
     this.redraw();
+  }
+
+  /** Opens the chosen row as a table, or closes it; without the server it stays closed. */
+  async toggleTable(opener: HTMLElement) {
+    const { RowTable } = await import("./row_table.ts");
+    if (!this.element.isConnected) return;
+    this.table ??= new RowTable(this, opener);
+    this.table.toggle();
   }
 
   destroy() {
@@ -199,6 +214,7 @@ export class Board {
     this.overlay?.remove();
     this.pointer.destroy();
     this.rows.destroy();
+    this.table?.destroy();
     this.element.remove();
   }
 
@@ -206,6 +222,7 @@ export class Board {
 
   resized() {
     this.placed = null;
+    this.table?.update();
     this.redraw();
   }
 

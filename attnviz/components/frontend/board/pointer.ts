@@ -1,4 +1,5 @@
-// Zooming and scrolling a board: the wheel, two fingers, dragging, three buttons and the keys + − 0.
+// Zooming and scrolling a board: the wheel, two fingers, dragging, three buttons and the keys + − 0. A fourth button
+// opens the chosen row as a table.
 
 import { element } from "../core/dom.ts";
 import { cellAt } from "./panels.ts";
@@ -37,12 +38,17 @@ export class BoardPointer {
   }
 
   makeButtons() {
+    const table = button("≡", "The chosen row as a table", () => {
+      void this.board.toggleTable(table).catch(() => {});
+    });
+    table.setAttribute("aria-expanded", "false");
     const box = element(
       "div",
       { class: "attnviz-zoom modebar" },
       button("+", "Zoom in (+), or Ctrl and the wheel", () => this.board.zoomBy(1 / STEP)),
       button("−", "Zoom out (−)", () => this.board.zoomBy(STEP)),
       this.whole,
+      table,
     );
     box.style.cssText =
       "position:absolute;top:34px;right:0;display:var(--chrome,flex);flex-direction:column;z-index:6;opacity:0.6";

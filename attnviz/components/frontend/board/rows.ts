@@ -1,6 +1,6 @@
 // The rows of a matrix in words, for screen readers: row 7 “it”: 9 “bicycle” 97 %, 0 “[CLS]” 1 %, 14 others 2 %.
 
-import { index, number, quoted, share } from "../core/format.ts";
+import { namer, number, share } from "../core/format.ts";
 
 const LISTED = 512; // rows
 const SHARES = 5; // of a row, at most
@@ -18,12 +18,6 @@ export function* rowsSaid(panel: Panel, labels: Labels, covers: IsCovered | null
     yield `row ${row(i)}: ${isCovered ? "covered" : rowSaid(values, places, column, panel.scale)}`;
   }
   if (rows > LISTED) yield `${rows - LISTED} further rows are not listed`;
-}
-
-/** A name for each place of an axis: its number and token, or what its kind calls it. */
-function namer(kind: string, labels: Labels, ticks?: Record<string, string>) {
-  const own = labels[kind];
-  return (n: number) => (own?.[n] !== undefined ? `${n} ${quoted(own[n])}` : (ticks?.[n] ?? index(kind, n)));
 }
 
 function rowSaid(values: Float32Array, places: number[], name: (j: number) => string, scale: Panel["scale"]) {

@@ -106,6 +106,12 @@ export function index(kind: string, i: number) {
   return INDEX_WORDS[kind] ? `${INDEX_WORDS[kind]} ${i}` : String(i);
 }
 
+/** A name for each place of an axis: its number and token, or what its kind calls it. */
+export function namer(kind: string, labels: Labels, ticks?: Record<string, string>) {
+  const own = labels[kind];
+  return (n: number) => (own?.[n] !== undefined ? `${n} ${quoted(own[n])}` : (ticks?.[n] ?? index(kind, n)));
+}
+
 /** `query[3, dim 5]` */
 export const cellName = ({ name, rows, cols }: { name: string; rows: string; cols: string }, i: number, j: number) =>
   `${quantity(name)}[${index(rows, i)}, ${index(cols, j)}]`;

@@ -177,6 +177,8 @@ class Matrix {
   key(event: KeyboardEvent) {
     const panel = this.panelOf(this.pin) ?? this.panels[0];
     if (!panel || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isButton = event.target instanceof Element && event.target.closest("button");
+    if (isButton && ACTS.includes(event.key)) return; // the button's own
     const { q, k } = this.pin;
     const [rows, columns] = panel.shape;
     const counts = { query: Array(rows).fill(""), key: Array(columns).fill("") };

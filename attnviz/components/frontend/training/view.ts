@@ -32,6 +32,7 @@ export class View extends HeadsView {
     const hint = "Point at a cell to read its weight; a click pins it.";
     super(store, scrubber, on, { hint, writes: false });
     this.on = on;
+    this.small.dataset.item = "heads";
     this.charts = new Charts((step) => on.go(step));
     store.subscribe(
       ["header", "known", "shown", "run", "step", "place", "moment", "values", "without", "failed", "sizes"],
@@ -67,7 +68,7 @@ export class View extends HeadsView {
           { class: "right", style: visibility(moment !== null) }, // nothing of another training stays
           template(
             "div",
-            { class: "all-heads", dataset: { item: "heads" } },
+            { class: "all-heads" },
             template("h2", {}, "All heads"),
             this.small,
             template("p", { class: "without", dataset: { item: "without" } }, ...without(given)),
