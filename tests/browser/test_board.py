@@ -150,24 +150,6 @@ def test_the_formula_in_the_corner_lies_over_nothing(page: Page, served: str, wi
     assert max(formula, default=0) <= min(title, width)
 
 
-@pytest.mark.parametrize("width", [700, 836, 1150, 1232, 1850])
-@pytest.mark.parametrize("rows", [3, 16, 64])
-def test_the_title_of_a_narrow_matrix_at_the_right_end_is_written_whole(
-    page: Page, served: str, width: int, rows: int
-) -> None:
-    panels = [
-        {"name": name, "title": title, "shape": [rows, columns], "rows": "query", "cols": cols, "bar": name == "b"}
-        for name, title, columns, cols in (("a", "A − B", rows, "key"), ("b", "B", rows, "key"),
-                                           ("c", "bits apart", 1, ""))
-    ]  # fmt: skip
-    labels = {"query": [f"w{i}" for i in range(rows)], "key": [f"w{i}" for i in range(rows)]}
-    picture = {"panels": panels, "grid": [[0, 1, 2]], "widths": [1, 1, 0.12], "heights": [1], "labels": labels}
-    texts = imported(page, served, "board/board.ts", WRITTEN, {"picture": picture, "width": width})
-    ((left, right),) = [(left, right) for text, left, right in texts if text == "bits apart"]
-    assert right <= width
-    assert left > max(right for text, _, right in texts if text == "B")
-
-
 NAMED = """
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   document.body.append(svg);

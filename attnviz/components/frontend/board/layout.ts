@@ -13,7 +13,6 @@ const BAR = 50; // a colour bar with its numbers, right of its matrix
 const BEYOND = 8; // more, where a number at its end has a "≥" or a "≤"
 const BUTTONS = 28; // the zoom buttons, right of all
 const INDEX_GUTTER = 22; // labels that are numbers only
-const LARGER = 1.4; // a title's type than a label's, at most
 const LONGEST = 104; // longer labels are shortened in the middle, except beside empty space
 const LARGEST_CELL = { width: 60, height: 42 };
 const FEWEST = { width: 14, height: 11 }; // cells that fill a large picture: those of fewer are larger than that
@@ -119,7 +118,6 @@ function placeWith(
   const placed = slots.map((slot) => ({
     ...slot,
     titleRoom: 0,
-    titleLead: 0,
     x: sum(before.slice(0, slot.column + 1)) + sum(widths.slice(0, slot.column)) + sum(after.slice(0, slot.column)),
     y:
       TITLE * unit * (slot.row + 1) +
@@ -132,25 +130,17 @@ function placeWith(
     gutter: before[slot.column],
     labelRoom: most,
   }));
-  for (const at of placed) Object.assign(at, titlePlace(at, placed, size, widthOf));
+  for (const at of placed) at.titleRoom = titleRoom(at, placed, size);
   return { places: placed, spare: { width: freeWidth - sum(widths), height: freeHeight - sum(heights) } };
 }
 
 /** What the colour bar of a matrix takes, in units of type. */
 const barRoom = (panel: CompletePanel) => (panel.bar ? BAR + (signsOf(panel).some(Boolean) ? BEYOND : 0) : 0);
 
-/**
- * How wide a title may be: up to the next matrix of its row, or to the picture's end. At that end it may also begin
- * beside the matrix before it, as a narrow matrix has little room for a title.
- */
-function titlePlace(at: Place, places: Place[], size: Size, widthOf: WidthOf) {
-  const others = places.filter(({ row, x }) => row === at.row && x !== at.x);
-  const after = others.filter(({ x }) => x > at.x).map(({ x }) => x);
-  const before = others
-    .filter(({ x }) => x < at.x)
-    .map(({ x, width, panel }) => x + Math.max(width, LARGER * widthOf(panel.title)));
-  const titleLead = after.length || !before.length ? 0 : Math.max(0, at.x - Math.max(...before) - GAP / 2);
-  return { titleRoom: Math.min(size.width, ...after) - at.x - 4, titleLead };
+/** How wide a title may be: up to the next matrix of its row, or to the picture's end. */
+function titleRoom(at: Place, places: Place[], size: Size) {
+  const next = places.filter(({ row, x }) => row === at.row && x > at.x).map(({ x }) => x);
+  return Math.min(size.width, ...next) - at.x - 4;
 }
 
 /**

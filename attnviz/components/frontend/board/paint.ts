@@ -83,16 +83,13 @@ export function windowOf(pen: BoardPen, { panel }: Place) {
   ];
 }
 
-export function paintTitle({ context, theme, font, type }: BoardPen, place: Place) {
-  const { panel, y, titleRoom, titleLead, covers } = place;
+export function paintTitle({ context, theme, font, type }: BoardPen, { panel, x, y, titleRoom, covers }: Place) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   context.fillStyle = panel.ink ?? TEXT_INK[theme][panel.role ?? "text"];
   context.font = `600 ${14 * type.unit}px ${font}`;
   const widthOf: WidthOf = (text) => context.measureText(text).width;
-  const lead = Math.min(titleLead, Math.max(0, widthOf(panel.title) - titleRoom));
-  const x = place.x - lead;
-  context.fillText(shorten(panel.title, titleRoom + lead, widthOf), x, y - 21 * type.unit);
+  context.fillText(shorten(panel.title, titleRoom, widthOf), x, y - 21 * type.unit);
   context.font = `${type.fine}px ${font}`;
   const [rows, cols] = panel.shape;
   const size = `${rows} × ${cols}`;

@@ -130,8 +130,6 @@ interface Place extends Slot, Box {
   turned: boolean;
   gutter: number;
   titleRoom: number;
-  /** px that a title may begin before its matrix, if `titleRoom` is too little for it */
-  titleLead: number;
   /** px that labels may be long */
   labelRoom: { rows: number; columns: number };
   alpha?: number;
