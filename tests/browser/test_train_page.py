@@ -106,6 +106,9 @@ def test_a_head_forms_and_its_snapshots_are_torchs_and_played_and_exported(
     # The accuracy without the head, as this process finds it.
     without = page.locator(".training .without .result")
     expect(without).to_be_visible(timeout=MINUTE)
+    tested = f"Accuracy on {len(TASK.held_out())} held-out sequences "  # more than those of the curve
+    expect(page.locator(".training .without")).to_contain_text(tested)
+    expect(page.locator(".training .curve h2").first).to_have_text("What it has learned, at step 40")
     number = [(place.layer, head) for place, head in heads_of(model)].index((1, 1))
     share = float(without.get_attribute("data-value") or "nan")
     assert share == pytest.approx(accuracy_without(model, TASK)[number], abs=5e-3)

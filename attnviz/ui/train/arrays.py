@@ -150,7 +150,7 @@ def _nothing() -> bytes:
 
 
 def task_parts(task: str, files: TaggedFiles | None = None) -> OfOne:
-    """Return what is computed for a task's snapshot: `a`, the accuracy without each head.
+    """Return what is computed for a task's snapshot: `a`, the accuracy without each head, and on how many sequences.
 
     `files` are the visitor's files, if it is trained on these; an offer holds only a weak reference to them.
     """
@@ -160,7 +160,9 @@ def task_parts(task: str, files: TaggedFiles | None = None) -> OfOne:
         held = None if kept is None else kept()
         if not isinstance(model, TokenModel) or (kept is not None and held is None):
             raise NotOfferedError
-        return {"accuracy": accuracy_without(model, TASKS[task] if held is None else TaggedSentences(held))}
+        subject = TASKS[task] if held is None else TaggedSentences(held)
+        count = len(_tested_without(model, subject))
+        return {"accuracy": accuracy_without(model, subject), "sequences": np.array([count], np.uint16)}
 
     return {"a": ablation}
 
@@ -230,15 +232,19 @@ def heads_of(model: TokenModel) -> list[tuple[Place, int]]:
 
 def accuracy_without(model: TokenModel, task: Task) -> NDArray[np.float32]:
     """Return a model's accuracy on held-out sequences without each of its heads, and last with all of them."""
-    heads = heads_of(model)
-    held = task.held_out()
-    most = max(FEWEST, EVALUATED // (held.ids.shape[1] * (len(heads) + 1)))
-    batch = Batch(held.ids[:most], held.targets[:most], None if held.source is None else held.source[:most])
+    batch = _tested_without(model, task)
     accuracies = []
-    for without in (*([head] for head in heads), []):
+    for without in (*([head] for head in heads_of(model)), []):
         with torch.no_grad(), without_heads(model, without):
             accuracies.append(task.accuracy(model(*inputs_of(model, batch)), batch))
     return np.array(accuracies, np.float32)
+
+
+def _tested_without(model: TokenModel, task: Task) -> Batch:
+    """Return the held-out sequences on which a model is run without each of its heads."""
+    held = task.held_out()
+    most = max(FEWEST, EVALUATED // (held.ids.shape[1] * (len(heads_of(model)) + 1)))
+    return Batch(held.ids[:most], held.targets[:most], None if held.source is None else held.source[:most])
 
 
 def sample_of(model: nn.Module, start: int, seed: int) -> NDArray[np.uint16]:

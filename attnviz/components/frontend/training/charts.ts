@@ -1,7 +1,7 @@
 // The two charts of a training with their legends, which say each curve's number at the shown step.
 
 import { element } from "../core/dom.ts";
-import { fixed } from "../core/format.ts";
+import { fixed, whole } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { Curves } from "./curves.ts";
 import { bestOf, lastBefore, largestScores, valueAt } from "./numbers.ts";
@@ -69,9 +69,12 @@ export class Charts {
   /** The charts under their legends, which say the numbers of the step. */
   sections(shown: Known, task: TrainingTask, step: number) {
     const { shares, losses } = entriesOf(shown, task);
+    const { steps } = shown.curves.accuracy;
+    const last = steps[lastBefore(steps, step)] ?? step;
+    const at = last === step ? "" : `at step ${whole(last)}`; // the last evaluation before it
     return [
-      section("What it has learned", "shares", shares, this.rooms.shares, step),
-      section("Loss, in nats", "losses", losses, this.rooms.losses, step),
+      section(`What it has learned${at && `, ${at}`}`, "shares", shares, this.rooms.shares, step),
+      section(`Loss, in nats${at && `; held out ${at}`}`, "losses", losses, this.rooms.losses, step),
     ];
   }
 

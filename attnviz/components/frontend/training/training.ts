@@ -89,8 +89,9 @@ class Training extends Trainings<TrainingHeader, TrainingValues, Shown> {
     const ablation = this.ablation.of(run.digest && run.state !== "running" ? `${run.digest}~a.${step}` : "");
     // Of the model without each head, in order, and last of the whole model.
     const without = ablation && Array.from(ablation.accuracy.data);
+    const tested = ablation ? ablation.sequences.data[0] : 0;
     this.store.set({
-      ...{ ...around, header, known, shown, run, step, without, failed: moments.failed },
+      ...{ ...around, header, known, shown, run, step, without, tested, failed: moments.failed },
       ...{ place, values: this.values, moment: moments.at(step) },
     });
   }

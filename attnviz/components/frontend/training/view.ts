@@ -1,5 +1,6 @@
 // How the page Train is laid out: what it is about, what starts and paces a training, the curves beside the heads.
 
+import { whole } from "../core/format.ts";
 import { forPointer } from "../core/touch.ts";
 import { span, template, write } from "../core/template.ts";
 import { answers, visibility } from "./answer.ts";
@@ -21,6 +22,8 @@ export interface Shown extends HeadsShown {
   known: Known[];
   shown: Known;
   values: TrainingValues;
+  /** the held-out sequences of which `without` is the accuracy */
+  tested: number;
   failed: string;
 }
 
@@ -35,7 +38,7 @@ export class View extends HeadsView {
     this.small.dataset.item = "heads";
     this.charts = new Charts((step) => on.go(step));
     store.subscribe(
-      ["header", "known", "shown", "run", "step", "place", "moment", "values", "without", "failed", "sizes"],
+      ["header", "known", "shown", "run", "step", "place", "moment", "values", "without", "tested", "failed", "sizes"],
       (given) => write(root, ...this.page(given)),
     );
     store.subscribe(["header", "known", "shown", "sizes"], ({ header, known, shown }) => {
@@ -109,15 +112,16 @@ function without({
   shown,
   place,
   without: each,
+  tested,
   known,
-}: Pick<Shown, "shown" | "place" | "without" | "known">): Child[] {
+}: Pick<Shown, "shown" | "place" | "without" | "tested" | "known">): Child[] {
   const at = headNumber(shown.run.kinds, place);
   if (!each || at === null) {
     return [known.some(({ run }) => isLive(run)) ? forPointer("Click one to see it large.") : " "];
   }
   const head = placeName(place, shown.run.kinds.length > 1);
   return [
-    `Accuracy ${percent(each[each.length - 1])}; without ${head} `,
+    `Accuracy on ${whole(tested)} held-out sequences ${percent(each[each.length - 1])}; without ${head} `,
     template("b", { class: "result", dataset: { value: each[at] } }, percent(each[at])),
     ".",
   ];
