@@ -42,7 +42,6 @@ TOKENS: Step[Tokens] = Step(
     ),
     code=lambda tokens: _TOKENS_CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"),
     fact=_tokens_fact,
-    is_of_head=False,
 )
 
 

@@ -59,3 +59,16 @@ def test_on_a_phone_what_it_says_is_seen(new_context: Contexts, app_url: str) ->
     surprise(page)
     expect(page.locator(".said")).to_be_in_viewport()
     settled(page)
+    chosen = page.locator(".strip [aria-pressed=true]")
+    expect(chosen).to_be_in_viewport()
+    page.locator(".strip button").last.click()
+    settled(page)
+    expect(chosen).to_have_text("11")
+    page.reload()
+    settled(page)
+    expect(chosen).to_have_text("11")
+    expect(chosen).to_be_in_viewport()
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 300)")
+    behind = page.locator("[data-testid=stHeader]")  # what scrolls below the name and the toolbar is not seen there
+    assert behind.evaluate("header => getComputedStyle(header).backgroundColor").startswith("rgb(")  # not transparent
+    assert page.evaluate("document.elementFromPoint(30, 28)?.textContent") == "attnviz"

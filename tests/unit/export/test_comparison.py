@@ -180,6 +180,8 @@ ROWS = "Rows are queries (from), columns are keys (to)."
         ("step_by_step", {"source": "toy", "step": "output"}, "Output", None),
         ("step_by_step", {"source": "toy", "layer": "3", "step": "embeddings"}, "Embeddings", None),
         ("step_by_step", {"source": "pretrained", "layer": "3", "step": "embeddings"}, "Hidden states · layer 3", None),
+        ("step_by_step", {"source": "pretrained", "layer": "3", "head": "1", "step": "tokens"},
+         "Sentence · layer 3 · head 1", None),
         ("step_by_step", {"source": "pretrained", "layer": "0", "step": "embeddings"}, "Embeddings · layer 0", None),
         ("heads", {"layer": "2", "head": "7"}, "layer 2 · head 7", f"“a b” {ABOUT_MINILM} {ROWS}"),
         ("heads", {"over": "corpus"}, "All heads over a corpus",

@@ -98,3 +98,12 @@ export function clickOn(css: string) {
   const found = document.querySelector(css);
   if (found instanceof HTMLElement) found.click();
 }
+
+const BESIDE = 24; // px: of the neighbour of what is brought into sight
+
+/** Scrolls a row sideways, and nothing else, until one of its parts is seen. */
+export function bringIntoSight(part: Element, row: Element) {
+  const [inside, around] = [part.getBoundingClientRect(), row.getBoundingClientRect()];
+  const [over, under] = [inside.right + BESIDE - around.right, inside.left - BESIDE - around.left];
+  row.scrollLeft += under < 0 ? under : Math.max(0, Math.min(over, under));
+}

@@ -1,5 +1,7 @@
 // Streamlit's own page around a component. Only this module knows its selectors.
 
+import { bringIntoSight } from "./dom.ts";
+
 const testId = (name: string) => `[data-testid=${name}]`;
 
 /** What scrolls. */
@@ -57,16 +59,9 @@ export function describePlaces() {
     const isNew = !entry.hasAttribute("aria-current");
     if (!entry.querySelector("strong")) entry.removeAttribute("aria-current");
     else entry.setAttribute("aria-current", kind);
-    if (isNew && entry.hasAttribute("aria-current")) bringIntoSight(entry);
+    const row = entry.closest(".stHorizontalBlock");
+    if (row && isNew && entry.hasAttribute("aria-current")) bringIntoSight(entry, row);
   }
-}
-
-/** Scrolls a row that is wider than a phone, and nothing else. */
-function bringIntoSight(entry: Element) {
-  const row = entry.closest(".stHorizontalBlock");
-  if (!row) return;
-  const [inside, around] = [entry.getBoundingClientRect(), row.getBoundingClientRect()];
-  row.scrollLeft += Math.max(0, inside.right - around.right) + Math.min(0, inside.left - around.left);
 }
 
 /** How far the page is scrolled, px; outside of the app, the document. */

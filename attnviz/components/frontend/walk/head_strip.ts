@@ -2,7 +2,7 @@
 
 import { channels, COVER, HATCH, SCALES } from "../core/colours.ts";
 import { ROWS_AND_COLUMNS } from "../core/constants.ts";
-import { contextOf, element, isAsBefore } from "../core/dom.ts";
+import { bringIntoSight, contextOf, element, isAsBefore } from "../core/dom.ts";
 import { span, template, write } from "../core/template.ts";
 
 const SIDE = 52; // CSS px
@@ -15,6 +15,8 @@ export class HeadStrip {
   layer: string;
   heads: number[];
   chosen: number;
+  /** the last chosen head that the strip was scrolled to */
+  inSight: number | null;
   /** the head that is pointed at elsewhere */
   lit: number | null;
   /** by head */
@@ -29,6 +31,7 @@ export class HeadStrip {
     this.layer = "";
     this.heads = [];
     this.chosen = 0;
+    this.inSight = null;
     this.lit = null;
     this.canvases = new Map();
     this.drawn = [];
@@ -67,6 +70,11 @@ export class HeadStrip {
       return template("button", { key: head, type: "button", ...says, ...looks, ...does }, this.canvasOf(head), number);
     });
     write(this.root, ...buttons);
+    const at = this.heads.indexOf(this.chosen);
+    const isShown = this.inSight === this.chosen || !this.root.clientWidth;
+    if (at < 0 || isShown) return; // the reader may have scrolled on
+    this.inSight = this.chosen;
+    bringIntoSight(this.root.children[at], this.root);
   }
 
   canvasOf(head: number) {

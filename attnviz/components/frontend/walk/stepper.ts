@@ -1,7 +1,7 @@
 // The stepper: the steps in order with a menu of what is rarely chosen, and below them the layer and its heads. What is
 // chosen is shown immediately.
 
-import { element, focused } from "../core/dom.ts";
+import { bringIntoSight, element, focused } from "../core/dom.ts";
 import { span, template, write } from "../core/template.ts";
 import { read } from "./choices.ts";
 import { HeadStrip } from "./head_strip.ts";
@@ -236,7 +236,7 @@ class Row {
     write(this.root, ...buttons);
     const shown = this.button(chosen);
     if (shown && isInside) shown.focus({ preventScroll: true });
-    if (shown) reveal(this.root, shown);
+    if (shown) bringIntoSight(shown, this.root);
   }
 
   button(name: string) {
@@ -256,13 +256,6 @@ class Row {
     event.preventDefault();
     this.choose(buttons[(at + by + buttons.length) % buttons.length].dataset.name ?? "");
   }
-}
-
-/** Scrolls a row, and nothing else, until one of its buttons is visible. */
-function reveal(row: HTMLElement, one: HTMLElement) {
-  const over = one.offsetLeft + one.offsetWidth - row.offsetLeft - row.clientWidth;
-  const under = one.offsetLeft - row.offsetLeft;
-  row.scrollLeft = Math.min(Math.max(row.scrollLeft, over + 24), Math.max(0, under - 24));
 }
 
 /** @param act null where there is no such step */
