@@ -61,7 +61,9 @@ def title(page: str, get: Get) -> str:
     if page == "step_by_step":
         return " · ".join(filter(None, (_step(get), _head(get))))
     if page == "transformer":
-        return f"{PARTS[get('part')].title} · attention {get('block')} of the model"
+        part = PARTS[get("part")]
+        head = f" · head {get('head')}" if part.is_of_head else ""
+        return f"{part.title} · attention {get('block')} of the model{head}"
     if page == "train":
         return _trained(get)[0]
     if page == "heads":

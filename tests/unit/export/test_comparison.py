@@ -190,6 +190,8 @@ ROWS = "Rows are queries (from), columns are keys (to)."
          "A, B and their difference: scores", f"A: “a b” {ABOUT_TOY} B: “c” {ABOUT_MINILM} {ROWS}"),
         ("transformer", {"block": "3", "part": "logits"}, f"{PARTS['logits'].title} · attention 3 of the model",
          f"“a b” {ABOUT_TOY} {ROWS}"),
+        ("transformer", {"block": "1", "part": "weights", "head": "1"},
+         f"{PARTS['weights'].title} · attention 1 of the model · head 1", None),
         ("tokens", {"pair": "c"}, "Three tokenizers", "“a b” “c”"), ("tokens", {"pair": " "}, None, "“a b”"),
         ("bert", {"bert_part": "without"}, "Heads switched off", "“a b”"),
         ("averages", {}, "From averages to attention", None),
