@@ -300,9 +300,9 @@ VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_s
 def changed_anywhere(data: st.DataObject) -> dict[str, Any]:
     """Return a recording of which any one part is another value."""
     clips = [{"path": [["R", 0, 0, 9, 9]], "parent": None}]
-    changed = recorded(shape([["M", 1, 2], ["Z"]]), words(written("a"), seen("你")), picture(DOT, cells=True),
+    sound = recorded(shape([["M", 1, 2], ["Z"]]), words(written("a"), seen("你")), picture(DOT, cells=True),
                        clips=clips)  # fmt: skip
-    changed = json.loads(json.dumps(changed))
+    changed: dict[str, Any] = json.loads(json.dumps(sound))
     at: Any = changed
     while True:
         key = data.draw(st.sampled_from(sorted(at) if isinstance(at, dict) else range(len(at))))
