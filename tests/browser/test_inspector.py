@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from attnviz.figures.style import ROWS_AND_COLUMNS
 from tests.browser.apps.operands import HOSTILE, Operands, oracle
 from tests.browser.apps.walk_page import See, WalkView
 from tests.browser.settle import frames, in_the_end
@@ -244,7 +245,7 @@ def test_the_head_strip_is_made_of_buttons(see: See) -> None:
     buttons = strip.get_by_role("button")
     expect(buttons).to_have_count(12)
     expect(buttons.nth(0)).to_have_attribute("aria-pressed", "true")
-    expect(buttons.nth(5)).to_have_attribute("title", "layer 3 · head 5")
+    expect(buttons.nth(5)).to_have_attribute("title", f"layer 3 · head 5. {ROWS_AND_COLUMNS}")
     strip.get_by_role("button", name="head 3").press("Enter")
     assert inspector.changes == [{"head": 3}]
     expect(strip.locator("[aria-pressed=true]")).to_have_attribute("aria-label", "head 3")

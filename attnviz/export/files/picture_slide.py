@@ -22,6 +22,8 @@ MOST_SHAPES = 5_000
 """The most marks of a deck: PowerPoint opens them in a few seconds"""
 LARGEST = 2.5
 """How many times as large as on the page a picture may be"""
+SIZES = (2.0, 5000.0)
+"""The smallest and the largest font size in pixels: PowerPoint takes 1 to 4,000 points"""
 CURVE = 12
 """The straight lines that a curve becomes where a clip cuts it"""
 NAMESPACES = (
@@ -72,6 +74,7 @@ class _PictureSlide:
         self.top = (HEIGHT - self.scale * recording.height) / 2
         self.paper = recording.paper or LIGHT_THEME.paper
         self.count = 1
+        self.shares = shares_of_size(recording.marks)
 
     def at(self, x: float, y: float) -> tuple[int, int]:
         """Return a place of the picture in units of the slide."""
@@ -171,12 +174,11 @@ class _PictureSlide:
             start += width
 
     def words(self, text: str, line: TextLine, at: tuple[float, float], *, is_one: bool) -> None:
-        """Write a text in the deck's font, small enough to be no wider than in the picture's."""
         a, b, *_ = line.matrix
-        size = line.size * hypot(a, b) * self.scale
-        own = fonts.width(text, size, line.bold)
+        size = line.size * hypot(a, b) * self.scale * self.shares.get((line.size, line.bold), 1.0)
+        if not SIZES[0] <= size <= SIZES[1]:
+            return
         with fonts.in_any_font():
-            size *= min(1.0, own / (fonts.width(text, size, line.bold) or 1.0))
             x, y = self.left + self.scale * at[0], self.top + self.scale * at[1]
             colour = blended(line.colour, self.paper, line.alpha)
             anchor = line.anchor if is_one else "start"
@@ -199,6 +201,25 @@ class _PictureSlide:
         picture = self.shapes.add_picture(file, left, top, max(1, right - left), max(1, bottom - top))
         picture.rotation = turn
         picture._element.nvPicPr.cNvPr.set("descr", alt)
+
+
+def shares_of_size(marks: Sequence[Mark]) -> dict[tuple[float, bool], float]:
+    """Return the share of its size at which no text of a size and weight is wider in the deck's font than it is drawn.
+
+    Texts of one size stay of one size.
+    """
+    shares: dict[tuple[float, bool], float] = {}
+    for line in marks:
+        if not isinstance(line, TextLine):
+            continue
+        for piece in line.pieces:
+            own = fonts.width(piece.text, 1.0, line.bold)
+            with fonts.in_any_font():
+                share = own / (fonts.width(piece.text, 1.0, line.bold) or 1.0)
+            if not piece.seen and own:
+                kind = (line.size, line.bold)
+                shares[kind] = min(shares.get(kind, 1.0), share)
+    return shares
 
 
 def _colour(colour: str, alpha: float) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 from pptx import Presentation
 
@@ -16,7 +18,18 @@ from attnviz.export.drawing import fonts
 from attnviz.export.files import picture_slide
 from attnviz.export.files.picture_slide import cut_area, cut_lines, cut_pixels, polygons, write_picture_slides
 from attnviz.export.recording import LIMITS, Pixels, RecordingError, read_recordings
-from tests.unit.export.test_recording import CLEAR, RED, picture, png, recorded, seen, shape, words, written
+from tests.unit.export.test_recording import (
+    CLEAR,
+    RED,
+    changed_anywhere,
+    picture,
+    png,
+    recorded,
+    seen,
+    shape,
+    words,
+    written,
+)
 from tests.unit.export.test_slides import box_of
 from tests.unit.export.test_walk import DRAWING
 
@@ -110,6 +123,14 @@ def test_text_is_text_and_no_wider_than_in_the_picture(anchor: str, share: float
         assert (top + bottom) / 2 == pytest.approx(150 + (share - 0.5) * (right - left), abs=2)
 
 
+def test_texts_of_one_size_stay_of_one_size() -> None:
+    texts = shapes_of(words(written("1.98")), words(written("mm")), words(written("mm"), size=10))
+    first, second, smaller = (text.text_frame.paragraphs[0].runs[0].font.size for text in texts)
+    assert first == second > 2 * smaller * 0.9
+    with fonts.in_any_font():
+        assert fonts.width("1.98", first.inches * 96) <= fonts.width("1.98", 20 * SCALE)
+
+
 def test_text_that_no_font_is_sure_to_write_is_its_image() -> None:
     before, image = shapes_of(words(written("to "), seen("你好"), anchor="end"))
     assert before.text_frame.text == "to "
@@ -125,6 +146,21 @@ def test_cells_are_an_image_of_squares_that_stays_sharp() -> None:
     half = len(pixels) // 2
     assert (pixels[:half, :half] == (255, 0, 0, 128)).all() and (pixels[half:, :half] == (1, 2, 3, 128)).all()
     assert (pixels[:half, half:, 3] == 0).all()
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_a_recording_with_any_part_changed_is_refused_or_on_a_slide(data: st.DataObject) -> None:
+    try:
+        deck = read_deck(changed_anywhere(data))
+    except RecordingError:
+        return
+    assert len(deck.slides) == 1
+
+
+@pytest.mark.parametrize("scale", [0, 0.01, 1e5])
+def test_text_that_is_too_small_or_too_large_for_a_slide_is_left_out(scale: float) -> None:
+    assert shapes_of(words(written("a"), matrix=[scale, 0, 0, scale, 50, 50])) == []
 
 
 CLIPS = [{"path": [["R", 0, 0, 60, 200]], "parent": None}, {"path": [["R", 20, 10, 100, 50]], "parent": 0}]
