@@ -24,8 +24,8 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.reprs import ArraysSize
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.layers import EncoderLayer
-from attnviz.trace.ablation import Replacement, replaced
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.recorder import Replacement, replaced
 from attnviz.trace.trace import Trace
 
 MEASURES = ("largest", "words", "entropy", "distance", "norm")

@@ -24,9 +24,8 @@ from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.toy.weights import draw, generator
 from attnviz.trace.block import Block, BlockSteps, Norm
 from attnviz.trace.layer import LayerTrace, LinearMap
-from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
+from attnviz.trace.model import AttentionSize, Description, Kind, MapSize, ModelSizes, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, recording
-from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
 

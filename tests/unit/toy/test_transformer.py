@@ -19,7 +19,7 @@ from attnviz.toy import lab_positions, sinusoidal_positions
 from attnviz.toy.config import EXAMPLE_TARGET, MAX_FEED_FORWARD, MAX_LAYERS, MAX_WIDTH, TransformerConfig, fitting_heads
 from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.toy.transformer import ToyTransformer, Transformer, draw_stack, sizes_of, trace_transformer
-from attnviz.trace.sizes import AttentionSize, MapSize
+from attnviz.trace.model import AttentionSize, MapSize
 from attnviz.trace.trace import Trace
 from tests.toy import tokens_of
 from tests.unit.toy.transformers import copy_decoder, copy_encoder, torchs_stack

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.toy.layers import MultiHeadAttention
-from attnviz.trace.ablation import Replacement, is_replacing, replaced
+from attnviz.trace.recorder import Replacement, is_replacing, replaced
 
 WIDTH, HEADS = 8, 4
 

@@ -14,7 +14,6 @@ from attnviz.trace.model import (
     numbered,
     places,
 )
-from attnviz.trace.sizes import MapSize, outputs, weights
 
 BOTH = Description(
     "tiny", {"encoder": (2, 4), "decoder": (1, 3), "cross": (1, 3)}, 32, 8,
@@ -63,8 +62,3 @@ def test_sizes_in_words() -> None:
     at = [BOTH.head_size_at(Place(*one)) for one in (("encoder", 0), ("encoder", 1), ("decoder", 5), ("cross", 3))]
     assert at == [8, 512, 8, 8]
     assert BOTH.is_checked
-
-
-def test_maps_multiply_as_often_as_their_weights_have_numbers() -> None:
-    maps = MapSize(3, 5), MapSize(7, 2)
-    assert (weights(maps), outputs(maps)) == (15 + 14, 7)
