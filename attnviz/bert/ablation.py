@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from attnviz.attention import attend
 from attnviz.bert.encoding import AT_ONCE
-from attnviz.measures.layers import weights_by_chunk
-from attnviz.measures.rows import distance, entropy
+from attnviz.measures.summary import distance, entropy
+from attnviz.measures.survey import weights_by_chunk
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.reprs import ArraysSize
 from attnviz.tokens import NoTokensError, Tokens

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import AttentionSteps, Mask, attend
-from attnviz.measures.rows import entropy
+from attnviz.measures.summary import entropy
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.trace.layer import LinearMap

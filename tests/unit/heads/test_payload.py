@@ -24,9 +24,8 @@ from attnviz.heads.all_heads import (
     parts,
     shared_arrays,
 )
-from attnviz.measures.layers import rollout, transformed_norms
 from attnviz.measures.summary import measure_head
-from attnviz.measures.survey import Survey, hidden_cells, rolled_out, survey, survey_name
+from attnviz.measures.survey import Survey, hidden_cells, rolled_out, rollout, survey, survey_name, transformed_norms
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.trace.block import Block

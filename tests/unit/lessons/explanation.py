@@ -12,7 +12,7 @@ from attnviz.bert.ablation import cosine, effects, head_measures, hidden_without
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link
-from attnviz.measures.layers import mean_weights, rollout
+from attnviz.measures.survey import mean_weights, rollout
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place

@@ -14,9 +14,18 @@ from scipy.stats import entropy as scipy_entropy
 
 from attnviz.attention import Mask, attend, causal_mask
 from attnviz.measures import NAMES as MEASURES
-from attnviz.measures.layers import weights_by_chunk
-from attnviz.measures.rows import distance, entropy, weight_at, weight_on
-from attnviz.measures.summary import average, choose_measures, is_punctuation, measure_head, uniform_measures
+from attnviz.measures.summary import (
+    average,
+    choose_measures,
+    distance,
+    entropy,
+    is_punctuation,
+    measure_head,
+    uniform_measures,
+    weight_at,
+    weight_on,
+)
+from attnviz.measures.survey import weights_by_chunk
 from attnviz.tokens import Tokens, WordPiece
 from attnviz.trace.layer import LayerTrace
 from tests.toy import tokens_of
