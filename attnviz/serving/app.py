@@ -24,10 +24,9 @@ from attnviz.runtime.traffic import traffic
 from attnviz.serving import arrays, index, modules
 from attnviz.serving.exports import Exports
 from attnviz.serving.headers import SafeHeaders
-from attnviz.serving.limits import Limits
+from attnviz.serving.limits import Limits, SameOrigin
 from attnviz.serving.messages import CheckedMessages
 from attnviz.serving.metrics import MEDIA_TYPE, metrics
-from attnviz.serving.origins import SameOrigin
 from attnviz.serving.preload import Preload, PreloadTrigger
 from attnviz.serving.uploads import Uploads
 from attnviz.settings import SettingsError, settings

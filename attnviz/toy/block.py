@@ -16,8 +16,7 @@ from attnviz.attention import Mask, MaskKind, causal_mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
-from attnviz.toy.embeddings import Ids, SeededEmbeddings, sum_of
-from attnviz.toy.weights import draw, draw_tall, draw_wide
+from attnviz.toy.weights import Ids, SeededEmbeddings, draw, draw_tall, draw_wide, sum_of
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
