@@ -1,18 +1,39 @@
-"""The server's own routes, and which middleware a request goes through with which settings."""
+"""The server's own routes, its middleware, and what it is started with."""
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import gzip
+import hashlib
+import socket
+import tomllib
 from dataclasses import replace
 from importlib import resources
+from pathlib import Path
+from unittest.mock import Mock
 
+import brotli
 import pytest
+import streamlit as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from streamlit import config
 
+from attnviz import files
+from attnviz.components.built import addresses, folder, read
 from attnviz.components.walk import PLOTLY_PATH
+from attnviz.links.pages import PAGES
 from attnviz.runtime.traffic import Traffic
 from attnviz.serving import app as serving_app
+from attnviz.serving import modules
+from attnviz.serving.app import ROUTES
+from attnviz.serving.headers import content_policy
+from attnviz.serving.index import BASE
+from attnviz.serving.run import StartError, listen, options, tuned
 from attnviz.settings import PUBLIC, Settings, SettingsError
+from tests.threads import run_in_thread
+from tests.unit.serving.test_exports import Answer, ask
 
 OF_ALL = ["SafeHeaders", "Limits", "Uploads", "PreloadTrigger", "Arrays"]
 OF_PUBLIC = ["SafeHeaders", "SameOrigin", "Limits", "CheckedMessages", "Uploads", "PreloadTrigger", "Arrays"]
@@ -64,3 +85,119 @@ def test_the_numbers_of_this_server_are_served(monkeypatch: pytest.MonkeyPatch) 
     answer = TestClient(Starlette(routes=serving_app.ROUTES)).get("/metrics")
     assert " 17.0" in answer.text
     assert answer.headers["content-type"].startswith("text/plain; version=")
+
+
+PATHS = [page.path for page in PAGES.values() if page.path != "/"]
+OWN = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+
+
+def get(path: str, encodings: str = "") -> Answer:
+    """Request a path from the app's routes."""
+    return run_in_thread(ask(Starlette(routes=ROUTES), path, method="GET", headers={"accept-encoding": encodings}))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_is_streamlits_own_with_one_script_before_all_others(path: str) -> None:
+    answer = get(path)
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert answer.headers["cache-control"] == "no-cache"
+    script = f"<script>{BASE}</script>"
+    page = answer.body.decode()
+    assert page.replace(script, "") == OWN
+    assert page.index("<script") == page.index(script)
+    digest = base64.b64encode(hashlib.sha256(BASE.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in content_policy()
+
+
+def test_under_a_base_path_a_page_is_there_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert get("/some/where/heads").status == 404
+    monkeypatch.setattr(st, "get_option", Mock(return_value="/some/where/"))
+    assert get("/some/where/heads").body.decode().replace(f"<script>{BASE}</script>", "") == OWN
+    assert {get("/heads").status, get("/else/where/heads").status} == {404}
+
+
+@pytest.mark.parametrize("base", ["", "/some/where"])
+@pytest.mark.parametrize(("suffix", "kind"), [("js", "text/javascript"), ("css", "text/css")])
+def test_a_file_is_compressed_and_kept_for_ever(base: str, suffix: str, kind: str) -> None:
+    path = f"{folder()}walk.{suffix}"
+    text = (read(path) or "").encode()
+    answer = get(base + path, "gzip, br")
+    assert (answer.status, answer.headers["content-type"]) == (200, f"{kind}; charset=utf-8")
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert (answer.headers["content-encoding"], answer.headers["vary"]) == ("br", "Accept-Encoding")
+    assert brotli.decompress(answer.body) == text
+    assert get(base + path, "gzip, br").body == answer.body
+    for encodings in ("gzip, deflate", "br;q=0, gzip;q=0.5"):
+        older = get(base + path, encodings)
+        assert older.headers["content-encoding"] == "gzip"
+        assert gzip.decompress(older.body) == text
+        assert len(answer.body) < len(older.body) < len(text) / 2
+    plain = get(base + path, "")
+    assert (plain.headers["content-encoding"], plain.body) == ("identity", text)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/attnviz/modules/", "/attnviz/modules/walk.js", "/attnviz/modules/0123456789abcdef/walk.js",
+     f"{folder()}../../../app.py", f"{folder()}main.js", f"{folder()}\0.js", f"{folder()}{'x/' * 50_000}walk.js",
+     f"/some/where{folder()}none.js"],
+)  # fmt: skip
+def test_what_is_not_there_is_not_kept(path: str) -> None:
+    answer = get(path)
+    assert (answer.status, answer.body) == (404, b"")
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_many_first_visitors_wait_for_one_who_compresses_it() -> None:
+    modules._encoded.cache_clear()
+    path, app = f"{folder()}lecture.js", Starlette(routes=ROUTES)
+
+    async def crowd() -> list[Answer]:
+        return await asyncio.gather(*(ask(app, path, method="GET", headers={}) for _ in range(20)))
+
+    answers = run_in_thread(crowd())
+    assert {answer.status for answer in answers} == {200}
+    assert modules._encoded.cache_info().misses == 1
+
+
+def test_all_files_can_be_compressed_ahead() -> None:
+    modules._encoded.cache_clear()
+    modules.make_all()
+    before = modules._encoded.cache_info()
+    assert before.currsize == len(addresses())
+    assert [address for address in addresses() if get(address).status != 200] == []
+    assert modules._encoded.cache_info().misses == before.misses
+
+
+def test_options_are_named_as_streamlit_names_them() -> None:
+    assert options({"a": 1, "theme": {"light": {"ink": "x"}, "base": [2]}}) == {
+        "a": 1, "theme.light.ink": "x", "theme.base": [2]
+    }  # fmt: skip
+    known = config.get_config_options()
+    chosen = options(tomllib.loads(files.CONFIG.read_text(encoding="utf-8")))
+    assert [name for name in (*chosen, *tuned("here", 1, 1)) if name not in known] == []
+
+
+def test_a_server_tells_visitors_and_others_nothing_of_itself() -> None:
+    given = tuned("1.2.3.4", 81, 7)
+    assert (given["server.address"], given["server.port"], given["server.maxUploadSize"]) == ("1.2.3.4", 81, 7)
+    assert given["client.showErrorDetails"] == "none"
+    assert given["server.fileWatcherType"] == "none"
+    assert [given[name] for name in ("browser.gatherUsageStats", "logger.enableRich", "runner.postScriptGC")] == [
+        False, False, False
+    ]  # fmt: skip
+    assert given["server.headless"] is True
+
+
+def test_a_port_is_opened_or_one_line_says_why_not() -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port), 5).close()
+        with pytest.raises(StartError) as raised:
+            listen("127.0.0.1", port)
+    assert str(raised.value) == (f"Port {port} of 127.0.0.1 is taken by another program; choose another with --port.")
+    with pytest.raises(StartError, match=r"^Port 1 of 192\.0\.2\.1 can't be opened \(.*\); choose another"):
+        listen("192.0.2.1", 1)  # no address of this machine
+    if socket.has_dualstack_ipv6():
+        with listen("::1", 0) as newer:
+            assert newer.family == socket.AF_INET6
