@@ -42,16 +42,6 @@ REFERENCE = ("A dog barks.", "The old man the boat.", "Nobody came to the meetin
 D, HEADS, LAYERS = 32, 12, 6
 
 
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
-
-
-@pytest.fixture(scope="module")
-def theirs() -> BertModel:
-    return BertModel.from_pretrained(find_folder(), attn_implementation="eager").eval().requires_grad_(False)
-
-
 def run(theirs: BertModel, model: BuiltInModel, text: str = TEXT) -> Tensor:
     with torch.no_grad():
         hidden: Tensor = theirs(torch.tensor([model.tokenize(text).ids])).last_hidden_state[0]

@@ -26,13 +26,6 @@ TEXT = "The animal didn't cross the street because it was too tired."
 VOCABULARIES_AND_WIDTHS = (30522, 384), (ROWS + 3, 24), (2 * ROWS, 10), (1500, 7)
 
 
-@pytest.fixture(scope="module")
-def model() -> BuiltInModel:
-    loaded = built_in_model()
-    assert isinstance(loaded, BuiltInModel)
-    return loaded
-
-
 def torchs(seed: int, vocabulary: int, width: int) -> tuple[nn.Embedding, nn.Linear]:
     """Return the two ends as torch's modules, drawn from a seed."""
     with torch.random.fork_rng(devices=[]):
@@ -68,32 +61,32 @@ def compare(ids: list[int], ends: EmbeddingAndOutput, embedding: nn.Embedding, o
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 @pytest.mark.parametrize("is_unit", [False, True])
-def test_the_tied_round_trip_is_that_of_a_tied_linear_layer(model: BuiltInModel, is_unit: bool, scale: float) -> None:
-    weight = table_of(model).weight
+def test_the_tied_round_trip_is_that_of_a_tied_linear_layer(minilm: BuiltInModel, is_unit: bool, scale: float) -> None:
+    weight = table_of(minilm).weight
     rows = functional.normalize(weight, dim=1) if is_unit else weight
     embedding = nn.Embedding.from_pretrained(rows)
     output = nn.Linear(rows.shape[1], rows.shape[0], bias=False)
     output.weight = embedding.weight
-    ids = list(model.tokenize(TEXT).ids)
+    ids = list(minilm.tokenize(TEXT).ids)
     compare(ids, tied(weight, is_unit=is_unit), embedding, output, scale)
     found = there_and_back(ids, tied(weight, is_unit=is_unit), scale=scale)
     assert found.likeliest == found.ids
     assert bool(found.returns.all())
-    assert table_of(model).decode(found.likeliest) == TEXT.lower().replace("'", " ' ")
+    assert table_of(minilm).decode(found.likeliest) == TEXT.lower().replace("'", " ' ")
 
 
 @pytest.mark.parametrize("scale", [1.0, 10.0])
-def test_the_random_round_trip_is_that_of_torchs_modules_and_gives_junk(model: BuiltInModel, scale: float) -> None:
-    weight = table_of(model).weight
-    ids = list(model.tokenize(TEXT).ids)
+def test_the_random_round_trip_is_that_of_torchs_modules_and_gives_junk(minilm: BuiltInModel, scale: float) -> None:
+    weight = table_of(minilm).weight
+    ids = list(minilm.tokenize(TEXT).ids)
     ends = drawn(3, *weight.shape)
     compare(ids, ends, *torchs(3, *weight.shape), scale)
     assert not there_and_back(ids, ends).returns.any()
 
 
-def test_512_tokens_keep_only_their_candidates(model: BuiltInModel) -> None:
-    weight = table_of(model).weight
-    ids = list(model.tokenize("the cat sat on the mat " * 100).ids)
+def test_512_tokens_keep_only_their_candidates(minilm: BuiltInModel) -> None:
+    weight = table_of(minilm).weight
+    ids = list(minilm.tokenize("the cat sat on the mat " * 100).ids)
     assert len(ids) == 512
     ends = tied(weight)
     assert max(len(rows) for rows in ends.output()) == ROWS  # so at most (512, ROWS) logits are made at once
@@ -103,8 +96,8 @@ def test_512_tokens_keep_only_their_candidates(model: BuiltInModel) -> None:
     assert 0 < found.nbytes - held(found) < 100 * len(ids)  # the arrays, and some bytes a token
 
 
-def test_some_tokens_do_not_come_back_unless_rows_have_length_1(model: BuiltInModel) -> None:
-    weight = table_of(model).weight
+def test_some_tokens_do_not_come_back_unless_rows_have_length_1(minilm: BuiltInModel) -> None:
+    weight = table_of(minilm).weight
     length, order = weight.norm(dim=1).sort(descending=True)
     ranked, lost = weight[order], []
     for first in range(0, len(weight), ROWS):
@@ -113,15 +106,15 @@ def test_some_tokens_do_not_come_back_unless_rows_have_length_1(model: BuiltInMo
         is_lost = (rows @ longer.T).amax(-1) > length[first : first + ROWS] ** 2 + 1e-5
         lost += order[first : first + ROWS][is_lost].tolist()
     assert len(lost) == LOST
-    pieces = table_of(model).pieces
+    pieces = table_of(minilm).pieces
     assert {"[MASK]", "conversions", "asteroids"} <= {pieces[one] for one in lost}
     assert not there_and_back(lost, tied(weight)).returns.any()
     assert bool(there_and_back(lost, tied(weight, is_unit=True)).returns.all())
 
 
 @pytest.mark.parametrize("word", ["street", "##ing", "[MASK]"])
-def test_neighbours_are_those_of_torchs_similarities(model: BuiltInModel, word: str) -> None:
-    table = table_of(model)
+def test_neighbours_are_those_of_torchs_similarities(minilm: BuiltInModel, word: str) -> None:
+    table = table_of(minilm)
     token = table.pieces.index(word)
     found = neighbours(token, tied(table.weight))
     cosines = functional.cosine_similarity(table.weight, table.weight[token][None])
@@ -133,8 +126,8 @@ def test_neighbours_are_those_of_torchs_similarities(model: BuiltInModel, word: 
     assert found.nbytes == held(found)
 
 
-def test_a_logit_is_the_product_of_its_operands(model: BuiltInModel) -> None:
-    weight = table_of(model).weight
+def test_a_logit_is_the_product_of_its_operands(minilm: BuiltInModel) -> None:
+    weight = table_of(minilm).weight
     for ends in (tied(weight), drawn(0, *weight.shape)):
         found = there_and_back([4111], ends)
         made = operands(4111, found.tokens[0].tolist(), ends)
@@ -152,9 +145,9 @@ def test_a_small_vocabulary_has_fewer_candidates_and_unknown_ids_are_refused() -
             rows_of(ends.embedding, ids)
 
 
-def test_a_vocabulary_is_searched(model: BuiltInModel) -> None:
-    find = partial(search, model)
-    pieces = table_of(model).pieces
+def test_a_vocabulary_is_searched(minilm: BuiltInModel) -> None:
+    find = partial(search, minilm)
+    pieces = table_of(minilm).pieces
     for text, piece in {"##ing": "##ing", " Street ": "street", "[MASK]": "[MASK]", "é": "e", "30522": None}.items():
         found = find(text)
         assert (found.token is None) == (piece is None)
@@ -163,10 +156,10 @@ def test_a_vocabulary_is_searched(model: BuiltInModel) -> None:
     assert find("😀").token is None
     assert find("").pieces == ()
     assert find("\0").token is None
-    assert table_of(model).containing("bicycl") == ("bicycle", "bicycles")
-    assert table_of(model).containing("") == ()
-    assert table_of(model).containing("Cycl")[:2] == ("cycle", "cycles"), "the shortest first"
-    assert table_of(model).containing("cls") == ("[CLS]",), "in either case"
+    assert table_of(minilm).containing("bicycl") == ("bicycle", "bicycles")
+    assert table_of(minilm).containing("") == ()
+    assert table_of(minilm).containing("Cycl")[:2] == ("cycle", "cycles"), "the shortest first"
+    assert table_of(minilm).containing("cls") == ("[CLS]",), "in either case"
 
 
 MODELS: dict[str, Any] = {

@@ -30,11 +30,6 @@ OUTPUT_NAMES: dict[Kind, str] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def minilm() -> PretrainedModel:
-    return load("minilm")
-
-
 @pytest.fixture(scope="session", params=list(FAMILIES))
 def family(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return request.param, save(request.param, tmp_path_factory.mktemp(request.param))

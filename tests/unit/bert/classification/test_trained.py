@@ -25,14 +25,8 @@ from attnviz.cli import main
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.training.vectors import split
-from tests.loaded import built_in_model
 from tests.memory import held
 from tests.pooled import pooled as pooled_here
-
-
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
 
 
 @pytest.fixture(scope="module")

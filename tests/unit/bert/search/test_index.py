@@ -28,21 +28,9 @@ from attnviz.bert.search import (
     words_of,
 )
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.described import find_folder
-from tests.loaded import built_in_model
 from tests.memory import held
 
 QUERY = "The software stopped working."
-
-
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
-
-
-@pytest.fixture(scope="module")
-def theirs() -> BertModel:
-    return BertModel.from_pretrained(find_folder(), attn_implementation="eager").eval().requires_grad_(False)
 
 
 def built(model: BuiltInModel, text: Sentences) -> Index:

@@ -18,7 +18,6 @@ from attnviz.figures.style import DARK, LIGHT
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.ui.bert.search.views import MAP_LINES, RANKING_LINES, TOKENS_LINES, isolated, most_alike
-from tests.loaded import built_in_model
 from tests.scripts import FILE, run_alone
 
 QUERY = "The software stopped working."
@@ -29,11 +28,6 @@ SENTENCES = [
     "日本語 🐶",
     "A dog barks.",
 ]
-
-
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
 
 
 def test_the_lines_of_torch_give_the_same_numbers(minilm: BuiltInModel) -> None:
