@@ -76,16 +76,13 @@ class RoundTrip(ShortRepr):
 
 
 @torch.inference_mode()
-def there_and_back(
-    ids: Sequence[int], ends: EmbeddingAndOutput, *, scale: float = 1.0, candidates: int = CANDIDATES
-) -> RoundTrip:
+def there_and_back(ids: Sequence[int], ends: EmbeddingAndOutput, *, scale: float = 1.0) -> RoundTrip:
     """Embed ids, and return the output layer's likeliest ids for each embedding.
 
     Args:
         ids: T ids, at least one.
         ends: the embedding table and the output layer.
         scale: what the logits are multiplied by before the softmax. It does not change their order.
-        candidates: K.
 
     Raises:
         IndexError: the table has no row for an id.
@@ -99,10 +96,10 @@ def there_and_back(
         log_sum = torch.logaddexp(log_sum, (scale * chunk).logsumexp(-1).double())
         in_chunk = ((wanted >= first) & (wanted < first + len(rows))).nonzero().flatten()
         input_logits[in_chunk] = chunk[in_chunk, wanted[in_chunk] - first]
-        best = chunk.topk(min(candidates, len(rows)), dim=-1)
+        best = chunk.topk(min(CANDIDATES, len(rows)), dim=-1)
         logits = torch.cat([logits, best.values], dim=-1)
         tokens = torch.cat([tokens, best.indices + first], dim=-1)
-        logits, kept = logits.topk(min(candidates, logits.shape[-1]), dim=-1)
+        logits, kept = logits.topk(min(CANDIDATES, logits.shape[-1]), dim=-1)
         tokens = tokens.gather(-1, kept)
         first += len(rows)
     return RoundTrip(tuple(ids), tokens, logits, input_logits, log_sum.float(), scale)
@@ -127,7 +124,7 @@ class Neighbours(ShortRepr, ArraysSize):
 
 
 @torch.inference_mode()
-def neighbours(token: int, ends: EmbeddingAndOutput, *, count: int = NEIGHBOURS) -> Neighbours:
+def neighbours(token: int, ends: EmbeddingAndOutput) -> Neighbours:
     """Return the nearest neighbours of a row of the embedding table, by cosine and by dot product.
 
     Raises:
@@ -139,7 +136,7 @@ def neighbours(token: int, ends: EmbeddingAndOutput, *, count: int = NEIGHBOURS)
         for rows in ends.embedding()
     ]
     products, cosines = torch.cat(similarities, dim=1)  # (V,) each
-    count = min(count, len(products))
+    count = min(NEIGHBOURS, len(products))
     cosine, product = cosines.topk(count), products.topk(count)
     return Neighbours(token, cosine.indices, cosine.values, product.indices, product.values)
 

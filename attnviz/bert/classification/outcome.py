@@ -110,7 +110,7 @@ def held_out(examples: Examples, seed: int) -> tuple[int, ...]:
     return tuple(split(torch.from_numpy(examples.classes.copy()), seed)[1].tolist())
 
 
-def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(right: int, total: int) -> tuple[float, float]:
     """Return the score interval of the share of `right` in `total`.
 
     E. B. Wilson (1927), Probable inference, the law of succession, and statistical inference, JASA 22, 209-212. It
@@ -121,7 +121,7 @@ def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[floa
     """
     if not 0 <= right <= total or not total:
         raise ValueError(f"{right} of {total} is not a share")
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = right / total
     middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
     half = z / (1 + z**2 / total) * math.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))

@@ -165,8 +165,8 @@ def test_all_kinds_of_an_encoder_decoder(bart: Trace, kind: Kind) -> None:
     assert len({survey_name(bart, one) for one in bart.kinds}) == 3
 
 
-def layer_with(mask: torch.Tensor | None, heads: int = 2, n: int = 3) -> LayerTrace:
-    q = torch.zeros(heads, n, 4)
+def layer_with(mask: torch.Tensor | None) -> LayerTrace:
+    q = torch.zeros(2, 3, 4)
     return LayerTrace(q, q, q, 1.0, Mask.recognise(mask))
 
 

@@ -106,8 +106,8 @@ def test_a_mean_leaves_out_queries_that_see_nothing_or_have_no_number() -> None:
     np.testing.assert_array_equal(average(values, seeing).numpy(), np.float32([2, math.nan, math.nan]))
 
 
-def measured(weights: torch.Tensor, keys: Tokens, *, causal: bool = False) -> dict[str, list[float]]:
-    measures = choose_measures(weights.shape[-2], keys, same_text=True, causal=causal)
+def measured(weights: torch.Tensor, keys: Tokens) -> dict[str, list[float]]:
+    measures = choose_measures(weights.shape[-2], keys, same_text=True, causal=False)
     values = measure_head(weights, measures)
     return {one.name: values[..., n].tolist() for n, one in enumerate(measures)}
 
