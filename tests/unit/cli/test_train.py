@@ -172,6 +172,10 @@ def test_ctrl_c_ends_the_command_with_a_checkpoint_and_no_traceback(tmp_path: Pa
     assert [one.name for one in tmp_path.iterdir()] == ["one.checkpoint"]
 
 
+TAGGED = "she PRON\nplans VERB\n\nher DET\nplans NOUN\nwork VERB\n\nthe DET\nplans NOUN\nfail VERB\n"
+HELD = "her DET\nplans NOUN\n\nzebras NOUN\nwork VERB\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
@@ -189,6 +193,11 @@ def test_ctrl_c_ends_the_command_with_a_checkpoint_and_no_traceback(tmp_path: Pa
         (["induction", "--resume", "missing.txt"], 1, "No such file"),
         (["induction", "--out", "there.safetensors"], 1, "already exists; --force overwrites it"),
         (["induction", "--out", "no/folder.safetensors", "--steps", "1"], 1, "No such file"),
+        (["tagging", "--train-file", "tagged.txt"], 2, "go together"),
+        (["induction", "--train-file", "tagged.txt", "--test-file", "tagged.txt"], 2, "only tagging"),
+        (["tagging", "--train-file", "tagged.txt", "--test-file", "no.txt"], 1, "no.txt: No such file"),
+        (["tagging", "--train-file", "untagged.txt", "--test-file", "tagged.txt"], 1, "Line 2 of the training file"),
+        (["tagging", "--train-file", "tagged.txt", "--test-file", "tags.txt"], 1, "has the tag “Z”"),
     ],
 )
 def test_what_can_t_be_trained_is_said_in_one_line(
@@ -204,6 +213,9 @@ def test_what_can_t_be_trained_is_said_in_one_line(
     Path("binary.txt").write_bytes(b"\x80\x02\0" * 500)
     Path("empty.txt").write_text("")
     Path("there.safetensors").write_text("x")
+    Path("tagged.txt").write_text(TAGGED)
+    Path("untagged.txt").write_text("she PRON\nplans\n")
+    Path("tags.txt").write_text("she Z\n")
     assert train(*arguments, "--quiet") == code
     said = capsys.readouterr().err
     assert said.startswith("attnviz: ")
@@ -221,10 +233,6 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, capsys: pyt
     assert "another training" in capsys.readouterr().err
     assert train("induction", "--resume", making.checkpoint, "--steps", "3") == 2
     assert "own settings" in capsys.readouterr().err
-
-
-TAGGED = "she PRON\nplans VERB\n\nher DET\nplans NOUN\nwork VERB\n\nthe DET\nplans NOUN\nfail VERB\n"
-HELD = "her DET\nplans NOUN\n\nzebras NOUN\nwork VERB\n"
 
 
 @pytest.fixture
@@ -285,34 +293,6 @@ def test_a_training_on_files_that_was_stopped_goes_on_as_if_nothing_had_happened
     assert weights(out).keys() == weights(whole).keys()
     for name, one in weights(whole).items():
         assert torch.equal(weights(out)[name], one), name
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "reason"),
-    [
-        (["tagging", "--train-file", "a.txt"], 2, "go together"),
-        (["induction", "--train-file", "a.txt", "--test-file", "a.txt"], 2, "only tagging"),
-        (["tagging", "--train-file", "a.txt", "--test-file", "no.txt"], 1, "no.txt: No such file"),
-        (["tagging", "--train-file", "bad.txt", "--test-file", "a.txt"], 1, "Line 2 of the training file"),
-        (["tagging", "--train-file", "a.txt", "--test-file", "tags.txt"], 1, "has the tag “Z”"),
-    ],
-)
-def test_files_that_can_t_be_used_are_said_in_one_line(
-    arguments: list[str],
-    code: int,
-    reason: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("a.txt").write_text(TAGGED)
-    Path("bad.txt").write_text("she PRON\nplans\n")
-    Path("tags.txt").write_text("she Z\n")
-    assert train(*arguments, "--quiet", "--out", "x.safetensors") == code
-    said = capsys.readouterr().err
-    assert reason in said
-    assert said.count("\n") == 1
 
 
 def test_a_loss_that_diverges_ends_it_with_a_sentence(
