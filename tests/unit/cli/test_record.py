@@ -22,7 +22,7 @@ def test_a_recording_is_written_with_its_card_and_never_over_a_file_unless_force
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Terminal
 ) -> None:
     recording = recorded.load("induction-control")
-    monkeypatch.setattr("attnviz.trained.recording.record", lambda name: {"induction-control": recording}[name])
+    monkeypatch.setattr("attnviz.trained.making.record", lambda name: {"induction-control": recording}[name])
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "induction-control.safetensors"
     assert main(["record", "induction-control"]) == 0
@@ -47,7 +47,7 @@ def test_a_recording_that_can_not_be_made_or_written_is_said_in_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Terminal
 ) -> None:
     recording = recorded.load("induction-control")
-    monkeypatch.setattr("attnviz.trained.recording.record", lambda _: recording)
+    monkeypatch.setattr("attnviz.trained.making.record", lambda _: recording)
     out = tmp_path / "no" / "one.safetensors"
     assert main(["record", "induction-control", "--out", str(out)]) == 1
     assert "No such file or directory" in capsys.readouterr().err
@@ -55,7 +55,7 @@ def test_a_recording_that_can_not_be_made_or_written_is_said_in_a_line(
     def diverges(_: str) -> None:
         raise DivergedError("The loss is not a number.")
 
-    monkeypatch.setattr("attnviz.trained.recording.record", diverges)
+    monkeypatch.setattr("attnviz.trained.making.record", diverges)
     assert main(["record", "induction-control", "--out", str(tmp_path / "one.safetensors")]) == 1
     assert capsys.readouterr().err.endswith("The loss is not a number.\n")
     assert [*tmp_path.iterdir()] == []
