@@ -26,7 +26,7 @@ from attnviz.lessons import shipped
 from attnviz.links.link import read_link
 from tests.loaded import built_in_model
 from tests.pooled import pooled
-from tests.unit.lessons.forming import written
+from tests.unit.lessons.trainings import written
 
 IRONY = "Wonderful: two hours of my life that I will never get back."
 NOT, BORING = 3, 5

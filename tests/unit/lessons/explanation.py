@@ -21,7 +21,7 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import accuracy_without, heads_of
 from tests.loaded import built_in_model
-from tests.unit.lessons.forming import written
+from tests.unit.lessons.trainings import written
 
 Heads = Sequence[tuple[int, int]]
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."

@@ -35,8 +35,7 @@ from tests.toy import run_block
 from tests.unit.lessons.bert import bert
 from tests.unit.lessons.claims import claims
 from tests.unit.lessons.explanation import explanation
-from tests.unit.lessons.forming import forming, written
-from tests.unit.lessons.ladder import ladder
+from tests.unit.lessons.trainings import forming, ladder, written
 
 TIRED, WIDE = MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b
 CAT = "the cat saw the dog run"
