@@ -1,4 +1,4 @@
-"""A training in this process, by torch's own optimiser alone, to compare a job's snapshots with."""
+"""Trainings in this process, by torch's own optimisers alone, to compare ours with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 from collections.abc import Collection
 
 import torch
+from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.toy.language.model import TokenModel
@@ -14,6 +15,16 @@ from attnviz.training.tasks import TASKS
 
 TASK = TASKS["induction"]
 BATCH, WARM_UP, SEED = 64, 20, 0
+
+
+def train_step(model: nn.Module, optimiser: torch.optim.Optimizer, x: Tensor, targets: Tensor) -> float:
+    """Make one step of a training, with gradients of a norm of at most 1, and return the loss before it."""
+    loss = functional.cross_entropy(model(x).flatten(0, -2), targets.flatten())
+    optimiser.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimiser.step()
+    return loss.item()
 
 
 def model_after(steps_of_interest: Collection[int], *, rate: float, steps: int) -> dict[int, TokenModel]:
@@ -28,9 +39,5 @@ def model_after(steps_of_interest: Collection[int], *, rate: float, steps: int) 
         drawn = TASK.batch(BATCH, generator)
         for group in optimiser.param_groups:
             group["lr"] = rate * min(1, (step + 1) / WARM_UP)
-        loss = functional.cross_entropy(model(drawn.ids).flatten(0, 1), drawn.targets.flatten())
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+        train_step(model, optimiser, drawn.ids, drawn.targets)
     return found

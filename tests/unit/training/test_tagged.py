@@ -33,6 +33,7 @@ from attnviz.training.tagged.files import (
 from attnviz.training.tagged.task import TaggedSentences, TaggedWords
 from attnviz.training.tasks.task import IGNORED, known
 from tests.memory import held
+from tests.training import train_step
 
 TRAIN = [
     [("her", "PRON"), ("plans", "NOUN"), ("work", "VERB")],
@@ -168,10 +169,7 @@ def test_a_model_learns_what_the_baseline_can_not() -> None:
     generator = torch.Generator().manual_seed(0)
     for _ in range(60):
         drawn = subject.batch(32, generator)
-        loss = functional.cross_entropy(model(drawn.ids).flatten(0, 1), drawn.targets.flatten())
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
+        train_step(model, optimiser, drawn.ids, drawn.targets)
     assert evaluate_whole(model, subject).accuracy > FILES.baseline.accuracy
 
 

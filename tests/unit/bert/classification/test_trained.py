@@ -27,6 +27,7 @@ from attnviz.pretrained.described import find_folder
 from attnviz.training.vectors import split
 from tests.memory import held
 from tests.pooled import pooled as pooled_here
+from tests.training import train_step
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +59,7 @@ def by_hand(x: torch.Tensor, y: torch.Tensor, classes: int, *, steps: int, rate:
     generator = torch.Generator().manual_seed(seed)
     for _ in range(steps):
         rows = train[torch.randperm(len(train), generator=generator)[:32]]
-        optimiser.zero_grad()
-        functional.cross_entropy(layer(x[rows]), y[rows]).backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
-        optimiser.step()
+        train_step(layer, optimiser, x[rows], y[rows])
     return layer
 
 
