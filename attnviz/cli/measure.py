@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     import torch
 
     from attnviz.pretrained.names import ModelError
-    from attnviz.tokens.chars import BadUploadError
+    from attnviz.tokens.tokenizers import BadUploadError
     from attnviz.training.text.subject import TextError
 
     torch.set_num_threads(1)

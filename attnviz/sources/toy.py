@@ -50,7 +50,7 @@ def averages_of(get: Get, resources: Resources) -> Walk:
     Raises:
         attnviz.tokens.NoTokensError: the text has no token.
     """
-    from attnviz.toy.averages import walk_to_attention
+    from attnviz.toy.block import walk_to_attention
 
     tokens = tokenizer(get, resources, limit=MAX_AVERAGED)(get("text"))
     return walk_to_attention(tokens, ToyConfig(positions=get("positions"), seed=get("seed")))

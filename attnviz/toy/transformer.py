@@ -21,8 +21,7 @@ from attnviz.toy.language.model import NO_RESIDUAL, ReducedLayer
 from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
 from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.toy.weights import Ids, draw, generator, lab_positions, sinusoidal_positions, sum_of
-from attnviz.trace.block import Block, BlockSteps, Norm
-from attnviz.trace.layer import LayerTrace, LinearMap
+from attnviz.trace.layer import Block, BlockSteps, LayerTrace, LinearMap, Norm
 from attnviz.trace.model import AttentionSize, Description, Kind, MapSize, ModelSizes, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, recording
 from attnviz.trace.trace import Trace

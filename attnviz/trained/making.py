@@ -20,7 +20,7 @@ from torch import nn
 from attnviz.formatting import counted
 from attnviz.pretrained.names import ModelError
 from attnviz.reprs import ShortRepr
-from attnviz.tokens.chars import MAX_UPLOAD, read_upload
+from attnviz.tokens.tokenizers import MAX_UPLOAD, read_upload
 from attnviz.toy.language.config import has_attention, longest_context
 from attnviz.trained.card import AboutFiles, Card, Corpus, FoundHead, as_file
 from attnviz.trained.files import Saved, check_plan, read, write

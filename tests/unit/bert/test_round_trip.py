@@ -12,8 +12,18 @@ import transformers as tf
 from torch import nn
 from torch.nn import functional
 
-from attnviz.bert.embedding_and_output import ROWS, EmbeddingAndOutput, drawn, favoured, rows_of, tied
-from attnviz.bert.round_trip import LOST, neighbours, operands, there_and_back
+from attnviz.bert.round_trip import (
+    LOST,
+    ROWS,
+    EmbeddingAndOutput,
+    drawn,
+    favoured,
+    neighbours,
+    operands,
+    rows_of,
+    there_and_back,
+    tied,
+)
 from attnviz.bert.table import search, table_of
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel

@@ -207,7 +207,7 @@ def test_a_classifier_is_written_and_its_accuracy_said_unless_quiet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Terminal, quiet: bool
 ) -> None:
     made = classifiers.load("classifier")
-    monkeypatch.setattr("attnviz.bert.classification.making.make", lambda *_: made)
+    monkeypatch.setattr("attnviz.bert.classification.shipped.make", lambda *_: made)
     out = tmp_path / "one.safetensors"
     assert main(["classify", "classifier", "--out", str(out), *["--quiet"] * quiet]) == 0
     assert (out.read_bytes(), out.with_suffix(".json").read_bytes()) == classifiers.write(made)

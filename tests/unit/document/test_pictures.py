@@ -23,7 +23,7 @@ from attnviz.formulas import mathml
 from attnviz.links.link import STRETCH
 from attnviz.pretrained import load
 from attnviz.steps import steps_of, unavailable
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.walk import Walk

@@ -28,8 +28,7 @@ from attnviz.measures.summary import measure_head
 from attnviz.measures.survey import Survey, hidden_cells, rolled_out, rollout, survey, survey_name, transformed_norms
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.pretrained import Kind, Trace, load
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.layer import Block, LayerTrace
 from tests.loaded import built_in_model
 from tests.payloads import read_payload
 from tests.unit.families import save

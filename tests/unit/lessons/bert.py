@@ -16,9 +16,8 @@ from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import NAMES
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.configuration import BERT_BASE, Configuration, configuration_of
-from attnviz.bert.embedding_and_output import tied
 from attnviz.bert.encoding import embed_sentences
-from attnviz.bert.round_trip import there_and_back
+from attnviz.bert.round_trip import there_and_back, tied
 from attnviz.bert.search import Ranking, WordIndex
 from attnviz.bert.search import built_in as sentences
 from attnviz.bert.table import table_of

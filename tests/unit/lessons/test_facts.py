@@ -26,7 +26,7 @@ from attnviz.measures.survey import transformed_norms
 from attnviz.pretrained import Trace
 from attnviz.sources.models import DirectResources
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import LayerTrace

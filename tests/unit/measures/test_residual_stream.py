@@ -15,7 +15,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
-from attnviz.trace.block import Block
+from attnviz.trace.layer import Block
 from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
 from tests.unit.families import save, save_model

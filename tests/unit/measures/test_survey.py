@@ -20,8 +20,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import Tokens, WordPiece, WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.layer import Block, LayerTrace
 from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
 from tests.memory import held

@@ -28,11 +28,11 @@ from attnviz.components.walk import PLOTLY_PATH
 from attnviz.links.pages import PAGES
 from attnviz.runtime.traffic import Traffic
 from attnviz.serving import app as serving_app
-from attnviz.serving import modules
+from attnviz.serving import static
 from attnviz.serving.app import ROUTES
 from attnviz.serving.headers import REPLICA_COOKIE, SafeHeaders, content_policy, safe_headers
-from attnviz.serving.index import BASE
 from attnviz.serving.run import StartError, listen, options, tuned
+from attnviz.serving.static import BASE
 from attnviz.settings import PUBLIC, Settings, SettingsError
 from tests.threads import run_in_thread
 from tests.unit.serving.test_exports import Answer, ask
@@ -151,7 +151,7 @@ def test_what_is_not_there_is_not_kept(path: str) -> None:
 
 
 def test_many_first_visitors_wait_for_one_who_compresses_it() -> None:
-    modules._encoded.cache_clear()
+    static._encoded.cache_clear()
     path, app = f"{folder()}lecture.js", Starlette(routes=ROUTES)
 
     async def crowd() -> list[Answer]:
@@ -159,16 +159,16 @@ def test_many_first_visitors_wait_for_one_who_compresses_it() -> None:
 
     answers = run_in_thread(crowd())
     assert {answer.status for answer in answers} == {200}
-    assert modules._encoded.cache_info().misses == 1
+    assert static._encoded.cache_info().misses == 1
 
 
 def test_all_files_can_be_compressed_ahead() -> None:
-    modules._encoded.cache_clear()
-    modules.make_all()
-    before = modules._encoded.cache_info()
+    static._encoded.cache_clear()
+    static.make_all()
+    before = static._encoded.cache_info()
     assert before.currsize == len(addresses())
     assert [address for address in addresses() if get(address).status != 200] == []
-    assert modules._encoded.cache_info().misses == before.misses
+    assert static._encoded.cache_info().misses == before.misses
 
 
 def test_options_are_named_as_streamlit_names_them() -> None:

@@ -22,7 +22,7 @@ from attnviz.steps import ATTENTION, PARTS, STEPS, unavailable
 from attnviz.steps.attention import FAINT_BELOW, faint
 from attnviz.steps.picture import AXES, MADE_FROM, joined, share
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.matrices import find_matrix, matrix

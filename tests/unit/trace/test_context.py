@@ -14,9 +14,8 @@ from torch.nn import functional
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
-from attnviz.trace.block import Block, Norm
 from attnviz.trace.context import NORMS, AttentionContext, context_of
-from attnviz.trace.layer import LayerTrace, LinearMap, Projection
+from attnviz.trace.layer import Block, LayerTrace, LinearMap, Norm, Projection
 from attnviz.trace.matrices import AVERAGES, QKV, find_matrix, heads_matrix, matrix
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Transform, Vocabulary

@@ -12,8 +12,7 @@ from torch.nn import functional
 from attnviz.attention import Mask, causal_mask
 from attnviz.toy.layers import EncoderLayer
 from attnviz.trace import vocabulary as module
-from attnviz.trace.block import Block, BlockWeights
-from attnviz.trace.layer import LayerTrace, LinearMap, OutputProjection, Projection, held_bytes
+from attnviz.trace.layer import Block, BlockWeights, LayerTrace, LinearMap, OutputProjection, Projection, held_bytes
 from attnviz.trace.recorder import recording
 from attnviz.trace.vocabulary import Vocabulary
 

@@ -11,8 +11,7 @@ import torch
 
 from attnviz.attention import Mask, attend
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace, LinearMap
+from attnviz.trace.layer import Block, LayerTrace, LinearMap
 from attnviz.trace.model import (
     Description,
     Kind,

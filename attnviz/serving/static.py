@@ -1,17 +1,46 @@
-"""The route `/attnviz/modules/<version>/<component>.js` and `.css`: the browser side (`components/built.py`)."""
+"""The files of the pages: Streamlit's index.html under each page's address, and the browser side's scripts and styles.
+
+The index has a script that tells Streamlit's frontend where the server is. Without it, the frontend takes `/heads`
+for the address of a server, and requests `/heads/_stcore/health`: 404. Streamlit's maintainers name this remedy in
+https://github.com/streamlit/streamlit/pull/11537. Scripts and style sheets (`components/built.py`) have the route
+`/attnviz/modules/<version>/<component>.js` and `.css`.
+"""
 
 from __future__ import annotations
 
 import gzip
 from collections.abc import Collection, Mapping
 from functools import cache
+from pathlib import Path
 from threading import Lock
 
 import brotli
+import streamlit as st
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from attnviz.components.built import PATH, addresses, read
+
+BASE = "window.__streamlit ??= { BACKEND_BASE_URL: new URL('.', location.href).href }"
+"""An inline script. If a proxy removes a prefix of the address, the browser knows it, but the server does not."""
+NO_CACHE = {"Cache-Control": "no-cache"}
+"""As Streamlit sets it for its index.html, which names the current files"""
+
+
+def page(request: Request) -> Response:
+    """Serve the HTML file of a page with its own address; 404 outside the app's base path."""
+    base = str(st.get_option("server.baseUrlPath")).strip("/")
+    if request.path_params.get("base", "") != base:
+        return PlainTextResponse("Not Found", 404)
+    return HTMLResponse(index_of_page(), headers=NO_CACHE)
+
+
+@cache
+def index_of_page() -> str:
+    """Return Streamlit's index.html with the script before all others."""
+    html = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    return html.replace("<head>", f"<head><script>{BASE}</script>", 1)
+
 
 ROUTE = PATH + "{path:path}"
 FOREVER = "public, max-age=31536000, immutable"
