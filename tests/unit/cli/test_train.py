@@ -15,7 +15,6 @@ import pytest
 import torch
 
 from attnviz.cli import main
-from attnviz.files import write_atomically
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained import recorded
 from attnviz.trained.files import read, write
@@ -306,11 +305,3 @@ def test_a_loss_that_diverges_ends_it_with_a_sentence(
     assert train("induction", "--out", out, *QUICK) == 1
     assert "the loss at step 0 is inf" in capsys.readouterr().err
     assert not out.exists()
-
-
-def test_a_file_that_can_t_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    folder = tmp_path / "one.safetensors"
-    folder.mkdir()
-    with pytest.raises(OSError, match="directory"):
-        write_atomically(folder, b"x")
-    assert list(tmp_path.iterdir()) == [folder]

@@ -23,8 +23,7 @@ from attnviz.bert.search import built_in as sentences
 from attnviz.bert.table import table_of
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link
-from tests.loaded import built_in_model
-from tests.pooled import pooled
+from tests.loaded import built_in_model, pooled
 from tests.unit.lessons.trainings import written
 
 IRONY = "Wonderful: two hours of my life that I will never get back."

@@ -20,7 +20,7 @@ from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors
 from attnviz.ui.bert import agent
 from attnviz.ui.bert.classifier import views
-from tests.pooled import pooled
+from tests.loaded import pooled
 
 TEXT = "Since the dose was raised she feels dizzy."
 SOME = 48

@@ -23,8 +23,8 @@ from attnviz.cli import main
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.training.vectors import split
+from tests.loaded import pooled as pooled_here
 from tests.memory import held
-from tests.pooled import pooled as pooled_here
 from tests.training import train_step
 
 
