@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import counted, number, power_of_ten
-from attnviz.steps.formula import attention_formula
+from attnviz.formulas.tree import (
+    Box,
+    Call,
+    Expression,
+    Indexed,
+    List,
+    Name,
+    Negative,
+    Power,
+    Product,
+    Relation,
+    Sum,
+    Symbol,
+    Transpose,
+)
 from attnviz.steps.picture import (
     FEW,
     MANY,
@@ -24,6 +39,44 @@ from attnviz.steps.step import Step
 if TYPE_CHECKING:
     from attnviz.attention import Mask
     from attnviz.trace.walk import Walk
+
+SCALE = Name("scale")
+QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value")
+
+
+def attention_formula(walk: Walk, boxed: str) -> Expression:
+    """Return output = concat[softmax(Q Kᵀ · scale + M) V] W_O, without the terms that are missing in this walk."""
+
+    def term(step: str, expression: Expression) -> Expression:
+        return Box(expression) if step == boxed else expression
+
+    layer = walk.layer
+    scores = term("scores", Product((QUERY, Transpose(KEY))))
+    scaled = term("scaled", Product((scores, SCALE), "dot"))
+    has_mask = layer.mask.kind != "none" or boxed == "masked"
+    masked = term("masked", _masked(walk, scaled) if has_mask else scaled)
+    weights = term("weights", Call(Name("softmax"), masked))
+    head_outputs = term("head_outputs", Product((weights, VALUE)))
+    concat = term("concat", Call(Indexed(Name("concat"), Symbol("h")), head_outputs, "[]"))
+    is_projected = layer.output_projection is not None
+    output = term("output", Product((concat, Indexed(Symbol("W"), Symbol("O")))) if is_projected else concat)
+    return Relation("=", (Name("output"), output))
+
+
+def _masked(walk: Walk, scaled: Expression) -> Expression:
+    """Return scaled + M, where M is −∞ in hidden cells; for a mask with a finite number, fill(scaled, number)."""
+    mask = walk.layer.mask
+    if mask.is_infinite:
+        return Sum((scaled, Symbol("M")))
+    return Call(Name("fill"), List((scaled, _filled_value(mask))))
+
+
+def _filled_value(mask: Mask) -> Expression:
+    """Return the finite number that a mask fills into hidden cells, such as −10¹⁰ or −10¹⁰ · scale."""
+    exponent = round(math.log10(-mask.value))
+    value = Negative(Power(Symbol("10"), Symbol(str(exponent))))
+    return value if mask.fills == "scaled" else Negative(Product((value.of, SCALE), "dot"))
+
 
 _SCORES_NOTICE = annotated(
     "Each cell is one dot product: a query's [row of Q](matrix=query) with a key's [column of Kᵀ](matrix=key_t). Large "
