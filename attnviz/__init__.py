@@ -95,7 +95,7 @@ def show(
 
     Raises:
         attnviz.notebook.NotebookError: anywidget is not installed, or the text or the model can't be shown.
-        attnviz.notebook.base.ChoiceError: there is no such layer, head or step.
+        attnviz.notebook.widgets.ChoiceError: there is no such layer, head or step.
     """
     from attnviz.notebook import show  # late: it imports torch
 

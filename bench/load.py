@@ -29,7 +29,6 @@ import psutil
 from attnviz.steps import STEPS
 from bench.apps import PLAIN_SCRIPT
 from bench.load_session import Visitor
-from bench.processes import cpu, memory
 from bench.table import Row
 from bench.texts import fresh_text
 from tests.browser.server import Server, free_port, launch, start
@@ -253,3 +252,14 @@ def rows(counts: Sequence[int] = COUNTS, seconds: float = SECONDS) -> Iterator[R
         yield Row(
             f"{count} sessions: memory", 0.0, found.megabytes, 1000 if count == 100 else None, unit="MB", alone=True
         )
+
+
+def memory(server: psutil.Process) -> int:
+    """Return its resident memory in bytes."""
+    return int(server.memory_info().rss)
+
+
+def cpu(server: psutil.Process) -> float:
+    """Return the seconds of processor time that it has used."""
+    times = server.cpu_times()
+    return float(times.user + times.system)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import psutil
 
 from attnviz.links.link import DEFAULT_TEXT
-from bench.processes import memory
+from bench.load import memory
 from bench.table import Row
 from tests.safety.client import Visitor
 from tests.safety.server import serve, wait_until_ready

@@ -24,8 +24,7 @@ from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text
 from bench.apps import OURS
-from bench.load import ENTRANCE, Crowd, percentile, served
-from bench.processes import memory
+from bench.load import ENTRANCE, Crowd, memory, percentile, served
 from bench.stopwatch import act, chrome, new_page, wait_for_calm
 from bench.table import Row, alternating, compared
 from tests.browser.settle import settled

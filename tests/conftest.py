@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -27,6 +28,9 @@ from tests.browser.contexts import (  # noqa: F401
     watch_of_file,
 )
 from tests.slow import function_of, slow_tests
+
+if TYPE_CHECKING:
+    from attnviz.pretrained.built_in import BuiltInModel
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch when something imports it
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -86,6 +90,14 @@ def imports_stay_frozen() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "unfreeze", lambda: None)
         yield
+
+
+@pytest.fixture(scope="session")
+def minilm() -> BuiltInModel:
+    """Return the built-in model; nobody may change it."""
+    from tests.loaded import built_in_model
+
+    return built_in_model()
 
 
 @pytest.fixture

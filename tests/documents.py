@@ -28,12 +28,12 @@ TEXT = StepText(
 
 
 def random_document(
-    n: int, *, width: int = 64, kind: MaskKind = "none", mask: npt.NDArray[Any] | None = None, size: float = 1.0
+    n: int, *, width: int = 64, kind: MaskKind = "none", mask: npt.NDArray[Any] | None = None
 ) -> Document:
-    """Return a document of n tokens whose scores have a standard deviation near 8 · size²."""
+    """Return a document of n tokens whose scores have a standard deviation near 8."""
     drawn = np.random.default_rng(n)
     names = ("query/0", "key/0", "value/0")
-    arrays = {name: (drawn.normal(size=(n, width)) * size).astype(np.float32) for name in names}
+    arrays = {name: drawn.normal(size=(n, width)).astype(np.float32) for name in names}
     arrays |= {} if mask is None else {"mask": mask}
     return document(n, arrays, kind)
 

@@ -19,7 +19,7 @@ QUICK = ("tests.app.", "tests.unit.")
 
 
 def slow_tests() -> frozenset[str]:
-    """Return the listed tests, such as `tests/unit/test_mask.py::test_a_window`."""
+    """Return the listed tests, such as `tests/unit/test_attention.py::test_a_window`."""
     lines = LIST.read_text(encoding="utf-8").splitlines()
     return frozenset(line for line in lines if line and not line.startswith("#"))
 

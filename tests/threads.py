@@ -1,4 +1,4 @@
-"""Running coroutines in tests."""
+"""Running coroutines in tests, and a clock that a test moves."""
 
 from __future__ import annotations
 
@@ -14,3 +14,13 @@ def run_in_thread(work: Coroutine[Any, Any, T]) -> T:
     """Run it in a thread of its own: in the tests' own thread Playwright's loop may be running."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now

@@ -1,4 +1,4 @@
-"""A training in this process, by torch's own optimiser alone, to compare a job's snapshots with."""
+"""Trainings in this process, by torch's own optimisers alone, to compare ours with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 from collections.abc import Collection
 
 import torch
+from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.toy.language.model import TokenModel
@@ -13,25 +14,30 @@ from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS
 
 TASK = TASKS["induction"]
+BATCH, WARM_UP, SEED = 64, 20, 0
 
 
-def model_after(
-    steps_of_interest: Collection[int], *, rate: float, steps: int, batch: int = 64, warm_up: int = 20, seed: int = 0
-) -> dict[int, TokenModel]:
+def train_step(model: nn.Module, optimiser: torch.optim.Optimizer, x: Tensor, targets: Tensor) -> float:
+    """Make one step of a training, with gradients of a norm of at most 1, and return the loss before it."""
+    loss = functional.cross_entropy(model(x).flatten(0, -2), targets.flatten())
+    optimiser.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimiser.step()
+    return loss.item()
+
+
+def model_after(steps_of_interest: Collection[int], *, rate: float, steps: int) -> dict[int, TokenModel]:
     """Train the task's model with a plain loop, and return it as it is after each of these numbers of steps."""
-    model = build(TASK.model, seed)
+    model = build(TASK.model, SEED)
     assert isinstance(model, TokenModel)
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.0)
-    generator, found = torch.Generator().manual_seed(seed), {}
+    generator, found = torch.Generator().manual_seed(SEED), {}
     for step in range(steps + 1):
         if step in steps_of_interest:
             found[step] = copy.deepcopy(model).eval().requires_grad_(requires_grad=False)
-        drawn = TASK.batch(batch, generator)
+        drawn = TASK.batch(BATCH, generator)
         for group in optimiser.param_groups:
-            group["lr"] = rate * min(1, (step + 1) / warm_up)
-        loss = functional.cross_entropy(model(drawn.ids).flatten(0, 1), drawn.targets.flatten())
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+            group["lr"] = rate * min(1, (step + 1) / WARM_UP)
+        train_step(model, optimiser, drawn.ids, drawn.targets)
     return found

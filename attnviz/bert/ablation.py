@@ -18,14 +18,14 @@ from torch import Tensor, nn
 
 from attnviz.attention import attend
 from attnviz.bert.encoding import AT_ONCE
-from attnviz.measures.layers import weights_by_chunk
-from attnviz.measures.rows import distance, entropy
+from attnviz.measures.summary import distance, entropy
+from attnviz.measures.survey import weights_by_chunk
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.reprs import ArraysSize
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.layers import EncoderLayer
-from attnviz.trace.ablation import Replacement, replaced
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.recorder import Replacement, replaced
 from attnviz.trace.trace import Trace
 
 MEASURES = ("largest", "words", "entropy", "distance", "norm")

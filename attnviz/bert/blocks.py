@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import AttentionSteps, Mask, attend
-from attnviz.measures.rows import entropy
+from attnviz.measures.summary import entropy
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.trace.layer import LinearMap
@@ -126,18 +126,17 @@ def run(x: Tensor, layers: Sequence[LinearMap], *, causal: bool) -> Stack:
 
 
 @torch.inference_mode()
-def guess(hidden: Tensor, table: Tensor, *, kept: int = KEPT) -> Guesses:
+def guess(hidden: Tensor, table: Tensor) -> Guesses:
     """Return the likeliest tokens: softmax(hidden · tableᵀ), with the transposed table as output layer.
 
     Args:
         hidden: (T, C).
         table: (V, C), the embedding matrix.
-        kept: K.
     """
     chunks = []
     for rows in hidden.split(max(1, CELLS // len(table))):
         logits = rows @ table.T  # (t, V)
-        best = logits.topk(min(kept, len(table)), dim=-1)
+        best = logits.topk(min(KEPT, len(table)), dim=-1)
         chunks.append((best.indices, (best.values - logits.logsumexp(-1, keepdim=True)).exp()))
     return Guesses(*(torch.cat(parts) for parts in zip(*chunks, strict=True)))
 

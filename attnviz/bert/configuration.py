@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attnviz.measures.cost import BERT_BASE as SIZES
 from attnviz.measures.cost import parameters
 from attnviz.tokens import MAX_POSITIONS
-from attnviz.trace.sizes import feed_forward_widths
+from attnviz.trace.model import feed_forward_widths
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel

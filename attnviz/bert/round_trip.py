@@ -1,19 +1,152 @@
-"""Embeddings and back: from ids to embeddings, logits over the vocabulary, probabilities, and the most likely ids.
+"""The first and last layer of a language model, and the way from ids to embeddings, logits, and the likeliest ids back.
 
-Shapes: T tokens, V entries of the vocabulary, C model width, K candidates that are kept. The logits of 512 tokens
-take 62 MB, so they are computed for a chunk of the output layer's rows at a time, and the K largest are kept.
+The embedding table and the output layer are both (V, C): nn.Linear(C, V) stores its weight transposed. They are read in
+chunks of rows, so that random weights are never in memory as a whole. The logits of 512 tokens take 62 MB, so the K
+largest are kept. Before any text is read, an output layer favours some tokens: by its bias or, without one, by the
+lengths of its rows.
+
+Shapes: T tokens, V entries of the vocabulary, C model width, K candidates that are kept, N tokens that are listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from attnviz.bert.embedding_and_output import EmbeddingAndOutput, rows_of
 from attnviz.reprs import ArraysSize, ShortRepr
+
+ROWS = 1024
+"""Rows in a chunk: 3 MiB for BERT-base. A multiple of 16, since torch draws 16 normal numbers at a time"""
+
+Chunks = Callable[[], Iterator[Tensor]]
+"""Yields the rows of a matrix in order, `ROWS` at a time"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EmbeddingAndOutput(ShortRepr):
+    """A model's embedding table and output layer."""
+
+    embedding: Chunks
+    output: Chunks
+
+    def _summary(self) -> Iterator[str]:
+        yield "tied" if self.embedding is self.output else "independent"
+
+
+def tied(weight: Tensor, *, is_unit: bool = False) -> EmbeddingAndOutput:
+    """Return an embedding table, (V, C), as both layers; with `is_unit`, each row is divided by its length."""
+
+    def chunks() -> Iterator[Tensor]:
+        for rows in weight.split(ROWS):
+            yield nn.functional.normalize(rows, dim=1) if is_unit else rows
+
+    return EmbeddingAndOutput(chunks, chunks)
+
+
+def drawn(seed: int, vocabulary: int, width: int) -> EmbeddingAndOutput:
+    """Return independent random layers: what torch draws after `torch.manual_seed(seed)`, in this order, for
+
+    nn.Embedding(V, C), standard normal, and nn.Linear(C, V, bias=False), uniform up to 1/√C (He et al. 2015, with the
+    slope √5 that torch takes).
+    """
+    gain = math.sqrt(2.0 / (1 + math.sqrt(5) ** 2))
+    bound = math.sqrt(3.0) * (gain / math.sqrt(width))
+    sizes = [min(ROWS, vocabulary - first) for first in range(0, vocabulary, ROWS)]
+
+    def rows(generator: torch.Generator) -> Iterator[Tensor]:
+        return (torch.empty(size, width).normal_(generator=generator) for size in sizes)
+
+    def embedding() -> Iterator[Tensor]:
+        return rows(torch.Generator().manual_seed(seed))
+
+    def output() -> Iterator[Tensor]:
+        generator = torch.Generator().manual_seed(seed)
+        for _ in rows(generator):
+            pass
+        for size in sizes:
+            yield torch.empty(size, width).uniform_(-bound, bound, generator=generator)
+
+    return EmbeddingAndOutput(embedding, output)
+
+
+def rows_of(chunks: Chunks, ids: Sequence[int]) -> Tensor:
+    """Return the rows with these ids, (len(ids), C).
+
+    Raises:
+        IndexError: there is no row with such an id.
+    """
+    wanted = torch.tensor(ids, dtype=torch.long)
+    selected, first = None, 0
+    for rows in chunks():
+        if selected is None:
+            selected = rows.new_empty(len(wanted), rows.shape[1])
+        in_chunk = (wanted >= first) & (wanted < first + len(rows))
+        selected[in_chunk] = rows[wanted[in_chunk] - first]
+        first += len(rows)
+    if selected is None or bool(((wanted < 0) | (wanted >= first)).any()):
+        raise IndexError(f"there are rows 0 to {first - 1}, and not all of {list(ids)[:5]}")
+    return selected
+
+
+LISTED = 8
+"""N"""
+By = Literal["bias", "length"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TokenExtremes(ShortRepr, ArraysSize):
+    """The tokens with the largest and the smallest biases of an output layer, or with its longest and shortest rows."""
+
+    by: By
+    """What is listed: the bias of each token, or the length of its row"""
+    most: Tensor
+    """(N,) ids, the largest number first"""
+    largest: Tensor
+    """(N,): their numbers"""
+    least: Tensor
+    """(N,) ids, the smallest number first"""
+    smallest: Tensor
+    """(N,): their numbers"""
+    log_sum: float
+    """log Σ exp(logit) over all V, if the layer reads a vector of zeros"""
+
+    def _summary(self) -> Iterator[str]:
+        yield f"by {self.by}"
+
+    @property
+    def differ(self) -> bool:
+        """Whether the layer favours any token, beyond float32 rounding."""
+        return bool(self.largest[0] - self.smallest[0] > 1e-5)
+
+    def probabilities(self, bias: Tensor) -> Tensor:
+        """Return the probabilities of tokens with these biases, if the layer reads a vector of zeros."""
+        return (bias - self.log_sum).exp()
+
+
+@torch.inference_mode()
+def favoured(output: Chunks, bias: Tensor | None = None, *, count: int = LISTED) -> TokenExtremes:
+    """Return the tokens that an output layer favours.
+
+    Args:
+        output: its weight, (V, C).
+        bias: its bias, (V,), if it has one: its logits if it reads a vector of zeros. Without one these are all 0,
+            and of two rows at the same acute angle to a vector the longer one has the larger logit.
+        count: N.
+    """
+    numbers = torch.cat([torch.linalg.vector_norm(rows, dim=1) for rows in output()]) if bias is None else bias
+    logits = torch.zeros_like(numbers) if bias is None else numbers
+    count = min(count, len(numbers))
+    most, least = numbers.topk(count), numbers.topk(count, largest=False)
+    return TokenExtremes(
+        "length" if bias is None else "bias", most.indices, most.values, least.indices, least.values,
+        float(logits.double().logsumexp(0)),
+    )  # fmt: skip
+
 
 CANDIDATES = 5
 """K"""
@@ -76,16 +209,13 @@ class RoundTrip(ShortRepr):
 
 
 @torch.inference_mode()
-def there_and_back(
-    ids: Sequence[int], ends: EmbeddingAndOutput, *, scale: float = 1.0, candidates: int = CANDIDATES
-) -> RoundTrip:
+def there_and_back(ids: Sequence[int], ends: EmbeddingAndOutput, *, scale: float = 1.0) -> RoundTrip:
     """Embed ids, and return the output layer's likeliest ids for each embedding.
 
     Args:
         ids: T ids, at least one.
         ends: the embedding table and the output layer.
         scale: what the logits are multiplied by before the softmax. It does not change their order.
-        candidates: K.
 
     Raises:
         IndexError: the table has no row for an id.
@@ -99,10 +229,10 @@ def there_and_back(
         log_sum = torch.logaddexp(log_sum, (scale * chunk).logsumexp(-1).double())
         in_chunk = ((wanted >= first) & (wanted < first + len(rows))).nonzero().flatten()
         input_logits[in_chunk] = chunk[in_chunk, wanted[in_chunk] - first]
-        best = chunk.topk(min(candidates, len(rows)), dim=-1)
+        best = chunk.topk(min(CANDIDATES, len(rows)), dim=-1)
         logits = torch.cat([logits, best.values], dim=-1)
         tokens = torch.cat([tokens, best.indices + first], dim=-1)
-        logits, kept = logits.topk(min(candidates, logits.shape[-1]), dim=-1)
+        logits, kept = logits.topk(min(CANDIDATES, logits.shape[-1]), dim=-1)
         tokens = tokens.gather(-1, kept)
         first += len(rows)
     return RoundTrip(tuple(ids), tokens, logits, input_logits, log_sum.float(), scale)
@@ -127,7 +257,7 @@ class Neighbours(ShortRepr, ArraysSize):
 
 
 @torch.inference_mode()
-def neighbours(token: int, ends: EmbeddingAndOutput, *, count: int = NEIGHBOURS) -> Neighbours:
+def neighbours(token: int, ends: EmbeddingAndOutput) -> Neighbours:
     """Return the nearest neighbours of a row of the embedding table, by cosine and by dot product.
 
     Raises:
@@ -139,7 +269,7 @@ def neighbours(token: int, ends: EmbeddingAndOutput, *, count: int = NEIGHBOURS)
         for rows in ends.embedding()
     ]
     products, cosines = torch.cat(similarities, dim=1)  # (V,) each
-    count = min(count, len(products))
+    count = min(NEIGHBOURS, len(products))
     cosine, product = cosines.topk(count), products.topk(count)
     return Neighbours(token, cosine.indices, cosine.values, product.indices, product.values)
 

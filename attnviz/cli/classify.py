@@ -41,9 +41,8 @@ def _make(arguments: argparse.Namespace) -> int:
     import torch
     from tqdm import tqdm
 
-    from attnviz.bert.classification.baselines import verdict
-    from attnviz.bert.classification.making import ClassifierSettings, make
-    from attnviz.bert.classification.shipped import write
+    from attnviz.bert.classification.outcome import verdict
+    from attnviz.bert.classification.shipped import ClassifierSettings, make, write
     from attnviz.files import write_atomically
     from attnviz.pretrained.built_in import BuiltInModel
     from attnviz.pretrained.described import find_folder

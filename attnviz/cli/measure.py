@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     import torch
 
     from attnviz.pretrained.names import ModelError
-    from attnviz.tokens.chars import BadUploadError
+    from attnviz.tokens.tokenizers import BadUploadError
     from attnviz.training.text.subject import TextError
 
     torch.set_num_threads(1)
@@ -46,16 +46,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _measure(file: Path, text: Path | None, files: tuple[Path, Path] | None) -> None:
     from attnviz.files import write_atomically
-    from attnviz.trained import recording as recordings
     from attnviz.trained.card import as_file
     from attnviz.trained.files import read
-    from attnviz.trained.making import measured
+    from attnviz.trained.making import measured, measured_recording
     from attnviz.trained.recorded import is_recording
     from attnviz.trained.recorded import read as read_recording
     from attnviz.trained.recorded import write as write_recording
 
     if is_recording(file):
-        recording = recordings.measured(read_recording(file))
+        recording = measured_recording(read_recording(file))
         data, plan, card = write_recording(recording), recording.plan, recording.card
     else:
         saved = read(file.read_bytes())

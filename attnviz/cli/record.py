@@ -34,8 +34,8 @@ def _record(arguments: argparse.Namespace) -> int:
 
     from attnviz.files import write_atomically
     from attnviz.trained.card import as_file
+    from attnviz.trained.making import record
     from attnviz.trained.recorded import write
-    from attnviz.trained.recording import record
 
     torch.set_num_threads(1)
     recording, out = record(arguments.name), arguments.out

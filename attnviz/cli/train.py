@@ -51,7 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train. Exit codes: 0 done, 1 a file can't be used or the loss diverged, 2 wrong usage, 130 stopped by Ctrl-C."""
     from attnviz.pretrained.names import ModelError
-    from attnviz.tokens.chars import BadUploadError
+    from attnviz.tokens.tokenizers import BadUploadError
     from attnviz.training.loop import CheckpointError, DivergedError
     from attnviz.training.tagged.files import TaggedError
     from attnviz.training.text.subject import TextError

@@ -1,4 +1,4 @@
-"""The components of models in training: their curves, and the attention of their heads at each snapshot."""
+"""The components of models in training, and of a text in generation."""
 
 from __future__ import annotations
 
@@ -48,3 +48,15 @@ def model_series(
         on_update: as in `training`.
     """
     mount_with_updates("model_series", header, arrays, key=key, on_update=on_update)
+
+
+def generation(header: Mapping[str, Any], *, key: str, on_update: Callable[[Mapping[str, object]], None]) -> None:
+    """Mount the component.
+
+    Args:
+        header: as `GenerationHeader` in frontend/types/generation.d.ts says; what its digest stands for is requested.
+        key: the Streamlit key.
+        on_update: called before the script reruns, with what the user has chosen: `drawn`, `watch` and `seed`. It comes
+            from the client and is not validated.
+    """
+    mount_with_updates("generation", header, {}, key=key, on_update=on_update)

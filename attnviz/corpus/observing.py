@@ -14,8 +14,15 @@ import torch
 from torch import Tensor
 
 from attnviz.measures import NAMES
-from attnviz.measures.rows import distance, entropy, weight_at
-from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS, average, is_punctuation
+from attnviz.measures.summary import (
+    CLOSING_TOKENS,
+    OPENING_TOKENS,
+    average,
+    distance,
+    entropy,
+    is_punctuation,
+    weight_at,
+)
 from attnviz.tokens import Tokens
 
 PARTS = ("special", "punctuation", "rare", "other")

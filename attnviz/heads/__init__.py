@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head
-from attnviz.sources.source import Get
+from attnviz.sources.models import Get
 
 WORDS = ("show", "direction", "special", "between", "values", "stretch", "sort", "label")
 """Keys whose values are words of a fixed set"""

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save
 
-from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS
-from attnviz.measures.survey import Survey, rolled_out, survey, survey_name
+from attnviz.measures.survey import Survey, rolled_out, survey, survey_name, weights_by_chunk
 from attnviz.measures.thumbnails import FULL
 from attnviz.tokens import Tokens
 from attnviz.trace.model import Kind

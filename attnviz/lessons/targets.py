@@ -13,7 +13,7 @@ from attnviz.formatting import joined
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
 from attnviz.sources import PRETRAINED, TRAINED
-from attnviz.sources.toy import wordpiece
+from attnviz.sources.models import wordpiece
 from attnviz.steps.picture import AXES
 from attnviz.tokens import CharVocab, WordTokenizer
 

@@ -3,8 +3,8 @@
 Attention weights show where a head looks. By themselves they do not explain a model's output (Jain and Wallace 2019,
 "Attention is not Explanation").
 
-`summary` has the measures of a head, and names heads by them; `rows` has their values per query. Nothing is imported
-here: links need the names without torch.
+`summary` has the measures of a head and their values per query, and names heads by them. Nothing is imported here:
+links need the names without torch.
 """
 
 NAMES = ("entropy", "distance", "previous", "next", "same", "first", "cls", "sep", "punctuation")

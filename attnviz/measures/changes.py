@@ -171,18 +171,10 @@ def moments(x: Tensor) -> Moments:
     return Moments(mean, variance)
 
 
-def norm_over_all(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = EPS) -> Tensor:
-    """Return (x − mean) / √(variance + eps) · weight + bias with one mean and one variance of all T · C numbers.
+def norm_over_all(x: Tensor) -> Tensor:
+    """Return (x − mean) / √(variance + ε) for x of (T, C), with one mean and one variance of all T · C numbers.
 
     This is a mistake: each row then depends on all rows, so the future leaks into the past, even with a causal mask.
-
-    Args:
-        x: (T, C).
-        weight: (C,), or None for 1.
-        bias: (C,), or None for 0.
-        eps: added to the variance.
     """
     variance, mean = torch.var_mean(x, correction=0)
-    normed = (x - mean) / torch.sqrt(variance + eps)
-    normed = normed if weight is None else normed * weight
-    return normed if bias is None else normed + bias
+    return (x - mean) / torch.sqrt(variance + EPS)

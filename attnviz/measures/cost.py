@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from attnviz.formatting import joined
-from attnviz.trace.sizes import MapSize, ModelSizes, outputs, weights
+from attnviz.trace.model import MapSize, ModelSizes
 
 BYTES = 4
 """The size of a float32 number"""
@@ -149,3 +149,13 @@ def parameters(architecture: Architecture) -> dict[str, int]:
         "pooler": (c * c + c) if architecture.pooler else 0,
     }
     return {name: count for name, count in counts.items() if count}
+
+
+def weights(maps: Iterable[MapSize]) -> int:
+    """Return the multiplications of these maps for one token."""
+    return sum(size.weights for size in maps)
+
+
+def outputs(maps: Iterable[MapSize]) -> int:
+    """Return how many numbers these maps compute for one token."""
+    return sum(size.outputs for size in maps)

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attnviz.reprs import ShortRepr
-from attnviz.trace.block import Block, Norm
+from attnviz.trace.layer import Block, Norm
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
 

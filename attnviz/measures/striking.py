@@ -12,8 +12,8 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS, is_punctuation
+from attnviz.measures.survey import weights_by_chunk
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind

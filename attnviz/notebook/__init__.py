@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from attnviz.notebook.base import NotebookError
+from attnviz.notebook.widgets import NotebookError
 
 if TYPE_CHECKING:
     from attnviz.notebook.widgets import HeadsWidget, WalkWidget
@@ -39,7 +39,7 @@ def show(
 
     Raises:
         NotebookError: anywidget is not installed, or there is nothing to show; the message says what to do.
-        attnviz.notebook.base.ChoiceError: there is no such layer, head or step.
+        attnviz.notebook.widgets.ChoiceError: there is no such layer, head or step.
     """
     _check_installed()
     from attnviz.notebook.heads import heads_of
@@ -63,7 +63,7 @@ def show_heads(
 
     Raises:
         NotebookError: as `show` does.
-        attnviz.notebook.base.ChoiceError: there is no such layer or head.
+        attnviz.notebook.widgets.ChoiceError: there is no such layer or head.
     """
     _check_installed()
     from attnviz.notebook.heads import check_trace

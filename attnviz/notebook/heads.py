@@ -12,7 +12,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from attnviz.document import array_of, document_of_layer, write
-from attnviz.measures.layers import weights_by_chunk
+from attnviz.measures.survey import weights_by_chunk
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ShortRepr
 from attnviz.trace.trace import Trace

@@ -1,17 +1,22 @@
 """The widgets of a walk and of all heads, and the pictures that a saved notebook keeps for readers that run no widgets.
 
-Their browser sides are frontend/notebook/walk.ts and heads.ts.
+Their traits refuse bad values in one sentence. Their browser sides are frontend/notebook/walk.ts and heads.ts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from operator import index
+from reprlib import repr as shortened
+from traceback import format_exception_only
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-from traitlets import Bytes, List, Unicode
+from anywidget import AnyWidget
+from traitlets import Bytes, HasTraits, List, TraitError, TraitType, Unicode
 
 from attnviz.components.built import widget_module
 from attnviz.components.payload import write_payload
@@ -22,15 +27,119 @@ from attnviz.export.drawing.picture import blend
 from attnviz.export.files.images import write_png
 from attnviz.export.sheets import draw_sheet, sheets
 from attnviz.figures.style import ROWS_AND_COLUMNS
+from attnviz.formatting import joined
 from attnviz.heads.all_heads import AllHeads
 from attnviz.links.values import ROLLOUT
-from attnviz.notebook.base import BaseWidget, Choice
 from attnviz.notebook.heads import Heads
 from attnviz.steps import STEPS
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 from attnviz.trained.shipped import title
+
+
+class OneSentenceError(Exception):
+    """An error whose message is all that users need: IPython shows it without the traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [line.rstrip() for line in format_exception_only(self)]
+
+
+class NotebookError(OneSentenceError, ValueError):
+    """A widget can't be made. The message is one sentence for the user, which says what to do."""
+
+
+class ChoiceError(OneSentenceError, TraitError):
+    """A trait refuses a value. The message is one sentence with the allowed values and the value that it keeps."""
+
+
+class Index(TraitType[Any, Any]):
+    """A whole number among the owner's `choices`, from Python, NumPy or torch."""
+
+    def __init__(self, help: str, *, optional: bool = False) -> None:  # noqa: A002  # traitlets' own name
+        super().__init__(None if optional else 0, allow_none=optional, help=help)
+
+    def validate(self, obj: Any, value: Any) -> int:
+        """Return the number as an int."""
+        choices = obj.choices[self.name]
+        try:
+            number = index(value)
+        except TypeError:
+            number = None
+        if number is None or isinstance(value, bool) or number not in choices:
+            none = " or None" if self.allow_none else ""
+            _refuse(self, obj, value, f"{_span(choices)}{none}")
+        return number
+
+
+class Choice(TraitType[str, str]):
+    """A text among the owner's `choices`."""
+
+    def validate(self, obj: Any, value: Any) -> str:
+        """Return the text."""
+        choices = obj.choices[self.name]
+        if not isinstance(value, str) or value not in choices:
+            _refuse(self, obj, value, f"one of {', '.join(choices)}")
+        return value
+
+
+def _span(choices: Sequence[int]) -> str:
+    """Return in words the choices, which are in ascending order."""
+    *others, last = choices
+    if not others:
+        return f"only {last}"
+    if last - choices[0] == len(others):
+        return f"a whole number from {choices[0]} to {last}"
+    return f"only {joined(map(str, choices), 'or')}"
+
+
+def _refuse(trait: TraitType[Any, Any], obj: HasTraits, value: object, allowed: str) -> NoReturn:
+    current = obj._trait_values
+    kept = f"; it stays {current[trait.name]}" if trait.name in current else ""
+    raise ChoiceError(f"{trait.name} takes {allowed}, not {shortened(value)}{kept}.")
+
+
+class BaseWidget(AnyWidget):
+    """A view of heads. Its traits hold what the user has chosen, and setting them changes the view."""
+
+    choices: Mapping[str, Sequence[Any]]
+    """The allowed values of each trait, by its name; assigned before the traits are set"""
+
+    layer = Index("the layer, counted from 0").tag(sync=True)
+    head = Index("the head, counted from 0").tag(sync=True)
+    q = Index("the query token that is pinned, or None", optional=True).tag(sync=True)
+    k = Index("the key token that is pinned, or None", optional=True).tag(sync=True)
+
+    def __init__(self, choices: Mapping[str, Sequence[Any]], **traits: Any) -> None:
+        self.choices = choices
+        super().__init__(**traits)
+        self.on_msg(self._answer)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} {value}" for name in self.choices if (value := getattr(self, name)) is not None)
+        return f"{type(self).__name__}({shown})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
+        return {**data, "text/plain": repr(self), "image/png": b64encode(self._picture()).decode()}, metadata
+
+    def _picture(self) -> bytes:
+        """Draw the current view as PNG."""
+        raise NotImplementedError
+
+    def _file(self, name: str) -> bytes:
+        """Return a file that the browser asks for; raises LookupError, ValueError or the like if there is none."""
+        raise NotImplementedError
+
+    def _answer(self, _: object, request: Mapping[str, Any], __: object) -> None:
+        number = request.get("number")
+        try:
+            data = self._file(request["file"])
+        except (LookupError, ValueError, TypeError, AttributeError) as error:
+            self.send({"number": number, "error": str(error).rstrip(".")})
+        else:
+            self.send({"number": number}, [data])
+
 
 INSTEAD = "weights"
 """The step drawn in place of one that this model can't show; every walk has it"""
@@ -88,7 +197,7 @@ class WalkWidget(BaseWidget):
 
     Raises:
         attnviz.document.DocumentError: the text is too long, or its numbers are not finite.
-        attnviz.notebook.base.ChoiceError: there is no such layer, head or step.
+        attnviz.notebook.widgets.ChoiceError: there is no such layer, head or step.
     """
 
     _esm = widget_module("walk")
@@ -133,7 +242,7 @@ class HeadsWidget(BaseWidget):
     """All layers and heads of a text, and the chosen heads as lines and heatmaps. Head −1 is the attention rollout.
 
     Raises:
-        attnviz.notebook.base.ChoiceError: there is no such layer or head.
+        attnviz.notebook.widgets.ChoiceError: there is no such layer or head.
     """
 
     _esm = widget_module("heads")

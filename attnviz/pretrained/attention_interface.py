@@ -24,8 +24,7 @@ from transformers.masking_utils import eager_mask
 from attnviz.formatting import counted
 from attnviz.pretrained.names import UnfitError
 from attnviz.reprs import ShortRepr
-from attnviz.trace.ablation import is_replacing
-from attnviz.trace.recorder import Inputs, recorded_attention
+from attnviz.trace.recorder import Inputs, is_replacing, recorded_attention
 
 IMPLEMENTATION = "attnviz"
 """The name under which the attention function is registered in transformers."""

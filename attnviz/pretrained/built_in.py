@@ -42,9 +42,8 @@ from attnviz.tokens import MAX_POSITIONS, Tokens
 from attnviz.toy.layers import EncoderLayer
 from attnviz.toy.stacks import Bert, BertEmbeddings, Encoder
 from attnviz.toy.transformer import sizes_of
-from attnviz.trace.ablation import is_replacing
 from attnviz.trace.model import Kind
-from attnviz.trace.recorder import Call, Pass, recording
+from attnviz.trace.recorder import Call, Pass, is_replacing, recording
 
 EXAMPLE = (101, 102)
 """Token ids of the example from which the graph is traced: [CLS] [SEP]. The graph takes any number of tokens."""
@@ -159,7 +158,7 @@ class BuiltInModel(PretrainedModel):
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
         """Run the forward pass as a compiled graph; the result is that of `PretrainedModel.run`, bit for bit.
 
-        If heads are replaced (`attnviz.trace.ablation`), which the graph does not support, the pass runs in Python.
+        If heads are replaced (`attnviz.trace.recorder`), which the graph does not support, the pass runs in Python.
         """
         if is_replacing():
             return super().run(ids, segments, decoder_ids)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens, WordPiece
-from attnviz.trace.model import Description, TraceBudget
-from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
+from attnviz.trace.model import AttentionSize, Description, MapSize, ModelSizes, TraceBudget
 
 if TYPE_CHECKING:
     from attnviz.trace.trace import Trace

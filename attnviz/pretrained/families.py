@@ -19,8 +19,16 @@ from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.pretrained.model import ModuleNames
-from attnviz.trace.block import ACTIVATIONS, AfterAttention, BlockSteps, BlockWeights, Norm
-from attnviz.trace.layer import LinearMap, OutputProjection, Projection
+from attnviz.trace.layer import (
+    ACTIVATIONS,
+    AfterAttention,
+    BlockSteps,
+    BlockWeights,
+    LinearMap,
+    Norm,
+    OutputProjection,
+    Projection,
+)
 from attnviz.trace.model import Activation
 from attnviz.trace.vocabulary import Transform, Vocabulary
 

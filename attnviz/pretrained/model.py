@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from attnviz.attention import Mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.trace.block import AfterAttention, Block, BlockWeights, Norm
-from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
+from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LayerTrace, Norm, OutputProjection, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, batch_weights, recording
 from attnviz.trace.trace import Trace

@@ -22,8 +22,8 @@ from transformers.pytorch_utils import Conv1D
 
 from attnviz.pretrained.families import PARTS, part_of
 from attnviz.pretrained.model import ModuleNames
+from attnviz.trace.model import AttentionSize, MapSize, ModelSizes
 from attnviz.trace.recorder import Call
-from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 
 
 def run_modules(model: nn.Module, run: Callable[[], Any]) -> set[nn.Module]:

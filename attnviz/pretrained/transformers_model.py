@@ -58,11 +58,9 @@ from attnviz.pretrained.unfit import (
     without_calls,
 )
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
-from attnviz.trace.block import Norm
-from attnviz.trace.layer import Projection
-from attnviz.trace.model import Description, Kind, Need
+from attnviz.trace.layer import Norm, Projection
+from attnviz.trace.model import Description, Kind, ModelSizes, Need, feed_forward_widths
 from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm
-from attnviz.trace.sizes import ModelSizes, feed_forward_widths
 from attnviz.trace.vocabulary import Vocabulary
 
 MAX_TOKENS = 1024

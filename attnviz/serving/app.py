@@ -21,15 +21,13 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from attnviz.components.walk import PLOTLY_PATH
 from attnviz.links.pages import PAGES
 from attnviz.runtime.traffic import traffic
-from attnviz.serving import arrays, index, modules
+from attnviz.serving import arrays, static
 from attnviz.serving.exports import Exports
 from attnviz.serving.headers import SafeHeaders
-from attnviz.serving.limits import Limits
+from attnviz.serving.limits import Limits, SameOrigin, Uploads
 from attnviz.serving.messages import CheckedMessages
 from attnviz.serving.metrics import MEDIA_TYPE, metrics
-from attnviz.serving.origins import SameOrigin
 from attnviz.serving.preload import Preload, PreloadTrigger
-from attnviz.serving.uploads import Uploads
 from attnviz.settings import SettingsError, settings
 
 COLLECTED = 10_000, 10, 10
@@ -80,10 +78,10 @@ async def figures(_: Request) -> Response:
 
 _FOR_PAGES = [
     Route(PLOTLY_PATH, plotly_js),
-    Route(modules.ROUTE, modules.modules),
+    Route(static.ROUTE, static.modules),
     Route(arrays.QUEUE_ROUTE, arrays.queue),
     *Exports().routes(),
-    *(Route(page.path, index.page) for page in PAGES.values() if page.path != "/"),
+    *(Route(page.path, static.page) for page in PAGES.values() if page.path != "/"),
 ]
 ROUTES = [
     *_FOR_PAGES,

@@ -11,7 +11,7 @@ from functools import cache
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from attnviz.serving.index import index_of_page
+from attnviz.serving.static import index_of_page
 
 REPLICA_COOKIE = "attnviz_replica"
 """The cookie with the name of the replica that holds a browser's session; the load balancer routes by it."""

@@ -1,10 +1,17 @@
-"""ASGI middleware that counts requests and messages, and refuses or delays those that exceed a limit."""
+"""ASGI middleware that refuses or delays requests, messages and uploads over a limit, and requests from other sites.
+
+Streamlit checks the size of each uploaded file, that the session exists, and that the request comes from its own page.
+But it keeps every uploaded file until the session ends, requested or not, and waits without limit for a slow upload. So
+files per session, bytes of all sessions, and the duration of an upload have limits here.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import html
 import math
+from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -141,3 +148,106 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 def _address(scope: Scope) -> str:
     client = scope.get("client")
     return client[0] if client else ""
+
+
+class SameOrigin:
+    """Accepts a websocket or a POST request only if its page is from this server.
+
+    Streamlit alone would also accept pages from localhost. For any other page it would request this server's address
+    from an external site, each time, and block all visitors meanwhile. A POST request causes work on the server.
+    """
+
+    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
+        self.app = app
+        self.traffic = traffic
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse one from a foreign page with 403."""
+        causes_work = scope["type"] == "websocket" or (scope["type"] == "http" and scope["method"] == "POST")
+        if not causes_work or not is_foreign(Headers(scope=scope)):
+            await self.app(scope, receive, send)
+            return
+        self.traffic.refused["origin"] += 1
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await PlainTextResponse("This request is from another site.", 403)(scope, receive, send)
+
+
+def is_foreign(headers: Headers) -> bool:
+    """Whether a page of another site made the request: browsers send its origin (RFC 6454, section 7)."""
+    origin = headers.get("origin")
+    if origin is None:
+        return False
+    try:
+        site = urlsplit(origin).netloc
+    except ValueError:
+        return True
+    return not site or site.lower() != headers.get("host", "").lower()
+
+
+PATH = "/_stcore/upload_file/"
+FILES = 4
+"""Maximum files per session; a further one replaces the oldest."""
+BYTES = 100 * 2**20
+"""Maximum bytes of all sessions together."""
+AT_ONCE = 16
+"""Maximum simultaneous uploads."""
+SECONDS = 30.0
+"""Maximum duration of an upload."""
+
+
+class Uploads:
+    """Refuses uploads above the limits, and ends those that take too long."""
+
+    def __init__(self, app: ASGIApp, *, seconds: float = SECONDS) -> None:
+        self.app = app
+        self.seconds = seconds
+        self.under_way = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; if it is an upload, within the limits."""
+        if scope["type"] != "http" or scope["method"] != "PUT" or PATH not in scope["path"]:
+            await self.app(scope, receive, send)
+        elif self.under_way >= AT_ONCE or not make_room(scope["path"].rpartition(PATH)[2].partition("/")[0]):
+            await _answer(503, "Too many files are being uploaded; try again in a minute.", scope, receive, send)
+        else:
+            self.under_way += 1
+            try:
+                await self._within_time(scope, receive, send)
+            finally:
+                self.under_way -= 1
+
+    async def _within_time(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            await send(message)
+
+        try:
+            async with asyncio.timeout(self.seconds):
+                await self.app(scope, receive, watched)
+        except TimeoutError:
+            if not has_started:
+                await _answer(408, "The file took too long to arrive.", scope, receive, send)
+
+
+def make_room(session: str) -> bool:
+    """Drop the oldest files of a session that has too many; return whether one more file is within the limits."""
+    from streamlit import runtime
+
+    if not runtime.exists():
+        return True
+    # Internals of the Streamlit version that pyproject.toml allows: its public interface can't remove a file.
+    manager: Any = runtime.get_instance().uploaded_file_mgr
+    held = manager.file_storage
+    for file in list(held.get(session, ()))[: 1 - FILES]:
+        manager.remove_file(session, file)
+    return sum(len(file.data) for files in list(held.values()) for file in list(files.values())) < BYTES
+
+
+async def _answer(status: int, why: str, scope: Scope, receive: Receive, send: Send) -> None:
+    headers = {"Connection": "close"}  # the rest of the file is not read
+    await PlainTextResponse(why, status, headers=headers)(scope, receive, send)

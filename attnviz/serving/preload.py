@@ -15,7 +15,7 @@ from attnviz.links.pages import PAGES
 from attnviz.runtime.lock import page_lock
 from attnviz.runtime.pool import limit_openmp, limit_threads
 from attnviz.serving.arrays import PATH as ARRAYS
-from attnviz.serving.modules import make_all
+from attnviz.serving.static import make_all
 from attnviz.settings import settings
 from attnviz.ui.bert import MODULES as BERT_MODULES
 

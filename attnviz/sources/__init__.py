@@ -3,9 +3,7 @@
 Torch is imported only when a model is opened.
 """
 
-from attnviz.sources.models import PRETRAINED, TRAINED
-from attnviz.sources.source import Get, Names, Resources, Source
-from attnviz.sources.toy import TOY
+from attnviz.sources.models import PRETRAINED, TOY, TRAINED, Get, Names, Resources, Source
 
 SOURCES: dict[str, Source] = {source.key: source for source in (TOY, PRETRAINED, TRAINED)}
 """Sources by their name in links, in the order in which the app offers them."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from attnviz import trained
 from attnviz.compare.minimal_pairs import counterpart
 from attnviz.sources import SOURCES
+from attnviz.sources.models import Get, Resources, Source
 from attnviz.sources.shown import of_model, shown
-from attnviz.sources.source import Get, Resources, Source
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model

@@ -1,24 +1,113 @@
-"""The sources "pretrained" and "trained": models that are opened by name; and `Resources` without the app's caches."""
+"""The sources "toy", "pretrained" and "trained", their interface, and `Resources` without the app's caches.
+
+The toy is a block of attention with the view's settings; the others are models that are opened by name.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attnviz import trained
 from attnviz.pretrained.names import BUILT_IN, BUILT_IN_TITLE
 from attnviz.settings import settings
-from attnviz.sources.source import Get, Names, Resources, Source
-from attnviz.tokens import CharVocab, NoTokensError
+from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
+from attnviz.toy.config import MAX_AVERAGED, MAX_TOKENS, ToyConfig
 from attnviz.trace.model import Model
 from attnviz.trained.shipped import title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from attnviz.toy.block import Toy
     from attnviz.trace.trace import Trace
+    from attnviz.trace.walk import Walk
+
+Get = Callable[[str], Any]
+"""Returns a setting by its link key, from a view or from one side of a comparison"""
+
+
+class Resources(Protocol):
+    """Loads and runs models: through the app's shared caches, or directly."""
+
+    def load(self, name: str) -> Model:
+        """Load a pretrained or a trained model.
+
+        Raises:
+            attnviz.pretrained.ModelError: the model can't be loaded.
+        """
+
+    def characters(self, get: Get) -> CharVocab:
+        """Return the character vocabulary that a view selects."""
+
+    def trace(self, model: Model, text: str, pair: str | None) -> Trace:
+        """Run a model on a text; raises as `Model.trace` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names by which a view chooses one of a source's models, with the link key `model`."""
+
+    offered: Callable[[], Sequence[str]]
+    """The names in the menu"""
+    fallback: str
+    """The model that is shown if a view names none, or one that can't be loaded"""
+    takes_trained: bool = False
+    """Whether the menu also has the models that the visitor has trained or opened"""
+    takes_others: Callable[[], bool] = lambda: False
+    """Whether a visitor may type another name"""
+    help: Callable[[], str] = lambda: ""
+    """The help beside the menu"""
+    foreign: Callable[[str], bool] = lambda _: False
+    """Whether a name is that of another source's model: then the view names no model of this source"""
+
+    def own(self, name: str) -> str:
+        """Return the name of the model to show for a view with this name."""
+        return self.fallback if not name.strip() or self.foreign(name) else name
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source. To add one, write a module in this folder and add it to the registry."""
+
+    key: str
+    """Its name in links"""
+    title: str
+    """Its name on the screen"""
+    keys: tuple[str, ...]
+    """The link keys of its settings, in the order in which a link writes them"""
+    open: Callable[[Get, Resources], Model]
+    """Opens the model that a view selects; raises attnviz.pretrained.ModelError if that fails"""
+    names: Names | None = None
+    """The names of its models; None if its settings shape a single model"""
+    entry: str = ""
+    """How a list of models names it, such as "the toy"; empty if its models are listed by their own names"""
+    only_layer: str = "the block"
+    """What its only layer is called, if views have no choice of a layer"""
+    help: str = ""
+    """What it is, for the help beside the choice of a source"""
+    takes_pairs: bool = True
+    """Whether models without a decoder beside their encoder read a second text too"""
+    about: Callable[[Get], str] = lambda _: ""
+    """What computes the attention, as a sentence for captions, or nothing"""
+    caution: Callable[[Get], str] = lambda _: ""
+    """What to keep in mind in a comparison with another source, as a sentence, or nothing"""
+
+    @property
+    def has_layers(self) -> bool:
+        """Whether a view has a choice of layer and kind of attention."""
+        return "layer" in self.keys
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a view chooses one of its models by name, which may take seconds to load."""
+        return self.names is not None
+
+    @property
+    def has_own_scale(self) -> bool:
+        """Whether scale and mask belong to its models, and are not settings of a view."""
+        return "scale" not in self.keys
 
 
 _OTHERS = {
@@ -152,3 +241,64 @@ class DirectResources:
         if self._last is None or self._last[0] != key:
             self._last = key, model.trace(text, pair)
         return self._last[1]
+
+
+TOY_KEYS = (
+    "head", "tokenizer", "charset", "positions", "model_width", "embedding", "qkv", "heads", "head_size", "std_q",
+    "std_k", "std_v", "scale", "mask", "padding", "mask_value", "projection", "projection_bias", "seed",
+)  # fmt: skip
+
+
+@cache
+def wordpiece() -> WordPiece:
+    """Return BERT's tokenizer. It is immutable, so all sessions share it."""
+    return WordPiece()
+
+
+def tokenizer(get: Get, resources: Resources, *, limit: int = MAX_TOKENS) -> Callable[[str], Tokens]:
+    """Return the view's tokenizer, which truncates texts to `limit` tokens."""
+    chosen: WordPiece | WordTokenizer | CharVocab
+    if get("tokenizer") == "char":
+        chosen = resources.characters(get)
+    else:
+        chosen = wordpiece() if get("tokenizer") == "bert" else WordTokenizer()
+    return partial(chosen.tokenize, max_tokens=limit)
+
+
+def open_toy(get: Get, resources: Resources) -> Toy:
+    """Return the toy with the view's settings."""
+    from attnviz.toy.block import Toy
+
+    return Toy(ToyConfig.of(get), tokenizer(get, resources))
+
+
+def averages_of(get: Get, resources: Resources) -> Walk:
+    """Return the walk from averages to attention on the first tokens of a view's text.
+
+    It has the settings that the page offers; the view's other settings are ignored.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no token.
+    """
+    from attnviz.toy.block import walk_to_attention
+
+    tokens = tokenizer(get, resources, limit=MAX_AVERAGED)(get("text"))
+    return walk_to_attention(tokens, ToyConfig(positions=get("positions"), seed=get("seed")))
+
+
+def caution(get: Get) -> str:
+    """Say that the weights have learned nothing."""
+    return f"The toy's weights are drawn from seed {get('seed')} and have learned nothing."
+
+
+TOY = Source(
+    "toy",
+    "Toy",
+    TOY_KEYS,
+    open_toy,
+    entry="the toy",
+    only_layer="the toy block",
+    help="one block with weights drawn from a seed. It has learned nothing, and all of its settings are yours.",
+    about=lambda get: f"Toy weights of seed {get('seed')}, which have learned nothing.",
+    caution=caution,
+)

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz.formatting import does_not_exist
 from attnviz.sources import SOURCES
-from attnviz.sources.models import PRETRAINED, TRAINED
-from attnviz.sources.source import Get, Resources, Source
-from attnviz.sources.toy import TOY, tokenizer
+from attnviz.sources.models import PRETRAINED, TOY, TRAINED, Get, Resources, Source, tokenizer
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
 from attnviz.trace.model import Kind, Model, Place, layers_in_words, no_layer, places

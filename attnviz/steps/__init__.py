@@ -3,7 +3,7 @@
     step = STEPS["weights"]
     step.title, step.notice(walk), step.code(walk)
 
-`inputs.py`, `weighing.py` and `outputs.py` hold the steps of one head, `block.py` and `vocabulary.py` those around an
+`inputs.py` and `attention.py` hold the steps of one head, `block.py` and `vocabulary.py` those around an
 attention in a transformer, `averages.py` those of the page "From averages to attention". None of them imports torch,
 so links can be parsed without it.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attnviz.steps.attention import CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.block import (
     ATTENTION_NORM,
@@ -26,10 +27,8 @@ from attnviz.steps.block import (
     TRANSFORM_NORM,
 )
 from attnviz.steps.inputs import EMBEDDINGS, QKV, TOKENS
-from attnviz.steps.outputs import CONCAT, HEAD_OUTPUTS, OUTPUT
 from attnviz.steps.step import Step, unavailable
 from attnviz.steps.vocabulary import LOGITS, PROBABILITIES, TRANSFORM_HIDDEN
-from attnviz.steps.weighing import MASKED, SCALED, SCORES, WEIGHTS
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Description, Place

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import annotated
 from attnviz.formatting import counted
-from attnviz.formulas.tree import Box, Relation, Row, Symbol, Text
-from attnviz.steps.formula import X, projection_formula, projection_kind
+from attnviz.formulas.tree import Box, Expression, Indexed, Product, Relation, Row, Symbol, Text
+from attnviz.steps.attention import KEY, QUERY, VALUE
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
 from attnviz.steps.step import Step, follows_another
 from attnviz.tokens import NO_ID
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from attnviz.trace.layer import LayerTrace
     from attnviz.trace.walk import Walk
 
+
+X = Symbol("X")
 
 _TOKENS_CODE = {
     "word": "hashes = [blake2b(word.encode(), digest_size=8).digest() for word in text.split()]\n"
@@ -35,7 +37,7 @@ def _tokens_fact(tokens: Tokens) -> str:
 TOKENS: Step[Tokens] = Step(
     name="tokens",
     title="Sentence",
-    formula=lambda _: Relation("→", (Text("text"), Box(Text("tokens")), Symbol("X"))),
+    formula=lambda _: Relation("→", (Text("text"), Box(Text("tokens")), X)),
     notice=lambda _: (
         "Each word gives its attention in shares, 100 % in all, to the words that it may look at. Attention reads no "
         "letters, but numbered pieces: the tokens."
@@ -47,6 +49,25 @@ TOKENS: Step[Tokens] = Step(
 
 _POSITION = {True: ", position included", False: ". No position is added to it", None: ""}
 """What the notice says of positions that have no separate matrix, by whether X includes them (None: not known)"""
+
+
+def projection_formula(walk: Walk) -> Row:
+    """Return the formulas of Q, K and V."""
+    return Row(tuple(Relation("=", (symbol, _projected(walk, symbol.name))) for symbol in (QUERY, KEY, VALUE)))
+
+
+def projection_kind(walk: Walk) -> str:
+    """Return the kind of the projections; "linear" if they are not known."""
+    return walk.layer.projections["query"].kind if walk.layer.projections else "linear"
+
+
+def _projected(walk: Walk, name: str) -> Expression:
+    kind = projection_kind(walk)
+    if kind == "identity":
+        return X
+    if kind == "positions":
+        return Product((Indexed(Symbol("U"), Symbol(name)), X))
+    return Product((X, Indexed(Symbol("W"), Symbol(name))))
 
 
 def is_later(walk: Walk) -> bool:

@@ -10,15 +10,19 @@ All errors are ValueErrors with a message for the user:
     └── NoTokensError           a model's tokenizer finds no token in a text
 """
 
-from attnviz.tokens.chars import (
+from attnviz.tokens.round_trip import RoundTrip, round_trip
+from attnviz.tokens.tokenizers import (
+    BUCKETS,
+    MAX_POSITIONS,
     MAX_UPLOAD,
     BadUploadError,
     CharVocab,
     UnknownCharacterError,
+    WordPiece,
+    WordTokenizer,
     context_pairs,
     read_upload,
 )
-from attnviz.tokens.round_trip import RoundTrip, round_trip
 from attnviz.tokens.value import (
     NO_ID,
     NoTokensError,
@@ -30,8 +34,6 @@ from attnviz.tokens.value import (
     printable,
     repair,
 )
-from attnviz.tokens.wordpiece import MAX_POSITIONS, WordPiece
-from attnviz.tokens.words import BUCKETS, WordTokenizer
 
 __all__ = [
     "BUCKETS",

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from attnviz.formatting import counted, were
-from attnviz.tokens.chars import CharVocab
+from attnviz.tokens.tokenizers import CharVocab, WordPiece, WordTokenizer
 from attnviz.tokens.value import Tokens
-from attnviz.tokens.wordpiece import WordPiece
-from attnviz.tokens.words import WordTokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attnviz.toy.embeddings import lab_positions, sinusoidal_positions
     from attnviz.toy.language.model import BigramModel, CharGPT, GRUModel
     from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
     from attnviz.toy.stacks import Decoder, Encoder, Seq2Seq
+    from attnviz.toy.weights import lab_positions, sinusoidal_positions
 
 __all__ = [
     "BigramModel",
@@ -29,7 +29,7 @@ __all__ = [
 _MODULES = {
     "language.model": ("BigramModel", "CharGPT", "GRUModel"),
     "layers": ("DecoderLayer", "EncoderLayer", "FeedForward", "MultiHeadAttention"),
-    "embeddings": ("lab_positions", "sinusoidal_positions"),
+    "weights": ("lab_positions", "sinusoidal_positions"),
     "stacks": ("Decoder", "Encoder", "Seq2Seq"),
 }
 

@@ -1,28 +1,32 @@
 """The toy model: one block of multi-head self-attention with adjustable settings, and its trace.
 
 The projections to queries, keys and values are linear, position-mixing or the identity, and W_O is optional. Every
-module takes (T, C) or, with a batch axis, (B, T, C). Shapes: B texts, T tokens, C model width, H heads, D head width.
+module takes (T, C) or, with a batch axis, (B, T, C). `Averages` leads to it: the uniform average over the past,
+computed in three ways, then causal attention.
+
+Shapes: B texts, T tokens, C model width, H heads, D head width.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from attnviz.attention import Mask, MaskKind, causal_mask
+from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
-from attnviz.toy.embeddings import Ids, SeededEmbeddings, sum_of
-from attnviz.toy.weights import draw, draw_tall, draw_wide
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
+from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
+from attnviz.toy.weights import Ids, SeededEmbeddings, draw, draw_tall, draw_wide, sum_of
+from attnviz.trace.layer import Block, LayerTrace, OutputProjection, Projection
+from attnviz.trace.matrices import AVERAGES
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recorded_attention, recording, watch_inputs
 from attnviz.trace.trace import Trace
+from attnviz.trace.walk import Walk
 
 
 class SeededProjection(nn.Module):
@@ -240,3 +244,67 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
 
 def _name(config: ToyConfig) -> str:
     return f"toy, seed {config.seed}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Averages(ShortRepr):
+    """The same averages, (..., T, C), computed in three ways, with the matrices used by the second and third way."""
+
+    by_loop: Tensor
+    """(..., T, C): row i is the mean of rows 0 to i of x, summed in a loop"""
+    triangle: Tensor
+    """(T, T): lower-triangular ones, each row divided by its sum"""
+    by_matrix: Tensor
+    """(..., T, C): triangle @ x"""
+    masked_zeros: Tensor
+    """(T, T): zeros, −inf above the diagonal"""
+    softmax_weights: Tensor
+    """(T, T): softmax of masked_zeros over the keys; equals triangle"""
+    by_softmax: Tensor
+    """(..., T, C): softmax_weights @ x"""
+
+
+def average_past(x: Tensor) -> Averages:
+    """Average each row of x, (..., T, C), with all previous rows: by a loop, a matrix product, and a softmax."""
+    n = x.shape[-2]
+    by_loop = torch.zeros_like(x)
+    for i in range(n):
+        for j in range(i + 1):
+            by_loop[..., i, :] += x[..., j, :]
+        by_loop[..., i, :] /= i + 1
+    ones = causal_mask(n).to(x.dtype)
+    triangle = ones / ones.sum(dim=1, keepdim=True)
+    masked_zeros = apply_mask(torch.zeros(n, n, dtype=x.dtype), causal_mask(n))
+    softmax_weights = torch.softmax(masked_zeros, dim=-1)
+    return Averages(by_loop, triangle, triangle @ x, masked_zeros, softmax_weights, softmax_weights @ x)
+
+
+def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
+    """Return the walk from averages to attention: averages of the embeddings over the past, then causal attention.
+
+    Queries and keys are those of the toy's first head, (T, D). The values are the embeddings X themselves, (T, C), so
+    `walk.steps.head_outputs` is (T, C) and corresponds to the means in `walk.averages`.
+
+    Raises:
+        attnviz.tokens.NoTokensError: `tokens` is empty.
+        ValueError: there are more than MAX_AVERAGED tokens, for which the loop would be slow.
+    """
+    if len(tokens) > MAX_AVERAGED:
+        raise ValueError(f"{len(tokens)} tokens: the loop takes at most {MAX_AVERAGED}")
+    toy = trace_toy(tokens, config)
+    layer, x = toy.layer(0), toy.embeddings
+    if x is None:
+        raise TypeError("a toy has embeddings")
+    mask = Mask.causal(len(tokens))
+    attention = LayerTrace(layer.query[:1], layer.key[:1], x[None], layer.scale, mask, query_input=x, key_input=x)
+    averages = average_past(x)
+    return Walk(
+        tokens,
+        tokens,
+        attention,
+        0,
+        name=f"{toy.model} · from averages to attention",
+        model=toy.model,
+        kind="decoder",
+        averages={name: getattr(averages, name) for name in AVERAGES},
+    )

@@ -20,7 +20,7 @@ MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
 
 Positions = Literal["none", "sinusoidal", "lab", "random"]
-"""sinusoidal, lab: see `attnviz.toy.embeddings`; random: like a learned table before training"""
+"""sinusoidal, lab: see `attnviz.toy.weights`; random: like a learned table before training"""
 Embedding = Literal["normal", "uniform"]
 """normal: with mean 0 and standard deviation 1; uniform: from 0 to 1, as torch.rand draws"""
 MaskValue = Literal["-inf", "-1e10", "-1e10_before"]

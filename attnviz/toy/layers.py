@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.attention import and_causal
-from attnviz.trace.block import ACTIVATIONS, BlockSteps, BlockWeights, Norm
-from attnviz.trace.layer import LinearMap, OutputProjection, Projection
+from attnviz.trace.layer import ACTIVATIONS, BlockSteps, BlockWeights, LinearMap, Norm, OutputProjection, Projection
 from attnviz.trace.model import Activation
 from attnviz.trace.recorder import Inputs, recorded_attention, watch_inputs, watch_norm
 

@@ -17,16 +17,13 @@ from attnviz.attention import Mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import EXAMPLE_TARGET, MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
-from attnviz.toy.embeddings import Ids, lab_positions, sinusoidal_positions, sum_of
 from attnviz.toy.language.model import NO_RESIDUAL, ReducedLayer
 from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.toy.weights import draw, generator
-from attnviz.trace.block import Block, BlockSteps, Norm
-from attnviz.trace.layer import LayerTrace, LinearMap
-from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
+from attnviz.toy.weights import Ids, draw, generator, lab_positions, sinusoidal_positions, sum_of
+from attnviz.trace.layer import Block, BlockSteps, LayerTrace, LinearMap, Norm
+from attnviz.trace.model import AttentionSize, Description, Kind, MapSize, ModelSizes, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, recording
-from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
 

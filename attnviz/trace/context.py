@@ -11,8 +11,7 @@ from attnviz.reprs import ShortRepr
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.trace.block import BlockSteps, BlockWeights, Norm
-    from attnviz.trace.layer import LinearMap
+    from attnviz.trace.layer import BlockSteps, BlockWeights, LinearMap, Norm
     from attnviz.trace.model import Activation, Place
     from attnviz.trace.trace import Trace
     from attnviz.trace.vocabulary import Vocabulary

@@ -14,9 +14,8 @@ from torch import Tensor
 from attnviz.attention import AttentionSteps
 from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
-from attnviz.trace.block import Block, Norm
 from attnviz.trace.context import context_of
-from attnviz.trace.layer import LayerTrace, held_bytes
+from attnviz.trace.layer import Block, LayerTrace, Norm, held_bytes
 from attnviz.trace.model import Kind, Place, layers_and_heads, no_layer, numbered, places
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.walk import Walk

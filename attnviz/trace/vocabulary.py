@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from attnviz.reprs import ShortRepr
-from attnviz.trace.block import Norm
-from attnviz.trace.layer import LinearMap
+from attnviz.trace.layer import LinearMap, Norm
 from attnviz.trace.model import Activation
 
 ALL = 256

@@ -19,9 +19,8 @@ from attnviz.toy.language.config import has_attention
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import MultiHeadAttention
 from attnviz.toy.stacks import Seq2Seq
-from attnviz.trace.ablation import Replacement, replaced
 from attnviz.trace.model import Kind, Place, places
-from attnviz.trace.recorder import batch_weights
+from attnviz.trace.recorder import Replacement, batch_weights, replaced
 from attnviz.training.jobs.view import HeadOf, View, best_of
 from attnviz.training.loop import inputs_of, loss_from
 from attnviz.training.plan import Plan

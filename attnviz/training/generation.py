@@ -25,8 +25,8 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import Past, linear_map
 from attnviz.toy.stacks import Encoder
 from attnviz.toy.transformer import final_norms, sizes_of
+from attnviz.trace.model import ModelSizes
 from attnviz.trace.recorder import Recorder, recording
-from attnviz.trace.sizes import ModelSizes
 from attnviz.trace.vocabulary import Vocabulary
 
 SHOWN = 128

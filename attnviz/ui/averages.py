@@ -8,7 +8,7 @@ from typing import Any
 
 from attnviz.links.pages import PAGES
 from attnviz.runtime.arrays import array_store
-from attnviz.sources.toy import averages_of
+from attnviz.sources.models import averages_of
 from attnviz.tokens import CharVocab, NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED
 from attnviz.ui import shell, state

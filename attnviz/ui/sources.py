@@ -10,8 +10,8 @@ from attnviz.links.pages import PAGES
 from attnviz.pretrained import BUILT_IN
 from attnviz.pretrained.described import described
 from attnviz.sources import SOURCES, Get
+from attnviz.sources.models import tokenizer
 from attnviz.sources.shown import ShownHead
-from attnviz.sources.toy import tokenizer
 from attnviz.tokens import CharVocab, Tokens
 from attnviz.ui import caches, state
 from attnviz.ui.tokens.choices import char_vocab

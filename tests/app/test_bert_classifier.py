@@ -17,9 +17,9 @@ from sklearn.metrics import confusion_matrix
 from streamlit.testing.v1 import AppTest
 from transformers import AutoTokenizer, BertModel
 
-from attnviz.bert.classification.baselines import verdict
 from attnviz.bert.classification.classifier import Pooled, pool, vectors_of
 from attnviz.bert.classification.examples import Examples, built_in
+from attnviz.bert.classification.outcome import verdict
 from attnviz.bert.classification.shipped import load
 from attnviz.export.csv_files import table_csv
 from attnviz.links.bert import BERT_KEYS, SENTENCE

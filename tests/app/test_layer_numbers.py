@@ -21,7 +21,7 @@ from attnviz.corpus.statistics import HeadStatistics, Place
 from attnviz.document import read
 from attnviz.measures.striking import most_striking
 from attnviz.measures.survey import survey
-from attnviz.notebook.base import ChoiceError
+from attnviz.notebook.widgets import ChoiceError
 from attnviz.pretrained import load
 from attnviz.ui.heads.table import heads_table
 from tests.app.compare import picture, same

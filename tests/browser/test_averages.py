@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage, settled_at
 from tests.browser.board import matrix

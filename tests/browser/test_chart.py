@@ -21,7 +21,7 @@ from attnviz.formatting import number
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
 from attnviz.steps.averages import WAYS
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.modules import BASE64, Run

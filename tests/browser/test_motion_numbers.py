@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 
 from attnviz.document import Document, document_of_layer, write
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import ToyTransformer
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving

@@ -17,7 +17,7 @@ from attnviz.links.link import STRETCH
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
 from attnviz.steps.averages import WAYS
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.matrices import matrix

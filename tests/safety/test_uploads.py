@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from streamlit import runtime
 
-from attnviz.serving.uploads import AT_ONCE, BYTES, PATH, Uploads, make_room
+from attnviz.serving.limits import AT_ONCE, BYTES, PATH, Uploads, make_room
 from tests.threads import run_in_thread
 
 SCOPE = {"type": "http", "method": "PUT", "path": f"{PATH}session/file", "headers": []}

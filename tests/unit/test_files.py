@@ -34,6 +34,6 @@ def test_what_ends_by_an_error_leaves_the_old_file_alone(tmp_path: Path, error: 
 def test_a_folder_is_not_replaced_and_what_was_written_goes(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="directory"):
         write_atomically(folder, b"x")
     assert [*tmp_path.iterdir()] == [folder] and folder.is_dir()

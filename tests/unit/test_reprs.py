@@ -17,8 +17,7 @@ from attnviz.attention import Mask
 from attnviz.pretrained import load
 from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.tokens import CharVocab
-from attnviz.toy.averages import average_past
-from attnviz.toy.block import Toy
+from attnviz.toy.block import Toy, average_past
 from attnviz.toy.config import ToyConfig
 
 TEXT = "The animal didn't cross the street because it was too tired."

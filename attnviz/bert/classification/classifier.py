@@ -92,6 +92,8 @@ def pool_in_steps(
 BATCH = 32
 """Texts in a training step"""
 STEPS, RATE = 200, 0.003
+SHOWN_TERMS = 4
+"""The products of a logit that are written out; the others are summed"""
 """The defaults of a training"""
 
 
@@ -136,12 +138,12 @@ class Terms:
     logit: float
 
 
-def terms(classifier: Classifier, features: Tensor, label: int, most: int = 4) -> Terms:
-    """Return the arithmetic of one class's logit for one text's features, (C,), with the `most` largest products."""
+def terms(classifier: Classifier, features: Tensor, label: int) -> Terms:
+    """Return the arithmetic of one class's logit for one text's features, (C,), with the largest products."""
     weight = classifier.weight[label]
     products = features * weight
     order = products.abs().argsort(descending=True, stable=True)
-    shown, others = order[:most], order[most:]
+    shown, others = order[:SHOWN_TERMS], order[SHOWN_TERMS:]
     bias = float(classifier.bias[label])
     return Terms(
         tuple(shown.tolist()), tuple(features[shown].tolist()), tuple(weight[shown].tolist()),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from attnviz.export.code.cells import Cell, literals
 from attnviz.toy.config import MAX_HEAD_SIZE, MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, ToyConfig
-from attnviz.toy.embeddings import QUANTITY
+from attnviz.toy.weights import QUANTITY
 from attnviz.trace.walk import Walk
 
 SEEDED = """\

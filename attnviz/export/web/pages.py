@@ -257,7 +257,7 @@ def _walk_page(page: str, view: View, resources: Resources) -> Page:
 
 def _averages_page(view: View, resources: Resources) -> Page:
     from attnviz.document import document_of_layer, write
-    from attnviz.sources.toy import averages_of
+    from attnviz.sources.models import averages_of
 
     document = document_of_layer(averages_of(view.__getitem__, resources))
     chosen = {"step": "way", "q": "q", "k": "k", "focus": "focus"}

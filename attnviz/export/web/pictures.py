@@ -27,7 +27,7 @@ from attnviz.links.pages import PAGES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.sources import Resources
-from attnviz.sources.toy import tokenizer
+from attnviz.sources.models import tokenizer
 from attnviz.tokens import CharVocab, NoTokensError, Tokens
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place

@@ -15,8 +15,7 @@ from torch import Tensor
 from attnviz.measures.changes import change_row
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.layer import Block, LayerTrace
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 

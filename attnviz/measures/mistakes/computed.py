@@ -19,7 +19,7 @@ from attnviz.attention import attend, causal_mask
 from attnviz.formatting import number
 from attnviz.measures.changes import change_row, moments, norm_over_all
 from attnviz.measures.mistakes.case import Case, Effect, MistakeEffect, NotKnownError, Picture, Value, known, leak
-from attnviz.trace.block import ACTIVATIONS, BlockSteps
+from attnviz.trace.layer import ACTIVATIONS, BlockSteps
 from attnviz.trace.model import Activation
 
 FILL = -1e10

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.layers import FeedForward, MultiHeadAttention, Past, linear_map
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.trace.block import BlockSteps, BlockWeights, Norm
+from attnviz.trace.layer import BlockSteps, BlockWeights, Norm
 from attnviz.trace.recorder import watch_norm
 
 NO_RESIDUAL = "This model adds nothing to its stream: without residual sums, what follows an attention is not shown."

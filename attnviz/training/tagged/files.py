@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from attnviz.formatting import quoted
 from attnviz.reprs import ArraysSize, ShortRepr
-from attnviz.tokens.chars import BadUploadError, read_upload
+from attnviz.tokens.tokenizers import BadUploadError, read_upload
 
 MOST_BYTES = 2**20
 """Limit for a file, in whole megabytes"""

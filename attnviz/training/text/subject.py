@@ -181,19 +181,18 @@ class Documents(Text):
     The split into training and validation is that of `Text`, so it may divide a line.
     """
 
-    def __init__(self, text: str, block_size: int, cut: Cut, *, vocabulary: CharVocab | None = None) -> None:
+    def __init__(self, text: str, block_size: int, cut: Cut) -> None:
         """Encode, split and cut a text.
 
         Args:
             text: as `Text` takes it.
             block_size: the longest sequence, without the line end.
             cut: "chunks" or "plain".
-            vocabulary: as `Text` takes it.
 
         Raises:
             TextError: as in `Text`, or a part has no line that is long enough.
         """
-        super().__init__(text, block_size, vocabulary=vocabulary)
+        super().__init__(text, block_size)
         text = as_read(text)
         check_lines(text, cut, block_size)
         parts = text[: len(self.train)], text[len(self.train) :]

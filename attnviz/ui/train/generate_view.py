@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.components.generation import generation
+from attnviz.components.training import generation
 from attnviz.formatting import counted
 from attnviz.links.link import KEYS
 from attnviz.links.train import MAX_LENGTH, MAX_PROMPT, MAX_TEMPERATURE

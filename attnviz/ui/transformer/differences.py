@@ -180,9 +180,9 @@ def show_padding(here: ShownPart) -> None:
 def _toy(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor]:
     """Return the toy's stack that reads the text, and the input vectors of the text and of the padding."""
     from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
-    from attnviz.toy.embeddings import sum_of
     from attnviz.toy.stacks import Encoder
     from attnviz.toy.transformer import Transformer, shared_stack
+    from attnviz.toy.weights import sum_of
 
     config = TransformerConfig.of(state.get)
     ids = here.model.read(here.text, here.pair)[0].ids[: MAX_TEXT_TOKENS - count]

@@ -16,7 +16,7 @@ from attnviz.ui.widgets import palette, plot
 if TYPE_CHECKING:
     from attnviz.sources.shown import ShownPart
     from attnviz.tokens import Tokens
-    from attnviz.trace.block import Block
+    from attnviz.trace.layer import Block
 
 
 _STACK = "check_stack"

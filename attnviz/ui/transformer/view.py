@@ -25,8 +25,7 @@ from attnviz.toy.config import (
     default_hidden_width,
     fitting_heads,
 )
-from attnviz.trace.model import Place
-from attnviz.trace.sizes import ModelSizes
+from attnviz.trace.model import ModelSizes, Place
 from attnviz.ui import controls, shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, SavedView, view_of

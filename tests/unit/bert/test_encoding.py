@@ -14,22 +14,11 @@ from attnviz.bert import encoding
 from attnviz.bert.encoding import SENTENCE_TOKENS, embed_sentences, hidden_states, token_ids
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import HEADS, WIDTH, find_folder
-from tests.loaded import built_in_model
 
 TEXTS = (
     "A dog barks.", "", "The animal didn't cross the street because it was too tired.", "Hund 🐶 日本語 \x00 <b>\u202e",
     "one " * 700, "Ünïcode, and then some more words than the others have in all of their sentences together.",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
-
-
-@pytest.fixture(scope="module")
-def theirs() -> BertModel:
-    return BertModel.from_pretrained(find_folder(), attn_implementation="eager").eval().requires_grad_(False)
 
 
 @pytest.mark.parametrize("batch", [1, 4, 32])

@@ -15,7 +15,6 @@ import pytest
 import torch
 
 from attnviz.cli import main
-from attnviz.files import write_atomically
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained import recorded
 from attnviz.trained.files import read, write
@@ -172,6 +171,10 @@ def test_ctrl_c_ends_the_command_with_a_checkpoint_and_no_traceback(tmp_path: Pa
     assert [one.name for one in tmp_path.iterdir()] == ["one.checkpoint"]
 
 
+TAGGED = "she PRON\nplans VERB\n\nher DET\nplans NOUN\nwork VERB\n\nthe DET\nplans NOUN\nfail VERB\n"
+HELD = "her DET\nplans NOUN\n\nzebras NOUN\nwork VERB\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
@@ -189,6 +192,11 @@ def test_ctrl_c_ends_the_command_with_a_checkpoint_and_no_traceback(tmp_path: Pa
         (["induction", "--resume", "missing.txt"], 1, "No such file"),
         (["induction", "--out", "there.safetensors"], 1, "already exists; --force overwrites it"),
         (["induction", "--out", "no/folder.safetensors", "--steps", "1"], 1, "No such file"),
+        (["tagging", "--train-file", "tagged.txt"], 2, "go together"),
+        (["induction", "--train-file", "tagged.txt", "--test-file", "tagged.txt"], 2, "only tagging"),
+        (["tagging", "--train-file", "tagged.txt", "--test-file", "no.txt"], 1, "no.txt: No such file"),
+        (["tagging", "--train-file", "untagged.txt", "--test-file", "tagged.txt"], 1, "Line 2 of the training file"),
+        (["tagging", "--train-file", "tagged.txt", "--test-file", "tags.txt"], 1, "has the tag “Z”"),
     ],
 )
 def test_what_can_t_be_trained_is_said_in_one_line(
@@ -204,6 +212,9 @@ def test_what_can_t_be_trained_is_said_in_one_line(
     Path("binary.txt").write_bytes(b"\x80\x02\0" * 500)
     Path("empty.txt").write_text("")
     Path("there.safetensors").write_text("x")
+    Path("tagged.txt").write_text(TAGGED)
+    Path("untagged.txt").write_text("she PRON\nplans\n")
+    Path("tags.txt").write_text("she Z\n")
     assert train(*arguments, "--quiet") == code
     said = capsys.readouterr().err
     assert said.startswith("attnviz: ")
@@ -221,10 +232,6 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, capsys: pyt
     assert "another training" in capsys.readouterr().err
     assert train("induction", "--resume", making.checkpoint, "--steps", "3") == 2
     assert "own settings" in capsys.readouterr().err
-
-
-TAGGED = "she PRON\nplans VERB\n\nher DET\nplans NOUN\nwork VERB\n\nthe DET\nplans NOUN\nfail VERB\n"
-HELD = "her DET\nplans NOUN\n\nzebras NOUN\nwork VERB\n"
 
 
 @pytest.fixture
@@ -287,34 +294,6 @@ def test_a_training_on_files_that_was_stopped_goes_on_as_if_nothing_had_happened
         assert torch.equal(weights(out)[name], one), name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "reason"),
-    [
-        (["tagging", "--train-file", "a.txt"], 2, "go together"),
-        (["induction", "--train-file", "a.txt", "--test-file", "a.txt"], 2, "only tagging"),
-        (["tagging", "--train-file", "a.txt", "--test-file", "no.txt"], 1, "no.txt: No such file"),
-        (["tagging", "--train-file", "bad.txt", "--test-file", "a.txt"], 1, "Line 2 of the training file"),
-        (["tagging", "--train-file", "a.txt", "--test-file", "tags.txt"], 1, "has the tag “Z”"),
-    ],
-)
-def test_files_that_can_t_be_used_are_said_in_one_line(
-    arguments: list[str],
-    code: int,
-    reason: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("a.txt").write_text(TAGGED)
-    Path("bad.txt").write_text("she PRON\nplans\n")
-    Path("tags.txt").write_text("she Z\n")
-    assert train(*arguments, "--quiet", "--out", "x.safetensors") == code
-    said = capsys.readouterr().err
-    assert reason in said
-    assert said.count("\n") == 1
-
-
 def test_a_loss_that_diverges_ends_it_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -326,11 +305,3 @@ def test_a_loss_that_diverges_ends_it_with_a_sentence(
     assert train("induction", "--out", out, *QUICK) == 1
     assert "the loss at step 0 is inf" in capsys.readouterr().err
     assert not out.exists()
-
-
-def test_a_file_that_can_t_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    folder = tmp_path / "one.safetensors"
-    folder.mkdir()
-    with pytest.raises(OSError, match="directory"):
-        write_atomically(folder, b"x")
-    assert list(tmp_path.iterdir()) == [folder]

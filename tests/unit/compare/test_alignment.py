@@ -1,4 +1,4 @@
-"""Alignment: against a distance worked out another way, and against cases done by hand."""
+"""Alignment: against a distance worked out another way, and by hand; and the words in which two sentences differ."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.compare.alignment import GAP, align, expand
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, MinimalPair, joined_words
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9)
 
@@ -87,3 +88,25 @@ def test_expand_leaves_gaps_empty() -> None:
     nan = np.nan
     np.testing.assert_array_equal(found, [[nan, 1, 2], [nan, nan, nan], [nan, 3, 4]])
     assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "differing"),
+    [
+        ("it was too tired", "it was too wide", [("tired", "wide")]),
+        ("it was good", "it was not good", [("", "not")]),
+        ("the dog chased the cat", "the cat chased the dog", [("dog", "cat"), ("cat", "dog")]),
+        ("", "one", [("", "one")]),
+        ("the same", "the  same ", []),
+    ],
+)
+def test_words_are_aligned(a: str, b: str, differing: list[tuple[str, str]]) -> None:
+    words = joined_words(a, b)
+    assert [pair for pair in words if pair[0] != pair[1]] == differing
+    for side, text in enumerate((a, b)):
+        assert " ".join(filter(None, (pair[side] for pair in words))) == " ".join(text.split())
+
+
+@pytest.mark.parametrize("pair", MINIMAL_PAIRS, ids=lambda pair: pair.b)
+def test_a_minimal_pair_differs_in_a_word_or_two(pair: MinimalPair) -> None:
+    assert 1 <= sum(one != other for one, other in joined_words(pair.a, pair.b)) <= 2

@@ -24,10 +24,8 @@ def steps(weights: list[list[float]]) -> AttentionSteps:
     return attend(scores, torch.eye(n), torch.eye(n), scale=1.0)
 
 
-def explain(
-    a: AttentionSteps, b: AttentionSteps, quantity: str = "weights", words: str = "x y", differs: tuple[str, ...] = ()
-) -> str:
-    labels = words.split()
+def explain(a: AttentionSteps, b: AttentionSteps, quantity: str = "weights", differs: tuple[str, ...] = ()) -> str:
+    labels = ["x", "y"]
     places = align(labels, labels)
     found = compare(a, b, quantity, places, places)
     return notice(found, measure_distance(found), labels, labels, differs)

@@ -35,10 +35,10 @@ from attnviz.trace.layer import LayerTrace
 from tests.memory import held
 
 
-def head(seed: int, n: int = 5, *, mask: Tensor | None = None, scale: float | None = None) -> AttentionSteps:
+def head(seed: int, n: int = 5, *, mask: Tensor | None = None) -> AttentionSteps:
     made = torch.Generator().manual_seed(seed)
     query, key, value = (torch.randn(n, 4, generator=made) for _ in range(3))
-    return attend(query, key, value, mask=mask, scale=scale)
+    return attend(query, key, value, mask=mask)
 
 
 def whole(n: int) -> Alignment:

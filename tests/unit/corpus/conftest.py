@@ -10,7 +10,6 @@ from attnviz.corpus.run import Job, Run
 from attnviz.corpus.sentences import Reader
 from attnviz.corpus.statistics import HeadStatistics
 from attnviz.pretrained.built_in import BuiltInModel
-from tests.loaded import built_in_model
 
 JOB = Job("minilm", batch=4, pairs_every=2, lines=3)
 SENTENCES = (
@@ -23,11 +22,6 @@ SENTENCES = (
     "Is it true that the shop closes at noon?",
     "word " * 60,
 )
-
-
-@pytest.fixture(scope="session")
-def minilm() -> BuiltInModel:
-    return built_in_model()
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,21 @@ import torch
 from safetensors.numpy import load as load_arrays
 from torch.nn import functional as F
 
-from attnviz.document import Document, DocumentError, Header, Reference, StepText, document_of, read, write
+from attnviz.document import (
+    Document,
+    DocumentError,
+    Header,
+    Reference,
+    StepText,
+    array_of,
+    document_of,
+    document_of_layer,
+    read,
+    write,
+)
 from attnviz.document.checks import ARRAYS
 from attnviz.document.files import MAX_BYTES
+from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
 from attnviz.steps.picture import AXES, MatrixProduct, MorphSource, Operation, OperationKind, PanelSpec, Picture
@@ -193,3 +205,58 @@ def test_the_docs_name_every_field_and_array_and_their_example_runs() -> None:
     assert isinstance(document, Document)
     assert document.header.query.labels[:3] == ("[CLS]", "the", "animal")
     assert document.arrays["query/5"].shape == (16, 32)
+
+
+@pytest.fixture(scope="module")
+def walk() -> Walk:
+    return built_in_model().trace("The cat sat on the mat.").walk(3, 5)
+
+
+def test_each_array_is_in_the_file_or_made_apart(walk: Walk) -> None:
+    whole = document_of_layer(walk, (5, 6))
+    sizes = {}
+
+    def refer(name: str, nbytes: int) -> str | None:
+        sizes[name] = nbytes
+        return "d-" + name.replace("/", "-") if name not in ("query/5", "key/5", "value/5") else None
+
+    parts = read(write(document_of_layer(walk, (5, 6), refer_to=refer)))
+    assert set(parts.arrays) == {"query/5", "key/5", "value/5"}
+    assert sizes == {name: array.nbytes for name, array in whole.arrays.items()}
+    for name, reference in parts.header.references.items():
+        head = 6 if name.endswith("/6") else 5
+        own = walk if head == 5 else built_in_model().trace("The cat sat on the mat.").walk(3, 6)
+        assert reference.digest == "d-" + name.replace("/", "-")
+        made = array_of(own, name)
+        assert made.shape == reference.shape
+        np.testing.assert_array_equal(made, whole.arrays[name])
+
+
+def test_an_array_that_no_document_holds_is_a_key_error(walk: Walk) -> None:
+    with pytest.raises(KeyError):
+        array_of(walk, "weights/5")
+
+
+def test_the_heads_are_not_joined_for_arrays_that_are_not_in_the_file() -> None:
+    one = run_block((4, 8, 15, 16, 23), ToyConfig(heads=3)).walk(0, 1)
+    document = document_of(one, refer_to=lambda name, _: "a" if name in ("concat", "output") else None)
+    assert document.header.references.keys() == {"concat", "output"}
+    assert [reference.shape for reference in document.header.references.values()] == [(5, 24), (5, 16)]
+    assert "concat" not in vars(one)  # where a walk keeps what it has computed
+
+
+def test_a_document_whose_file_has_none_of_its_heads_is_refused(walk: Walk) -> None:
+    with pytest.raises(DocumentError, match="query, key and value of at least one head"):
+        document_of_layer(walk, refer_to=lambda *_: "a")
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_thumbnails_are_held_as_they_are_given_with_the_cells_that_the_mask_hides(causal: bool) -> None:
+    one = run_block((4, 8, 15, 16, 23), ToyConfig(heads=3, causal=causal)).walk(0, 1)
+    small = thumbnails(one.layer.attentions().numpy())
+    arrays = read(write(document_of_layer(one, thumbnails=small))).arrays
+    np.testing.assert_array_equal(arrays["thumbnails"], small)
+    assert ("hidden_thumbnail" in arrays) == causal
+    if causal:
+        np.testing.assert_array_equal(arrays["hidden_thumbnail"], hidden_thumbnail(one.layer.hidden(0).numpy()))
+    assert "thumbnails" not in document_of_layer(one).arrays

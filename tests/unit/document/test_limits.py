@@ -1,14 +1,18 @@
-"""What a document may just be and what it may not, and that no text is that of another layer's settings."""
+"""What a document may just be and what it may not; documents from elsewhere are refused in one sentence."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attnviz.attention import Mask
 from attnviz.document import Document, DocumentError, document_of, document_of_layer, read, write
@@ -16,7 +20,7 @@ from attnviz.document import files as document_files
 from attnviz.document.texts import _of_settings
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.trace.walk import Walk
-from tests.documents import changed, document
+from tests.documents import changed, document, hostile, random_document
 from tests.toy import run_block, tokens_of
 from tests.unit.toy.test_transformer import run
 
@@ -192,3 +196,53 @@ def test_the_header_says_what_the_head_is() -> None:
     header = document_of(toy(scale="0.125", head_size=16, heads=3)).header
     assert (header.scale, header.scale_label, header.heads_in_layer, header.heads) == (0.125, "0.125", 3, (0,))
     assert document_of(toy(head_size=16)).header.scale_label == "1/√16"
+
+
+HOSTILE = hostile()
+GOOD = changed(lambda *_: None)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_document_is_refused_in_one_sentence(name: str) -> None:
+    data, sentence = HOSTILE[name]
+    with pytest.raises(DocumentError) as refusal:
+        read(data)
+    assert re.fullmatch(r"[^\n]{10,200}\.", str(refusal.value))
+    assert sentence == str(refusal.value)
+
+
+def test_more_bytes_than_a_document_has_are_not_read() -> None:
+    with pytest.raises(DocumentError, match="The file has 134,217,729 bytes"):
+        read(bytes(134_217_729))
+
+
+def test_what_hostile_files_are_made_of_is_a_document() -> None:
+    assert isinstance(read(GOOD), Document)
+
+
+@settings(max_examples=500)
+@given(st.lists(st.tuples(st.integers(0, len(GOOD) - 1), st.integers(1, 255)), min_size=1, max_size=4))
+def test_flipped_bytes_are_refused_or_read(flips: list[tuple[int, int]]) -> None:
+    data = bytearray(GOOD)
+    for at, bits in flips:
+        data[at] ^= bits
+    with suppress(DocumentError):
+        read(write(read(bytes(data))))
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=300))
+def test_any_bytes_are_refused(data: bytes) -> None:
+    for body in (data, len(data).to_bytes(8, "little") + data, GOOD[:8] + data, GOOD + data):
+        if body != GOOD:
+            with pytest.raises(DocumentError):
+                read(body)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_a_file_cut_anywhere_is_refused(start: int, length: int) -> None:
+    data = write(random_document(3))
+    start, length = start % len(data), 1 + length % len(data)
+    with pytest.raises(DocumentError):
+        read(data[:start] + data[start + length :])

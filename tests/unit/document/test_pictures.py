@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,19 +13,22 @@ import pytest
 import torch
 from torch import Tensor
 
+from attnviz.annotated_text import Mark, marks_of
 from attnviz.attention import Mask
 from attnviz.document import Document, document_of, document_of_layer, read, write
+from attnviz.document.header import SAID
 from attnviz.figures.steps import lay_out
+from attnviz.formatting import number
 from attnviz.formulas import mathml
 from attnviz.links.link import STRETCH
 from attnviz.pretrained import load
 from attnviz.steps import steps_of, unavailable
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.walk import Walk
 from tests.loaded import built_in_model
-from tests.pictures import board_picture, board_picture_of
+from tests.pictures import Matrices, board_picture, board_picture_of
 from tests.toy import run_block, tokens_of
 from tests.unit.families import save
 
@@ -123,11 +128,11 @@ def compare(document: Document, walk: Walk) -> None:
                 for end in ("low", "high"):
                     assert ours[end] == pytest.approx(theirs[end], rel=1e-5, abs=1e-6), (step, ours["name"])
             assert arrays.keys() == numbers.keys()
-            for panel, (number, array) in zip(found["panels"], arrays.items(), strict=True):
+            for panel, (matrix_number, array) in zip(found["panels"], arrays.items(), strict=True):
                 assert array.dtype == np.float32
                 of_largest = 1.0 if panel["scale"] == "weights" else panel["high"]
                 np.testing.assert_allclose(
-                    array, numbers[number], rtol=0, atol=1e-6 * of_largest, err_msg=panel["name"]
+                    array, numbers[matrix_number], rtol=0, atol=1e-6 * of_largest, err_msg=panel["name"]
                 )
 
 
@@ -192,3 +197,73 @@ def test_masks_are_held_once_unless_heads_have_their_own(walks: dict[str, Walk])
     }
     assert kinds["padding as numbers"].arrays["mask"].dtype == bool
     assert kinds["one mask for all heads"].arrays["mask"].dtype == np.float32
+
+
+def walk_toy(config: ToyConfig, pieces: Sequence[str] = "abcde") -> Walk:
+    return run_block(range(1, len(pieces) + 1), config, pieces).walk(0, 0)
+
+
+WALKS = {
+    "toy": lambda: walk_toy(ToyConfig()),
+    "causal": lambda: walk_toy(ToyConfig(causal=True)),
+    "identity": lambda: walk_toy(ToyConfig(qkv="identity", projection=False)),
+    "positions": lambda: walk_toy(ToyConfig(qkv="positions")),
+    "MiniLM": lambda: built_in_model().trace("My sister bought a bicycle because she wanted to ride it.").walk(3, 1),
+}
+
+
+def marks_in(document: Document) -> list[tuple[str, str, int, str, Mark]]:
+    """Return all marks with the step, the text's name, the head, and the words."""
+    found = []
+    for step in document.header.steps:
+        for name in SAID:
+            texts = getattr(step, name)
+            several = [texts] * len(document.header.heads) if isinstance(texts, str) else texts
+            for head, text in zip(document.header.heads, several, strict=True):
+                found += [(step.name, name, head, text[one.start : one.end], one) for one in marks_of(text)]
+    return found
+
+
+@pytest.fixture(params=WALKS)
+def document(request: pytest.FixtureRequest) -> Document:
+    walk: Walk = WALKS[request.param]()
+    return document_of_layer(walk)
+
+
+def test_marks_are_written_and_read_back(document: Document) -> None:
+    again = read(write(document))
+    assert marks_in(again) == marks_in(document) != []
+    assert again.header == document.header
+
+
+def test_words_name_what_the_picture_beside_them_shows(document: Document) -> None:
+    of = {step.name: {panel.name for panel in step.picture.panels} for step in document.header.steps if step.picture}
+    for step, _, head, words, mark in marks_in(document):
+        target = mark.target
+        assert not target.matrix or target.matrix in of[step], (step, words)
+        assert target.head in (None, head), (step, words)
+        assert len(words.split()) <= 6, "a whole sentence in colour would not be quiet"
+
+
+def test_a_number_that_names_a_cell_is_that_of_the_cell(document: Document) -> None:
+    seen = set()
+    for step, _, head, words, mark in marks_in(document):
+        target = mark.target
+        if target.row is None or target.column is None:
+            continue
+        value = float(Matrices(document, head).get(target.matrix)[target.row, target.column])
+        percent = words.endswith(" %")
+        assert words == (f"{number(100 * value, 0)} %" if percent else number(abs(value))), (step, head)
+        seen.add(step)
+    assert seen == {"scaled", "weights"}
+
+
+def test_a_token_that_occurs_twice_is_named_by_its_position() -> None:
+    document = document_of_layer(walk_toy(ToyConfig(), ["the", "<b>cat</b>", "and", "the", "[x](row=9)"]))
+    labels = document.header.query.labels
+    facts = chain.from_iterable(
+        marks_of(text) for step in document.header.steps if step.name == "weights" for text in step.fact
+    )
+    rows = [mark.target.row for mark in facts if mark.target.row is not None and mark.target.column is None]
+    weights = [torch.from_numpy(Matrices(document, head).get("weights")).fill_diagonal_(-1) for head in (0, 1)]
+    assert rows == [int(one.argmax()) // len(labels) for one in weights]

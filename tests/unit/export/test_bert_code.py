@@ -14,8 +14,7 @@ import transformers as tf
 from attnviz.bert.blocks import Setup
 from attnviz.bert.classification.classifier import How, Pooled, plan_of
 from attnviz.bert.configuration import BERT_BASE, configuration_of
-from attnviz.bert.embedding_and_output import EmbeddingAndOutput, drawn, favoured, tied
-from attnviz.bert.round_trip import neighbours, there_and_back
+from attnviz.bert.round_trip import EmbeddingAndOutput, drawn, favoured, neighbours, there_and_back, tied
 from attnviz.bert.table import table_of
 from attnviz.export.code.bert.embeddings import (
     RoundTrip,

@@ -200,8 +200,8 @@ def test_matrices_of_tikz_are_cells_up_to_16_and_pictures_beyond() -> None:
     assert source.index("\\avimageA") < source.index("% any, 2 x 17") < source.index("\\avimageB")
 
 
-def pixels(*marks: Mark, scale: float = 2) -> np.ndarray:
-    return np.asarray(render(Drawing(150, 150, marks), scale)).astype(int)
+def pixels(*marks: Mark) -> np.ndarray:
+    return np.asarray(render(Drawing(150, 150, marks), 2)).astype(int)
 
 
 def test_lines_and_boxes_of_a_png() -> None:

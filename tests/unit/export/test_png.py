@@ -17,8 +17,8 @@ from attnviz.export.sheets import draw_sheet, sheets
 from tests.unit.export.test_walk import causal_toy
 
 
-def pixels(drawing: Drawing, scale: float = 2) -> np.ndarray:
-    return np.array(Image.open(io.BytesIO(write_png(drawing, scale))).convert("RGB"))
+def pixels(drawing: Drawing) -> np.ndarray:
+    return np.array(Image.open(io.BytesIO(write_png(drawing, 2))).convert("RGB"))
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -12,21 +12,26 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 from attnviz.export.code import cells as code
+from attnviz.export.code import transformer
 from attnviz.export.code.pretrained import around_pretrained
 from attnviz.export.code.recipes import walk_cells
+from attnviz.export.code.training import models
 from attnviz.export.code.transformer import transformer_cells
 from attnviz.export.numbers import collect
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import shown_part
 from attnviz.steps import PARTS
+from attnviz.steps.block import activation_code
 from attnviz.tokens import CharVocab, WordTokenizer
 from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.trace import Trace
-from tests.scripts import run_alone
-from tests.unit.export.test_numbers import HOSTILE
+from tests.scripts import FILE, run_alone
+from tests.unit.export.test_numbers import HOSTILE, offered
 from tests.unit.families import save, save_model
 from tests.unit.pretrained.test_blocks import WITH_HEADS
 
@@ -198,3 +203,50 @@ def test_of_a_pretrained_model_the_script_records_the_steps_around_the_attention
         assert set(names) <= set(found), at
         assert bool(names) == bool(found), at
         assert ("logits" in found) == ("logits" in names), at
+
+
+def model_tabs() -> None:
+    """The two tabs on the page Transformer."""
+    from attnviz.ui import state
+    from attnviz.ui.export import show_numbers_export, show_walk_export
+
+    state.begin("transformer")
+    show_walk_export("transformer")
+    show_numbers_export("transformer")
+
+
+def test_a_transformer_offers_all_steps_its_numbers_and_its_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    link = {"text": "the cat", "architecture": "decoder", "block": "1", "norm": "pre"}
+    waiting, caption = offered(monkeypatch, model_tabs, **link)
+    assert set(waiting) == {"PowerPoint", "PDF", "SVGs (ZIP)", "TikZ", "CSV", "npz", "Notebook", "Script"}
+    assert "compute the whole model" in caption
+    with np.load(io.BytesIO(waiting["npz"]())) as found:
+        trace = trace_transformer(WordTokenizer().tokenize("the cat"), None, TransformerConfig("decoder", norm="pre"))
+        np.testing.assert_allclose(found["embeddings"], trace.block(1).input, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found["logits"], trace.logits, rtol=1e-5, atol=1e-5)
+    (tmp_path / "model.py").write_bytes(waiting["Script"]())
+    ran = run_alone(FILE, "model.py", cwd=tmp_path)
+    assert "matrices are those that the page showed." in ran.stdout, ran.stderr
+    assert waiting["PDF"]().startswith(b"%PDF")
+
+
+X = torch.linspace(-5, 5, 101)
+THEIRS = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu_tanh": nn.GELU(approximate="tanh")}
+SPACE = {"torch": torch, "nn": nn, "F": F, "x": X}
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_each_script_writes_the_activation_itself(name: str) -> None:
+    written = (
+        f"{transformer.ACTIVATIONS[name]}(x)",
+        models.ACTIVATIONS[name].format("x"),
+        activation_code(name, "x"),  # type: ignore[arg-type]
+    )
+    for expression in written:
+        torch.testing.assert_close(eval(expression, dict(SPACE)), THEIRS[name](X), rtol=0, atol=1e-6)
+
+
+def test_the_two_gelus_are_told_apart() -> None:
+    assert float((THEIRS["gelu"](X) - THEIRS["gelu_tanh"](X)).abs().max()) > 1e-4

@@ -24,13 +24,11 @@ from attnviz.heads.all_heads import (
     parts,
     shared_arrays,
 )
-from attnviz.measures.layers import rollout, transformed_norms
 from attnviz.measures.summary import measure_head
-from attnviz.measures.survey import Survey, hidden_cells, rolled_out, survey, survey_name
+from attnviz.measures.survey import Survey, hidden_cells, rolled_out, rollout, survey, survey_name, transformed_norms
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.pretrained import Kind, Trace, load
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.layer import Block, LayerTrace
 from tests.loaded import built_in_model
 from tests.payloads import read_payload
 from tests.unit.families import save
@@ -166,8 +164,8 @@ def test_all_kinds_of_an_encoder_decoder(bart: Trace, kind: Kind) -> None:
     assert len({survey_name(bart, one) for one in bart.kinds}) == 3
 
 
-def layer_with(mask: torch.Tensor | None, heads: int = 2, n: int = 3) -> LayerTrace:
-    q = torch.zeros(heads, n, 4)
+def layer_with(mask: torch.Tensor | None) -> LayerTrace:
+    q = torch.zeros(2, 3, 4)
     return LayerTrace(q, q, q, 1.0, Mask.recognise(mask))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import torch
@@ -17,28 +16,18 @@ from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import NAMES
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.configuration import BERT_BASE, Configuration, configuration_of
-from attnviz.bert.embedding_and_output import tied
 from attnviz.bert.encoding import embed_sentences
-from attnviz.bert.round_trip import there_and_back
+from attnviz.bert.round_trip import there_and_back, tied
 from attnviz.bert.search import Ranking, WordIndex
 from attnviz.bert.search import built_in as sentences
 from attnviz.bert.table import table_of
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link
-from attnviz.pretrained.built_in import BuiltInModel
-from tests.loaded import built_in_model
-from tests.pooled import pooled
-from tests.unit.lessons.forming import written
+from tests.loaded import built_in_model, pooled
+from tests.unit.lessons.trainings import written
 
 IRONY = "Wonderful: two hours of my life that I will never get back."
 NOT, BORING = 3, 5
-
-
-@cache
-def model() -> BuiltInModel:
-    found = built_in_model()
-    assert isinstance(found, BuiltInModel)
-    return found
 
 
 def view(number: int) -> dict[str, Any]:
@@ -48,14 +37,14 @@ def view(number: int) -> dict[str, Any]:
 
 def shares(text: str, name: str = "classifier") -> Tensor:
     """Return the probability of each class, in per cent, (K,)."""
-    return 100 * classifier(name).classifier.probabilities(pool(model(), [text]))[0]
+    return 100 * classifier(name).classifier.probabilities(pool(built_in_model(), [text]))[0]
 
 
 def negative_without_each_head(text: str) -> Tensor:
     """Return the probability of "negative" without each head alone, in per cent, (L, H)."""
-    layer, tokens = classifier("classifier").classifier, model().tokenize(text)
+    layer, tokens = classifier("classifier").classifier, built_in_model().tokenize(text)
     assert (layer.how, layer.tanh, layer.labels) == ("mean", False, ("negative", "positive"))
-    means = torch.stack([hidden_without(model(), tokens, [divmod(head, 12)]).mean(0) for head in range(72)])
+    means = torch.stack([hidden_without(built_in_model(), tokens, [divmod(head, 12)]).mean(0) for head in range(72)])
     return 100 * (means @ layer.weight.T + layer.bias).softmax(-1)[:, 0].view(6, 12)
 
 
@@ -66,7 +55,7 @@ def bert() -> dict[int, Sequence[str]]:
 
 
 def sizes() -> list[str]:
-    own = configuration_of(model())
+    own = configuration_of(built_in_model())
     assert (own.layers, own.heads, own.width, own.vocabulary) == (6, 12, 384, 30_522)
 
     def millions(of: Configuration) -> list[str]:
@@ -77,14 +66,14 @@ def sizes() -> list[str]:
 
 
 def there_and_back_again() -> None:
-    table, ids = table_of(model()), model().tokenize(view(2)["text"]).ids
+    table, ids = table_of(built_in_model()), built_in_model().tokenize(view(2)["text"]).ids
     back = there_and_back(ids, tied(table.weight), scale=float(view(2)["back_scale"]))
     assert back.returns.all()
     assert [table.labels[one] for one in back.tokens[2, :3].tolist()] == ["film", "films", "movie"]
 
 
 def looks() -> str:
-    trace, shown = model().trace(view(4)["text"]), view(4)
+    trace, shown = built_in_model().trace(view(4)["text"]), view(4)
     assert [trace.tokens.labels[at] for at in (NOT, BORING)] == ["not", "boring"]
     assert shown["q"] == NOT
     row = trace.attentions(shown["layer"])[shown["head"], NOT]
@@ -121,7 +110,7 @@ def reviews() -> dict[int, Sequence[str]]:
 def found() -> str:
     """Return the cosine of the best hit, which shares no word with the query."""
     query, text = view(7)["find"], sentences().sentences
-    embeddings = embed_sentences([query, *text], model=model())
+    embeddings = embed_sentences([query, *text], model=built_in_model())
     ranking = Ranking.of(embeddings[1:] @ embeddings[0], WordIndex(text).scores(query))
     first, by_words = (int(order[0]) for order in (ranking.by_meaning, ranking.by_words))
     assert ranking.words_rank[first] == 0
@@ -143,7 +132,7 @@ def agent() -> str:
 
 
 def positions() -> list[str]:
-    trace = model().trace(view(9)["report"])
+    trace = built_in_model().trace(view(9)["report"])
     wrong = over_positions(classifier("agent").classifier, trace.last_hidden_state)
     assert trace.tokens.labels[wrong.positions[0]] == "hour"
     return [str(len(trace.tokens)), str(wrong.place)]

@@ -12,8 +12,7 @@ from attnviz.bert.ablation import cosine, effects, head_measures, hidden_without
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link
-from attnviz.measures.layers import mean_weights, rollout
-from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.measures.survey import mean_weights, rollout
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
@@ -22,7 +21,7 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import accuracy_without, heads_of
 from tests.loaded import built_in_model
-from tests.unit.lessons.forming import written
+from tests.unit.lessons.trainings import written
 
 Heads = Sequence[tuple[int, int]]
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
@@ -32,20 +31,13 @@ IT, RIDDEN = 11, 5
 
 
 @cache
-def model() -> BuiltInModel:
-    found = built_in_model()
-    assert isinstance(found, BuiltInModel)
-    return found
-
-
-@cache
 def trace(text: str) -> Trace:
-    return model().trace(text)
+    return built_in_model().trace(text)
 
 
 def without(heads: Heads, text: str = BICYCLE) -> tuple[float, Tensor]:
     """Return the cosine of the sentence embedding, and those of the tokens, (T,)."""
-    before, after = trace(text).last_hidden_state, hidden_without(model(), trace(text).tokens, heads)
+    before, after = trace(text).last_hidden_state, hidden_without(built_in_model(), trace(text).tokens, heads)
     return float(cosine(before.mean(0), after.mean(0))), cosine(before, after)
 
 
@@ -57,7 +49,7 @@ def off(scene: int) -> Heads:
 
 def negative(heads: Heads) -> float:
     """Return the probability of "negative" for the film, in per cent."""
-    layer, hidden = classifier("classifier").classifier, hidden_without(model(), trace(FILM).tokens, heads)
+    layer, hidden = classifier("classifier").classifier, hidden_without(built_in_model(), trace(FILM).tokens, heads)
     assert (layer.how, layer.tanh, layer.labels) == ("mean", False, ("negative", "positive"))
     return 100 * float((hidden.mean(0) @ layer.weight.T + layer.bias).softmax(-1)[0])
 
@@ -72,7 +64,7 @@ def answered_without(place: Place, head: int) -> tuple[float, float]:
 
 
 def explanation() -> dict[int, Sequence[str]]:
-    tokens, effect = trace(BICYCLE).tokens, effects(model(), trace(BICYCLE)).sentence
+    tokens, effect = trace(BICYCLE).tokens, effects(built_in_model(), trace(BICYCLE)).sentence
     assert (tokens.labels[IT], tokens.labels[RIDDEN]) == ("it", "bicycle")
     measures, order = head_measures(trace(BICYCLE)), effect.flatten().argsort(descending=True).tolist()
     assert divmod(int(measures.largest.argmax()), 12) == (0, 2)
@@ -85,7 +77,7 @@ def explanation() -> dict[int, Sequence[str]]:
     assert off(7) == (divmod(int((each - negative([])).abs().argmax()), 12),)
     assert negative(off(7)) < 50 < negative([])
     assert without(off(6))[0] < without(off(5))[0]
-    other = effects(model(), trace(FILM)).sentence.flatten().argsort(descending=True).tolist()
+    other = effects(built_in_model(), trace(FILM)).sentence.flatten().argsort(descending=True).tolist()
     assert other[:3] != order[:3]  # on another sentence the order is another
     whole, _ = without(off(2))
     assert abs(negative([(0, 2)]) - negative([])) < 1  # per cent: hardly anything changes

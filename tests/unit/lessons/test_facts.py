@@ -19,15 +19,14 @@ from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, shipped, text_examples
 from attnviz.links.link import DEFAULT_TEXT, read_link
 from attnviz.links.pages import PAGES
-from attnviz.measures.layers import transformed_norms
 from attnviz.measures.mistakes.case import Case
 from attnviz.measures.mistakes.computed import find
-from attnviz.measures.rows import entropy
-from attnviz.measures.summary import choose_measures, label_heads, measure_head, uniform_measures
+from attnviz.measures.summary import choose_measures, entropy, label_heads, measure_head, uniform_measures
+from attnviz.measures.survey import transformed_norms
 from attnviz.pretrained import Trace
 from attnviz.sources.models import DirectResources
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import LayerTrace
@@ -36,8 +35,7 @@ from tests.toy import run_block
 from tests.unit.lessons.bert import bert
 from tests.unit.lessons.claims import claims
 from tests.unit.lessons.explanation import explanation
-from tests.unit.lessons.forming import forming, written
-from tests.unit.lessons.ladder import ladder
+from tests.unit.lessons.trainings import forming, ladder, written
 
 TIRED, WIDE = MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b
 CAT = "the cat saw the dog run"

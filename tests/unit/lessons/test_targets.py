@@ -16,8 +16,7 @@ from attnviz.lessons.targets import html
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
 from attnviz.sources.compared import choices, default_of_b, run
-from attnviz.sources.models import DirectResources
-from attnviz.sources.toy import averages_of
+from attnviz.sources.models import DirectResources, averages_of
 from tests.pictures import Matrices
 
 CAT = "the cat saw the dog run"

@@ -12,14 +12,24 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import BertConfig, BertModel
 
-from attnviz.measures.cost import BERT_BASE, PAPER_BASE, Architecture, cost, equal_at, maps_in_words, parameters
+from attnviz.measures.cost import (
+    BERT_BASE,
+    PAPER_BASE,
+    Architecture,
+    cost,
+    equal_at,
+    maps_in_words,
+    outputs,
+    parameters,
+    weights,
+)
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.toy.transformer import draw_stack, sizes_of, trace_transformer
-from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
+from attnviz.trace.model import AttentionSize, MapSize, ModelSizes
 
 WIDTH, HEADS, HIDDEN, LAYERS, VOCABULARY = 32, 4, 96, 3, 50
 SIZES = sizes_of(Encoder(WIDTH, layers=LAYERS, heads=HEADS, feed_forward=HIDDEN), head=nn.Linear(WIDTH, VOCABULARY))
@@ -217,3 +227,8 @@ def test_parameters_by_hand() -> None:
     }
     assert "pooler" not in parameters(Architecture(2, 3, encoder=1))
     assert maps_in_words(ModelSizes((), ())) == ""
+
+
+def test_maps_multiply_as_often_as_their_weights_have_numbers() -> None:
+    maps = MapSize(3, 5), MapSize(7, 2)
+    assert (weights(maps), outputs(maps)) == (15 + 14, 7)

@@ -20,8 +20,7 @@ from attnviz.toy.config import TransformerConfig
 from attnviz.toy.layers import DecoderLayer, EncoderLayer
 from attnviz.toy.stacks import Seq2Seq
 from attnviz.toy.transformer import draw_stack, trace_transformer
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.layer import Block, LayerTrace
 from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
 from tests.unit.toy.transformers import copy_attention

@@ -11,8 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.measures.layers import mean_weights, rollout, transformed_norms
 from attnviz.measures.summary import choose_measures, label_heads, possible_labels, shown_label
+from attnviz.measures.survey import mean_weights, rollout, transformed_norms
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.tokens import WordPiece
 from attnviz.trace.layer import LayerTrace, OutputProjection

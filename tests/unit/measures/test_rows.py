@@ -14,9 +14,18 @@ from scipy.stats import entropy as scipy_entropy
 
 from attnviz.attention import Mask, attend, causal_mask
 from attnviz.measures import NAMES as MEASURES
-from attnviz.measures.layers import weights_by_chunk
-from attnviz.measures.rows import distance, entropy, weight_at, weight_on
-from attnviz.measures.summary import average, choose_measures, is_punctuation, measure_head, uniform_measures
+from attnviz.measures.summary import (
+    average,
+    choose_measures,
+    distance,
+    entropy,
+    is_punctuation,
+    measure_head,
+    uniform_measures,
+    weight_at,
+    weight_on,
+)
+from attnviz.measures.survey import weights_by_chunk
 from attnviz.tokens import Tokens, WordPiece
 from attnviz.trace.layer import LayerTrace
 from tests.toy import tokens_of
@@ -97,8 +106,8 @@ def test_a_mean_leaves_out_queries_that_see_nothing_or_have_no_number() -> None:
     np.testing.assert_array_equal(average(values, seeing).numpy(), np.float32([2, math.nan, math.nan]))
 
 
-def measured(weights: torch.Tensor, keys: Tokens, *, causal: bool = False) -> dict[str, list[float]]:
-    measures = choose_measures(weights.shape[-2], keys, same_text=True, causal=causal)
+def measured(weights: torch.Tensor, keys: Tokens) -> dict[str, list[float]]:
+    measures = choose_measures(weights.shape[-2], keys, same_text=True, causal=False)
     values = measure_head(weights, measures)
     return {one.name: values[..., n].tolist() for n, one in enumerate(measures)}
 

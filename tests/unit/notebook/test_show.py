@@ -23,15 +23,13 @@ import attnviz
 from attnviz.document import read
 from attnviz.export.drawing.marks import Drawing
 from attnviz.notebook import NotebookError, bundle
-from attnviz.notebook.base import BaseWidget, ChoiceError, _span
 from attnviz.notebook.heads import PROJECTIONS, heads_of
-from attnviz.notebook.widgets import GAP, LARGEST, LEFT, TOP, draw_heads
+from attnviz.notebook.widgets import GAP, LARGEST, LEFT, TOP, BaseWidget, ChoiceError, _span, draw_heads
 from attnviz.steps import STEPS
 from attnviz.tokens import CharVocab
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.layer import Block, LayerTrace
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from tests.payloads import read_payload
@@ -97,7 +95,7 @@ def test_a_wrong_value_is_refused_in_one_sentence_and_the_old_one_stays(trace: T
         setattr(widget, name, value)
     assert getattr(widget, name) == before
     assert len(str(refused.value)) < 300
-    assert refused.value._render_traceback_() == [f"attnviz.notebook.base.ChoiceError: {refused.value}"]
+    assert refused.value._render_traceback_() == [f"attnviz.notebook.widgets.ChoiceError: {refused.value}"]
     assert isinstance(refused.value, TraitError)
 
 

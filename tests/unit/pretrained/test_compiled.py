@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from attnviz.pretrained import PretrainedModel, built_in, load
-from attnviz.trace.ablation import Replacement, replaced
-from attnviz.trace.recorder import Pass
+from attnviz.trace.recorder import Pass, Replacement, replaced
 
 TEXT = "The animal didn't cross the street because it was too tired."
 TEXTS = {"nothing": "", "a word": "a", "a sentence": TEXT, "130 tokens": "word " * 128, "too long": "word " * 600}

@@ -1,7 +1,9 @@
-"""What is read off a model, against transformers: how many heads and how wide, the layers' numbers, projections."""
+"""What is read off a model, and what becomes of every text architecture: heads, widths, numbers of transformers."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,8 @@ from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.trace.layer import Projection
 from attnviz.trace.model import Description, Place, by_kind, either, layers_in_words, places
 from tests.unit.families import BART, BERT, FAMILIES, HYBRIDS, save, save_model
-from tests.unit.pretrained.architectures import made, tokenizer
+from tests.unit.pretrained import architectures
+from tests.unit.pretrained.architectures import Outcome, made, table, tokenizer, written
 
 
 def test_each_side_of_an_encoder_decoder_says_its_own_heads(tmp_path: Path) -> None:
@@ -256,3 +259,38 @@ def test_a_projection_counts_only_if_it_gives_what_was_recorded() -> None:
     assert not reproduces(projection, x, changed)
     assert not reproduces(projection, x, recorded[:1])
     assert not reproduces(projection, x[:, :4], recorded)
+
+
+ROWS = [
+    tuple(cell.strip() for cell in line.split("|")[1:4]) for line in written().splitlines() if line.startswith("| ")
+][2:]
+PYTHON = re.compile(r"object has no|attribute|NoneType|<class|Error\b|\bself\b|\w+\(\)|__|None\b|tensor")
+
+
+@cache
+def found() -> dict[str, Outcome]:
+    return architectures.outcomes()
+
+
+@pytest.mark.parametrize("model_type", [row[0] for row in ROWS])
+def test_a_model_is_shown_as_its_own_eager_attention_or_refused_in_one_sentence(model_type: str) -> None:
+    one = found()[model_type]
+    assert one.state != "different", one.words
+    if one.state == "refused":
+        assert one.words.endswith(".")
+        assert "\n" not in one.words
+        assert not PYTHON.search(one.words.removesuffix(".")), one.words
+
+
+def test_the_table_names_every_architecture_and_is_up_to_date() -> None:
+    assert len(ROWS) > 200
+    assert tf.__version__ in written()
+    assert written() == table(found()), "run: python -m tests.unit.pretrained.architectures"
+
+
+@pytest.mark.parametrize("model_type", ["phi3", "glm", "glm4", "nemotron", "arcee", "persimmon"])
+def test_attention_is_shown_though_what_follows_it_is_not_known(model_type: str) -> None:
+    model = architectures.made(found()[model_type].name, model_type)
+    opened = architectures.open_model(model, architectures.tokenizer())
+    assert opened.trace(architectures.TEXT).attentions(0).shape[0] == 4
+    assert "after its attention is not known" in opened.description.unavailable["attention_residual"]

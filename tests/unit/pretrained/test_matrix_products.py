@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from attnviz.measures.cost import cost, equal_at
+from attnviz.measures.cost import cost, equal_at, weights
 from attnviz.pretrained import load, open_model
 from attnviz.pretrained.passes import watch_maps
-from attnviz.trace.sizes import MapSize, weights
+from attnviz.trace.model import MapSize
 from tests.unit.families import BART, BERT, FAMILIES, SIZES
 from tests.unit.pretrained.architectures import tokenizer
 

@@ -28,7 +28,7 @@ from attnviz.pretrained.attention_interface import (
 from attnviz.pretrained.names import UnfitError
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import shown
-from attnviz.trace.ablation import Replacement, replaced
+from attnviz.trace.recorder import Replacement, replaced
 from tests.app.pages import messages, open_page
 from tests.unit.families import BERT, FAMILIES, save
 from tests.unit.pretrained.architectures import tokenizer

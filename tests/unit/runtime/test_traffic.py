@@ -16,13 +16,7 @@ from attnviz.runtime.traffic import (
     content_length,
 )
 from attnviz.settings import Settings
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.threads import Clock
 
 
 def test_a_bucket_holds_a_quarter_of_a_minute_and_refills_evenly() -> None:

@@ -14,25 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 from attnviz.runtime.arrays import array_store
 from attnviz.runtime.cache import SingleFlightCache
 from attnviz.runtime.pool import Task, WorkerPool
 from attnviz.runtime.traffic import ADDRESSES, CONNECT_TIME, TOKEN_BYTES, Buckets, Traffic
 from attnviz.serving import app as serving_app
-from attnviz.serving.limits import Limits
+from attnviz.serving.limits import Limits, SameOrigin, is_foreign
 from attnviz.serving.metrics import metrics
 from attnviz.settings import PUBLIC, Settings
-from tests.threads import run_in_thread
+from tests.threads import Clock, run_in_thread
 from tests.unit.runtime.test_work import Result, Work, until
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=80), st.integers(1, 600))
@@ -213,29 +208,21 @@ def test_a_connection_is_closed_where_the_server_cannot_answer_it() -> None:
     assert answers == [{"type": "websocket.close", "code": 1013}]
 
 
-def test_that_an_address_had_to_wait_is_known_for_ten_seconds() -> None:
+def test_that_addresses_had_to_wait_is_known_of_each_for_ten_seconds() -> None:
     clock = Clock()
     traffic = Traffic(replace(PUBLIC, requests=0, changes=60), clock)
     for address in ("a", "b"):
         visitor = traffic.visitor()
         while not traffic.change(address, visitor):
             pass
-        clock.now += 9
-        assert traffic.slowed(address)
-        clock.now += 2
-        assert not traffic.slowed(address)
-
-
-def test_of_several_addresses_that_had_to_wait_each_is_known() -> None:
-    clock = Clock()
-    traffic = Traffic(replace(PUBLIC, requests=0, changes=60), clock)
-    for address in ("a", "b"):
-        visitor = traffic.visitor()
-        while not traffic.change(address, visitor):
-            pass
-        clock.now += 1
+        clock.now += 4.5
     assert traffic.slowed("a")
     assert traffic.slowed("b")
+    clock.now += 2
+    assert not traffic.slowed("a")
+    assert traffic.slowed("b")
+    clock.now += 4.5
+    assert not traffic.slowed("b")
 
 
 def test_a_large_message_is_delayed_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,3 +348,68 @@ def test_metrics_are_in_prometheus_own_format(monkeypatch: pytest.MonkeyPatch) -
         held = psutil.Process().memory_info().rss
         assert samples[("process_resident_memory_bytes",)] == pytest.approx(held, rel=0.2)
         assert samples[("process_cpu_seconds_total",)] == pytest.approx(time.process_time(), rel=0.2)
+
+
+STREAM = {"type": "websocket", "path": "/_stcore/stream", "headers": []}
+
+
+@pytest.mark.parametrize(("origin", "host", "foreign"), [
+    (None, "a.example", False),
+    ("https://a.example", "a.example", False),
+    ("http://A.example:8501", "a.example:8501", False),
+    ("http://[::1]:8501", "[::1]:8501", False),
+    ("https://evil.example", "a.example", True),
+    ("https://a.example@evil.example", "a.example", True),
+    ("http://localhost:3000", "localhost:8501", True),
+    ("http://a.example:8501", "a.example", True),
+    ("https://a.example", None, True),
+    ("http://[", "[", True),
+    ("null", "a.example", True),
+    ("", "a.example", True),
+])  # fmt: skip
+def test_which_pages_are_foreign(origin: str | None, host: str | None, foreign: bool) -> None:
+    headers = {name: value for name, value in (("origin", origin), ("host", host)) if value is not None}
+    assert is_foreign(Headers(headers)) is foreign
+
+
+def test_a_foreign_pages_websocket_is_refused_before_it_opens() -> None:
+    traffic, answers, asked = Traffic(PUBLIC), [], []
+
+    async def inner(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.append(scope)
+
+    async def send(message: Message) -> None:
+        answers.append(message)
+
+    app = SameOrigin(inner, traffic)
+    headers = [(b"host", b"a.example"), (b"origin", b"https://evil.example")]
+    run_in_thread(app({**STREAM, "headers": headers}, None, send))
+    assert answers == [{"type": "websocket.close", "code": 1008}]
+    assert traffic.refused == {"origin": 1}
+    assert not asked
+    run_in_thread(app({**STREAM, "headers": headers[:1]}, None, send))
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "origin", "is_served"),
+    [("POST", "https://evil.example", False), ("POST", "null", False), ("POST", "https://a.example", True),
+     ("POST", None, True), ("GET", "https://evil.example", True)],
+)  # fmt: skip
+def test_only_our_own_pages_can_make_the_server_write_a_file(method: str, origin: str | None, is_served: bool) -> None:
+    served: list[Scope] = []
+    answers: list[Message] = []
+    traffic = Traffic(PUBLIC)
+
+    async def inner(scope: Scope, _receive: Receive, _send: Send) -> None:
+        served.append(scope)
+
+    async def send(message: Message) -> None:
+        answers.append(message)
+
+    headers = [(b"host", b"a.example"), *([(b"origin", origin.encode())] if origin else [])]
+    scope = {"type": "http", "method": method, "path": "/attnviz/pdf", "headers": headers}
+    run_in_thread(SameOrigin(inner, traffic)(scope, None, send))
+    assert len(served) == is_served
+    assert [message.get("status") for message in answers] == ([] if is_served else [403, None])
+    assert traffic.refused == ({} if is_served else {"origin": 1})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attnviz.serving.uploads import AT_ONCE, BYTES, FILES, PATH, Uploads
+from attnviz.serving.limits import AT_ONCE, BYTES, FILES, PATH, Uploads
 from tests.threads import run_in_thread
 
 

@@ -11,8 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import read_link
 from attnviz.sources.compared import B_KEYS, choice, choices, default_of_b, differs, of_b, overridden, run
-from attnviz.sources.models import DirectResources
-from attnviz.sources.source import Get
+from attnviz.sources.models import DirectResources, Get
 from tests.unit.sources.test_shown import two_sided
 
 

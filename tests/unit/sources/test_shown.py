@@ -19,9 +19,8 @@ from attnviz.links.link import KEYS, read_link
 from attnviz.pretrained import ModelError, PretrainedModel, load, open_model
 from attnviz.settings import settings
 from attnviz.sources import PRETRAINED, SOURCES, TRAINED, Get, Names, Resources, Source
-from attnviz.sources.models import EVERY_MODEL, DirectResources, open_by_name, source_of
+from attnviz.sources.models import EVERY_MODEL, DirectResources, averages_of, open_by_name, source_of
 from attnviz.sources.shown import TRANSFORMER_SOURCES, ShownHead, ShownPart, of_model, shown, shown_part
-from attnviz.sources.toy import averages_of
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig

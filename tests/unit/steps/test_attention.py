@@ -19,10 +19,10 @@ from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
 from attnviz.steps import ATTENTION, PARTS, STEPS, unavailable
+from attnviz.steps.attention import FAINT_BELOW, faint
 from attnviz.steps.picture import AXES, MADE_FROM, joined, share
-from attnviz.steps.weighing import FAINT_BELOW, faint
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.matrices import find_matrix, matrix

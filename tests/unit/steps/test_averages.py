@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from attnviz.steps import steps_of
 from attnviz.steps.averages import WAYS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import MAX_AVERAGED, ToyConfig
 from attnviz.trace.walk import Walk
 

@@ -28,11 +28,6 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def minilm() -> PretrainedModel:
-    return load()
-
-
-@pytest.fixture(scope="module")
 def theirs() -> Any:
     return AutoModel.from_pretrained(MODEL_DIR, attn_implementation="eager", dtype=torch.float32).eval()
 

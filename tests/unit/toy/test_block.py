@@ -18,11 +18,9 @@ from torch.nn import functional as F
 from attnviz.attention import attend
 from attnviz.links.link import read_link
 from attnviz.tokens import NoTokensError, WordTokenizer
-from attnviz.toy.averages import average_past, walk_to_attention
-from attnviz.toy.block import SeededAttention, Toy, ToyBlock
+from attnviz.toy.block import SeededAttention, Toy, ToyBlock, average_past, walk_to_attention
 from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, MaskValue, Positions, ToyConfig
-from attnviz.toy.embeddings import embed_positions, embed_tokens
-from attnviz.toy.weights import SeededWeights
+from attnviz.toy.weights import SeededWeights, embed_positions, embed_tokens
 from tests.toy import run_block
 
 IDS = (5, 9, 5, 1, 77)

@@ -19,10 +19,10 @@ from attnviz.toy import lab_positions, sinusoidal_positions
 from attnviz.toy.config import EXAMPLE_TARGET, MAX_FEED_FORWARD, MAX_LAYERS, MAX_WIDTH, TransformerConfig, fitting_heads
 from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.toy.transformer import ToyTransformer, Transformer, draw_stack, sizes_of, trace_transformer
-from attnviz.trace.sizes import AttentionSize, MapSize
+from attnviz.trace.model import AttentionSize, MapSize
 from attnviz.trace.trace import Trace
 from tests.toy import tokens_of
-from tests.unit.toy.transformers import copy_decoder, copy_encoder, torchs_stack
+from tests.unit.toy.transformers import torchs_stack
 
 SOURCE, TARGET = tokens_of((3, 1, 4, 1, 5), "cadae"), tokens_of((9, 2, 6, 1), "xyza")
 NEAR = {"rtol": 1e-5, "atol": 1e-5}
@@ -47,17 +47,22 @@ def inputs(trace: Trace) -> tuple[Tensor, Tensor]:
                  (trace.embedding_parts, trace.decoder_embedding_parts))  # fmt: skip
 
 
-@pytest.mark.parametrize("config", CONFIGS)
-def test_the_last_hidden_state_is_torchs(config: TransformerConfig) -> None:
-    trace, theirs = run(config), torchs_stack(config, draw_stack(config))
+def last_hidden(theirs: Any, trace: Trace, config: TransformerConfig) -> Tensor:
+    """Return the last hidden state that torch's stack gives for a trace's inputs, (T, C)."""
     x, y = inputs(trace)
     causal = nn.Transformer.generate_square_subsequent_mask
     with torch.no_grad():
         if config.architecture == "both":
-            expected = theirs(x[None], y[None], tgt_mask=causal(len(y)), tgt_is_causal=True)[0]
+            hidden: Tensor = theirs(x[None], y[None], tgt_mask=causal(len(y)), tgt_is_causal=True)
         else:
-            mask = causal(len(x)) if config.architecture == "decoder" else None
-            expected = theirs(x[None], mask=mask)[0]
+            hidden = theirs(x[None], mask=causal(len(x)) if config.architecture == "decoder" else None)
+    return hidden[0]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_the_last_hidden_state_is_torchs(config: TransformerConfig) -> None:
+    trace, theirs = run(config), torchs_stack(config, draw_stack(config))
+    expected = last_hidden(theirs, trace, config)
     torch.testing.assert_close(trace.last_hidden_state, expected, **NEAR)
 
 
@@ -93,22 +98,13 @@ def test_each_attention_is_torchs_and_its_place_is_in_order(config: TransformerC
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_a_feed_forward_of_any_width_is_torchs(architecture: Any, hidden: int, norm: Any) -> None:
     config = TransformerConfig(architecture, depth=1, norm=norm, activation="gelu", feed_forward=hidden)
-    ours = draw_stack(config)
-    theirs = nn.TransformerEncoderLayer(
-        32, 2, dim_feedforward=hidden, dropout=0.0, activation="gelu", norm_first=norm == "pre", batch_first=True
-    ).eval()
-    stack = nn.TransformerEncoder(theirs, 1, nn.LayerNorm(32) if norm == "pre" else None, enable_nested_tensor=False)
-    copy_encoder(ours, stack)  # type: ignore[arg-type]
+    stack = torchs_stack(config, draw_stack(config))
     trace = run(config)
-    x, _ = inputs(trace)
-    mask = nn.Transformer.generate_square_subsequent_mask(len(x)) if architecture == "decoder" else None
-    with torch.no_grad():
-        expected = stack.eval()(x[None], mask=mask)[0]
-    torch.testing.assert_close(trace.last_hidden_state, expected, **NEAR)
+    torch.testing.assert_close(trace.last_hidden_state, last_hidden(stack, trace, config), **NEAR)
     steps = trace.block(0).steps()
     assert steps is not None
     assert steps.feed_forward_hidden is not None
-    assert steps.feed_forward_hidden.shape == (len(x), hidden)
+    assert steps.feed_forward_hidden.shape == (len(SOURCE), hidden)
     described = ToyTransformer(config, WordTokenizer().tokenize).description
     assert described.feed_forward == hidden
     assert sum(described.parameters.values()) == sum(one.numel() for one in stack.parameters())
@@ -119,11 +115,7 @@ def test_of_an_encoder_and_a_decoder_every_block_has_this_feed_forward(hidden: i
     config = TransformerConfig("both", 2, feed_forward=hidden, decoder_depth=1)
     theirs = torchs_stack(config, draw_stack(config))
     trace = run(config)
-    x, y = inputs(trace)
-    with torch.no_grad():
-        mask = theirs.generate_square_subsequent_mask(len(y))
-        expected = theirs(x[None], y[None], tgt_mask=mask, tgt_is_causal=True)[0]
-    torch.testing.assert_close(trace.last_hidden_state, expected, **NEAR)
+    torch.testing.assert_close(trace.last_hidden_state, last_hidden(theirs, trace, config), **NEAR)
     layers = [*theirs.encoder.layers, *theirs.decoder.layers]
     assert [one.linear1.out_features for one in layers] == [hidden] * 3
 
@@ -149,20 +141,10 @@ def test_another_width_of_the_feed_forward_changes_no_weight_of_an_attention() -
 @pytest.mark.parametrize(("encoder", "decoder"), [(6, 1), (1, 3)])
 def test_encoder_and_decoder_have_their_own_numbers_of_blocks(encoder: int, decoder: int) -> None:
     config = TransformerConfig("both", encoder, width=16, norm="pre", seed=3, decoder_depth=decoder)
-    ours = draw_stack(config)
-    assert isinstance(ours, Seq2Seq)
-    theirs = nn.Transformer(
-        16, 2, num_encoder_layers=encoder, num_decoder_layers=decoder, dim_feedforward=64, norm_first=True,
-        batch_first=True,
-    ).eval()  # fmt: skip
-    copy_encoder(ours.encoder, theirs.encoder)  # type: ignore[arg-type]
-    copy_decoder(ours.decoder, theirs.decoder)  # type: ignore[arg-type]
+    theirs = torchs_stack(config, draw_stack(config))
+    assert (len(theirs.encoder.layers), len(theirs.decoder.layers)) == (encoder, decoder)
     trace = run(config)
-    x, y = inputs(trace)
-    with torch.no_grad():
-        mask = theirs.generate_square_subsequent_mask(len(y))
-        expected = theirs(x[None], y[None], tgt_mask=mask, tgt_is_causal=True)[0]
-    torch.testing.assert_close(trace.last_hidden_state, expected, **NEAR)
+    torch.testing.assert_close(trace.last_hidden_state, last_hidden(theirs, trace, config), **NEAR)
     assert [place.kind for place in trace.places] == ["encoder"] * encoder + ["decoder", "cross"] * decoder
     described = ToyTransformer(config, WordTokenizer().tokenize).description
     assert sum(described.parameters.values()) == sum(one.numel() for one in theirs.parameters())

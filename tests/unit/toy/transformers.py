@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from attnviz.toy import Decoder, DecoderLayer, Encoder, EncoderLayer, MultiHeadAttention, Seq2Seq
+from attnviz.toy import Decoder, DecoderLayer, Encoder, MultiHeadAttention, Seq2Seq
 from attnviz.toy.config import TransformerConfig
 
 
@@ -27,42 +27,30 @@ def torchs_stack(config: TransformerConfig, ours: Encoder | Seq2Seq) -> Any:
         nn.TransformerEncoderLayer(**given), config.depth, norm(), enable_nested_tensor=False
     )
     if isinstance(ours, Encoder):
-        copy_encoder(ours, encoder)
+        copy_stack(ours, encoder)
         return encoder.eval()
     depth = config.depth if config.decoder_depth is None else config.decoder_depth
     decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**given), depth, norm())
     both = nn.Transformer(custom_encoder=encoder, custom_decoder=decoder, **given).eval()  # draws the weights anew
-    copy_encoder(ours.encoder, encoder)
-    copy_decoder(ours.decoder, decoder)
+    copy_stack(ours.encoder, encoder)
+    copy_stack(ours.decoder, decoder)
     return both
 
 
-def copy_encoder(ours: Encoder, theirs: nn.TransformerEncoder) -> None:
+def copy_stack(ours: Encoder | Decoder, theirs: nn.TransformerEncoder | nn.TransformerDecoder) -> None:
     for mine, its in zip(ours.layers, theirs.layers, strict=True):
-        assert isinstance(mine, EncoderLayer)
-        assert isinstance(its, nn.TransformerEncoderLayer)
         copy_attention(mine.attention, its.self_attn)
-        for source, to in (
+        modules = [
             (mine.feed_forward.first, its.linear1), (mine.feed_forward.second, its.linear2),
-            (mine.attention_norm, its.norm1), (mine.feed_forward_norm, its.norm2),
-        ):  # fmt: skip
-            to.load_state_dict(source.state_dict())
-    if theirs.norm is not None:
-        theirs.norm.load_state_dict(ours.norm.state_dict())
-
-
-def copy_decoder(ours: Decoder, theirs: nn.TransformerDecoder) -> None:
-    for mine, its in zip(ours.layers, theirs.layers, strict=True):
-        assert isinstance(mine, DecoderLayer)
-        assert isinstance(its, nn.TransformerDecoderLayer)
-        copy_attention(mine.attention, its.self_attn)
-        copy_attention(mine.cross_attention, its.multihead_attn)
-        for source, to in (
-            (mine.feed_forward.first, its.linear1), (mine.feed_forward.second, its.linear2),
-            (mine.attention_norm, its.norm1), (mine.cross_attention_norm, its.norm2),
-            (mine.feed_forward_norm, its.norm3),
-        ):  # fmt: skip
-            to.load_state_dict(source.state_dict())
+            (mine.attention_norm, its.norm1),
+        ]  # fmt: skip
+        if isinstance(mine, DecoderLayer):
+            copy_attention(mine.cross_attention, its.multihead_attn)
+            modules += [(mine.cross_attention_norm, its.norm2), (mine.feed_forward_norm, its.norm3)]
+        else:
+            modules += [(mine.feed_forward_norm, its.norm2)]
+        for source, copy in modules:
+            copy.load_state_dict(source.state_dict())
     if theirs.norm is not None:
         theirs.norm.load_state_dict(ours.norm.state_dict())
 

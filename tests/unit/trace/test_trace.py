@@ -5,15 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace, LinearMap
-from attnviz.trace.model import Kind, layers_and_heads
+from attnviz.attention import Mask, attend
+from attnviz.toy.config import ToyConfig
+from attnviz.trace.layer import Block, LayerTrace, LinearMap
+from attnviz.trace.model import (
+    Description,
+    Kind,
+    Place,
+    by_kind,
+    either,
+    layers_and_heads,
+    layers_in_words,
+    no_layer,
+    numbered,
+    places,
+)
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
-from tests.toy import tokens_of
+from attnviz.trace.walk import HeadSummary, Walk, summaries
+from tests.toy import run_block, tokens_of
 
 ENCODER, DECODER = tokens_of((1, 2, 3), "abc"), tokens_of((4, 5), "de")
 
@@ -166,3 +180,103 @@ def test_a_short_form_names_each_kind_and_both_lengths() -> None:
     assert (
         layers_and_heads({"decoder": (3, 2), "cross": (1, 4)}) == "decoder 3 layers x 2 heads, cross 1 layers x 4 heads"
     )
+
+
+CONFIGS = {"plain": ToyConfig(heads=3), "causal": ToyConfig(causal=True, heads=2), "scale -2": ToyConfig(scale="-2")}
+
+
+def head(config: ToyConfig, tokens: int = 6) -> Walk:
+    return run_block(range(3, 3 + tokens), config).walk(0, 0)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("crosses", [False, True])
+def test_the_numbers_are_numpys(name: str, crosses: bool) -> None:
+    walk = head(CONFIGS[name])
+    if crosses:  # rows and columns are of other texts, so the diagonal counts
+        walk = replace(walk, layer=replace(walk.layer, key_input=walk.layer.key_input.clone()))
+    for one in walk.of_heads(range(walk.layer.heads)):
+        steps, found = one.layer.head(one.head), one.summary
+        scores, masked, weights = (x.numpy() for x in (steps.scores, steps.masked, steps.weights))
+        assert found.cells == weights.size
+        assert found.largest_score == pytest.approx(np.abs(scores).max(), rel=1e-6)
+        assert found.largest_scaled == pytest.approx(np.abs(steps.scaled.numpy()).max(), rel=1e-6)
+        assert found.largest == np.abs(scores).argmax()
+        assert found.hidden == np.isneginf(masked).sum()
+        others = weights if crosses else np.where(np.eye(len(weights), dtype=bool), -1, weights)
+        assert found.strongest == others.argmax()
+        assert found.strongest_weight == pytest.approx(others.max(), rel=1e-6)
+        np.testing.assert_allclose(found.row_maxima, weights.max(1), rtol=1e-6)
+        alone = replace(walk, head=one.head).summary
+        assert (alone.strongest, alone.hidden) == (found.strongest, found.hidden)
+        np.testing.assert_allclose(alone.row_maxima, found.row_maxima, rtol=1e-6)
+
+
+@pytest.mark.parametrize("heads", [(-1,), (0, 3)])
+def test_heads_that_the_layer_does_not_have_are_refused(heads: tuple[int, ...]) -> None:
+    with pytest.raises(IndexError, match=rf"^head {heads[-1]} does not exist: this layer has heads 0 to 2$"):
+        head(ToyConfig(heads=3)).of_heads(heads)
+
+
+def test_without_tokens_all_numbers_are_0() -> None:
+    steps = attend(torch.zeros(2, 0, 4), torch.zeros(2, 3, 4), torch.zeros(2, 3, 4))
+    assert summaries(steps, but_diagonal=True) == [HeadSummary(0, 0, 0.0, 0.0, 0, 0, 0.0, ())] * 2
+
+
+def test_one_token_and_a_hidden_row() -> None:
+    only = head(ToyConfig(), tokens=1).summary
+    assert (only.cells, only.strongest_weight, only.row_maxima) == (1, -1.0, (1.0,))
+    walk = head(ToyConfig())
+    cells = walk.layer.hidden(0).logical_not()
+    cells[2] = False
+    hidden = replace(walk, layer=replace(walk.layer, mask=Mask.recognise(cells))).summary
+    assert (hidden.hidden, hidden.row_maxima[2]) == (6, 0.0)
+
+
+BOTH = Description(
+    "tiny", {"encoder": (2, 4), "decoder": (1, 3), "cross": (1, 3)}, 32, 8,
+    numbers={"decoder": (5,), "cross": (3,)}, head_sizes={"encoder": (8, 512)},
+    depths={"decoder": 6},
+)  # fmt: skip
+
+
+def test_layers_without_numbers_are_counted_from_0() -> None:
+    assert BOTH.numbers == {"encoder": (0, 1), "decoder": (5,), "cross": (3,)}
+    assert numbered({"decoder": 2}, {"decoder": (0, 7)}) == {"decoder": (0, 7)}
+    assert BOTH.depths == {"encoder": 2, "decoder": 6, "cross": 1}
+    for wrong in ((1,), (1, 2, 3), (2, 2), (3, 2), (-1, 0)):
+        with pytest.raises(ValueError, match="2 decoder layers can't have the numbers"):
+            numbered({"decoder": 2}, {"decoder": wrong})
+
+
+def test_places_are_in_the_order_of_computation() -> None:
+    found = places({"cross": (1, 3), "decoder": (0, 1, 3), "encoder": (0, 2)})
+    assert [one.name for one in found] == [
+        "encoder block 0", "encoder block 2",
+        "decoder block 0",
+        "decoder block 1", "decoder block 1, attention to the encoder",
+        "decoder block 3", "decoder block 3, attention to the encoder",
+    ]  # fmt: skip
+    assert [one.stack for one in found] == ["encoder"] * 2 + ["decoder"] * 5
+
+
+def test_a_layer_that_is_not_there_is_named_with_those_that_are() -> None:
+    assert no_layer(6, (0, 1, 2)) == "layer 6 does not exist: layers go from 0 to 2"
+    assert no_layer(2, (3, 7)) == "layer 2 has no attention: this model has it in layers 3 and 7"
+    words = [layers_in_words(numbers) for numbers in ((3,), (1, 3), (3, 7, 11))]
+    assert words == ["layer 3", "layers 1 and 3", "layers 3, 7 and 11"]
+
+
+def test_sizes_in_words() -> None:
+    assert [either(numbers) for numbers in ((8, 8), (512, 8), (1536, 4, 8, 4))] == ["8", "8 or 512", "4, 8 or 1,536"]
+    assert by_kind({"encoder": "4", "decoder": "4"}) == "4"
+    assert by_kind({"encoder": "4", "decoder": "2", "cross": "2"}) == "encoder 4, decoder and cross 2"
+    assert BOTH.heads_and_sizes == "encoder 4 × 8 or 512, decoder and cross 3 × 8"
+    assert Description("one", {"encoder": (3, 4)}, 32, 8).heads_and_sizes == "4 × 8"
+    assert repr(BOTH) == (
+        "Description(tiny, encoder 2 layers x 4 heads, decoder 1 layers x 3 heads, cross 1 layers x 3 heads, "
+        "width 32, head_size encoder 8 or 512, decoder and cross 8)"
+    )
+    at = [BOTH.head_size_at(Place(*one)) for one in (("encoder", 0), ("encoder", 1), ("decoder", 5), ("cross", 3))]
+    assert at == [8, 512, 8, 8]
+    assert BOTH.is_checked

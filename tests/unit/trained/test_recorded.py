@@ -16,10 +16,10 @@ from safetensors.numpy import save
 
 from attnviz.cli import main
 from attnviz.pretrained import ModelError
-from attnviz.trained import recorded, recording, shipped
+from attnviz.trained import making, recorded, shipped
 from attnviz.trained.card import as_file
+from attnviz.trained.making import chosen
 from attnviz.trained.recorded import LARGEST, pack, read, unpack, write
-from attnviz.trained.recording import chosen
 from attnviz.training.evaluation import evaluate
 from attnviz.training.jobs.view import Evaluation, Snapshot, View
 from attnviz.training.jobs.weights import model_of
@@ -209,7 +209,7 @@ def test_the_command_records_and_leaves_what_is_there(
 ) -> None:
     plan, _ = recorded.plan_of("induction-control")
     quick = replace(plan, training=replace(plan.training, steps=20, batch=8))
-    monkeypatch.setattr(recording, "plan_of", lambda _: (quick, None))
+    monkeypatch.setattr(making, "plan_of", lambda _: (quick, None))
     out = tmp_path / "one.safetensors"
     assert main(["record", "induction-control", "--out", str(out)]) == 0
     assert "5 snapshots" in capsys.readouterr().out

@@ -29,6 +29,7 @@ from attnviz.training.plan import MEMORY_MB, Limits, Plan, build, subject_of
 from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.subject import Text
+from tests.threads import Clock
 
 INDUCTION = TASKS["induction"]
 SMALL = TokenConfig(26, 32, layers=1, heads=2, width=16, dropout=0.1)
@@ -58,16 +59,6 @@ def losses(made: Plan, text: str | None = None) -> np.ndarray:
         torch.manual_seed(made.training.seed)
         trainer = Trainer(build(made.model, made.training.seed), subject_of(made, text).batch, made.training)
         return np.array([trainer.advance() for _ in range(made.training.steps)], np.float32)
-
-
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import IGNORED, Batch, Pattern
+from tests.training import train_step
 
 INDUCTION = TASKS["induction"]
 SMALL = TokenConfig(26, 32, layers=1, heads=2, width=16)
@@ -66,12 +67,7 @@ def test_losses_are_those_of_a_plain_loop() -> None:
         rate = 1e-2 * min(1, (step + 1) / 3) * (0.1 + 0.9 * (1 + math.cos(math.pi * step / 10)) / 2)
         for group in optimiser.param_groups:
             group["lr"] = rate
-        loss = functional.cross_entropy(model(batch.ids).flatten(0, 1), batch.targets.flatten())
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        expected.append(loss.item())
+        expected.append(train_step(model, optimiser, batch.ids, batch.targets))
     assert losses(settings) == pytest.approx(expected, abs=1e-6)
 
 

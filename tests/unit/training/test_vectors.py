@@ -20,6 +20,7 @@ from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import VECTOR_BYTES, Limits, Plan, TooLargeError, subject_of
 from attnviz.training.settings import TEXT, VECTORS, TrainingSettings
 from attnviz.training.vectors import Vectors, split
+from tests.training import train_step
 
 N, C, CLASSES, STEPS, BATCH, RATE, SEED = 90, 12, 3, 40, 16, 0.02, 5
 
@@ -52,12 +53,7 @@ def by_hand(data: LabelledVectors, seed: int) -> tuple[list[float], nn.Linear, t
     drawn, losses = torch.Generator().manual_seed(seed), []
     for _ in range(STEPS):
         rows = train[torch.randperm(len(train), generator=drawn)[:BATCH]]
-        loss = functional.cross_entropy(layer(x[rows]), y[rows])
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
-        optimiser.step()
-        losses.append(loss.item())
+        losses.append(train_step(layer, optimiser, x[rows], y[rows]))
     return losses, layer, x[test], y[test]
 
 

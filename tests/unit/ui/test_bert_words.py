@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from scipy.stats import entropy as scipy_entropy
+from torch import Tensor
 
 from attnviz.bert.agent import Decision
 from attnviz.bert.blank import Blanks
 from attnviz.bert.blocks import Guesses, Row, Setup, Stack, attend_in_parts
 from attnviz.bert.classification.outcome import Outcome
 from attnviz.bert.configuration import BERT_BASE, Configuration
+from attnviz.bert.round_trip import RoundTrip, there_and_back
+from attnviz.bert.table import EmbeddingTable
 from attnviz.export.code.bert import embeddings
+from attnviz.links.bert import BERT_KEYS
 from attnviz.settings import Settings
+from attnviz.tokens import Tokens
 from attnviz.training.jobs.view import View
-from attnviz.ui.bert import agent, blank, configuration, language, subsets
+from attnviz.ui.bert import MODULES, agent, blank, classifier, configuration, language, subsets
+from attnviz.ui.bert.ablation import views as ablation
 from attnviz.ui.bert.classifier.training import progress_text
 from attnviz.ui.bert.classifier.views import TypedText
+from attnviz.ui.bert.parts import Part
+from attnviz.ui.bert.round_trip import token_tables
+from attnviz.ui.bert.round_trip import views as round_trip
+from attnviz.ui.bert.round_trip.results import RoundTripSetup
+from attnviz.ui.bert.round_trip.views import _told_apart
+from attnviz.ui.bert.search import views as search
 from tests.toy import tokens_of
 
 X = torch.randn(5, 12, generator=torch.Generator().manual_seed(0))
@@ -265,3 +279,81 @@ def test_how_a_model_is_opened_depends_on_the_server(
 )
 def test_the_progress_of_a_training_is_a_sentence(view: View, said: str) -> None:
     assert progress_text(view) == said
+
+
+def test_each_part_of_a_link_has_a_module_with_a_part() -> None:
+    assert [*MODULES] == [*BERT_KEYS["bert_part"].titles]
+    assert all(isinstance(import_module(module).PART, Part) for module in MODULES.values())
+
+
+@pytest.mark.parametrize(
+    ("key", "views"),
+    [
+        ("back_view", round_trip.VIEWS),
+        ("find_view", search.VIEWS),
+        ("off_view", ablation.VIEWS),
+        ("class_view", classifier.VIEWS),
+        ("agent_view", agent.VIEWS),
+    ],
+)
+def test_each_view_of_a_link_is_shown(key: str, views: Mapping[str, object]) -> None:
+    assert list(views) == list(BERT_KEYS[key].titles)
+
+
+APART = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+LONGER = torch.tensor([[1.0, 0.1], [2.0, 0.0], [0.0, 1.0]])
+SAME_DIRECTION = torch.tensor([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+EQUAL = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+
+def said(weight: Tensor, *ids: int, is_unit: bool, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return what is to be noticed of some ids in a table of three rows."""
+
+    def back(setup: RoundTripSetup) -> RoundTrip:
+        return there_and_back(setup.tokens.ids, setup.ends())
+
+    monkeypatch.setattr(RoundTripSetup, "round_trip", back)
+    count, pieces = len(ids), ("a", "b", "c")
+    no = (False,) * count
+    tokens = Tokens(
+        "", None, tuple(pieces[one] for one in ids), ids, ((0, 0),) * count, (0,) * count, no, no, 0, 3, "a test's"
+    )
+    table = EmbeddingTable(weight, pieces, pieces, lambda _: "", None)
+    model = cast(Any, SimpleNamespace(name="not the built-in one"))
+    return token_tables._tokens_notice(RoundTripSetup(model, table, tokens, False, is_unit, 0, 1.0))
+
+
+def test_every_token_comes_back_only_if_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    every, same = "So every token comes back.", "But two rows of the same direction can't be told apart."
+    assert every in said(APART, 0, 1, 2, is_unit=True, monkeypatch=monkeypatch)
+    assert every in said(LONGER, 0, 1, 2, is_unit=True, monkeypatch=monkeypatch)
+    for weight in (SAME_DIRECTION, EQUAL):
+        found = said(weight, 0, 1, 2, is_unit=True, monkeypatch=monkeypatch)
+        assert every not in found
+        assert same in found
+
+
+def test_rows_of_length_1_help_only_against_a_longer_row_of_another_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    helped = said(LONGER, 0, is_unit=False, monkeypatch=monkeypatch)
+    assert "“a” does not come back" in helped
+    assert "longer (2.000 instead of 1.005)" in helped
+    assert helped.endswith("With rows of length 1 it comes back.")
+    not_helped = said(SAME_DIRECTION, 1, is_unit=False, monkeypatch=monkeypatch)
+    assert "longer (2.000 instead of 1.000)" in not_helped
+    assert not_helped.endswith("Nor does it with rows of length 1: two rows of the same direction can't be told apart.")
+    equal = said(EQUAL, 0, 1, is_unit=False, monkeypatch=monkeypatch)
+    assert "of nearly the same length" in equal
+    assert equal.endswith("can't be told apart.")
+
+
+@pytest.mark.parametrize("is_unit", [False, True])
+def test_a_row_of_zeros_has_no_direction(is_unit: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    found = said(weight, 0, 2, is_unit=is_unit, monkeypatch=monkeypatch)
+    assert "“c” does not come back: its row of the table is all zeros, so its logits are all 0." in found
+    assert "direction" not in found
+
+
+def test_labels_of_buttons_are_escaped_and_differ() -> None:
+    labels = _told_apart(["[CLS]", "##s", "*", "##s"])
+    assert labels == [r"\[CLS\]", r"\#\#s (1)", r"\*", r"\#\#s (3)"]

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from attnviz.bert.classification.baselines import SEEDS, Baselines, SeedResult, baselines
 from attnviz.bert.classification.classifier import (
     Classifier,
     Pooled,
@@ -25,7 +24,7 @@ from attnviz.bert.classification.classifier import (
     vectors_of,
 )
 from attnviz.bert.classification.examples import Examples
-from attnviz.bert.classification.outcome import Outcome, outcome_of
+from attnviz.bert.classification.outcome import SEEDS, Baselines, Outcome, SeedResult, baselines, outcome_of
 from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.runtime.cache import SingleFlightCache

@@ -12,10 +12,20 @@ import numpy as np
 import streamlit as st
 from torch import Tensor
 
-from attnviz.bert.classification.baselines import NAMES, SEEDS, SeedResult, Spread, spreads, verdict
 from attnviz.bert.classification.classifier import terms
 from attnviz.bert.classification.examples import Examples
-from attnviz.bert.classification.outcome import Share, TextWithoutWords, most_passes, without_words
+from attnviz.bert.classification.outcome import (
+    NAMES,
+    SEEDS,
+    SeedResult,
+    Share,
+    Spread,
+    TextWithoutWords,
+    most_passes,
+    spreads,
+    verdict,
+    without_words,
+)
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.figures.plots import Spec
 from attnviz.formatting import number, percent

@@ -9,8 +9,19 @@ from typing import TypeVar
 
 from torch import Tensor
 
-from attnviz.bert.embedding_and_output import EmbeddingAndOutput, TokenExtremes, drawn, favoured, tied
-from attnviz.bert.round_trip import Neighbours, Operands, RoundTrip, neighbours, operands, there_and_back
+from attnviz.bert.round_trip import (
+    EmbeddingAndOutput,
+    Neighbours,
+    Operands,
+    RoundTrip,
+    TokenExtremes,
+    drawn,
+    favoured,
+    neighbours,
+    operands,
+    there_and_back,
+    tied,
+)
 from attnviz.bert.table import EmbeddingTable, table_of
 from attnviz.pretrained import PretrainedModel
 from attnviz.runtime.cache import Sized

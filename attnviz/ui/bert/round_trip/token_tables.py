@@ -10,8 +10,7 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from attnviz.bert.embedding_and_output import TokenExtremes
-from attnviz.bert.round_trip import LOST
+from attnviz.bert.round_trip import LOST, TokenExtremes
 from attnviz.formatting import nonzero, number
 from attnviz.pretrained import BUILT_IN
 from attnviz.pretrained.names import shown

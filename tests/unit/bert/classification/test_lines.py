@@ -20,17 +20,11 @@ from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors
 from attnviz.ui.bert import agent
 from attnviz.ui.bert.classifier import views
-from tests.loaded import built_in_model
-from tests.pooled import pooled
+from tests.loaded import pooled
 
 TEXT = "Since the dose was raised she feels dizzy."
 SOME = 48
 """Reviews, so that the lines read them one by one in little time"""
-
-
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
 
 
 @pytest.fixture(scope="module")

@@ -18,21 +18,26 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.pipeline import make_pipeline
 
 from attnviz.bert.agent import ASK, CALLS, MOVES, TITLES, decide, message, over_positions, selective
-from attnviz.bert.classification.baselines import (
+from attnviz.bert.classification.classifier import Classifier, terms
+from attnviz.bert.classification.examples import ACTIONS, built_in
+from attnviz.bert.classification.outcome import (
+    MOST,
     MOST_WORDS,
     Baselines,
+    Outcome,
     SeedResult,
+    Share,
     bag_of_words,
     baselines,
     beats,
     majority,
+    most_passes,
     spreads,
     verdict,
+    wilson,
     wins,
+    without_words,
 )
-from attnviz.bert.classification.classifier import Classifier, terms
-from attnviz.bert.classification.examples import ACTIONS, built_in
-from attnviz.bert.classification.outcome import MOST, Outcome, Share, most_passes, wilson, without_words
 from attnviz.training.vectors import split
 
 N, K, C = 60, 4, 10

@@ -15,24 +15,17 @@ from sklearn.metrics import accuracy_score
 from torch.nn import functional
 from transformers import AutoTokenizer, BertModel
 
-from attnviz.bert.classification.baselines import SEEDS, beats
 from attnviz.bert.classification.classifier import How, Pooled, plan_of, pool, vectors_of
 from attnviz.bert.classification.examples import FOLDER, built_in
-from attnviz.bert.classification.making import ClassifierSettings, make, result_of
-from attnviz.bert.classification.outcome import outcome_of
-from attnviz.bert.classification.shipped import NAMES, Card, Shipped, load, write
+from attnviz.bert.classification.outcome import SEEDS, beats, outcome_of
+from attnviz.bert.classification.shipped import NAMES, Card, ClassifierSettings, Shipped, load, make, result_of, write
 from attnviz.cli import main
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.training.vectors import split
-from tests.loaded import built_in_model
+from tests.loaded import pooled as pooled_here
 from tests.memory import held
-from tests.pooled import pooled as pooled_here
-
-
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
+from tests.training import train_step
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +57,7 @@ def by_hand(x: torch.Tensor, y: torch.Tensor, classes: int, *, steps: int, rate:
     generator = torch.Generator().manual_seed(seed)
     for _ in range(steps):
         rows = train[torch.randperm(len(train), generator=generator)[:32]]
-        optimiser.zero_grad()
-        functional.cross_entropy(layer(x[rows]), y[rows]).backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
-        optimiser.step()
+        train_step(layer, optimiser, x[rows], y[rows])
     return layer
 
 
@@ -177,7 +167,7 @@ def test_the_command_writes_a_classifier_and_its_card(
         read.append(texts)
         return pooled["classifier"]
 
-    monkeypatch.setattr("attnviz.bert.classification.making.pool", pool_once)
+    monkeypatch.setattr("attnviz.bert.classification.shipped.pool", pool_once)
     words = ["classify", "classifier", "--steps", "20", "--features", "cls", "--tanh", "--seed", "2", "--out", str(out)]
     assert main([*words, "--quiet"]) == 0
     card = Card.from_json(json.loads(out.with_suffix(".json").read_text()))

@@ -1,0 +1,499 @@
+"""From scores to the output: scaling, the mask, the softmax of each row, weighted values, joined heads and W_O."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attnviz.annotated_text import AnnotatedText, annotated, named
+from attnviz.formatting import counted, number, power_of_ten
+from attnviz.formulas.tree import (
+    Box,
+    Call,
+    Expression,
+    Indexed,
+    List,
+    Name,
+    Negative,
+    Power,
+    Product,
+    Relation,
+    Sum,
+    Symbol,
+    Transpose,
+)
+from attnviz.steps.picture import (
+    FEW,
+    MANY,
+    PanelSpec,
+    Picture,
+    pair_picture,
+    panel,
+    picture,
+    product_picture,
+    share,
+)
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.attention import Mask
+    from attnviz.trace.walk import Walk
+
+SCALE = Name("scale")
+QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value")
+
+
+def attention_formula(walk: Walk, boxed: str) -> Expression:
+    """Return output = concat[softmax(Q Kᵀ · scale + M) V] W_O, without the terms that are missing in this walk."""
+
+    def term(step: str, expression: Expression) -> Expression:
+        return Box(expression) if step == boxed else expression
+
+    layer = walk.layer
+    scores = term("scores", Product((QUERY, Transpose(KEY))))
+    scaled = term("scaled", Product((scores, SCALE), "dot"))
+    has_mask = layer.mask.kind != "none" or boxed == "masked"
+    masked = term("masked", _masked(walk, scaled) if has_mask else scaled)
+    weights = term("weights", Call(Name("softmax"), masked))
+    head_outputs = term("head_outputs", Product((weights, VALUE)))
+    concat = term("concat", Call(Indexed(Name("concat"), Symbol("h")), head_outputs, "[]"))
+    is_projected = layer.output_projection is not None
+    output = term("output", Product((concat, Indexed(Symbol("W"), Symbol("O")))) if is_projected else concat)
+    return Relation("=", (Name("output"), output))
+
+
+def _masked(walk: Walk, scaled: Expression) -> Expression:
+    """Return scaled + M, where M is −∞ in hidden cells; for a mask with a finite number, fill(scaled, number)."""
+    mask = walk.layer.mask
+    if mask.is_infinite:
+        return Sum((scaled, Symbol("M")))
+    return Call(Name("fill"), List((scaled, _filled_value(mask))))
+
+
+def _filled_value(mask: Mask) -> Expression:
+    """Return the finite number that a mask fills into hidden cells, such as −10¹⁰ or −10¹⁰ · scale."""
+    exponent = round(math.log10(-mask.value))
+    value = Negative(Power(Symbol("10"), Symbol(str(exponent))))
+    return value if mask.fills == "scaled" else Negative(Product((value.of, SCALE), "dot"))
+
+
+_SCORES_NOTICE = annotated(
+    "Each cell is one dot product: a query's [row of Q](matrix=query) with a key's [column of Kᵀ](matrix=key_t). Large "
+    "means: they match."
+)
+
+
+_BEFORE_AND_AFTER = ("scores", "scaled")
+"""They share one colour domain up to the step Scaled, which shows how much smaller scaled scores are"""
+_MASKED_AND_NOT = ("scaled", "masked")
+"""They share one from the step Masked on: by that of the scores both would be almost white"""
+
+
+def _scores_picture(walk: Walk) -> Picture:
+    _, queries, width = walk.layer.query.shape
+    return product_picture(
+        panel("query", "Q query"),
+        panel("key_t", "Kᵀ key"),
+        panel("scores", "scores", limit=_BEFORE_AND_AFTER, bar=True),
+        (queries, width, walk.layer.key.shape[1]),
+        "Q · Kᵀ = scores",
+    )
+
+
+SCORES: Step[Walk] = Step(
+    name="scores",
+    title="Scores",
+    formula=partial(attention_formula, boxed="scores"),
+    notice=lambda _: _SCORES_NOTICE,
+    code=lambda _: "scores = query @ key.T",
+    picture=_scores_picture,
+    matrices=("scores",),
+    is_by_cell=True,
+    cell="the score",
+    can_be_covered=True,
+)
+
+
+def _scaled_notice(walk: Walk) -> str:
+    if walk.layer.scale == 1:
+        return "The scale is 1, so nothing changes here. Go on to the weights: large scores make them all or nothing."
+    return "Only the size changes. Dot products grow with the head width; large ones would saturate the softmax."
+
+
+def _scaled_code(walk: Walk) -> str:
+    scale, width = walk.layer.scale, walk.layer.head_size
+    if abs(scale - width**-0.5) < 1e-9:
+        return f"scaled = scores * (1 / math.sqrt({width}))"
+    return f"scaled = scores * {scale!r}"
+
+
+def _scaled_fact(walk: Walk) -> str:
+    scale, summary = walk.layer.scale, walk.summary
+    if scale == 1 or not summary.cells:
+        return ""
+    q, k = divmod(summary.largest, walk.layer.key.shape[1])
+    return AnnotatedText.of(
+        "Here the largest magnitude goes from ",
+        named(number(summary.largest_score), row=q, column=k, matrix="scores"),
+        " to ",
+        named(number(summary.largest_scaled), row=q, column=k, matrix="scaled"),
+        f" (× {number(scale, 4)}).",
+    )
+
+
+def _scaled_picture(walk: Walk) -> Picture:
+    return pair_picture(
+        panel("scores", "scores", limit=_BEFORE_AND_AFTER),
+        panel("scaled", f"scaled = scores × {number(walk.layer.scale, 3)}", limit=_BEFORE_AND_AFTER, bar=True),
+        walk.layer.key.shape[1],
+    )
+
+
+SCALED: Step[Walk] = Step(
+    name="scaled",
+    title="Scaled",
+    formula=partial(attention_formula, boxed="scaled"),
+    notice=_scaled_notice,
+    code=_scaled_code,
+    picture=_scaled_picture,
+    fact=_scaled_fact,
+    matrices=("scaled",),
+    is_by_cell=True,
+    cell="the scaled score",
+    can_be_covered=True,
+)
+
+
+_WINDOW = (
+    "What is farther away is a [hidden cell](part=hidden), −∞: it has to come through the layers, each of which "
+    "reaches one window further."
+)
+_FAR_BELOW = -1e4
+"""A hidden cell below this has a weight of exactly 0 in float32 if its row has a visible cell"""
+
+
+def _masked_notice(walk: Walk) -> str:
+    mask = walk.layer.mask
+    if mask.kind == "none":
+        return "No mask: every query sees every key, before and after it. The causal mask hides the future."
+    if mask.window is not None and mask.is_infinite:
+        return annotated(f"{window_in_words(mask.window)} {_WINDOW}")
+    if mask.is_infinite:
+        return annotated(
+            "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. "
+            "exp(−∞) = 0."
+        )
+    return annotated(f"A [hidden cell](part=hidden) becomes {_finite(mask, walk.layer.scale)}")
+
+
+def window_in_words(window: tuple[int, int]) -> str:
+    """Return a sentence that says which keys a query sees through a window, `Mask.window`."""
+    before, after = window
+    if not before and not after:
+        return "Each query sees only itself."
+    if not after:
+        return f"Each query sees the last {before + 1} keys, itself among them: a sliding window of {before + 1}."
+    neighbours = "the key" if after == 1 else f"{after} keys"
+    return f"Each query sees itself and {neighbours} on both sides: a window of {before + after + 1}."
+
+
+def _finite(mask: Mask, scale: float) -> str:
+    """Describe the effect of a finite number in hidden cells."""
+    name, value = power_of_ten(mask.value), mask.hidden_value(scale)
+    if mask.fills == "scaled":
+        return f"{name}, not −∞. exp({name}) is 0 too, unless every key of a row is hidden: such a row becomes uniform."
+    start = f"{name} before the scaling, so it holds {name} × scale = {power_of_ten(value)} here"
+    if value < _FAR_BELOW:
+        return f"{start}. exp of it is 0 all the same, unless every key of a row is hidden."
+    if value <= 0:
+        return f"{start}: with so small a scale hidden cells keep a weight."
+    return f"{start}: a negative scale makes hidden cells the largest."
+
+
+def _masked_code(walk: Walk) -> str:
+    mask = walk.layer.mask
+    if mask.cells is None:
+        return "masked = scaled  # no mask"
+    if mask.window is not None and mask.is_infinite:
+        return _window_code(*mask.window)
+    if mask.cells.is_floating_point():
+        return "masked = scaled + mask"
+    value = 'float("-inf")' if mask.is_infinite else f"{mask.value:g}"
+    past_line, visible, comment = "", "mask", "  # mask: True where a query may look"
+    if mask.kind == "causal":
+        past_line, visible, comment = "past = torch.ones_like(scaled).tril().bool()\n", "past", ""
+    if mask.fills == "scores":
+        return f"{past_line}masked = scores.masked_fill(~{visible}, {value}) * {walk.layer.scale!r}{comment}"
+    return f"{past_line}masked = scaled.masked_fill(~{visible}, {value}){comment}"
+
+
+def _window_code(before: int, after: int) -> str:
+    """Return the code of a window, `Mask.window`, that fills −∞ into the cells outside of it."""
+    far = f"apart.abs() > {before}" if after or not before else f"(apart < 0) | (apart > {before})"
+    return (
+        "at = torch.arange(len(scaled))\napart = at[:, None] - at  # query minus key\n"
+        f'masked = scaled.masked_fill({far}, float("-inf"))'
+    )
+
+
+def _masked_fact(walk: Walk) -> str:
+    cells, hidden = walk.summary.cells, walk.summary.hidden
+    if not cells:
+        return ""
+    if not hidden:
+        return "Here nothing is hidden."
+    return AnnotatedText.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), " are hidden.")
+
+
+def _masked_title(walk: Walk) -> str:
+    """Return the title, which says how it is computed: M is added to every cell, or hidden cells are filled."""
+    mask = walk.layer.mask
+    if mask.adds:
+        return "masked = scaled + M"
+    return f"masked = scaled, or {power_of_ten(mask.hidden_value(walk.layer.scale))}"
+
+
+def _masked_picture(walk: Walk) -> Picture:
+    return pair_picture(
+        panel("scaled", "scaled", limit=_MASKED_AND_NOT),
+        panel("masked", _masked_title(walk), limit=_MASKED_AND_NOT, bar=True),
+        walk.layer.key.shape[1],
+    )
+
+
+MASKED: Step[Walk] = Step(
+    name="masked",
+    title="Masked",
+    formula=partial(attention_formula, boxed="masked"),
+    notice=_masked_notice,
+    code=_masked_code,
+    picture=_masked_picture,
+    fact=_masked_fact,
+    matrices=("masked",),
+    is_by_cell=True,
+    cell="the masked score",
+    masked_value="−∞",
+    can_be_covered=True,
+)
+
+
+FAINT_BELOW = 0.1
+"""Weights below this look like 0 if the colour domain ends at 1; the browser gets it with core/constants.ts"""
+
+_WEIGHTS_NOTICE = annotated(
+    "Each row now [sums to 1](matrix=row_sum): it says how one query shares out its attention over the keys."
+)
+
+
+_WEIGHTS_NOTICE_OF_SOME = annotated(
+    "Each row that sees a key now [sums to 1](matrix=row_sum): it says how one query shares out its attention."
+)
+
+
+def _weights_notice(walk: Walk) -> str:
+    mask = walk.layer.mask
+    return _WEIGHTS_NOTICE_OF_SOME if mask.is_infinite and mask.hides_rows else _WEIGHTS_NOTICE
+
+
+def faint(walk: Walk) -> str:
+    """Return advice if the weights look empty with colours from 0 to 1, else "".
+
+    They look empty if half of the rows have no weight above `FAINT_BELOW`. Darkening helps unless the largest is near
+    1, like the first row's under a causal mask. With `MANY` keys the colours adapt by themselves.
+    """
+    rows = walk.summary.row_maxima
+    if not rows or walk.layer.key.shape[1] >= MANY:
+        return ""
+    if 2 * sum(row > FAINT_BELOW for row in rows) >= len(rows):
+        return ""
+    helps = "darken them" if max(rows) <= 0.5 else "zoom in, or point at a row"
+    return f"Most rows have no weight above {FAINT_BELOW}, and the colours go to 1, so they are faint: {helps}."
+
+
+def _weights_fact(walk: Walk) -> str:
+    """Name a row that sees no key, or else the largest weight on another token: a weight on itself says less."""
+    summary = walk.summary
+    if walk.layer.mask.hides_rows:
+        return _row_without_keys(walk)
+    if summary.strongest_weight <= 0:
+        return ""
+    q, k = divmod(summary.strongest, walk.layer.key.shape[1])
+    share = number(100 * summary.strongest_weight, 0)
+    return AnnotatedText.of(
+        "Here ",
+        named(f"row {q}, “{walk.query_labels[q]}”", row=q),
+        ", puts ",
+        named(f"{share} %", row=q, column=k, matrix="weights"),
+        " on ",
+        named(f"column {k}, “{walk.key_labels[k]}”", column=k),
+        ".",
+    )
+
+
+def _row_without_keys(walk: Walk) -> str:
+    """Describe the first row whose keys are all hidden: −∞ gives it no weights, a finite number gives equal ones."""
+    q = int(walk.layer.hidden(walk.head).all(dim=1).int().argmax())
+    row = named(f"row {q}, “{walk.query_labels[q]}”", row=q)
+    if walk.layer.mask.is_infinite:
+        why = ", every key is hidden: its exponentials sum to 0, and 0/0 is no number (torch: NaN). It gets no weights."
+        return AnnotatedText.of("In ", row, why)
+    keys = walk.layer.key.shape[1]
+    why = f", every key is hidden, so all its masked scores are equal, and softmax gives each key 1/{keys}."
+    return AnnotatedText.of("In ", row, why)
+
+
+def _weights_code(walk: Walk) -> str:
+    code = "weights = torch.softmax(masked, dim=-1)"
+    mask = walk.layer.mask
+    return f"{code}.nan_to_num()  # NaN: no key is seen" if mask.is_infinite and mask.hides_rows else code
+
+
+def weights_panel(title: str, *, name: str = "weights", bar: bool = False) -> PanelSpec:
+    """Describe the weights, or another matrix of weights; their colours end at 1 unless they are darkened."""
+    return panel(name, title, limit=1.0, scale="weights", stretched="weights · colours end at {}", bar=bar)
+
+
+def _weights_picture(walk: Walk) -> Picture:
+    few = walk.layer.key.shape[1] <= FEW
+    row = (
+        panel("masked", "masked", limit=_MASKED_AND_NOT, numbered=few),
+        weights_panel("weights = softmax of each row", bar=True),
+        panel("row_sum", "Σ", limit=1.0, scale="weights"),
+    )
+    return picture((row,), (8, 8 if few else 16, 1.4))
+
+
+WEIGHTS: Step[Walk] = Step(
+    name="weights",
+    title="Weights",
+    formula=partial(attention_formula, boxed="weights"),
+    notice=_weights_notice,
+    code=_weights_code,
+    picture=_weights_picture,
+    fact=_weights_fact,
+    advice=faint,
+    matrices=("weights",),
+    is_by_cell=True,
+    cell="the weight",
+    masked_value="0",
+    is_distribution=True,
+    can_be_covered=True,
+    can_be_stretched=True,
+)
+
+
+_HEAD_OUTPUTS_NOTICE = annotated(
+    "Each row is an average of the [rows of V](matrix=value), in the proportions of the [weights](matrix=weights)."
+)
+
+
+def _head_outputs_picture(walk: Walk) -> Picture:
+    _, keys, width = walk.layer.value.shape
+    return product_picture(
+        weights_panel("weights"),
+        panel("value", "V value"),
+        panel("head_outputs", "head outputs", bar=True),
+        (walk.layer.query.shape[1], keys, width),
+        "weights · V",
+    )
+
+
+HEAD_OUTPUTS: Step[Walk] = Step(
+    name="head_outputs",
+    title="Head outputs",
+    formula=partial(attention_formula, boxed="head_outputs"),
+    notice=lambda _: _HEAD_OUTPUTS_NOTICE,
+    code=lambda _: "head_outputs = weights @ value",
+    picture=_head_outputs_picture,
+    advice=faint,
+    matrices=("head_outputs",),
+    can_be_covered=True,
+    can_be_stretched=True,
+)
+
+
+def _concat_fact(walk: Walk) -> str:
+    heads, keys, width = walk.layer.value.shape
+    queries = walk.layer.query.shape[1]
+    if not queries or not keys:
+        return ""
+    return AnnotatedText.of(
+        f"Here {counted(heads, 'head')} × {counted(width, 'number')} = {heads * width} a row; ",
+        named(f"head {walk.head}", head=walk.head),
+        f" has columns {walk.head * width} to {(walk.head + 1) * width - 1}: its own subspace, which no other "
+        "head writes, as each group of a grouped convolution, or each filter of a bank, has channels of its own.",
+    )
+
+
+def concat_panel(walk: Walk, title: str, **options: Any) -> PanelSpec:
+    """Describe the concatenation, with a label in the middle of each head's columns."""
+    heads, width = walk.layer.heads, walk.layer.value.shape[-1]
+    ticks = {h * width + width // 2: f"head {h}" if heads <= 4 else str(h) for h in range(heads)}
+    return panel("concat", title, ticks=ticks, part_width=width, **options)
+
+
+def _concat_picture(walk: Walk) -> Picture:
+    row = (
+        panel("head_outputs", f"head {walk.head}", limit=("concat",)),
+        concat_panel(walk, "concat: all heads", limit=("concat",), bar=True),
+    )
+    return picture((row,), share(1, walk.layer.heads))
+
+
+CONCAT: Step[Walk] = Step(
+    name="concat",
+    title="Concat",
+    formula=partial(attention_formula, boxed="concat"),
+    notice=lambda _: "Every head has looked in its own way. Side by side, nothing is mixed yet.",
+    code=lambda _: "concat = torch.cat(head_outputs_of_all_heads, dim=-1)",
+    picture=_concat_picture,
+    names_head=True,
+    fact=_concat_fact,
+    matrices=("concat",),
+    is_of_head=False,
+)
+
+
+def _output_notice(walk: Walk) -> str:
+    if walk.layer.output_projection is None and "output_projection" not in walk.layer.unavailable:
+        return "There is no output projection, so the heads stay side by side, unmixed."
+    text = annotated("[W_O](matrix=W_output) mixes what the heads found and brings it back to the width of the input.")
+    return text if walk.layer.output_projection is not None else str(text)
+
+
+def _output_code(walk: Walk) -> str:
+    projection = walk.layer.output_projection
+    if projection is None:
+        return "output = concat  # no output projection"
+    return "output = concat @ W_output" + ("" if projection.bias is None else " + b_output")
+
+
+def _output_picture(walk: Walk) -> Picture:
+    concat = concat_panel(walk, "concat")
+    projection = walk.layer.output_projection
+    if projection is None:
+        return picture(((concat,),), (1,))
+    biased = projection.bias is not None
+    return product_picture(
+        concat,
+        panel("W_output", "W_O"),
+        panel("output", "output", bar=True),
+        (walk.layer.query.shape[1], *projection.weight.shape),
+        "concat · W_O + b" if biased else "concat · W_O",
+        "b_output" if biased else None,
+    )
+
+
+OUTPUT: Step[Walk] = Step(
+    name="output",
+    title="Output",
+    formula=partial(attention_formula, boxed="output"),
+    notice=_output_notice,
+    code=_output_code,
+    picture=_output_picture,
+    weights=("W_output", "b_output"),
+    matrices=("output",),
+    needs=("output_projection",),
+    is_of_head=False,
+)
