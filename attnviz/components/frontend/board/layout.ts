@@ -13,7 +13,7 @@ const BAR = 50; // a colour bar with its numbers, right of its matrix
 const BEYOND = 8; // more, where a number at its end has a "≥" or a "≤"
 const BUTTONS = 28; // the zoom buttons, right of all
 const INDEX_GUTTER = 22; // labels that are numbers only
-const LARGER = 1.4; // a title's type than a label's, at most
+const TITLE_TYPE = 1.4; // how many times the size of a label's type, at most
 const LONGEST = 104; // longer labels are shortened in the middle, except beside empty space
 const LARGEST_CELL = { width: 60, height: 42 };
 const FEWEST = { width: 14, height: 11 }; // cells that fill a large picture: those of fewer are larger than that
@@ -148,7 +148,7 @@ function titlePlace(at: Place, places: Place[], size: Size, widthOf: WidthOf) {
   const after = others.filter(({ x }) => x > at.x).map(({ x }) => x);
   const before = others
     .filter(({ x }) => x < at.x)
-    .map(({ x, width, panel }) => x + Math.max(width, LARGER * widthOf(panel.title)));
+    .map(({ x, width, panel }) => x + Math.max(width, TITLE_TYPE * widthOf(panel.title)));
   const titleLead = after.length || !before.length ? 0 : Math.max(0, at.x - Math.max(...before) - GAP / 2);
   return { titleRoom: Math.min(size.width, ...after) - at.x - 4, titleLead };
 }

@@ -132,15 +132,15 @@ export class Filters {
     const { least, strongest } = shown;
     this.adapts = strongest !== view.strongest;
     const hasLines = !isOnlyGrid && view.show !== "heatmap";
-    const found: Map<string, number> = new Map();
-    for (const label of labels.flat(2)) found.set(label, (found.get(label) ?? 0) + 1);
-    const named = [...found].sort().map(([label, count]): Option => [label, `${labelText(label)} (${count})`]);
+    const headsWith: Map<string, number> = new Map();
+    for (const label of labels.flat(2)) headsWith.set(label, (headsWith.get(label) ?? 0) + 1);
+    const named = [...headsWith].sort().map(([label, count]): Option => [label, `${labelText(label)} (${count})`]);
     const counts = [...new Set([...STRONGEST, strongest])].sort((a, b) => a - b);
     const lines = counts.map((n): Option => [String(n), n ? `${n} of each query` : "all"]);
     const [special, between] = [SPECIAL, BETWEEN].map((words): Option[] => Object.entries(words));
     write(
       this.form,
-      found.size > 0 && choice("label", "Label", [["", "every head"], ...named], view.label),
+      headsWith.size > 0 && choice("label", "Label", [["", "every head"], ...named], view.label),
       hasLines && slider(view.threshold, least, this.place),
       hasLines && choice("strongest", "Strongest", lines, String(strongest)),
       !isOnlyGrid && choice("special", "Special tokens", special, view.special, { note: specialNote(view) }),
