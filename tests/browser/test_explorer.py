@@ -236,7 +236,7 @@ def test_it_works_on_a_phone(new_context: Callable[..., BrowserContext], served:
 
 def test_the_filter_is_opened_and_closed_by_keys(explore: Explore) -> None:
     explored = explore()
-    button, field = explored.section.locator("summary"), explored.section.get_by_label("Special tokens")
+    button, field = explored.section.locator(".filter summary"), explored.section.get_by_label("Special tokens")
     expect(field).to_be_hidden()
     button.press("Enter")
     expect(button).to_have_attribute("aria-expanded", "true")
@@ -244,6 +244,22 @@ def test_the_filter_is_opened_and_closed_by_keys(explore: Explore) -> None:
     expect(field).to_be_hidden()
     expect(button).to_be_focused()
     expect(button).to_have_attribute("aria-expanded", "false")
+
+
+def test_the_button_says_how_many_filters_are_on(explore: Explore) -> None:
+    explored = explore()
+    button = explored.section.locator(".filter summary")
+    explored.set("Order", "entropy")
+    explored.set("Values", "norms")
+    expect(button).to_have_text("Filter")  # neither is a filter
+    explored.set("Special tokens", "hide")
+    expect(button).to_have_text("Filter · 1 on")
+    explored.set("Strongest", "1")
+    expect(button).to_have_text("Filter · 2 on")
+    explored.set("Special tokens", "keep")
+    explored.set("Strongest", "0")
+    explored.section.get_by_label("Threshold").fill("0")  # leaves nothing out
+    expect(button).to_have_text("Filter")
 
 
 @pytest.mark.parametrize(("layers", "heads", "tokens"), [(1, 1, 1), (24, 16, 5), (12, 12, 32)])

@@ -105,8 +105,7 @@ def test_several_heads_are_read_at_once_and_as_their_mean(explore: Explore) -> N
     explored.point_at_cell(6, 5)
     each = [float(weights[layer, head, 6, 5]) for layer, head in chosen]
     assert explored.values() == pytest.approx(each, abs=HALF_A_STEP)
-    explored.open_filter()
-    explored.section.get_by_label("mean of the 3 chosen heads").check()
+    explored.check("mean of the 3 chosen heads")
     assert explored.value_at(6, 5) == pytest.approx(sum(each) / 3, abs=HALF_A_STEP)
     expect(explored.tooltip.locator(".value-line .name")).to_have_text("mean of 3 heads")
     expect(explored.section.locator(".drawn")).to_contain_text("mean of the 3 chosen heads")

@@ -59,10 +59,13 @@ def test_only_weights_between_sentences_are_kept(explore: Explore) -> None:
 
 def test_there_is_no_sentence_filter_for_one_sentence(explore: Explore) -> None:
     explored = explore(plain=1)
-    explored.open_filter()
-    for label in ("Sentences", "Values", "rollout"):
-        expect(explored.section.get_by_label(label)).to_be_hidden()
+    explored.unfold("filter")
     expect(explored.section.get_by_label("Special tokens")).to_be_visible()
+    expect(explored.section.get_by_label("Sentences")).to_be_hidden()
+    explored.unfold("menu")
+    expect(explored.section.get_by_label("Order")).to_be_visible()
+    for label in ("Values", "rollout"):
+        expect(explored.section.get_by_label(label)).to_be_hidden()
 
 
 def test_norm_weighted_values_are_weight_times_norm(explore: Explore) -> None:
@@ -115,12 +118,11 @@ def test_cross_attention_has_other_keys_than_queries(explore: Explore, tokens: i
 def test_rollout_takes_the_place_of_a_head(explore: Explore) -> None:
     explored, model = explore(), Model()
     explored.choose(3, 4)
-    explored.open_filter()
-    explored.section.get_by_role("checkbox", name="rollout up to layer 3").check()
+    explored.check("rollout up to layer 3")
     expect(explored.section).to_have_attribute("data-exact", "true")
     assert explored.value_at(8, 2) == pytest.approx(float(model.rollout[3, 8, 2]), abs=HALF_A_STEP)
     expect(explored.section.locator(".drawn")).to_contain_text("Abnar and Zuidema")
-    explored.section.get_by_role("checkbox", name="rollout up to layer 3").uncheck()
+    explored.check("rollout up to layer 3", is_on=False)
     expect(explored.section).to_have_attribute("data-chosen", "3.4")
 
 

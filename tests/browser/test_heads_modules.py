@@ -303,18 +303,22 @@ def test_a_drawing_says_how_much_of_the_heads_it_shows(run: Run) -> None:
 def test_fields_show_the_view_and_change_it(run: Run) -> None:
     body = """
       const changes = [];
-      const controls = new m.Controls(document.body, { onChange: (change) => changes.push(change) });
+      const on = { onChange: (change) => changes.push(change) };
+      const [filters, controls] = [new m.Filters(on), new m.ViewControls(on)];
+      document.body.append(filters.element, controls.form);
       const shown = { least: 0.05, strongest: 0, dark: 0.25, isDarkened: false, isLong: false };
-      const there = { cols: 10, pair: true, norms: true, rollout: true, rolled: false };
-      const find = (css) => controls.element.querySelector(css);
+      const there = { cols: 10, pair: true, norms: true, rollout: true, rolled: false, isOnlyGrid: false,
+        measures: [{ name: "x", title: "X" }], labels: [[["a"], []]] };
+      const find = (css) => document.querySelector(`.controls ${css}`);
       const look = (own = {}, more = {}, scene = {}) => {
-        controls.update({ view: { ...view, ...own }, ...there, ...more, shown: { ...shown, ...scene } });
-        const fields = [...controls.element.children];
+        const props = { view: { ...view, ...own }, ...there, ...more, shown: { ...shown, ...scene } };
+        for (const one of [filters, controls]) one.update(props);
+        const fields = [...filters.form.children, ...controls.form.children];
         return { names: fields.map((one) => one.dataset.field),
           notes: fields.filter((one) => one.querySelector(".note")).map((one) => one.dataset.field),
           amount: find(".amount")?.textContent, strongest: find("[name=strongest]")?.value,
           darken: find("[data-field=stretch]")?.textContent, place: find("[name=threshold]")?.value,
-          off: find("[name=values]")?.disabled };
+          off: find("[name=values]")?.disabled, button: filters.button.textContent };
       };
       const looks = [
         look(), look({ show: "heatmap" }), look({ values: "norms" }), look({}, { pair: false, norms: false,
@@ -322,8 +326,12 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
         look({ between: "ab" }, { pair: false }), look({}, { rolled: true, rollout: false }), look({}, {}, { dark: 1 }),
         look({ chosen: [[2, 1], [2, 2]] }, {}, { strongest: 4 }), look({ special: "hide" }, {}, { isDarkened: true,
           isLong: true }),
-        look({ threshold: 0.0025 }),
+        look({ threshold: 0.0025 }), look({ threshold: 0.1, strongest: 3, label: "a", sort: "x", between: "ab" }),
+        look({ threshold: 0.1, strongest: 3, label: "a", special: "hide", show: "heatmap" }),
+        look({ threshold: 0, between: "ab", values: "norms", mean: true }, { pair: false }),
+        look({ threshold: 0.1, special: "hide", label: "a" }, { isOnlyGrid: true }),
       ];
+      look();
       const counts = [...find("[name=strongest]").options].map((one) => one.textContent);
       look({ chosen: [[2, 1], [2, 2]] }, {}, { strongest: 4 });
       const more = [...find("[name=strongest]").options].map((one) => one.textContent);
@@ -355,17 +363,22 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
     found = run("heads/controls.ts", VIEW + body)
     looks: list[dict[str, Any]] = found["looks"]
     names = [
-        "show", "direction", "threshold", "strongest", "special", "between", "values", "stretch", "rollout", "mean",
+        "label", "threshold", "strongest", "special", "between",
+        "sort", "show", "direction", "values", "stretch", "rollout", "mean",
     ]  # fmt: skip
     assert all(one["names"] == [name for name in names if name in one["names"]] for one in looks)
     assert [sorted(set(names) - set(one["names"]), key=names.index) for one in looks] == [
-        ["mean"], ["direction", "threshold", "strongest", "mean"], ["stretch", "mean"],
+        ["mean"], ["threshold", "strongest", "direction", "mean"], ["stretch", "mean"],
         ["between", "values", "rollout", "mean"], ["between", "mean"], ["mean"], ["stretch", "mean"], [], ["mean"],
-        ["mean"],
+        ["mean"], ["mean"], ["threshold", "strongest", "direction", "mean"], ["between", "stretch", "mean"],
+        [name for name in names if name not in ("label", "sort")],
     ]  # fmt: skip
     assert [one["notes"] for one in looks] == [
-        [], [], ["values"], [], [], ["values"], [], [], ["special", "stretch"], [],
+        [], [], ["values"], [], [], ["values"], [], [], ["special", "stretch"], [], ["between"], ["special"],
+        ["values"], [],
     ]  # fmt: skip
+    on = [one["button"].removeprefix("Filter") for one in looks]
+    assert on == ["", "", "", "", "", "", "", "", " · 1 on", " · 1 on", " · 4 on", " · 2 on", "", " · 1 on"]
     assert looks[0]["amount"] == "≥ 0.05"
     assert looks[0]["darken"] == "Darken: colours end at 0.25, not 1"
     assert (looks[7]["strongest"], looks[9]["place"]) == ("4", "5")

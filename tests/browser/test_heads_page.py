@@ -190,6 +190,7 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     expect(said).to_contain_text(f"Colours end at {end:.2g}, not 1.")
     expect(said).to_contain_text("the 3 strongest of each query")
     assert dark_share(explored.page, "layer 0 · head 3") > 0.01
+    explored.unfold("menu")
     darken = explored.section.get_by_role("checkbox", name=f"Darken: colours end at {end:.2g}, not 1")
     expect(darken).to_be_checked()
     dark = dark_share(explored.page, "layer 0 · head 3")
@@ -201,6 +202,7 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     darken.click()
     explored.page.wait_for_url(lambda url: "stretch" not in url)
     expect(said).to_contain_text("Colours end")
+    darken.press("Escape")
     explored.choose(5, 11)
     expect(explored.section).to_have_attribute("data-exact", "true")
     exact = weights(5, 11, LONG)
@@ -299,8 +301,7 @@ def test_a_link_with_nonsense_shows_the_default(see: Callable[..., Explored]) ->
 
 def test_rollout_is_abnar_and_zuidemas_and_another_page_is_seen_between(see: Callable[..., Explored]) -> None:
     explored = see(layer=2, head=3)
-    explored.open_filter()
-    explored.section.get_by_label("rollout up to layer 2").check()
+    explored.check("rollout up to layer 2")
     settled(explored.page)
     expect(explored.section).to_have_attribute("data-exact", "true")
     rolled = torch.eye(16, dtype=torch.float64)

@@ -104,7 +104,7 @@ def test_all_heads_open_from_the_disk_with_the_numbers_of_the_model(new_context:
     explored.grid.press("ArrowDown")
     expect(explored.section).to_have_attribute("data-chosen", "1.2")
     np.testing.assert_allclose(matrix(page, "layer 1 · head 2", BOARD), weights[1, 2], rtol=0, atol=HALF_A_STEP)
-    explored.section.get_by_role("checkbox", name="rollout up to layer 1").check()
+    explored.check("rollout up to layer 1")
     both = [(layer.mean(0) + np.eye(len(layer[0]))) / 2 for layer in weights[:2]]
     rolled = matrix(page, "rollout up to layer 1", BOARD)
     np.testing.assert_allclose(rolled, both[1] @ both[0], rtol=0, atol=HALF_A_STEP)
@@ -119,11 +119,11 @@ def test_the_address_says_what_is_chosen_and_brings_it_back(new_context: Context
     explored.set("Order", "layer and head")
     explored.choose(2, 4)
     explored.choose(4, 7, "Control")
-    rollout = explored.section.get_by_role("checkbox", name="rollout up to layer 4")
-    rollout.check()
-    rollout.uncheck()
+    explored.check("rollout up to layer 4")
+    explored.check("rollout up to layer 4", is_on=False)
     explored.choose(2, 4, "Control")
     explored.pin_cell(1, 2)
+    explored.unfold("menu")
     explored.section.get_by_text("lines", exact=True).click()
     explored.set("Strongest", "3 of each query")
     wanted = {"sort": "", "layer": "2", "head": "4", "rollout": "0", "chosen": "4.7_2.4", "q": "1", "k": "2",
@@ -202,16 +202,20 @@ def test_axe_finds_nothing_serious(new_context: Contexts, file: Path) -> None:
     opened(page, file)
     section = page.locator(".explorer")
     expect(section).to_have_attribute("data-theme", "light")
-    section.locator("summary").click()
+    section.locator(".menu summary").click()
+    expect(page.get_by_label("Order", exact=True)).to_be_visible()
+    assert serious(page) == []
+    page.keyboard.press("Escape")
+    section.locator(".filter summary").click()
     assert serious(page) == []
     page.keyboard.press("l")
     expect(page.locator("html")).to_have_class("lecture")
-    expect(page.get_by_label("Order", exact=True)).to_be_hidden()
+    expect(page.get_by_label("Special tokens", exact=True)).to_be_hidden()
     assert serious(page) == []
     page.emulate_media(color_scheme="dark")
     expect(section).to_have_attribute("data-theme", "dark")
     page.keyboard.press("l")
-    expect(page.get_by_label("Order", exact=True)).to_be_visible()
+    expect(page.get_by_label("Special tokens", exact=True)).to_be_visible()
     assert serious(page) == []
     page.keyboard.press("l")
     expect(page.locator("html")).to_have_class("lecture")

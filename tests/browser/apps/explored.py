@@ -114,15 +114,28 @@ class Explored:
         (value,) = self.values()
         return value
 
-    def open_filter(self) -> None:
-        """Open what holds the controls, unless it is open."""
-        fold = self.section.locator("details.filter")
+    def unfold(self, name: str) -> None:
+        """Open the filter or the menu, unless it is open."""
+        fold = self.section.locator(f"details.{name}")
         if fold.get_attribute("open") is None:
             fold.locator("summary").click()
 
     def set(self, label: str, option: str) -> None:
-        self.open_filter()
-        self.section.get_by_label(label, exact=True).select_option(option)
+        """Choose in the filter, or in the menu, which then closes: it lies over the picture."""
+        is_behind_more = label in ("Order", "Values")
+        self.unfold("menu" if is_behind_more else "filter")
+        field = self.section.get_by_label(label, exact=True)
+        field.select_option(option)
+        if is_behind_more:
+            field.press("Escape")
+        frames(self.page)
+
+    def check(self, name: str, *, is_on: bool = True) -> None:
+        """Set a checkbox of the menu, and close the menu."""
+        self.unfold("menu")
+        box = self.section.get_by_role("checkbox", name=name)
+        box.set_checked(is_on)
+        self.section.locator("details.menu summary").press("Escape")
         frames(self.page)
 
     def view(self) -> dict[str, Any]:

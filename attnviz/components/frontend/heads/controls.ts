@@ -1,8 +1,9 @@
 // The controls of grid and picture: native fields, each with a sentence on its effect on the numbers. They are behind
-// "Filter", which is closed at first: what is filtered is said below the picture.
+// "Filter" and "More", which are closed at first: what is filtered is said below the picture.
 
 import { turned } from "../core/colour_limit.ts";
-import { element } from "../core/dom.ts";
+import { LINK_KEYS } from "../core/constants.ts";
+import { element, setText } from "../core/dom.ts";
 import { span, template, write } from "../core/template.ts";
 import { BETWEEN, betweenNote, darkenText, labelText, limitText, SPECIAL, specialNote, valuesNote } from "./words.ts";
 import type { Child } from "../core/template.ts";
@@ -13,13 +14,19 @@ export type Change = Partial<HeadsView> & { rollout?: boolean };
 export interface ControlsProps {
   view: HeadsView;
   cols: number;
+  measures: Measure[];
+  /** of each layer and head */
+  labels: string[][][];
   pair: boolean;
   norms: boolean;
   rollout: boolean;
   rolled: boolean;
+  /** whether no picture of a head is shown beside the grid */
+  isOnlyGrid: boolean;
   shown: Pick<ShownScene, "least" | "strongest" | "dark" | "isDarkened" | "isLong">;
 }
 
+const FILTER = "Filter";
 const LONG = "On by itself in a long text: of ten rows, nine have no weight above it.";
 const STRONGEST = [0, 1, 2, 3, 5, 10, 20, 50, 100];
 const SHOWN: Option[] = ["both", "lines", "heatmap"].map((name) => [name, name]);
@@ -85,44 +92,93 @@ function form(properties: Record<string, string>, onInput: (field: HTMLInputElem
   return made;
 }
 
-/** What opens in place and holds the controls; Esc closes it before it does anything else. */
-export function filterFold(root: HTMLElement) {
-  const button = element("summary", { "aria-expanded": "false" }, "Filter");
-  const fold = element("details", { class: "filter" }, button);
-  fold.addEventListener("toggle", () => button.setAttribute("aria-expanded", String(fold.open)));
-  fold.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !fold.open) return;
-    event.stopPropagation();
-    fold.open = false;
-    button.focus();
-  });
-  root.append(fold);
-  return fold;
+/** The button "Filter" and the fields that open below it; Esc closes it before it does anything else. */
+export class Filters {
+  onChange;
+  /** whether the number of lines is not the viewer's own */
+  adapts: boolean;
+  button: HTMLElement;
+  form: HTMLFormElement;
+  element: HTMLDetailsElement;
+
+  /** `onChange(partial)` gives the part of the view that was changed. */
+  constructor({ onChange }: { onChange: (change: Change) => void }) {
+    this.onChange = onChange;
+    this.adapts = false;
+    this.button = element("summary", { "aria-expanded": "false" }, FILTER);
+    this.form = form({ class: "controls", "aria-label": "Filter" }, (one) => this.changed(one));
+    this.element = element("details", { class: "filter" }, this.button, this.form);
+    this.element.addEventListener("toggle", () => (this.button.ariaExpanded = String(this.element.open)));
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.element.open) return;
+      event.stopPropagation();
+      this.element.open = false;
+      this.button.focus();
+    });
+  }
+
+  changed({ name, value }: HTMLInputElement) {
+    if (name === "threshold") this.onChange({ threshold: thresholdAt(Number(value)) });
+    else if (name === "strongest") this.onChange({ strongest: Number(value), ...(this.adapts && { threshold: 0 }) });
+    else this.onChange({ [name]: value });
+  }
+
+  /** Where the slider stands. */
+  get place() {
+    return Number(this.form.querySelector<HTMLInputElement>("[name=threshold]")?.value);
+  }
+
+  update({ view, shown, labels, pair, isOnlyGrid }: ControlsProps) {
+    const { least, strongest } = shown;
+    this.adapts = strongest !== view.strongest;
+    const hasLines = !isOnlyGrid && view.show !== "heatmap";
+    const headsWith: Map<string, number> = new Map();
+    for (const label of labels.flat(2)) headsWith.set(label, (headsWith.get(label) ?? 0) + 1);
+    const named = [...headsWith].sort().map(([label, count]): Option => [label, `${labelText(label)} (${count})`]);
+    const counts = [...new Set([...STRONGEST, strongest])].sort((a, b) => a - b);
+    const lines = counts.map((n): Option => [String(n), n ? `${n} of each query` : "all"]);
+    const [special, between] = [SPECIAL, BETWEEN].map((words): Option[] => Object.entries(words));
+    write(
+      this.form,
+      headsWith.size > 0 && choice("label", "Label", [["", "every head"], ...named], view.label),
+      hasLines && slider(view.threshold, least, this.place),
+      hasLines && choice("strongest", "Strongest", lines, String(strongest)),
+      !isOnlyGrid && choice("special", "Special tokens", special, view.special, { note: specialNote(view) }),
+      !isOnlyGrid && pair && choice("between", "Sentences", between, view.between, { note: betweenNote(view) }),
+    );
+    this.element.hidden = !this.form.childElementCount;
+    const on = filtersOn(view, { pair, hasLines, isOnlyGrid });
+    setText(this.button, on ? `${FILTER} · ${on} on` : FILTER);
+    this.element.toggleAttribute("data-on", on > 0);
+  }
 }
 
-export class Controls {
+/** How many filters the viewer has chosen, of those that are offered: they leave out what the view shows by itself. */
+function filtersOn(
+  { label, threshold, strongest, special, between }: HeadsView,
+  { pair, hasLines, isOnlyGrid }: { pair: boolean; hasLines: boolean; isOnlyGrid: boolean },
+) {
+  const ofLines = [threshold !== 0 && threshold !== LINK_KEYS.threshold.default, strongest !== 0];
+  const ofWeights = [special !== "keep", pair && between !== "all"];
+  return [label !== "", ...(hasLines ? ofLines : []), ...(isOnlyGrid ? [] : ofWeights)].filter(Boolean).length;
+}
+
+/** What is behind "More": the order of the grid, and how the chosen heads are shown. */
+export class ViewControls {
   onChange;
   /** what a click on its field chooses; null where darkening changes nothing */
   stretched: string | null;
-  /** whether the number of lines is not the viewer's own */
-  adapts: boolean;
-  element: HTMLFormElement;
+  form: HTMLFormElement;
 
-  /** `onChange(partial)` gives the part of the view that was changed. */
-  constructor(root: HTMLElement, { onChange }: { onChange: (change: Change) => void }) {
+  constructor({ onChange }: { onChange: (change: Change) => void }) {
     this.onChange = onChange;
     this.stretched = null;
-    this.adapts = false;
-    this.element = form({ class: "controls", "aria-label": "What is shown" }, (one) => this.changed(one));
-    root.append(this.element);
+    this.form = form({ class: "controls", "aria-label": "What is shown" }, (one) => this.changed(one));
   }
 
   changed({ name, type, value, checked }: HTMLInputElement) {
     if (name === "stretch") this.turnDarkening();
-    else if (type === "checkbox") this.onChange({ [name]: checked });
-    else if (name === "threshold") this.onChange({ threshold: thresholdAt(Number(value)) });
-    else if (name === "strongest") this.onChange({ strongest: Number(value), ...(this.adapts && { threshold: 0 }) });
-    else this.onChange({ [name]: value });
+    else this.onChange({ [name]: type === "checkbox" ? checked : value });
   }
 
   /** Darkens the colours of weights, or no longer does, where that changes them. */
@@ -130,57 +186,22 @@ export class Controls {
     if (this.stretched !== null) this.onChange({ stretch: this.stretched });
   }
 
-  /** Where the slider stands. */
-  get place() {
-    return Number(this.element.querySelector<HTMLInputElement>("[name=threshold]")?.value);
-  }
-
-  update({ view, shown, cols, pair, norms, rollout, rolled }: ControlsProps) {
-    const { least, strongest, dark, isDarkened, isLong } = shown;
-    this.adapts = strongest !== view.strongest;
+  update({ view, shown, cols, measures, norms, rollout, rolled, isOnlyGrid }: ControlsProps) {
+    const { dark, isDarkened, isLong } = shown;
     this.stretched = (view.values === "weights" || rolled) && dark < 1 ? turned(view.stretch, cols) : null;
-    const hasLines = view.show !== "heatmap";
-    const counts = [...new Set([...STRONGEST, strongest])].sort((a, b) => a - b);
-    const lines = counts.map((n): Option => [String(n), n ? `${n} of each query` : "all"]);
-    const [special, between] = [SPECIAL, BETWEEN].map((words): Option[] => Object.entries(words));
+    const orders = measures.map(({ name, title }): Option => [name, title]);
     const darkest = isLong ? LONG : "The darkest colour is the largest value shown.";
     const ofNorms = { note: rolled ? "Rollout has no norm-weighted form." : valuesNote(view), disabled: rolled };
-    write(
-      this.element,
+    const ofHeads = [
       segments("show", "Show", SHOWN, view.show),
-      hasLines && segments("direction", "Lines", DIRECTIONS, view.direction),
-      hasLines && slider(view.threshold, least, this.place),
-      hasLines && choice("strongest", "Strongest", lines, String(strongest)),
-      choice("special", "Special tokens", special, view.special, { note: specialNote(view) }),
-      pair && choice("between", "Sentences", between, view.between, { note: betweenNote(view) }),
+      view.show !== "heatmap" && segments("direction", "Lines", DIRECTIONS, view.direction),
       norms && choice("values", "Values", VALUES, view.values, ofNorms),
       this.stretched !== null && check("stretch", darkenText(dark), isDarkened, isDarkened ? darkest : ""),
       (rollout || rolled) && check("rollout", `rollout up to layer ${view.layer}`, rolled),
       view.chosen.length > 1 &&
         check("mean", `mean of the ${view.chosen.length} chosen heads, instead of each`, view.mean),
-    );
-  }
-}
-
-/** How the grid is ordered and which heads stand out. */
-export class GridControls {
-  element: HTMLFormElement;
-
-  constructor(root: HTMLElement, { onChange }: { onChange: (change: Change) => void }) {
-    const change = ({ name, value }: HTMLInputElement) => onChange({ [name]: value });
-    this.element = form({ class: "grid-controls", "aria-label": "The grid" }, change);
-    root.append(this.element);
-  }
-
-  update({ view, measures, labels }: { view: HeadsView; measures: Measure[]; labels: string[][][] }) {
-    const found: Map<string, number> = new Map();
-    for (const label of labels.flat(2)) found.set(label, (found.get(label) ?? 0) + 1);
-    const orders = measures.map(({ name, title }): Option => [name, title]);
-    const named = [...found].sort().map(([label, count]): Option => [label, `${labelText(label)} (${count})`]);
-    write(
-      this.element,
-      choice("sort", "Order", [["", "layer and head"], ...orders], view.sort),
-      found.size > 0 && choice("label", "Label", [["", "every head"], ...named], view.label),
-    );
+    ];
+    const order = choice("sort", "Order", [["", "layer and head"], ...orders], view.sort);
+    write(this.form, order, ...(isOnlyGrid ? [] : ofHeads));
   }
 }

@@ -5,7 +5,8 @@ import { setTheme } from "../core/colours.ts";
 import { element, perFrame, setText } from "../core/dom.ts";
 import { span, write } from "../core/template.ts";
 import { ROLLOUT } from "./choice.ts";
-import { Controls, filterFold, GridControls } from "./controls.ts";
+import { makeMenu } from "../core/menu.ts";
+import { Filters, ViewControls } from "./controls.ts";
 import { Legend } from "./legend.ts";
 import { Pictures } from "./pictures.ts";
 import {
@@ -84,12 +85,16 @@ export class View {
   areFaint: boolean;
   height: number;
   section: HTMLElement;
-  gridControls: GridControls;
+  overview: HTMLElement;
+  filters: Filters;
   grid: Grid;
   hint: HTMLParagraphElement;
   measures: HTMLDListElement;
-  controls: Controls;
+  controls: ViewControls;
+  menu;
   coming: HTMLParagraphElement;
+  /** the legend, and the menu beside it */
+  head: HTMLElement;
   legend: Legend;
   pictures: Pictures;
   darken: HTMLButtonElement;
@@ -114,19 +119,21 @@ export class View {
       "aria-label": "Explorer of heads",
       style: "visibility: hidden",
     });
-    const overview = element("div", { class: "overview" });
+    this.overview = element("div", { class: "overview" });
     const room = element("div", { class: "grid-room" });
     this.grid = new Grid(room, { onChoose: on.choose, onHover: (head) => this.pointAtHead(head) });
     this.hint = element("p", { class: "hint" });
     this.measures = element("dl", { class: "measures", dataset: { item: "measures" } });
-    overview.append(room, this.hint, this.measures);
-    const fold = filterFold(overview);
-    this.gridControls = new GridControls(fold, { onChange: on.control });
-    this.controls = new Controls(fold, { onChange: on.control });
+    this.filters = new Filters({ onChange: on.control });
+    this.overview.append(room, this.hint, this.measures, this.filters.element);
+    this.controls = new ViewControls({ onChange: on.control });
+    this.menu = makeMenu("More", this.controls.form);
 
     const detail = element("div", { class: "detail" });
     this.coming = element("p", { class: "coming", role: "status" });
-    this.legend = new Legend(detail, { onRemove: on.remove });
+    this.head = element("div", { class: "head" });
+    detail.append(this.head);
+    this.legend = new Legend(this.head, { onRemove: on.remove });
     this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
     this.darken = element("button", { type: "button" });
     this.darken.addEventListener("click", () => on.control({ stretch: "1" }));
@@ -135,7 +142,7 @@ export class View {
     this.readout = element("div", { class: "readout", "aria-atomic": "true" }); // any change of it is said as a whole
     detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
 
-    this.section.append(this.coming, element("div", { class: "frame" }, overview, detail));
+    this.section.append(this.coming, element("div", { class: "frame" }, this.overview, detail));
     this.tooltip = new Tooltip(this.section);
     root.append(this.section);
     // What stands above may come and go without new data: lecture mode, a note, a line that wraps.
@@ -201,16 +208,23 @@ export class View {
 
   showControls({ store, view, shown }: ViewProps) {
     const { header } = store;
-    this.gridControls.update({ view, measures: header.measures, labels: header.labels });
-    this.controls.update({
+    const isOnlyGrid = Boolean(header.only_grid);
+    const place = isOnlyGrid ? this.overview : this.head;
+    if (this.menu.root.parentElement !== place) place.append(this.menu.root);
+    const props = {
       view,
       shown,
       cols: store.frame.cols,
+      measures: header.measures,
+      labels: header.labels,
+      isOnlyGrid,
       pair: [...header.query_groups, ...header.key_groups].includes(2),
       norms: Boolean(store.norms),
       rollout: header.rollout,
       rolled: view.chosen.some(([, head]) => head === ROLLOUT),
-    });
+    };
+    this.filters.update(props);
+    this.controls.update(props);
   }
 
   showLegend({ store, view, shown, lost }: ViewProps) {
@@ -325,6 +339,7 @@ export class View {
   destroy() {
     this.sizes.disconnect();
     this.moved.cancel();
+    this.menu.destroy();
     this.grid.destroy();
     this.pictures.destroy();
     this.section.remove();

@@ -59,7 +59,7 @@ function clicked({ target, detail, isTrusted }: MouseEvent) {
   else if (target.closest(CHOICES)) closeAfterChoice();
 }
 
-/** Closes the side bar once the choice is sent. What it is about to say is new, even if it has said the same before. */
+/** Closes the side bar once the choice is sent. A message that follows is new, even if the same was shown before. */
 function closeAfterChoice() {
   alertShown = alertText();
   clearTimeout(closing);

@@ -2,10 +2,10 @@
 // chosen is shown immediately.
 
 import { bringIntoSight, element, focused } from "../core/dom.ts";
+import { makeMenu } from "../core/menu.ts";
 import { span, template, write } from "../core/template.ts";
 import { read } from "./choices.ts";
 import { HeadStrip } from "./head_strip.ts";
-import { makeMenu } from "./menu.ts";
 
 const PLAY = "Play the walk: all steps, with the numbers of one pair (W)";
 

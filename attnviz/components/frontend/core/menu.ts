@@ -1,7 +1,7 @@
 // A button behind which is what is rarely chosen. It opens and closes as a disclosure; Escape, a click elsewhere and
 // the focus that leaves it close it.
 
-import { element } from "../core/dom.ts";
+import { element } from "./dom.ts";
 
 /** @param label what the button says to screen readers and as a hint @param content what is behind it */
 export function makeMenu(label: string, ...content: Node[]) {
