@@ -50,6 +50,7 @@ def test_the_picture_of_a_scene_takes_the_height_that_its_sentence_leaves(
 ) -> None:
     page, (address, picture, least) = still_page, SCENES[kind]
     page.goto(f"{app_url}{address}&lecture=1")
+    expect(page.locator(f"{picture}:visible").first).to_be_visible()  # a snapshot of a training comes by itself
     for size in (LAPTOP, PROJECTOR):
         page.set_viewport_size(size)
         settled(page)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.axe import serious
-from tests.browser.settle import frames, settled
+from tests.browser.settle import settled
 
 SAYS = "The chosen row as a table"
 VIEWS = {
@@ -34,6 +34,10 @@ class Table:
         self.board = page.locator(".attnviz-board").first
         self.opener = page.get_by_role("button", name=SAYS).first
         self.root = page.get_by_role("dialog", name=SAYS)
+
+    def open(self) -> None:
+        self.opener.press("Enter")
+        expect(self.root).to_be_visible()
 
     def press(self, name: str) -> None:
         self.root.get_by_role("button", name=re.compile(name)).press("Enter")
@@ -62,7 +66,7 @@ class Table:
 def by_number(numbers: list[float | None], way: int) -> list[int]:
     """Return the places of a row's numbers, the largest (-1) or the smallest (1) first, hidden ones last."""
     known = [np.inf if x is None else way * x for x in numbers]
-    return np.argsort(known, kind="stable").tolist()
+    return [int(place) for place in np.argsort(known, kind="stable")]
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -72,8 +76,7 @@ def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(still_page: Pa
     settled(page)
     table = Table(page)
     expect(table.root).to_have_count(0)
-    table.opener.press("Enter")
-    expect(table.root).to_be_visible()
+    table.open()
     expect(table.opener).to_have_attribute("aria-expanded", "true")
 
     row, numbers = table.board.evaluate(ROW, matrix)
@@ -109,14 +112,13 @@ def test_the_table_of_a_covered_row_tells_nothing_of_it(still_page: Page, app_ur
     page.goto(f"{app_url}/?step=weights&q=7&predict=1")
     settled(page)
     table = Table(page)
-    table.opener.press("Enter")
+    table.open()
     assert table.entries() == [(place, "covered") for place in range(11)]
     expect(table.column("token")).to_have_attribute("aria-sort", "ascending")
     page.keyboard.press("Escape")
     table.board.press("r")
     settled(page)
-    table.opener.press("Enter")
-    frames(page)
+    table.open()
     assert "covered" not in {number for _, number in table.entries()}
 
 
@@ -127,7 +129,7 @@ def test_a_table_of_several_matrices_shows_the_chosen_one_and_goes_with_the_pict
     page.goto(f"{app_url}/?step=weights&q=7")
     settled(page)
     table = Table(page)
-    table.opener.press("Enter")
+    table.open()
     table.root.get_by_role("combobox", name="Matrix").select_option("masked")
     row, numbers = table.board.evaluate(ROW, "masked")
     expect(table.root.locator("caption")).to_contain_text(f"masked, row {row} ")

@@ -12,7 +12,7 @@ export const GAP = 5;
 const NUMBER = 42; // px that a number takes with the space around it
 export const SWATCH = 9; // and the mark that says which head's it is
 const SQUARE = 9; // at most; narrower where there are many heads
-const NARROW = 420; // px under which numbers have no column of their own: they stand at the ends of the lines
+const NARROW = 420; // px, of small type, under which numbers have no column: they stand at the ends of the lines
 const LONGEST = 170;
 const PITCH = { fair: 19, least: 15.5 }; // px from one token to the next: the least only where then all are in sight
 const LOWEST = 8; // px of a matrix's rows: beside lower ones the tokens have a pitch of their own, and scroll
@@ -89,7 +89,7 @@ function squareOf({ squares }: { squares: number }, room: number) {
 function vertical({ size, longest, type: { unit }, figure, most, squares, beside }: Room) {
   const square = squareOf({ squares }, size.width * 0.1);
   const strip = square * squares;
-  const within = size.width < NARROW;
+  const within = size.width < NARROW * unit;
   const head = HEAD * unit;
   const number = within ? 0 : GAP + figure + (squares ? SWATCH : 0);
   const label = GAP + (strip ? strip + GAP : 0);

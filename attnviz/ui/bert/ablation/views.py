@@ -54,7 +54,7 @@ AXES = {
     "words": "weight of words on words, mean over words",
     "entropy": "entropy of a row of weights, bits, mean over tokens",
     "distance": "distance of a query to its keys, tokens, mean over tokens",
-    "norm": "norm of what the head adds to the output, mean over tokens",
+    "norm": "norm of what the head adds, mean over tokens",
 }
 CLICK_EFFECTS = ClickEffects(
     "a click switches it off", "a click switches it on again", "switched off", "switched on again"
