@@ -138,7 +138,7 @@ def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
     side_bar = page.get_by_test_id("stSidebar")
     ends: list[Callable[[], None]] = [
         lambda: page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").tap(),
-        lambda: page.touchscreen.tap(370, 500),
+        lambda: page.touchscreen.tap(370, 560),
         lambda: side_bar.get_by_text("Real BERT").tap(),
     ]
     for end in ends:
