@@ -144,7 +144,7 @@ def place_in_another(index: int, before: Sequence[str], now: Sequence[str]) -> i
     """Return where a token stands after its text has changed; None if it is gone, or can't be told from others.
 
     It stays where all tokens before it or all tokens after it are the same, also if it alone was replaced. Elsewhere
-    it is known by its label, if neither text has that label twice.
+    it is known by its label, if neither text has that label twice; capitals and a space before it don't count.
 
     Args:
         index: its place before.
@@ -158,7 +158,8 @@ def place_in_another(index: int, before: Sequence[str], now: Sequence[str]) -> i
         return index
     if ends_alike and before[index] == now[moved]:
         return moved
-    label, old, new = before[index].casefold(), *([one.casefold() for one in labels] for labels in (before, now))
+    old, new = ([label.removeprefix("␣").casefold() for label in labels] for labels in (before, now))
+    label = old[index]
     return new.index(label) if old.count(label) == new.count(label) == 1 else None
 
 

@@ -45,6 +45,17 @@ _run = threading.local()
 """Caches the record during a run (each run has its own thread), because reading Streamlit's session state is slow."""
 
 
+@dataclass(frozen=True, slots=True)
+class PinnedToken:
+    """An index of the view that counts the tokens of a text."""
+
+    index: int
+    labels: tuple[str, ...]
+    """The labels of all tokens"""
+    is_default: bool
+    """Whether nobody has chosen it"""
+
+
 @dataclass(slots=True)
 class ViewRecord:
     """The session's view."""
@@ -67,8 +78,8 @@ class ViewRecord:
     """Whether the view was read from a bare address (`Page.is_bare`)"""
     runs_page: bool = False
     """Whether a callback of a fragment has changed values that other parts of the page show"""
-    pinned: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
-    """By key, the index of a token, and the labels of all tokens among which it is counted"""
+    pinned: dict[str, PinnedToken] = field(default_factory=dict)
+    """By their keys, the tokens that the view has an index of, as the last run has shown them"""
     replaced: dict[str, dict[str, tuple[Any, Any]]] = field(default_factory=dict)
     """By reason, the changes by `replace`: the values before and after, by their keys"""
 
@@ -262,6 +273,7 @@ def is_elsewhere() -> bool:
 def put(name: str, value: Any) -> None:
     """Set a value, from a callback or before its widget is created."""
     _kept().view[name] = value
+    _kept().pinned.pop(name, None)
     if name in st.session_state:
         st.session_state[name] = value
 
@@ -461,24 +473,36 @@ def keep_index(name: str, what: str, count: int, there: str = "they go from") ->
     return None
 
 
-def keep_token(name: str, what: str, labels: Sequence[str], there: str = "they go from") -> int | None:
-    """Return the view's index of a token, or None. It follows the token when the user changes the text or the model.
+def keep_token(
+    name: str,
+    what: str,
+    labels: Sequence[str],
+    there: str = "they go from",
+    default: Callable[[], int] | None = None,
+) -> int | None:
+    """Return the view's index of a token. It follows the token when the user changes the text or the model.
+
+    Without an index, it is the default one, which follows nothing: for another text it is computed anew.
 
     Args:
         name: the key, whose value may be None.
         what: the subject of the note where a link has an index that these tokens don't have.
         labels: of all tokens.
         there: the words of that note before the range.
+        default: returns the index where the view has none; without it, None.
     """
-    index, labels, pinned = get(name), tuple(labels), _kept().pinned
-    known, labels_before = pinned.get(name, (None, ()))
-    if index is not None and index == known and labels != labels_before:
-        put(name, place_in_another(index, labels_before, labels))
+    sync_widget(name)
+    index: int | None = get(name)
+    labels, before = tuple(labels), _kept().pinned.get(name)
+    if before is not None and index == before.index and labels != before.labels:
+        put(name, None if before.is_default else place_in_another(before.index, before.labels, labels))
     index = keep_index(name, what, len(labels), there)
-    if index is None:
-        pinned.pop(name, None)
-    else:
-        pinned[name] = index, labels
+    is_default = index is None or (before is not None and before.is_default and index == before.index)
+    if index is None and default is not None:
+        index = default()
+        put(name, index)
+    if index is not None:
+        _kept().pinned[name] = PinnedToken(index, labels, is_default)
     return index
 
 

@@ -108,6 +108,18 @@ def test_another_number_of_parts_is_chosen_and_in_the_link() -> None:
     assert at.query_params["subset_heads"] == "8"
 
 
+def test_a_row_that_nobody_has_chosen_is_found_anew_in_another_text() -> None:
+    texts = ("The animal was tired.", "So yesterday the animal was tired.", "Oh so yesterday the animal was tired.")
+    at = opened(text=texts[0])
+    for text in texts:
+        at.text_area(key="text").set_value(text).run()
+        assert at.selectbox(key="q").value == opened(text=text).selectbox(key="q").value
+    at.selectbox(key="q").set_value(5).run()
+    assert at.selectbox(key="q").options[5] == "5 animal"
+    at.text_area(key="text").set_value(texts[1]).run()
+    assert at.selectbox(key="q").options[at.selectbox(key="q").value] == "4 animal"
+
+
 def test_a_number_that_divides_nothing_and_a_row_beyond_the_text_are_said() -> None:
     at = opened(subset_heads="5", q="99")
     assert "The link's subset_heads=5 is not one of 1, 2, 3, 4, 6, 8, 12, so 4 is used." in messages(at)

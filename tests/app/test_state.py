@@ -235,6 +235,24 @@ def test_a_pin_follows_its_words_into_another_text(text: str, labels: tuple[str 
     assert at.query_params.get("q") == (None if chosen[0] is None else str(chosen[0]))
 
 
+def test_a_pin_follows_its_word_to_another_source() -> None:
+    at = open_page(**OPENING | {"k": "5"})
+    at.segmented_control(key="source").set_value("toy").run()
+    labels = walk(at)[1].header.query.labels
+    assert [labels[values(at)[name]] for name in ("q", "k")] == ["it", "bicycle"]
+
+
+def test_a_pin_that_the_app_sets_for_the_new_tokens_stays() -> None:
+    """Surprise me opens BERT in place of the toy, and pins the row 11, which was another word of the toy's text."""
+    at = open_page(text=OPENING["text"], source="toy", q="11")
+    at.session_state["examples"] = True
+    at.run()
+    at.button(key="surprise").click().run()
+    labels = walk(at)[1].header.query.labels
+    assert [labels[values(at)[name]] for name in ("q", "k")] == ["it", "bicycle"]
+    assert at.query_params["q"] == "11"
+
+
 def test_an_index_beyond_the_end_is_reset_with_a_note() -> None:
     def run() -> None:
         import streamlit as st

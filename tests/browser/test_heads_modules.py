@@ -306,7 +306,8 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
       const on = { onChange: (change) => changes.push(change) };
       const [filters, controls] = [new m.Filters(on), new m.ViewControls(on)];
       document.body.append(filters.element, controls.form);
-      const shown = { least: 0.05, strongest: 0, dark: 0.25, isDarkened: false, isLong: false };
+      const shown = { least: 0.05, strongest: 0, dark: 0.25, isDarkened: false, isLong: false, heads: [[0, 0]],
+        missing: [] };
       const there = { cols: 10, pair: true, norms: true, rollout: true, rolled: false, isOnlyGrid: false,
         measures: [{ name: "x", title: "X" }], labels: [[["a"], []]] };
       const find = (css) => document.querySelector(`.controls ${css}`);
@@ -358,7 +359,13 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
       controls.turnDarkening();
       look({ values: "norms" });
       controls.turnDarkening();
-      return { looks, counts, more, made, adapted, turned, byKey: changes };
+      const byKey = [...changes];
+      look({}, {}, { dark: 1, heads: [], missing: [[1, 1]] }); // another head's weights load
+      controls.turnDarkening();
+      const waits = changes.length === byKey.length;
+      look();
+      await null;
+      return { looks, counts, more, made, adapted, turned, byKey, waits, late: changes.slice(byKey.length) };
     """
     found = run("heads/controls.ts", VIEW + body)
     looks: list[dict[str, Any]] = found["looks"]
@@ -394,6 +401,7 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
     assert found["adapted"] == {"strongest": 5, "threshold": 0}
     assert found["turned"] == {"stretch": "off"}
     assert found["byKey"] == [{"stretch": "off"}]  # where darkening changes nothing, the key changes nothing
+    assert (found["waits"], found["late"]) == (True, [{"stretch": "1"}])  # what was asked for comes with the weights
 
 
 GRID = """
@@ -504,9 +512,9 @@ def test_thumbnails_are_as_large_as_room_allows(run: Run, width: int) -> None:
         return { columns, rows, side, width, height, left, top, caption };
       };
       return [look({}), look({ ranked: true }), look({ mostSide: 20 }), look({ most: 50 }), look({ least: 22 }),
-        look({ width: 50 })];
+        look({ width: 50 }), look({ heads: 1, width: 300 })];
     """
-    plain, ranked, small, low, hall, narrow = run("grid/paint.ts", body, {"width": width})
+    plain, ranked, small, low, hall, narrow, one = run("grid/paint.ts", body, {"width": width})
     across = (width - 36 + 4) // 12 - 4
     down = (300 - 32 - 17 + 4) // 6 - 4
     assert plain["side"] == min(across, max(down, 18), 48)
@@ -523,6 +531,7 @@ def test_thumbnails_are_as_large_as_room_allows(run: Run, width: int) -> None:
     assert low["side"] == min(across, 18)
     assert (hall["left"], hall["top"]) == (72, 64)
     assert narrow["side"] == 12
+    assert one["width"] == 36 + 68 > 36 + one["side"]  # "from" and "to" have room
 
 
 RAW = [

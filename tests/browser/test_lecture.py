@@ -241,6 +241,7 @@ def test_escape_lets_go_of_a_pin_that_the_link_does_not_have_yet(page: Page, app
 
 def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Contexts) -> None:
     open_link(page, app_url, "/heads?lecture=1&layer=0&head=0")
+    expect(page.locator(".explorer .how")).to_be_hidden()
     press(page, "m", until=lambda at: at.get("show") == "lines")
     press(page, "m", until=lambda at: at.get("show") == "heatmap")
     press(page, "s", until=lambda at: at.get("stretch") == "1")

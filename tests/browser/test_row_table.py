@@ -95,6 +95,8 @@ def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(still_page: Pa
     table.holds(numbers, [*range(len(numbers))][::-1])
     assert serious(page) == []
 
+    for button in table.root.get_by_role("columnheader").get_by_role("button").all():
+        expect(button).to_be_enabled()
     table.board.press("ArrowDown")
     settled(page)
     expect(table.root.locator("caption")).to_contain_text(f"row {row + 1} ")
@@ -106,6 +108,12 @@ def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(still_page: Pa
     expect(table.opener).to_be_focused()
     assert table.board.evaluate(ROW, matrix)[0] == row + 1  # Escape has released no pin
 
+    table.opener.click()  # after a click the keys go on choosing what the picture shows
+    expect(table.root).to_be_visible()
+    expect(table.opener).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(table.root).to_have_count(0)
+
 
 def test_the_table_of_a_covered_row_tells_nothing_of_it(still_page: Page, app_url: str) -> None:
     page = still_page
@@ -114,6 +122,7 @@ def test_the_table_of_a_covered_row_tells_nothing_of_it(still_page: Page, app_ur
     table = Table(page)
     table.open()
     assert table.entries() == [(place, "covered") for place in range(11)]
+    expect(table.root.get_by_role("columnheader").get_by_role("button", disabled=True)).to_have_count(2)
     expect(table.column("token")).to_have_attribute("aria-sort", "ascending")
     page.keyboard.press("Escape")
     table.board.press("r")

@@ -72,3 +72,4 @@ def test_on_a_phone_what_it_says_is_seen(new_context: Contexts, app_url: str) ->
     behind = page.locator("[data-testid=stHeader]")  # what scrolls below the name and the toolbar is not seen there
     assert behind.evaluate("header => getComputedStyle(header).backgroundColor").startswith("rgb(")  # not transparent
     assert page.evaluate("document.elementFromPoint(30, 28)?.textContent") == "attnviz"
+    assert page.evaluate("document.elementFromPoint(195, 56)?.closest('[data-testid=stHeader]') !== null")

@@ -37,8 +37,7 @@ def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:
 
 def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
     """Let the user choose a row, and return it. For a row beyond the text, show a note and use the default."""
-    if state.keep_token("q", "Row", tokens.labels) is None:
-        state.put("q", default())
+    state.keep_token("q", "Row", tokens.labels, default=default)
     rows, names = list(range(len(tokens))), numbered(tokens.labels)
     return int(state.choice("q", st.selectbox, label, rows, format_func=names.__getitem__))
 

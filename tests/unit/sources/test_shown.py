@@ -26,7 +26,7 @@ from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.model import Description
 from tests.app.compare import notice, picture
-from tests.app.pages import boxes, messages, open_page
+from tests.app.pages import SETTINGS_OPEN, boxes, messages, open_page
 from tests.unit.families import BART, save
 from tests.unit.pretrained.architectures import tokenizer
 
@@ -245,7 +245,9 @@ def test_a_source_with_layers_needs_no_more_than_its_registration(layered: Sourc
     assert not at.exception
     assert any("Choose layer and head above the picture" in caption.value for caption in at.caption)
     assert "seed" not in [field.key for field in at.number_input]
-    at = open_page("compare", source="layered", text="the cat sat", layer="3", head="5", b_source="toy", b_head="1")
+    at = open_page(
+        "compare", SETTINGS_OPEN, source="layered", text="the cat sat", layer="3", head="5", b_source="toy", b_head="1"
+    )
     assert not at.exception
     options = at.selectbox(key="compare_source_A").options
     assert options[:3] == ["the toy", "the layered one", "MiniLM (a small BERT)"]
@@ -308,7 +310,7 @@ def test_a_source_offers_the_names_of_its_models() -> None:
     at = open_page(source="named", model="five", text="the cat sat", head="2", step="weights")
     assert boxes(at, "error") == ["There is no such model. Showing one."]
     assert "Head 2 does not exist: the choices go from 0 to 0." in messages(at)
-    at = open_page("compare", text="the cat sat", b_source="named", b_model="three", b_head="2")
+    at = open_page("compare", SETTINGS_OPEN, text="the cat sat", b_source="named", b_model="three", b_head="2")
     assert at.selectbox(key="compare_source_A").options[-2:] == ["one", "three"]
     at.selectbox(key="compare_source_A").set_value("three").run()
     assert not at.exception

@@ -279,6 +279,7 @@ def test_characters_per_token_count_what_was_read_and_no_added_token() -> None:
         ("a bird saw a cat", [0, 1, 2, 3, 4]),
         ("a cat saw a dog", [0, 4, 2, None, 1]),  # a label that neither text has twice
         ("the cat and the Dog", [None, 4, None, None, 1]),
+        ("A ␣dog ␣saw ␣a ␣cat", [None, 1, 2, None, 4]),  # another tokenizer's
         ("cat cat", [None, None, None, None, 1]),  # the last one is the last one again
         ("", [None] * 5),
     ],

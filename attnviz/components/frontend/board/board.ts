@@ -199,11 +199,11 @@ export class Board {
   }
 
   /** Opens the chosen row as a table, or closes it; without the server it stays closed. */
-  async toggleTable(opener: HTMLElement) {
+  async toggleTable(opener: HTMLElement, takesFocus: boolean) {
     const { RowTable } = await import("./row_table.ts");
-    if (!this.element.isConnected) return;
+    if (!this.element.isConnected || !("popover" in opener)) return;
     this.table ??= new RowTable(this, opener);
-    this.table.toggle();
+    this.table.toggle(takesFocus);
   }
 
   destroy() {

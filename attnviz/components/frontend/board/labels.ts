@@ -8,7 +8,7 @@ import { AXIS_TITLES } from "../core/constants.ts";
 export const axisName = (kind: string): string | undefined => (AXIS_TITLES as Record<string, string>)[kind];
 
 /** The word of it that is written where the whole name has no room: "from", "to", "D". */
-const briefName = (name: string) => name.split(" ").at(-1)?.replace(/[()]/g, "");
+export const briefName = (name: string) => (name.split(" ").at(-1) ?? "").replace(/[()]/g, "");
 
 export function paintRowLabels(
   { context, theme, font, type, labels, always, written }: BoardPen,

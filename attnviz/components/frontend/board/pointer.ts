@@ -38,8 +38,8 @@ export class BoardPointer {
   }
 
   makeButtons() {
-    const table = button("≡", "The chosen row as a table", () => {
-      void this.board.toggleTable(table).catch(() => {});
+    const table = button("≡", "The chosen row as a table", ({ detail }) => {
+      void this.board.toggleTable(table, detail === 0).catch(() => {});
     });
     table.setAttribute("aria-expanded", "false");
     const box = element(
@@ -149,14 +149,14 @@ export class BoardPointer {
   }
 }
 
-function button(text: string, title: string, act: () => void) {
+function button(text: string, title: string, act: (event: MouseEvent) => void) {
   const made = element("button", { type: "button", title, "aria-label": title }, text);
   made.style.cssText =
     "border:0;background:none;color:inherit;font:600 15px/1 inherit;width:24px;height:24px;padding:0;" +
     "cursor:pointer;border-radius:4px";
   made.addEventListener("click", (event) => {
     event.stopPropagation();
-    act();
+    act(event);
   });
   made.addEventListener("pointerdown", (event) => event.stopPropagation());
   return made;

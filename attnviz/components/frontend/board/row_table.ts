@@ -41,7 +41,8 @@ export class RowTable {
     close.addEventListener("click", () => this.toggle());
     const looks = { class: "row-table", popover: "manual", role: "dialog", "aria-label": "The chosen row as a table" };
     this.root = element("section", looks, close, this.content);
-    this.root.addEventListener("keydown", (event) => this.key(event));
+    for (const part of [this.root, opener]) part.addEventListener("keydown", (event) => this.key(event));
+    board.element.addEventListener("attnviz-drawn", () => this.isOpen && this.panel && this.place(this.panel));
     board.rows.root.after(this.root);
   }
 
@@ -49,13 +50,14 @@ export class RowTable {
     return this.root.matches(":popover-open");
   }
 
-  toggle() {
+  /** @param takesFocus as the keyboard does; after a click the keys go on choosing what the picture shows */
+  toggle(takesFocus = true) {
     const opens = !this.isOpen;
     this.opener.setAttribute("aria-expanded", String(opens));
     if (opens) {
       this.root.showPopover();
       this.update();
-      this.root.querySelector("button")?.focus();
+      if (takesFocus) this.root.querySelector("button")?.focus();
     } else {
       const hadFocus = this.root.matches(":focus-within");
       this.root.hidePopover();
@@ -64,7 +66,7 @@ export class RowTable {
   }
 
   key(event: KeyboardEvent) {
-    if (event.key !== "Escape") return;
+    if (event.key !== "Escape" || !this.isOpen) return;
     event.preventDefault();
     event.stopPropagation();
     this.toggle();
@@ -133,17 +135,22 @@ export class RowTable {
         template(
           "thead",
           {},
-          template("tr", {}, this.head("place", columnName, order), this.head("number", "number", order)),
+          template(
+            "tr",
+            {},
+            this.head("place", columnName, order, isCovered),
+            this.head("number", "number", order, isCovered),
+          ),
         ),
         template("tbody", {}, ...entries),
       ),
-      !Object.values(lights.pinned).some((at) => at !== null) && template("p", {}, forPointer(HINT)),
+      (lights.pinned[panel.rows] ?? null) === null && template("p", {}, forPointer(HINT)),
       columns > LISTED && template("p", {}, `${columns - LISTED} further numbers are not listed.`),
     );
   }
 
-  /** The name of a column, a button that sorts by it, or by it the other way round. */
-  head(by: RowOrder["by"], text: string, order: RowOrder) {
+  /** The name of a column, a button that sorts by it, or by it the other way round; what is covered is not sorted. */
+  head(by: RowOrder["by"], text: string, order: RowOrder, isCovered: boolean) {
     const isSorted = order.by === by;
     const onclick = () => {
       this.order = { by, isUp: isSorted ? !order.isUp : by === "place" };
@@ -152,7 +159,12 @@ export class RowTable {
     return template(
       "th",
       { scope: "col", "aria-sort": isSorted ? (order.isUp ? "ascending" : "descending") : "none" },
-      template("button", { type: "button", onclick }, text, isSorted && (order.isUp ? " ▲" : " ▼")),
+      template(
+        "button",
+        { type: "button", onclick, disabled: isCovered },
+        text,
+        isSorted && (order.isUp ? " ▲" : " ▼"),
+      ),
     );
   }
 

@@ -2,7 +2,7 @@
 // pending updates come from the host.
 
 import type { Source } from "./arrays.ts";
-import { followHistory } from "./history.ts";
+import { followHistory } from "./back_forward.ts";
 import { isToPage } from "./streamlit.ts";
 
 const LATE = 5000; // ms without an answer after which a message is sent again

@@ -169,6 +169,7 @@ export class Fields {
   setWords({ title, caption, server }: { title: string; caption: string; server: ExportPaths | null }, theme: Theme) {
     kept.theme ??= theme;
     if (!server) for (const format of BY_SERVER) this.formatLabel(format)?.remove();
+    if (!server && BY_SERVER.includes(kept.format)) kept.format = "svg";
     [this.title.value, this.caption.value] = [title, caption];
     this.settle();
   }

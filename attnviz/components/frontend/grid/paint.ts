@@ -1,6 +1,6 @@
 // Draws the grid of thumbnails: positions, pixels, and the labels of layers and heads.
 
-import { axisTitle } from "../board/labels.ts";
+import { axisName, briefName } from "../board/labels.ts";
 import { channels, HATCH, INK, pixelTable, SCALES, TEXT_INK } from "../core/colours.ts";
 import { headAt } from "../heads/choice.ts";
 import { blocks } from "./pool.ts";
@@ -33,6 +33,7 @@ const TOP = 32; // px above them: "head" and its numbers
 const NAME = 34; // px of height of "layer", which stands upright
 const CAPTION = 13; // px above each thumbnail in ranked order: its name
 const BELOW = 17; // px under them: what the rows and columns of each are
+const NAMED = 68; // px that this takes in short words
 const GAP = 4; // px between thumbnails
 const SIDES = { least: 12, fair: 18, most: 48 };
 const TYPE = { label: 11, fine: 10 }; // px: layers and heads; names in ranked order
@@ -87,7 +88,7 @@ export function layOut({
     caption,
     side,
     pitch,
-    width: left + columns * pitch.x - GAP,
+    width: left + Math.max(columns * pitch.x - GAP, Math.min(NAMED * type.unit, width - left)),
     height: top + (ranked ? high : Math.max(high, (high + NAME * type.unit) / 2)) + below,
   };
 }
@@ -205,10 +206,8 @@ function paintAxes(
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   const widthOf: WidthOf = (text) => context.measureText(text).width;
-  const [wide, narrow] = [Infinity, 0].map((room) => [
-    `↓ ${axisTitle("query", room, widthOf)}`,
-    `→ ${axisTitle("key", room, widthOf)}`,
-  ]);
+  const names = ["query", "key"].map((kind) => axisName(kind) ?? "");
+  const [wide, narrow] = [names, names.map(briefName)].map(([of, to]) => [`↓ ${of}`, `→ ${to}`]);
   const [apart, foot] = [10 * type.unit, height - 4 * type.unit];
   const [rows, columns] = widthOf(wide.join("")) + apart <= width - left ? wide : narrow;
   context.fillStyle = TEXT_INK[theme].query;

@@ -23,7 +23,7 @@ export interface ControlsProps {
   rolled: boolean;
   /** whether no picture of a head is shown beside the grid */
   isOnlyGrid: boolean;
-  shown: Pick<ShownScene, "least" | "strongest" | "dark" | "isDarkened" | "isLong">;
+  shown: Pick<ShownScene, "least" | "strongest" | "dark" | "isDarkened" | "isLong" | "missing" | "heads">;
 }
 
 const FILTER = "Filter";
@@ -166,13 +166,16 @@ function filtersOn(
 /** What is behind "More": the order of the grid, and how the chosen heads are shown. */
 export class ViewControls {
   onChange;
-  /** what a click on its field chooses; null where darkening changes nothing */
-  stretched: string | null;
+  /** what a click on its field chooses; null where darkening changes nothing, undefined while weights load */
+  stretched: string | null | undefined;
+  /** whether darkening was asked for while weights load */
+  isAsked: boolean;
   form: HTMLFormElement;
 
   constructor({ onChange }: { onChange: (change: Change) => void }) {
     this.onChange = onChange;
-    this.stretched = null;
+    this.stretched = undefined;
+    this.isAsked = false;
     this.form = form({ class: "controls", "aria-label": "What is shown" }, (one) => this.changed(one));
   }
 
@@ -181,14 +184,23 @@ export class ViewControls {
     else this.onChange({ [name]: type === "checkbox" ? checked : value });
   }
 
-  /** Darkens the colours of weights, or no longer does, where that changes them. */
+  /** Darkens the colours of weights, or no longer does, where that changes them: once the weights are here. */
   turnDarkening() {
-    if (this.stretched !== null) this.onChange({ stretch: this.stretched });
+    this.isAsked = this.stretched === undefined && !this.isAsked;
+    if (typeof this.stretched === "string") this.onChange({ stretch: this.stretched });
+  }
+
+  /** What is asked for while weights load is done when they are here. */
+  answer() {
+    if (this.isAsked && this.stretched !== undefined) queueMicrotask(() => this.turnDarkening());
   }
 
   update({ view, shown, cols, measures, norms, rollout, rolled, isOnlyGrid }: ControlsProps) {
     const { dark, isDarkened, isLong } = shown;
-    this.stretched = (view.values === "weights" || rolled) && dark < 1 ? turned(view.stretch, cols) : null;
+    const darkens = !isOnlyGrid && (view.values === "weights" || rolled) && dark < 1;
+    const isLoading = !isOnlyGrid && (shown.missing.length > 0 || !shown.heads.length);
+    this.stretched = isLoading ? undefined : darkens ? turned(view.stretch, cols) : null;
+    this.answer();
     const orders = measures.map(({ name, title }): Option => [name, title]);
     const darkest = isLong ? LONG : "The darkest colour is the largest value shown.";
     const ofNorms = { note: rolled ? "Rollout has no norm-weighted form." : valuesNote(view), disabled: rolled };
@@ -196,7 +208,7 @@ export class ViewControls {
       segments("show", "Show", SHOWN, view.show),
       view.show !== "heatmap" && segments("direction", "Lines", DIRECTIONS, view.direction),
       norms && choice("values", "Values", VALUES, view.values, ofNorms),
-      this.stretched !== null && check("stretch", darkenText(dark), isDarkened, isDarkened ? darkest : ""),
+      darkens && check("stretch", darkenText(dark), isDarkened, isDarkened ? darkest : ""),
       (rollout || rolled) && check("rollout", `rollout up to layer ${view.layer}`, rolled),
       view.chosen.length > 1 &&
         check("mean", `mean of the ${view.chosen.length} chosen heads, instead of each`, view.mean),

@@ -45,6 +45,8 @@ export class Pictures {
   panels: Panel[];
   arrangement: string;
   fit: number;
+  /** the rows of the heatmaps as they were drawn last */
+  beside: MatrixRows | null;
 
   /** `onPin` is a click on a cell or a token, `onMove` an arrow key. */
   constructor(
@@ -66,7 +68,11 @@ export class Pictures {
       onClick: ({ i, j }) => onPin({ q: i, k: j }),
       onMove: ({ query, key }) => onMove({ q: query, k: key }),
     });
-    this.board.element.addEventListener("attnviz-drawn", () => this.lines.update({ beside: this.rowsBeside }));
+    this.beside = null;
+    this.board.element.addEventListener("attnviz-drawn", () => {
+      this.beside = this.rowsBeside();
+      this.lines.update({ beside: this.beside });
+    });
     this.sizes = new ResizeObserver(() => this.arrange());
     this.sizes.observe(this.boardRoom);
     this.light = { hovered: NOTHING, pinned: NOTHING };
@@ -102,7 +108,7 @@ export class Pictures {
       low: 0,
       high,
       direction: view.direction,
-      beside: this.rowsBeside,
+      beside: view.show === "both" ? this.beside : null,
       threshold: least,
       strongest,
       hovered: this.light.hovered,
@@ -112,11 +118,11 @@ export class Pictures {
   }
 
   /** The rows of the heatmaps, where they stand in one row beside the lines: a line begins level with its own. */
-  get rowsBeside(): MatrixRows | null {
+  rowsBeside(): MatrixRows | null {
     const places = this.board.places ?? [];
     const [lines, board] = [this.lineRoom, this.boardRoom].map((room) => room.getBoundingClientRect());
     const isBeside = this.given?.view.show === "both" && lines.right <= board.left;
-    if (!isBeside || !places.length || places.some(({ row }) => row > 0)) return null;
+    if (!isBeside || this.board.views.zoomed || !places.length || places.some(({ row }) => row > 0)) return null;
     const [{ y, height, panel }] = places;
     return { from: board.top - lines.top + y, pitch: height / panel.shape[0] };
   }

@@ -1,7 +1,7 @@
 // The walk as a component of the page Step by step: its documents come from the server. What is chosen goes into the
 // address at once; it is sent to the server before anything else.
 
-import { followHistory } from "../core/history.ts";
+import { followHistory } from "../core/back_forward.ts";
 import { ACT } from "../core/keys.ts";
 import { PendingUpdates } from "../core/pending_updates.ts";
 import { beforeOthers } from "../core/waiting.ts";

@@ -173,7 +173,7 @@ export class Heads {
           theme,
           mostSide,
         },
-        most: layers * (mostSide + 4) + 40,
+        most: layers * (mostSide + 4) + 57,
         chosen: place.kind === kind.kind ? [{ head: current, colour: INK[theme].attention }] : [],
         current,
         describe: ([layer, head]) =>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
@@ -116,8 +117,7 @@ def _why(setup: RoundTripSetup, returned: int) -> str:
 
 def choose_token(tokens: Tokens) -> int:
     """Let the user choose a token of the text, and return its position."""
-    if state.keep_token("q", "Token", tokens.labels, "the text has tokens") is None:
-        state.put("q", chosen_place(tokens))
+    state.keep_token("q", "Token", tokens.labels, "the text has tokens", partial(chosen_place, tokens))
     labels, places = _told_apart(tokens.labels), list(range(len(tokens)))
     if len(tokens) <= BUTTONS:
         state.choice(
