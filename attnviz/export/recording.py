@@ -15,8 +15,10 @@ from PIL import Image
 from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import Anchor
 
-LIMITS = {"marks": 20_000, "path segments": 100_000, "images": 1_500, "pixels": 2**23, "cells": 40_000}
-"""The largest number of each in a picture. Marks include pieces of text; cells are pixels that are drawn as rectangles.
+LIMITS = {
+    "pictures": 100, "marks": 20_000, "path segments": 100_000, "images": 1_500, "pixels": 2**23, "cells": 40_000,
+}  # fmt: skip
+"""The largest number of each in one file. Marks include pieces of text; cells are pixels that are drawn as rectangles.
 A picture at a limit takes one to three seconds; the app's own pictures take a tenth of a second."""
 MAX_DEPTH = 16
 MAX_SIDE = 19_200.0
@@ -144,9 +146,12 @@ class _Reader:
     def __init__(self) -> None:
         self.left = dict(LIMITS)
         self.clips: list[Clip] = []
+        self.entered: Clip = ()
+        """The clip of the last mark"""
 
     def recording(self, raw: Any) -> Recording:
-        self.clips = []
+        self.count("pictures")
+        self.clips, self.entered = [], ()
         for clip in _list(raw["clips"]):
             self.clips.append((*self.clip(clip["parent"]), self.path(clip["path"])))
             if len(self.clips[-1]) > MAX_DEPTH:
@@ -159,6 +164,9 @@ class _Reader:
     def mark(self, raw: Any) -> Mark:
         self.count("marks")
         alpha, clip = _number(raw["alpha"], 0, 1), self.clip(raw["clip"])
+        if clip is not self.entered:  # a file has a clip's paths once more each time that it is entered
+            self.count("path segments", sum(map(len, clip)))
+            self.entered = clip
         match raw["kind"]:
             case "shape":
                 fill, stroke = (_optional(raw[name], _colour) for name in ("fill", "stroke"))
@@ -214,7 +222,7 @@ class _Reader:
     def count(self, what: str, number: int = 1) -> None:
         self.left[what] -= number
         if self.left[what] < 0:
-            _refuse(f"The picture has too many {what} for this format; take SVG or PNG")
+            _refuse(f"There are too many {what} for this format; take SVG or PNG")
 
 
 def _refuse(why: str) -> NoReturn:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from attnviz.notebook.widgets import NotebookError
+from attnviz.notebook.errors import NotebookError
 
 if TYPE_CHECKING:
     from attnviz.notebook.widgets import HeadsWidget, WalkWidget

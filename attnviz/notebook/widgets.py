@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import index
 from reprlib import repr as shortened
-from traceback import format_exception_only
 from typing import Any, NoReturn
 
 import numpy as np
@@ -30,23 +29,13 @@ from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import joined
 from attnviz.heads.all_heads import AllHeads
 from attnviz.links.values import ROLLOUT
+from attnviz.notebook.errors import OneSentenceError
 from attnviz.notebook.heads import Heads
 from attnviz.steps import STEPS
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 from attnviz.trained.shipped import title
-
-
-class OneSentenceError(Exception):
-    """An error whose message is all that users need: IPython shows it without the traceback."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [line.rstrip() for line in format_exception_only(self)]
-
-
-class NotebookError(OneSentenceError, ValueError):
-    """A widget can't be made. The message is one sentence for the user, which says what to do."""
 
 
 class ChoiceError(OneSentenceError, TraitError):

@@ -26,12 +26,21 @@ UNCOUNTED = (
 )  # fmt: skip
 """Paths whose GET requests do not count towards the limit: files, of which a page fetches many, and monitoring. But
 requests for arrays count, because each may have to be computed."""
-UPLOADS = "/_stcore/upload_file"
+UPLOAD_PATH = "/_stcore/upload_file/"
 STREAM = "/_stcore/stream"
 RETRY_AFTER = 20
 """Seconds after which the busy page reloads itself."""
 FULL = "This server has as many visitors as it allows right now."
 TOO_MANY = "Very many requests come from your address right now."
+
+UPLOAD_FILES = 4
+"""Maximum uploaded files per session; a further one replaces the oldest."""
+UPLOAD_BYTES = 100 * 2**20
+"""Maximum bytes of all sessions' uploaded files together."""
+UPLOADS_AT_ONCE = 16
+"""Maximum simultaneous uploads."""
+UPLOAD_SECONDS = 30.0
+"""Maximum duration of an upload."""
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -81,7 +90,7 @@ class Limits:
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the response to a request that is refused; None if it is served."""
         path: str = scope["path"]
-        if UPLOADS in path and not self.traffic.limits.uploads:
+        if UPLOAD_PATH in path and not self.traffic.limits.uploads:
             return PlainTextResponse("Uploads are switched off on this server.", 403)
         is_uncounted = arrays.PATH not in path and any(part in path for part in UNCOUNTED)
         if scope["method"] != "POST" and is_uncounted:
@@ -186,30 +195,19 @@ def is_foreign(headers: Headers) -> bool:
     return not site or site.lower() != headers.get("host", "").lower()
 
 
-PATH = "/_stcore/upload_file/"
-FILES = 4
-"""Maximum files per session; a further one replaces the oldest."""
-BYTES = 100 * 2**20
-"""Maximum bytes of all sessions together."""
-AT_ONCE = 16
-"""Maximum simultaneous uploads."""
-SECONDS = 30.0
-"""Maximum duration of an upload."""
-
-
 class Uploads:
     """Refuses uploads above the limits, and ends those that take too long."""
 
-    def __init__(self, app: ASGIApp, *, seconds: float = SECONDS) -> None:
+    def __init__(self, app: ASGIApp, *, seconds: float = UPLOAD_SECONDS) -> None:
         self.app = app
         self.seconds = seconds
         self.under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; if it is an upload, within the limits."""
-        if scope["type"] != "http" or scope["method"] != "PUT" or PATH not in scope["path"]:
+        if scope["type"] != "http" or scope["method"] != "PUT" or UPLOAD_PATH not in scope["path"]:
             await self.app(scope, receive, send)
-        elif self.under_way >= AT_ONCE or not make_room(scope["path"].rpartition(PATH)[2].partition("/")[0]):
+        elif self.under_way >= UPLOADS_AT_ONCE or not make_room(_session(scope["path"])):
             await _answer(503, "Too many files are being uploaded; try again in a minute.", scope, receive, send)
         else:
             self.under_way += 1
@@ -234,6 +232,11 @@ class Uploads:
                 await _answer(408, "The file took too long to arrive.", scope, receive, send)
 
 
+def _session(path: str) -> str:
+    """Return the session that an upload's path names."""
+    return path.rpartition(UPLOAD_PATH)[2].partition("/")[0]
+
+
 def make_room(session: str) -> bool:
     """Drop the oldest files of a session that has too many; return whether one more file is within the limits."""
     from streamlit import runtime
@@ -243,9 +246,9 @@ def make_room(session: str) -> bool:
     # Internals of the Streamlit version that pyproject.toml allows: its public interface can't remove a file.
     manager: Any = runtime.get_instance().uploaded_file_mgr
     held = manager.file_storage
-    for file in list(held.get(session, ()))[: 1 - FILES]:
+    for file in list(held.get(session, ()))[: 1 - UPLOAD_FILES]:
         manager.remove_file(session, file)
-    return sum(len(file.data) for files in list(held.values()) for file in list(files.values())) < BYTES
+    return sum(len(file.data) for files in list(held.values()) for file in list(files.values())) < UPLOAD_BYTES
 
 
 async def _answer(status: int, why: str, scope: Scope, receive: Receive, send: Send) -> None:

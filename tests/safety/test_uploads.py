@@ -9,10 +9,10 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from streamlit import runtime
 
-from attnviz.serving.limits import AT_ONCE, BYTES, PATH, Uploads, make_room
+from attnviz.serving.limits import UPLOAD_BYTES, UPLOAD_PATH, UPLOADS_AT_ONCE, Uploads, make_room
 from tests.threads import run_in_thread
 
-SCOPE = {"type": "http", "method": "PUT", "path": f"{PATH}session/file", "headers": []}
+SCOPE = {"type": "http", "method": "PUT", "path": f"{UPLOAD_PATH}session/file", "headers": []}
 
 
 async def reads_all(_scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,9 +61,9 @@ def test_so_many_at_once_and_no_more() -> None:
     app = Uploads(reads_all)
 
     async def many() -> list[int]:
-        return await asyncio.gather(*(put(app, pieces=2, pause=0.2) for _ in range(AT_ONCE + 4)))
+        return await asyncio.gather(*(put(app, pieces=2, pause=0.2) for _ in range(UPLOADS_AT_ONCE + 4)))
 
-    assert sorted(run_in_thread(many())) == [204] * AT_ONCE + [503] * 4
+    assert sorted(run_in_thread(many())) == [204] * UPLOADS_AT_ONCE + [503] * 4
 
 
 def test_a_response_that_has_begun_at_the_timeout_is_the_only_one() -> None:
@@ -102,9 +102,9 @@ class Files:
     [
         ([1, 1, 1, 1], True, ["1", "2", "3"]),  # the fourth file is the last
         ([1, 1, 1], True, ["0", "1", "2"]),
-        ([BYTES, 1, 1, 1], True, ["1", "2", "3"]),  # the oldest takes no room any more
-        ([1, BYTES - 2], True, ["0", "1"]),
-        ([1, BYTES - 1], False, ["0", "1"]),
+        ([UPLOAD_BYTES, 1, 1, 1], True, ["1", "2", "3"]),  # the oldest takes no room any more
+        ([1, UPLOAD_BYTES - 2], True, ["0", "1"]),
+        ([1, UPLOAD_BYTES - 1], False, ["0", "1"]),
         ([], True, []),
     ],
 )

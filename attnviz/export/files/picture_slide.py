@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from io import BytesIO
-from itertools import pairwise
+from itertools import count, pairwise
 from math import atan2, ceil, cos, degrees, hypot, sin
 from typing import Any
 
@@ -19,7 +19,7 @@ from attnviz.export.recording import Clip, Mark, Path, Picture, Pixels, Recordin
 from attnviz.export.sheets import HEIGHT, WIDTH
 
 MOST_SHAPES = 5_000
-"""The most marks of a deck: PowerPoint opens them in a few seconds"""
+"""The most shapes, texts and images of a deck: PowerPoint opens them in a few seconds"""
 LARGEST = 2.5
 """How many times as large as on the page a picture may be"""
 SIZES = (2.0, 5000.0)
@@ -41,54 +41,63 @@ def write_picture_slides(recordings: Sequence[Recording]) -> bytes:
     """Return a deck with a slide of 16:9 for each picture, as large as it fits, and its caption in the speaker notes.
 
     Raises:
-        RecordingError: they have more marks than `MOST_SHAPES`, or there is no picture.
+        RecordingError: they need more than `MOST_SHAPES`, or there is no picture.
     """
     if not recordings:
         raise RecordingError("There is no picture for a slide.")
-    if sum(len(recording.marks) for recording in recordings) > MOST_SHAPES:
-        raise RecordingError("The picture has too many marks for slides; take SVG or PNG.")
-    deck = new_deck(recordings[0].title)
+    deck, numbers = new_deck(recordings[0].title), count(1)
     for recording in recordings:
-        _add_slide(deck, recording)
+        _add_slide(deck, recording, numbers)
     return saved(deck)
 
 
-def _add_slide(deck: Any, recording: Recording) -> None:
+def _add_slide(deck: Any, recording: Recording, numbers: Iterator[int]) -> None:
     slide = deck.slides.add_slide(deck.slide_layouts[6])
     slide.shapes.turbo_add_enabled = True
     if recording.paper and recording.paper.upper() != LIGHT_THEME.paper.upper():
         solid(slide.background.fill, recording.paper)  # light slides keep the background of the deck
-    picture = _PictureSlide(slide, recording)
+    picture = _PictureSlide(slide, recording, numbers)
     for mark in recording.marks:
         picture.draw(mark)
     slide.notes_slide.notes_text_frame.text = "\n\n".join(filter(None, (recording.title, recording.caption)))
 
 
 class _PictureSlide:
-    """Draws marks of a recording on a slide."""
+    """Draws marks of a recording on a slide; `numbers` are those of all shapes of the deck, from 1."""
 
-    def __init__(self, slide: Any, recording: Recording) -> None:
+    def __init__(self, slide: Any, recording: Recording, numbers: Iterator[int]) -> None:
         self.shapes = slide.shapes
         self.scale = min(WIDTH / recording.width, HEIGHT / recording.height, LARGEST)
         self.left = (WIDTH - self.scale * recording.width) / 2
         self.top = (HEIGHT - self.scale * recording.height) / 2
         self.paper = recording.paper or LIGHT_THEME.paper
-        self.count = 1
+        self.numbers = numbers
         self.shares = shares_of_size(recording.marks)
+        self.clip: Clip = ()
+        self.box = EVERYWHERE
+        """The box of the clip"""
 
     def at(self, x: float, y: float) -> tuple[int, int]:
         """Return a place of the picture in units of the slide."""
         return round((self.left + self.scale * x) * PIXEL), round((self.top + self.scale * y) * PIXEL)
 
+    def number(self) -> int:
+        """Return the number of the next shape, text or image; raises RecordingError if there are too many."""
+        number = next(self.numbers)
+        if number > MOST_SHAPES:
+            raise RecordingError("There are too many shapes for slides; take SVG or PNG.")
+        return number
+
     def draw(self, mark: Mark) -> None:
-        clip = box_of_clip(mark.clip)
+        if mark.clip is not self.clip:
+            self.clip, self.box = mark.clip, box_of_clip(mark.clip)
         match mark:
             case Shape():
-                self.shape(mark, clip)
+                self.shape(mark, self.box)
             case TextLine():
-                self.text_line(mark, clip)
+                self.text_line(mark, self.box)
             case Picture():
-                self.image(mark.pixels, clip, mark.alpha, is_sharp=mark.is_cells)
+                self.image(mark.pixels, self.box, mark.alpha, is_sharp=mark.is_cells)
 
     # ---- shapes
 
@@ -99,23 +108,25 @@ class _PictureSlide:
         if is_within(around, clip):
             self.freeform(shape.path, shape, fill=shape.fill, stroke=shape.stroke)
             return
-        for subpath in polygons(shape.path):
-            if shape.fill and (area := cut_area(subpath, clip)):
-                self.freeform(as_path([[*area, area[0]]]), shape, fill=shape.fill, stroke=None)
-            if shape.stroke and (lines := cut_lines(subpath, clip)):
-                self.freeform(as_path(lines), shape, fill=None, stroke=shape.stroke)
+        parts = polygons(shape.path)
+        areas = [area for part in parts if (area := cut_area(part, clip))] if shape.fill else []
+        lines = [line for part in parts for line in cut_lines(part, clip)] if shape.stroke else []
+        if areas:
+            self.freeform(as_path([[*area, area[0]] for area in areas]), shape, fill=shape.fill, stroke=None)
+        if lines:
+            self.freeform(as_path(lines), shape, fill=None, stroke=shape.stroke)
 
     def freeform(self, path: Path, looks: Shape, *, fill: str | None, stroke: str | None) -> None:
         from pptx.oxml import parse_xml
 
+        number = self.number()
         left, top, right, bottom = bounds(path) or (0, 0, 0, 0)
         (x, y), (x1, y1) = self.at(left, top), self.at(right, bottom)
         wide, high = max(1, x1 - x), max(1, y1 - y)
         steps = "".join(self._step(kind, numbers, (x, y)) for kind, numbers in path)
         colour = _colour(fill, looks.alpha) if fill else "<a:noFill/>"
-        self.count += 1
         self.shapes._spTree.append(parse_xml(
-            f'<p:sp {NAMESPACES}><p:nvSpPr><p:cNvPr id="{self.count + 10 * MOST_SHAPES}" name="shape {self.count}"/>'
+            f'<p:sp {NAMESPACES}><p:nvSpPr><p:cNvPr id="{number + 10 * MOST_SHAPES}" name="shape {number}"/>'
             f'<p:cNvSpPr/><p:nvPr/></p:nvSpPr><p:spPr><a:xfrm><a:off x="{x}" y="{y}"/><a:ext cx="{wide}" cy="{high}"/>'
             "</a:xfrm><a:custGeom><a:avLst/><a:gdLst/><a:ahLst/><a:cxnLst/>"
             '<a:rect l="0" t="0" r="r" b="b"/><a:pathLst>'
@@ -178,6 +189,7 @@ class _PictureSlide:
         size = line.size * hypot(a, b) * self.scale * self.shares.get((line.size, line.bold), 1.0)
         if not SIZES[0] <= size <= SIZES[1]:
             return
+        self.number()
         with fonts.in_any_font():
             x, y = self.left + self.scale * at[0], self.top + self.scale * at[1]
             colour = blended(line.colour, self.paper, line.alpha)
@@ -193,6 +205,7 @@ class _PictureSlide:
         cut = cut_pixels(pixels, clip)
         if cut is None:
             return
+        self.number()
         image = faded(enlarged(cut.image) if is_sharp else cut.image, alpha)
         x, y, wide, high = cut.box
         (left, top), (right, bottom) = self.at(x, y), self.at(x + wide, y + high)

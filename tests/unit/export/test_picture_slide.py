@@ -200,13 +200,38 @@ def test_a_curve_that_leaves_a_box_and_comes_back_is_two_lines_on_it() -> None:
     assert cut_pixels(Pixels(Image.new("RGBA", (4, 4)), (0, 0, 4, 4)), (5, 0, 9, 9)) is None
 
 
-def test_a_picture_of_too_many_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ring_that_a_clip_cuts_stays_a_ring() -> None:
+    """Its hole lies in the same path, so that it isn't filled."""
+    ring = [["R", 0, 0, 80, 40], ["R", 10, 10, 60, 20]]
+    area, line = shapes_of(
+        shape(ring, stroke="#000000", clip=0), clips=[{"path": [["R", 0, 0, 40, 90]], "parent": None}]
+    )
+    outlines = [points for kind, points in points_of(area) if kind == "moveTo"]
+    assert len(outlines) == 2
+    corners = {point for _, points in points_of(area) for point in points}
+    assert corners == {(0, 0), (40, 0), (40, 40), (0, 40), (10, 10), (40, 10), (40, 30), (10, 30)}
+    assert (area.fill.type, line.fill.type) == (1, 5)  # solid, and nothing
+    drawn = {point for _, points in points_of(line) for point in points}
+    assert drawn == corners
+    assert on_picture(area) == on_picture(line) == [0, 0, 40, 40]
+
+
+def test_a_picture_of_too_many_shapes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture_slide, "MOST_SHAPES", 2)
     marks = [shape([["R", 0, 0, 5, 5]])] * 3
     assert len(shapes_of(*marks[:2])) == 2
     for pictures in ([recorded(*marks)], [recorded(*marks[:2]), recorded(*marks[2:])]):
-        with pytest.raises(RecordingError, match="too many marks for slides"):
+        with pytest.raises(RecordingError, match="too many shapes for slides"):
             read_deck(*pictures)
+    left, clips = shape([["R", 0, 0, 5, 5]], stroke="#000000", clip=0), [{"path": [["R", 0, 0, 3, 9]], "parent": None}]
+    for many in (words(*[written("a")] * 3), words(*[seen("a")] * 3), words(written("a"), seen("a"), written("b"))):
+        with pytest.raises(RecordingError, match="too many shapes for slides"):
+            read_deck(recorded(many))
+    assert len(shapes_of(left, clips=clips)) == 2  # the area, and its line
+    with pytest.raises(RecordingError, match="too many shapes for slides"):
+        read_deck(recorded(left, clips=clips), recorded(words(written("a"))))
+    outside = shape([["R", 50, 50, 5, 5]], clip=0)
+    assert len(shapes_of(outside, outside, *marks[:2], clips=clips)) == 2, "what is cut off does not count"
     monkeypatch.setitem(LIMITS, "path segments", 2)
     with pytest.raises(RecordingError, match="too many path segments"):  # all slides have the limit of one picture
         read_deck(*[recorded(marks[0])] * 3)

@@ -19,7 +19,7 @@ from pypdf.generic import ContentStream
 
 from attnviz.export.drawing import fonts
 from attnviz.export.files.pdf import OVERLAP, write_recording
-from attnviz.export.recording import LIMITS, RecordingError, read_recording
+from attnviz.export.recording import LIMITS, RecordingError, read_recording, read_recordings
 from tests.unit.export.painted import painted
 
 PLAIN = {"alpha": 1, "clip": None}
@@ -279,6 +279,23 @@ def test_a_picture_at_a_limit_is_read_and_one_beyond_it_is_refused(
     assert len(read_recording(json.dumps(recorded(*fits)).encode()).marks) == len(fits)
     with pytest.raises(RecordingError, match=f"too many {what} for this format"):
         read_recording(json.dumps(recorded(*more)).encode())
+
+
+def test_a_file_has_100_pictures_at_most() -> None:
+    """Also pictures without marks: each costs a slide."""
+    assert len(read_recordings(json.dumps([recorded()] * 100).encode())) == LIMITS["pictures"] == 100
+    with pytest.raises(RecordingError, match="too many pictures for this format"):
+        read_recordings(json.dumps([recorded()] * 101).encode())
+
+
+def test_a_clip_counts_each_time_that_it_is_entered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PDF holds its paths as often."""
+    clips = [{"path": [["R", 0, 0, 9, 9]] * 5, "parent": None}, {"path": [["R", 1, 1, 9, 9]], "parent": 0}]
+    marks = [shape([], clip=clip) for clip in (0, 0, None, 1)]
+    monkeypatch.setitem(LIMITS, "path segments", 6 + 5 + 6)
+    assert len(read_recording(json.dumps(recorded(*marks, clips=clips)).encode()).marks) == 4
+    with pytest.raises(RecordingError, match="too many path segments"):
+        read_recording(json.dumps(recorded(*marks, marks[0], clips=clips)).encode())
 
 
 def test_texts_of_10000_characters_and_a_clip_in_15_others_are_read() -> None:

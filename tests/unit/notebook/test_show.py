@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import io
 import re
+import subprocess
 import sys
 from dataclasses import replace
-from importlib import util
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -224,13 +224,29 @@ def test_outside_of_a_notebook_a_trace_is_shown_by_its_repr(trace: Trace) -> Non
     assert trace._repr_mimebundle_() is None
 
 
-def test_without_anywidget_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = util.find_spec
-    monkeypatch.setattr("attnviz.notebook.find_spec", lambda name: None if name == "anywidget" else real(name))
-    with pytest.raises(
-        NotebookError, match=r'^Widgets need anywidget: install it with `pip install "attnviz\[notebook'
-    ):
-        attnviz.show(TEXT)
+WITHOUT_ANYWIDGET = """
+import sys
+sys.modules["anywidget"] = None  # as if it were not installed
+from types import SimpleNamespace
+import attnviz
+from attnviz.notebook import NotebookError, bundle
+sys.modules["IPython"] = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
+trace = attnviz.trace("a")
+assert bundle(trace) is trace._repr_mimebundle_() is None
+for show in (attnviz.show, attnviz.show_heads):
+    try:
+        show("a")
+    except NotebookError as error:
+        print(*error._render_traceback_())
+"""
+
+
+def test_without_anywidget_a_sentence_says_what_to_install() -> None:
+    """And a trace is shown by its repr, also in a notebook."""
+    ran = subprocess.run([sys.executable, "-c", WITHOUT_ANYWIDGET], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    said = 'Widgets need anywidget: install it with `pip install "attnviz[notebook]"`.'
+    assert ran.stdout.splitlines() == [f"attnviz.notebook.errors.NotebookError: {said}"] * 2
 
 
 def test_the_examples_of_the_docs_run() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attnviz.serving.limits import AT_ONCE, BYTES, FILES, PATH, Uploads
+from attnviz.serving.limits import UPLOAD_BYTES, UPLOAD_FILES, UPLOAD_PATH, UPLOADS_AT_ONCE, Uploads
 from tests.threads import run_in_thread
 
 
@@ -30,7 +30,9 @@ class Streamlit:
         await send({"type": "http.response.body", "body": b""})
 
 
-async def put(app: Uploads, path: str = f"{PATH}session/file", method: str = "PUT", kind: str = "http") -> list[Any]:
+async def put(
+    app: Uploads, path: str = f"{UPLOAD_PATH}session/file", method: str = "PUT", kind: str = "http"
+) -> list[Any]:
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -54,14 +56,18 @@ def test_of_many_uploads_at_once_the_last_is_refused_until_one_has_ended() -> No
         inner = Streamlit()
         app = Uploads(inner)
         async with asyncio.TaskGroup() as group:
-            for _ in range(AT_ONCE):
+            for _ in range(UPLOADS_AT_ONCE):
                 group.create_task(put(app))
             await asyncio.sleep(0)
             refused = "Too many files are being uploaded; try again in a minute."
             assert said(await put(app)) == (503, refused, True)
-            assert inner.asked == AT_ONCE
+            assert inner.asked == UPLOADS_AT_ONCE
             inner.may_answer.set()
-            for path, method, kind in (("/", "PUT", "http"), (PATH, "GET", "http"), (PATH, "PUT", "websocket")):
+            for path, method, kind in (
+                ("/", "PUT", "http"),
+                (UPLOAD_PATH, "GET", "http"),
+                (UPLOAD_PATH, "PUT", "websocket"),
+            ):
                 assert (await put(app, path, method, kind))[0]["status"] == 204  # no upload
         assert said(await put(app)) == (204, "", False)
 
@@ -74,7 +80,7 @@ def test_an_upload_that_takes_too_long_ends_and_gives_its_place_back(begins: boo
         inner = Streamlit()
         inner.begins = begins
         app = Uploads(inner, seconds=0.02)
-        for _ in range(AT_ONCE + 1):
+        for _ in range(UPLOADS_AT_ONCE + 1):
             sent = await put(app)
             if begins:  # what has begun can't be answered anew
                 assert [message["status"] for message in sent] == [204]
@@ -86,7 +92,7 @@ def test_an_upload_that_takes_too_long_ends_and_gives_its_place_back(begins: boo
 
 def test_a_session_keeps_its_newest_files_and_all_together_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     held: dict[str, dict[str, Any]] = {
-        "a": {str(number): SimpleNamespace(data=b"1") for number in range(FILES + 1)},
+        "a": {str(number): SimpleNamespace(data=b"1") for number in range(UPLOAD_FILES + 1)},
         "b": {"only": SimpleNamespace(data=b"2")},
     }
     manager = SimpleNamespace(file_storage=held, remove_file=lambda session, file: held[session].pop(file))
@@ -97,12 +103,14 @@ def test_a_session_keeps_its_newest_files_and_all_together_so_many_bytes(monkeyp
         inner = Streamlit()
         inner.may_answer.set()
         app = Uploads(inner)
-        assert said(await put(app, f"/below{PATH}a/new"))[0] == 204
-        assert [*held["a"]] == [str(number) for number in range(2, FILES + 1)], "with the new one they are as many"
+        assert said(await put(app, f"/below{UPLOAD_PATH}a/new"))[0] == 204
+        assert [*held["a"]] == [str(number) for number in range(2, UPLOAD_FILES + 1)], (
+            "with the new one they are as many"
+        )
         assert [*held["b"]] == ["only"]
-        held["b"]["large"] = SimpleNamespace(data=range(BYTES - FILES - 1))  # all but one byte
-        assert said(await put(app, f"{PATH}c/new"))[0] == 204
+        held["b"]["large"] = SimpleNamespace(data=range(UPLOAD_BYTES - UPLOAD_FILES - 1))  # all but one byte
+        assert said(await put(app, f"{UPLOAD_PATH}c/new"))[0] == 204
         held["b"]["only"] = SimpleNamespace(data=b"22")
-        assert said(await put(app, f"{PATH}c/new"))[0] == 503
+        assert said(await put(app, f"{UPLOAD_PATH}c/new"))[0] == 503
 
     run_in_thread(visit())
