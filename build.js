@@ -38,6 +38,7 @@ const GROUPS = [
   { name: "shapes", test: /frontend.export.svg_shapes/ }, // of charts: no part of a matrix
   { name: "learning", test: /frontend.(generation|model_series|training|export.curves)/ },
   { name: "steps", test: /frontend.(chart|inspector|motion|page|walk)/ },
+  { name: "grid", test: /frontend.(grid|export.grid|heads.choice)/ }, // of all heads: no part of the first view
   { name: "drawing", test: /frontend/ },
 ].map((group, n) => ({ ...group, minShareCount: 2, priority: 9 - n, includeDependenciesRecursively: false }));
 

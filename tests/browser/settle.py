@@ -11,7 +11,7 @@ from playwright.sync_api import TimeoutError as OutOfTimeError
 
 T = TypeVar("T")
 
-TIMEOUT_S = 30
+TIMEOUT_S = 180
 """Seconds; enough for a slow machine whose cores are shared by several tests"""
 
 CALM_MS = 250
