@@ -477,6 +477,9 @@ def test_colours_end_where_pythons_do(run: Run) -> None:
         other = matrices[-1].copy()
         other[::97] *= factor
         matrices.append(other)
+    few = np.zeros(400, np.float32)
+    few[:6] = [-7, 5, 0.25, -0.0, 1e-40, 1e-44]  # and below what floats hold in full
+    matrices[:0] = [few, np.where(few == 0, np.float32(1e-40), few)]
     matrices += [np.zeros(9, np.float32), np.eye(60, dtype=np.float32).ravel()]
     expected = [colour_limit(values) for values in matrices]
     assert expected[-3] < np.abs(matrices[-3]).max() / 2

@@ -219,6 +219,7 @@ def test_what_a_pane_shows_is_chosen_by_its_button_with_the_keyboard_alone(compa
     expect(button).to_contain_text("A MiniLM (a small BERT) · layer 3 · head 7")
     page.keyboard.press("Escape")
     expect(field).to_be_hidden()
+    compare.settle()  # the server knows that it is closed
 
     # What the closed button held of the view before is not sent with the next choice.
     compare.go(app_url, seed=1).open("B")

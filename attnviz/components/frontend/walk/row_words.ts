@@ -8,7 +8,7 @@ import type { Axis } from "../core/document.ts";
 import type { HeadMatrices } from "./matrices.ts";
 
 const JOINERS = /[\u200c\u200d]/g; // of letters and emoji: they are seen by what they do
-const LOOKED_THROUGH = 200; // rows
+const LOOKED_THROUGH = 2 ** 15; // weights, at most: each is computed for this
 const SPOKEN_SHARES = 5; // of a row, to screen readers
 const WRITTEN_OUT = 6; // keys whose arithmetic is written out
 
@@ -59,7 +59,7 @@ export function tellingRow(attention: Rows, query: Axis, key: Axis) {
 
 function rowOfMost(attention: Rows, query: Axis, key: Axis, counts: (axis: Axis, n: number) => boolean) {
   let [best, most]: [number | null, number] = [null, 0];
-  for (let q = 0; q < Math.min(attention.queries, LOOKED_THROUGH); q += 1) {
+  for (let q = 0; q < Math.min(attention.queries, LOOKED_THROUGH / attention.keys); q += 1) {
     if (!counts(query, q)) continue;
     const { weights } = attention.row(q);
     for (let k = 0; k < attention.keys; k += 1) {
