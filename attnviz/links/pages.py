@@ -64,7 +64,7 @@ class Page:
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
     opening: Mapping[str, str] = field(default_factory=dict)
-    """The link of the view that a bare address opens (`is_bare`); every other link uses the keys' defaults"""
+    """The link of the page's own first view, if it has one (`first_view`)"""
 
     @property
     def chapters(self) -> tuple[Chapter, ...]:
@@ -95,18 +95,32 @@ class Page:
         return tuple(dict.fromkeys((*self.keys, *(key for each in sources for key in each.keys))))
 
     @property
+    def first_view(self) -> dict[str, str]:
+        """The link of the view that a bare address opens (`is_bare`); every other link uses the keys' defaults.
+
+        Without a first view of its own, a page with a text opens with the app's first sentence.
+        """
+        return dict(self.opening) or ({"text": OPENING["text"]} if "text" in self.keys else {})
+
+    @property
     def plain(self) -> dict[str, str]:
         """The link of the view with all defaults: it names one of them if a bare address does not open it."""
-        name = "source" if self.source is None else "text"
-        return {name: KEYS[name].write(KEYS[name].default)} if self.opening else {}
+        name = "source" if "source" in self.keys else "text"
+        return {name: KEYS[name].write(KEYS[name].default)} if self.first_view else {}
 
     def is_bare(self, query: Mapping[str, str]) -> bool:
-        """Whether an address has no key of the page's views. Keys that all pages share, and others', do not count."""
-        return not any(name in query for name in self.link_keys())
+        """Whether an address has no key of the page's views, or only those of a chapter's link.
+
+        Keys that all pages share, and others', do not count.
+        """
+        return self._is_bare({name: value for name, value in query.items() if name in self.link_keys()})
+
+    def _is_bare(self, of_view: Mapping[str, str]) -> bool:
+        return not of_view or self.part_of(of_view) is not None
 
     def opened(self, query: Mapping[str, str]) -> dict[str, str]:
-        """Return a link in full: a bare one stands for the opening view, with the keys that all pages share."""
-        return {**self.opening, **query} if self.is_bare(query) else dict(query)
+        """Return a link in full: a bare one stands for the first view, with the keys that all pages share."""
+        return {**self.first_view, **query} if self.is_bare(query) else dict(query)
 
     def trained_model(self, get: Get) -> str | None:
         """Return the name of the trained model whose head a view shows; None if it shows another source."""
@@ -128,7 +142,7 @@ class Page:
     def write(self, view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
         """Return the query of a view: the keys among `names` without default values.
 
-        For the opening view it has only the keys that all pages share.
+        For the first view it has only the keys that all pages share, and the part.
         With a trained model the text is always included: without it, the link would open the model's own view.
         """
         names = tuple(names)
@@ -136,8 +150,10 @@ class Page:
         if "text" in names and self.trained_model(view.__getitem__) is not None:
             written = {"text": KEYS["text"].write(view["text"]), **written}
         shared = {name: written.pop(name) for name in SHARED_KEYS if name in written}
-        own = {} if self.opening and written == self.opening else written or self.plain
-        return {**own, **shared}
+        rest = {name: value for name, value in written.items() if name not in self.first_view}
+        if self._is_bare(rest) and written == {**rest, **self.first_view}:
+            return {**rest, **shared}
+        return {**(self.plain if self._is_bare(written) else {}), **written, **shared}
 
 
 @dataclass(frozen=True, slots=True)

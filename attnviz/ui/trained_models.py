@@ -18,7 +18,7 @@ import streamlit as st
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, text_examples
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.links.pages import PAGES
+from attnviz.links.pages import OPENING, PAGES
 from attnviz.pretrained.names import ModelError
 from attnviz.trained.shipped import is_kept, keep, load, opening
 from attnviz.ui import state
@@ -48,7 +48,7 @@ def open_chosen(before: str | None, after: str | None) -> None:
     if before == after:
         return
     if not state.give_back(_REASON) and after is None and state.get("text") in examples_of(before):
-        state.put("text", DEFAULT_TEXT)  # a link has opened the model, so there is no earlier text to restore
+        state.put("text", OPENING["text"])  # a link has opened the model, so there is no earlier text to restore
     if after is not None:
         values = opening(after)
         is_typed = not is_offered(state.get("text"), before)
@@ -80,7 +80,7 @@ def _offered() -> frozenset[str]:
 
     def texts() -> Iterator[str]:
         yield DEFAULT_TEXT
-        yield from (page.opening["text"] for page in PAGES.values() if "text" in page.opening)
+        yield OPENING["text"]
         yield from (example.text for example in gallery())
         yield from (example.text for example in text_examples())
         yield from (text for pair in MINIMAL_PAIRS for text in (pair.a, pair.b))

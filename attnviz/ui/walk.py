@@ -60,7 +60,7 @@ def mount_walk(
         "values": {name: state.get(key) for name, key in keys.items()},
         "layers": (),
         "only_layer": "",
-        "opening": False,
+        "opening": None,
         "linked": state.is_opening_link(),
         "asks": lesson_state.asks(),
         "model": None,
@@ -71,7 +71,7 @@ def mount_walk(
         "link": {
             "keys": (*page.link_keys(source), *SHARED_KEYS),
             "names": {name: key for name, key in keys.items() if name != key},
-            "bare": urlencode(page.opening),
+            "bare": urlencode(page.first_view),
             "plain": urlencode(page.plain),
             "defaults": {name: KEYS[key].default for name, key in keys.items()},
         },

@@ -74,7 +74,7 @@ def rows(at: AppTest) -> list[list[str]]:
 
 
 def test_the_text_comes_back_through_the_table_at_both_ends(minilm: PretrainedModel) -> None:
-    at = opened()
+    at = opened(text=DEFAULT_TEXT)
     weight, ids = table_of(minilm).weight, torch.tensor(minilm.tokenize(DEFAULT_TEXT).ids)
     output = nn.Linear(384, 30522, bias=False)
     output.weight = nn.Parameter(weight)

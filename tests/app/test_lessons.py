@@ -78,7 +78,7 @@ def test_a_short_link_made_by_the_app_stays_short() -> None:
     at.run()
     assert link(at) == {"source": "toy", "lesson": "heads", "scene": "2"}
     go_to_page(at, "tokens", {})
-    assert link(at) == {"lesson": "heads", "scene": "2"}
+    assert link(at) == {"text": DEFAULT_TEXT, "lesson": "heads", "scene": "2"}
 
 
 def test_a_question_is_answered_before_the_next_scene() -> None:

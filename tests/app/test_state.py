@@ -123,7 +123,7 @@ def at() -> AppTest:
 
         from attnviz.ui import state
 
-        state.begin("tokens")
+        state.begin("train")
         for name in ("head", "layer"):
             st.button(name, on_click=lambda name=name: state.put(name, state.get(name) + 1))
         st.text(f"layer {state.get('layer')} head {state.get('head')}")

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
 from attnviz.links.link import DEFAULT_TEXT, KEYS
+from attnviz.links.pages import OPENING
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
@@ -295,10 +296,10 @@ def test_averages_page_shows_three_equal_results() -> None:
         assert not at.exception
         assert at.query_params.get("way", "loop") == way
         results[way] = panels(at)[f"by_{way}"]
-    layer = run_block(words(), ToyConfig()).layer(0)
+    layer = run_block(words(OPENING["text"]), ToyConfig()).layer(0)
     x = layer.query_input
     assert x is not None
-    expected = x.cumsum(0) / torch.arange(1, 12)[:, None]
+    expected = x.cumsum(0) / torch.arange(1, len(x) + 1)[:, None]
     for way in ("loop", "matrix", "softmax"):
         np.testing.assert_allclose(results[way], expected.numpy(), rtol=1e-5, atol=1e-6)
     attended = F.scaled_dot_product_attention(layer.query[:1], layer.key[:1], x[None], is_causal=True)[0]

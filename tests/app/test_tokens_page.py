@@ -73,9 +73,9 @@ def test_three_tokenizers_side_by_side(at: AppTest) -> None:
     assert "BERT&#x27;s tokenizer lower-cases the text." in html(at)
 
 
-def test_the_default_text_has_tokens(at: AppTest) -> None:
+def test_the_first_text_has_tokens(at: AppTest) -> None:
     open_tokens(at)
-    assert [size.split(" ·")[0] for size in sizes(at)] == ["60 tokens", "11 tokens", "16 tokens"]
+    assert [size.split(" ·")[0] for size in sizes(at)] == ["65 tokens", "13 tokens", "16 tokens"]
     assert dict(at.query_params) == {}
 
 

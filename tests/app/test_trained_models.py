@@ -13,6 +13,7 @@ from torch.nn import functional
 from attnviz import trained
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.pages import OPENING
 from attnviz.trained import shipped
 from attnviz.trained.model import heads
 from attnviz.training.tasks import TASKS
@@ -223,7 +224,7 @@ def test_a_text_that_the_user_typed_stays_and_only_the_head_changes() -> None:
 def test_an_example_of_a_model_that_a_link_opened_does_not_stay_with_another_source() -> None:
     at = open_page(source="trained", model="reverse")
     at.segmented_control(key="source").set_value("pretrained").run()
-    assert at.text_area(key="text").value == DEFAULT_TEXT
+    assert at.text_area(key="text").value == OPENING["text"]
 
 
 def test_a_trained_model_in_a_pane_of_compare_reads_its_own_example() -> None:

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.links.link import CHECKS as CHECK_NAMES
 from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.pages import OPENING
 from attnviz.sources.shown import TRANSFORMER_SOURCES
 from attnviz.steps import PARTS
 from attnviz.tokens import WordTokenizer
@@ -36,7 +37,7 @@ def test_the_page_opens_on_a_small_encoder_with_a_document_for_each_attention() 
     header, document = walk(at)
     assert len(header["documents"]) == len(header["layers"]) == len(model(at)["attentions"]) == 2
     assert (document.header.kind, document.header.place, document.header.layer) == ("block", "encoder block 0", 0)
-    assert document.header.query.labels == WordTokenizer().tokenize(DEFAULT_TEXT).labels
+    assert document.header.query.labels == WordTokenizer().tokenize(OPENING["text"]).labels
     assert header["link"]["names"] == {"step": "part", "layer": "block"}
     assert not at.warning
 

@@ -95,17 +95,39 @@ def test_the_view_that_a_page_opens_on_has_no_link_and_the_plain_one_says_its_so
     "query", [{}, {"lecture": "1"}, {"utm_source": "mail", "lecture": "1"}, {"lesson": "own", "scene": "2"}]
 )
 def test_an_address_without_keys_of_the_view_stands_for_the_opening_view(query: dict[str, str]) -> None:
-    for page in (STEPS, PAGES["compare"], HEADS):
+    for page in PAGES.values():
         names = (*page.link_keys(), *SHARED_KEYS)
         full = page.opened(query)
-        assert full == {**page.opening, **query}
+        assert full == {**page.first_view, **query}
         view, notes = page.read(full)
         assert notes == []
         shared = {name: value for name, value in query.items() if name in SHARED_KEYS}
         assert page.write(view, names) == shared
         assert page.write({**DEFAULTS, **{name: view[name] for name in shared}}, names) == {**page.plain, **shared}
         for key in ({"q": "3"}, {"text": "a b"}):
-            assert page.opened({**query, **key}) == {**query, **key}, "a link with a key of the view says all of it"
+            if key.keys() <= set(names):
+                assert page.opened({**query, **key}) == {**query, **key}, "a link with a key of the view says all of it"
+
+
+def test_all_pages_open_with_one_sentence_but_compare_which_needs_a_pair() -> None:
+    texts = {name: page.read(page.opened({}))[0]["text"] for name, page in PAGES.items() if "text" in page.keys}
+    assert len(texts) == len(PAGES) - 1, "all but Train"
+    assert texts.pop("compare") == DEFAULTS["text"]
+    assert set(texts.values()) == {OPENING["text"]}
+
+
+@pytest.mark.parametrize("shared", [{}, {"lecture": "1"}])
+def test_the_link_of_a_chapter_opens_with_that_sentence_too(shared: dict[str, str]) -> None:
+    page = PAGES["bert"]
+    names = (*page.link_keys(), *SHARED_KEYS)
+    for chapter in page.chapters:
+        view, notes = page.read(page.opened({**chapter.query, **shared}))
+        assert (notes, view["text"], view[page.part_key]) == ([], OPENING["text"], chapter.part)
+        written = {name: value for name, value in chapter.query.items() if view[name] != KEYS[name].default}
+        assert page.write(view, names) == {**written, **shared}
+        assert page.write({**view, "text": DEFAULTS["text"]}, names) == {**written, **page.plain, **shared}
+        linked = page.write({**view, "text": "a b"}, names)
+        assert page.read(page.opened(linked))[0] == {**view, "text": "a b"}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ class WalkComponent {
   /** the digest of each layer's document; null for one without attention */
   documents: (string | null)[];
   link: LinkKeys;
-  isOpening: boolean;
+  isOpening: boolean | null;
   isLink: boolean;
   asks: boolean;
   writing: number | undefined;
@@ -27,7 +27,7 @@ class WalkComponent {
   updates: PendingUpdates<Partial<WalkValues>>;
   home: Home;
   walk: Walk;
-  /** null on a page whose bare address opens no view of its own */
+  /** null on a page without a text for newcomers */
   opening: Opening | null;
   ends: AbortController;
 
@@ -84,7 +84,7 @@ class WalkComponent {
     this.writing = setTimeout(() => this.write(), BURST);
   }
 
-  /** Makes what a newcomer reads, on a page whose bare address opens a view of its own. */
+  /** Makes what a newcomer reads above the walk. */
   greet() {
     this.opening ??= new Opening(this.walk, { server: this.host.server });
   }
@@ -120,8 +120,8 @@ class WalkComponent {
     const isSame = documents.join() === this.documents.join();
     const held = isSame ? this.walk.playing.hold() : null; // what it shows is the user's choice
     const isOther = header.opening !== this.isOpening || !isSame;
-    if (link.bare) this.greet();
-    if (isOther) this.opening?.show(header.opening);
+    if (header.opening !== null) this.greet();
+    if (isOther) this.opening?.show(header.opening === true);
     this.isOpening = header.opening;
     this.isLink = header.linked;
     this.rest = null;

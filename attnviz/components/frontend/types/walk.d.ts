@@ -64,8 +64,8 @@ interface WalkHeader {
   only_layer: string;
   drawings: Option[];
   lecture: boolean;
-  /** Whether this is the view that the page's bare address stands for. */
-  opening: boolean;
+  /** Whether this is the view that the page's bare address stands for; null on a page without a text for newcomers */
+  opening: boolean | null;
   /** Whether a link was opened with this view. */
   linked: boolean;
   /** Whether a lesson asks for the row that is covered. */
