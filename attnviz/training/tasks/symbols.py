@@ -40,15 +40,17 @@ def _previous(weights: Tensor, batch: Batch) -> Tensor:
     return mean_weight(weights, before.expand(len(batch), -1, -1))
 
 
-def _match(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean total weight on the symbols that followed earlier occurrences of the query's symbol, (H,)."""
+def _after_the_same(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean total weight on the symbols that followed earlier occurrences of the query's symbol, (H,).
+
+    Only the queries whose next symbol is a target count.
+    """
     ids = batch.ids
-    same = ids[:, :, None] == ids[:, None, :]  # [b, i, j]: symbol j equals symbol i
-    after = torch.zeros_like(same)
-    after[:, :, 1:] = same[:, :, :-1]  # [b, i, j]: symbol j - 1 equals symbol i
-    earlier = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
-    cells = after & earlier & (batch.targets != IGNORED)[:, :, None]
-    return mean_weight(weights, cells)
+    length = ids.shape[1]
+    after = torch.zeros(len(batch), length, length, dtype=torch.bool)
+    after[:, :, 1:] = ids[:, :, None] == ids[:, None, :-1]  # [b, i, j]: symbol j - 1 equals symbol i
+    earlier = torch.ones(length, length, dtype=torch.bool).tril()
+    return mean_weight(weights, after & earlier & (batch.targets != IGNORED)[:, :, None])
 
 
 class Induction(Task):
@@ -66,7 +68,7 @@ class Induction(Task):
     labels = tuple(LETTERS)
     patterns = (
         Pattern("previous", "looks one token back", _previous),
-        Pattern("match", "looks at what came after the same letter", _match),
+        Pattern("match", "looks at what came after the same letter", _after_the_same),
     )
     control = "One layer cannot do it: to find what came after a letter takes two steps, one after another."
     examples = ("qweasdqweasdqweasd", "theraininspaintherain")
@@ -122,16 +124,6 @@ def _letter(weights: Tensor, batch: Batch) -> Tensor:
     return mean_weight(weights, cells.expand(len(batch), -1, -1))
 
 
-def _digit(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight of each repeated letter on the digits that followed it earlier, (H,)."""
-    ids = batch.ids
-    length = ids.shape[1]
-    after = torch.zeros(len(batch), length, length, dtype=torch.bool)
-    after[:, :, 1:] = ids[:, :, None] == ids[:, None, :-1]  # [b, i, j]: symbol j - 1 equals symbol i
-    cells = after & torch.ones(length, length, dtype=torch.bool).tril() & (batch.targets != IGNORED)[:, :, None]
-    return mean_weight(weights, cells)
-
-
 class Recall(Task):
     """Twelve pairs of a letter and a digit; a letter has the same digit each time it occurs (Ba et al. 2016)."""
 
@@ -147,7 +139,7 @@ class Recall(Task):
     labels = (*LETTERS, *string.digits)
     patterns = (
         Pattern("key", "digits look at their letter", _letter),
-        Pattern("value", "letters look at their digit", _digit),
+        Pattern("value", "letters look at their digit", _after_the_same),
     )
     control = "One layer cannot do it: a digit has to know its letter before another letter can find it."
     examples = ("a3f7k2a", "t1o4k9e2n8k")
