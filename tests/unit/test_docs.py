@@ -65,7 +65,7 @@ def test_the_readme_is_short_and_shows_four_pictures() -> None:
 
 def test_tables_have_short_cells() -> None:
     """Names in code that stand side by side, as the values of a link's key do, count as one word."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "examples" / "README.md"]
     cells = [
         re.sub(r"`[^`]*`( `[^`]*`)+", "`names`", cell)
         for page in pages
@@ -80,7 +80,7 @@ def test_tables_have_short_cells() -> None:
 def test_tests_that_the_docs_name_exist() -> None:
     named = {
         name
-        for file in (ROOT / "docs").glob("*.md")
+        for file in (ROOT / "docs").rglob("*.md")
         for name in re.findall(r"`(tests/[\w/.]+)`", file.read_text("utf-8"))
     }
     assert "tests/unit/test_attention.py" in named
