@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT
 
-PUBLIC = ("attnviz", "attnviz.bert", "attnviz.document", "attnviz.toy", "attnviz.trained")
+PUBLIC = ("attnviz", "attnviz.bert", "attnviz.document", "attnviz.pretrained", "attnviz.toy", "attnviz.trained")
 """The packages of which every name in `__all__` is in the reference"""
 LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src"}
 """The elements that load a file, and the attribute that names it"""
