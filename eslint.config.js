@@ -22,7 +22,7 @@ const lineLength = {
 };
 
 export default defineConfig([
-  globalIgnores(["build/", ".venv*/", "attnviz/components/dist/"]),
+  globalIgnores(["build/", "site/", ".venv*/", "attnviz/components/dist/"]),
   {
     files: ["**/*.js", "**/*.ts"],
     plugins: { js, typescript: typescript.plugin },

@@ -31,6 +31,7 @@ class Mask(ShortRepr):
     """
 
     kind: MaskKind = "none"
+    """What the mask hides"""
     cells: Tensor | None = None
     """bool (True = may look) or float (added to `scaled`), broadcasts to (H, Tq, Tk); None if nothing is hidden"""
     value: float = -math.inf

@@ -31,6 +31,7 @@ class Comparison(ShortRepr):
     """One quantity of A and of B, aligned."""
 
     quantity: str
+    """The step that is compared, one of `QUANTITIES`"""
     queries: Alignment
     """P places"""
     keys: Alignment
@@ -52,6 +53,7 @@ class Distance:
     """The distance of A and B over the cells that both have."""
 
     cells: int
+    """The number of cells that A and B both have"""
     mean: float
     """Σ |A − B| / cells"""
     largest: float

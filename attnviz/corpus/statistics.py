@@ -133,7 +133,9 @@ class CorpusStatistics:
     """Statistics of all heads of one kind of attention over a corpus. A mean over nothing is NaN."""
 
     sentences: int
+    """The number of sentences"""
     tokens: int
+    """The number of their tokens"""
     measures: tuple[str, ...]
     """M names, as in `attnviz.measures`"""
     count: npt.NDArray[np.int64]
@@ -288,12 +290,15 @@ class HeadStatistics:
     """
 
     layers: int
+    """The number of layers, L"""
     heads: int
+    """The number of heads of a layer, H"""
     causal: bool = False
+    """Whether no query sees a later key"""
     numbers: tuple[int, ...] = ()
     """The model's own numbers of the layers, (L,); 0, 1, ... by default"""
     sums: dict[str, npt.NDArray[np.int64]] = field(init=False)
-    """By name; see `_shapes`"""
+    """By name, such as "sum" (L, H, M, 2): sums of values are pairs of integers"""
     histograms: list[Counts] = field(init=False)
     """One for each measure, (L · H, bins)"""
     strongest: Strongest = field(init=False)

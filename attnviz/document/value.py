@@ -32,9 +32,11 @@ class Axis:
     """The tokens of the rows (queries) or of the columns (keys)."""
 
     text: str
+    """The tokenized text"""
     pair: str | None
     """The second text of the tokenizer, if there is one"""
     labels: tuple[str, ...]
+    """The labels of the tokens"""
     ids: tuple[int, ...]
     """Negative: the token has no id"""
     covers: tuple[str, ...]
@@ -52,10 +54,13 @@ class StepText:
     """The texts and the picture of one step. `attnviz.steps.Step` describes the fields of the same names."""
 
     name: str
+    """The step's name in links"""
     title: str
+    """Its name in the app"""
     formula: OfHeads
     """MathML Core: one `<math>` element"""
     notice: OfHeads
+    """What to notice in a head's picture"""
     fact: OfHeads
     """A sentence about a head's numbers; "" if there is nothing to say"""
     advice: OfHeads
@@ -65,8 +70,11 @@ class StepText:
     missing: str
     """Why the step can't show all that it needs; "" if it can"""
     is_by_cell: bool
+    """Whether it has one cell per query and key"""
     can_be_covered: bool
+    """Whether rows of the result can be covered"""
     can_be_stretched: bool
+    """Whether its colour domain can end at the largest weight"""
     picture: Picture | None
     """None for a step without matrices, or if the source provides none of them"""
 
@@ -78,7 +86,9 @@ class Reference:
     digest: str
     """The digest by which a reader fetches it"""
     dtype: Literal["F32", "BOOL", "U8"]
+    """The type of its numbers, as in a safetensors file"""
     shape: tuple[int, ...]
+    """Its shape"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +104,23 @@ class Header:
     heads: tuple[int, ...]
     """The heads in the document, in ascending order"""
     heads_in_layer: int
+    """The number of heads of the layer, H"""
     query: Axis
+    """The tokens of the rows"""
     key: Axis
     """The same as `query` in self-attention"""
     scale: float
+    """The factor between scores and scaled"""
     scale_label: str
     """The name of the scale: "1/√32", "off" or a number"""
     mask: MaskKind
+    """What the mask hides"""
     steps: tuple[StepText, ...]
     """All steps, in the order of computation"""
     references: Mapping[str, Reference] = field(default_factory=dict)
     """Arrays that are not in the file, by their names"""
     kind: DocumentKind = "walk"
+    """Which steps it has"""
     place: str = ""
     """Where the attention is in the model, such as "encoder block 2", if the kind is block; else "" """
     mask_value: float | None = None
@@ -113,6 +128,7 @@ class Header:
     mask_fills: Masked = "scaled"
     """Whether it fills cells of `scaled`, or of `scores`, so that the scale multiplies it"""
     version: int = VERSION
+    """The version of the format"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +140,7 @@ class Document:
     """
 
     header: Header
+    """Everything except the arrays"""
     arrays: Mapping[str, npt.NDArray[Any]]
     """Read-only arrays by the names in `checks.ARRAYS`; those of a head are named like `query/5`"""
 

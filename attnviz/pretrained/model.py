@@ -58,7 +58,9 @@ class PretrainedModel(ShortRepr, ABC):
     """A model and its tokenizer. It is immutable, and shared by all sessions."""
 
     name: str
+    """The name by which it was opened"""
     description: Description
+    """Its kinds of attention, layers, heads and sizes"""
     is_encoder_decoder: bool
     """Whether the model has an encoder and a decoder"""
     takes_segments: bool

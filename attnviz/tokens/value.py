@@ -75,23 +75,30 @@ class NoTokensError(ValueError):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tokens(ShortRepr):
-    """The tokens of a text, or of a text and its pair. All tuples have one entry per token.
-
-    `offsets` are character ranges [start, end) of `text`, or of `pair` for tokens of segment 1. Tokens that the
-    tokenizer added (`special`) have (0, 0). `dropped` is the number of tokens cut off by the length limit.
-    """
+    """The tokens of a text, or of a text and its pair. All tuples have one entry per token."""
 
     text: str
+    """The text as it was given"""
     pair: str | None
+    """The second text; None if there is none"""
     pieces: tuple[str, ...]
+    """The tokens as the tokenizer writes them, such as "##ing" """
     ids: tuple[int, ...]
+    """Their numbers in the vocabulary; `NO_ID` for a token without one"""
     offsets: tuple[tuple[int, int], ...]
+    """The characters [start, end) of `text`, or of `pair` in segment 1; (0, 0) for tokens that the tokenizer added"""
     segments: tuple[int, ...]
+    """1 for tokens of the second text, else 0"""
     special: tuple[bool, ...]
+    """Whether the tokenizer added the token, such as [CLS]"""
     unknown: tuple[bool, ...]
+    """Whether the token replaces characters that are not in the vocabulary"""
     dropped: int
+    """How many tokens the length limit cut off"""
     vocab_size: int
+    """The size of the vocabulary, V"""
     tokenizer: str
+    """The tokenizer's name"""
     byte_level: bool = False
     """Whether `pieces` use GPT-2's byte alphabet, in which "Ġthe" is " the"."""
     labels: tuple[str, ...] = field(init=False, repr=False, compare=False)

@@ -92,6 +92,7 @@ class LayerTrace(ShortRepr):
     value: Tensor
     """(H, Tk, D)"""
     scale: float
+    """The factor between scores and scaled"""
     mask: Mask = NO_MASK
     """Its cells broadcast to (H, Tq, Tk)"""
     query_input: Tensor | None = None
@@ -101,6 +102,7 @@ class LayerTrace(ShortRepr):
     projections: dict[str, Projection] | None = None
     """The projections of "query", "key" and "value"; None if they are not known for this model family"""
     output_projection: OutputProjection | None = None
+    """The layer's W_O and its bias; None if they are not known"""
     unavailable: Mapping[Need, str] = field(default_factory=dict)
     """Quantities before or after attention that are not available -> the reason, as a sentence"""
 
@@ -269,7 +271,9 @@ class Block(ShortRepr):
     """One block on one text."""
 
     attention: LayerTrace
+    """What the attention computed"""
     after_attention: AfterAttention | None = None
+    """Computes the rest of the block; None if it is not known"""
     unavailable_reason: str = ""
     """Why `steps` returns None, as a sentence; "" if it returns steps"""
     pre_norm_input: Tensor | None = None

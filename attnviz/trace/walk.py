@@ -27,11 +27,13 @@ class HeadSummary:
     largest_score: float
     """That magnitude"""
     largest_scaled: float
+    """The largest magnitude of a scaled score"""
     hidden: int
     """Masked cells"""
     strongest: int
     """The cell of the largest weight, counted row by row"""
     strongest_weight: float
+    """That weight"""
     row_maxima: tuple[float, ...]
     """The largest weight of each row"""
 
@@ -76,7 +78,9 @@ class Walk(NotebookRepr):
     key_tokens: Tokens
     """The tokens on the columns; the same object if rows and columns are the same text"""
     layer: LayerTrace
+    """The attention of the layer"""
     head: int
+    """The head's number in the layer"""
     parts: tuple[Tensor, Tensor] | None = None
     """Token and position embeddings, (T, C) each, whose sum is the input; None if they are not known separately"""
     has_positions: bool | None = None

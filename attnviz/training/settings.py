@@ -27,15 +27,19 @@ class TrainingSettings:
     """The settings of a training."""
 
     steps: int = 500
+    """The steps of the training"""
     batch: int = 64
     """Sequences per step"""
     learning_rate: float = 1e-3
+    """The highest learning rate"""
     warm_up: int = 20
     """Steps over which the learning rate rises linearly from 0"""
     decay: Decay = "none"
+    """How the learning rate falls after the warm-up"""
     last_rate: float = 0.1
     """With cosine decay, the final learning rate as a fraction of the highest"""
     optimiser: Optimiser = "adamw"
+    """What changes the weights"""
     beta2: float = 0.999
     """AdamW's decay rate of the mean squared gradient"""
     weight_decay: float = 0.0
@@ -45,6 +49,7 @@ class TrainingSettings:
     precision: Literal["float32", "bfloat16"] = "float32"
     """The number format of matrix products in the forward pass; weights are always float32"""
     seed: int = 0
+    """Of the sequences that are drawn; `attnviz.training.plan.build` has one of the first weights"""
 
     def __post_init__(self) -> None:
         for name, low, high in (

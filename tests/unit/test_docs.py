@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
+import shlex
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import attnviz
+from attnviz import cli
 from attnviz.cli import export
 from attnviz.export.files.formats import FORMATS
 from attnviz.export.jobs import NUMBERS, WEB
@@ -20,6 +24,11 @@ from attnviz.settings import PUBLIC, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPORT = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+
+
+def pages() -> list[Path]:
+    """Return the README and all pages of the docs."""
+    return [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def test_what_belongs_to_every_page_and_the_lessons_are_named() -> None:
@@ -65,10 +74,9 @@ def test_the_readme_is_short_and_shows_four_pictures() -> None:
 
 def test_tables_have_short_cells() -> None:
     """Names in code that stand side by side, as the values of a link's key do, count as one word."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     cells = [
         re.sub(r"`[^`]*`( `[^`]*`)+", "`names`", cell)
-        for page in pages
+        for page in pages()
         for line in page.read_text(encoding="utf-8").splitlines()
         if line.startswith("| ")
         for cell in line.strip("| ").split(" | ")
@@ -80,7 +88,7 @@ def test_tables_have_short_cells() -> None:
 def test_tests_that_the_docs_name_exist() -> None:
     named = {
         name
-        for file in (ROOT / "docs").glob("*.md")
+        for file in (ROOT / "docs").rglob("*.md")
         for name in re.findall(r"`(tests/[\w/.]+)`", file.read_text("utf-8"))
     }
     assert "tests/unit/test_attention.py" in named
@@ -117,6 +125,34 @@ def test_the_page_on_training_names_what_there_is_and_its_examples_run() -> None
         exec(example, names)
     assert names["weights"].shape == (2, 12, 12)  # type: ignore[attr-defined]
     assert names["head"].score > 0.5  # type: ignore[attr-defined]
+
+
+def test_the_command_line_takes_the_commands_of_the_docs() -> None:
+    parser = argparse.ArgumentParser()
+    subparsers = parser.add_subparsers()
+    for module in iter_modules(cli.__path__, f"{cli.__name__}."):
+        import_module(module.name).add_parser(subparsers)
+    blocks = [block for page in pages() for block in re.findall("```.*?```", page.read_text("utf-8"), re.DOTALL)]
+    commands = re.findall(r"^ *python -m attnviz (.*)", "\n".join(blocks), re.MULTILINE)
+    assert len(commands) > 20
+    for command in commands:
+        parser.parse_args(shlex.split(command, comments=True))  # or exits
+
+
+MADE_UP = {"Download PPTX", "Open on Step by step", "How is 97 % computed?"}
+"""Labels that the app puts together"""
+
+
+def test_the_app_has_the_labels_that_the_guides_quote() -> None:
+    suffixes = {".py", ".ts", ".ipynb", ".yaml"}
+    folders = ("attnviz", "pages", "examples", "assets/lessons")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*") if file.suffix in suffixes]
+    app = "\n".join(file.read_text("utf-8") for file in files)
+    guides = [*(ROOT / "docs" / "guides").glob("*.md"), ROOT / "docs" / "tour.md"]
+    text = re.sub(r"```.*?```|`[^`]*`", "", "\n".join(guide.read_text("utf-8") for guide in guides), flags=re.DOTALL)
+    quoted = {" ".join(label.split()) for label in re.findall(r'"([^"]+)"', text)}
+    assert len(quoted) > 30
+    assert {label for label in quoted if label not in app} == MADE_UP
 
 
 NOTHING = {"no limit", "none", "no restriction", "one per processor", ""}

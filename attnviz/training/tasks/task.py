@@ -157,11 +157,13 @@ class Task(Subject):
     """A task, usually with generated sequences: `attnviz.training.tasks.TASKS` lists the generated tasks."""
 
     title: str
+    """The name in the app"""
     explanation: str
     """What the model has to learn, in two sentences"""
     expected: str
     """Which pattern to expect and where, in a sentence or two"""
     patterns: tuple[Pattern, ...]
+    """The patterns that its heads learn"""
     control: str
     """What the control model lacks and why it fails, in a sentence"""
     examples: tuple[str, ...]

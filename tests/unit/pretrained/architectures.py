@@ -289,7 +289,8 @@ def table(found: Mapping[str, Outcome]) -> str:
         f"refused in one sentence, and of {counts['not built']} no tiny model could be made, so they were not tried. "
         "The reasons stand below the table, by number."
     )
-    return "\n".join([summary, "", *lines, "", *(f"- [{number}] {reason}" for reason, number in reasons.items())])
+    written_reasons = (f"- [{number}] " + reason.replace("][", "]\\[") for reason, number in reasons.items())  # no link
+    return "\n".join([summary, "", *lines, "", *written_reasons])
 
 
 def written() -> str:

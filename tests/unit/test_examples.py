@@ -1,0 +1,73 @@
+"""The notebooks in examples/: the outputs that they keep are those of a run, and each is found where readers look."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from io import BytesIO
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.examples import NOTEBOOKS, ROOT, run
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def texts_and_pictures(notebook: nbformat.NotebookNode) -> tuple[list[str], list[bytes]]:
+    """Return what the cells print and the texts of their results, in order, and the pictures."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    texts = [output.get("text") or output["data"]["text/plain"] for output in outputs]
+    return texts, [
+        b64decode(output["data"]["image/png"]) for output in outputs if "image/png" in output.get("data", {})
+    ]
+
+
+def pixels(picture: bytes) -> np.ndarray:
+    return np.asarray(Image.open(BytesIO(picture)).convert("RGB"), np.int16)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_outputs_that_a_notebook_keeps_are_those_of_a_run(path: Path) -> None:
+    """Texts to the letter, and numbers to 2 in the last digit that is printed: processors differ in last bits."""
+    (kept_texts, kept_pictures), (texts, pictures) = map(
+        texts_and_pictures, (nbformat.read(path, as_version=4), run(path))
+    )
+    again = "run: python -m tests.examples"
+    assert [NUMBER.sub("0", text) for text in texts] == [NUMBER.sub("0", text) for text in kept_texts], again
+    for text, kept_text in zip(texts, kept_texts, strict=True):
+        for number, kept in zip(NUMBER.findall(text), NUMBER.findall(kept_text), strict=True):
+            last_digit = 10.0 ** -len(kept.partition(".")[2])
+            assert float(number) == pytest.approx(float(kept), abs=2 * last_digit if "." in kept else 0), (text, again)
+    assert len(pictures) == len(kept_pictures) > 0
+    for picture, kept_picture in zip(map(pixels, pictures), map(pixels, kept_pictures), strict=True):
+        assert picture.shape == kept_picture.shape, again
+        assert np.abs(picture - kept_picture).mean() < 1, again
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_installs_what_it_needs_first_and_keeps_no_warning(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    title, install, *rest = notebook.cells
+    assert title.source.startswith("# ")
+    assert 'find_spec("attnviz") is None' in install.source and '%pip install -q "attnviz[notebook]"' in install.source
+    assert install.outputs == []
+    outputs = [output for cell in rest for output in cell.get("outputs", ())]
+    assert [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"] == []
+    assert path.stat().st_size < 700_000, "it is read on hosts of repositories, which show no larger ones"
+
+
+def test_the_first_notebook_has_its_head_in_ten_lines() -> None:
+    first = nbformat.read(ROOT / "examples" / "first_head.ipynb", as_version=4)
+    lines = [line for line in first.cells[2].source.splitlines() if line.strip()]
+    assert len(lines) <= 10
+
+
+def test_all_notebooks_are_linked() -> None:
+    assert len(NOTEBOOKS) == 5
+    listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\]\((\w+\.ipynb)\)", listed)) == {path.name for path in NOTEBOOKS}
+    assert "](examples/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
