@@ -61,7 +61,9 @@ def begin(page: str, *, with_text: bool = True, exports: Tabs = NO_TABS) -> Delt
     busy_note()
     lesson_bar.show(page)
     has_text = "text" in PAGES[page].keys and PAGES[page].in_lessons  # Lessons has a tab with the examples
-    place = _text_of(page, with_field=with_text) if has_text else st.container()
+    if not has_text:
+        return st.container()
+    place = _text_of(page, with_field=with_text)
     suggestions.show_message()
     return place
 

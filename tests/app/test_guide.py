@@ -87,6 +87,9 @@ def test_surprise_opens_the_head_that_it_speaks_of_and_then_the_next(page: str) 
         seen.append((layer, head, q, k))
     assert seen[0] == ("3", "1", 11, 5)  # "it" and "bicycle"
     assert len(set(seen)) == 3
+    assert "Layer" not in reason(at.switch_page("../../pages/lessons.py").run()), "there is no text on Start"
+    at.switch_page(f"../../pages/{page}.py").run()
+    assert reason(at) == says
     at.text_area(key="text").set_value("Another text, please.").run()
     assert reason(at) == ""  # what was said of the text before is gone
 
