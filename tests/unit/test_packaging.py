@@ -209,3 +209,17 @@ def test_the_checks_before_a_commit_are_those_of_ci_with_the_same_tools() -> Non
         tool = re.sub(r"^\.venv/bin/(\w+)", r'"$bin/\1"', hook["entry"])
         assert tool in all_checks
         assert hook["language"] == "system"
+
+
+@pytest.mark.parametrize("name", ["wrong-number", "fault", "wish"])
+def test_issue_forms_ask_for_what_a_mend_needs(name: str) -> None:
+    form = yaml_of(f".github/ISSUE_TEMPLATE/{name}.yml")
+    assert {"name", "description", "body"} <= set(form)
+    ids = [field["id"] for field in form["body"]]
+    assert len(ids) == len(set(ids))
+    for field in form["body"]:
+        assert field["type"] in ("input", "textarea")
+        assert field["attributes"]["label"]
+    assert any(field.get("validations", {}).get("required") for field in form["body"])
+    asks_for_report = any("attnviz ready --report" in field["attributes"]["label"] for field in form["body"])
+    assert asks_for_report == (name != "wish")
