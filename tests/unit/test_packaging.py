@@ -122,7 +122,7 @@ def test_the_notices_name_every_package_once() -> None:
     assert {canonicalize_name(name) for name in packages} == named(project()["dependencies"]) - others
     assert all(f"`{name}`" in notices for name in others)
     stated = {canonicalize_name(name): licences for licences, cell in rows[1:] for name in re.findall(r"[\w-]+", cell)}
-    for package, name in {"orjson": "MPL-2.0", "pillow": "MIT-CMU", "streamlit": "Apache-2.0", "pandas": "BSD"}.items():
+    for package, name in {"tqdm": "MPL-2.0", "pillow": "MIT-CMU", "streamlit": "Apache-2.0", "pandas": "BSD"}.items():
         about = metadata(package)
         assert name in str([about["License-Expression"], about["License"], about.get_all("Classifier")])
         assert name in stated[package]
@@ -168,10 +168,12 @@ def yaml_of(name: str) -> Any:
 
 def test_ci_elsewhere_runs_the_one_check_command_on_every_python_that_the_package_names() -> None:
     (job,) = yaml_of(".github/workflows/ci.yml")["jobs"].values()
-    runs = {entry["python"]: entry["run"] for entry in job["strategy"]["matrix"]["include"]}
+    *entries, lowest = job["strategy"]["matrix"]["include"]
+    runs = {entry["python"]: entry["run"] for entry in entries}
     named = [line.rpartition(" ")[2] for line in project()["classifiers"] if re.search(r"Python :: 3\.\d+$", line)]
     assert list(runs) == named
     assert runs[named[0]] == ".ci/run"
+    assert lowest == {"python": named[0], "run": "tests/lowest"}
     assert set(runs.values()) == {".ci/run", "tests/run --quick"}
     assert project()["requires-python"] == f">={named[0]}"
     assert job["steps"][-1] == {"run": "${{ matrix.run }}"}
