@@ -1,5 +1,6 @@
 # attnviz for a public link: torch for the CPU, the built-in model inside, a user without rights.
 #   docker build -t attnviz . && docker run --rm -p 8501:8501 attnviz
+# Another port: --build-arg PORT=7860, or PORT=7860 in the container's environment.
 
 FROM python:3.13-slim AS packages
 WORKDIR /app
@@ -20,9 +21,11 @@ COPY --from=packages /app /app
 WORKDIR /app
 # Nothing outside /tmp is written, so the container may be read-only.
 ENV PATH=/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HF_HOME=/tmp/huggingface HF_HUB_OFFLINE=1
+ARG PORT=8501
+ENV PORT=$PORT
 USER attnviz
-EXPOSE 8501
+EXPOSE $PORT
 # Whether the model is loaded. Not /readyz: a server that is full is well.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=120s \
-    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/healthz', timeout=4)"]
-CMD ["python", "-m", "attnviz", "serve", "--host", "0.0.0.0", "--port", "8501"]
+    CMD python -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$PORT/healthz', timeout=4)"
+CMD exec python -m attnviz serve --host 0.0.0.0 --port "$PORT"

@@ -7,7 +7,7 @@ setup(
     packages=[*find_packages(include=["attnviz", "attnviz.*"]), "attnviz.app"],
     package_dir={"attnviz.app": "."},
     package_data={
-        "attnviz": ["components/dist/**", "components/frontend/**/*.css", "ui/styles/*.css"],
+        "attnviz": ["py.typed", "components/dist/**", "components/frontend/**/*.css", "ui/styles/*.css"],
         "attnviz.app": [
             "pyproject.toml",  # in which Streamlit finds the browser components
             "requirements.txt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,12 @@ CONFIG = FOLDER / ".streamlit" / "config.toml"
 """Streamlit's options, which `streamlit run app.py` reads."""
 REQUIREMENTS = FOLDER / "requirements.txt"
 """The versions with which the app is tested."""
+
+
+def version() -> str:
+    """Return the version of attnviz, from the pyproject.toml of the checkout or of the installed package."""
+    project = tomllib.loads((FOLDER / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["version"])
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -7,6 +7,7 @@ for check in checks(port=8501):
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import socket
@@ -15,7 +16,7 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
@@ -26,6 +27,7 @@ from urllib.request import urlopen
 from attnviz import files
 from attnviz.components import built
 from attnviz.hosts import is_local
+from attnviz.settings import Settings, SettingsError, processors, read
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
@@ -84,6 +86,52 @@ def print_checks(results: Iterator[Check], out: TextIO | None = None) -> bool:
             out.write(f"      -> {check.advice}\n")
         out.flush()
     return passed
+
+
+def print_report(results: Iterator[Check], out: TextIO | None = None) -> bool:
+    """Write what a report of a fault needs: versions, settings and the checks. Return whether no check failed.
+
+    It has no text and no path of a user's, and of settings that hold names or addresses only that they are changed.
+    """
+    out = out or sys.stdout
+    release = "".join(re.findall(r"^[\d.]+", platform.release()))  # a self-built kernel's name may hold more
+    system = f"{platform.system()} {release} {platform.machine()}"
+    out.write(f"attnviz {files.version()}, Python {sys.version.split()[0]}, {system}\n")
+    out.write(f"{processors()} processors, packages: {', '.join(_versions())}\n")
+    out.write(f"settings: {', '.join(_changed_settings()) or 'as on your own machine'}\n")
+    shown = (replace(each, detail=without_paths(each.detail), advice=without_paths(each.advice)) for each in results)
+    return print_checks(shown, out)
+
+
+def _versions() -> Iterator[str]:
+    for name in _required():
+        with suppress(metadata.PackageNotFoundError):
+            yield f"{name} {metadata.version(name)}"
+
+
+def _changed_settings() -> Iterator[str]:
+    """Yield the settings that are not the defaults of a private machine, lists and names without what they hold."""
+    try:
+        current = read(os.environ)
+    except SettingsError:
+        yield "not valid (the command serve says why)"
+        return
+    for setting in fields(Settings):
+        value, usual = getattr(current, setting.name), getattr(Settings(), setting.name)
+        if value != usual:
+            yield f"{setting.name} {int(value)}" if isinstance(value, int) else f"{setting.name} changed"
+
+
+def without_paths(text: str) -> str:
+    """Return a text in which "(a path)" stands for each absolute path, because it can hold a name."""
+    home = Path.home()
+    for written in sorted({str(home), home.as_posix()}, key=len, reverse=True):
+        if len(written) > 1:  # not the root of the file system
+            text = text.replace(written, "~")
+    return _PATH.sub("(a path)", text)
+
+
+_PATH = re.compile(r"(?<![\w:/.~])(?:[A-Za-z]:[\\/]|~[\\/]?|/)[^\s,;:]*")
 
 
 def _python() -> Check:

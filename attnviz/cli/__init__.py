@@ -1,6 +1,7 @@
-"""The command line, `python -m attnviz <command>`: each command is a module with `add_parser` and `run`.
+"""The command line, `attnviz <command>`: each command is a module with `add_parser` and `run`.
 
-Commands import heavy modules only when they run, so that `--help` is fast.
+Without a command, it starts the app, as `attnviz start` does. Commands import heavy modules only when they run, so that
+`--help` is fast.
 """
 
 from __future__ import annotations
@@ -14,16 +15,21 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
+from attnviz.files import version
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 on success, 2 for wrong usage."""
     parser = argparse.ArgumentParser(
-        prog="python -m attnviz", description="What attention computes, on your own text, down to the last number."
+        prog="attnviz",
+        description="What attention computes, on your own text, down to the last number. Without a command, the app "
+        "starts on this machine and opens in the browser. `python -m attnviz` is the same as `attnviz`.",
     )
+    parser.add_argument("--version", action="version", version=f"attnviz {version()}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in iter_modules(__path__, f"{__name__}."):
         import_module(command.name).add_parser(subparsers)
-    parsed = parser.parse_args(arguments)
+    parsed = parser.parse_args((sys.argv[1:] if arguments is None else arguments) or ["start"])
     code: int = parsed.run(parsed)
     return code
 

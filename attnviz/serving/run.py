@@ -1,4 +1,4 @@
-"""Starts the tuned server: the app of `streamlit run app.py`, under uvicorn, with the limits of a public link."""
+"""Starts the tuned server: the app of `streamlit run app.py`, under uvicorn, by default with a public link's limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import errno
 import os
 import socket
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from attnviz import files
@@ -22,14 +23,20 @@ class StartError(RuntimeError):
     """The server can't start. The message is one line for the person who started it."""
 
 
-def serve(host: str, port: int) -> None:
+def serve(host: str, port: int, *, public: bool = True, on_listening: Callable[[int], None] | None = None) -> None:
     """Serve until a signal stops the process.
+
+    Args:
+        host: the address to listen on.
+        port: the port to listen on; 0 is any free one.
+        public: whether settings default to those of a public link, if ATTNVIZ_PUBLIC does not say it.
+        on_listening: called with the port when the server is about to answer.
 
     Raises:
         StartError: the port can't be opened.
         attnviz.settings.SettingsError: a setting is invalid, or this process has read other settings before.
     """
-    limits = read({"ATTNVIZ_PUBLIC": "1", **os.environ})
+    limits = read({"ATTNVIZ_PUBLIC": str(int(public)), **os.environ})
     use(limits)
     listening = listen(host, port)
     import streamlit as st
@@ -44,7 +51,8 @@ def serve(host: str, port: int) -> None:
     keep_texts_out()
     app = st.App(FRAME, lifespan=warm_up, routes=ROUTES, middleware=middleware())
     chosen = options(tomllib.loads(files.CONFIG.read_text(encoding="utf-8")))
-    for option, value in {**chosen, **tuned(host, listening.getsockname()[1], limits.largest_upload)}.items():
+    opened = listening.getsockname()[1]
+    for option, value in {**chosen, **tuned(host, opened, limits.largest_upload)}.items():
         config.set_option(option, value)
     server = uvicorn.Config(
         app,
@@ -58,7 +66,10 @@ def serve(host: str, port: int) -> None:
         server_header=False,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
     )
-    uvicorn.Server(server).run(sockets=[listening])
+    if on_listening:
+        on_listening(opened)
+    with suppress(KeyboardInterrupt):  # uvicorn raises it again after Ctrl-C, when it has stopped
+        uvicorn.Server(server).run(sockets=[listening])
 
 
 def options(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

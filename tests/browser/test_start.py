@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 import venv
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -56,11 +58,20 @@ def test_an_installed_wheel_has_its_style_sheets(commands: Path) -> None:
     assert [name for name, path in sheets.items() if (package / name).read_bytes() != path.read_bytes()] == []
 
 
-def test_the_first_visit_may_be_a_link_to_any_page(commands: Path, page: Page, tmp_path: Path) -> None:
+def test_the_command_opens_the_browser_and_the_first_visit_may_be_a_link_to_any_page(
+    commands: Path, page: Page, tmp_path: Path
+) -> None:
     port = free_port()
-    server = launch(["serve", "--port", str(port)], port, program=[commands / "attnviz"], cwd=tmp_path)
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {tmp_path}/opened\n')
+    browser.chmod(0o755)
+    display = {"DISPLAY": ":0", "BROWSER": str(browser)}
+    arguments = ["start", "--port", str(port)]
+    server = launch(arguments, port, program=[commands / "attnviz"], cwd=tmp_path, env=display)
     try:
         server.wait()
+        with urlopen(server.url) as answer:
+            assert "frame-ancestors" not in str(answer.headers), "the limits of a public link hold on one's own machine"
         page.goto(f"{server.url}/heads?text=a+first+visit")
         expect(page.get_by_role("link", name="Tokens")).to_be_visible()
         expect(page.locator(".st-key-text textarea")).to_have_value("a first visit")
@@ -68,7 +79,10 @@ def test_the_first_visit_may_be_a_link_to_any_page(commands: Path, page: Page, t
         page.goto(server.url)
         expect(page.get_by_role("region", name="Sentence")).to_contain_text("“it” gives 97 % of its attention")
         page.goto("about:blank")
-        assert "Traceback" not in server.log_text()
+        assert (tmp_path / "opened").read_text() == f"http://localhost:{port}"
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(30) == 0
+        assert server.log_text() == f"attnviz is at http://localhost:{port} (Ctrl-C ends it)\n"
     finally:
         server.stop()
         server.log.unlink()

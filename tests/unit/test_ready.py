@@ -69,6 +69,64 @@ def test_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert out.getvalue() == "ok    A: is here\nfail  B: is not\n      -> get it\n"
 
 
+def test_a_report_has_versions_settings_and_checks_but_no_path_and_no_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "Ada Muster"
+    corpus = home / "ada's corpus.parquet"
+    home.mkdir()
+    corpus.touch()
+    for name, value in {
+        "HOME": str(home), "ATTNVIZ_MODELS": f"minilm,{home}/bert", "ATTNVIZ_CORPORA": str(corpus), "ATTNVIZ_HUB": "0",
+        "ATTNVIZ_SESSIONS": "77", "ATTNVIZ_TRUSTED_PROXIES": "10.9.8.7", "ATTNVIZ_REPLICA": "ada-server",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    results = [
+        Check("Model", "fail", f"{home}/model.safetensors can't be read", f"Look into {home} and /srv/ada."),
+        Check("Browser", "ok", "firefox is installed"),
+    ]
+    monkeypatch.setattr("attnviz.ready.checks", lambda _: iter(results))
+    monkeypatch.setattr(ready.platform, "release", lambda: "6.1.0-built-by-ada")
+    assert main(["ready", "--report"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith(f"attnviz {files.version()}, Python 3.")
+    assert f" {ready.platform.system()} 6.1.0 {ready.platform.machine()}\n" in said
+    for name in ("torch", "streamlit", "numpy"):
+        assert f"{name} {ready.metadata.version(name)}" in said
+    assert (
+        "settings: models changed, hub 0, sessions 77, trusted_proxies changed, replica changed, corpora changed"
+        in said
+    )
+    assert "fail  Model: (a path) can't be read\n      -> Look into (a path) and (a path)\n" in said
+    assert "ok    Browser: firefox is installed" in said
+    assert not [word for word in ("ada", "Ada", "Muster", str(tmp_path), "10.9.8.7") if word in said]
+
+
+def test_a_report_says_that_settings_are_not_valid_and_not_which(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("attnviz.ready.checks", lambda _: iter([Check("A", "ok", "is here")]))
+    for variable, said in (("ATTNVIZ_NONSENSE", "not valid"), ("HOME", "as on your own machine")):
+        with monkeypatch.context() as patched:
+            patched.setenv(variable, "/home/ada")
+            assert main(["ready", "--report"]) == 0
+        output = capsys.readouterr().out
+        assert f"settings: {said}" in output
+        assert "ada" not in output
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("/usr/bin/x is installed", "(a path) is installed"), ("see https://a.b/c/d", "see https://a.b/c/d"),
+        (r"C:\Users\Ada\x.exe is", "(a path) is"), ("C:/Users/Ada: no", "(a path): no"), ("3/4, a/b", "3/4, a/b"),
+        ("(/a/b) or /c", "((a path) or (a path)"),
+    ],
+)  # fmt: skip
+def test_paths_are_left_out_of_a_text(text: str, said: str) -> None:
+    assert ready.without_paths(text) == said
+
+
 @pytest.mark.asks_outside
 def test_a_machine_contacted_while_the_model_loads_is_named() -> None:
     def asks() -> object:

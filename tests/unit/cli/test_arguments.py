@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import signal
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from attnviz.cli import classify, corpus, export, main, serve, train, wish_to_stop
+from attnviz.cli import classify, corpus, export, main, serve, start, train, wish_to_stop
 from attnviz.cli.export import UsageError, read_views
 from attnviz.corpus.blocks import Place, Problems
 from attnviz.export.jobs import ALL, Exporter
@@ -178,6 +179,60 @@ def test_the_server_is_asked_for_host_and_port_and_says_why_it_can_not_start(
     assert capsys.readouterr().err == "attnviz: The port is taken.\nattnviz: ATTNVIZ_X is no setting.\n"
     usual = parsed(serve)
     assert (usual.host, usual.port) == ("127.0.0.1", 8501)
+
+
+Started = tuple[list[tuple[str, int, bool]], list[str], set[int]]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Started:
+    """Replace the server and the browser: return what is served, which addresses are opened, and ports to be taken."""
+    served: list[tuple[str, int, bool]] = []
+    opened: list[str] = []
+    taken: set[int] = set()
+
+    def begin(host: str, port: int, *, public: bool, on_listening: Callable[[int], None]) -> None:
+        if port in taken:
+            raise StartError(f"Port {port} is taken.")
+        served.append((host, port, public))
+        on_listening(port or 4321)
+
+    def at_once(target: Callable[..., object], args: tuple[str, ...], **_: bool) -> SimpleNamespace:
+        return SimpleNamespace(start=lambda: target(*args))
+
+    monkeypatch.setattr("attnviz.serving.run.serve", begin)
+    monkeypatch.setattr(start.webbrowser, "open", opened.append)
+    monkeypatch.setattr(start.threading, "Thread", at_once)
+    monkeypatch.setenv("DISPLAY", ":0")
+    return served, opened, taken
+
+
+def test_without_a_command_the_app_starts_for_this_machine_and_the_browser_opens_it(
+    started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served, opened, taken = started
+    assert main([]) == 0
+    assert (served, opened) == ([("127.0.0.1", 8501, False)], ["http://localhost:8501"])
+    assert capsys.readouterr().out == "attnviz is at http://localhost:8501 (Ctrl-C ends it)\n"
+    taken.add(8501)
+    assert main([]) == 0, "the usual port is taken: any free one"
+    assert (served[1:], opened[1:]) == ([("127.0.0.1", 0, False)], ["http://localhost:4321"])
+    assert main(["start", "--port", "8501"]) == 1
+    assert main(["start", "--port", "8600", "--no-browser"]) == 0
+    assert (served[2:], len(opened)) == ([("127.0.0.1", 8600, False)], 2)
+    assert capsys.readouterr().err == "attnviz: Port 8501 is taken.\n"
+
+
+def test_without_a_display_no_browser_is_opened_inside_the_terminal(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, opened, _ = started
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(start.sys, "platform", "linux")
+    assert (main([]), opened) == (0, [])
+    monkeypatch.setattr(start.sys, "platform", "darwin")
+    assert (main([]), opened) == (0, ["http://localhost:8501"])
 
 
 def test_the_card_of_a_classifier_names_the_command_that_makes_it() -> None:

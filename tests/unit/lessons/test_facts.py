@@ -247,6 +247,10 @@ FACTS = {
 }  # fmt: skip
 
 
+def test_the_figures_of_every_lesson_are_worked_out() -> None:
+    assert list(FACTS) == list(shipped())
+
+
 @pytest.mark.parametrize(("name", "facts"), FACTS.items())
 def test_every_figure_that_a_scene_says_is_worked_out_anew(name: str, facts: object) -> None:
     expected = facts()  # type: ignore[operator]

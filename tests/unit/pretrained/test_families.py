@@ -14,6 +14,7 @@ from torch import nn
 from transformers.models.llama.modeling_llama import repeat_kv
 from transformers.pytorch_utils import Conv1D
 
+from attnviz import files
 from attnviz.bert.configuration import configuration_of
 from attnviz.pretrained import load, open_model
 from attnviz.pretrained.families import count_layers_of, find_input_projections, layer_numbers, reproduces
@@ -282,6 +283,10 @@ def test_a_model_is_shown_as_its_own_eager_attention_or_refused_in_one_sentence(
         assert not PYTHON.search(one.words.removesuffix(".")), one.words
 
 
+PINNED = f"transformers=={tf.__version__}" in files.REQUIREMENTS.read_text().splitlines()
+
+
+@pytest.mark.skipif(not PINNED, reason="the table is that of the pinned transformers")
 def test_the_table_names_every_architecture_and_is_up_to_date() -> None:
     assert len(ROWS) > 200
     assert tf.__version__ in written()

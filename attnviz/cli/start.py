@@ -1,0 +1,57 @@
+"""`attnviz` alone, or `attnviz start`: the app on this machine, in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+import webbrowser
+from typing import Any
+
+from attnviz.cli import failed
+
+PORT = 8501
+ABOUT = """Start the app for yourself and open it in the browser. Only this machine can reach it, and nothing is
+restricted: models of the Hugging Face hub and of folders can be opened. For others, use serve."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add this command to the command line."""
+    parser = subparsers.add_parser(
+        "start", help="start the app here and open it: without a command too", description=ABOUT
+    )
+    parser.add_argument("--port", type=int, help=f"port to listen on (default: {PORT}, or any free one if it is taken)")
+    parser.add_argument("--no-browser", action="store_true", help="only say the address")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C. Exit codes: 0 stopped normally, 1 the app can't start, 2 an invalid setting."""
+    from attnviz.serving.run import StartError, serve
+    from attnviz.settings import SettingsError
+
+    def announce(port: int) -> None:
+        address = f"http://localhost:{port}"
+        sys.stdout.write(f"attnviz is at {address} (Ctrl-C ends it)\n")
+        sys.stdout.flush()
+        if not arguments.no_browser and has_display():
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    ports = (PORT, 0) if arguments.port is None else (arguments.port,)
+    for port in ports:
+        try:
+            serve("127.0.0.1", port, public=False, on_listening=announce)
+        except StartError as error:
+            if port == ports[-1]:
+                return failed(str(error), 1)
+        except SettingsError as error:
+            return failed(str(error), 2)
+        else:
+            break
+    return 0
+
+
+def has_display() -> bool:
+    """Return whether a browser can have a window: without a display, Linux would open one inside the terminal."""
+    return sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
