@@ -18,7 +18,15 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"README.md": "index.md", "examples/README.md": "examples/index.md"}
+PAGES = {
+    "README.md": "index.md",
+    "examples/README.md": "examples/index.md",
+    "CHANGELOG.md": "project/changes.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "CODE_OF_CONDUCT.md": "project/conduct.md",
+    "NOTICE.md": "project/notices.md",
+}
 """Pages that are made of Markdown outside docs/: their places in the repository and in the site"""
 LINK = re.compile(r"(?<=\]\()[^()#\s]+(?=[)#])")
 
@@ -36,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         place = f"examples/{path.name}"
         files.append(File.generated(config, place, abs_src_path=str(path)))
         files.append(File.generated(config, site_place(place), content=notebook_page(path)))
-    for path in [ROOT / "LICENSE", *sorted((ROOT / "assets" / "screenshots").glob("*.png"))]:
+    for path in [ROOT / "LICENSE", ROOT / "CITATION.cff", *sorted((ROOT / "assets" / "screenshots").glob("*.png"))]:
         files.append(File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path)))
     return files
 
