@@ -2,10 +2,7 @@
 
 import { labelText, shorten, ticks, TURN } from "./layout.ts";
 import { INK, TEXT_INK } from "../core/colours.ts";
-import { AXIS_TITLES } from "../core/constants.ts";
-
-/** The name of an axis; none where its kind has none. */
-export const axisName = (kind: string): string | undefined => (AXIS_TITLES as Record<string, string>)[kind];
+import { axisName } from "./panel.ts";
 
 /** The word of it that is written where the whole name has no room: "from", "to", "D". */
 export const briefName = (name: string) => (name.split(" ").at(-1) ?? "").replace(/[()]/g, "");
