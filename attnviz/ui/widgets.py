@@ -30,7 +30,11 @@ def palette() -> Palette:
 
 
 class _Label(str):
-    """A label that does not count in a widget's identity, for which Streamlit hashes `str` of all arguments."""
+    """A label that does not count in a widget's identity, for which Streamlit hashes `str` of all arguments.
+
+    A key does not do this: Streamlit (1.67) hashes the label of a popover beside its key (`key_as_main_identity=False`
+    in `layouts.py`), so with another label the browser would make another button, closed and without the focus.
+    """
 
     __slots__ = ()
 
