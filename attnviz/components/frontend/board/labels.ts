@@ -98,7 +98,7 @@ export function paintColumnLabels(
     if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
   }
   context.font = `${type.label}px ${font}`;
-  const title = panel.axes?.[1] ?? axisTitle(panel.cols, titleRoom, widthOf);
+  const title = panel.axes?.[1] ?? axisTitle(panel.cols, titleRoom.axis, widthOf);
   const looks = { font, type, ink: TEXT_INK[theme], kind: panel.axes ? "text" : panel.cols };
   const box = paintAxisTitle(context, title, looks, (wide) => ({
     x: x + Math.max(width, Math.min(wide, 60)) / 2,
