@@ -11,10 +11,8 @@ import numpy.typing as npt
 
 from attnviz.components.registration import mount, position
 from attnviz.components.updates import mount_with_updates
+from attnviz.figures.style import matrix_text
 from attnviz.links.values import Head, write_heads
-
-PLURALS = {"query": "queries", "key": "keys", "layer": "layers", "head": "heads"}
-"""What the rows or columns of these kinds are called together"""
 
 
 class ClickEffects(NamedTuple):
@@ -146,10 +144,5 @@ def _header(panels: Sequence[Mapping[str, object]], alt: str, hint: str) -> dict
 
 
 def _alt(shown: Sequence[ShownMatrix]) -> str:
-    """Name the matrices with their rows and columns."""
-    said = []
-    for one in shown:
-        rows, columns = one.values.shape
-        down, across = PLURALS.get(one.rows, "rows"), PLURALS.get(one.columns, "columns")
-        said.append(f"{one.title}: {rows} {down} by {columns} {across}")
-    return "; ".join(said)
+    """Return the matrices in words."""
+    return "; ".join(matrix_text(one.title, one.values, one.rows, one.columns) for one in shown)

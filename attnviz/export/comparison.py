@@ -15,7 +15,8 @@ from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
 from attnviz.figures.colour_limit import colour_limit, darkened_limit, end_text
-from attnviz.formatting import number, power_of_ten
+from attnviz.figures.style import matrix_text
+from attnviz.formatting import power_of_ten
 from attnviz.sources.compared import Choice, differs
 from attnviz.steps import STEPS
 from attnviz.steps.picture import darkens
@@ -204,12 +205,8 @@ def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool | None)
 
 def describe(compared: Comparison, names: Sequence[str]) -> str:
     """Return the alternative text of the picture."""
-    parts = []
-    for name, matrix in zip((*names, "A − B"), (compared.a, compared.b, compared.difference), strict=True):
-        finite = matrix[np.isfinite(matrix)]
-        extent = f", from {number(float(finite.min()))} to {number(float(finite.max()))}" if finite.size else ", empty"
-        parts.append(f"{name}: {compared.quantity}, {matrix.shape[0]} rows by {matrix.shape[1]} columns{extent}")
-    return "; ".join(parts)
+    matrices = zip((*names, "A − B"), (compared.a, compared.b, compared.difference), strict=True)
+    return "; ".join(matrix_text(f"{name}: {compared.quantity}", values) for name, values in matrices)
 
 
 def _word(choice: Choice, name: str) -> str:

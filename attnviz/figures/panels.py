@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.figures.style import matrix_text
 from attnviz.reprs import ShortRepr
 
 NUMBERED = 16
@@ -52,6 +53,11 @@ class Panel(ShortRepr):
     """Whether to draw a colour bar"""
     numbered: bool = True
     """Whether small matrices show their numbers in the cells"""
+
+    @property
+    def text(self) -> str:
+        """The matrix in words, for screen readers."""
+        return matrix_text(self.title, self.values, self.rows, self.cols)
 
     @property
     def ends(self) -> tuple[float, float]:

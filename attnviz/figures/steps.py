@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,7 +11,6 @@ from attnviz.figures.colour_limit import as_array, colour_limit, darkened_limit,
 from attnviz.figures.compose import Spec, compose
 from attnviz.figures.panels import Layout, Panel, Pin
 from attnviz.figures.style import LIGHT, Palette
-from attnviz.formatting import number
 from attnviz.steps import steps_of
 from attnviz.steps.picture import MatrixProduct, PanelSpec, darkens
 from attnviz.trace.matrices import matrix
@@ -117,14 +115,7 @@ def _product(walk: Walk, product: MatrixProduct) -> dict[str, Any]:
     return {"left": product.left, "right": product.right, "bias": bias}
 
 
-def describe(layout: Layout, axes: str = "") -> str:
-    """Return the alternative text of a picture, one sentence; `axes` are rows and columns, if not query and key."""
+def describe(layout: Layout) -> str:
+    """Return the alternative text of a picture, one sentence."""
     panels = [panel for row in layout.grid for panel in row if panel is not None]
-    parts = []
-    for panel in panels:
-        rows, cols = panel.values.shape
-        seen = panel.values[np.isfinite(panel.values)]
-        span = f", from {number(float(seen.min()))} to {number(float(seen.max()))}" if seen.size else ""
-        parts.append(f"{panel.title}, {rows} rows by {cols} columns{span}")
-    rows, _, columns = (axes or "query and key").partition(" and ")
-    return f"Heatmaps, row is {rows} and column is {columns}: {'; '.join(parts)}."
+    return f"Heatmaps: {'; '.join(panel.text for panel in panels)}."

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.formatting import exact
+from attnviz.formatting import counted, exact, number
 from attnviz.formulas import Role
 from attnviz.steps.picture import ROLE
 
@@ -48,6 +49,27 @@ LONGEST_LABEL = 12
 def brief_title(title: str) -> str:
     """Return the word of an axis title that is written where the whole title has no room: "from", "to", "D"."""
     return title.rsplit(maxsplit=1)[-1].strip("()")
+
+
+def matrix_text(title: str, values: npt.NDArray[np.floating[Any]], rows: str = "query", columns: str = "key") -> str:
+    """Return a matrix in words, for screen readers: its title, what its rows and columns are, and its range.
+
+    The browser says the same (frontend/board/panel.ts).
+
+    Args:
+        title: of the matrix.
+        values: (rows, columns); not finite in hidden cells.
+        rows: the kind of the rows' axis, a key of `AXIS_TITLE`; of any other kind, their number alone is said.
+        columns: the kind of the columns' axis.
+    """
+    down, across = values.shape
+    seen = values[np.isfinite(values)]
+    span = [f"numbers from {number(float(seen.min()))} to {number(float(seen.max()))}"] if seen.size else []
+    return ", ".join([title, _axis_text(down, "row", rows), _axis_text(across, "column", columns), *span])
+
+
+def _axis_text(count: int, noun: str, kind: str) -> str:
+    return ": ".join(filter(None, (counted(count, noun), AXIS_TITLE.get(kind))))
 
 
 def hatching(ground: str, line: str) -> str:

@@ -72,6 +72,8 @@ class ViewRecord:
     """The links that the browser may still show, the newest last; none before the first run"""
     opened_view: dict[str, Any] | None = None
     """The view at the end of the first run with a link; None until then"""
+    opened_links: int = 0
+    """How many links the session has opened"""
     is_explicit: bool = False
     """Whether the code has navigated to a link, which `begin` then reads even if it is a pending one"""
     is_bare: bool = False
@@ -122,11 +124,9 @@ def begin(page: str) -> None:
     kept = _kept()
     page_changed = kept.page != page
     if page_changed:
-        # Widget values of the previous page have the same keys, and Streamlit would ignore new ones.
-        for name in KEYS:
-            st.session_state.pop(name, None)
+        _forget_widgets()
     kept.notes_place = None
-    query, links, explicit = _query(), kept.links, kept.is_explicit
+    query, links, explicit, opened = _query(), kept.links, kept.is_explicit, kept.opened_links
     is_bare = PAGES[page].is_bare(query)
     is_own = bool(links) and not explicit
     part = PAGES[page].part_of(query) if is_own and page_changed and not _went() else None
@@ -144,12 +144,17 @@ def begin(page: str) -> None:
         shared = _shared() if is_known else {}
         kept.view, kept.notes = PAGES[page].read(PAGES[page].opened({**shared, **query}))
         kept.is_bare, kept.opened_view, kept.pinned = is_bare, None, {}
-        for name in KEYS:
-            if name in st.session_state:
-                st.session_state[name] = kept.view[name]
+        _forget_widgets()
         pending = [*links, query] if page_changed or explicit else [query]
+        opened += 1
     # Set these last: Streamlit may stop a run at any access to its state, and then the next run repeats all of this.
-    kept.links, kept.page, kept.is_explicit = pending, page, False
+    kept.links, kept.page, kept.is_explicit, kept.opened_links = pending, page, False, opened
+
+
+def _forget_widgets() -> None:
+    """Forget the values of widgets, which are those of another view or page: their keys are the same here."""
+    for name in KEYS:
+        st.session_state.pop(name, None)
 
 
 def _is_untouched() -> bool:
@@ -356,6 +361,11 @@ def link() -> dict[str, str]:
     The link describes the view completely, even if the address is bare.
     """
     return PAGES[_kept().page].opened(_kept().links[-1])
+
+
+def opened_links() -> int:
+    """Return how many links the session has opened: by an address, the browser's history, or `visit`."""
+    return _kept().opened_links
 
 
 def is_opening_view() -> bool:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import streamlit as st
 
@@ -30,12 +30,22 @@ def palette() -> Palette:
 
 
 class _Label(str):
-    """A label that does not count in a widget's identity, for which Streamlit hashes `str` of all arguments."""
+    """A label in whose place a number counts in a widget's identity, for which Streamlit hashes `str` of all arguments.
 
-    __slots__ = ()
+    A key does not do this: Streamlit (1.67) hashes the label of a popover beside its key (`key_as_main_identity=False`
+    in `layouts.py`), so with another label the browser would make another button, closed and without the focus.
+    """
+
+    number: int
+
+    def __new__(cls, label: str, number: int) -> Self:
+        """Return a label with its number."""
+        numbered = super().__new__(cls, label)
+        numbered.number = number
+        return numbered
 
     def __str__(self) -> str:
-        return ""
+        return f"{self.number}"
 
 
 def settings_popover(label: str, key: str, **options: Any) -> PopoverContainer:
@@ -44,11 +54,14 @@ def settings_popover(label: str, key: str, **options: Any) -> PopoverContainer:
     While it is closed the browser would keep their values, and send what has become old with the next change of
     something else. What is typed and left by a click beside the settings comes together with the closing, so it is
     read here. With another label it is the same button, open or closed as before. `options` are those of `st.popover`.
+
+    Where a link is opened, as by Back, it is another button, which is closed: until the browser has it, it may close
+    the button of the view before, and send that view's values, which count for nothing then.
     """
     if not st.session_state.get(key):
         for name in KEYS:
             state.sync_widget(name)
-    return st.popover(_Label(label), key=key, **{"on_change": "rerun", **options})
+    return st.popover(_Label(label, state.opened_links()), key=key, **{"on_change": "rerun", **options})
 
 
 SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}

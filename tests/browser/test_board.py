@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -186,6 +188,41 @@ def test_a_name_takes_the_place_of_the_labels_that_it_would_touch_whole(
     high = (12.5 + 0.8 * 12) / 2 * line
     assert found == [place for place in range(0, 300, 10) if abs(place - at) < high]
     assert 2 <= len(found) <= 3
+
+
+SLANTED = """
+  const root = document.createElement("div");
+  document.body.append(root);
+  const board = new m.Board(root);
+  const data = new Float32Array(16 * 16);
+  const panel = { name: "weights", title: "weights", role: null, rows: "query", cols: "key", data, shape: [16, 16],
+    low: 0, high: 1, scale: "weights" };
+  const words = Array.from({ length: 16 }, (_, n) => `word ${n} of them`);
+  return given.map((width) => {
+    root.style.cssText = `width: ${width}px; height: 400px; font-family: sans-serif`;
+    board.placed = null;
+    board.show({ panels: [panel], grid: [[0]], labels: { query: words, key: words }, always: { key: [3, 13] } });
+    const [{ x, width: wide }] = board.places;
+    return { x, cell: wide / 16, written: board.written.filter(({ side, turn }) => side === "columns" && turn) };
+  });
+"""
+
+
+def test_slanted_labels_of_columns_do_not_touch_however_narrow_the_matrix(page: Page, served: str) -> None:
+    """Where they would, they are smaller, or only every n-th is written, and always those that must be."""
+    cells, counts = [], set()
+    for found in imported(page, served, "board/board.ts", SLANTED, [*range(180, 460, 8)]):
+        cell, labels = found["cell"], sorted(found["written"], key=lambda label: label["x"])
+        for one, other in pairwise(labels):
+            apart = (other["x"] - one["x"]) * math.sin(-one["turn"])
+            assert 0.8 * max(one["box"][3], other["box"][3]) <= apart + 1e-6, f"cells of {cell} px"
+        assert all(label["box"][3] >= 1.2 * 9 for label in labels)
+        columns = [round((label["x"] - found["x"]) / cell - 0.5) for label in labels]
+        assert {3, 13} <= set(columns)
+        cells.append(cell)
+        counts.add(len(labels))
+    assert min(cells) < 6 and max(cells) > 16
+    assert len(counts) > 1 and max(counts) == 16
 
 
 def test_thinned_labels_say_which_they_are(page: Page, served: str) -> None:

@@ -307,16 +307,17 @@ def test_a_number_in_a_cell_has_a_true_minus_and_no_negative_zero(
 def test_what_is_known_of_a_matrix_is_looked_at_once(run: Run) -> None:
     body = """
       const look = (...data) => {
-        const panel = { data: Float32Array.from(data), shape: [2, data.length / 2], title: "T" };
+        const kinds = { rows: "query", cols: "other" };
+        const panel = { data: Float32Array.from(data), shape: [2, data.length / 2], title: "T", ...kinds };
         const { z, gaps, seen, largest } = m.complete(panel);
         return [z.map((row) => row.length), gaps, seen, largest, m.complete(panel).z === z, m.describe(panel)];
       };
       return [look(-3, 1, 2, 0), look(NaN, 1, 2, NaN), look(NaN, NaN)];
     """
     assert run("board/panel.ts", body) == [
-        [[2, 2], False, [-3, 2], 3, True, "T, 2 rows by 2 columns"], [[2, 2], True, [1, 2], 2, True,
-        "T, 2 rows by 2 columns"],
-        [[1, 1], True, None, 0, True, "T, 2 rows by 1 columns"],
+        [[2, 2], False, [-3, 2], 3, True, "T, 2 rows: query (from), 2 columns, numbers from −3.00 to 2.00"],
+        [[2, 2], True, [1, 2], 2, True, "T, 2 rows: query (from), 2 columns, numbers from 1.00 to 2.00"],
+        [[1, 1], True, None, 0, True, "T, 2 rows: query (from), 1 column"],
     ]  # fmt: skip
 
 

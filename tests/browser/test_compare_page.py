@@ -105,8 +105,8 @@ def weights(layer: int, head: int, text: str = DEFAULT_TEXT) -> np.ndarray:
 def test_what_the_pointer_shows_is_lit_in_all_three_and_torchs(compare: Compare, app_url: str) -> None:
     compare.go(app_url, source="pretrained", layer=3, head=2, b_head=5)
     described = compare.board.get_attribute("aria-label") or ""
-    assert described.startswith("A · head 2: weights, 16 rows by 16 columns, from 0.")
-    assert "A − B: weights, 16 rows by 16 columns, from −" in described
+    assert described.startswith("A · head 2: weights, 16 rows: query (from), 16 columns: key (to), numbers from 0.")
+    assert "A − B: weights, 16 rows: query (from), 16 columns: key (to), numbers from −" in described
     a, b = weights(3, 2), weights(3, 5)
     for panel, i, j in (("a", 9, 4), ("difference", 15, 0), ("b", 9, 4)):
         compare.hover(panel, i, j)

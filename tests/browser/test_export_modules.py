@@ -44,7 +44,7 @@ def test_an_animation_has_the_pixels_of_each_frame_and_its_time(run: Run) -> Non
     frames[-1][31, 50] = frames[-2][31, 50]
     body = """
       const pixels = given.map((frame) => new Uint32Array(bytes(frame).buffer));
-      const gif = new m.Gif(110, 90, pixels);
+      const gif = new m.Gif(110, 90, pixels, { title: "", caption: "" });
       pixels.forEach((frame, n) => gif.add(frame, 10 + n));
       return base64(gif.blob());
     """

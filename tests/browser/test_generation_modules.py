@@ -221,7 +221,7 @@ def test_a_cell_of_the_attention_says_its_head_and_how_far_back_it_looks(run: Ru
     assert (hidden, [round(float(one.rstrip("%")), 2) for one in (top, height)]) == (False, [66.67, 16.67])
     assert text == "The text shows layer 1, head 1: a stronger colour is more weight. Click its row to end it."
     assert found["chosen"] == [4, None, 1]
-    assert found["label"] == "2 layers of 3 heads, each over 4 characters"
+    assert found["label"] == ("Attention of the last character, 2 layers of 3 heads: 6 rows: head, 4 columns: key (to)")
     assert found["labels"] == ["layer 0", "layer 1", "layer 2"]
     assert found["none"] == [True, "This model has no attention."]
 

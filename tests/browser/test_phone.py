@@ -226,16 +226,30 @@ def test_a_low_window_shows_the_sentence_and_matrices_unscrolled(
         assert min(tops) + 20 < size[1], link  # a row of it at least
 
 
-def test_what_the_settings_choose_is_read_whole(app_url: str, new_context: Contexts) -> None:
-    page = new_context(**PHONE).new_page()
+@pytest.mark.parametrize("size", [(390, 844), (320, 640)])
+def test_what_the_settings_choose_is_read_whole(app_url: str, new_context: Contexts, size: tuple[int, int]) -> None:
+    page = new_context(viewport={"width": size[0], "height": size[1]}, has_touch=True).new_page()
     page.goto(f"{app_url}/?source=pretrained&text=It+was+warm.&pair=It+was+cold.")
     words = settled(page).locator(".chosen-settings")
     expect(words).to_have_text("MiniLM (a small BERT) · a second sentence")
     cut, overlap = words.evaluate("""(words) => {
-      const { top, right, bottom } = words.getBoundingClientRect();
-      const below = document.querySelector('.st-key-chapter_list').getBoundingClientRect().top;
-      const beside = document.querySelector('.st-key-toolbar').getBoundingClientRect().left;
+      const { left, top, right, bottom } = words.getBoundingClientRect();
+      const rests = ['.st-key-place_list > *', '.st-key-chapter_list', '.st-key-toolbar'];
+      const others = rests.flatMap((rest) => [...document.querySelectorAll(rest)]).filter((e) => !e.contains(words));
+      const isOver = others.map((other) => other.getBoundingClientRect()).some((box) =>
+        box.width && box.left < right && box.right > left && box.top < bottom && box.bottom > top);
       return [words.scrollWidth > words.clientWidth || words.scrollHeight > words.clientHeight + 1,
-        top < 0 || bottom > below || right > beside];
+        top < 0 || left < 0 || right > innerWidth || isOver];
     }""")
     assert (cut, overlap) == (False, False)
+
+
+@pytest.mark.parametrize(("link", "parts"), [("/", ".door"), ("/bert", ".sizes.words td")])
+def test_nothing_is_cut_at_320_px_which_is_a_window_of_1280_px_at_400_percent(
+    app_url: str, new_context: Contexts, link: str, parts: str
+) -> None:
+    page = new_context(viewport={"width": 320, "height": 640}, has_touch=True).new_page()
+    page.goto(app_url + link)
+    expect(settled(page).locator(parts).first).to_be_visible()
+    right = page.locator(parts).evaluate_all("(parts) => parts.map((e) => e.getBoundingClientRect().right)")
+    assert max(right) <= 320

@@ -143,3 +143,26 @@ def test_what_the_server_has_not_answered_to_is_marked_after_a_second(page: Page
     expect(said).to_have_text("")
     expect(walk).to_have_css("opacity", "1")
     assert matrix(page, "scores").shape == (4, 4)
+
+
+@pytest.mark.parametrize(("setting", "option"), [("head", "head 7"), ("layer", "layer 1")])
+def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_view(
+    page: Page, app_url: str, setting: str, option: str
+) -> None:
+    link = "source=pretrained&layer=3&head=2&b_head=5"
+    line = Line(page)
+    page.goto(f"{app_url}/compare?{link}")
+    settled(page).locator(".st-key-pane_A button").first.click()
+    shown = settled(page).locator(".st-key-pane_A button").first.locator("p").inner_text()
+    page.locator(f".st-key-{setting} input").click()
+    page.get_by_role("option", name=option).first.click()
+    page.wait_for_url(lambda url: urlsplit(url).query != link)
+    settled(page)
+    line.hold()
+    page.go_back()
+    line.wait(1)
+    page.keyboard.press("Escape")
+    line.wait(2)
+    line.release()
+    assert urlsplit(page.url).query == link
+    assert page.locator(".st-key-pane_A button").first.locator("p").inner_text() == shown

@@ -127,7 +127,7 @@ def test_a_screen_reader_finds_each_matrix_in_rows_of_words_and_not_the_row_that
     page: Page, app_url: str
 ) -> None:
     InspectorPage.open(page, app_url, step="weights", predict=1, q=2)
-    rows = page.get_by_role("list", name=re.compile("^weights.*, rows$")).get_by_role("listitem")
+    rows = page.get_by_role("list", name=re.compile("^weights.*, rows: query \\(from\\)$")).get_by_role("listitem")
     expect(rows).to_have_count(11)
     weights, words = toy_head().weights, WordTokenizer().tokenize(TEXT).labels
 

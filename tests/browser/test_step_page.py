@@ -82,7 +82,8 @@ def it_fits_is_described_and_gets_dark(page: Page) -> None:
     assert_fits(page)
     scores = toy(DEFAULT_TEXT).head(0).scores
     described = page.locator(BOARD).get_attribute("aria-label")
-    assert f"scores, 11 rows by 11 columns, from −{abs(float(scores.min())):.2f}" in described
+    size = "11 rows: query (from), 11 columns: key (to)"
+    assert f"scores, {size}, numbers from −{abs(float(scores.min())):.2f}" in described
     page.emulate_media(color_scheme="dark")
     expect(page.locator(".stApp")).to_have_css("background-color", "rgb(20, 20, 27)")
     page.wait_for_function("(css) => deepFind(css).attnviz.theme === 'dark'", arg=BOARD)

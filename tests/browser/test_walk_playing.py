@@ -19,6 +19,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
+from attnviz.figures.style import AXIS_TITLE
 from attnviz.links.pages import OPENING
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
@@ -352,16 +353,31 @@ def test_a_page_of_its_own_begins_with_it_without_a_network(new_context: Context
 FILM = """async ([kind, speed]) => {
   const { canFilm, gifOf, videoOf } = await import("/frontend/export/animation.ts");
   const { walkAnimation } = await import("/frontend/export/walk_animation.ts");
+  const { captionOf } = await import("/frontend/walk/captions.ts");
+  const { pairOf } = await import("/frontend/walk/row_words.ts");
   if (kind === "video" && !(await canFilm())) return null;
   const all = await walkAnimation(walk, { theme: "light" });
   // The same walk, faster: a video of all of it would take the test too long.
   const animation = { ...all, ms: all.ms / speed };
   const said = [];
-  const file = await (kind === "video" ? videoOf : gifOf)(animation, (share) => said.push(share));
+  const words = { title: "Walk of “the”", caption: "Rows → columns." };
+  const file = await (kind === "video" ? videoOf : gifOf)(animation, (share) => said.push(share), words);
   const { parts, ms: long } = walk.playing.schedule;
   const whole = parts.filter(({ step }) => ["qkv", "head_outputs"].includes(step));
   const times = [...whole.map(({ from, ms }) => (from + 0.95 * ms) / long), 1];
+  const { matrices, values, current } = walk.store;
+  const captions = whole.map(({ step }) => {
+    const text = current.header.steps.find(({ name }) => name === step);
+    return captionOf(matrices, text, pairOf(matrices, values)).map(([said]) => said).join("");
+  });
+  const written = [];
+  const pen = animation.canvas.getContext("2d");
+  pen.fillText = (text, x, y) => {
+    written.at(-1).push(text);
+    CanvasRenderingContext2D.prototype.fillText.call(pen, text, x, y);
+  };
   const ends = times.map((t) => {
+    written.push([]);
     const canvas = Object.assign(document.createElement("canvas"), { width: 1280, height: 720 });
     canvas.getContext("2d").putImageData(
       new ImageData(new Uint8ClampedArray(animation.draw(t).buffer), 1280, 720), 0, 0);
@@ -373,7 +389,7 @@ FILM = """async ([kind, speed]) => {
   read.readAsDataURL(file);
   window.file = file;
   const boards = document.querySelectorAll(".attnviz-board").length;
-  return { file: await text, times, ends, ms: all.ms, said, boards };
+  return { file: await text, times, ends, ms: all.ms, said, boards, captions, written };
 }"""
 
 
@@ -396,6 +412,7 @@ def test_the_walk_is_a_gif_for_slides(page: Page, small: WalkPage) -> None:
     assert 100_000 < len(data) < 8_000_000 / 3
     with Image.open(io.BytesIO(data)) as gif:
         assert gif.size == (1280, 720)
+        assert gif.info["comment"].decode() == "Walk of “the”\nRows → columns."
         found = [(frame.info["duration"], np.asarray(frame.convert("RGB"))) for frame in ImageSequence.Iterator(gif)]
     assert sum(duration for duration, _ in found) == pytest.approx(made["ms"] / 8 + 2500, abs=500)
     assert 50 < len(found) <= made["ms"] / 8 / 100 + 2
@@ -446,5 +463,17 @@ def test_the_walk_is_a_video_where_the_browser_can_encode_one(page: Page, small:
     shown = page.evaluate(SEEN, [t * seconds for t in made["times"]])
     assert shown["size"] == [1280, 720]
     assert shown["s"] == pytest.approx(seconds + 2.5, abs=0.2)
-    for seen, drawn in zip(shown["seen"], made["ends"], strict=True):
-        assert np.abs(picture(seen) - picture(drawn)).mean() < 6
+    seen = [picture(frame) for frame in shown["seen"]]
+    for frame, drawn in zip(seen, made["ends"], strict=True):
+        assert np.abs(frame - picture(drawn)).mean() < 6
+    assert np.abs(seen[0] - seen[1]).mean() > 2  # another step
+    for caption, written in zip(made["captions"], made["written"], strict=False):
+        assert caption and caption in "".join(written)
+    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= {text for written in made["written"] for text in written}
+    title, caption = (text.encode() for text in ("Walk of “the”", "Rows → columns."))
+    assert element(b"\x7b\xa9", title) in data and element(b"\x44\x87", caption) in data
+
+
+def element(id_: bytes, content: bytes) -> bytes:
+    """Return an element of a WebM file, whose length has eight bytes."""
+    return id_ + (len(content) | 1 << 56).to_bytes(8) + content

@@ -135,6 +135,8 @@ class Matrix:
     size: float = 0.0
     """Font size of the numbers"""
     theme: Theme = LIGHT_THEME
+    alt: str = ""
+    """The alternative text"""
 
     @property
     def rows(self) -> int:

@@ -344,7 +344,7 @@ def _matrix(at: PlacedPanel, theme: Theme) -> Matrix:
     numbers, size = _numbers(at.panel, at.cell)
     colours = colour_cells(at.panel, theme.palette)
     box = (at.x, at.y, at.width, at.height)
-    return Matrix(at.panel.name, *box, at.panel.values, colours, numbers, size, theme)
+    return Matrix(at.panel.name, *box, at.panel.values, colours, numbers, size, theme, at.panel.text)
 
 
 def _numbers(panel: Panel, cell: tuple[float, float]) -> tuple[tuple[tuple[str, ...], ...], float]:

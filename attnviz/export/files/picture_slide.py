@@ -12,9 +12,10 @@ import numpy as np
 from PIL import Image
 
 from attnviz.export.drawing import fonts
+from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import LIGHT_THEME, Text
 from attnviz.export.drawing.picture import MAX_PIXELS, channels, hexadecimal
-from attnviz.export.files.slides import PIXEL, add_text, new_deck, saved, solid
+from attnviz.export.files.slides import MAX_ALT, PIXEL, add_text, new_deck, saved, solid
 from attnviz.export.recording import Clip, Mark, Path, Picture, Pixels, Recording, RecordingError, Shape, TextLine
 from attnviz.export.sheets import HEIGHT, WIDTH
 
@@ -67,6 +68,8 @@ class _PictureSlide:
 
     def __init__(self, slide: Any, recording: Recording, numbers: Iterator[int]) -> None:
         self.shapes = slide.shapes
+        self.alt = ". ".join(filter(None, (recording.title, recording.caption)))
+        """The alternative text of cells, which no other text of the slide describes"""
         self.scale = min(WIDTH / recording.width, HEIGHT / recording.height, LARGEST)
         self.left = (WIDTH - self.scale * recording.width) / 2
         self.top = (HEIGHT - self.scale * recording.height) / 2
@@ -97,7 +100,9 @@ class _PictureSlide:
             case TextLine():
                 self.text_line(mark, self.box)
             case Picture():
-                self.image(mark.pixels, self.box, mark.alpha, is_sharp=mark.is_cells)
+                self.image(
+                    mark.pixels, self.box, mark.alpha, is_sharp=mark.is_cells, alt=self.alt if mark.is_cells else ""
+                )
 
     # ---- shapes
 
@@ -213,7 +218,7 @@ class _PictureSlide:
         image.save(file, "PNG")
         picture = self.shapes.add_picture(file, left, top, max(1, right - left), max(1, bottom - top))
         picture.rotation = turn
-        picture._element.nvPicPr.cNvPr.set("descr", alt)
+        picture._element.nvPicPr.cNvPr.set("descr", safe(alt)[:MAX_ALT])
 
 
 def shares_of_size(marks: Sequence[Mark]) -> dict[tuple[float, bool], float]:

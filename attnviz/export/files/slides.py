@@ -41,6 +41,8 @@ _CELL_SPARE = 1.03
 """How much wider a cell is than its widest number: a number that does not fit would break its row"""
 _URI = "http://schemas.openxmlformats.org/drawingml/2006/main"
 _NO_STYLE = "{2D5ABB26-0587-4C30-8999-92F81FD0307C}"
+MAX_ALT = 1000
+"""The most characters of an alternative text"""
 _MIN_CELL_SIDE = 5.0
 """In pixels: smaller cells can't be a table, because a row is at least as high as its text"""
 
@@ -65,7 +67,8 @@ def add_matrix(shapes: Any, matrix: Matrix, pixel: int) -> None:
             cells.append(_cell(number, size, ink_on(matrix.colours[i, j]), fill, borders))
         rows.append("".join(cells))
     place = (matrix.x, matrix.y, matrix.width, matrix.height)
-    _add(shapes, matrix.name, place, [wide] * matrix.cols, high, rows, pixel)
+    frame = _add(shapes, matrix.name, place, [wide] * matrix.cols, high, rows, pixel)
+    frame._element.nvGraphicFramePr.cNvPr.set("descr", safe(matrix.alt)[:MAX_ALT])
 
 
 def add_table(shapes: Any, table: Table, pixel: int) -> None:
@@ -109,7 +112,7 @@ def _put(shape: Any, x: float, y: float, width: float, height: float) -> None:
 
 def _add(
     shapes: Any, name: str, place: tuple[float, ...], widths: list[float], high: float, rows: list[str], pixel: int
-) -> None:
+) -> Any:
     from pptx.oxml import parse_xml
 
     frame = shapes.add_table(1, 1, *(int(edge * pixel) for edge in place))
@@ -122,6 +125,7 @@ def _add(
     )
     old = frame.table._tbl
     old.getparent().replace(old, new)
+    return frame
 
 
 def _cell(
@@ -230,7 +234,7 @@ class _Slide:
             add_text(self.shapes, line)
         self.formula(sheet.formula)
         for mark in draw_picture(sheet, top=PICTURE_TOP, bottom=PICTURE_BOTTOM):
-            self.draw(mark, sheet.alt)
+            self.draw(mark)
         self.caption(caption(sheet))
         self.link(sheet.link)
         self.slide.notes_slide.notes_text_frame.text = safe_lines(sheet.notes)
@@ -274,12 +278,12 @@ class _Slide:
             return
         write(frame.paragraphs[0], shown, 14, self.theme.link).hyperlink.address = safe(link)
 
-    def draw(self, mark: Mark, alt: str = "") -> None:
+    def draw(self, mark: Mark) -> None:
         match mark:
             case Text():
                 add_text(self.shapes, mark)
             case Matrix():
-                self.matrix(mark, alt)
+                self.matrix(mark)
             case Table():
                 add_table(self.shapes, mark, PIXEL)
             case Gradient():
@@ -293,14 +297,14 @@ class _Slide:
                 line.line.width = int(mark.width * PIXEL)
                 line._element.remove(line._element.find("{*}style"))  # the theme's shadow
 
-    def matrix(self, matrix: Matrix, alt: str) -> None:
+    def matrix(self, matrix: Matrix) -> None:
         if is_table(matrix):
             add_matrix(self.shapes, matrix, PIXEL)
             return
         edges = (int(n * PIXEL) for n in (matrix.x, matrix.y, matrix.width, matrix.height))
         picture = self.shapes.add_picture(BytesIO(png(matrix)), *edges)
         picture.name = matrix.name
-        picture._element.nvPicPr.cNvPr.set("descr", f"{matrix.name}, {matrix.rows} × {matrix.cols}. {alt}"[:1000])
+        picture._element.nvPicPr.cNvPr.set("descr", safe(matrix.alt)[:MAX_ALT])
         picture.line.color.rgb = rgb(matrix.theme.frame)
         picture.line.width = PIXEL // 2
 

@@ -56,8 +56,7 @@ def draw(effect: MistakeEffect, side: str, theme: Theme, *, brief: bool = False)
     panel = _panel(picture, effect)
     height = BRIEF_HEIGHT if brief else HEIGHT
     marks = draw_layout(in_a_row(panel), picture.tokens, x=4, y=4, width=WIDTH - 8, height=height - 8, theme=theme)
-    rows, columns = picture.values.shape
-    alt = f"{SIDES[side]}: {picture.title}, a matrix of {rows} × {columns}"
+    alt = f"{SIDES[side]}: {panel.text}"
     return write_svg(Drawing(WIDTH, height, tuple(marks), alt, alt, theme)).encode(), alt
 
 

@@ -76,7 +76,7 @@ def _shown(page: str, view: View, resources: Resources) -> tuple[Layout | None, 
         layout, tokens_of_axes = _of_bert(view, resources) if page == "bert" else _of_training(view)
         if layout is None:
             return None, tokens_of_axes, _table_of(tokens_of_axes["query"])
-        return layout, tokens_of_axes, describe(layout, axes="layer and head" if page == "bert" else "")
+        return layout, tokens_of_axes, describe(layout)
     walk = PAGES[page].shows(view.__getitem__, resources).walk(resources)
     layout = lay_out(walk, "weights" if page == "heads" else view[PAGES[page].step_key])
     return layout, {"query": walk.query_tokens, "key": walk.key_tokens}, describe(layout)

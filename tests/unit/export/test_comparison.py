@@ -136,9 +136,11 @@ def test_the_picture_is_described_with_shapes_and_ranges() -> None:
     matrices = (found.comparison.a, found.comparison.b, found.comparison.difference)
     for part, name, matrix in zip(parts, (*found.titles, "A − B"), matrices, strict=True):
         low, high = (f"{float(one):.2f}".replace("-", "−") for one in (matrix.min(), matrix.max()))
-        assert part == f"{name}: scores, 3 rows by 3 columns, from {low} to {high}"
+        assert part == f"{name}: scores, 3 rows: query (from), 3 columns: key (to), numbers from {low} to {high}"
     fewer = replace(found.comparison, a=matrices[0][:2], b=matrices[1][:2], difference=matrices[2][:2])
-    assert all(", 2 rows by 3 columns" in part for part in describe(fewer, ("A", "B")).split("; "))
+    assert all(
+        ", 2 rows: query (from), 3 columns: key (to), " in part for part in describe(fewer, ("A", "B")).split("; ")
+    )
 
 
 def test_labels_of_keys_are_those_of_the_text_that_is_read() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from pptx import Presentation
 from pypdf import PdfReader
 
@@ -22,7 +23,9 @@ from attnviz.export.drawing.marks import LIGHT_THEME, Text
 from attnviz.export.files import images
 from attnviz.export.files.formats import FORMATS, svg_files
 from attnviz.export.files.images import Frame, write_animation
+from attnviz.export.files.picture_slide import write_picture_slides
 from attnviz.export.jobs import WEB, Exporter
+from attnviz.export.recording import Picture, Pixels, Recording
 from attnviz.export.sheets import sheets
 from attnviz.export.views import caption
 from attnviz.export.web.mistake import draw, found_in
@@ -40,14 +43,14 @@ from attnviz.toy.transformer import trace_transformer
 from tests.unit.export.test_walk import toy
 
 TITLES = (AXIS_TITLE["query"], AXIS_TITLE["key"])
-Pixels = list[str]
+Drawn = list[str]
 """The texts that were drawn as pixels"""
 
 
 @pytest.fixture
-def pixels(monkeypatch: pytest.MonkeyPatch) -> Pixels:
+def pixels(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     """Return the list that gets each text as it is drawn into a picture of pixels."""
-    drawn: Pixels = []
+    drawn: Drawn = []
     draw_text = images._Canvas.text
 
     def recorded(self: Any, mark: Text) -> None:
@@ -131,13 +134,41 @@ def test_beside_a_matrix_too_low_for_the_title_stands_its_word(kind: str) -> Non
     assert says_both(READ[kind](data), (brief_title(AXIS_TITLE["query"]), AXIS_TITLE["key"]))
 
 
+AXES = "3 rows: query (from), 3 columns: key (to)"
+"""What is said of a matrix of three tokens to those who do not see it"""
+
+
+def test_a_slide_says_it_of_each_matrix_to_those_who_do_not_see_it() -> None:
+    (sheet,) = sheets(toy("the cat sat"), ["weights"])
+    (slide,) = Presentation(io.BytesIO(FORMATS["pptx"].write([sheet]))).slides
+    said = [text for shape in slide.shapes if (text := shape._element.xpath(".//p:cNvPr/@descr"))]
+    assert [AXES in text for (text,) in said] == [True, True, False]
+    assert said[-1][0].startswith("Σ, 3 rows: query (from), 1 column, ")
+
+
+def test_a_deck_of_the_browsers_pictures_says_it_of_cells() -> None:
+    """The caption of the page says it."""
+    cells = Picture(Pixels(Image.new("RGBA", (2, 2)), (0, 0, 20, 20)), is_cells=True, alpha=1, clip=())
+    recording = Recording(40, 40, None, "Weights", caption("heads", lambda key: KEYS[key].default), (cells,))
+    (slide,) = Presentation(io.BytesIO(write_picture_slides([recording]))).slides
+    ((alt,),) = (shape._element.xpath(".//p:cNvPr/@descr") for shape in slide.shapes)
+    assert alt.startswith("Weights. ") and alt.endswith(ROWS_AND_COLUMNS)
+
+
+def test_a_picture_in_an_svg_file_says_it_to_those_who_do_not_see_it() -> None:
+    (sheet,) = sheets(toy("the cat sat"), ["weights"])
+    (data,) = svg_files([sheet]).values()
+    (described,) = ET.fromstring(data).iter("{http://www.w3.org/2000/svg}desc")
+    assert (described.text or "").count(AXES) == 2
+
+
 @pytest.mark.parametrize("kind", ["gif", "apng"])
-def test_an_animation_of_a_training_says_it(kind: Any, pixels: Pixels) -> None:
+def test_an_animation_of_a_training_says_it(kind: Any, pixels: Drawn) -> None:
     write_animation([Frame(np.eye(2, 3), "step 0")], kind, title="t", labels=("ab", "cde"))
     assert says_both(pixels)
 
 
-def test_the_pictures_that_a_notebook_keeps_say_it(pixels: Pixels) -> None:
+def test_the_pictures_that_a_notebook_keeps_say_it(pixels: Drawn) -> None:
     draw_step(toy("the cat sat"), "weights")
     assert says_both(pixels)
     pixels.clear()

@@ -26,12 +26,12 @@ INCH = 96
 """Pixels: a sheet of 1280 pixels is as wide as a slide of 13.33 inches"""
 
 
-def on_slide(*marks: Mark, alt: str = "") -> list[Any]:
+def on_slide(*marks: Mark) -> list[Any]:
     """Draw marks on an empty slide, and return its shapes as the file holds them."""
     deck = Presentation()
     slide = _Slide(deck.slides.add_slide(deck.slide_layouts[6]), LIGHT_THEME)
     for mark in marks:
-        slide.draw(mark, alt)
+        slide.draw(mark)
     file = io.BytesIO()
     deck.save(file)
     return list(Presentation(file).slides[0].shapes)
@@ -96,8 +96,8 @@ def test_a_matrix_of_up_to_16_rows_and_columns_is_a_table_and_a_larger_one_a_pic
     hidden = matrix(16, 16)
     hidden.values[3, 5] = np.nan
     numbered = replace(hidden, numbers=tuple(tuple(str(16 * i + j) for j in range(16)) for i in range(16)), size=8)
-    large = matrix(17, 2)
-    table, picture = on_slide(numbered, large, alt="What it shows.")
+    numbered, large = replace(numbered, alt="What the table shows"), replace(matrix(17, 2), alt="What it shows")
+    table, picture = on_slide(numbered, large)
     cells = [list(row.cells) for row in table.table.rows]
     assert [[cell.text for cell in row] for row in cells] == [list(row) for row in numbered.numbers]
     for i, row in enumerate(cells):
@@ -109,7 +109,8 @@ def test_a_matrix_of_up_to_16_rows_and_columns_is_a_table_and_a_larger_one_a_pic
             assert cell.text_frame.paragraphs[0].alignment == PP_ALIGN.CENTER
     assert box_of(table) == [20, 30, 320, 320] and box_of(picture) == [20, 30, 40, 340]
     assert picture.name == "any"
-    assert picture._element.nvPicPr.cNvPr.get("descr") == "any, 17 × 2. What it shows."
+    assert picture._element.nvPicPr.cNvPr.get("descr") == "What it shows"
+    assert table._element.nvGraphicFramePr.cNvPr.get("descr") == "What the table shows"
     seen = np.asarray(Image.open(io.BytesIO(picture.image.blob)))
     down, across = seen.shape[0] // 17, seen.shape[1] // 2
     np.testing.assert_array_equal(seen[down // 2 :: down, across // 2 :: across], large.colours)

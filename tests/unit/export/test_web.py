@@ -266,7 +266,9 @@ def test_a_page_of_heads_holds_all_of_them_and_what_is_chosen() -> None:
 
 def test_heads_that_are_too_many_for_a_page_are_drawn_from_the_source_of_that_page() -> None:
     files, alt = draw_view("heads", view(text="two words", layer="5", head="11"), DirectResources())
-    assert "weights = softmax of each row, 4 rows by 4 columns" in alt  # MiniLM's tokens, not the toy's
+    assert (
+        "weights = softmax of each row, 4 rows: query (from), 4 columns: key (to)" in alt
+    )  # MiniLM's tokens, not the toy's
     assert all(b"[CLS]" in file for file in files.values())
 
 
@@ -282,13 +284,10 @@ def test_tokens_are_drawn_in_the_middle_of_their_picture(text: str) -> None:
 
 def test_a_scene_of_a_training_is_drawn_as_its_weights_at_that_step() -> None:
     files, alt = draw_view("train", view(run="recorded", snapshot="285", watch="decoder.1.0"), DirectResources())
-    assert (
-        "row is query and column is key: weights of decoder layer 1 · head 0 after 285 steps, 18 rows by 18 columns"
-        in alt
-    )
+    assert "weights of decoder layer 1 · head 0 after 285 steps, 18 rows: query (from), 18 columns: key (to)" in alt
     assert all(b">q<" in file for file in files.values())
     _, alt = draw_view("train", view(train_part="text", rung="heads"), DirectResources())
-    assert alt.count("8 rows by 8 columns") == 4
+    assert alt.count("8 rows: query (from), 8 columns: key (to)") == 4
     for link in (
         {"train_part": "text", "rung": "bigram"}, {"train_part": "generate"}, {"task": "no_such_task"},
         {"sample": "no digit 7"}, {"watch": "cross.0.0"}, {"watch": "decoder.7.0"}, {"task": "addition"},
@@ -346,8 +345,8 @@ def test_effects_of_heads_are_drawn_in_thousandths(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("by", ["zero", "mean"])
 def test_a_scene_without_a_head_is_drawn_as_the_effects_of_all_heads(by: str) -> None:
     files, alt = draw_view("bert", view(bert_part="without", off="3.1", off_by=by), DirectResources())
-    assert "Heatmaps, row is layer and column is head: 1 − cosine of the sentence embedding without each head" in alt
-    assert "6 rows by 12 columns" in alt
+    assert alt.startswith("Heatmaps: 1 − cosine of the sentence embedding without each head")
+    assert "6 rows: layer, 12 columns: head" in alt
     assert set(files) == {"light", "dark"}
     _, alt = draw_view("bert", view(bert_part="search", text="two words"), DirectResources())
     assert alt == "4 tokens with their positions and ids"

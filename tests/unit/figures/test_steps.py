@@ -14,7 +14,7 @@ import torch
 from attnviz.figures import draw_step
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
-from attnviz.figures.style import escape, shorten
+from attnviz.figures.style import escape, matrix_text, shorten
 from attnviz.formatting import number
 from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
@@ -214,7 +214,7 @@ def test_description_for_readers_who_do_not_see_it() -> None:
     w = walk()
     text = describe(lay_out(w, "scores"))
     low, high = number(float(w.steps.scores.min())), number(float(w.steps.scores.max()))
-    assert f"scores, 5 rows by 5 columns, from {low} to {high}" in text
+    assert f"scores, 5 rows: query (from), 5 columns: key (to), numbers from {low} to {high}" in text
 
 
 def test_long_labels_shorten_in_the_middle() -> None:
@@ -240,12 +240,18 @@ def test_the_description_names_all_matrices_and_what_rows_and_columns_are() -> N
     w = walk(causal=True)
     low, high = (number(float(one)) for one in (w.steps.scaled.min(), w.steps.scaled.max()))
     masked = w.steps.masked[torch.isfinite(w.steps.masked)]
-    assert describe(lay_out(w, "masked"), "row token and column token") == (
-        f"Heatmaps, row is row token and column is column token: scaled, 5 rows by 5 columns, from {low} to {high}; "
-        f"masked = scaled, or −∞, 5 rows by 5 columns, from {number(float(masked.min()))} to "
-        f"{number(float(masked.max()))}."
+    size = "5 rows: query (from), 5 columns: key (to)"
+    assert describe(lay_out(w, "masked")) == (
+        f"Heatmaps: scaled, {size}, numbers from {low} to {high}; masked = scaled, or −∞, {size}, numbers from "
+        f"{number(float(masked.min()))} to {number(float(masked.max()))}."
     )
-    assert describe(lay_out(w, "scores")).startswith("Heatmaps, row is query and column is key: Kᵀ key, 8 rows by 5 ")
+    beginning = "Heatmaps: Kᵀ key, 8 rows: head width D, 5 columns: key (to), numbers from "
+    assert describe(lay_out(w, "scores")).startswith(beginning)
+
+
+def test_a_matrix_of_which_nothing_is_seen_or_whose_axes_have_no_title_is_said_by_its_size() -> None:
+    assert matrix_text("M", np.full((1, 2), np.nan), "layer", "head") == "M, 1 row: layer, 2 columns: head"
+    assert matrix_text("M", np.zeros((2, 1)), "other", "") == "M, 2 rows, 1 column, numbers from 0.00 to 0.00"
 
 
 def test_a_step_without_matrices_has_no_figure_and_one_without_embeddings_an_empty_one() -> None:

@@ -139,7 +139,7 @@ export class Board {
   show(picture: BoardPicture, { morph = false, backwards = false }: { morph?: boolean; backwards?: boolean } = {}) {
     const before = this.places;
     this.shown = { ...picture, panels: picture.panels.map(complete), away: picture.away?.map(complete) };
-    this.element.setAttribute("aria-label", picture.alt ?? picture.panels.map(describe).join("; "));
+    this.element.setAttribute("aria-label", picture.alt ?? picture.panels.map((panel) => describe(panel)).join("; "));
     if (!morph || !before || STILL.matches) {
       this.morph.stop();
     } else this.morph.start(before, this.layOut(this.shown), backwards);

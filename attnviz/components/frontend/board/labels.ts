@@ -2,13 +2,13 @@
 
 import { labelText, shorten, ticks, TURN } from "./layout.ts";
 import { INK, TEXT_INK } from "../core/colours.ts";
-import { AXIS_TITLES } from "../core/constants.ts";
-
-/** The name of an axis; none where its kind has none. */
-export const axisName = (kind: string): string | undefined => (AXIS_TITLES as Record<string, string>)[kind];
+import { axisName } from "./panel.ts";
 
 /** The word of it that is written where the whole name has no room: "from", "to", "D". */
 export const briefName = (name: string) => (name.split(" ").at(-1) ?? "").replace(/[()]/g, "");
+
+const SMALLEST = 9; // px of type, where there is no least one
+const LINE = 0.96; // of the type: lines that are as far apart do not touch
 
 export function paintRowLabels(
   { context, theme, font, type, labels, always, written }: BoardPen,
@@ -16,7 +16,7 @@ export function paintRowLabels(
   { from, to, cell }: CellWindow,
 ) {
   const tokens = labels[panel.rows];
-  const size = Math.max(9, type.least, Math.min(type.label, cell.height * 1.05));
+  const size = Math.max(SMALLEST, type.least, Math.min(type.label, cell.height * 1.05));
   const { shown, every } = ticks(
     from.row,
     Math.min(to.row, panel.shape[0]),
@@ -72,8 +72,10 @@ export function paintColumnLabels(
     : null;
   const room = cell.width - 4;
   const turned = Boolean(tokens) && longest > room && (room < 10 || tokens.some((token) => widthOf(token) > room));
-  const needed = Math.max(tokens ? 11 : 22 * type.unit, type.least);
+  const needed = Math.max(tokens ? 11 : 22 * type.unit, turned ? leastApart(type) : type.least);
   const { shown, every } = ticks(from.column, last, cell.width, needed, always[panel.cols]);
+  const size = turned ? turnedType(shown, cell.width, type) : type.label;
+  context.font = `${size}px ${font}`;
   const texts: [number, string][] = named ?? shown.map((j) => [j, tokens ? labelText(tokens, j, every) : String(j)]);
   let deepest = 14 * type.unit;
   for (const [j, text] of texts) {
@@ -88,14 +90,15 @@ export function paintColumnLabels(
     context.textBaseline = turned ? "middle" : "alphabetic";
     context.fillText(short, 0, 0);
     context.restore();
-    const [wide, size] = [widthOf(short), type.label];
+    const wide = widthOf(short);
     const box: BoxNumbers = turned
       ? [-wide, -0.6 * size, wide, 1.2 * size]
       : [-wide / 2, -0.9 * size, wide, 1.2 * size];
     written.push({ panel: panel.name, side: "columns", x: middle, y: foot, turn, box });
     if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
   }
-  const title = panel.axes?.[1] ?? axisTitle(panel.cols, titleRoom, widthOf);
+  context.font = `${type.label}px ${font}`;
+  const title = panel.axes?.[1] ?? axisTitle(panel.cols, titleRoom.axis, widthOf);
   const looks = { font, type, ink: TEXT_INK[theme], kind: panel.axes ? "text" : panel.cols };
   const box = paintAxisTitle(context, title, looks, (wide) => ({
     x: x + Math.max(width, Math.min(wide, 60)) / 2,
@@ -104,6 +107,15 @@ export function paintColumnLabels(
     fits: true,
   }));
   if (box) written.push({ panel: panel.name, side: "columns", ...box });
+}
+
+/** How many px of an axis turned labels of the smallest type need. */
+const leastApart = ({ least }: TypeSizes) => (Math.max(SMALLEST, least) * LINE) / Math.sin(TURN);
+
+/** The largest type in which turned labels at these columns do not touch. */
+function turnedType(shown: number[], cell: number, { least, label }: TypeSizes) {
+  const apart = Math.min(...shown.slice(1).map((j, n) => j - shown[n])) * cell;
+  return Math.max(SMALLEST, least, Math.min(label, (apart * Math.sin(TURN)) / LINE));
 }
 
 /** What is written beside the rows or under the columns of a kind: its name, or where there is no room, one word. */

@@ -12,6 +12,7 @@ const GAP = 18;
 const BAR = 50; // a colour bar with its numbers, right of its matrix
 const BEYOND = 8; // more, where a number at its end has a "≥" or a "≤"
 const BUTTONS = 28; // the zoom buttons, right of all
+const FOCUS = 18; // the button left of a matrix's title
 const INDEX_GUTTER = 22; // labels that are numbers only
 const LONGEST = 104; // longer labels are shortened in the middle, except beside empty space
 const LARGEST_CELL = { width: 60, height: 42 };
@@ -117,7 +118,7 @@ function placeWith(
 
   const placed = slots.map((slot) => ({
     ...slot,
-    titleRoom: 0,
+    titleRoom: { title: 0, axis: 0 },
     x: sum(before.slice(0, slot.column + 1)) + sum(widths.slice(0, slot.column)) + sum(after.slice(0, slot.column)),
     y:
       TITLE * unit * (slot.row + 1) +
@@ -130,17 +131,18 @@ function placeWith(
     gutter: before[slot.column],
     labelRoom: most,
   }));
-  for (const at of placed) at.titleRoom = titleRoom(at, placed, size);
+  for (const at of placed) at.titleRoom = titleRoom(at, placed, { size, unit });
   return { places: placed, spare: { width: freeWidth - sum(widths), height: freeHeight - sum(heights) } };
 }
 
 /** What the colour bar of a matrix takes, in units of type. */
 const barRoom = (panel: CompletePanel) => (panel.bar ? BAR + (signsOf(panel).some(Boolean) ? BEYOND : 0) : 0);
 
-/** How wide a title may be: up to the next matrix of its row, or to the picture's end. */
-function titleRoom(at: Place, places: Place[], size: Size) {
-  const next = places.filter(({ row, x }) => row === at.row && x > at.x).map(({ x }) => x);
-  return Math.min(size.width, ...next) - at.x - 4;
+/** How wide the titles of a matrix and of its columns may be: up to the next matrix beside it, or the end. */
+function titleRoom(at: Place, places: Place[], { size, unit }: { size: Size; unit: number }) {
+  const next = Math.min(...places.filter(({ row, x }) => row === at.row && x > at.x).map(({ x }) => x));
+  const upTo = (end: number) => Math.min(size.width, end) - at.x - 4;
+  return { title: upTo(next - FOCUS * unit), axis: upTo(next) };
 }
 
 /**

@@ -89,13 +89,13 @@ export function paintTitle({ context, theme, font, type }: BoardPen, { panel, x,
   context.fillStyle = panel.ink ?? TEXT_INK[theme][panel.role ?? "text"];
   context.font = `600 ${14 * type.unit}px ${font}`;
   const widthOf: WidthOf = (text) => context.measureText(text).width;
-  context.fillText(shorten(panel.title, titleRoom, widthOf), x, y - 21 * type.unit);
+  context.fillText(shorten(panel.title, titleRoom.title, widthOf), x, y - 21 * type.unit);
   context.font = `${type.fine}px ${font}`;
   const [rows, cols] = panel.shape;
   const size = `${rows} × ${cols}`;
   const range = !covers && panel.seen?.map((value) => fixed(value, 2)).join(" … ");
   const whole = range ? `${size} · ${range}` : size;
-  context.fillText(widthOf(whole) <= titleRoom ? whole : size, x, y - 6 * type.unit);
+  context.fillText(widthOf(whole) <= titleRoom.axis ? whole : size, x, y - 6 * type.unit);
 }
 
 function paintCells(pen: BoardPen, place: Place, image: HTMLCanvasElement, { from, to, cell }: CellWindow) {

@@ -1,6 +1,7 @@
 // Values computed once from a matrix's numbers, and its text alternative.
 
-import { CELL_NUMBERS } from "../core/constants.ts";
+import { AXIS_TITLES, CELL_NUMBERS } from "../core/constants.ts";
+import { fixed } from "../core/format.ts";
 
 export type Seen = Pick<CompletePanel, "z" | "gaps" | "seen" | "largest">;
 
@@ -26,7 +27,34 @@ function lookAt(data: Float32Array, [rows, cols]: [number, number]): Seen {
   return { z, gaps, seen: [low, high], largest: Math.max(Math.abs(low), Math.abs(high)) };
 }
 
-export const describe = ({ title, shape: [rows, cols] }: Panel) => `${title}, ${rows} rows by ${cols} columns`;
+/** The name of an axis; none where its kind has none. */
+export const axisName = (kind: string): string | undefined => (AXIS_TITLES as Record<string, string>)[kind];
+
+const said = (what: string, name: string | undefined) => (name ? `${what}: ${name}` : what);
+
+/** "16 rows: query (from)" */
+export const axisText = (count: number, noun: string, name: string | undefined) =>
+  said(`${count} ${noun}${count === 1 ? "" : "s"}`, name);
+
+/** "rows: query (from)" */
+export const rowsText = ({ rows, axes }: Panel) => said("rows", axes?.[0] ?? axisName(rows));
+
+/**
+ * A matrix in words, for screen readers: its title, what its rows and columns are, and its range. Python says the same
+ * (figures/style.py, matrix_text).
+ * @param isCovered whether a row is to be guessed: the range might give it away
+ */
+export function describe(panel: Panel, isCovered = false) {
+  const { title, rows, cols, axes, shape } = panel;
+  const names = axes ?? [axisName(rows), axisName(cols)];
+  const seen = isCovered ? null : complete(panel).seen;
+  return [
+    title,
+    axisText(shape[0], "row", names[0]),
+    axisText(shape[1], "column", names[1]),
+    ...(seen ? [`numbers from ${fixed(seen[0])} to ${fixed(seen[1])}`] : []),
+  ].join(", ");
+}
 
 /** What stands before the numbers at the upper and the lower end of a colour bar: those beyond have its last colour. */
 export function signsOf({ seen, low, high }: CompletePanel) {

@@ -2,6 +2,7 @@
 // browser is idle, once the picture has been the same for a moment, so that stepping, pointing and playing never wait.
 
 import { element, UNSEEN } from "../core/dom.ts";
+import { rowsText } from "./panel.ts";
 
 const CALM = 800; // ms
 const SLICE = 4; // ms of writing in one go
@@ -42,7 +43,7 @@ export class RowsList {
     const lists = panels
       .filter(({ is_blank }) => !is_blank)
       .map((panel) => ({
-        list: element("ol", { "aria-label": `${panel.title}, rows` }),
+        list: element("ol", { "aria-label": `${panel.title}, ${rowsText(panel)}` }),
         rows: rowsSaid(panel, labels, covers?.(panel.name) ?? null),
       }));
     this.root.replaceChildren(...lists.map(({ list }) => list));

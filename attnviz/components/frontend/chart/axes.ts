@@ -1,6 +1,6 @@
 // The axes of a chart's matrices, their labels, and the margins that these need. See figure.ts.
 
-import { axisName } from "../board/labels.ts";
+import { axisName } from "../board/panel.ts";
 import { TEXT_INK } from "../core/colours.ts";
 import { CHART, TURN } from "../core/constants.ts";
 import type { ChartPlace } from "./figure.ts";

@@ -15,8 +15,15 @@ export const canFilm = () => (known ??= canEncode({ width: 1280, height: 720 }, 
 
 let known: Promise<boolean> | undefined;
 
-/** Draws all frames; `said` is called with the share that is done, from 0 to 1. */
-export async function gifOf(animation: PageAnimation, said: (share: number) => void) {
+type Said = (share: number) => void;
+
+const NO_WORDS = { title: "", caption: "" };
+
+/**
+ * Draws all frames; `said` is called with the share that is done, from 0 to 1.
+ * @param words that the file holds, for programs that read it
+ */
+export async function gifOf(animation: PageAnimation, said: Said, words: FileWords = NO_WORDS) {
   const { width, height, ms } = animation;
   const at = (t: number) => animation.draw(t);
   const samples: Uint32Array[] = [];
@@ -24,7 +31,7 @@ export async function gifOf(animation: PageAnimation, said: (share: number) => v
     samples.push(at((n + 0.5) / SAMPLES));
     await rest();
   }
-  const gif = new Gif(width, height, [...samples, at(1)]);
+  const gif = new Gif(width, height, [...samples, at(1)], words);
   const delay = 100 / (ms > LONG ? FRAMES.long : FRAMES.second); // 1/100 s
   await all(Math.ceil(ms / 10 / delay), said, (t) => gif.add(at(t), delay));
   gif.add(at(1), END / 10);
@@ -32,8 +39,8 @@ export async function gifOf(animation: PageAnimation, said: (share: number) => v
 }
 
 /** The same as a video. */
-export async function videoOf(animation: PageAnimation, said: (share: number) => void) {
-  const video = new Video(animation, OF_VIDEO);
+export async function videoOf(animation: PageAnimation, said: Said, words: FileWords = NO_WORDS) {
+  const video = new Video(animation, OF_VIDEO, words);
   const film = (t: number) => {
     animation.paint(t);
     return video.add(animation.canvas);
@@ -44,7 +51,7 @@ export async function videoOf(animation: PageAnimation, said: (share: number) =>
 }
 
 /** Adds so many frames, a few at a time. */
-async function all(count: number, said: (share: number) => void, add: (t: number) => void | Promise<void>) {
+async function all(count: number, said: Said, add: (t: number) => void | Promise<void>) {
   let until = 0;
   for (let n = 0; n < count; n += 1) {
     await add(n / count);

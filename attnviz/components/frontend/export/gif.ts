@@ -18,13 +18,13 @@ export class Gif {
   /** the frame that may last longer */
   last: { head: number[]; body: Uint8Array; delay: number } | null;
 
-  /** @param samples pixels that have all colours */
-  constructor(width: number, height: number, samples: Uint32Array[]) {
+  /** @param samples pixels that have all colours @param words that a comment of the file holds */
+  constructor(width: number, height: number, samples: Uint32Array[], words: FileWords) {
     this.width = width;
     this.height = height;
     this.palette = paletteOf(samples, UNCHANGED);
     this.shown = null;
-    this.parts = [this.header()];
+    this.parts = [this.header(), commentOf(words)];
     this.last = null;
   }
 
@@ -94,6 +94,22 @@ const word = (n: number) => [n & 255, n >> 8];
 
 const bytes = (text: string) => Array.from(text, (letter) => letter.charCodeAt(0));
 
+/** What the file shows, in UTF-8. */
+function commentOf({ title, caption }: FileWords) {
+  const text = [title, caption].filter(Boolean).join("\n");
+  return text ? [0x21, 0xfe, ...blocksOf([...new TextEncoder().encode(text)])] : [];
+}
+
+/** Bytes in blocks, each after its length; an empty one is the last. */
+function blocksOf(data: number[]) {
+  const blocks = [];
+  for (let at = 0; at < data.length; at += BLOCK) {
+    const block = data.slice(at, at + BLOCK);
+    blocks.push(block.length, ...block);
+  }
+  return Uint8Array.from([...blocks, 0]);
+}
+
 /** Indices as LZW codes in blocks. */
 function compressed(indices: Uint8Array) {
   const out = new Codes();
@@ -149,11 +165,6 @@ class Codes {
 
   blocks() {
     if (this.bits) this.bytes.push(this.rest & 255);
-    const made = [];
-    for (let at = 0; at < this.bytes.length; at += BLOCK) {
-      const block = this.bytes.slice(at, at + BLOCK);
-      made.push(block.length, ...block);
-    }
-    return Uint8Array.from([...made, 0]);
+    return blocksOf(this.bytes);
   }
 }

@@ -174,7 +174,7 @@ class ExportView {
 
   /** What is played: the step, or its whole walk. */
   async film(format: "gif" | "webm") {
-    const { theme: colours, title, written, playing } = this.fields.values;
+    const { theme: colours, title, caption, written, playing } = this.fields.values;
     const looks = { theme: colours, title: written ? title : "" };
     const found = (this.found ?? []).map(({ picture }) => picture);
     const walk = found.find((one) => one.walk)?.walk;
@@ -183,7 +183,8 @@ class ExportView {
     if (!animation) throw new Error("There is no motion to download.");
     const make = format === "gif" ? gifOf : videoOf;
     try {
-      return await make(animation, (share) => this.say(`Making the file … ${Math.round(100 * share)} %`));
+      const said = (share: number) => this.say(`Making the file … ${Math.round(100 * share)} %`);
+      return await make(animation, said, { title, caption });
     } finally {
       animation.destroy();
     }

@@ -28,15 +28,17 @@ export async function canEncode(size: Size, rate: number) {
 export class Video {
   size: Size;
   rate: number;
+  words: FileWords;
   chunks: Chunk[];
   failure: Error | null;
   encoder: VideoEncoder;
   count: number;
 
   /** @param rate frames per second */
-  constructor(size: Size, rate: number) {
+  constructor(size: Size, rate: number, words: FileWords) {
     this.size = size;
     this.rate = rate;
+    this.words = words;
     this.chunks = [];
     this.failure = null;
     this.count = 0;
@@ -70,7 +72,7 @@ export class Video {
   async blob() {
     await this.encoder.flush();
     this.encoder.close();
-    return new Blob([webm(this.chunks, this.size, this.rate)], { type: "video/webm" });
+    return new Blob([webm(this.chunks, this.size, this.rate, this.words)], { type: "video/webm" });
   }
 }
 
@@ -113,7 +115,7 @@ function joined(parts: Uint8Array[]) {
 }
 
 /** A file of these frames: a cluster from each frame that stands alone, and before them where each begins. */
-export function webm(chunks: Chunk[], { width, height }: Size, rate: number) {
+export function webm(chunks: Chunk[], { width, height }: Size, rate: number, { title, caption }: FileWords) {
   const clusters = chunks
     .flatMap(({ isKey }, n) => (isKey ? [n] : []))
     .map((from, n, all) => chunks.slice(from, all[n + 1]));
@@ -122,12 +124,16 @@ export function webm(chunks: Chunk[], { width, height }: Size, rate: number) {
     0x1549a966,
     uint(0x2ad7b1, 1_000_000), // ns of a unit of time: 1 ms
     float(0x4489, (1000 * chunks.length) / rate),
+    text(0x7ba9, title),
     text(0x4d80, "attnviz"),
     text(0x5741, "attnviz"),
   );
   const video = ebml(0xe0, uint(0xb0, width), uint(0xba, height));
   const track = [uint(0xd7, 1), uint(0x73c5, 1), uint(0x9c, 0), uint(0x83, 1), text(0x86, CODEC.id)];
   const tracks = ebml(0x1654ae6b, ebml(0xae, ...track, uint(0x23e383, Math.round(1e9 / rate)), video));
+  const ofWholeFile = ebml(0x63c0);
+  const described = ebml(0x67c8, text(0x45a3, "DESCRIPTION"), text(0x4487, caption));
+  const tags = ebml(0x1254c367, ebml(0x7373, ofWholeFile, described));
   const cues = (first: number) => {
     let at = first;
     const points = clusters.map(([{ time }], n) => {
@@ -137,9 +143,9 @@ export function webm(chunks: Chunk[], { width, height }: Size, rate: number) {
     });
     return ebml(0x1c53bb6b, ...points);
   };
-  const before = info.length + tracks.length;
+  const before = info.length + tracks.length + tags.length;
   const index = cues(before + cues(0).length); // its length does not depend on the numbers in it
-  return joined([headOfFile(), ebml(0x18538067, info, tracks, index, ...written)]);
+  return joined([headOfFile(), ebml(0x18538067, info, tracks, tags, index, ...written)]);
 }
 
 function headOfFile() {

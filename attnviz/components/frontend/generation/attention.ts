@@ -1,5 +1,6 @@
 // The attention of the last position: a row for each head of each layer, a column for each character so far.
 
+import { axisName, axisText } from "../board/panel.ts";
 import { forPointer } from "../core/touch.ts";
 import { channels, pixelTable, SCALES } from "../core/colours.ts";
 import { contextOf, element } from "../core/dom.ts";
@@ -47,8 +48,11 @@ export class AttentionPanel {
     const rows = layers * heads;
     this.given = rows ? { weights, header, ids, chosen } : null;
     if (rows) paint(this.canvas, weights, rows, ids.length, theme);
-    const count = `${ids.length} ${ids.length === 1 ? "character" : "characters"}`;
-    this.canvas.setAttribute("aria-label", `${layers} layers of ${heads} heads, each over ${count}`);
+    const size = `${axisText(rows, "row", axisName("head"))}, ${axisText(ids.length, "column", axisName("key"))}`;
+    this.canvas.setAttribute(
+      "aria-label",
+      `Attention of the last character, ${layers} layers of ${heads} heads: ${size}`,
+    );
     this.write(null);
   }
 

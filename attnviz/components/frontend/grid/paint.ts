@@ -1,6 +1,7 @@
 // Draws the grid of thumbnails: positions, pixels, and the labels of layers and heads.
 
-import { axisName, briefName } from "../board/labels.ts";
+import { briefName } from "../board/labels.ts";
+import { axisName } from "../board/panel.ts";
 import { channels, HATCH, INK, pixelTable, SCALES, TEXT_INK } from "../core/colours.ts";
 import { headAt } from "../heads/choice.ts";
 import { blocks } from "./pool.ts";

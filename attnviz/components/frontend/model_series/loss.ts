@@ -64,7 +64,7 @@ export class Loss {
       ...{ shape: [B * T, V], low: -most, high: most, scale: "signed", numbered: true, bar: true },
     };
     const labels = { query: rows, key: text.labels };
-    this.pairs.board.show({ panels: [panel], grid: [[0]], labels, alt: `Logits, ${B * T} by ${V}` });
+    this.pairs.board.show({ panels: [panel], grid: [[0]], labels });
   }
 
   /** The row that is written out: the one that is pointed at or pinned, or the last of the first block. */

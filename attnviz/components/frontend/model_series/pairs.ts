@@ -106,11 +106,10 @@ export class Pairs {
       const numbers = learned.probabilities.data as Float32Array;
       panels.push(panel("learned", `learned ${afterSteps(at ?? 0)}: softmax of its row`, numbers));
     }
-    const alt = `Table of pairs, ${side} by ${side}`;
     const order = panels.map((_, n) => n);
     this.pairs.room.classList.toggle("two", isNarrow && panels.length > 1);
     const grid = isNarrow ? order.map((n) => [n]) : [order];
-    this.pairs.board.show({ panels, grid, labels: { query: labels, key: labels }, alt });
+    this.pairs.board.show({ panels, grid, labels: { query: labels, key: labels } });
   }
 
   light() {

@@ -1,6 +1,7 @@
 // The attention of a training's heads at a snapshot: small heatmaps of all, and the chosen one large.
 
 import { Board } from "../board/board.ts";
+import { describe } from "../board/panel.ts";
 import { INK } from "../core/colours.ts";
 import { WEIGHT_LEVELS } from "../core/constants.ts";
 import { element } from "../core/dom.ts";
@@ -17,6 +18,7 @@ export interface HeadsProps {
   moment: TrainingMoment;
   /** of the head that is shown large */
   place: HeadPlace;
+  /** what it is, for screen readers */
   alt: string;
   pin: Pair;
   /** a row that is to be guessed */
@@ -98,7 +100,7 @@ export class Heads {
     };
     const labels = { query: kind.query, key: kind.key };
     this.cover(covered, Object.values(place).join());
-    this.board.show({ panels: [panel], grid: [[0]], labels, alt });
+    this.board.show({ panels: [panel], grid: [[0]], labels, alt: `${alt}: ${describe(panel, covered !== null)}` });
     this.pin = given.pin;
     this.light();
     this.drawGrids(given);
@@ -177,7 +179,7 @@ export class Heads {
         chosen: place.kind === kind.kind ? [{ head: current, colour: INK[theme].attention }] : [],
         current,
         describe: ([layer, head]) =>
-          describe({ kind: kind.kind, layer, head }, kinds.length > 1, without?.[first + layer * heads + head]),
+          headText({ kind: kind.kind, layer, head }, kinds.length > 1, without?.[first + layer * heads + head]),
       });
       before += layers * heads;
     }
@@ -225,7 +227,7 @@ function withoutRow(codes: Uint16Array, { layers, heads, rows, cols }: TrainingK
   return left;
 }
 
-function describe(place: HeadPlace, several: boolean, without: number | undefined) {
+function headText(place: HeadPlace, several: boolean, without: number | undefined) {
   const name = placeName(place, several);
   return without === undefined ? name : `${name}: accuracy without it ${percent(without)}`;
 }

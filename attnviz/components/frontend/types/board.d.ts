@@ -129,7 +129,8 @@ interface Slot {
 interface Place extends Slot, Box {
   turned: boolean;
   gutter: number;
-  titleRoom: number;
+  /** px that the titles of the matrix and of its columns may be wide */
+  titleRoom: { title: number; axis: number };
   /** px that labels may be long */
   labelRoom: { rows: number; columns: number };
   alpha?: number;

@@ -86,6 +86,11 @@ interface PageAnimation extends Size {
   draw(t: number): Uint32Array;
   destroy(): void;
 }
+/** What a file says of what it shows, to programs that read it. */
+interface FileWords {
+  title: string;
+  caption: string;
+}
 interface FoundPicture {
   name: string;
   element: HTMLElement;

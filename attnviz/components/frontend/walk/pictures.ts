@@ -1,8 +1,7 @@
 // The picture of a step: what a document says of it, filled with a head's matrices, as attnviz/figures does in Python.
 
 import { colourLimit, darkenedLimit, darkens, endText } from "../core/colour_limit.ts";
-import { fixed } from "../core/format.ts";
-import { complete } from "../board/panel.ts";
+import { describe } from "../board/panel.ts";
 import { matricesOf } from "./matrices.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { PanelSpec, PictureSpec, WalkDocument } from "../core/document.ts";
@@ -40,7 +39,7 @@ export function pictureOf(
     products: products(picture, matrices),
     between: picture.between,
     labels: labelsOf(document, name),
-    alt: describe(
+    alt: pictureText(
       picture.grid.flatMap((row) => row.flatMap((n) => (n === null ? [] : [panels[n]]))),
       predict && step.can_be_covered ? name : null,
     ),
@@ -129,15 +128,9 @@ function products({ products: made, operations }: PictureSpec, matrices: HeadMat
 }
 
 /** The text alternative of a picture, one sentence, without the ranges of what is covered. */
-function describe(panels: Panel[], result: string | null) {
-  const parts = panels.map((panel) => {
-    const [rows, columns] = panel.shape;
-    const isCovered = result !== null && covered(panels, result).includes(panel);
-    const ends = isCovered ? null : complete(panel).seen;
-    const span = ends ? `, from ${fixed(ends[0])} to ${fixed(ends[1])}` : "";
-    return `${panel.title}, ${rows} rows by ${columns} columns${span}`;
-  });
-  return `Heatmaps, row is query and column is key: ${parts.join("; ")}.`;
+function pictureText(panels: Panel[], result: string | null) {
+  const guessed = result === null ? [] : covered(panels, result);
+  return `Heatmaps: ${panels.map((panel) => describe(panel, guessed.includes(panel))).join("; ")}.`;
 }
 
 /** The matrices that a covered row is covered in: the result, and those that would give its row away. */

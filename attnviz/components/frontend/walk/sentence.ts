@@ -92,6 +92,8 @@ export class Sentence {
   written: Map<string, { look: string; word: Template }>;
   sizes: ResizeObserver;
   later: FrameTask;
+  /** With the next frame: the words of a long text take long to lay out, and the frame does that anyway. */
+  placing: FrameTask;
 
   /** @param does pin: a row is kept; open: the whole matrix is asked for; dim: added tokens are dimmed, or no longer */
   constructor(does: { pin: (row: number) => void; open: (row: number) => void; dim: (isDimmed: boolean) => void }) {
@@ -125,7 +127,11 @@ export class Sentence {
       ready: true,
       paint: (pen, { theme }) => this.paint(pen, theme),
     };
-    this.later = perFrame(() => this.draw());
+    this.later = perFrame(() => {
+      this.draw();
+      this.place();
+    });
+    this.placing = perFrame(() => this.place());
     this.sizes = new ResizeObserver(() => this.place());
     this.sizes.observe(this.words);
   }
@@ -148,6 +154,7 @@ export class Sentence {
     this.matrices = matrices;
     [this.pinned, this.isDimmed] = [pinned, isDimmed];
     this.draw();
+    this.placing();
   }
 
   /** Draws some of the arcs. @param part of them, from 0 to 1 */
@@ -179,6 +186,7 @@ export class Sentence {
     [this.matrices, this.attention, this.hovered] = [null, null, null];
     this.written.clear();
     this.later.cancel();
+    this.placing.cancel();
     write(this.root, template("p", { class: "finding" }, why));
   }
 
@@ -222,7 +230,6 @@ export class Sentence {
       template("div", { class: "asks" }, this.question(numbers), this.added(numbers.weights)),
       this.isOpen && !numbers.allHidden ? writtenOut(matrices, numbers, () => this.choose.open(row)) : null,
     );
-    this.place();
   }
 
   /** Draws what depends on where the words stand. */
@@ -233,7 +240,7 @@ export class Sentence {
 
   /** Hides the shares that would stand in a larger one. */
   spaceShares() {
-    const shares = [...this.words.querySelectorAll<HTMLElement>(".share")].filter(({ textContent }) => textContent);
+    const shares = [...this.words.querySelectorAll<HTMLElement>(".share")];
     shares.sort((a, b) => Number(b.dataset.share) - Number(a.dataset.share));
     const kept: DOMRect[] = [];
     for (const label of shares) {
@@ -275,7 +282,7 @@ export class Sentence {
     const label = isKey && weights[n] >= LABELLED ? share(weights[n]) : "";
     const parts = [
       template("bdi", {}, wordOf(axis, n)),
-      template("span", { class: "share", dataset: { share: label && weights[n] } }, label),
+      label && template("span", { class: "share", dataset: { share: weights[n] } }, label),
     ];
     const style = isKey ? { "--share": ground } : {};
     const title = axis.unknown[n] ? `${axis.labels[n]}: ${UNKNOWN}` : undefined;
@@ -322,6 +329,7 @@ export class Sentence {
     const onclick = () => {
       this.isOpen = !this.isOpen;
       this.draw();
+      this.place();
       this.root.querySelector(".arithmetic")?.scrollIntoView({ block: "nearest" });
     };
     const looks = { type: "button", class: "question", "aria-expanded": String(this.isOpen), hidden: allHidden };
@@ -380,7 +388,7 @@ export class Sentence {
       x: text.x + text.width / 2 - around.x,
       top: text.y - around.y,
       bottom: text.bottom - around.y,
-      foot: (word.lastElementChild?.textContent ? label : text).bottom - around.y,
+      foot: (label ?? text).bottom - around.y,
     };
   }
 
@@ -389,7 +397,7 @@ export class Sentence {
     const around = this.words.getBoundingClientRect();
     const { fontFamily: family } = getComputedStyle(this.words);
     for (const word of this.words.querySelectorAll<HTMLElement>(".word")) {
-      const [text, label] = word.children as unknown as HTMLElement[];
+      const [text, label] = word.children as unknown as [HTMLElement, HTMLElement | undefined];
       const opacity = Number(getComputedStyle(word).opacity);
       const box = text.getBoundingClientRect();
       const weight = Number(word.style.getPropertyValue("--share"));
@@ -400,12 +408,13 @@ export class Sentence {
         [text, isRow ? INK[theme].query : INK[theme].text],
         [label, INK[theme].attention],
       ] as const) {
+        if (!part) continue;
         const { fontSize, fontWeight } = getComputedStyle(part);
         const place = part.getBoundingClientRect();
         const font = `${Number(fontWeight) >= 600 ? "600 " : ""}${fontSize} ${family}`;
         Object.assign(pen, { font, fillStyle: ink, globalAlpha: opacity, textAlign: "center", textBaseline: "middle" });
         const [x, y] = [place.x + place.width / 2 - around.x, place.y + place.height / 2 - around.y];
-        if (part.textContent && part.style.visibility !== "hidden") pen.fillText(part.textContent, x, y);
+        if (part.style.visibility !== "hidden") pen.fillText(part.textContent, x, y);
       }
     }
     for (const { path, weight } of this.paths()) {
