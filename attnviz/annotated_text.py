@@ -42,7 +42,8 @@ class Target:
     head: int | None = None
     item: str = ""
     """A part of the page that is no matrix: a curve, a row of a table, a text. The page's element has this name in
-    `data-item`, or as its Streamlit key; of its parts, the one is meant whose text has the marked words"""
+    `data-item`, or as its Streamlit key; of its parts, the one is meant whose text has the marked words. In lecture
+    mode a text field or a setting leaves a scene, unless a word of its sentence names it"""
     step: int | None = None
     """A step of a training: what the other fields name is that of its snapshot"""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -93,6 +95,8 @@ def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:
     if state.get("lecture"):
         layout["font"] = font = {**layout["font"], "size": LECTURE}
         layout["hoverlabel"] = {**layout["hoverlabel"], "font": font}
+    if "pandas" in sys.modules:  # Plotly looks there, and fails on what another visitor's thread is still importing
+        import_module("pandas")
     st.plotly_chart(
         {**figure, "layout": layout}, theme=None, key=key,
         config=SAVED | {"toImageButtonOptions": {"format": "svg", "filename": key}}, **more,

@@ -115,7 +115,7 @@ def test_matrices_stand_side_by_side_where_there_is_room(run: Run) -> None:
         [*side_by_side, ["b", "difference"], ""],
         [*side_by_side, ["difference"], ""],
         [[[0, 1, 2]], [1, 1, 1], [1], ["difference"], ""],
-        [*stacked, ["a", "b", "difference"], "990px"],
+        [*stacked, ["a", "b", "difference"], "calc(3 * min(330px, max(13rem, -9.4rem + 100vh)))"],
         [[[0]], [1], [1], ["b"], ""],
         [*side_by_side, ["b", "difference"], ""],
     ]

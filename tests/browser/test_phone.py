@@ -206,24 +206,55 @@ def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: st
     assert page.locator(".lesson-says").bounding_box()["height"] <= 0.2 * 390  # type: ignore[index]
 
 
-@pytest.mark.parametrize("size", [(844, 390), (640, 360)])  # a phone held sideways; 1280 x 720 px at 200 %
-def test_a_low_window_shows_the_sentence_and_matrices_unscrolled(
+LOW = [(844, 390), (640, 360)]
+"""Windows: a phone held sideways, and 1280 x 720 px at 200 %"""
+
+FIRST_MATRIX = """() => {
+  const board = deepFind('.attnviz-board');
+  const [{ x, y }] = board.attnviz.panels();
+  const { left, top } = board.getBoundingClientRect();
+  return { left: left + x._offset, top: top + y._offset, width: x._length, height: y._length };
+}"""
+
+
+@pytest.mark.parametrize("size", LOW)
+def test_a_low_window_shows_the_sentence_and_all_heads_unscrolled(
     size: tuple[int, int], app_url: str, new_context: Contexts
 ) -> None:
     page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
     page.goto(app_url)
     settled(page)
     expect(page.get_by_text("97 % of its attention")).to_be_in_viewport(ratio=1)
-    expect(page.get_by_role("button", name=re.compile("^My:"))).to_be_in_viewport(ratio=1)
-    for link in ("/?step=weights", "/averages", "/compare"):
-        page.goto(app_url + link)
-        settled(page)
-        page.wait_for_function("() => deepFind('.attnviz-board')?.attnviz?.panels().length")
-        tops = page.evaluate("""() => {
-          const board = deepFind('.attnviz-board');
-          return board.attnviz.panels().map(({ y }) => board.getBoundingClientRect().top + y._offset);
-        }""")
-        assert min(tops) + 20 < size[1], link  # a row of it at least
+    for word in ("My", "bicycle", "work"):
+        expect(page.get_by_role("button", name=re.compile(f"^{word}:"))).to_be_in_viewport(ratio=1)
+    page.goto(f"{app_url}/heads")
+    grid = page.locator(".explorer .grid-room").first
+    expect(grid).to_be_visible()
+    settled(page)
+    expect(grid).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("size", LOW)
+@pytest.mark.parametrize("link", ["/?step=weights", "/?step=masked", "/averages", "/compare", "/transformer", "/train"])
+def test_a_low_window_shows_a_whole_matrix_below_the_text_field(
+    size: tuple[int, int], link: str, app_url: str, new_context: Contexts
+) -> None:
+    page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+    page.goto(app_url + link)
+    settled(page)
+    page.wait_for_function("() => deepFind('.attnviz-board')?.attnviz?.panels().length")
+    matrix = page.evaluate(FIRST_MATRIX)
+    assert matrix["width"] > 60
+    assert matrix["height"] > 30
+    assert matrix["left"] >= 0
+    assert matrix["left"] + matrix["width"] <= size[0]
+    assert matrix["top"] + matrix["height"] <= size[1], "it ends below the window"
+    if link != "/train":
+        field, chapters = (page.locator(css).bounding_box() for css in (".st-key-text_field", ".st-key-chapter_list"))
+        assert field
+        assert chapters
+        assert field["x"] >= chapters["x"] + chapters["width"]
+        assert field["y"] + field["height"] <= matrix["top"]
 
 
 @pytest.mark.parametrize("size", [(390, 844), (320, 640)])

@@ -23,8 +23,9 @@ from attnviz.sources import TOY
 from attnviz.steps.picture import AXES
 from attnviz.trace.trace import Trace
 
-WIDTH, HEIGHT, BRIEF_HEIGHT = 500.0, 340.0, 290.0
-"""The size of a picture in its own pixels: small, so that its text is large when the page scales it"""
+SIZE, ALONE, BESIDE = (500.0, 340.0), (500.0, 290.0), (340.0, 390.0)
+"""The size of a picture in its own pixels: small, so that its text is large when the page scales it. In a lecture's
+scene the mistake is alone until it is answered, and then has the right way and the table beside it."""
 SIDES = {"wrong": "The mistake", "right": "Right"}
 SHEET = "marks/mistake.css"
 LARGE = 1e6
@@ -44,20 +45,18 @@ def found_in(view: View, trace: Trace) -> MistakeEffect:
     return find(view["mistake"], Case(trace, view["seed"] if view["source"] == TOY.key else 0))
 
 
-def draw(effect: MistakeEffect, side: str, theme: Theme, *, brief: bool = False) -> tuple[bytes, str]:
+def draw(effect: MistakeEffect, side: str, theme: Theme, size: tuple[float, float] = SIZE) -> tuple[bytes, str]:
     """Return a side's matrix as SVG, and its text alternative; both sides have the same colour limits.
-
-    `brief` is as in `body`.
 
     Raises:
         FontError: see `drawing.fonts.ttf`.
     """
     picture: Picture = getattr(effect, side)
     panel = _panel(picture, effect)
-    height = BRIEF_HEIGHT if brief else HEIGHT
-    marks = draw_layout(in_a_row(panel), picture.tokens, x=4, y=4, width=WIDTH - 8, height=height - 8, theme=theme)
+    width, height = size
+    marks = draw_layout(in_a_row(panel), picture.tokens, x=4, y=4, width=width - 8, height=height - 8, theme=theme)
     alt = f"{SIDES[side]}: {panel.text}"
-    return write_svg(Drawing(WIDTH, height, tuple(marks), alt, alt, theme)).encode(), alt
+    return write_svg(Drawing(width, height, tuple(marks), alt, alt, theme)).encode(), alt
 
 
 def body(
@@ -91,11 +90,11 @@ def words(text: Text, effect: MistakeEffect) -> str:
     )
 
 
-def inline(effect: MistakeEffect, theme: Theme, *, brief: bool) -> Callable[[str], str]:
+def inline(effect: MistakeEffect, theme: Theme, size: tuple[float, float] = SIZE) -> Callable[[str], str]:
     """Return a function that returns the HTML of a side's picture, with the picture in it."""
 
     def picture(side: str) -> str:
-        svg, alt = draw(effect, side, theme, brief=brief)
+        svg, alt = draw(effect, side, theme, size)
         return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}">'
 
     return picture
@@ -104,7 +103,8 @@ def inline(effect: MistakeEffect, theme: Theme, *, brief: bool) -> Callable[[str
 def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -> str:
     """Return the mistake of a view as HTML with its style sheet; raises as `found_in` and `draw` do."""
     effect = found_in(view, trace)
-    content = body(TEXTS[view["mistake"]], effect, inline(effect, theme, brief=brief), answer=answer, brief=brief)
+    size = SIZE if not brief else BESIDE if answer else ALONE
+    content = body(TEXTS[view["mistake"]], effect, inline(effect, theme, size), answer=answer, brief=brief)
     return f"<style>{styles(SHEET)}</style>{content}"
 
 

@@ -104,7 +104,7 @@ def _mistake(view: View, number: int, resources: Resources) -> _Shown:
     def picture(side: str) -> str:
         alt, paths = "", {theme: f"{ASSETS}/scene-{number:02d}-{side}-{theme}.svg" for theme in THEMES}
         for name, theme in THEMES.items():
-            files[paths[name]], alt = mistake.draw(effect, side, theme, brief=True)
+            files[paths[name]], alt = mistake.draw(effect, side, theme, mistake.BESIDE)
         return _themed(paths, f'<img src="{paths["light"]}" alt="{escape(alt)}">')
 
     body = mistake.body(text, effect, picture, answer=view["answer"], brief=True)

@@ -173,7 +173,7 @@ def show() -> None:
     """Show the model on the text."""
     model, tokens = read_text()
     state.sync_widget("q")
-    if state.get("lecture"):
+    if state.get("lecture") and not lesson_bar.hides("lm_mask"):
         _mask()  # a lecture has no side bar
     setup = setup_of()
     output = output_of(model, tokens, setup)
@@ -230,13 +230,17 @@ def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
 
 
 def _show_attention(output: ModelOutput, setup: Setup, tokens: Tokens, row: int) -> None:
-    block = state.choice(
-        "lm_block", st.segmented_control, "Weights of block", list(range(setup.blocks)), required=True,
-    )  # fmt: skip
+    block, title = min(state.get("lm_block"), setup.blocks - 1), "weights"
+    if lesson_bar.hides("lm_block"):
+        title = f"weights of block {block}"
+    else:
+        block = state.choice(
+            "lm_block", st.segmented_control, "Weights of block", list(range(setup.blocks)), required=True,
+        )  # fmt: skip
     weights = output.stack.weights[block]
     shown = weights.masked_fill(~causal_mask(len(tokens)), torch.nan) if setup.causal else weights
     with st.container(key="language_weights"):
-        matrix = ShownMatrix("weights", "weights", shown.numpy(), colour_end(weights))
+        matrix = ShownMatrix("weights", title, shown.numpy(), colour_end(weights))
         matrices(
             [matrix], {"query": tokens.labels, "key": tokens.labels}, hint=POINT, key="language_matrix",
             row=row_by_click(row, range(len(tokens))),
@@ -254,7 +258,10 @@ def _show_likely(output: ModelOutput, tokens: Tokens, labels: tuple[str, ...]) -
 def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
     """Show which rows change when another word replaces the text's last one."""
     default = KEYS["other"].default
-    other = state.bound("other", st.text_input, "Change the last word into", max_chars=MAX_OTHER).strip() or default
+    other = state.get("other")
+    if not lesson_bar.hides("other"):
+        other = state.bound("other", st.text_input, "Change the last word into", max_chars=MAX_OTHER)
+    other = other.strip() or default
     change = change_of(model, tokens, other)
     if change is None:
         st.info(f"“{plain(other)}” is not one token here. Type another word.")

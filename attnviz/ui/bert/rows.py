@@ -14,6 +14,8 @@ from attnviz.steps.picture import MANY
 from attnviz.tokens import Tokens
 from attnviz.ui import state
 from attnviz.ui.bert.bars import ranked
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.messages import plain
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,6 +41,10 @@ def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
     """Let the user choose a row, and return it. For a row beyond the text, show a note and use the default."""
     state.keep_token("q", "Row", tokens.labels, default=default)
     rows, names = list(range(len(tokens))), numbered(tokens.labels)
+    if lesson_bar.hides("q"):
+        row = chosen_row(tokens, default)
+        st.markdown(f"{label} **{plain(names[row])}**")
+        return row
     return int(state.choice("q", st.selectbox, label, rows, format_func=names.__getitem__))
 
 

@@ -38,6 +38,7 @@ from attnviz.ui.compare.panes import (
     trained_model,
 )
 from attnviz.ui.controls import open_model
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.styles import style
@@ -294,8 +295,9 @@ def show_most_different(a: Choice, b: Choice) -> None:
         return
     which: _Which = "head" if preset == "head" else "layer"
     divergences = _divergences(a, which)
-    if divergences is not None and divergences.most is not None:
-        st.caption(_most_different_sentence(divergences, which, a.get(which), b.get(which)))
+    if divergences is not None and divergences.most is not None and not lesson_bar.hides("most_different"):
+        with st.container(key="most_different"):
+            st.caption(_most_different_sentence(divergences, which, a.get(which), b.get(which)))
 
 
 def _most_different_sentence(divergences: Divergences, which: _Which, a: int, b: int) -> str:

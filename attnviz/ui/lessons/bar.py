@@ -22,6 +22,9 @@ from attnviz.ui.messages import plain
 from attnviz.ui.page_links import page_link
 from attnviz.ui.styles import style
 
+LONG = 240
+"""A text of more characters has smaller type in lecture mode: it would have four lines, or three full ones"""
+
 
 def show(page: str) -> None:
     """Open the scene that a callback has requested; then show the bar if a lesson is open."""
@@ -60,6 +63,14 @@ def show(page: str) -> None:
 def is_open() -> bool:
     """Whether a lesson is open."""
     return bool(state.get("lesson")) and lesson_state.find(state.get("lesson")) is not None
+
+
+def hides(part: str) -> bool:
+    """Whether a control or a text leaves the page: in a scene in lecture mode, unless the scene's sentence names it."""
+    here = lesson_state.here()
+    if here is None or not state.get("lecture"):
+        return False
+    return all(mark.target.item != part for mark in here.scene.said.marks)
 
 
 def go(by: int) -> None:
@@ -131,7 +142,9 @@ def _text(here: CurrentScene, page: str) -> str:
     """Return the text of the bar as HTML: the title, and the question or the sentence."""
     text = here.scene.asked if _has_question(here, page) else here.scene.said
     shown = html(text) if page == here.scene.page else escape(text)
-    return f'<div class="lesson-says"><b>{escape(here.scene.title)}</b> {shown}</div>'
+    length = len(here.scene.title) + sum(len(piece) for piece, _ in text.pieces())
+    look = 'class="lesson-says"' + (' data-length="long"' if length > LONG else "")
+    return f"<div {look}><b>{escape(here.scene.title)}</b> {shown}</div>"
 
 
 @st.fragment

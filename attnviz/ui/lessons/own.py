@@ -30,6 +30,7 @@ scenes:
       picture when someone points at the words.
     link: /?text=you+can+link+to+this&source=toy&step=scores
     steps: [scaled, weights]  # Right shows these too before the next scene
+  # In lecture mode text fields and settings leave a scene of BERT, unless a word names them: [type](item=sentence).
   - title: The second scene
     question: What will row 3 look like?
     sentence: Shown when the row is revealed.

@@ -28,7 +28,7 @@ from attnviz.export.jobs import WEB, Exporter
 from attnviz.export.recording import Picture, Pixels, Recording
 from attnviz.export.sheets import sheets
 from attnviz.export.views import caption
-from attnviz.export.web.mistake import draw, found_in
+from attnviz.export.web.mistake import ALONE, BESIDE, SIZE, draw, found_in
 from attnviz.export.web.pictures import draw_view
 from attnviz.figures.corpus import by_part
 from attnviz.figures.panels import Layout, Panel
@@ -194,12 +194,12 @@ def test_the_pictures_of_a_static_site_say_it(page: str, link: dict[str, str]) -
         assert says_both(texts_of_svg(data))
 
 
-@pytest.mark.parametrize("brief", [False, True])
-def test_the_pictures_of_a_mistake_say_it(*, brief: bool) -> None:
+@pytest.mark.parametrize("size", [SIZE, ALONE, BESIDE])
+def test_the_pictures_of_a_mistake_say_it(size: tuple[float, float]) -> None:
     trace = trace_transformer(WordTokenizer().tokenize("the cat saw the dog run"), None, TransformerConfig())
     view = {**{name: key.default for name, key in KEYS.items()}, "mistake": "same"}
     for side in ("wrong", "right"):
-        assert says_both(texts_of_svg(draw(found_in(view, trace), side, LIGHT_THEME, brief=brief)[0]))
+        assert says_both(texts_of_svg(draw(found_in(view, trace), side, LIGHT_THEME, size)[0]))
 
 
 @pytest.mark.parametrize("page", ["step_by_step", "heads", "compare", "averages", "transformer", "train"])

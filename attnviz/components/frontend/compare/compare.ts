@@ -16,7 +16,8 @@ import { forPointer } from "../core/touch.ts";
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
 const NARROW = 640; // px: from here on the matrices stand side by side
 const WIDE = 1000; // px: from here on A and B have a colour bar even where their colours go from 0 to 1, as everywhere
-const EACH = 330; // px: the height of one of several stacked matrices
+// The height of one of several stacked matrices: 330 px, or in a low window what the buttons above them leave
+const EACH = "min(330px, max(13rem, 100vh - 9.4rem))";
 const ROWS = "divergence"; // the one column that has a number for each row
 const AGAIN = 5000; // ms without the picture after which it is asked for again
 const COMING = "The numbers of this comparison are on their way …";
@@ -167,7 +168,7 @@ class Compare {
     if (way === this.way) return;
     this.way = way;
     this.section.toggleAttribute("data-focus", alone !== null);
-    this.frame.style.height = stacked && alone === null ? `${EACH * 3}px` : "";
+    this.frame.style.height = stacked && alone === null ? `calc(3 * ${EACH})` : "";
     const grid = stacked ? [[0], [1], [2]] : [this.panels.map((_, i) => i)];
     // A and B share their colours, so one bar serves both where they stand side by side.
     const bars = stacked ? ["a", "b", "difference"] : plain ? ["difference"] : ["b", "difference"];

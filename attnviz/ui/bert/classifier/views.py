@@ -356,9 +356,13 @@ class TypedText:
 
 
 def text_field(trained: TrainedClassifier) -> str:
-    """Show the text field, and return its text; "" if it is blank."""
-    text: str = state.bound(
-        trained.kind.text_key, st.text_area, f"Your {trained.kind.text}", height=HEIGHT, max_chars=MAX_SENTENCE,
+    """Show the text field, unless a scene hides it, and return its text; "" if it is blank."""
+    key = trained.kind.text_key
+    text: str = state.get(key)
+    if text.strip() and lesson_bar.hides(key):
+        return text
+    text = state.bound(
+        key, st.text_area, f"Your {trained.kind.text}", height=HEIGHT, max_chars=MAX_SENTENCE,
         placeholder=f"Type a {trained.kind.text}",
     )  # fmt: skip
     if not text.strip():

@@ -30,6 +30,7 @@ from attnviz.ui.bert.round_trip.token_tables import (
     show_tokens,
     value,
 )
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
 from attnviz.ui.widgets import notice
 
@@ -65,10 +66,12 @@ def show() -> None:
         st.info(str(NoTokensError()) if state.get("text").strip() else no_text)
         return
     shell.token_notes(setup.tokens)
-    _settings()
+    if not lesson_bar.hides("back_weights"):
+        _settings()
     setup = setup_of(model) or setup  # with the values that these widgets have now
     show_html(_there_and_back(setup))
-    state.choice("back_view", st.segmented_control, "A closer look", required=True, label_visibility="collapsed")
+    if not lesson_bar.hides("back_view"):
+        state.choice("back_view", st.segmented_control, "A closer look", required=True, label_visibility="collapsed")
     VIEWS[state.get("back_view")](setup)
     in_torch(round_trip_lines(RoundTrip(setup.is_random, setup.is_unit, setup.seed, setup.scale)))
 

@@ -75,7 +75,7 @@ def controls() -> None:
 
 def show() -> None:
     """Show the query, and the chosen view of what it finds."""
-    if not (state.get("lecture") and lesson_bar.is_open()):
+    if not lesson_bar.hides("find"):
         _ask()
     index = index_of_text()
     if isinstance(index, Job):
