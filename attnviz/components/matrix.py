@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from attnviz.components.registration import mount, position
 from attnviz.components.updates import mount_with_updates
+from attnviz.formatting import counted
 from attnviz.links.values import Head, write_heads
 
-PLURALS = {"query": "queries", "key": "keys", "layer": "layers", "head": "heads"}
-"""What the rows or columns of these kinds are called together"""
+NAMED = ("query", "key", "layer", "head")
+"""The kinds of rows and columns that are counted by their name; others are counted as rows and columns"""
 
 
 class ClickEffects(NamedTuple):
@@ -150,6 +151,7 @@ def _alt(shown: Sequence[ShownMatrix]) -> str:
     said = []
     for one in shown:
         rows, columns = one.values.shape
-        down, across = PLURALS.get(one.rows, "rows"), PLURALS.get(one.columns, "columns")
-        said.append(f"{one.title}: {rows} {down} by {columns} {across}")
+        down = counted(rows, one.rows if one.rows in NAMED else "row")
+        across = counted(columns, one.columns if one.columns in NAMED else "column")
+        said.append(f"{one.title}: {down} by {across}")
     return "; ".join(said)

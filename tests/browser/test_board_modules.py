@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -376,6 +377,114 @@ def test_cells_that_are_not_computed_yet_are_not_hatched(run: Run) -> None:
     assert hatching not in blank
     assert ground not in masked
     assert hatching in masked
+
+
+def test_all_marks_of_a_zoomed_matrix_stand_at_their_cells(run: Run) -> None:
+    body = """
+      const { typeFor } = await import("/frontend/core/type.ts");
+      const { COVER, INK } = await import("/frontend/core/colours.ts");
+      const calls = [];
+      const known = { globalAlpha: 1, measureText: (text) => ({ width: 7 * text.length }), createPattern: () => null };
+      const context = new Proxy(known, {
+        get: (own, name) => own[name] ?? ((...given) => void calls.push([name, own.fillStyle, ...given])),
+      });
+      const image = { width: 12, height: 3 };
+      const panel = { name: "a", title: "a", role: null, rows: "r", cols: "c", low: 0, high: 17, largest: 17,
+        seen: [0, 17], scale: "weights", shape: [3, 6], data: Float32Array.from({ length: 18 }, (_, n) => n),
+        numbered: true, bar: true, parts: { width: 2, followed: 2 } };
+      const place = { panel, x: 100, y: 50, width: 400, height: 120, titleRoom: 200,
+        covers: (i, j) => i === 1 && j === 3, blank: [{ row: 2, column: 4, rows: 1, columns: 2 }] };
+      const view = (kind) => (kind === "r" ? [1, 3] : [2, 6]);
+      m.paintPlace({ context, theme: "light", font: "serif", type: typeFor(), view, written: [] }, place, image);
+      const of = (name, style) => calls.filter(([called, filled]) => called === name && (!style || filled === style))
+        .map(([, , ...given]) => given);
+      return {
+        image: of("drawImage").map(([, ...given]) => given), covers: of("fillRect", COVER.light),
+        blank: of("fillRect", "#F3F3F7"), grid: of("fillRect", INK.light.canvas), heads: of("fillRect", INK.light.rule),
+        followed: of("strokeRect"), texts: of("fillText"), bar: of("fillRect").filter(([left]) => left === 510),
+      };
+    """
+    found = run("board/paint.ts", body)  # four columns of 100 px and two rows of 60 px are in view
+    assert found["image"] == [[4, 1, 8, 2, 100, 50, 400, 120]]
+    assert found["covers"] == [[200.5, 50.5, 99, 59]]
+    assert found["blank"] == [[300, 110, 200, 60]]
+    down = [[x - 0.5, 50, 1, 120] for x in (100, 200, 300, 400, 500)]
+    assert found["grid"] == down + [[100, y - 0.5, 400, 1] for y in (50, 110, 170)]
+    assert found["heads"] == [down[0], down[2]], "between each two heads"
+    assert found["followed"] == [[100, 50, 400, 120], [300, 50, 200, 120]]
+    numbers = [["?", 250, 80.5], ["8.0", 150, 80.5], ["10.0", 350, 80.5], ["11.0", 450, 80.5], ["14.0", 150, 140.5],
+               ["15.0", 250, 140.5]]  # fmt: skip
+    title = [["a", 100, 29], ["3 × 6", 100, 44]]  # numbers of a matrix with covered cells would tell what they hide
+    assert found["texts"] == numbers + title + [["17.0", 523, 97], ["8.5", 523, 131], ["0", 523, 165]]
+    assert (len(found["bar"]), found["bar"][0][1], found["bar"][-1][1]) == (64, 92, pytest.approx(92 + 78 * 63 / 64))
+
+
+def test_fingers_and_wheels_zoom_and_scroll_the_matrix_under_them(run: Run) -> None:
+    body = """
+      const element = document.body.appendChild(document.createElement("div"));
+      Object.assign(element.style, { position: "fixed", left: "20px", top: "30px", width: "300px", height: "300px" });
+      let calls = [];
+      const views = {
+        zoom: (kind, count, at, factor) => calls.push(["zoom", kind, count, at, factor]),
+        scroll: (kind, count, by) => calls.push(["scroll", kind, count, by]), span: (kind, count) => count / 2,
+        reset: () => calls.push(["reset"]),
+      };
+      const board = { element, views, panels: () => [scores, query], viewChanged: () => calls.push(["changed"]),
+        zoomBy: (factor) => calls.push(["by", factor]), toggleTable: async () => {} };
+      const pointer = new m.BoardPointer(board);
+      const did = (Made, name, own) => {
+        calls = [];
+        const event = new Made(name, { cancelable: true, bubbles: true, buttons: 1, ...own });
+        element.dispatchEvent(event);
+        return [...calls, ...(event.defaultPrevented ? ["prevented"] : [])];
+      };
+      const finger = (name, pointerId, x, y) =>
+        did(PointerEvent, `pointer${name}`, { pointerId, clientX: 20 + x, clientY: 30 + y });
+      const wheel = (own, x = 110, y = 60) => did(WheelEvent, "wheel", { clientX: 20 + x, clientY: 30 + y, ...own });
+      const key = (own) => did(KeyboardEvent, "keydown", own);
+      finger("down", 1, 105, 55);
+      const drags = [finger("move", 1, 108, 59), finger("move", 1, 109, 59), finger("move", 1, 119, 69)];
+      const pinch = [finger("down", 2, 119, 99), finger("move", 2, 119, 84)];
+      const left = ["up", "cancel", "leave"].map((how) => {
+        finger("down", 2, 119, 99);
+        finger(how, 2, 119, 99);
+        return finger("move", 1, 119, 69);
+      });
+      finger("down", 3, 5, 5);
+      const beside = finger("move", 3, 100, 100);
+      const wheels = [wheel({ deltaY: 20 }), wheel({ deltaX: 10, deltaY: 20 }), wheel({ deltaY: 20, shiftKey: true }),
+        wheel({ deltaY: 25, ctrlKey: true }), wheel({ deltaY: 25, metaKey: true }, 15, 60),
+        wheel({ deltaY: 25 }, 5, 5)];
+      const keys = [{ key: "+" }, { key: "=" }, { key: "-" }, { key: "0" }, { key: "x" }, { key: "0", altKey: true },
+        { key: "0", ctrlKey: true }, { key: "+", metaKey: true }].map(key);
+      pointer.destroy();
+      return { drags, pinch, left, beside, wheels, keys, after: [key({ key: "0" }), wheel({ deltaY: 20 })] };
+    """
+    found = run("board/pointer.ts", PANELS + body)  # scores: 4 columns of 10 px and 3 rows of 20 px, half of them seen
+    across, down = ["scroll", "key", 4], ["scroll", "query", 3]
+    assert found["drags"] == [
+        [],  # 5 px are a click
+        [[*across, pytest.approx(-0.05)], ["changed"]],
+        [[*across, pytest.approx(-0.5)], [*down, pytest.approx(-0.25)], ["changed"]],
+    ]
+    zooms = [["zoom", "key", 4, pytest.approx(1.9), 2], ["zoom", "query", 3, pytest.approx(1.325), 2]]
+    assert found["pinch"] == [[], [*zooms, ["changed"]]]
+    assert found["left"] == [[]] * 3, "one finger, which does not move"
+    assert found["beside"] == []
+    larger = pytest.approx(math.exp(0.1))
+    assert found["wheels"] == [
+        [[*down, 0.5], ["changed"], "prevented"],
+        [[*across, 0.5], [*down, 0.5], ["changed"], "prevented"],
+        [[*across, 1], ["changed"], "prevented"],
+        [["zoom", "key", 4, 1, larger], ["zoom", "query", 3, 0.5, larger], ["changed"], "prevented"],
+        [["zoom", "dim", 2, 0.5, larger], ["zoom", "query", 3, 0.5, larger], ["changed"], "prevented"],
+        [],
+    ]
+    closer, away, whole = (
+        [*calls, "prevented"] for calls in ([["by", 1 / 1.6]], [["by", 1.6]], [["reset"], ["changed"]])
+    )
+    assert found["keys"] == [closer, closer, away, whole, [], [], [], []]
+    assert found["after"] == [[], []]
 
 
 def test_one_matrix_takes_the_picture_and_gives_it_back(run: Run) -> None:
