@@ -428,6 +428,37 @@ def test_curves_are_drawn_with_their_legend_and_the_step_of_its_numbers_in_eithe
         assert [step[1:] for step in line[0]] == found["at"], "the number that is not there is left out"
 
 
+def test_shapes_have_their_straight_lines_their_inks_and_how_opaque_all_around_them_is(run: Run) -> None:
+    body = """
+      document.body.innerHTML = `<svg style="opacity: 0.25"><g style="opacity: 0.5">
+        <path d="m1e1,2e0 l5-3 H2.5e1v-1e-1 z" style="fill: none; stroke: #0072b2; stroke-width: 3px;
+          stroke-dasharray: 4,2"/>
+        <path d="M0,0L4,0h-1.5V.5Z" style="fill: #009e73; fill-opacity: 0.5"/>
+        <rect x="1" y="2" width="30" height="4" style="fill: #d55e00; stroke: #5e3c99; opacity: 0.5"/>
+        <line x1="1" y1="2" x2="3" y2="4" style="fill: #d55e00; stroke: #5e3c99; stroke-opacity: 0.5"/>
+        <line x1="1" y1="2" x2="3" y2="4" style="stroke: #5e3c99; visibility: hidden"/>
+        <line x1="1" y1="2" x2="3" y2="4" style="stroke: #5e3c99; stroke-width: 0"/>
+        <g style="display: none"><rect width="9" height="9" /></g></g></svg>`;
+      const { Pen } = await import("/frontend/pen/pen.ts");
+      const root = document.querySelector("svg");
+      return [...root.querySelectorAll("path, rect, line")].map((drawn) => {
+        const pen = new Pen();
+        m.paintShape(pen, drawn, root, (hex) => (hex === "#5e3c99" ? "#000000" : hex));
+        return pen.marks.map(({ path, fill, stroke, alpha, dash }) => [path.flat().join(" "), fill, stroke, alpha,
+          dash]);
+      });
+    """
+    found = run("export/svg_shapes.ts", body)
+    box, line = "R 1 2 30 4", "M 1 2 L 3 4"
+    assert found == [
+        [["M 10 2 L 15 -1 L 25 -1 L 25 -1.1 Z", None, "#0072b2", 0.5, [4, 2]]],
+        [["M 0 0 L 4 0 L 2.5 0 L 2.5 0.5 Z", "#009e73", None, 0.25, []]],
+        [[box, "#d55e00", None, 0.25, []], [box, None, "#000000", 0.25, []]],
+        [[line, None, "#000000", 0.25, []]],  # a line has no area
+        [], [], [],
+    ]  # fmt: skip
+
+
 # ---- fields.ts, find.ts, view.ts
 
 

@@ -340,6 +340,29 @@ def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> N
     }  # fmt: skip
 
 
+def test_a_long_row_takes_as_many_seconds_in_each_step_as_its_few_slow_cells_and_the_rest(beats: Beats) -> None:
+    row = [[0.25 * j for j in range(40)]]
+    ones = {"numbers": [[1.0] * 40] * 40, "rows": "dim"}
+    values, outputs = ({"numbers": [[1.0, 2.0]] * count, "rows": kind, "cols": "dim"} for count, kind in
+                       ((40, "key"), (1, "query")))  # fmt: skip
+    steps: dict[str, dict[str, Any]] = {
+        "scaled": {"scores": row, "scaled": row},
+        "weights": {"masked": row, "weights": row},
+        "head_outputs": {"weights": row, "value": values, "head_outputs": outputs},
+        "scores": {"query": {"numbers": row, "cols": "dim"}, "key_t": ones, "scores": row},
+    }
+    products = {"scores": {"left": "query", "right": "key_t"}}
+    found = {step: [one["ms"] for one in beats(step, panels, q=0, k=0, products=products)]
+             for step, panels in steps.items()}  # fmt: skip
+    end, exponentials = 500, [*[700] * 4, *[round(2600 / 36)] * 36]
+    assert found == {
+        "scaled": [1500, *[520] * 15, *[round(2500 / 24)] * 24, end],
+        "weights": [*exponentials, 1600, *exponentials, 900, end],
+        "head_outputs": [*[1100] * 4, *[4500 // 36] * 36, 900, end],
+        "scores": [2400, 1000, *[650] * 8, *[round(3000 / 32)] * 32, 700, 1100, end],
+    }
+
+
 def test_the_bar_answers_keys_of_its_own_and_says_what_a_press_does(run: Run) -> None:
     body = """
       const [acts, seeks] = [[], []];
@@ -373,7 +396,7 @@ def test_the_bar_answers_keys_of_its_own_and_says_what_a_press_does(run: Run) ->
 
 
 MOTION = """
-  const numbers = { scores: [1, 5, 2, 7, 3, 6] };
+  const numbers = { scores: [1, 5, 2, 7, 3, 7] };
   const panels = Object.entries(numbers).map(([name, data]) => ({
     name, title: name, role: null, rows: "query", cols: "key", low: 0, high: 9, scale: "signed",
     data: Float32Array.from(data), shape: [2, 3],
