@@ -595,10 +595,12 @@ def test_colours_end_where_pythons_do(run: Run) -> None:
     given = [[None, *map(float, values)] for values in matrices]
     body = """
       const data = given.map((values) => Float32Array.from(values, (x) => x ?? NaN));
-      return [data.map((one) => m.colourLimit([one])), m.colourLimit(data)];
+      // In a file, one matrix lies behind another.
+      const behind = data.map((values) => Float32Array.of(99, ...values, 99).subarray(1, values.length + 1));
+      return [data.map((one) => m.colourLimit([one])), m.colourLimit(data), behind.map((one) => m.colourLimit([one]))];
     """
-    found, together = run("core/colour_limit.ts", body, given)
-    assert found == expected
+    found, together, in_file = run("core/colour_limit.ts", body, given)
+    assert found == in_file == expected
     assert together == max(expected)
 
 
@@ -894,3 +896,154 @@ def test_matrices_stand_in_the_grid_in_which_their_cells_are_largest(
 def test_matrices_of_different_shapes_stand_in_one_row_or_one_below_the_other(run: Run) -> None:
     body = "return [900, 390].map((width) => m.gridOf([[5, 16], [5, 5]], { width, height: 300 }));"
     assert run("matrix/arrange.ts", body) == [[[0, 1]], [[0], [1]]]
+
+
+MATRIX = """
+  const host = { send: (message) => (sent.push(message.values), false), server: "" };
+  const sent = [];
+  const root = document.body.appendChild(document.createElement("div"));
+  root.style.cssText = "width: 900px; height: 400px";
+  const component = new m.default(root, host);
+  const panel = (name, rows, cols, own = {}) => ({ name, title: name, role: "attention", rows, cols, low: 0, high: 1,
+    scale: "weights", numbered: true, ...own });
+  const header = { labels: {}, alt: "", hidden: "0 (masked)", readings: null, hint: "Point at a cell.", row: null,
+    chosen: null, click_effects: null, click_results: null, acknowledged: 0 };
+  const array = (rows) => ({ data: Float32Array.from(rows.flat(), (x) => x ?? NaN), shape: [rows.length,
+    rows[0].length] });
+  const show = (own, numbers) => component.update({ header: { ...header, ...own }, arrays: Object.fromEntries(
+    Object.entries(numbers).map(([name, rows]) => [name, array(rows)])) });
+  const lines = () => [component.line.textContent, component.announcement.textContent];
+  const click = (panel, q, k) => (component.click({ panel, q, k }), lines());
+  const key = (name, own = {}) => {
+    const event = new KeyboardEvent("keydown", { key: name, cancelable: true, ...own });
+    component.board.element.dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  const at = () => [component.pin.panel, component.pin.q, component.pin.k];
+"""
+
+
+def test_a_click_on_one_of_several_matrices_pins_its_cell_in_those_that_have_it(run: Run) -> None:
+    body = """
+      const panels = [panel("a", "query", "key"), panel("b", "query", "key"), panel("c", "token", "class")];
+      const labels = { query: ["x", "y"], key: ["u", "v", "w"], token: ["s"], class: ["no", "yes"] };
+      const numbers = { a: [[1, 0, null], [0.25, 0.5, 0.25]], b: [[0.00001, 1, 0], [0, 0, 1]], c: [[0.125, 0.875]] };
+      show({ panels, labels }, numbers);
+      const pins = [lines(), click("b", 1, 2), click("a", 1, 2), click("a", 0, 2), click("c", 0, 1), click("b", 0, 1)];
+      const keys = [["ArrowDown"], ["ArrowLeft"], ["ArrowRight", { ctrlKey: true }], ["x"]].map((pressed) =>
+        [key(...pressed), at()]);
+      component.pin = { panel: "a", q: 1, k: null };
+      const row = [key("Enter"), at(), key(" ")];
+      component.setFocus("b");
+      const focus = [component.focus.name, key("Escape"), at(), component.focus.name, key("Escape"),
+        component.focus.name, key("Escape")];
+      click("a", 1, 1);
+      show({ panels, labels: { ...labels, query: ["z", "y"] } }, numbers);
+      const others = at();
+      component.nameTarget({ row: 1, column: 2, layer: null, head: null });
+      const named = component.line.textContent;
+      component.nameTarget(null);
+      return { pins, keys, row, focus, others, named: [named, component.line.textContent], sent };
+    """
+    found = run("matrix/matrix.ts", MATRIX + body)
+    hint, none = "Point at a cell.", "Nothing is pinned."
+    cell = "1 y → 2 w: a 0.2500 · b 1.0000"
+    masked = "0 x → 2 w: a 0 (masked) · b 0.0000"
+    alone = "s · yes: 0.8750"
+    tiny = "0 x → 1 v: a 0.0000 · b 1.0000"
+    assert found["pins"] == [
+        [hint, ""], [cell, cell], [hint, none], [masked, masked], [alone, alone], [tiny, tiny]
+    ]  # fmt: skip
+    assert found["keys"] == [
+        [True, ["b", 1, 1]], [True, ["b", 1, 0]], [False, ["b", 1, 0]], [False, ["b", 1, 0]],
+    ]  # fmt: skip
+    assert found["row"] == [True, ["a", 1, 0], False]
+    assert found["focus"] == ["b", True, ["", None, None], "b", True, None, False]
+    assert found["others"] == ["", None, None], "other rows"
+    assert found["named"] == [cell, hint]
+    assert found["sent"] == []
+
+
+def test_heads_are_chosen_and_taken_back_by_a_click_and_a_row_stays_pinned(run: Run) -> None:
+    body = """
+      const heads = { panels: [panel("heads", "layer", "head")], labels: {}, chosen: "1.2",
+        readings: [..."abcdef"], click_effects: ["take", "back"], click_results: ["taken", "returned"] };
+      const numbers = { heads: [[1, 2, 3], [4, 5, 6]] };
+      show(heads, numbers);
+      const now = () => Object.values(component.updates.values).join();
+      const clicks = [[0, 1], [1, 2], [0, 1]].map((place) => [click("heads", ...place)[1], now()]);
+      component.nameTarget({ row: null, column: null, layer: 1, head: 0 });
+      const named = component.line.textContent;
+      component.nameTarget(null);
+      component.pin = { panel: "heads", q: 1, k: 0 };
+      const keys = [key("Enter"), now(), key(" "), now()];
+      const labels = { query: ["x", "y", "z"], key: ["u", "v"] };
+      const rows = { panels: [panel("w", "query", "key")], labels, row: 2 };
+      show(rows, { w: [[1, 0], [0.5, 0.5], [0.25, 0.75]] });
+      const row = [at(), click("w", 1, 0), at(), click("w", 1, 0), at(), now()];
+      component.destroy();
+      return { clicks, named, keys, row, left: root.children.length };
+    """
+    found = run("matrix/matrix.ts", MATRIX + body)
+    assert found["clicks"] == [["b; taken", "1.2_0.1,"], ["f; returned", "0.1,"], ["b; returned", ","]]
+    assert found["named"] == "d; take"
+    assert found["keys"] == [True, "1.0,", True, ","]
+    words = "1 y → 0 u: 0.5000"
+    assert found["row"] == [["w", 2, None], [words, words], ["w", 1, 0], ["Point at a cell.", "Row 1 y"],
+                            ["w", 1, None], ",1"]  # fmt: skip
+    assert found["left"] == 0
+
+
+def test_what_is_lit_has_outlines_in_every_matrix_that_shares_it(run: Run) -> None:
+    body = """
+      const { INK } = await import("/frontend/core/colours.ts");
+      const overlay = new m.Overlay();
+      const graph = document.body.appendChild(document.createElement("div"));
+      const loop = panel("by_loop", "query", "model", [3, 2], [200, 50]);
+      const x = panel("embeddings_k", "key", "model", [3, 2], [300, 50]);
+      const all = [scores, query, loop, x];
+      const draw = (own) => {
+        overlay.draw({ graph, panels: all, products: { scores: { left: "query", right: "key_t" },
+          by_loop: { left: "triangle", right: "embeddings_k" } }, labels: {}, hovered: null, pinned: null,
+          theme: "light", ...own });
+        return [...overlay.svg.querySelectorAll("rect[data-shape]")].filter((mark) => mark.dataset.state !== "off")
+          .map((mark) => [mark.dataset.panel, mark.dataset.shape, mark.dataset.state, ["x", "y", "width", "height"].map(
+            (name) => Number(mark.getAttribute(name))), mark.getAttribute("stroke-dasharray")]);
+      };
+      const cell = { panel: "scores", rows: "query", cols: "key", i: 2, j: 1 };
+      const sum = { panel: "by_loop", rows: "query", cols: "model", i: 1, j: 0 };
+      const pinned = { kinds: { query: 0, key: 3 }, operands: {}, at: null };
+      return [draw({ hovered: cell }), draw({ pinned }), draw({ pinned, hovered: { ...cell, i: 0, j: 0 } }),
+        draw({ hovered: sum }), draw({ framed: [[1, 2]] }), draw({}), overlay.svg.parentNode === graph];
+    """
+    pointed, pinned, both, added, framed, nothing, is_there = run("board/overlay.ts", PANELS + body)
+
+    def lit(state: str, *marks: tuple[str, str, list[float]], dashes: str = "none") -> list[Any]:
+        return [
+            [name, shape, state, pytest.approx(at), dashes if shape == "cell" else "none"] for name, shape, at in marks
+        ]
+
+    def crossing(row: int, column: int) -> list[tuple[str, str, list[float]]]:
+        at: list[float] = [100 + 10 * column, 50 + 20 * row, 10, 20]
+        return [("scores", "halo", at), ("scores", "cell", at)]
+
+    def around(row: int, column: int) -> list[tuple[str, str, list[float]]]:
+        across, down = [100, 50 + 20 * row, 40, 20], [100 + 10 * column, 50, 10, 60]
+        return [("scores", "row", across), ("scores", "column", down), *crossing(row, column)]
+
+    def rows(query: int, key: int | None) -> list[tuple[str, str, list[float]]]:
+        places = [("query", 10, query), ("by_loop", 200, query), ("embeddings_k", 300, key)]
+        return [(name, "row", [x, 50 + 20 * row, 20, 20]) for name, x, row in places if row is not None]
+
+    assert pointed == lit("hovered", *around(2, 1), *rows(2, 1))
+    assert pinned == lit("pinned", *around(0, 3), *rows(0, None)), "X has no row 3"
+    behind = lit("pinned-behind", *crossing(0, 3), dashes="4 3")
+    assert both == [*behind, *lit("hovered", *around(0, 0), *rows(0, 0))]
+    cell: list[float] = [200, 70, 10, 20]
+    own = [("by_loop", "row", [200, 70, 20, 20]), ("by_loop", "column", [200, 50, 10, 60]), ("by_loop", "halo", cell),
+           ("by_loop", "cell", cell)]  # fmt: skip
+    summed = ("embeddings_k", "column", [300, 50, 10, 40])  # down to the row of the sum
+    first = [("scores", "row", [100, 70, 40, 20]), ("query", "row", [10, 70, 20, 20])]
+    assert added == lit("hovered", *first, *own, summed)
+    assert framed == lit("pinned-frame", ("scores", "cell", [120.7, 71.4, 8.6, 17.2]))
+    assert (nothing, is_there) == ([], True)
