@@ -783,3 +783,46 @@ def test_a_guess_is_judged_counted_and_revealed_and_the_row_stays(run: Run) -> N
     answer = "Row 2, “it”: the largest is column 1, with 0.5."
     assert shown == [[False, answer], [False, f"{answer} Guesses: 1."], [False, "Row 2, “it”, is hidden."]]
     assert covers == [True, True, False]
+
+
+def test_a_menu_closes_by_escape_a_click_elsewhere_or_on_a_button_in_it(run: Run) -> None:
+    body = """
+      const [inside, outside] = ["inside", "outside"].map((name) => document.createElement("button"));
+      const menu = m.makeMenu("more", inside);
+      const [button, content] = menu.root.children;
+      const keys = [];
+      document.body.append(menu.root, outside);
+      document.body.addEventListener("keydown", ({ key }) => keys.push(key));
+      const after = (act) => {
+        menu.root.open = true;
+        inside.focus();
+        const event = act();
+        return [menu.root.open, document.activeElement === button, event?.defaultPrevented ?? false];
+      };
+      const does = (target, Made, name, own) => () => {
+        const event = new Made(name, { bubbles: true, composed: true, cancelable: true, ...own });
+        target.dispatchEvent(event);
+        return event;
+      };
+      const key = (name) => does(inside, KeyboardEvent, "keydown", { key: name });
+      const seen = {
+        label: [button.title, button.ariaLabel], escape: after(key("Escape")), other: after(key("a")),
+        closed: [(menu.root.open = false, key("Escape")().defaultPrevented)],
+        pressed: after(does(inside, MouseEvent, "click", { detail: 1 })),
+        byKey: after(does(inside, MouseEvent, "click", { detail: 0 })),
+        beside: after(does(content, MouseEvent, "click", { detail: 1 })),
+        within: after(does(inside, PointerEvent, "pointerdown")),
+        elsewhere: after(does(outside, PointerEvent, "pointerdown")),
+        leaves: after(() => void outside.focus()),
+      };
+      menu.destroy();
+      return { ...seen, keys, gone: after(does(outside, PointerEvent, "pointerdown")) };
+    """
+    found = run("core/menu.ts", body)
+    stays, closes = [True, False, False], [False, False, False]
+    assert found.pop("label") == ["more", "more"]
+    assert found.pop("keys") == ["a", "Escape"], "one that closes it does nothing else"
+    assert found == {
+        "escape": [False, True, True], "other": stays, "closed": [False], "pressed": closes, "byKey": stays,
+        "beside": stays, "within": stays, "elsewhere": closes, "leaves": closes, "gone": stays,
+    }  # fmt: skip

@@ -566,3 +566,17 @@ def read(key: str, raw: str) -> Any:
         return KEYS[key].read(raw)
     except BadValueError:
         return KEYS[key].default
+
+
+def test_what_is_shown_is_fetched_before_what_may_be_looked_at_next(run: Run) -> None:
+    body = """
+      const asked = [];
+      const section = document.createElement("section");
+      const files = { want: (names) => asked.push(names), waits: 3 };
+      const header = { layers: [2, 5], heads: 3, files: given, view: { chosen: [[5, 1], [2, 0]] } };
+      for (const next of [{ header }, null]) m.Explorer.prototype.want.call({ next, files, section }, ["x", "y"]);
+      return [asked, section.dataset.waits];
+    """
+    files = {"shared": "s", "rollout": [], "weights": [["first", 0, 2], ["second", 2, 2], ["third", 4, 2]]}
+    # Of two layers of three heads: layer 5 head 1 is number 4, layer 2 head 0 number 0.
+    assert run("heads/explorer.ts", body, files) == [[["s", "third", "first", "x", "y"], ["x", "y"]], "3"]

@@ -429,12 +429,15 @@ def test_the_cell_that_is_pinned_is_computed_slowly_until_it_is_shown(run: Run) 
       const painted = drawn - before;  // what is followed while a moment is shown is painted
       motion.seek(1);
       motion.setPin({ q: 1, k: 2 });
-      return { examples, kept, painted, after: motion.shown.example };
+      const after = motion.shown.example;
+      motion.act("play");
+      return { examples, kept, painted, after, again: [motion.t, motion.isPlaying] };
     """
     found = run("motion/motion.ts", MOTION + body)
     assert [(one["q"], one["k"]) for one in found["examples"]] == [(None, None), (1, 0), (1, 1), (2, None)]
     assert (found["kept"], found["after"]) == ({"q": 0, "k": 0}, {"q": 1, "k": 2})
     assert found["painted"] == 1
+    assert found["again"] == [0, True], "after its end it begins again"
 
 
 def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run) -> None:

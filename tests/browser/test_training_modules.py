@@ -428,7 +428,7 @@ def test_the_newest_training_says_what_can_be_done(run: Run) -> None:
     body = """
       return given.map(([state, own]) => {
         training.updates.drop();
-        show([run("first", "done"), run("newest", state, own)], { run: "first" });
+        show([run("first", "done"), run("newest", state, own)], { run: "first", snapshot: 10 });
         const find = (css) => document.querySelector(css);
         const [{ opener }, notice, { hidden, disabled }] = [view, find(".trouble"), find(".control")];
         const pressed = () => [...find(".runs").children].map((one) => one.ariaPressed);
@@ -439,7 +439,7 @@ def test_the_newest_training_says_what_can_be_done(run: Run) -> None:
             find(".main").textContent, hidden ? "hidden" : disabled ? "disabled" : "ready",
             notice.hidden ? null : notice.textContent,
           ],
-          pressed: [before, pressed()], opens: !opener.element.hidden,
+          pressed: [before, pressed()], opens: !opener.element.hidden, snapshot: training.updates.values.snapshot,
         };
       });
     """
@@ -447,6 +447,7 @@ def test_the_newest_training_says_what_can_be_done(run: Run) -> None:
     for (state, _, *expected), one in zip(STATES, found, strict=True):
         assert one["is"] == expected
         assert one["pressed"] == [["true", "false"], ["false", "true"]]
+        assert one["snapshot"] is None, "of another training: its newest"
         assert one["opens"] == (state not in ("new", "queued")), state  # the newest, which is now shown
 
 
