@@ -699,7 +699,7 @@ def test_heads_with_masks_of_their_own_are_joined_only_once_all_masks_are_here(r
       const arrays = {};
       for (const head of [0, 1]) {
         for (const [n, name] of ["query", "key", "value"].entries()) {
-          arrays[`${name}/${head}`] = matrix(4, 0.3 + n + head);
+          arrays[`${name}/${head}`] = matrix(n ? 5 : 4, 0.3 + n + head);
         }
       }
       const references = { "mask/0": {}, "mask/1": {} };
@@ -709,8 +709,8 @@ def test_heads_with_masks_of_their_own_are_joined_only_once_all_masks_are_here(r
       const matrices = m.matricesOf(document, 0);
       const missing = [matrices.missing("concat"), matrices.get("concat") ?? null];
       for (const head of [0, 1]) {
-        const data = Float32Array.from({ length: 16 }, (_, n) => ((n + head) % 3 ? 0 : -Infinity));
-        arrays[`mask/${head}`] = { data, shape: [4, 4] };
+        const data = Float32Array.from({ length: 20 }, (_, n) => ((n + head) % 3 ? 0 : -Infinity));
+        arrays[`mask/${head}`] = { data, shape: [4, 5] };
       }
       return [...missing, matrices.missing("concat"), Array.from(matrices.get("concat").data)];
     """
@@ -718,11 +718,13 @@ def test_heads_with_masks_of_their_own_are_joined_only_once_all_masks_are_here(r
     assert before == ["mask/0", "mask/1"]
     assert none is None
     assert after == []
-    n = torch.arange(12, dtype=torch.float64)
     outputs = []
     for head in (0, 1):
-        query, key, value = ((n * (0.3 + at + head)).sin().float().double().reshape(4, 3) for at in range(3))
-        mask = torch.tensor([bool((cell + head) % 3) for cell in range(16)]).reshape(4, 4)
+        query, key, value = (
+            (torch.arange(3.0 * rows, dtype=torch.float64) * (0.3 + at + head)).sin().float().double().reshape(rows, 3)
+            for at, rows in enumerate((4, 5, 5))
+        )
+        mask = torch.tensor([bool((cell + head) % 3) for cell in range(20)]).reshape(4, 5)
         outputs.append(torch.nn.functional.scaled_dot_product_attention(query, key, value, mask, scale=0.5))
     np.testing.assert_allclose(np.array(joined).reshape(4, 6), torch.cat(outputs, 1), atol=1e-6)
 

@@ -516,12 +516,12 @@ def test_a_head_s_picture_is_of_its_own_weights_hatched_where_hidden_and_covered
     body = """
       const strip = new m.HeadStrip((head) => chosen.push(head));
       const chosen = [];
-      const weights = { data: Uint8Array.from([0, 255, 255, 0, 255, 0, 0, 255]), shape: [2, 2, 2] };
-      const hidden = { data: Uint8Array.from([0, 1, 0, 0]), shape: [2, 2] };
+      const weights = { data: Uint8Array.from([0, 255, 0, 255, 0, 255, 255, 0, 255, 0, 255, 0]), shape: [2, 2, 3] };
+      const hidden = { data: Uint8Array.from([0, 1, 0, 0, 0, 0]), shape: [2, 3] };
       const look = (heads, own = {}, more = {}) => {
         strip.draw({ weights, ...more }, { heads, layer: "layer 7", shade: "light", covered: null, ...own });
         const canvases = [...strip.root.querySelectorAll("canvas")];
-        return canvases.map((canvas) => [[1, 1], [50, 1], [1, 50], [50, 50]].map(([x, y]) =>
+        return canvases.map((canvas) => [[1, 1], [26, 1], [1, 50], [26, 50]].map(([x, y]) =>
           [...canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3).join()));
       };
       const plain = look([0, 1]);
