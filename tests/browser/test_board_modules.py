@@ -1047,3 +1047,31 @@ def test_what_is_lit_has_outlines_in_every_matrix_that_shares_it(run: Run) -> No
     assert added == lit("hovered", *first, *own, summed)
     assert framed == lit("pinned-frame", ("scores", "cell", [120.7, 71.4, 8.6, 17.2]))
     assert (nothing, is_there) == ([], True)
+
+
+def test_a_board_knows_the_tokens_of_its_axes_lets_a_page_scroll_and_frames_what_is_chosen(run: Run) -> None:
+    body = """
+      const root = document.body.appendChild(document.createElement("div"));
+      Object.assign(root.style, { width: "600px", height: "300px" });
+      const board = new m.Board(root, {});
+      const panel = (name, rows, cols, shape) => ({ name, title: name, role: null, rows, cols, low: 0, high: 1,
+        scale: "weights", shape, data: new Float32Array(shape[0] * shape[1]) });
+      const labels = { query: [..."abc"], key: [..."defgh"] };
+      board.show({ panels: [panel("a", "query", "key", [3, 5]), panel("b", "query", "dim", [3, 2])], grid: [[0, 1]],
+        labels });
+      const touches = [board.element.style.touchAction];
+      board.zoomBy(0.5);
+      touches.push(board.element.style.touchAction);
+      board.pointer.reset();
+      touches.push(board.element.style.touchAction);
+      const frames = (own) => {
+        board.light({ hovered: null, pinned: null, ...own });
+        return board.lights.framed;
+      };
+      return { kinds: Object.fromEntries(board.kinds()), touches, frames: [frames({ framed: [[0, 1], [2, 0]] }),
+        frames({})] };
+    """
+    found = run("board/board.ts", body)
+    assert found["kinds"] == {"query": 3, "key": 5}
+    assert [touch or "pan-x pan-y" for touch in found["touches"]] == ["pan-x pan-y", "none", "pan-x pan-y"]
+    assert found["frames"] == [[[0, 1], [2, 0]], []]
