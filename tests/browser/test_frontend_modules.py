@@ -828,3 +828,12 @@ def test_a_menu_closes_by_escape_a_click_elsewhere_or_on_a_button_in_it(run: Run
         "escape": [False, True, True], "other": stays, "closed": [False], "pressed": closes, "byKey": stays,
         "beside": stays, "within": stays, "elsewhere": closes, "leaves": closes, "gone": stays,
     }  # fmt: skip
+
+
+def test_a_number_on_a_colour_is_dark_where_its_luminance_is_above_140(run: Run) -> None:
+    colours = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [140, 140, 140], [141, 141, 141], [255, 120, 0], [0, 120, 255]]
+    red, green, blue = 0.2126, 0.7152, 0.0722  # of sRGB, ITU-R BT.709
+    dark = [red * r + green * g + blue * b > 140 for r, g, b in colours]
+    assert [n for n, is_dark in enumerate(dark) if is_dark] == [1, 4, 5]
+    found = run("core/colours.ts", "return given.map((colour) => m.inkOn(colour))", colours)
+    assert found == ["#1B1B26" if is_dark else "#FFFFFF" for is_dark in dark]

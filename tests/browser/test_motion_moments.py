@@ -323,6 +323,22 @@ def test_a_softmax_names_what_its_matrices_hold_meanwhile_and_each_row_its_own_s
     assert filled[0]["still"]["said"] == "0: exp(−3.4e38 − (−3.4e38)) = 1.00"
 
 
+def test_a_row_or_a_product_that_is_not_there_is_not_played(run: Run, beats: Beats) -> None:
+    found = beats("weights", {"masked": [[0, 1], [2, 3]], "weights": [[0.3, 0.7], [0.3, 0.7]]}, q=5)
+    assert found[0]["still"]["said"] == "0: exp(2.00) = 7.39", "of the last row"
+    body = """
+      const panel = (name, shape) => ({ name, rows: "query", cols: "key", shape, data: new Float32Array(shape[0] *
+        shape[1]) });
+      const played = (width, rows) => m.timelineOf({
+        picture: { panels: [panel("query", [rows, width]), panel("key_t", [width, 3]), panel("scores", [rows, 3])],
+          grid: [[0, 1, 2]], labels: {}, products: { scores: { left: "query", right: "key_t" } } },
+        step: "scores", scale: 1, hidden: -Infinity, example: { q: null, k: null },
+      }) !== null;
+      return [played(2, 2), played(0, 2), played(2, 0)];
+    """
+    assert run("motion/timeline.ts", body) == [True, False, False]
+
+
 def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> None:
     body = """
       const [each, times] = [{ slow: 900, few: 4, rest: 3000 }, (length) => Array.from({ length }, (_, n) => n)];

@@ -286,6 +286,15 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
         loading.take({ header: { layer: 7 } });
         return [...loading.documents.keys()];
       };
+      const anew = async () => {
+        const [loading, seen] = [new m.Loading({}, () => {}), []];
+        loading.take({ header: { layer: 1 } });
+        loading.files = { destroy: () => seen.push("ended") };
+        loading.timer = setTimeout(() => seen.push("later"), 0);
+        loading.begin({ header: { layer: 4 } });
+        await new Promise((done) => setTimeout(done, 20));
+        return [seen, [...loading.documents.keys()]];
+      };
       const refused = async (home, file) => {
         const loading = new m.Loading(home, () => {});
         loading.documents.set(1, { header: { references: {} }, arrays: {} });
@@ -298,12 +307,13 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
           ahead(8, {}), ahead(8, {}, undefined, {}, [6]), ahead(8, { layer: 0 }), ahead(8, { layer: 3 }),
           ahead(8, {}, undefined, { a: array(512, 512) }), ahead(8, {}, undefined, { a: array(512, 513) }),
         ],
-        kept: keep(),
+        kept: keep(), anew: await anew(),
         refused: [await refused({}, "document 2"), await refused({}, "array 1 query/0"),
           await refused({}, "array 2 x")],
       };
     """
     found = run("walk/loading.ts", body)
+    assert found["anew"] == [["ended"], [4]], "of another text nothing is fetched any more"
 
     def arrays(*heads: int, without: str = "") -> list[str]:
         names = [f"{name}/{head}" for head in heads for name in ("query", "key", "value")]
@@ -879,3 +889,43 @@ def test_a_walk_that_goes_ends_all_its_parts_and_a_lecture_has_no_thumbnails(run
     assert {"drawing", "loading", "playing", "stepper"} <= set(found["parts"])
     assert found["ended"] == found["parts"], "each once"
     assert (found["aborted"], found["left"]) == (True, False)
+
+
+CAPTION = """
+  const axis = { labels: [..."abcd"], covers: [..."abcd"], places: [..."0123"], segments: [0, 0, 0, 0] };
+  const header = { query: axis, key: { ...axis }, mask: "causal", heads_in_layer: 12 };
+  const said = (name, cell, pair = { q: 3, k: 1 }, own = {}) => {
+    const matrices = { head: 2, document: { header: { ...header, ...own } }, attention: { cell: () => cell },
+      held: () => ({ shape: [4, 8] }) };
+    return m.captionOf(matrices, { name }, pair).map(([text]) => text).join("");
+  };
+"""
+
+
+def test_a_caption_says_what_a_mask_does_and_how_many_rows_are_averaged(run: Run) -> None:
+    body = """
+      const cell = { bias: 0, masked: 1.5, weight: 0.25, exponential: 4.48, shift: 0, sum: 17.93, allHidden: false };
+      return [
+        said("loop", cell), said("loop", cell, { q: 0, k: 0 }), said("masked", cell),
+        said("masked", cell, undefined, { mask: "none" }), said("masked", { ...cell, bias: -2, masked: -0.5 }),
+        said("masked", { ...cell, bias: -Infinity, masked: -Infinity }), said("weights", cell),
+        said("weights", { ...cell, shift: 90, masked: 88.5 }), said("weights", { allHidden: true }),
+        said("tokens", cell), said("tokens", cell, { q: 2, k: 2 }, { key: axis }), said("tokens", { allHidden: true }),
+        said("concat", cell),
+      ];
+    """
+    assert run("walk/captions.ts", CAPTION + body) == [
+        "Row 3, “d”, becomes the mean of rows 0 to 3, each times 0.25.",
+        "Row 0, “a”, becomes the mean of row 0 alone, times 1.00.",
+        "The mask lets it be: “d” may look at “b”, so 1.50 stays.",
+        "No mask: “d” may look at “b”, so 1.50 stays.",
+        "The mask adds −2.00: −0.50.",
+        "“d” may not look at “b”: the mask makes it −∞.",
+        "exp(1.50) = 4.48, divided by the row’s sum 17.93: “d” gives “b” 25 %.",
+        "exp(88.50 − 90.00) = 4.48, divided by the row’s sum 17.93: “d” gives “b” 25 %.",
+        "“d” sees no token: its exponentials sum to 0.",
+        "“d” gives 25 % of its attention to “b”. The next steps compute this share.",
+        "“c” gives 25 % of its attention to itself. The next steps compute this share.",
+        "“d” sees no token at all, so it has no attention to give.",
+        "All 12 heads side by side: head 2 fills columns 16 to 23 of “d”’s row.",
+    ]
