@@ -163,6 +163,12 @@ def test_pictures_stand_on_a_sheet_as_on_the_page_cropped_to_what_is_drawn(run: 
     assert wide["width"] / wide["height"] == pytest.approx(16 / 9, abs=0.02)
     assert wide["height"] > bare["height"]
     assert texts(pinned) == ["A title", "0.50 + 0.25", "A caption"]
+    for sheet in (plain, pinned):  # no text touches the picture or the text above it
+        feet = [0.0]
+        for mark in sheet["marks"]:
+            if mark["kind"] == "text":
+                assert mark["at"][1] - mark["size"] >= feet[-1] + 4, mark["text"]
+            feet.append(mark["at"][1] if mark["kind"] == "text" else mark["box"][1] + mark["box"][3])
     assert (pinned["title"], pinned["caption"]) == ("A title", "A caption")
     grounds = boxes(chips, "#ececf2")
     assert texts(chips)[1:-1] == tokens
