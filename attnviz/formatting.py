@@ -74,8 +74,8 @@ def larger(size: int, limit: int) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a count of things, in the plural unless the count is 1: "1 step", "2,000 steps", "2 entries"."""
-    things = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
+    """Return a count of things, in the plural unless the count is 1: "1 step", "2,000 steps", "2 entries", "2 keys"."""
+    things = f"{thing[:-1]}ies" if thing.endswith("y") and thing[-2] not in "aeiou" else f"{thing}s"
     return f"{count:,} {thing if count == 1 else things}"
 
 

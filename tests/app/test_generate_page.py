@@ -7,6 +7,7 @@ from dataclasses import replace
 from io import BytesIO
 from itertools import count
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from safetensors.torch import load as load_file
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
+from attnviz.pretrained.names import ModelError
 from attnviz.tokens import CharVocab
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.shipped import FOLDER, keep
@@ -195,6 +197,19 @@ def test_every_draw_is_a_table_with_what_was_drawn() -> None:
 
 def test_a_model_that_another_session_s_file_has_displaced_is_not_offered() -> None:
     assert list(text_models("nobody", ("trained-000000000000",))) == ["chargpt"]
+
+
+def test_a_training_generates_once_it_has_a_snapshot_and_only_on_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def job(number: int, subject: str, *snapshots: object) -> Mock:
+        plan = Mock(subject=subject, token_model=TokenConfig(9, 8, layers=1, heads=1, width=8))
+        return Mock(number=number, plan=plan, view=Mock(snapshots=snapshots))
+
+    jobs = [job(3, TEXT), job(4, "induction", "a snapshot"), job(5, TEXT, "a snapshot")]
+    monkeypatch.setattr("attnviz.ui.train.generated.training_jobs", lambda: Mock(jobs=lambda _: jobs))
+    assert list(text_models("nobody", ())) == ["chargpt", "run-5"]
+    for name in ("run-3", "run-4", "run-6"):
+        with pytest.raises(ModelError, match="no longer here"):
+            text_model_of(name, "nobody", None)
 
 
 def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:

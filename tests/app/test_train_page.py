@@ -236,9 +236,10 @@ def test_another_task_has_no_text_and_no_head_of_the_one_before() -> None:
 
 
 def test_settings_that_do_not_fit_are_said_and_not_trained() -> None:
-    at = open_page("train", train_heads="3", train_width="16")
+    at = open_page("train", SETTINGS_OPEN, train_heads="3", train_width="16")
     (warning,) = boxes(at, "warning")
     assert "a width of 16 can't be divided into 3 heads" in warning
+    assert at.selectbox("train_setting_train_heads").options == ["1", "2", "3", "4", "8"], "3 is the link's"
     command(at, "train")
     assert any(box.startswith("This can't be trained") for box in boxes(at, "warning"))
     assert newest(at)["state"] == "recorded", "the task's own model is shown"

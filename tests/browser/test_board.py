@@ -34,8 +34,8 @@ PLACE = """
   const span = (kind, count) => count;
   const size = { width: given.width, height: given.height };
   const found = m.place(given.picture, size, { widthOf: (text) => 7 * text.length, span });
-  return found.map(({ panel, x, y, width, height, rowLabels, columnLabels }) =>
-    ({ name: panel.name, x, y, width, height, rowLabels, columnLabels }));
+  return found.map(({ panel, x, y, width, height, rowLabels, columnLabels, turned }) =>
+    ({ name: panel.name, x, y, width, height, rowLabels, columnLabels, turned, turn: m.TURN }));
 """
 
 
@@ -68,6 +68,19 @@ def test_cells_have_one_size_where_there_is_room(page: Page, served: str) -> Non
         (places["query"], (6, 8)), (places["key_t"], (8, 6)), (places["scores"], (6, 6)),
     )}  # fmt: skip
     assert len(sizes) == 1
+
+
+@pytest.mark.parametrize(("letters", "turned"), [(8, False), (9, True)])
+def test_labels_of_columns_turn_where_they_would_touch_and_have_their_room(
+    page: Page, served: str, letters: int, *, turned: bool
+) -> None:
+    panels = [{"name": "weights", "title": "A", "shape": [3, 5], "rows": "query", "cols": "key"}]
+    labels = {"query": ["a"] * 3, "key": ["x" * letters, *"bcde"]}
+    picture = {"panels": panels, "grid": [[0]], "widths": [1], "heights": [1], "labels": labels}
+    (place,) = imported(page, served, "board/layout.ts", PLACE, {"picture": picture, "width": 840, "height": 200})
+    assert (place["width"], place["turned"]) == (5 * 60, turned)  # a label of 7 px a letter, with 4 px to the next
+    label = 7 * letters * math.sin(place["turn"]) + 12 if turned else 18
+    assert place["y"] + place["height"] == pytest.approx(min(38 + 3 * 42, 200 - 2 - label - 18))  # and the axis title
 
 
 def test_eleven_tokens_fill_a_hall_s_screen(page: Page, served: str) -> None:

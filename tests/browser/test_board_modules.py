@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -379,6 +380,114 @@ def test_cells_that_are_not_computed_yet_are_not_hatched(run: Run) -> None:
     assert hatching in masked
 
 
+def test_all_marks_of_a_zoomed_matrix_stand_at_their_cells(run: Run) -> None:
+    body = """
+      const { typeFor } = await import("/frontend/core/type.ts");
+      const { COVER, INK } = await import("/frontend/core/colours.ts");
+      const calls = [];
+      const known = { globalAlpha: 1, measureText: (text) => ({ width: 7 * text.length }), createPattern: () => null };
+      const context = new Proxy(known, {
+        get: (own, name) => own[name] ?? ((...given) => void calls.push([name, own.fillStyle, ...given])),
+      });
+      const image = { width: 12, height: 3 };
+      const panel = { name: "a", title: "a", role: null, rows: "r", cols: "c", low: 0, high: 17, largest: 17,
+        seen: [0, 17], scale: "weights", shape: [3, 6], data: Float32Array.from({ length: 18 }, (_, n) => n),
+        numbered: true, bar: true, parts: { width: 2, followed: 2 } };
+      const place = { panel, x: 100, y: 50, width: 400, height: 120, titleRoom: 200,
+        covers: (i, j) => i === 1 && j === 3, blank: [{ row: 2, column: 4, rows: 1, columns: 2 }] };
+      const view = (kind) => (kind === "r" ? [1, 3] : [2, 6]);
+      m.paintPlace({ context, theme: "light", font: "serif", type: typeFor(), view, written: [] }, place, image);
+      const of = (name, style) => calls.filter(([called, filled]) => called === name && (!style || filled === style))
+        .map(([, , ...given]) => given);
+      return {
+        image: of("drawImage").map(([, ...given]) => given), covers: of("fillRect", COVER.light),
+        blank: of("fillRect", "#F3F3F7"), grid: of("fillRect", INK.light.canvas), heads: of("fillRect", INK.light.rule),
+        followed: of("strokeRect"), texts: of("fillText"), bar: of("fillRect").filter(([left]) => left === 510),
+      };
+    """
+    found = run("board/paint.ts", body)  # four columns of 100 px and two rows of 60 px are in view
+    assert found["image"] == [[4, 1, 8, 2, 100, 50, 400, 120]]
+    assert found["covers"] == [[200.5, 50.5, 99, 59]]
+    assert found["blank"] == [[300, 110, 200, 60]]
+    down = [[x - 0.5, 50, 1, 120] for x in (100, 200, 300, 400, 500)]
+    assert found["grid"] == down + [[100, y - 0.5, 400, 1] for y in (50, 110, 170)]
+    assert found["heads"] == [down[0], down[2]], "between each two heads"
+    assert found["followed"] == [[100, 50, 400, 120], [300, 50, 200, 120]]
+    numbers = [["?", 250, 80.5], ["8.0", 150, 80.5], ["10.0", 350, 80.5], ["11.0", 450, 80.5], ["14.0", 150, 140.5],
+               ["15.0", 250, 140.5]]  # fmt: skip
+    title = [["a", 100, 29], ["3 × 6", 100, 44]]  # numbers of a matrix with covered cells would tell what they hide
+    assert found["texts"] == numbers + title + [["17.0", 523, 97], ["8.5", 523, 131], ["0", 523, 165]]
+    assert (len(found["bar"]), found["bar"][0][1], found["bar"][-1][1]) == (64, 92, pytest.approx(92 + 78 * 63 / 64))
+
+
+def test_fingers_and_wheels_zoom_and_scroll_the_matrix_under_them(run: Run) -> None:
+    body = """
+      const element = document.body.appendChild(document.createElement("div"));
+      Object.assign(element.style, { position: "fixed", left: "20px", top: "30px", width: "300px", height: "300px" });
+      let calls = [];
+      const views = {
+        zoom: (kind, count, at, factor) => calls.push(["zoom", kind, count, at, factor]),
+        scroll: (kind, count, by) => calls.push(["scroll", kind, count, by]), span: (kind, count) => count / 2,
+        reset: () => calls.push(["reset"]),
+      };
+      const board = { element, views, panels: () => [scores, query], viewChanged: () => calls.push(["changed"]),
+        zoomBy: (factor) => calls.push(["by", factor]), toggleTable: async () => {} };
+      const pointer = new m.BoardPointer(board);
+      const did = (Made, name, own) => {
+        calls = [];
+        const event = new Made(name, { cancelable: true, bubbles: true, buttons: 1, ...own });
+        element.dispatchEvent(event);
+        return [...calls, ...(event.defaultPrevented ? ["prevented"] : [])];
+      };
+      const finger = (name, pointerId, x, y) =>
+        did(PointerEvent, `pointer${name}`, { pointerId, clientX: 20 + x, clientY: 30 + y });
+      const wheel = (own, x = 110, y = 60) => did(WheelEvent, "wheel", { clientX: 20 + x, clientY: 30 + y, ...own });
+      const key = (own) => did(KeyboardEvent, "keydown", own);
+      finger("down", 1, 105, 55);
+      const drags = [finger("move", 1, 108, 59), finger("move", 1, 109, 59), finger("move", 1, 119, 69)];
+      const pinch = [finger("down", 2, 119, 99), finger("move", 2, 119, 84)];
+      const left = ["up", "cancel", "leave"].map((how) => {
+        finger("down", 2, 119, 99);
+        finger(how, 2, 119, 99);
+        return finger("move", 1, 119, 69);
+      });
+      finger("down", 3, 5, 5);
+      const beside = finger("move", 3, 100, 100);
+      const wheels = [wheel({ deltaY: 20 }), wheel({ deltaX: 10, deltaY: 20 }), wheel({ deltaY: 20, shiftKey: true }),
+        wheel({ deltaY: 25, ctrlKey: true }), wheel({ deltaY: 25, metaKey: true }, 15, 60),
+        wheel({ deltaY: 25 }, 5, 5)];
+      const keys = [{ key: "+" }, { key: "=" }, { key: "-" }, { key: "0" }, { key: "x" }, { key: "0", altKey: true },
+        { key: "0", ctrlKey: true }, { key: "+", metaKey: true }].map(key);
+      pointer.destroy();
+      return { drags, pinch, left, beside, wheels, keys, after: [key({ key: "0" }), wheel({ deltaY: 20 })] };
+    """
+    found = run("board/pointer.ts", PANELS + body)  # scores: 4 columns of 10 px and 3 rows of 20 px, half of them seen
+    across, down = ["scroll", "key", 4], ["scroll", "query", 3]
+    assert found["drags"] == [
+        [],  # 5 px are a click
+        [[*across, pytest.approx(-0.05)], ["changed"]],
+        [[*across, pytest.approx(-0.5)], [*down, pytest.approx(-0.25)], ["changed"]],
+    ]
+    zooms = [["zoom", "key", 4, pytest.approx(1.9), 2], ["zoom", "query", 3, pytest.approx(1.325), 2]]
+    assert found["pinch"] == [[], [*zooms, ["changed"]]]
+    assert found["left"] == [[]] * 3, "one finger, which does not move"
+    assert found["beside"] == []
+    larger = pytest.approx(math.exp(0.1))
+    assert found["wheels"] == [
+        [[*down, 0.5], ["changed"], "prevented"],
+        [[*across, 0.5], [*down, 0.5], ["changed"], "prevented"],
+        [[*across, 1], ["changed"], "prevented"],
+        [["zoom", "key", 4, 1, larger], ["zoom", "query", 3, 0.5, larger], ["changed"], "prevented"],
+        [["zoom", "dim", 2, 0.5, larger], ["zoom", "query", 3, 0.5, larger], ["changed"], "prevented"],
+        [],
+    ]
+    closer, away, whole = (
+        [*calls, "prevented"] for calls in ([["by", 1 / 1.6]], [["by", 1.6]], [["reset"], ["changed"]])
+    )
+    assert found["keys"] == [closer, closer, away, whole, [], [], [], []]
+    assert found["after"] == [[], []]
+
+
 def test_one_matrix_takes_the_picture_and_gives_it_back(run: Run) -> None:
     body = """
       const { Board } = await import("/frontend/board/board.ts");
@@ -487,10 +596,12 @@ def test_colours_end_where_pythons_do(run: Run) -> None:
     given = [[None, *map(float, values)] for values in matrices]
     body = """
       const data = given.map((values) => Float32Array.from(values, (x) => x ?? NaN));
-      return [data.map((one) => m.colourLimit([one])), m.colourLimit(data)];
+      // In a file, one matrix lies behind another.
+      const behind = data.map((values) => Float32Array.of(99, ...values, 99).subarray(1, values.length + 1));
+      return [data.map((one) => m.colourLimit([one])), m.colourLimit(data), behind.map((one) => m.colourLimit([one]))];
     """
-    found, together = run("core/colour_limit.ts", body, given)
-    assert found == expected
+    found, together, in_file = run("core/colour_limit.ts", body, given)
+    assert found == in_file == expected
     assert together == max(expected)
 
 
@@ -786,3 +897,182 @@ def test_matrices_stand_in_the_grid_in_which_their_cells_are_largest(
 def test_matrices_of_different_shapes_stand_in_one_row_or_one_below_the_other(run: Run) -> None:
     body = "return [900, 390].map((width) => m.gridOf([[5, 16], [5, 5]], { width, height: 300 }));"
     assert run("matrix/arrange.ts", body) == [[[0, 1]], [[0], [1]]]
+
+
+MATRIX = """
+  const host = { send: (message) => (sent.push(message.values), false), server: "" };
+  const sent = [];
+  const root = document.body.appendChild(document.createElement("div"));
+  root.style.cssText = "width: 900px; height: 400px";
+  const component = new m.default(root, host);
+  const panel = (name, rows, cols, own = {}) => ({ name, title: name, role: "attention", rows, cols, low: 0, high: 1,
+    scale: "weights", numbered: true, ...own });
+  const header = { labels: {}, alt: "", hidden: "0 (masked)", readings: null, hint: "Point at a cell.", row: null,
+    chosen: null, click_effects: null, click_results: null, acknowledged: 0 };
+  const array = (rows) => ({ data: Float32Array.from(rows.flat(), (x) => x ?? NaN), shape: [rows.length,
+    rows[0].length] });
+  const show = (own, numbers) => component.update({ header: { ...header, ...own }, arrays: Object.fromEntries(
+    Object.entries(numbers).map(([name, rows]) => [name, array(rows)])) });
+  const lines = () => [component.line.textContent, component.announcement.textContent];
+  const click = (panel, q, k) => (component.click({ panel, q, k }), lines());
+  const key = (name, own = {}) => {
+    const event = new KeyboardEvent("keydown", { key: name, cancelable: true, ...own });
+    component.board.element.dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  const at = () => [component.pin.panel, component.pin.q, component.pin.k];
+"""
+
+
+def test_a_click_on_one_of_several_matrices_pins_its_cell_in_those_that_have_it(run: Run) -> None:
+    body = """
+      const panels = [panel("a", "query", "key"), panel("b", "query", "key"), panel("c", "token", "class")];
+      const labels = { query: ["x", "y"], key: ["u", "v", "w"], token: ["s"], class: ["no", "yes"] };
+      const numbers = { a: [[1, 0, null], [0.25, 0.5, 0.25]], b: [[0.00001, 1, 0], [0, 0, 1]], c: [[0.125, 0.875]] };
+      show({ panels, labels }, numbers);
+      const pins = [lines(), click("b", 1, 2), click("a", 1, 2), click("a", 0, 2), click("c", 0, 1), click("b", 0, 1)];
+      const keys = [["ArrowDown"], ["ArrowLeft"], ["ArrowRight", { ctrlKey: true }], ["x"]].map((pressed) =>
+        [key(...pressed), at()]);
+      component.pin = { panel: "a", q: 1, k: null };
+      const row = [key("Enter"), at(), key(" ")];
+      component.setFocus("b");
+      const focus = [component.focus.name, key("Escape"), at(), component.focus.name, key("Escape"),
+        component.focus.name, key("Escape")];
+      click("a", 1, 1);
+      show({ panels, labels: { ...labels, query: ["z", "y"] } }, numbers);
+      const others = at();
+      component.nameTarget({ row: 1, column: 2, layer: null, head: null });
+      const named = component.line.textContent;
+      component.nameTarget(null);
+      return { pins, keys, row, focus, others, named: [named, component.line.textContent], sent };
+    """
+    found = run("matrix/matrix.ts", MATRIX + body)
+    hint, none = "Point at a cell.", "Nothing is pinned."
+    cell = "1 y → 2 w: a 0.2500 · b 1.0000"
+    masked = "0 x → 2 w: a 0 (masked) · b 0.0000"
+    alone = "s · yes: 0.8750"
+    tiny = "0 x → 1 v: a 0.0000 · b 1.0000"
+    assert found["pins"] == [
+        [hint, ""], [cell, cell], [hint, none], [masked, masked], [alone, alone], [tiny, tiny]
+    ]  # fmt: skip
+    assert found["keys"] == [
+        [True, ["b", 1, 1]], [True, ["b", 1, 0]], [False, ["b", 1, 0]], [False, ["b", 1, 0]],
+    ]  # fmt: skip
+    assert found["row"] == [True, ["a", 1, 0], False]
+    assert found["focus"] == ["b", True, ["", None, None], "b", True, None, False]
+    assert found["others"] == ["", None, None], "other rows"
+    assert found["named"] == [cell, hint]
+    assert found["sent"] == []
+
+
+def test_heads_are_chosen_and_taken_back_by_a_click_and_a_row_stays_pinned(run: Run) -> None:
+    body = """
+      const heads = { panels: [panel("heads", "layer", "head")], labels: {}, chosen: "1.2",
+        readings: [..."abcdef"], click_effects: ["take", "back"], click_results: ["taken", "returned"] };
+      const numbers = { heads: [[1, 2, 3], [4, 5, 6]] };
+      show(heads, numbers);
+      const now = () => Object.values(component.updates.values).join();
+      const clicks = [[0, 1], [1, 2], [0, 1]].map((place) => [click("heads", ...place)[1], now()]);
+      component.nameTarget({ row: null, column: null, layer: 1, head: 0 });
+      const named = component.line.textContent;
+      component.nameTarget(null);
+      component.pin = { panel: "heads", q: 1, k: 0 };
+      const keys = [key("Enter"), now(), key(" "), now()];
+      const labels = { query: ["x", "y", "z"], key: ["u", "v"] };
+      const rows = { panels: [panel("w", "query", "key")], labels, row: 2 };
+      show(rows, { w: [[1, 0], [0.5, 0.5], [0.25, 0.75]] });
+      const row = [at(), click("w", 1, 0), at(), click("w", 1, 0), at(), now()];
+      component.destroy();
+      return { clicks, named, keys, row, left: root.children.length };
+    """
+    found = run("matrix/matrix.ts", MATRIX + body)
+    assert found["clicks"] == [["b; taken", "1.2_0.1,"], ["f; returned", "0.1,"], ["b; returned", ","]]
+    assert found["named"] == "d; take"
+    assert found["keys"] == [True, "1.0,", True, ","]
+    words = "1 y → 0 u: 0.5000"
+    assert found["row"] == [["w", 2, None], [words, words], ["w", 1, 0], ["Point at a cell.", "Row 1 y"],
+                            ["w", 1, None], ",1"]  # fmt: skip
+    assert found["left"] == 0
+
+
+def test_what_is_lit_has_outlines_in_every_matrix_that_shares_it(run: Run) -> None:
+    body = """
+      const { INK } = await import("/frontend/core/colours.ts");
+      const overlay = new m.Overlay();
+      const graph = document.body.appendChild(document.createElement("div"));
+      const loop = panel("by_loop", "query", "model", [3, 2], [200, 50]);
+      const x = panel("embeddings_k", "key", "model", [3, 2], [300, 50]);
+      const all = [scores, query, loop, x];
+      const draw = (own) => {
+        overlay.draw({ graph, panels: all, products: { scores: { left: "query", right: "key_t" },
+          by_loop: { left: "triangle", right: "embeddings_k" } }, labels: {}, hovered: null, pinned: null,
+          theme: "light", ...own });
+        return [...overlay.svg.querySelectorAll("rect[data-shape]")].filter((mark) => mark.dataset.state !== "off")
+          .map((mark) => [mark.dataset.panel, mark.dataset.shape, mark.dataset.state, ["x", "y", "width", "height"].map(
+            (name) => Number(mark.getAttribute(name))), mark.getAttribute("stroke-dasharray")]);
+      };
+      const cell = { panel: "scores", rows: "query", cols: "key", i: 2, j: 1 };
+      const sum = { panel: "by_loop", rows: "query", cols: "model", i: 1, j: 0 };
+      const pinned = { kinds: { query: 0, key: 3 }, operands: {}, at: null };
+      return [draw({ hovered: cell }), draw({ pinned }), draw({ pinned, hovered: { ...cell, i: 0, j: 0 } }),
+        draw({ hovered: sum }), draw({ framed: [[1, 2]] }), draw({}), overlay.svg.parentNode === graph];
+    """
+    pointed, pinned, both, added, framed, nothing, is_there = run("board/overlay.ts", PANELS + body)
+
+    def lit(state: str, *marks: tuple[str, str, list[float]], dashes: str = "none") -> list[Any]:
+        return [
+            [name, shape, state, pytest.approx(at), dashes if shape == "cell" else "none"] for name, shape, at in marks
+        ]
+
+    def crossing(row: int, column: int) -> list[tuple[str, str, list[float]]]:
+        at: list[float] = [100 + 10 * column, 50 + 20 * row, 10, 20]
+        return [("scores", "halo", at), ("scores", "cell", at)]
+
+    def around(row: int, column: int) -> list[tuple[str, str, list[float]]]:
+        across, down = [100, 50 + 20 * row, 40, 20], [100 + 10 * column, 50, 10, 60]
+        return [("scores", "row", across), ("scores", "column", down), *crossing(row, column)]
+
+    def rows(query: int, key: int | None) -> list[tuple[str, str, list[float]]]:
+        places = [("query", 10, query), ("by_loop", 200, query), ("embeddings_k", 300, key)]
+        return [(name, "row", [x, 50 + 20 * row, 20, 20]) for name, x, row in places if row is not None]
+
+    assert pointed == lit("hovered", *around(2, 1), *rows(2, 1))
+    assert pinned == lit("pinned", *around(0, 3), *rows(0, None)), "X has no row 3"
+    behind = lit("pinned-behind", *crossing(0, 3), dashes="4 3")
+    assert both == [*behind, *lit("hovered", *around(0, 0), *rows(0, 0))]
+    cell: list[float] = [200, 70, 10, 20]
+    own = [("by_loop", "row", [200, 70, 20, 20]), ("by_loop", "column", [200, 50, 10, 60]), ("by_loop", "halo", cell),
+           ("by_loop", "cell", cell)]  # fmt: skip
+    summed = ("embeddings_k", "column", [300, 50, 10, 40])  # down to the row of the sum
+    first = [("scores", "row", [100, 70, 40, 20]), ("query", "row", [10, 70, 20, 20])]
+    assert added == lit("hovered", *first, *own, summed)
+    assert framed == lit("pinned-frame", ("scores", "cell", [120.7, 71.4, 8.6, 17.2]))
+    assert (nothing, is_there) == ([], True)
+
+
+def test_a_board_knows_the_tokens_of_its_axes_lets_a_page_scroll_and_frames_what_is_chosen(run: Run) -> None:
+    body = """
+      const root = document.body.appendChild(document.createElement("div"));
+      Object.assign(root.style, { width: "600px", height: "300px" });
+      const board = new m.Board(root, {});
+      const panel = (name, rows, cols, shape) => ({ name, title: name, role: null, rows, cols, low: 0, high: 1,
+        scale: "weights", shape, data: new Float32Array(shape[0] * shape[1]) });
+      const labels = { query: [..."abc"], key: [..."defgh"] };
+      board.show({ panels: [panel("a", "query", "key", [3, 5]), panel("b", "query", "dim", [3, 2])], grid: [[0, 1]],
+        labels });
+      const touches = [board.element.style.touchAction];
+      board.zoomBy(0.5);
+      touches.push(board.element.style.touchAction);
+      board.pointer.reset();
+      touches.push(board.element.style.touchAction);
+      const frames = (own) => {
+        board.light({ hovered: null, pinned: null, ...own });
+        return board.lights.framed;
+      };
+      return { kinds: Object.fromEntries(board.kinds()), touches, frames: [frames({ framed: [[0, 1], [2, 0]] }),
+        frames({})] };
+    """
+    found = run("board/board.ts", body)
+    assert found["kinds"] == {"query": 3, "key": 5}
+    assert [touch or "pan-x pan-y" for touch in found["touches"]] == ["pan-x pan-y", "none", "pan-x pan-y"]
+    assert found["frames"] == [[[0, 1], [2, 0]], []]

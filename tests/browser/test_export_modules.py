@@ -163,6 +163,12 @@ def test_pictures_stand_on_a_sheet_as_on_the_page_cropped_to_what_is_drawn(run: 
     assert wide["width"] / wide["height"] == pytest.approx(16 / 9, abs=0.02)
     assert wide["height"] > bare["height"]
     assert texts(pinned) == ["A title", "0.50 + 0.25", "A caption"]
+    for sheet in (plain, pinned):  # no text touches the picture or the text above it
+        feet = [0.0]
+        for mark in sheet["marks"]:
+            if mark["kind"] == "text":
+                assert mark["at"][1] - mark["size"] >= feet[-1] + 4, mark["text"]
+            feet.append(mark["at"][1] if mark["kind"] == "text" else mark["box"][1] + mark["box"][3])
     assert (pinned["title"], pinned["caption"]) == ("A title", "A caption")
     grounds = boxes(chips, "#ececf2")
     assert texts(chips)[1:-1] == tokens
@@ -426,6 +432,37 @@ def test_curves_are_drawn_with_their_legend_and_the_step_of_its_numbers_in_eithe
         (line,) = [mark for mark in marks if mark[1] == ink and len(mark[0]) > 1 and mark[0][0][0] == "M"
                    and mark[0][0][1:] == found["at"][0]]  # fmt: skip
         assert [step[1:] for step in line[0]] == found["at"], "the number that is not there is left out"
+
+
+def test_shapes_have_their_straight_lines_their_inks_and_how_opaque_all_around_them_is(run: Run) -> None:
+    body = """
+      document.body.innerHTML = `<svg style="opacity: 0.25"><g style="opacity: 0.5">
+        <path d="m1e1,2e0 l5-3 H2.5e1v-1e-1 z" style="fill: none; stroke: #0072b2; stroke-width: 3px;
+          stroke-dasharray: 4,2"/>
+        <path d="M0,0L4,0h-1.5V.5Z" style="fill: #009e73; fill-opacity: 0.5"/>
+        <rect x="1" y="2" width="30" height="4" style="fill: #d55e00; stroke: #5e3c99; opacity: 0.5"/>
+        <line x1="1" y1="2" x2="3" y2="4" style="fill: #d55e00; stroke: #5e3c99; stroke-opacity: 0.5"/>
+        <line x1="1" y1="2" x2="3" y2="4" style="stroke: #5e3c99; visibility: hidden"/>
+        <line x1="1" y1="2" x2="3" y2="4" style="stroke: #5e3c99; stroke-width: 0"/>
+        <g style="display: none"><rect width="9" height="9" /></g></g></svg>`;
+      const { Pen } = await import("/frontend/pen/pen.ts");
+      const root = document.querySelector("svg");
+      return [...root.querySelectorAll("path, rect, line")].map((drawn) => {
+        const pen = new Pen();
+        m.paintShape(pen, drawn, root, (hex) => (hex === "#5e3c99" ? "#000000" : hex));
+        return pen.marks.map(({ path, fill, stroke, alpha, dash }) => [path.flat().join(" "), fill, stroke, alpha,
+          dash]);
+      });
+    """
+    found = run("export/svg_shapes.ts", body)
+    box, line = "R 1 2 30 4", "M 1 2 L 3 4"
+    assert found == [
+        [["M 10 2 L 15 -1 L 25 -1 L 25 -1.1 Z", None, "#0072b2", 0.5, [4, 2]]],
+        [["M 0 0 L 4 0 L 2.5 0 L 2.5 0.5 Z", "#009e73", None, 0.25, []]],
+        [[box, "#d55e00", None, 0.25, []], [box, None, "#000000", 0.25, []]],
+        [[line, None, "#000000", 0.25, []]],  # a line has no area
+        [], [], [],
+    ]  # fmt: skip
 
 
 # ---- fields.ts, find.ts, view.ts

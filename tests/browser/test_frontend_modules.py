@@ -699,7 +699,7 @@ def test_heads_with_masks_of_their_own_are_joined_only_once_all_masks_are_here(r
       const arrays = {};
       for (const head of [0, 1]) {
         for (const [n, name] of ["query", "key", "value"].entries()) {
-          arrays[`${name}/${head}`] = matrix(4, 0.3 + n + head);
+          arrays[`${name}/${head}`] = matrix(n ? 5 : 4, 0.3 + n + head);
         }
       }
       const references = { "mask/0": {}, "mask/1": {} };
@@ -709,8 +709,8 @@ def test_heads_with_masks_of_their_own_are_joined_only_once_all_masks_are_here(r
       const matrices = m.matricesOf(document, 0);
       const missing = [matrices.missing("concat"), matrices.get("concat") ?? null];
       for (const head of [0, 1]) {
-        const data = Float32Array.from({ length: 16 }, (_, n) => ((n + head) % 3 ? 0 : -Infinity));
-        arrays[`mask/${head}`] = { data, shape: [4, 4] };
+        const data = Float32Array.from({ length: 20 }, (_, n) => ((n + head) % 3 ? 0 : -Infinity));
+        arrays[`mask/${head}`] = { data, shape: [4, 5] };
       }
       return [...missing, matrices.missing("concat"), Array.from(matrices.get("concat").data)];
     """
@@ -718,11 +718,13 @@ def test_heads_with_masks_of_their_own_are_joined_only_once_all_masks_are_here(r
     assert before == ["mask/0", "mask/1"]
     assert none is None
     assert after == []
-    n = torch.arange(12, dtype=torch.float64)
     outputs = []
     for head in (0, 1):
-        query, key, value = ((n * (0.3 + at + head)).sin().float().double().reshape(4, 3) for at in range(3))
-        mask = torch.tensor([bool((cell + head) % 3) for cell in range(16)]).reshape(4, 4)
+        query, key, value = (
+            (torch.arange(3.0 * rows, dtype=torch.float64) * (0.3 + at + head)).sin().float().double().reshape(rows, 3)
+            for at, rows in enumerate((4, 5, 5))
+        )
+        mask = torch.tensor([bool((cell + head) % 3) for cell in range(20)]).reshape(4, 5)
         outputs.append(torch.nn.functional.scaled_dot_product_attention(query, key, value, mask, scale=0.5))
     np.testing.assert_allclose(np.array(joined).reshape(4, 6), torch.cat(outputs, 1), atol=1e-6)
 
@@ -783,3 +785,55 @@ def test_a_guess_is_judged_counted_and_revealed_and_the_row_stays(run: Run) -> N
     answer = "Row 2, “it”: the largest is column 1, with 0.5."
     assert shown == [[False, answer], [False, f"{answer} Guesses: 1."], [False, "Row 2, “it”, is hidden."]]
     assert covers == [True, True, False]
+
+
+def test_a_menu_closes_by_escape_a_click_elsewhere_or_on_a_button_in_it(run: Run) -> None:
+    body = """
+      const [inside, outside] = ["inside", "outside"].map((name) => document.createElement("button"));
+      const menu = m.makeMenu("more", inside);
+      const [button, content] = menu.root.children;
+      const keys = [];
+      document.body.append(menu.root, outside);
+      document.body.addEventListener("keydown", ({ key }) => keys.push(key));
+      const after = (act) => {
+        menu.root.open = true;
+        inside.focus();
+        const event = act();
+        return [menu.root.open, document.activeElement === button, event?.defaultPrevented ?? false];
+      };
+      const does = (target, Made, name, own) => () => {
+        const event = new Made(name, { bubbles: true, composed: true, cancelable: true, ...own });
+        target.dispatchEvent(event);
+        return event;
+      };
+      const key = (name) => does(inside, KeyboardEvent, "keydown", { key: name });
+      const seen = {
+        label: [button.title, button.ariaLabel], escape: after(key("Escape")), other: after(key("a")),
+        closed: [(menu.root.open = false, key("Escape")().defaultPrevented)],
+        pressed: after(does(inside, MouseEvent, "click", { detail: 1 })),
+        byKey: after(does(inside, MouseEvent, "click", { detail: 0 })),
+        beside: after(does(content, MouseEvent, "click", { detail: 1 })),
+        within: after(does(inside, PointerEvent, "pointerdown")),
+        elsewhere: after(does(outside, PointerEvent, "pointerdown")),
+        leaves: after(() => void outside.focus()),
+      };
+      menu.destroy();
+      return { ...seen, keys, gone: after(does(outside, PointerEvent, "pointerdown")) };
+    """
+    found = run("core/menu.ts", body)
+    stays, closes = [True, False, False], [False, False, False]
+    assert found.pop("label") == ["more", "more"]
+    assert found.pop("keys") == ["a", "Escape"], "one that closes it does nothing else"
+    assert found == {
+        "escape": [False, True, True], "other": stays, "closed": [False], "pressed": closes, "byKey": stays,
+        "beside": stays, "within": stays, "elsewhere": closes, "leaves": closes, "gone": stays,
+    }  # fmt: skip
+
+
+def test_a_number_on_a_colour_is_dark_where_its_luminance_is_above_140(run: Run) -> None:
+    colours = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [140, 140, 140], [141, 141, 141], [255, 120, 0], [0, 120, 255]]
+    red, green, blue = 0.2126, 0.7152, 0.0722  # of sRGB, ITU-R BT.709
+    dark = [red * r + green * g + blue * b > 140 for r, g, b in colours]
+    assert [n for n, is_dark in enumerate(dark) if is_dark] == [1, 4, 5]
+    found = run("core/colours.ts", "return given.map((colour) => m.inkOn(colour))", colours)
+    assert found == ["#1B1B26" if is_dark else "#FFFFFF" for is_dark in dark]

@@ -405,6 +405,7 @@ def test_while_a_text_is_played_nothing_is_spoken_and_the_next_seed_or_the_end_o
       const { playing } = view.scrubber;
       view.announcement.textContent = "";
       generation.go(1);
+      await new Promise(requestAnimationFrame);
       spoken.push(said());
       generation.again();
       const stopped = [view.scrubber.playing, cleared.includes(playing)];

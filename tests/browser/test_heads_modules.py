@@ -566,3 +566,37 @@ def read(key: str, raw: str) -> Any:
         return KEYS[key].read(raw)
     except BadValueError:
         return KEYS[key].default
+
+
+def test_what_is_shown_is_fetched_before_what_may_be_looked_at_next(run: Run) -> None:
+    body = """
+      const asked = [];
+      const section = document.createElement("section");
+      const files = { want: (names) => asked.push(names), waits: 3 };
+      const header = { layers: [2, 5], heads: 3, files: given, view: { chosen: [[5, 1], [2, 0]] } };
+      for (const next of [{ header }, null]) m.Explorer.prototype.want.call({ next, files, section }, ["x", "y"]);
+      return [asked, section.dataset.waits];
+    """
+    files = {"shared": "s", "rollout": [], "weights": [["first", 0, 2], ["second", 2, 2], ["third", 4, 2]]}
+    # Of two layers of three heads: layer 5 head 1 is number 4, layer 2 head 0 number 0.
+    assert run("heads/explorer.ts", body, files) == [[["s", "third", "first", "x", "y"], ["x", "y"]], "3"]
+
+
+def test_a_view_of_heads_that_goes_ends_all_its_parts(run: Run) -> None:
+    body = """
+      const view = new m.View(document.body, {});
+      const ends = (part) => ["destroy", "disconnect", "cancel"].find((name) => typeof part?.[name] === "function");
+      const parts = Object.keys(view).filter((name) => ends(view[name]));
+      const ended = [];
+      for (const name of parts) {
+        const how = ends(view[name]);
+        const end = view[name][how].bind(view[name]);
+        view[name][how] = () => (ended.push(name), end());
+      }
+      view.destroy();
+      return { parts: parts.sort(), ended: ended.sort(), left: view.section.isConnected };
+    """
+    found = run("heads/view.ts", body)
+    assert {"grid", "menu", "moved", "pictures", "sizes"} <= set(found["parts"])
+    assert set(found["ended"]) == set(found["parts"])
+    assert found["left"] is False

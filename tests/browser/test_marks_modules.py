@@ -21,7 +21,7 @@ PANELS = """
     return found.filter(([i, j]) => isInside(i, j));
   };
 """
-NUMBERS = [[0.25, None, None], [0.5, -2.0, None], [-0.75, 3.0, 1.0]]
+NUMBERS = [[0.25, None, None, None], [0.5, -2.0, None, None], [-0.75, 3.0, 1.0, None]]
 
 
 def test_a_word_names_cells_of_the_matrices_that_have_them(run: Run) -> None:
@@ -46,6 +46,8 @@ def test_a_word_names_cells_of_the_matrices_that_have_them(run: Run) -> None:
         head: named({ head: 1 })[2], whole: named({ matrix: "scores" })[2],
         shown: [shown({ matrix: "none" }), shown({ matrix: "output", part: "largest" }), shown({ part: "diagonal" }),
           shown({ head: 1 }), shown({ matrix: "scores", head: 1 }), shown({ matrix: "none" }, [])],
+        heads: [{ layer: 2, head: 0 }, { layer: 0, head: 3 }, { layer: 2 }, { head: 3 }].map((own) =>
+          m.headOf(target(own))),
       };
     """
     found = run("marks/named.ts", PANELS + body, {"numbers": NUMBERS})
@@ -64,8 +66,9 @@ def test_a_word_names_cells_of_the_matrices_that_have_them(run: Run) -> None:
     assert found["parts"] == [{"weights": cells, "scores": cells} for cells in (diagonal, hidden)]
     assert found["chart"] == {"weights": [[0, 1]]}
     assert found["head"] == {"output": [[i, j] for i in range(3) for j in (2, 3)]}
-    assert found["whole"] == {"scores": np.argwhere(np.ones((3, 3))).tolist()}
+    assert found["whole"] == {"scores": np.argwhere(np.ones(array.shape)).tolist()}
     assert found["shown"] == [False, False, True, True, False, True]
+    assert found["heads"] == [[2, 0], [0, 3], None, None]
 
 
 def test_a_word_is_lit_by_what_is_pointed_at_and_by_what_is_pinned(run: Run) -> None:

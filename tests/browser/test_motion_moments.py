@@ -323,6 +323,22 @@ def test_a_softmax_names_what_its_matrices_hold_meanwhile_and_each_row_its_own_s
     assert filled[0]["still"]["said"] == "0: exp(−3.4e38 − (−3.4e38)) = 1.00"
 
 
+def test_a_row_or_a_product_that_is_not_there_is_not_played(run: Run, beats: Beats) -> None:
+    found = beats("weights", {"masked": [[0, 1], [2, 3]], "weights": [[0.3, 0.7], [0.3, 0.7]]}, q=5)
+    assert found[0]["still"]["said"] == "0: exp(2.00) = 7.39", "of the last row"
+    body = """
+      const panel = (name, shape) => ({ name, rows: "query", cols: "key", shape, data: new Float32Array(shape[0] *
+        shape[1]) });
+      const played = (width, rows) => m.timelineOf({
+        picture: { panels: [panel("query", [rows, width]), panel("key_t", [width, 3]), panel("scores", [rows, 3])],
+          grid: [[0, 1, 2]], labels: {}, products: { scores: { left: "query", right: "key_t" } } },
+        step: "scores", scale: 1, hidden: -Infinity, example: { q: null, k: null },
+      }) !== null;
+      return [played(2, 2), played(0, 2), played(2, 0)];
+    """
+    assert run("motion/timeline.ts", body) == [True, False, False]
+
+
 def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> None:
     body = """
       const [each, times] = [{ slow: 900, few: 4, rest: 3000 }, (length) => Array.from({ length }, (_, n) => n)];
@@ -338,6 +354,29 @@ def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> N
         "eight": [900] * 8, "nine": [900] * 4 + [600] * 5, "forty": pytest.approx(4 * 900 + 3000),
         "shown": ["0.10", "0.100", "0.010", "0.0100", "0.00", "−0.25"], "factor": ["(−0.25)", "0.25"],
     }  # fmt: skip
+
+
+def test_a_long_row_takes_as_many_seconds_in_each_step_as_its_few_slow_cells_and_the_rest(beats: Beats) -> None:
+    row = [[0.25 * j for j in range(40)]]
+    ones = {"numbers": [[1.0] * 40] * 40, "rows": "dim"}
+    values, outputs = ({"numbers": [[1.0, 2.0]] * count, "rows": kind, "cols": "dim"} for count, kind in
+                       ((40, "key"), (1, "query")))  # fmt: skip
+    steps: dict[str, dict[str, Any]] = {
+        "scaled": {"scores": row, "scaled": row},
+        "weights": {"masked": row, "weights": row},
+        "head_outputs": {"weights": row, "value": values, "head_outputs": outputs},
+        "scores": {"query": {"numbers": row, "cols": "dim"}, "key_t": ones, "scores": row},
+    }
+    products = {"scores": {"left": "query", "right": "key_t"}}
+    found = {step: [one["ms"] for one in beats(step, panels, q=0, k=0, products=products)]
+             for step, panels in steps.items()}  # fmt: skip
+    end, exponentials = 500, [*[700] * 4, *[round(2600 / 36)] * 36]
+    assert found == {
+        "scaled": [1500, *[520] * 15, *[round(2500 / 24)] * 24, end],
+        "weights": [*exponentials, 1600, *exponentials, 900, end],
+        "head_outputs": [*[1100] * 4, *[4500 // 36] * 36, 900, end],
+        "scores": [2400, 1000, *[650] * 8, *[round(3000 / 32)] * 32, 700, 1100, end],
+    }
 
 
 def test_the_bar_answers_keys_of_its_own_and_says_what_a_press_does(run: Run) -> None:
@@ -373,7 +412,7 @@ def test_the_bar_answers_keys_of_its_own_and_says_what_a_press_does(run: Run) ->
 
 
 MOTION = """
-  const numbers = { scores: [1, 5, 2, 7, 3, 6] };
+  const numbers = { scores: [1, 5, 2, 7, 3, 7] };
   const panels = Object.entries(numbers).map(([name, data]) => ({
     name, title: name, role: null, rows: "query", cols: "key", low: 0, high: 9, scale: "signed",
     data: Float32Array.from(data), shape: [2, 3],
@@ -406,12 +445,15 @@ def test_the_cell_that_is_pinned_is_computed_slowly_until_it_is_shown(run: Run) 
       const painted = drawn - before;  // what is followed while a moment is shown is painted
       motion.seek(1);
       motion.setPin({ q: 1, k: 2 });
-      return { examples, kept, painted, after: motion.shown.example };
+      const after = motion.shown.example;
+      motion.act("play");
+      return { examples, kept, painted, after, again: [motion.t, motion.isPlaying] };
     """
     found = run("motion/motion.ts", MOTION + body)
     assert [(one["q"], one["k"]) for one in found["examples"]] == [(None, None), (1, 0), (1, 1), (2, None)]
     assert (found["kept"], found["after"]) == ({"q": 0, "k": 0}, {"q": 1, "k": 2})
     assert found["painted"] == 1
+    assert found["again"] == [0, True], "after its end it begins again"
 
 
 def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run) -> None:

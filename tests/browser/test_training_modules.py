@@ -428,7 +428,7 @@ def test_the_newest_training_says_what_can_be_done(run: Run) -> None:
     body = """
       return given.map(([state, own]) => {
         training.updates.drop();
-        show([run("first", "done"), run("newest", state, own)], { run: "first" });
+        show([run("first", "done"), run("newest", state, own)], { run: "first", snapshot: 10 });
         const find = (css) => document.querySelector(css);
         const [{ opener }, notice, { hidden, disabled }] = [view, find(".trouble"), find(".control")];
         const pressed = () => [...find(".runs").children].map((one) => one.ariaPressed);
@@ -439,7 +439,7 @@ def test_the_newest_training_says_what_can_be_done(run: Run) -> None:
             find(".main").textContent, hidden ? "hidden" : disabled ? "disabled" : "ready",
             notice.hidden ? null : notice.textContent,
           ],
-          pressed: [before, pressed()], opens: !opener.element.hidden,
+          pressed: [before, pressed()], opens: !opener.element.hidden, snapshot: training.updates.values.snapshot,
         };
       });
     """
@@ -447,6 +447,7 @@ def test_the_newest_training_says_what_can_be_done(run: Run) -> None:
     for (state, _, *expected), one in zip(STATES, found, strict=True):
         assert one["is"] == expected
         assert one["pressed"] == [["true", "false"], ["false", "true"]]
+        assert one["snapshot"] is None, "of another training: its newest"
         assert one["opens"] == (state not in ("new", "queued")), state  # the newest, which is now shown
 
 
@@ -586,3 +587,21 @@ def test_the_nearest_snapshot_that_is_here_stands_in_for_one_that_is_not(run: Ru
     assert (none, near) == (None, [0, 0, 10, 10, 40, 40])
     assert (other, kept, anew) == (None, 10, None)  # nothing of another training stands in
     assert own == [["a", 0.25], ["bc", 0.5]]
+
+
+def test_another_head_is_covered_anew_though_its_row_is_the_same(run: Run) -> None:
+    body = """
+      const covered = [];
+      const heads = { guess: null, guessOf: "", coverUp() { covered.push(this.guess && [this.guess.row,
+        this.guess.isOpen]); } };
+      const cover = (...given) => m.Heads.prototype.cover.call(heads, ...given);
+      cover(null, "");
+      cover(2, "encoder.0.1");
+      heads.guess.reveal();
+      cover(2, "encoder.0.1");
+      cover(2, "encoder.0.2");
+      cover(null, "encoder.0.2");
+      cover(3, "encoder.0.2");
+      return covered;
+    """
+    assert run("training/heads.ts", body) == [[2, True], [2, True], None, [3, True]]

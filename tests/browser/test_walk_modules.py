@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Page
 
-from attnviz.figures.style import ROWS_AND_COLUMNS
+from attnviz.figures.style import LIGHT, ROWS_AND_COLUMNS
+from attnviz.formatting import number, weight
 from tests.browser.modules import Run, imported
 
 FACT = """
@@ -284,6 +286,15 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
         loading.take({ header: { layer: 7 } });
         return [...loading.documents.keys()];
       };
+      const anew = async () => {
+        const [loading, seen] = [new m.Loading({}, () => {}), []];
+        loading.take({ header: { layer: 1 } });
+        loading.files = { destroy: () => seen.push("ended") };
+        loading.timer = setTimeout(() => seen.push("later"), 0);
+        loading.begin({ header: { layer: 4 } });
+        await new Promise((done) => setTimeout(done, 20));
+        return [seen, [...loading.documents.keys()]];
+      };
       const refused = async (home, file) => {
         const loading = new m.Loading(home, () => {});
         loading.documents.set(1, { header: { references: {} }, arrays: {} });
@@ -296,12 +307,13 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
           ahead(8, {}), ahead(8, {}, undefined, {}, [6]), ahead(8, { layer: 0 }), ahead(8, { layer: 3 }),
           ahead(8, {}, undefined, { a: array(512, 512) }), ahead(8, {}, undefined, { a: array(512, 513) }),
         ],
-        kept: keep(),
+        kept: keep(), anew: await anew(),
         refused: [await refused({}, "document 2"), await refused({}, "array 1 query/0"),
           await refused({}, "array 2 x")],
       };
     """
     found = run("walk/loading.ts", body)
+    assert found["anew"] == [["ended"], [4]], "of another text nothing is fetched any more"
 
     def arrays(*heads: int, without: str = "") -> list[str]:
         names = [f"{name}/{head}" for head in heads for name in ("query", "key", "value")]
@@ -514,12 +526,12 @@ def test_a_head_s_picture_is_of_its_own_weights_hatched_where_hidden_and_covered
     body = """
       const strip = new m.HeadStrip((head) => chosen.push(head));
       const chosen = [];
-      const weights = { data: Uint8Array.from([0, 255, 255, 0, 255, 0, 0, 255]), shape: [2, 2, 2] };
-      const hidden = { data: Uint8Array.from([0, 1, 0, 0]), shape: [2, 2] };
+      const weights = { data: Uint8Array.from([0, 255, 0, 255, 0, 255, 255, 0, 255, 0, 255, 0]), shape: [2, 2, 3] };
+      const hidden = { data: Uint8Array.from([0, 1, 0, 0, 0, 0]), shape: [2, 3] };
       const look = (heads, own = {}, more = {}) => {
         strip.draw({ weights, ...more }, { heads, layer: "layer 7", shade: "light", covered: null, ...own });
         const canvases = [...strip.root.querySelectorAll("canvas")];
-        return canvases.map((canvas) => [[1, 1], [50, 1], [1, 50], [50, 50]].map(([x, y]) =>
+        return canvases.map((canvas) => [[1, 1], [26, 1], [1, 50], [26, 50]].map(([x, y]) =>
           [...canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3).join()));
       };
       const plain = look([0, 1]);
@@ -755,3 +767,165 @@ def test_words_move_to_the_labels_of_their_rows_and_shares_to_the_cells_of_the_w
 def test_nothing_moves_under_reduced_motion(run: Run, still_page: Page, served: str) -> None:
     found = imported(still_page, served, "walk/words_to_matrix.ts", MOVING + "return standing(words).length;")
     assert found == 0
+
+
+def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None:
+    scores = torch.tensor([3.0, -1, 0.5, 2, 1, 0, -2, 4, -0.5], dtype=torch.float64)
+    scaled = scores / 2
+    bias = torch.tensor([0.0, 0, 1, 0, 0, 0, 0, 0, 0], dtype=torch.float64)
+    hidden = -torch.inf
+    rows = {
+        "plain": (scaled, scaled, 0),
+        "biased": (scaled, (scaled + bias).masked_fill(scores == 4, hidden), 0),
+        "large": (80 * scaled, (80 * scaled).masked_fill(scores < 0, hidden), 160),
+        "seven": (scaled, scaled.masked_fill(scores < -0.5, hidden), 0),
+    }
+    given = {
+        name: {
+            "scores": (2 * before).tolist(), "scaled": before.tolist(), "shift": shift,
+            "masked": [x if x > hidden else None for x in masked.tolist()],
+            "exponentials": (masked - shift).exp().tolist(), "weights": masked.softmax(0).tolist(),
+            "sum": float((masked - shift).exp().sum()),
+        }
+        for name, (before, masked, shift) in rows.items()
+    }  # fmt: skip
+    body = """
+      const { write } = await import("/frontend/core/template.ts");
+      const labels = [..."abcdefghi"];
+      const header = { scale: 0.5, scale_label: "1/√4", key: { labels, covers: labels, places: labels } };
+      const written = ({ shift, sum, ...all }) => {
+        const arrays = Object.fromEntries(Object.entries(all).map(([name, row]) => [name, Float64Array.from(row, (x) =>
+          x ?? -Infinity)]));
+        const room = document.createElement("div");
+        let opened = 0;
+        write(room, m.writtenOut({ document: { header } }, { ...arrays, shift, sum }, () => (opened += 1)));
+        room.querySelector("button").click();
+        const rows = [...room.querySelectorAll("tr")];
+        const lines = rows.map((line) => [...line.children].map((cell) => cell.textContent));
+        return { lines, said: room.querySelector("p").textContent, opened };
+      };
+      return Object.fromEntries(Object.entries(given).map(([name, row]) => [name, written(row)]));
+    """
+    found = run("walk/row_words.ts", body, given)
+    for name, (before, masked, shift) in rows.items():
+        head, *lines = found[name]["lines"]
+        exponentials, weights = (masked - shift).exp(), masked.softmax(0)
+        keys = [int(k) for k in masked.argsort(descending=True, stable=True) if weights[k] > 0]
+        has_bias = name == "biased"  # of a key that is looked at; elsewhere what is hidden differs alone
+        numbers = [[2 * before, before, *([masked] if has_bias else [])], [exponentials]]
+        digits = [[f"{number(float(of[k]), 2)}" for of in numbers[0]] for k in keys]
+        assert [line[:-2] for line in lines[: len(keys[:6])]] == [["abcdefghi"[k], *own] for k, own in
+                                                                zip(keys[:6], digits, strict=False)]  # fmt: skip
+        assert [line[-1] for line in lines[: len(keys[:6])]] == [weight(float(weights[k])) for k in keys[:6]]
+        assert (head[3:-2] == ["masked"]) == has_bias
+        others = keys[6:]
+        end = [["sum", f"{exponentials.sum():.4f}", "1.0000"]]
+        if others:
+            what = "1 other" if len(others) == 1 else f"{len(others)} others"
+            end.insert(0, [what, f"{exponentials[others].sum():.4f}", f"{weights[others].sum():.4f}"])
+        assert lines[len(keys[:6]) :] == end
+        first = f"{exponentials[keys[0]]:.4f} / {exponentials.sum():.4f} = {weights[keys[0]]:.4f}. "
+        hidden = {0: "", 1: "1 token gets nothing. "}.get(9 - len(keys), f"{9 - len(keys)} tokens get nothing. ")
+        assert found[name]["said"] == f"{first}{hidden}The whole matrix"
+        assert found[name]["opened"] == 1
+    heads = [found[name]["lines"][0] for name in ("plain", "biased", "large")]
+    assert heads[0] == ["looks at", "score q · k", "scaled, × 1/√4", "exp(scaled)", "share"]
+    assert [head[-2] for head in heads] == ["exp(scaled)", "exp(masked)", "exp(scaled − 160.00)"]
+
+
+def test_an_exported_sentence_has_its_words_and_arcs_where_they_stand(run: Run) -> None:
+    body = """
+      const { Pen } = await import("/frontend/pen/pen.ts");
+      const sentence = new m.Sentence({ pin() {}, open() {}, dim() {} });
+      document.body.append(sentence.words);
+      const word = (own, text, label) => `<div class="word ${own}"><span>${text}</span><small ${label}</small></div>`;
+      sentence.words.innerHTML = `<style>.word { position: absolute; top: 10px; width: 60px; height: 40px }
+        .word > * { position: absolute; left: 0; width: 60px; height: 20px; font: 600 16px/20px serif }
+        .word > small { top: 20px; font-weight: 400; font-size: 12px }
+        .words { position: absolute; left: 50px; top: 70px }</style>`
+        + word('row" style="left: 5px; --share: 0.5; opacity: 0.5', "it", ">50 %")
+        + word('" style="left: 80px; --share: 0.25', "bicycle", 'style="visibility: hidden">25 %')
+        + word('" style="left: 160px; --share: 0', "<b></b>", 'style="font-weight: 700">1 %');
+      sentence.paths = () => [{ path: "M35 10C40 -2.5 100 -2.5 110 10", weight: 0.25 }];
+      const pen = new Pen();
+      sentence.paint(pen, "light");
+      return { marks: pen.marks, end: pen.globalAlpha };
+    """
+    found = run("walk/sentence.ts", body)
+    boxes = [(one["path"], one["alpha"]) for one in found["marks"] if one["kind"] == "shape" and one["fill"]]
+    assert boxes == [([["R", x, 10, 60, 20]], pytest.approx(0.075)) for x in (5, 80)]  # 0.3 of its share and opacity
+    texts = {one["text"]: one for one in found["marks"] if one["kind"] == "text"}
+    looks = {text: [one["matrix"][4], one["size"], one["bold"], one["alpha"]] for text, one in texts.items()}
+    assert looks == {"it": [35, 16, True, 0.5], "50 %": [35, 12, False, 0.5], "bicycle": [110, 16, True, 1],
+                     "1 %": [190, 12, True, 1]}  # fmt: skip
+    inks = [texts[text]["fill"].upper() for text in ("it", "bicycle", "50 %", "1 %")]
+    assert inks == [LIGHT.ink.query, inks[1], LIGHT.ink.attention, LIGHT.ink.attention]
+    assert inks[1] not in (LIGHT.ink.query, LIGHT.ink.attention)
+    (arc,) = [one for one in found["marks"] if one.get("stroke")]
+    assert arc["path"] == [["M", 35, 10], ["C", 40, -2.5, 100, -2.5, 110, 10]]
+    assert found["end"] == 1
+
+
+def test_a_walk_that_goes_ends_all_its_parts_and_a_lecture_has_no_thumbnails(run: Run) -> None:
+    body = """
+      const walk = new m.Walk(document.body, { request: () => new Promise(() => {}), layers: [2], send: () => true });
+      const offered = [];
+      walk.stepper.offer = (offer, pictures) => offered.push(Object.keys(pictures));
+      walk.store.document = doc({}, { thumbnails: { data: new Uint8Array(48), shape: [3, 4, 4] } });
+      for (const lecture of [true, false]) walk.setLecture(lecture);
+      const parts = Object.keys(walk).filter((name) => typeof walk[name]?.destroy === "function");
+      const ended = [];
+      for (const name of parts) {
+        const { destroy } = walk[name];
+        walk[name].destroy = function () { ended.push(name); destroy.call(this); };
+      }
+      const { signal } = walk.ends;
+      walk.destroy();
+      return { offered, parts: parts.sort(), ended: ended.sort(), aborted: signal.aborted,
+        left: walk.element.isConnected };
+    """
+    found = run("walk/walk.ts", DOCUMENT + body)
+    assert found["offered"] == [[], ["weights"]]
+    assert {"drawing", "loading", "playing", "stepper"} <= set(found["parts"])
+    assert found["ended"] == found["parts"], "each once"
+    assert (found["aborted"], found["left"]) == (True, False)
+
+
+CAPTION = """
+  const axis = { labels: [..."abcd"], covers: [..."abcd"], places: [..."0123"], segments: [0, 0, 0, 0] };
+  const header = { query: axis, key: { ...axis }, mask: "causal", heads_in_layer: 12 };
+  const said = (name, cell, pair = { q: 3, k: 1 }, own = {}) => {
+    const matrices = { head: 2, document: { header: { ...header, ...own } }, attention: { cell: () => cell },
+      held: () => ({ shape: [4, 8] }) };
+    return m.captionOf(matrices, { name }, pair).map(([text]) => text).join("");
+  };
+"""
+
+
+def test_a_caption_says_what_a_mask_does_and_how_many_rows_are_averaged(run: Run) -> None:
+    body = """
+      const cell = { bias: 0, masked: 1.5, weight: 0.25, exponential: 4.48, shift: 0, sum: 17.93, allHidden: false };
+      return [
+        said("loop", cell), said("loop", cell, { q: 0, k: 0 }), said("masked", cell),
+        said("masked", cell, undefined, { mask: "none" }), said("masked", { ...cell, bias: -2, masked: -0.5 }),
+        said("masked", { ...cell, bias: -Infinity, masked: -Infinity }), said("weights", cell),
+        said("weights", { ...cell, shift: 90, masked: 88.5 }), said("weights", { allHidden: true }),
+        said("tokens", cell), said("tokens", cell, { q: 2, k: 2 }, { key: axis }), said("tokens", { allHidden: true }),
+        said("concat", cell),
+      ];
+    """
+    assert run("walk/captions.ts", CAPTION + body) == [
+        "Row 3, “d”, becomes the mean of rows 0 to 3, each times 0.25.",
+        "Row 0, “a”, becomes the mean of row 0 alone, times 1.00.",
+        "The mask lets it be: “d” may look at “b”, so 1.50 stays.",
+        "No mask: “d” may look at “b”, so 1.50 stays.",
+        "The mask adds −2.00: −0.50.",
+        "“d” may not look at “b”: the mask makes it −∞.",
+        "exp(1.50) = 4.48, divided by the row’s sum 17.93: “d” gives “b” 25 %.",
+        "exp(88.50 − 90.00) = 4.48, divided by the row’s sum 17.93: “d” gives “b” 25 %.",
+        "“d” sees no token: its exponentials sum to 0.",
+        "“d” gives 25 % of its attention to “b”. The next steps compute this share.",
+        "“c” gives 25 % of its attention to itself. The next steps compute this share.",
+        "“d” sees no token at all, so it has no attention to give.",
+        "All 12 heads side by side: head 2 fills columns 16 to 23 of “d”’s row.",
+    ]

@@ -96,6 +96,7 @@ def test_what_was_done_to_one_thing_and_to_several() -> None:
 def test_things_are_counted_in_their_plural() -> None:
     assert [counted(count, "step") for count in (0, 1, 2, 2000)] == ["0 steps", "1 step", "2 steps", "2,000 steps"]
     assert [counted(count, "entry") for count in (1, 2)] == ["1 entry", "2 entries"]
+    assert [counted(count, "key") for count in (1, 2)] == ["1 key", "2 keys"]
 
 
 def test_a_quoted_text_is_one_line_of_up_to_40_characters() -> None:

@@ -47,11 +47,11 @@ def weights(file: Path) -> dict[str, torch.Tensor]:
 
 def test_a_task_s_model_is_written_with_its_card(tmp_path: Path) -> None:
     out = tmp_path / "one.safetensors"
-    assert train("induction", "--out", out, "--seed", "3", *QUICK) == 0
+    assert train("induction", "--out", out, "--seed", "3", "--learning-rate", "0.02", *QUICK) == 0
     found = read(out.read_bytes())
     card = json.loads(out.with_suffix(".json").read_text())
-    assert card["command"] == "python -m attnviz train induction --steps 6 --seed 3"
-    assert card["plan"]["training"]["seed"] == 3
+    assert card["command"] == "python -m attnviz train induction --steps 6 --seed 3 --learning-rate 0.02"
+    assert (card["plan"]["training"]["seed"], card["plan"]["training"]["learning_rate"]) == (3, 0.02)
     assert set(card["heads"]) == {"previous", "match"}
     assert evaluate(found.module, TASKS["induction"]).loss == pytest.approx(card["loss"], abs=1e-6)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["one.json", "one.safetensors"]

@@ -4,11 +4,14 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from safetensors.numpy import load
 
+from attnviz.components import matrix
 from attnviz.components.payload import write_payload
 from attnviz.components.registration import position
 from attnviz.components.walk import walk
@@ -100,3 +103,71 @@ def test_a_position_is_read(sent: object, read: int) -> None:
 @pytest.mark.parametrize("sent", [None, -1, 2.5, True, "3", [1], {}, math.nan, math.inf])
 def test_what_is_no_position_is_none(sent: object) -> None:
     assert position(sent) is None
+
+
+Mounted = tuple[dict[str, Any], dict[str, np.ndarray], Callable[[dict[str, Any]], None] | None]
+
+
+@pytest.fixture
+def mounted(monkeypatch: pytest.MonkeyPatch) -> list[Mounted]:
+    """Each matrix component that was mounted: header, arrays, and what takes the changes from the browser."""
+    calls: list[Mounted] = []
+
+    def mount(
+        name: str,
+        header: dict[str, Any],
+        arrays: dict[str, np.ndarray],
+        *,
+        key: str,
+        on_update: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
+        assert (name, key) == ("matrix", "any")
+        calls.append((header, arrays, on_update))
+
+    monkeypatch.setattr(matrix, "mount", mount)
+    monkeypatch.setattr(matrix, "mount_with_updates", mount)
+    return calls
+
+
+def test_a_matrix_of_heads_names_layers_before_heads(mounted: list[Mounted]) -> None:
+    effects = matrix.ClickEffects("take it", "give it back", "taken", "given back")
+    taken: list[object] = []
+    values = np.array([[0, 0.25, 0.5], [0.125, 2, np.nan]], np.float32)
+    for numbers, chosen in ((values, [(1, 2), (0, 1)]), (np.full((2, 3), np.nan, np.float32), [])):
+        matrix.heads_matrix(
+            numbers, chosen, title="Loss", readings=list("abcdef"), click_effects=effects, hint="point", key="any",
+            on_choice=taken.append,
+        )  # fmt: skip
+    (header, arrays, on_update), (blank, _, _) = mounted
+    assert header["alt"] == "Loss: 2 layers by 3 heads; chosen: layer 1 head 2, layer 0 head 1"
+    assert blank["alt"] == "Loss: 2 layers by 3 heads, not computed yet"
+    looks = [[shown["panels"][0][name] for name in ("rows", "cols", "high", "is_blank")] for shown in (header, blank)]
+    assert looks == [["layer", "head", 2, False], ["layer", "head", 1, True]]
+    assert (header["chosen"], blank["chosen"], header["readings"]) == ("1.2_0.1", "", list("abcdef"))
+    assert header["click_effects"] + header["click_results"] == list(effects)
+    assert arrays.keys() == {header["panels"][0]["name"]}
+    assert on_update is not None
+    for sent in ({"chosen": "0.2"}, {"row": 1}, {"chosen": ""}):
+        on_update(sent)
+    assert taken == ["0.2", ""]
+
+
+def test_matrices_side_by_side_name_queries_before_keys(mounted: list[Mounted]) -> None:
+    shown = [
+        matrix.ShownMatrix("a", "Before", np.zeros((2, 3), np.float32), 0.5),
+        matrix.ShownMatrix("b", "After", np.ones((4, 1), np.float32), 2, "token", "class", has_bar=False),
+    ]
+    rows: list[int] = []
+    labels = {"query": ("x", "y"), "key": ("u", "v", "w")}
+    matrix.matrices(shown, labels, hint="point", key="any")
+    matrix.matrices(shown, labels, hint="point", key="any", row=matrix.ChosenRow(1, rows.append))
+    (header, arrays, _), (with_row, _, on_update) = mounted
+    assert header["alt"] == "Before: 2 queries by 3 keys; After: 4 rows by 1 column"
+    looks = [[panel[name] for name in ("name", "rows", "cols", "high", "bar")] for panel in header["panels"]]
+    assert looks == [["a", "query", "key", 0.5, True], ["b", "token", "class", 2, False]]
+    assert (header["labels"], header["row"], with_row["row"]) == ({k: list(v) for k, v in labels.items()}, None, 1)
+    assert {name: values.shape for name, values in arrays.items()} == {"a": (2, 3), "b": (4, 1)}
+    assert on_update is not None
+    for sent in ({"row": 0}, {"row": -1}, {"row": "1"}, {"q": 1}, {"row": 9}):
+        on_update(sent)
+    assert rows == [0, 9], "the page knows how many rows there are"

@@ -168,12 +168,15 @@ CLIPS = [{"path": [["R", 0, 0, 60, 200]], "parent": None}, {"path": [["R", 20, 1
 
 
 def test_what_lies_outside_a_clip_is_cut_off() -> None:
-    line, area, whole, image, word = shapes_of(
+    line, area, whole, image, *moved, word = shapes_of(
         shape([["M", 0, 30], ["L", 100, 30]], fill=None, stroke="#000000", clip=1),
         shape([["R", 0, 0, 30, 30]], clip=1),
         shape([["R", 25, 20, 10, 10]], clip=1),
         shape([["R", 70, 70, 10, 10]], clip=1),
         picture(png([[RED] * 4]), cells=False, clip=1),
+        picture(png([[RED] * 4]), cells=False, clip=1, x=13),
+        picture(png([[RED] * 4]), cells=False, clip=1, x=26),
+        picture(png([[RED]] * 3), cells=False, clip=1, y=3),
         words(written("in"), matrix=[1, 0, 0, 1, 30, 40], clip=1),
         words(written("out"), matrix=[1, 0, 0, 1, 70, 40], clip=1),
         clips=CLIPS,
@@ -182,6 +185,8 @@ def test_what_lies_outside_a_clip_is_cut_off() -> None:
     assert on_picture(area) == [20, 10, 30, 30]
     assert on_picture(whole) == [25, 20, 35, 30]
     assert on_picture(image) == [20, 20, 50, 50]
+    # Of an image, pixels are left out of which less than half is in the box.
+    assert [on_picture(one) for one in moved] == [[23, 20, 53, 50], [26, 20, 56, 50], [10, 13, 50, 33]]
     assert word.text_frame.text == "in"
 
 

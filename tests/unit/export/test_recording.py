@@ -155,8 +155,10 @@ def test_text_is_anchored_by_the_widths_of_its_pieces(anchor: str) -> None:
 @pytest.mark.parametrize("text", ["Hällo − √d ≤ …", "Быстрая лиса", "🤖💩", "a\u00a0b"])
 def test_text_that_the_font_has_is_found(text: str, *, bold: bool) -> None:
     assert fonts.missing(text) == ""
-    read = page(recorded(words(written(text), bold=bold))).extract_text()
-    assert read.strip() == text.replace("\u00a0", " ")
+    drawn = page(recorded(words(written(text), bold=bold)))
+    assert drawn.extract_text().strip() == text.replace("\u00a0", " ")
+    names = [font.get_object()["/BaseFont"] for font in drawn["/Resources"]["/Font"].values()]
+    assert any("Semibold" in name for name in names) == bold, names
 
 
 @pytest.mark.parametrize(
@@ -165,9 +167,9 @@ def test_text_that_the_font_has_is_found(text: str, *, bold: bool) -> None:
      ("םולש", "שלום")],  # what is written in the order seen is found in the order read
 )  # fmt: skip
 def test_text_under_its_picture_is_found_and_not_drawn(text: str, found: str) -> None:
-    drawn = page(recorded(words(seen(text))))
+    drawn = page(recorded(words(seen(text), alpha=0.5)))
     assert drawn.extract_text().strip() == found
-    assert [name for name, _ in painted(drawn)] == ["Do"]
+    assert [(name, state["ca"]) for name, state in painted(drawn)] == [("Do", 0.5)]
     modes = [operands[0] for operands, name in ContentStream(drawn.get_contents(), drawn.pdf).operations
              if name == b"Tr"]  # fmt: skip
     assert modes == [3]

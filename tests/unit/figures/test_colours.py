@@ -111,6 +111,7 @@ def test_text_has_a_contrast_of_four_and_a_half(name: str) -> None:
             assert contrast(ink, ground) >= 4.5, (ink, ground)
     assert contrast(theme.quiet, theme.paper) >= 4.5
     assert contrast(theme.link, theme.paper) >= 4.5
+    assert contrast(theme.text, theme.highlight) >= 4.5
 
 
 def test_lines_under_marked_words_have_the_roles_colours_and_are_seen_on_a_lessons_bar() -> None:

@@ -124,6 +124,19 @@ def test_the_bias_and_the_outputs_are_those_of_the_heads_last_layer() -> None:
     assert (headless.output_bias, headless.head_outputs, headless.language_head) == (None, None, None)
 
 
+@pytest.mark.parametrize("error", [TypeError, RuntimeError])
+def test_a_head_that_takes_more_than_the_last_hidden_state_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def head(hidden: torch.Tensor) -> torch.Tensor:
+        raise error(f"not {tuple(hidden.shape)} alone")
+
+    monkeypatch.setattr("attnviz.pretrained.transformers_model.find_language_head", lambda _: head)
+    gpt2 = tf.GPT2LMHeadModel(tf.GPT2Config(vocab_size=128, n_embd=32, n_layer=1, n_head=4))
+    opened = open_model(gpt2, tokenizer())
+    assert (opened.language_head, opened.description.shows_logits) == (None, False)
+
+
 def test_a_token_that_the_tokenizer_lacks_is_named_by_its_id_and_one_of_no_characters_by_a_sign() -> None:
     backend = Tokenizer(models.WordLevel({"[UNK]": 0, "": 1, "one": 2, "two": 3}, "[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from attnviz.pretrained import Kind, ModelError, PretrainedModel, Trace, load, open_model
 from attnviz.pretrained.described import described
-from attnviz.pretrained.model import weights_digest
+from attnviz.pretrained.model import TRACE_BYTES, weights_digest
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.steps import names_at, steps_of
 from attnviz.tokens import NoTokensError
@@ -196,6 +196,7 @@ def test_a_text_beyond_the_limit_is_cut_and_counted(minilm: PretrainedModel) -> 
     assert trace.tokens.dropped == 190  # 700 words + [CLS] and [SEP], less 512
     assert trace.tokens.pieces[-1] == "[SEP]"
     assert trace.attentions(5).shape == (12, 512, 512)
+    assert minilm.trace_budget.nbytes // trace.nbytes == 8, "so many are kept"
 
 
 def test_one_token_beyond_the_limit_is_cut(tmp_path: Path) -> None:
@@ -250,6 +251,7 @@ def test_512_tokens_of_a_bert_base_stay_under_120_mb() -> None:
     kept = 12 * 4 * 512 * 768 * 4 + 512 * 768 * 4  # input, query, key and value of each layer, and the result
     assert kept <= trace.nbytes <= kept + 512 * 512 * 4
     assert trace.nbytes < 120 * 2**20
+    assert TRACE_BYTES // trace.nbytes == 2, "so many are kept"
 
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "\ud800", "<script>", "مرحبا بالعالم", "👩‍👩‍👧‍👦 é"])

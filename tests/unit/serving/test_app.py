@@ -18,6 +18,7 @@ from unittest.mock import Mock
 import brotli
 import pytest
 import streamlit as st
+import uvicorn
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit import config
@@ -28,9 +29,10 @@ from attnviz.components.walk import PLOTLY_PATH
 from attnviz.links.pages import PAGES
 from attnviz.runtime.traffic import Traffic
 from attnviz.serving import app as serving_app
-from attnviz.serving import static
+from attnviz.serving import logs, run, static
 from attnviz.serving.app import ROUTES
 from attnviz.serving.headers import REPLICA_COOKIE, SafeHeaders, content_policy, safe_headers
+from attnviz.serving.messages import MESSAGE
 from attnviz.serving.run import StartError, listen, options, tuned
 from attnviz.serving.static import BASE
 from attnviz.settings import PUBLIC, Settings, SettingsError
@@ -189,6 +191,44 @@ def test_a_server_tells_visitors_and_others_nothing_of_itself() -> None:
         False, False, False
     ]  # fmt: skip
     assert given["server.headless"] is True
+
+
+@pytest.mark.parametrize(("public", "mebibytes"), [(None, PUBLIC.largest_upload), ("0", Settings().largest_upload)])
+def test_a_server_is_public_unless_told_otherwise_and_believes_no_header_by_itself(
+    monkeypatch: pytest.MonkeyPatch, public: str | None, mebibytes: int
+) -> None:
+    if public is None:
+        monkeypatch.delenv("ATTNVIZ_PUBLIC", raising=False)
+    else:
+        monkeypatch.setenv("ATTNVIZ_PUBLIC", public)
+    used: list[Settings] = []
+    chosen: dict[str, object] = {}
+    servers: list[dict[str, object]] = []
+    runs: list[tuple[str, int]] = []
+
+    def server(app: object, **given: object) -> dict[str, object]:
+        servers.append(given)
+        return given
+
+    def ran(sockets: list[socket.socket]) -> None:
+        with sockets[0] as listening:
+            runs.append(listening.getsockname())
+
+    monkeypatch.setattr(run, "use", used.append)
+    monkeypatch.setattr(logs, "keep_texts_out", lambda: None)
+    monkeypatch.setattr(config, "set_option", chosen.__setitem__)
+    monkeypatch.setattr(uvicorn, "Config", server)
+    monkeypatch.setattr(uvicorn, "Server", lambda _: Mock(run=ran))
+    run.serve("127.0.0.1", 0)
+    assert [one.public for one in used] == [public is None]
+    ((host, port),) = runs
+    assert (host, chosen["server.address"], chosen["server.port"]) == ("127.0.0.1", "127.0.0.1", port)
+    assert (port > 0, chosen["server.maxUploadSize"]) == (True, mebibytes)
+    assert chosen["client.toolbarMode"] == "minimal", "what the app's own file says"
+    (given,) = servers
+    assert (given["proxy_headers"], given["server_header"], given["access_log"]) == (False, False, False)
+    assert (given["ws_max_size"], given["h11_max_incomplete_event_size"], given["http"]) == (MESSAGE, 2**19, "h11")
+    assert given["timeout_graceful_shutdown"] == 5
 
 
 def test_a_port_is_opened_or_one_line_says_why_not() -> None:

@@ -269,6 +269,23 @@ def test_pictures_are_whole_and_say_whether_a_bias_is_added(config: ToyConfig) -
         assert shown.between.endswith(" + b") == bool(biases)
 
 
+def test_a_matrix_is_called_what_it_is_made_of() -> None:
+    walk = run_block(range(6), ToyConfig(head_size=5, bias=True, causal=True)).walk(0, 1)
+    shown = {name: step.picture(walk) for name, step in ATTENTION.items()}
+    titles = {name: [panel.title for panel in one.panels] for name, one in shown.items() if one is not None}
+    assert titles == {
+        "embeddings": ["token", "+ position", "= X embeddings"],
+        "qkv": ["W query", "W key", "W value", "X embeddings", "Q query", "K key", "V value"],
+        "scores": ["Kᵀ key", "Q query", "scores"],
+        "scaled": ["scores", f"scaled = scores × {5**-0.5:.3f}"],
+        "masked": ["scaled", "masked = scaled, or −∞"],
+        "weights": ["masked", "weights = softmax of each row", "Σ"],
+        "head_outputs": ["V value", "weights", "head outputs"],
+        "concat": ["head 1", "concat: all heads"],
+        "output": ["W_O", "concat", "output"],
+    }
+
+
 def test_a_product_is_as_wide_as_it_has_columns() -> None:
     walk = run_block(range(5), ToyConfig(head_size=2)).walk(0, 0)
     for step, parts in (("scores", (2, 5)), ("head_outputs", (5, 2))):  # (5, 2) @ (2, 5), and (5, 5) @ (5, 2)

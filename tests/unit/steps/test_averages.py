@@ -85,6 +85,18 @@ def test_one_token_differs_in_nothing() -> None:
     assert WAYS["loop"].fact(walk) == ""
 
 
+def test_an_average_has_the_colours_of_what_it_is_of_and_the_only_bar() -> None:
+    walk = walk_of()
+    for name, step in steps_of(walk).items():
+        shown = step.picture(walk)
+        assert shown is not None
+        *others, result = shown.panels
+        assert (result.name, result.bar, any(one.bar for one in others)) == (f"by_{name}", True, False)
+        limits = {one.name: one.limit for one in shown.panels}
+        assert limits["embeddings_k"] == limits[f"by_{name}"] == ("embeddings_k",)
+        assert {limits[one.name] for one in others if one.scale == "weights"} == ({1} if name != "loop" else set())
+
+
 def test_its_steps_are_the_ways_to_a_mean_alone() -> None:
     assert steps_of(walk_of()) == WAYS
 

@@ -142,6 +142,32 @@ def test_operations_make_the_panels_that_they_are_said_to_make(config: Transform
     assert kinds == {"sum", "norm", "activation"} | ({"softmax"} if config.architecture != "encoder" else set())
 
 
+SHARES = ("weights", "row_sum", "probabilities")
+"""What colours of a share, from white on, are of"""
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_the_result_of_a_step_has_a_bar_and_what_is_compared_has_its_colours(config: TransformerConfig) -> None:
+    for walk in walks(config):
+        for name, step in steps_of(walk).items():
+            shown = step.picture(walk)
+            if shown is None or name == "qkv":  # its seven matrices have seven scales
+                continue
+            bars = [panel.name for panel in shown.panels if panel.bar]
+            # A norm changes the scale of its rows: both have a bar.
+            assert bars == ([panel.name for panel in shown.panels] if name in NORMS else [name]), name
+            limits = {panel.name: panel.limit for panel in shown.panels}
+            assert {panel.name for panel in shown.panels if panel.scale == "weights"} == limits.keys() & {*SHARES}
+            if name in ("scores", "scaled", "masked") or name.endswith("_residual"):
+                both = ("scores", "scaled") if name != "masked" else ("scaled", "masked")
+                ends = tuple(limits) if name.endswith("_residual") else both
+                assert {limits[panel] for panel in limits.keys() & {*ends}} == {ends}, name
+            elif name == "weights":
+                assert limits == {"masked": ("scaled", "masked"), "weights": 1, "row_sum": 1}
+            elif name == "concat":
+                assert set(limits.values()) == {("concat",)}
+
+
 def test_minilm_has_its_own_norms_and_feed_forwards() -> None:
     model = built_in_model()
     trace = model.trace("The cat sat.")

@@ -53,7 +53,7 @@ function trace(pen: Pen, drawn: SVGElement) {
 /** Follows the straight lines of a path; nothing else is drawn here. */
 function tracePath(pen: Pen, d: string) {
   let [x, y] = [0, 0];
-  for (const [, command, rest] of d.matchAll(/([MLHVZmlhvz])([^A-Za-z]*)/g)) {
+  for (const [, command, rest] of d.matchAll(/([MLHVZmlhvz])([^A-Za-df-z]*)/g)) {
     const numbers = (rest.match(/-?[\d.]+(?:e-?\d+)?/g) ?? []).map(Number);
     const relative = command >= "a";
     const [dx, dy] = relative ? [x, y] : [0, 0];

@@ -176,6 +176,13 @@ def test_the_command_writes_a_classifier_and_its_card(
     made = make(ClassifierSettings("classifier", "cls", tanh=True, steps=20, seed=2), minilm, card.command)
     assert write(made)[0] == out.read_bytes()
     assert [one.seed for one in made.card.seeds] == [2, 3, 4, 5, 6]
+    x, y = made.classifier.features(pooled["classifier"]), torch.from_numpy(built_in("reviews").classes.copy())
+    layer = by_hand(x, y, len(card.labels), steps=20, rate=card.plan.training.learning_rate, seed=2)
+    torch.testing.assert_close(made.classifier.weight, layer.weight.detach(), rtol=0, atol=2e-4)
+    steps, losses, _ = made.evaluations.T
+    assert (len(made.losses), steps[0], steps[-1]) == (20, 0, 20)
+    held = split(y, 2)[1]
+    assert losses[-1] == pytest.approx(functional.cross_entropy(layer(x[held]), y[held]).item(), abs=1e-3)
     assert read == [built_in("reviews").texts] * 2
     assert main(words) == 1
     assert "already exists" in capsys.readouterr().err
