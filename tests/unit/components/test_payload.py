@@ -139,8 +139,11 @@ def test_a_matrix_of_heads_names_layers_before_heads(mounted: list[Mounted]) -> 
             on_choice=taken.append,
         )  # fmt: skip
     (header, arrays, on_update), (blank, _, _) = mounted
-    assert header["alt"] == "Loss: 2 layers by 3 heads; chosen: layer 1 head 2, layer 0 head 1"
-    assert blank["alt"] == "Loss: 2 layers by 3 heads, not computed yet"
+    assert (
+        header["alt"]
+        == "Loss, 2 rows: layer, 3 columns: head, numbers from 0.00 to 2.00; chosen: layer 1 head 2, layer 0 head 1"
+    )
+    assert blank["alt"] == "Loss, 2 rows: layer, 3 columns: head, numbers from 0.00 to 2.00, not computed yet"
     looks = [[shown["panels"][0][name] for name in ("rows", "cols", "high", "is_blank")] for shown in (header, blank)]
     assert looks == [["layer", "head", 2, False], ["layer", "head", 1, True]]
     assert (header["chosen"], blank["chosen"], header["readings"]) == ("1.2_0.1", "", list("abcdef"))
@@ -162,7 +165,10 @@ def test_matrices_side_by_side_name_queries_before_keys(mounted: list[Mounted]) 
     matrix.matrices(shown, labels, hint="point", key="any")
     matrix.matrices(shown, labels, hint="point", key="any", row=matrix.ChosenRow(1, rows.append))
     (header, arrays, _), (with_row, _, on_update) = mounted
-    assert header["alt"] == "Before: 2 queries by 3 keys; After: 4 rows by 1 column"
+    assert header["alt"] == (
+        "Before, 2 rows: query (from), 3 columns: key (to), numbers from 0.00 to 0.00; "
+        "After, 4 rows, 1 column, numbers from 1.00 to 1.00"
+    )
     looks = [[panel[name] for name in ("name", "rows", "cols", "high", "bar")] for panel in header["panels"]]
     assert looks == [["a", "query", "key", 0.5, True], ["b", "token", "class", 2, False]]
     assert (header["labels"], header["row"], with_row["row"]) == ({k: list(v) for k, v in labels.items()}, None, 1)
