@@ -143,7 +143,7 @@ def test_a_matrix_of_heads_names_layers_before_heads(mounted: list[Mounted]) -> 
         header["alt"]
         == "Loss, 2 rows: layer, 3 columns: head, numbers from 0.00 to 2.00; chosen: layer 1 head 2, layer 0 head 1"
     )
-    assert blank["alt"] == "Loss, 2 rows: layer, 3 columns: head, numbers from 0.00 to 2.00, not computed yet"
+    assert blank["alt"] == "Loss, 2 rows: layer, 3 columns: head, not computed yet"
     looks = [[shown["panels"][0][name] for name in ("rows", "cols", "high", "is_blank")] for shown in (header, blank)]
     assert looks == [["layer", "head", 2, False], ["layer", "head", 1, True]]
     assert (header["chosen"], blank["chosen"], header["readings"]) == ("1.2_0.1", "", list("abcdef"))
