@@ -17,6 +17,9 @@ from pkgutil import iter_modules
 
 from attnviz.files import version
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 on success, 2 for wrong usage."""
@@ -29,8 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in iter_modules(__path__, f"{__name__}."):
         import_module(command.name).add_parser(subparsers)
-    parsed = parser.parse_args((sys.argv[1:] if arguments is None else arguments) or ["start"])
-    code: int = parsed.run(parsed)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or (given[0].startswith("-") and given[0] not in ("-h", "--help", "--version")):
+        given.insert(0, "start")
+    parsed = parser.parse_args(given)
+    try:
+        code: int = parsed.run(parsed)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return code
 
 

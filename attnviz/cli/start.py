@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.settings import SettingsError
 
     def announce(port: int) -> None:
-        address = f"http://localhost:{port}"
-        sys.stdout.write(f"attnviz is at {address} (Ctrl-C ends it)\n")
+        address = f"http://127.0.0.1:{port}"  # another program may listen at localhost, on ::1
+        sys.stdout.write(f"attnviz is at {address} (press Ctrl-C to stop)\n")
         sys.stdout.flush()
         if not arguments.no_browser and has_display():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

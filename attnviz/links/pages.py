@@ -109,14 +109,8 @@ class Page:
         return {name: KEYS[name].write(KEYS[name].default)} if self.first_view else {}
 
     def is_bare(self, query: Mapping[str, str]) -> bool:
-        """Whether an address has no key of the page's views, or only those of a chapter's link.
-
-        Keys that all pages share, and others', do not count.
-        """
-        return self._is_bare({name: value for name, value in query.items() if name in self.link_keys()})
-
-    def _is_bare(self, of_view: Mapping[str, str]) -> bool:
-        return not of_view or self.part_of(of_view) is not None
+        """Whether an address has no key of the page's views. Keys that all pages share, and others', do not count."""
+        return not any(name in query for name in self.link_keys())
 
     def opened(self, query: Mapping[str, str]) -> dict[str, str]:
         """Return a link in full: a bare one stands for the first view, with the keys that all pages share."""
@@ -142,7 +136,7 @@ class Page:
     def write(self, view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
         """Return the query of a view: the keys among `names` without default values.
 
-        For the first view it has only the keys that all pages share, and the part.
+        For the first view it has only the keys that all pages share.
         With a trained model the text is always included: without it, the link would open the model's own view.
         """
         names = tuple(names)
@@ -150,10 +144,8 @@ class Page:
         if "text" in names and self.trained_model(view.__getitem__) is not None:
             written = {"text": KEYS["text"].write(view["text"]), **written}
         shared = {name: written.pop(name) for name in SHARED_KEYS if name in written}
-        rest = {name: value for name, value in written.items() if name not in self.first_view}
-        if self._is_bare(rest) and written == {**rest, **self.first_view}:
-            return {**rest, **shared}
-        return {**(self.plain if self._is_bare(written) else {}), **written, **shared}
+        own = {} if self.first_view and written == self.first_view else written or self.plain
+        return {**own, **shared}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,14 +29,14 @@ def serve(host: str, port: int, *, public: bool = True, on_listening: Callable[[
     Args:
         host: the address to listen on.
         port: the port to listen on; 0 is any free one.
-        public: whether settings default to those of a public link, if ATTNVIZ_PUBLIC does not say it.
+        public: whether settings default to those of a public link, if nothing else says it.
         on_listening: called with the port when the server is about to answer.
 
     Raises:
         StartError: the port can't be opened.
         attnviz.settings.SettingsError: a setting is invalid, or this process has read other settings before.
     """
-    limits = read({"ATTNVIZ_PUBLIC": str(int(public)), **os.environ})
+    limits = read({"ATTNVIZ_PUBLIC": "1", **os.environ} if public else os.environ)
     use(limits)
     listening = listen(host, port)
     import streamlit as st

@@ -179,7 +179,7 @@ def _is_known(query: Mapping[str, str], links: Sequence[Mapping[str, str]], page
     Streamlit clears the query when the page changes. A link from the browser's history counts as a new one.
     """
     if page_changed:
-        return (not query and not _went()) or query == links[-1]
+        return not _went() and (not query or query == links[-1])
     return query == links[-1] or (query in links and not _went())
 
 

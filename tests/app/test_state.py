@@ -199,6 +199,20 @@ def test_a_run_that_ends_early_leaves_a_state_that_the_next_one_can_use(writes: 
     assert at.query_params == {"layer": "3"}
 
 
+def test_going_back_to_a_bare_address_over_another_page_opens_its_first_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = choose(open_page(), "head", 5)
+    assert dict(go_to_page(at, "tokens", {}).query_params) == {}
+    reset = ScriptRunContext.reset
+
+    def back(self: Any, *args: Any, **kwargs: Any) -> None:
+        reset(self, *args, **{**kwargs, "is_history_navigation": True})
+
+    monkeypatch.setattr(ScriptRunContext, "reset", back)
+    go_to_page(at, "step_by_step", {})
+    assert dict(at.query_params) == {}
+    assert values(at)["head"] == int(OPENING["head"])
+
+
 def test_going_back_restores_the_view(at: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     press(at, 0, link={})
     reset = ScriptRunContext.reset

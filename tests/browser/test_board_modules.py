@@ -393,7 +393,7 @@ def test_all_marks_of_a_zoomed_matrix_stand_at_their_cells(run: Run) -> None:
       const panel = { name: "a", title: "a", role: null, rows: "r", cols: "c", low: 0, high: 17, largest: 17,
         seen: [0, 17], scale: "weights", shape: [3, 6], data: Float32Array.from({ length: 18 }, (_, n) => n),
         numbered: true, bar: true, parts: { width: 2, followed: 2 } };
-      const place = { panel, x: 100, y: 50, width: 400, height: 120, titleRoom: 200,
+      const place = { panel, x: 100, y: 50, width: 400, height: 120, titleRoom: { title: 200, axis: 200 },
         covers: (i, j) => i === 1 && j === 3, blank: [{ row: 2, column: 4, rows: 1, columns: 2 }] };
       const view = (kind) => (kind === "r" ? [1, 3] : [2, 6]);
       m.paintPlace({ context, theme: "light", font: "serif", type: typeFor(), view, written: [] }, place, image);

@@ -79,10 +79,10 @@ def test_the_command_opens_the_browser_and_the_first_visit_may_be_a_link_to_any_
         page.goto(server.url)
         expect(page.get_by_role("region", name="Sentence")).to_contain_text("“it” gives 97 % of its attention")
         page.goto("about:blank")
-        assert (tmp_path / "opened").read_text() == f"http://localhost:{port}"
+        assert (tmp_path / "opened").read_text() == f"http://127.0.0.1:{port}"
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(30) == 0
-        assert server.log_text() == f"attnviz is at http://localhost:{port} (Ctrl-C ends it)\n"
+        assert server.log_text() == f"attnviz is at http://127.0.0.1:{port} (press Ctrl-C to stop)\n"
     finally:
         server.stop()
         server.log.unlink()

@@ -260,11 +260,11 @@ def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url:
     page.go_back()
     settled(page)
     assert page.url == changed
-    assert matrix(page, "softmax_weights").shape == matrix(page, "masked_zeros").shape == (11, 11)
+    assert matrix(page, "softmax_weights").shape == matrix(page, "masked_zeros").shape == (13, 13)
     page.go_back()
     page.wait_for_url(f"{app_url}/averages")
     settled(page)
-    assert matrix(page, "by_loop").shape == (11, 16)
+    assert matrix(page, "by_loop").shape == (13, 16)
     expect(page.get_by_role("radio", name="A softmax")).not_to_be_checked()
 
 

@@ -188,7 +188,8 @@ def _say_what_labels_are(here: ShownHead, file: Path | None, survey: Survey) -> 
     """Show the caution, and on which share of a corpus the labels of the current head hold."""
     layer, head = heads_state.current()
     said = heads_state.corpus_shares_of_labels(here, file, survey, layer, head) if head != ROLLOUT else ""
-    st.caption(f"{CAUTION}  \n{said}" if said else CAUTION, width="content")
+    with st.container(key="heads_caution", width="content"):
+        st.caption(f"{CAUTION}  \n{said}" if said else CAUTION)
 
 
 def _way_to_steps(here: ShownHead) -> None:

@@ -66,9 +66,12 @@ def is_open() -> bool:
 
 
 def hides(part: str) -> bool:
-    """Whether a control or a text leaves the page: in a scene in lecture mode, unless the scene's sentence names it."""
+    """Whether a control or a text leaves the page: in a scene in lecture mode, unless the scene's sentence names it.
+
+    Nothing leaves another page than the scene's.
+    """
     here = lesson_state.here()
-    if here is None or not state.get("lecture"):
+    if here is None or not state.get("lecture") or here.scene.page != state.page():
         return False
     return all(mark.target.item != part for mark in here.scene.said.marks)
 

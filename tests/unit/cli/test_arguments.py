@@ -212,15 +212,23 @@ def test_without_a_command_the_app_starts_for_this_machine_and_the_browser_opens
 ) -> None:
     served, opened, taken = started
     assert main([]) == 0
-    assert (served, opened) == ([("127.0.0.1", 8501, False)], ["http://localhost:8501"])
-    assert capsys.readouterr().out == "attnviz is at http://localhost:8501 (Ctrl-C ends it)\n"
+    assert (served, opened) == ([("127.0.0.1", 8501, False)], ["http://127.0.0.1:8501"])
+    assert capsys.readouterr().out == "attnviz is at http://127.0.0.1:8501 (press Ctrl-C to stop)\n"
     taken.add(8501)
     assert main([]) == 0, "the usual port is taken: any free one"
-    assert (served[1:], opened[1:]) == ([("127.0.0.1", 0, False)], ["http://localhost:4321"])
+    assert (served[1:], opened[1:]) == ([("127.0.0.1", 0, False)], ["http://127.0.0.1:4321"])
     assert main(["start", "--port", "8501"]) == 1
-    assert main(["start", "--port", "8600", "--no-browser"]) == 0
-    assert (served[2:], len(opened)) == ([("127.0.0.1", 8600, False)], 2)
+    assert main(["start", "--port", "8600", "--no-browser"]) == main(["--port", "8601", "--no-browser"]) == 0
+    assert (served[2:], len(opened)) == ([("127.0.0.1", 8600, False), ("127.0.0.1", 8601, False)], 2)
     assert capsys.readouterr().err == "attnviz: Port 8501 is taken.\n"
+
+
+def test_ctrl_c_ends_a_command_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("attnviz.serving.run.serve", interrupted)
+    assert main([]) == 130
 
 
 def test_without_a_display_no_browser_is_opened_inside_the_terminal(
@@ -232,7 +240,7 @@ def test_without_a_display_no_browser_is_opened_inside_the_terminal(
     monkeypatch.setattr(start.sys, "platform", "linux")
     assert (main([]), opened) == (0, [])
     monkeypatch.setattr(start.sys, "platform", "darwin")
-    assert (main([]), opened) == (0, ["http://localhost:8501"])
+    assert (main([]), opened) == (0, ["http://127.0.0.1:8501"])
 
 
 def test_the_card_of_a_classifier_names_the_command_that_makes_it() -> None:

@@ -1,7 +1,7 @@
 // Values computed once from a matrix's numbers, and its text alternative.
 
 import { AXIS_TITLES, CELL_NUMBERS } from "../core/constants.ts";
-import { fixed } from "../core/format.ts";
+import { fixed, whole } from "../core/format.ts";
 
 export type Seen = Pick<CompletePanel, "z" | "gaps" | "seen" | "largest">;
 
@@ -34,7 +34,7 @@ const said = (what: string, name: string | undefined) => (name ? `${what}: ${nam
 
 /** "16 rows: query (from)" */
 export const axisText = (count: number, noun: string, name: string | undefined) =>
-  said(`${count} ${noun}${count === 1 ? "" : "s"}`, name);
+  said(`${whole(count)} ${noun}${count === 1 ? "" : "s"}`, name);
 
 /** "rows: query (from)" */
 export const rowsText = ({ rows, axes }: Panel) => said("rows", axes?.[0] ?? axisName(rows));

@@ -408,7 +408,7 @@ export class Sentence {
         [text, isRow ? INK[theme].query : INK[theme].text],
         [label, INK[theme].attention],
       ] as const) {
-        if (!part) continue;
+        if (!part?.textContent) continue;
         const { fontSize, fontWeight } = getComputedStyle(part);
         const place = part.getBoundingClientRect();
         const font = `${Number(fontWeight) >= 600 ? "600 " : ""}${fontSize} ${family}`;
