@@ -16,7 +16,7 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
@@ -43,6 +43,8 @@ BROWSERS = (
     "microsoft-edge", "firefox",
 )  # fmt: skip
 """Commands of browsers that show the app"""
+EXTRAS = ("anywidget", "traitlets", "ray")
+"""What the extras for notebooks and clusters install, as in pyproject.toml"""
 SENTENCE = "The animal didn't cross the street because it was too tired."
 
 
@@ -55,6 +57,8 @@ class Check:
     detail: str
     advice: str = ""
     """What to do; "" if nothing"""
+    reported: str = ""
+    """What a report prints of it: numbers, versions or the class of an error, never a path, a host or a text"""
 
 
 def checks(port: int | None = None, load: Callable[[], PretrainedModel] | None = None) -> Iterator[Check]:
@@ -91,7 +95,8 @@ def print_checks(results: Iterator[Check], out: TextIO | None = None) -> bool:
 def print_report(results: Iterator[Check], out: TextIO | None = None) -> bool:
     """Write what a report of a fault needs: versions, settings and the checks. Return whether no check failed.
 
-    It has no text and no path of a user's, and of settings that hold names or addresses only that they are changed.
+    Of a check it has the name, the state and `reported`. Its detail can hold a path, a host or a text of a user's. Of
+    settings that hold names or addresses it only says that they are changed.
     """
     out = out or sys.stdout
     release = "".join(re.findall(r"^[\d.]+", platform.release()))  # a self-built kernel's name may hold more
@@ -99,12 +104,16 @@ def print_report(results: Iterator[Check], out: TextIO | None = None) -> bool:
     out.write(f"attnviz {files.version()}, Python {sys.version.split()[0]}, {system}\n")
     out.write(f"{processors()} processors, packages: {', '.join(_versions())}\n")
     out.write(f"settings: {', '.join(_changed_settings()) or 'as on your own machine'}\n")
-    shown = (replace(each, detail=without_paths(each.detail), advice=without_paths(each.advice)) for each in results)
-    return print_checks(shown, out)
+    passed = True
+    for check in results:
+        passed = passed and check.state != "fail"
+        out.write(f"{check.state:<5} {check.name}{f': {check.reported}' if check.reported else ''}\n")
+        out.flush()
+    return passed
 
 
 def _versions() -> Iterator[str]:
-    for name in _required():
+    for name in (*_required(), *EXTRAS):
         with suppress(metadata.PackageNotFoundError):
             yield f"{name} {metadata.version(name)}"
 
@@ -120,18 +129,6 @@ def _changed_settings() -> Iterator[str]:
         value, usual = getattr(current, setting.name), getattr(Settings(), setting.name)
         if value != usual:
             yield f"{setting.name} {int(value)}" if isinstance(value, int) else f"{setting.name} changed"
-
-
-def without_paths(text: str) -> str:
-    """Return a text in which "(a path)" stands for each absolute path, because it can hold a name."""
-    home = Path.home()
-    for written in sorted({str(home), home.as_posix()}, key=len, reverse=True):
-        if len(written) > 1:  # not the root of the file system
-            text = text.replace(written, "~")
-    return _PATH.sub("(a path)", text)
-
-
-_PATH = re.compile(r"(?<![\w:/.~])(?:[A-Za-z]:[\\/]|~[\\/]?|/)[^\s,;:]*")
 
 
 def _python() -> Check:
@@ -155,15 +152,18 @@ def _packages() -> Check:
             different.append(f"{name} is {installed}, not {version}")
     advice = "Run pip install -r requirements.txt in the environment that starts the app."
     if missing:
-        return Check("Packages", "fail", f"missing: {', '.join(missing)}", advice)
+        absent = f"missing: {', '.join(missing)}"
+        return Check("Packages", "fail", absent, advice, absent)
     if different:
-        return Check("Packages", "warn", "; ".join(different), advice)
+        return Check("Packages", "warn", "; ".join(different), advice, "; ".join(different))
     return Check("Packages", "ok", f"all {len(required)} as required")
 
 
 def _required() -> dict[str, str]:
+    """Return the pinned version of each package that requirements.txt asks for on this system."""
     text = files.REQUIREMENTS.read_text(encoding="utf-8")
-    return dict(re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([\w.]+)$", text, re.MULTILINE))
+    pin = r'^([\w.-]+)(?:\[[\w,]+\])?==([\w.]+)(?: ; sys_platform != "(\w+)")?$'
+    return {name: version for name, version, without in re.findall(pin, text, re.M) if without != sys.platform}
 
 
 def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
@@ -177,22 +177,23 @@ def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
         try:
             check_digest(find_folder())
         except (pretrained.ModelError, OSError) as why:
-            return [Check("Built-in model", "fail", str(why), reinstall)]
+            return [Check("Built-in model", "fail", str(why), reinstall, type(why).__name__)]
         results = [Check("Built-in model", "ok", "its file is the one that its publisher lists (sha256)")]
         try:
             model = load() if load else pretrained.load()
             difference = _largest_difference(model)
         except (pretrained.ModelError, OSError, RuntimeError) as why:
-            return [*results, Check("Forward pass", "fail", str(why), reinstall)]
+            return [*results, Check("Forward pass", "fail", str(why), reinstall, type(why).__name__)]
     result = f"its weights differ from torch's own multi-head attention by at most {difference:.1g}"
     if difference <= TOLERANCE:
-        results.append(Check("Forward pass", "ok", result))
+        results.append(Check("Forward pass", "ok", result, reported=result))
     else:
         advice = f"At most {TOLERANCE:g} is allowed. Run pip install -r requirements.txt."
-        results.append(Check("Forward pass", "fail", result, advice))
+        results.append(Check("Forward pass", "fail", result, advice, result))
     if hosts:
-        contacted = f"contacted {', '.join(sorted(set(hosts)))}"
-        return [*results, Check("No network needed", "fail", contacted, "Set HF_HUB_OFFLINE=1 and try again.")]
+        contacted, advice = f"contacted {', '.join(sorted(set(hosts)))}", "Set HF_HUB_OFFLINE=1 and try again."
+        number = f"other machines: {len(set(hosts))}"
+        return [*results, Check("No network needed", "fail", contacted, advice, number)]
     return [*results, Check("No network needed", "ok", "loading and running the model contacted no other machine")]
 
 
@@ -257,7 +258,7 @@ def _lessons() -> Check:
             check_scene(scene)
         sentences = len(gallery())
     except (LessonError, OSError, KeyError, TypeError, ValueError) as why:
-        return Check("Lessons", "fail", f"{why}", "Take assets/lessons from the repository again.")
+        return Check("Lessons", "fail", f"{why}", "Take assets/lessons from the repository again.", type(why).__name__)
     summary = f"{len(shipped())} lessons with {len(scenes)} scenes, and {sentences} example sentences"
     return Check("Lessons", "ok", summary)
 
@@ -274,7 +275,8 @@ def _browser_files() -> Check:
     fonts = [file.name for file in static.iterdir() if file.name.endswith(".woff2")] if static.is_dir() else []
     if missing or not fonts:
         absent = ", ".join([*missing, *([] if fonts else ["the fonts"])])
-        return Check("Browser files", "fail", f"missing: {absent}", "Run pip install -r requirements.txt again.")
+        advice = "Run pip install -r requirements.txt again."
+        return Check("Browser files", "fail", f"missing: {absent}", advice, f"missing: {absent}")
     page = files["Streamlit's page"].read_text(encoding="utf-8")
     outside = re.findall(r"""(?:src|href)=["'](?:https?:)?//([^"'/]+)""", page)
     if outside:
@@ -334,9 +336,9 @@ def _memory() -> Check:
         return Check("Memory", "ok", "this system does not report free memory")
     summary = f"{free:.1f} GB free"
     if free >= RECOMMENDED_GB:
-        return Check("Memory", "ok", summary)
+        return Check("Memory", "ok", summary, reported=summary)
     advice = f"Close other programs: {RECOMMENDED_GB:g} GB are enough for a class."
-    return Check("Memory", "warn" if free >= MINIMUM_GB else "fail", summary, advice)
+    return Check("Memory", "warn" if free >= MINIMUM_GB else "fail", summary, advice, summary)
 
 
 def free_memory() -> float | None:

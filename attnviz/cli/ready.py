@@ -16,7 +16,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("--port", type=int, default=8501, help="the port that the server will use (%(default)s)")
     parser.add_argument(
-        "--report", action="store_true", help="also print versions and settings, without texts, paths or names"
+        "--report", action="store_true", help="print versions, settings and results, without texts, paths or hosts"
     )
     parser.set_defaults(run=run)
 

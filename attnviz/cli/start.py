@@ -19,7 +19,7 @@ restricted: models of the Hugging Face hub and of folders can be opened. For oth
 def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add this command to the command line."""
     parser = subparsers.add_parser(
-        "start", help="start the app here and open it: without a command too", description=ABOUT
+        "start", help="start the app and open it in the browser (the default)", description=ABOUT
     )
     parser.add_argument("--port", type=int, help=f"port to listen on (default: {PORT}, or any free one if it is taken)")
     parser.add_argument("--no-browser", action="store_true", help="only say the address")

@@ -72,6 +72,22 @@ def test_the_readme_is_short_and_shows_four_pictures() -> None:
     assert len(re.findall(r"^!\[", readme, re.MULTILINE)) == 4
 
 
+def test_the_list_of_guides_has_a_line_for_each() -> None:
+    folder = ROOT / "docs" / "guides"
+    listed = re.findall(r"^- \[.+?\]\((\w+\.md)\): ", (folder / "index.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(path.name for path in folder.glob("*.md") if path.name != "index.md")
+    assert "](docs/guides/index.md)" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_pages_of_the_docs_have_titles_of_their_own() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    titles = re.findall(r"^ +- ([^:]+): \S+\.md$", navigation, re.MULTILINE)
+    headings = [page.read_text("utf-8").partition("\n")[0] for page in (ROOT / "docs").rglob("*.md")]
+    assert len(titles) > 30 and len(headings) > 30
+    for names in (titles, headings):
+        assert sorted(names) == sorted(set(names))
+
+
 def test_tables_have_short_cells() -> None:
     """Names in code that stand side by side, as the values of a link's key do, count as one word."""
     cells = [

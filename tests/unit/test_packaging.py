@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from attnviz.files import version
+from attnviz.ready import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {"attnviz", "pages", "app"}
@@ -76,10 +77,26 @@ def test_requirements_are_pinned_in_one_list_each() -> None:
     assert [line for line in tools if not pin.fullmatch(line)] == []
 
 
+def test_an_sdist_has_the_documents_and_nothing_of_what_only_the_repository_can_use() -> None:
+    manifest = [line.split() for line in lines("MANIFEST.in")]
+    included = {name for command, *names in manifest if command == "include" for name in names}
+    assert [name for name in included if not (ROOT / name).is_file()] == []
+    documents = {path.name for path in ROOT.glob("*.md")} - {"README.md"}  # pyproject.toml names it
+    assert documents <= included
+    assert "docs" in {name for command, *names in manifest if command == "graft" for name in names}
+    assert ["prune", "docs/site"] in manifest, "it reads examples/ and mkdocs.yml, which an sdist does not have"
+    assert not included & {"mkdocs.yml", "requirements-test.txt"}
+
+
 def test_every_dependency_has_a_lower_bound() -> None:
     extras = project()["optional-dependencies"]
     for requirement in map(Requirement, [*project()["dependencies"], *extras["notebook"], *extras["ray"]]):
         assert [bound for bound in requirement.specifier if bound.operator == ">="], requirement
+
+
+def test_a_report_knows_the_packages_of_the_extras() -> None:
+    extras = project()["optional-dependencies"]
+    assert named(list(EXTRAS)) == named([*extras["notebook"], *extras["ray"]])
 
 
 def test_the_version_is_the_same_wherever_it_stands() -> None:
@@ -104,6 +121,8 @@ def test_the_citation_has_what_its_format_asks_for() -> None:
         "license",
         "abstract",
         "keywords",
+        "repository-code",
+        "url",
     }
     assert set(citation) <= known
     assert (citation["cff-version"], citation["type"]) == ("1.2.0", "software")
@@ -195,19 +214,24 @@ def test_what_is_pinned_is_proposed_anew() -> None:
         "pip": "requirements.txt",
         "npm": "package.json",
         "docker": "Dockerfile",
+        "docker-compose": "deploy/compose.yaml",
         "github-actions": ".github/workflows",
     }
     updates = yaml_of(".github/dependabot.yml")["updates"]
     assert {update["package-ecosystem"] for update in updates} == set(pinned)
     for update in updates:
-        assert update["directory"] == "/"
-        assert (ROOT / pinned[update["package-ecosystem"]]).exists()
+        file = ROOT / pinned[update["package-ecosystem"]]
+        assert file.exists()
+        assert ROOT / update["directory"].strip("/") == (ROOT if file.is_dir() else file.parent)
 
 
 def test_the_checks_before_a_commit_are_those_of_ci_with_the_same_tools() -> None:
-    (source,) = yaml_of(".pre-commit-config.yaml")["repos"]
+    config = yaml_of(".pre-commit-config.yaml")
+    (source,) = config["repos"]
     assert source["repo"] == "local", "another source would pin its tools a second time"
     all_checks = (ROOT / ".ci/run").read_text()
+    assert config["default_install_hook_types"] == ["pre-commit", "pre-push"]
+    assert {stage for hook in source["hooks"] for stage in hook.get("stages", ())} == {"pre-push"}
     for hook in source["hooks"]:
         tool = re.sub(r"^\.venv/bin/(\w+)", r'"$bin/\1"', hook["entry"])
         assert tool in all_checks

@@ -15,7 +15,7 @@ from attnviz import files, ready
 from attnviz.cli import main
 from attnviz.lessons.shipped import NAMES
 from attnviz.pretrained import ModelError, load
-from attnviz.ready import Check, checks, print_checks
+from attnviz.ready import Check, checks, print_checks, print_report
 
 
 def test_all_is_ready_here_and_the_command_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,10 +57,12 @@ def test_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         found = {check.name: check for check in checks(taken.getsockname()[1], off)}
         port = taken.getsockname()[1]
     advice = "Run pip install -r requirements.txt in the environment that starts the app."
-    assert found["Packages"] == Check("Packages", "fail", "missing: no-such-package", advice)
+    assert found["Packages"] == Check(
+        "Packages", "fail", "missing: no-such-package", advice, "missing: no-such-package"
+    )
     assert (found["Port"].state, found["Port"].detail) == ("fail", f"{port} is in use")
     assert found["Memory"] == Check(
-        "Memory", "fail", "0.2 GB free", "Close other programs: 1.5 GB are enough for a class."
+        "Memory", "fail", "0.2 GB free", "Close other programs: 1.5 GB are enough for a class.", "0.2 GB free"
     )
     assert found["Forward pass"].state == "fail"
     assert found["Forward pass"].advice == "At most 1e-05 is allowed. Run pip install -r requirements.txt."
@@ -82,8 +84,8 @@ def test_a_report_has_versions_settings_and_checks_but_no_path_and_no_name(
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     results = [
-        Check("Model", "fail", f"{home}/model.safetensors can't be read", f"Look into {home} and /srv/ada."),
-        Check("Browser", "ok", "firefox is installed"),
+        Check("Model", "fail", f"{home}/model.safetensors can't be read", f"Look into {home}.", "FileNotFoundError"),
+        Check("Browser", "ok", "/opt/ada/firefox is installed"),
     ]
     monkeypatch.setattr("attnviz.ready.checks", lambda _: iter(results))
     monkeypatch.setattr(ready.platform, "release", lambda: "6.1.0-built-by-ada")
@@ -97,8 +99,7 @@ def test_a_report_has_versions_settings_and_checks_but_no_path_and_no_name(
         "settings: models changed, hub 0, sessions 77, trusted_proxies changed, replica changed, corpora changed"
         in said
     )
-    assert "fail  Model: (a path) can't be read\n      -> Look into (a path) and (a path)\n" in said
-    assert "ok    Browser: firefox is installed" in said
+    assert "\nfail  Model: FileNotFoundError\nok    Browser\nNot ready: " in said
     assert not [word for word in ("ada", "Ada", "Muster", str(tmp_path), "10.9.8.7") if word in said]
 
 
@@ -115,16 +116,61 @@ def test_a_report_says_that_settings_are_not_valid_and_not_which(
         assert "ada" not in output
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("/usr/bin/x is installed", "(a path) is installed"), ("see https://a.b/c/d", "see https://a.b/c/d"),
-        (r"C:\Users\Ada\x.exe is", "(a path) is"), ("C:/Users/Ada: no", "(a path): no"), ("3/4, a/b", "3/4, a/b"),
-        ("(/a/b) or /c", "((a path) or (a path)"),
-    ],
+PRIVATE = (
+    "'/mnt/Anna Muster/models/x.bin'", r"\\server\Anna Muster\x.bin", "file:///home/Anna%20Muster/x", r"C:\Anna Muster",
+    "~/Anna Muster", "muster.example.org",
 )  # fmt: skip
-def test_paths_are_left_out_of_a_text(text: str, said: str) -> None:
-    assert ready.without_paths(text) == said
+
+
+@pytest.mark.parametrize("private", PRIVATE)
+def test_a_report_has_nothing_of_what_a_failed_check_names(monkeypatch: pytest.MonkeyPatch, private: str) -> None:
+    """A path with a space, on a server, as an address; a host; whichever check says it."""
+
+    def no_file() -> object:
+        raise OSError(f"No such file or directory: {private}")
+
+    def contacted() -> object:
+        for host in (private, f"cdn.{private}"):
+            ready.sys.audit("socket.getaddrinfo", host, 443)
+        return load()
+
+    def report(load_model: object) -> str:
+        out = io.StringIO()
+        assert print_report(checks(load=load_model), out) is False
+        assert not [word for word in ("Anna", "Muster", "muster", "server", "example.org") if word in out.getvalue()]
+        return out.getvalue()
+
+    said = {check.name: check.detail for check in checks(load=no_file)}
+    assert private in said["Forward pass"], "the check itself says it to whoever runs it"
+    assert "\nfail  Forward pass: OSError\n" in report(no_file)
+    assert "\nfail  No network needed: other machines: 2\n" in report(contacted)
+    monkeypatch.setattr("attnviz.lessons.gallery", no_file)
+    monkeypatch.setattr("attnviz.pretrained.built_in.check_digest", lambda _: no_file())
+    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser(private))
+    said = report(load)
+    assert "\nfail  Built-in model: OSError\nfail  Lessons: OSError\n" in said
+    assert "\nok    Browser\n" in said
+
+
+def test_a_report_names_the_packages_of_this_system_and_the_extras_that_are_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    required = tmp_path / "requirements.txt"
+    required.write_text('torch==2.13.0\nuvloop==0.23.0 ; sys_platform != "win32"\n-e .\n')
+    monkeypatch.setattr(files, "REQUIREMENTS", required)
+    installed = {"torch": "2.13.0+cpu", "uvloop": "0.23.0", "anywidget": "0.11.0", "traitlets": "5.16.1"}
+
+    def version(name: str) -> str:
+        try:
+            return installed[name]
+        except KeyError:
+            raise ready.metadata.PackageNotFoundError(name) from None
+
+    monkeypatch.setattr(ready.metadata, "version", version)
+    monkeypatch.setattr(ready.sys, "platform", "linux")
+    assert list(ready._versions()) == ["torch 2.13.0+cpu", "uvloop 0.23.0", "anywidget 0.11.0", "traitlets 5.16.1"]
+    monkeypatch.setattr(ready.sys, "platform", "win32")
+    assert ready._required() == {"torch": "2.13.0"}
 
 
 @pytest.mark.asks_outside
@@ -140,7 +186,7 @@ def test_a_machine_contacted_while_the_model_loads_is_named() -> None:
 
     found = {check.name: check for check in checks(load=asks)}
     assert found["No network needed"] == Check(
-        "No network needed", "fail", "contacted example.org", "Set HF_HUB_OFFLINE=1 and try again."
+        "No network needed", "fail", "contacted example.org", "Set HF_HUB_OFFLINE=1 and try again.", "other machines: 1"
     )
 
 
