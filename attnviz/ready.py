@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, partial
+from http.client import HTTPException
 from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
-from urllib.error import URLError
 from urllib.request import urlopen
 
 from attnviz import files
@@ -68,15 +68,25 @@ def checks(port: int | None = None, load: Callable[[], PretrainedModel] | None =
         port: the port that the server will use; None skips the check, for a running server.
         load: returns the built-in model; None loads it.
     """
-    yield _python()
-    yield _packages()
-    yield from _model(load)
-    yield _lessons()
-    yield _browser_files()
-    yield _browser()
+    yield from _run("Python", _python)
+    yield from _run("Packages", _packages)
+    yield from _run("Built-in model", partial(_model, load))
+    yield from _run("Lessons", _lessons)
+    yield from _run("Browser files", _browser_files)
+    yield from _run("Browser", _browser)
     if port is not None:
-        yield _port(port)
-    yield _memory()
+        yield from _run("Port", partial(_port, port))
+    yield from _run("Memory", _memory)
+
+
+def _run(name: str, check: Callable[[], Check | list[Check]]) -> list[Check]:
+    """Run one check. An installation can be broken in any way, and the other checks are run all the same."""
+    try:
+        result = check()
+    except Exception as why:
+        advice = "Run pip install -r requirements.txt in a new environment."
+        return [Check(name, "fail", f"{type(why).__name__}: {why}", advice, type(why).__name__)]
+    return result if isinstance(result, list) else [result]
 
 
 def print_checks(results: Iterator[Check], out: TextIO | None = None) -> bool:
@@ -280,7 +290,8 @@ def _browser_files() -> Check:
     page = files["Streamlit's page"].read_text(encoding="utf-8")
     outside = re.findall(r"""(?:src|href)=["'](?:https?:)?//([^"'/]+)""", page)
     if outside:
-        return Check("Browser files", "warn", f"Streamlit's page loads {outside[0]}", "Try once without a network.")
+        loads, number = f"Streamlit's page loads {outside[0]}", f"other machines: {len(set(outside))}"
+        return Check("Browser files", "warn", loads, "Try once without a network.", number)
     return Check("Browser files", "ok", f"page, plotly.js and {len(fonts)} fonts are served from this machine")
 
 
@@ -323,11 +334,13 @@ def _port(port: int) -> Check:
     try:
         with urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2) as answer:
             serving = answer.status == 200
-    except (URLError, OSError, ValueError):
+    except (HTTPException, OSError, ValueError):
         serving = False
     if serving:
-        return Check("Port", "warn", f"a Streamlit app answers on {port}", "If it is not this app, stop it.")
-    return Check("Port", "fail", f"{port} is in use", f"Choose another, such as --port {port % 60000 + 1}.")
+        answers = f"a Streamlit app answers on {port}"
+        return Check("Port", "warn", answers, "If it is not this app, stop it.", answers)
+    advice = f"Choose another, such as --port {port % 60000 + 1}."
+    return Check("Port", "fail", f"{port} is in use", advice, f"{port} is in use")
 
 
 def _memory() -> Check:

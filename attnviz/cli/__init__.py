@@ -1,7 +1,7 @@
 """The command line, `attnviz <command>`: each command is a module with `add_parser` and `run`.
 
-Without a command, it starts the app, as `attnviz start` does. Commands import heavy modules only when they run, so that
-`--help` is fast.
+Without a command, it starts the app, as `attnviz start` does; options alone are those of `start`. Commands import heavy
+modules only when they run, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -17,23 +17,26 @@ from pkgutil import iter_modules
 
 from attnviz.files import version
 
+OWN_OPTIONS = ("-h", "--help", "--version")
+"""The options of `attnviz` itself, which may be shortened"""
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0 on success, 2 for wrong usage."""
+    """Run a command and return its exit code: 0 on success, 2 for wrong usage, `INTERRUPTED` after Ctrl-C."""
     parser = argparse.ArgumentParser(
         prog="attnviz",
         description="What attention computes, on your own text, down to the last number. Without a command, the app "
-        "starts on this machine and opens in the browser. `python -m attnviz` is the same as `attnviz`.",
+        "starts on this machine and opens in the browser: `attnviz --port 8600` is `attnviz start --port 8600`. "
+        "`python -m attnviz` is the same as `attnviz`.",
     )
     parser.add_argument("--version", action="version", version=f"attnviz {version()}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in iter_modules(__path__, f"{__name__}."):
         import_module(command.name).add_parser(subparsers)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given or (given[0].startswith("-") and given[0] not in ("-h", "--help", "--version")):
+    if not given or (given[0].startswith("-") and not any(own.startswith(given[0]) for own in OWN_OPTIONS)):
         given.insert(0, "start")
     parsed = parser.parse_args(given)
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from attnviz.cli import failed, run_checked, wish_to_stop
+from attnviz.cli import INTERRUPTED, failed, run_checked, wish_to_stop
 
 if TYPE_CHECKING:
     from attnviz.corpus.blocks import Block, Read, Source
@@ -78,7 +78,7 @@ def _read(arguments: argparse.Namespace) -> int:
             corpus_run.save(checkpoint)
     if not is_done:
         return failed(
-            f"stopped after {corpus_run.lines:,} of {corpus_run.total:,} lines; the same command resumes", 130
+            f"stopped after {corpus_run.lines:,} of {corpus_run.total:,} lines; the same command resumes", INTERRUPTED
         )
     return _finish(corpus_run, arguments, checkpoint)
 

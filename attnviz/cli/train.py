@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnviz.cli import add_output_options, failed, run_checked, wish_to_stop
+from attnviz.cli import INTERRUPTED, add_output_options, failed, run_checked, wish_to_stop
 from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _train(making: ModelTraining, arguments: argparse.Namespace) -> int:
         is_done = making.run(is_stopped, stepped, validated)
     if not is_done:
         again = f"--resume {making.checkpoint}"
-        return failed(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", 130)
+        return failed(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", INTERRUPTED)
     data, card = making.finish(_command(arguments, making.training_data.plan.training))
     out = arguments.out
     write_atomically(out, data)

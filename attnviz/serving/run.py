@@ -29,7 +29,8 @@ def serve(host: str, port: int, *, public: bool = True, on_listening: Callable[[
     Args:
         host: the address to listen on.
         port: the port to listen on; 0 is any free one.
-        public: whether settings default to those of a public link, if nothing else says it.
+        public: use the settings of a public link unless the environment has ATTNVIZ_PUBLIC=0, whatever the settings
+            file says; otherwise the environment and that file decide.
         on_listening: called with the port when the server is about to answer.
 
     Raises:

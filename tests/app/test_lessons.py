@@ -81,6 +81,11 @@ def test_a_short_link_made_by_the_app_stays_short() -> None:
     assert link(at) == {"text": DEFAULT_TEXT, "lesson": "heads", "scene": "2"}
 
 
+def test_a_scene_takes_nothing_from_another_page() -> None:
+    at = open_page("bert", bert_part="language", lesson="heads", scene="1", lecture="1")
+    assert at.text_input(key="other").value
+
+
 def test_a_question_is_answered_before_the_next_scene() -> None:
     at = open_page()
     number = next(n for n, scene in enumerate(shipped()["attention"].scenes, 1) if scene.question)

@@ -232,6 +232,18 @@ def test_a_low_window_shows_the_sentence_and_all_heads_unscrolled(
     expect(grid).to_be_visible()
     settled(page)
     expect(grid).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("A weight says where a head looks")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("size", LOW)
+@pytest.mark.parametrize(("link", "says"), [("/compare", ".sentences"), ("/train", ".training .transport .state")])
+def test_a_low_window_keeps_what_is_said_of_the_picture(
+    size: tuple[int, int], link: str, says: str, app_url: str, new_context: Contexts
+) -> None:
+    page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+    page.goto(app_url + link)
+    settled(page)
+    expect(page.locator(says).first).to_be_in_viewport(ratio=0.9)
 
 
 @pytest.mark.parametrize("size", LOW)

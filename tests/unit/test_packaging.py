@@ -231,6 +231,7 @@ def test_the_checks_before_a_commit_are_those_of_ci_with_the_same_tools() -> Non
     assert source["repo"] == "local", "another source would pin its tools a second time"
     all_checks = (ROOT / ".ci/run").read_text()
     assert config["default_install_hook_types"] == ["pre-commit", "pre-push"]
+    assert config["default_stages"] == ["pre-commit"], "or all hooks would run at each push too"
     assert {stage for hook in source["hooks"] for stage in hook.get("stages", ())} == {"pre-push"}
     for hook in source["hooks"]:
         tool = re.sub(r"^\.venv/bin/(\w+)", r'"$bin/\1"', hook["entry"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import socket
+import sys
 import threading
 import webbrowser
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -224,6 +225,29 @@ def test_versions_that_differ_are_named_and_a_build_of_the_same_version_is_none(
     assert ready._packages() == Check("Packages", "ok", "all 2 as required")
 
 
+def test_a_broken_installation_fails_its_own_check_and_the_report_names_the_error_s_class(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "attnviz.pretrained.built_in", None)  # as if torch could not be imported
+    out = io.StringIO()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        threading.Thread(target=greet, args=(other,), daemon=True).start()
+        assert not print_report(checks(port), out)
+    lines = out.getvalue().splitlines()
+    assert "fail  Built-in model: ModuleNotFoundError" in lines
+    assert f"fail  Port: {port} is in use" in lines
+    assert any("Memory" in line for line in lines), "the checks after it are run"
+
+
+def greet(other: socket.socket) -> None:
+    """Answer one connection as a server of another protocol."""
+    connection, _ = other.accept()
+    with connection:
+        connection.recv(1024)
+        connection.sendall(b"SSH-2.0-Secret\r\n")
+
+
 def test_an_old_python_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ready.sys, "version_info", (3, 10, 99))
     found = ready._python()
@@ -284,8 +308,10 @@ def test_an_app_that_answers_on_the_port_is_told_from_another_program() -> None:
         port = server.server_port
         found = ready._port(port)
         thread.join(30)
-    assert found == Check("Port", "warn", f"a Streamlit app answers on {port}", "If it is not this app, stop it.")
-    assert ready._port(70_000) == Check("Port", "fail", "70000 is in use", "Choose another, such as --port 10001.")
+    answers = f"a Streamlit app answers on {port}"
+    assert found == Check("Port", "warn", answers, "If it is not this app, stop it.", answers)
+    in_use = "70000 is in use"
+    assert ready._port(70_000) == Check("Port", "fail", in_use, "Choose another, such as --port 10001.", in_use)
 
 
 def test_a_browser_is_found_by_its_command_or_where_installers_put_it(

@@ -318,3 +318,29 @@ def test_scripts_come_from_this_server_and_no_text_is_run_as_code() -> None:
     hashes = {source for source in policy["script-src"] if source.startswith("'sha256-")}
     assert policy["script-src"] - hashes == {"'self'", "'wasm-unsafe-eval'"}
     assert policy["default-src"] == policy["connect-src"] == {"'self'"}
+
+
+PRIVATE = {"ATTNVIZ_PUBLIC": "0"}
+
+
+@pytest.mark.parametrize(
+    ("public", "environment", "is_public"),
+    [
+        (True, {}, True),
+        (True, {"ATTNVIZ_PUBLIC": "0"}, False),
+        (False, {}, True),
+        (False, {"ATTNVIZ_PUBLIC": "0"}, False),
+    ],
+)
+def test_the_settings_file_decides_where_the_command_does_not(
+    public: bool, environment: dict[str, str], is_public: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("public = true\n")
+    monkeypatch.setattr(run.os, "environ", {"ATTNVIZ_SETTINGS": str(file), **environment})
+    used: list[Settings] = []
+    monkeypatch.setattr(run, "use", used.append)
+    monkeypatch.setattr(run, "listen", Mock(side_effect=StartError("taken")))
+    with pytest.raises(StartError):
+        run.serve("127.0.0.1", 1, public=public)
+    assert [settings.public for settings in used] == [is_public]
