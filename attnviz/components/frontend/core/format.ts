@@ -60,7 +60,7 @@ export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 export const quoted = (token: string) => (RIGHT_TO_LEFT.test(token) ? `“\u2068${token}\u2069”` : `“${token}”`);
 
 /** A count of things: 12,345. */
-export const whole = (n: number) => n.toLocaleString("en-US");
+export const whole = (n: number) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** A number to stand in a sum or product: negative ones in brackets. */
 export function operand(x: number, digits = 2) {
