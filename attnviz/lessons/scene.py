@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from attnviz.annotated_text import AnnotatedText, MarkError
 from attnviz.lessons.targets import marked_text
-from attnviz.links.link import KEYS, read_link
+from attnviz.links.link import KEYS, SHARED_KEYS, read_link
 from attnviz.links.pages import PAGES
 from attnviz.steps import PARTS, STEPS
 
@@ -33,8 +33,6 @@ COVERED = (*WALKED, "train")
 """The pages with a row to guess"""
 FEW = 10
 """A message lists up to this many steps"""
-DISPLAY_KEYS = ("lecture", "lesson", "scene")
-"""Link keys of the presentation, not of the view. Scenes drop them, so that links can be copied from a lesson."""
 
 
 class LessonError(ValueError):
@@ -107,8 +105,8 @@ class Lesson:
 
 
 def query_of(values: Mapping[str, str]) -> str:
-    """Return a query string of these keys and values, without `DISPLAY_KEYS`."""
-    return urlencode({name: value for name, value in values.items() if name not in DISPLAY_KEYS})
+    """Return a query string of these keys and values, without `SHARED_KEYS`: links can be copied from a lesson."""
+    return urlencode({name: value for name, value in values.items() if name not in SHARED_KEYS})
 
 
 def first_step(page: str, values: Mapping[str, str]) -> str:

@@ -1,8 +1,7 @@
-"""The keys of a link to a part of BERT, and the places of its parts."""
+"""The keys of a link to a part of BERT."""
 
 from __future__ import annotations
 
-from attnviz.links.places import MAKE, WHOLE_MODEL, Place
 from attnviz.links.values import HeadsOff, Index, Integer, Key, Number, Switch, Text, titled
 
 SUBSETS = (1, 2, 3, 4, 6, 8, 12)
@@ -18,12 +17,6 @@ MAX_SENTENCE = 4000
 MAX_CLASS_STEPS = 2000
 SENTENCE = "The acting is superb and the ending moved me to tears."
 REPORT = "Since the dose was raised she feels dizzy every morning and can hardly eat."
-
-BERT_PLACES: dict[str, Place] = {
-    **dict.fromkeys(("configuration", "back", "language", "subsets"), WHOLE_MODEL),
-    **dict.fromkeys(("classifier", "agent", "search", "without", "blank"), MAKE),
-}
-"""The place of each part"""
 
 BERT_KEYS: dict[str, Key] = {
     # In the order of the chapters: the last part is one that the built-in model can't do.

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.links.pages import PAGES, Chapter, chapters
-from attnviz.links.places import PLACES, START, Place
+from attnviz.links.pages import PAGES, PLACES, START, Chapter, Place, chapters
 from attnviz.ui import side_bar, state
 from attnviz.ui.page_links import page_link
 
