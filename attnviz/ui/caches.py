@@ -139,16 +139,13 @@ def trace(of: Model, text: str, pair: str | None) -> Trace:
     """
     limit_threads()
     key = of.name, of.trace_key(text, pair)
-    with queue_note() as on_wait:
-        return _traces_within(of.trace_budget).get(key, partial(of.trace, text, pair), on_wait)
-
-
-def _traces_within(budget: TraceBudget) -> SingleFlightCache[Trace]:
+    budget = of.trace_budget
     with _traces_lock:
         cache = _traces.get(budget)
         if cache is None:
             cache = _traces[budget] = SingleFlightCache(budget.name, budget.nbytes, worker_pool())
-        return cache
+    with queue_note() as on_wait:
+        return cache.get(key, partial(of.trace, text, pair), on_wait)
 
 
 _overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary()
