@@ -102,15 +102,6 @@ LARGEST_MB = 8
 _FILE = "trained_file"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a file was refused, and the page and the view on which it was uploaded."""
-
-    reason: str
-    page: str
-    view: Mapping[str, Any]
-
-
 @dataclass(slots=True)
 class VisitorRecord:
     """The session state of the visitor's trainings and models."""
@@ -119,8 +110,10 @@ class VisitorRecord:
     """The secret name under which the visitor's trainings run"""
     models: tuple[str, ...] = ()
     """The names of the models that the visitor has trained or opened, the newest last"""
-    refusal: Refusal | None = None
-    """Of the last file, until something else is chosen"""
+    refused: str = ""
+    """Why the last file was refused"""
+    refused_on: tuple[str, Mapping[str, Any]] | None = None
+    """The page and the view on which it was refused: what is said of it holds for these"""
     opened: Mapping[str, str] | None = None
     """The link to the model whose file was just opened, on a page without named models"""
 
@@ -148,10 +141,10 @@ def show_upload() -> None:
 def show_refusal() -> None:
     """Show why the last file was refused, until another page or anything else of the view is chosen."""
     kept = state.record(VisitorRecord)
-    if kept.refusal is not None and (kept.refusal.page, kept.refusal.view) != (state.page(), state.every()):
-        kept.refusal = None
-    if kept.refusal is not None:
-        st.error(plain(kept.refusal.reason))
+    if kept.refused_on != (state.page(), state.every()):
+        kept.refused = ""
+    if kept.refused:
+        st.error(plain(kept.refused))
 
 
 def go_if_opened() -> None:
@@ -165,7 +158,7 @@ def go_if_opened() -> None:
 def _take_file() -> None:
     """Store the model of an uploaded file and choose it, or store the reason why it is refused."""
     file, kept = uploaded(_FILE), state.record(VisitorRecord)
-    kept.refusal = None
+    kept.refused = ""
     if file is None:
         return
     try:
@@ -173,7 +166,7 @@ def _take_file() -> None:
             raise ModelError(f"The file has {file.size / 2**20:.1f} MB; a model's file has up to {LARGEST_MB} MB.")
         model = keep(file.getvalue())
     except ModelError as why:
-        kept.refusal = Refusal(str(why), state.page(), state.every())
+        kept.refused, kept.refused_on = str(why), (state.page(), state.every())
         return
     add_own(model.name)
     if state.page() == "train":
