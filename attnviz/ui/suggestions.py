@@ -91,8 +91,9 @@ def show_examples(page: str) -> None:
                 st.button(SURPRISE, key="surprise", width="stretch", on_click=_ask_for_surprise, args=(page,))
             if page in WITH_HEAD_CHOICE:
                 st.toggle("Open the head that shows it", value=True, key=_WITH_HEAD)
-            texts = [example for example in text_examples() if example.page == page]
-            for number, example in enumerate([*(gallery() if page in WITH_EXAMPLE_HEADS else ()), *texts]):
+            texts = tuple(example for example in text_examples() if example.page == page)
+            examples: tuple[Example | TextExample, ...] = gallery() if page in WITH_EXAMPLE_HEADS else texts
+            for number, example in enumerate(examples):
                 _example_button(number, example, page)
 
 
