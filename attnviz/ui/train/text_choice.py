@@ -149,8 +149,9 @@ def text_choice() -> None:
     if source == "paste":
         limit = settings().largest_text
         st.text_area(
-            "Your text", key=_TEXT.pasted, max_chars=limit, height=PASTED_HEIGHT, on_change=_take_pasted,
+            "Your text", key=_TEXT.pasted, max_chars=limit, height=PASTED_HEIGHT,
             placeholder=f"Paste some pages, up to {limit:,} characters, and press Ctrl+Enter.",
+            on_change=_TEXT.take_pasted, args=(limit,),
         )  # fmt: skip
     elif source == "upload":
         _TEXT.file_field()
@@ -183,10 +184,6 @@ def _forget() -> None:
     """Reset all that belongs to another text."""
     forget_reading()
     forget_part()
-
-
-def _take_pasted() -> None:
-    _TEXT.take_pasted(settings().largest_text)
 
 
 _TEXT = OwnText("train_text", "A text to train on", facts_of, _forget)

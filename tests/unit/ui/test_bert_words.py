@@ -27,16 +27,24 @@ from attnviz.links.bert import BERT_KEYS
 from attnviz.settings import Settings
 from attnviz.tokens import Tokens
 from attnviz.training.jobs.view import View
-from attnviz.ui.bert import MODULES, agent, blank, classifier, configuration, language, subsets
-from attnviz.ui.bert.ablation import views as ablation
+from attnviz.ui.bert import (
+    MODULES,
+    ablation,
+    agent,
+    blank,
+    classifier,
+    configuration,
+    language,
+    round_trip,
+    search,
+    subsets,
+    token_tables,
+)
 from attnviz.ui.bert.classifier.training import progress_text
 from attnviz.ui.bert.classifier.views import TypedText
 from attnviz.ui.bert.parts import Part
-from attnviz.ui.bert.round_trip import token_tables
-from attnviz.ui.bert.round_trip import views as round_trip
-from attnviz.ui.bert.round_trip.results import RoundTripSetup
-from attnviz.ui.bert.round_trip.views import _told_apart
-from attnviz.ui.bert.search import views as search
+from attnviz.ui.bert.round_trip import _told_apart
+from attnviz.ui.bert.token_tables import RoundTripSetup
 from tests.toy import tokens_of
 
 X = torch.randn(5, 12, generator=torch.Generator().manual_seed(0))
