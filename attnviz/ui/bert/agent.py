@@ -25,8 +25,8 @@ from attnviz.bert.agent import (
 )
 from attnviz.formatting import percent
 from attnviz.ui import caches, shell, state
+from attnviz.ui.bert.classifier import script_of, tables_of
 from attnviz.ui.bert.classifier.data import AGENT, show_controls
-from attnviz.ui.bert.classifier.tables import script_of, tables_of
 from attnviz.ui.bert.classifier.training import TrainedClassifier, begin, is_live, trained_classifier
 from attnviz.ui.bert.classifier.views import (
     SENTENCE_LINES,
