@@ -6,10 +6,8 @@ the user typed is kept. The replaced settings are restored when a model of anoth
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,6 @@ from attnviz.trained.shipped import is_kept, keep, load, opening
 from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.tokens.choices import file_field, uploaded
-from attnviz.ui.training_jobs import training_jobs
 
 if TYPE_CHECKING:  # torch, which the first view does not wait for
     from collections.abc import Iterator
@@ -103,11 +100,9 @@ _FILE = "trained_file"
 
 
 @dataclass(slots=True)
-class VisitorRecord:
-    """The session state of the visitor's trainings and models."""
+class _ModelsRecord:
+    """What a session keeps of the visitor's models."""
 
-    visitor: str = field(default_factory=lambda: secrets.token_urlsafe(16))
-    """The secret name under which the visitor's trainings run"""
     models: tuple[str, ...] = ()
     """The names of the models that the visitor has trained or opened, the newest last"""
     refused: str = ""
@@ -120,12 +115,12 @@ class VisitorRecord:
 
 def own_names() -> tuple[str, ...]:
     """Return the names of this session's models that are still kept, the newest last."""
-    return tuple(name for name in state.record(VisitorRecord).models if is_kept(name))
+    return tuple(name for name in state.record(_ModelsRecord).models if is_kept(name))
 
 
 def add_own(name: str) -> None:
     """Offer a model that `trained.keep` has stored."""
-    kept = state.record(VisitorRecord)
+    kept = state.record(_ModelsRecord)
     others = [other for other in kept.models if other != name]
     kept.models = (*others[1 - MOST_OWN :], name)
 
@@ -140,7 +135,7 @@ def show_upload() -> None:
 
 def show_refusal() -> None:
     """Show why the last file was refused, until another page or anything else of the view is chosen."""
-    kept = state.record(VisitorRecord)
+    kept = state.record(_ModelsRecord)
     if kept.refused_on != (state.page(), state.every()):
         kept.refused = ""
     if kept.refused:
@@ -149,7 +144,7 @@ def show_refusal() -> None:
 
 def go_if_opened() -> None:
     """On a page without named models: go to the model whose file was just opened."""
-    kept = state.record(VisitorRecord)
+    kept = state.record(_ModelsRecord)
     link, kept.opened = kept.opened, None
     if link:
         state.go_to_page(PAGES["step_by_step"].script, link)
@@ -157,7 +152,7 @@ def go_if_opened() -> None:
 
 def _take_file() -> None:
     """Store the model of an uploaded file and choose it, or store the reason why it is refused."""
-    file, kept = uploaded(_FILE), state.record(VisitorRecord)
+    file, kept = uploaded(_FILE), state.record(_ModelsRecord)
     kept.refused = ""
     if file is None:
         return
@@ -177,22 +172,6 @@ def _take_file() -> None:
     if state.page() != "heads":
         state.put("source", "trained")
     open_chosen(before, model.name)
-
-
-_NAME = re.compile(r"[\w-]{22}", re.ASCII)
-
-
-def visitor() -> str:
-    """Return the name of this visitor's trainings. It is secret: anyone who knows it can see and stop them."""
-    return state.record(VisitorRecord).visitor
-
-
-def take_visitor(name: object) -> bool:
-    """After a reload, adopt the name that the tab has stored for its trainings; return whether there are any."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or not training_jobs().jobs(name):
-        return False
-    state.record(VisitorRecord).visitor = name
-    return True
 
 
 def show_card(model: object, page: str) -> None:

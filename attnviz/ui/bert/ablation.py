@@ -369,8 +369,9 @@ def show_measures(ablation: Ablation) -> None:
     if math.isnan(rank):
         st.info("There is nothing to be ranked: this measure is the same for all heads, or the text has no word.")
         return
+    title, _, _ = COLUMNS[name].partition(" (")
     st.markdown(
-        f"Spearman’s rank correlation of **{COLUMNS[name].partition(" (")[0]}** and effect over all {effect.numel()} heads: "
+        f"Spearman’s rank correlation of **{title}** and effect over all {effect.numel()} heads: "
         f"**{number(rank)}** (1: the same order, 0: no relation, −1: the reverse order)."
     )
     figure = against(

@@ -118,7 +118,9 @@ def choose_token(tokens: Tokens) -> int:
     """Let the user choose a token of the text, and return its position."""
     state.keep_token("q", "Token", tokens.labels, "the text has tokens", partial(chosen_place, tokens))
     has_buttons = len(tokens) <= BUTTONS
-    labels = _told_apart(tokens.labels) if has_buttons else [f"{at} · {label}" for at, label in enumerate(tokens.labels)]
+    labels = (
+        _told_apart(tokens.labels) if has_buttons else [f"{at} · {label}" for at, label in enumerate(tokens.labels)]
+    )
     state.choice(
         "q", st.pills if has_buttons else st.selectbox, "Token", list(range(len(tokens))),
         format_func=labels.__getitem__, label_visibility="collapsed", on_change=partial(state.put, "back_piece", ""),

@@ -21,9 +21,7 @@ from attnviz.ui import state
 from attnviz.ui.train.facts import fits
 from attnviz.ui.train.plans import STAGES, is_of, plan_of, settings_of, stage_of, stage_plan_of, task_of
 from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained_models import take_visitor, visitor
-from attnviz.ui.training_commands import go_on, is_training, latest, refusing, stop
-from attnviz.ui.training_jobs import training_jobs
+from attnviz.ui.training_jobs import go_on, is_training, latest, refusing, stop, take_visitor, training_jobs, visitor
 
 VALUES = ("watch", "snapshot", "predict")
 """The link keys that a user sets in both components, besides the cell"""

@@ -43,7 +43,7 @@ from attnviz.ui.train.runs import (
     task_header,
 )
 from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained_models import visitor
+from attnviz.ui.training_jobs import visitor
 
 COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy", "training accuracy")
 BYTES = 1_500_000

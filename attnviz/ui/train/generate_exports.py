@@ -20,7 +20,7 @@ from attnviz.training.generation import GeneratedToken, generate
 from attnviz.training.settings import TEXT
 from attnviz.ui.train.chosen import SnapshotName, model_buttons, model_file
 from attnviz.ui.train.generated import GenerationRequest, TextModel, asked_of, chosen_model, prompt_and_truth, tokens_of
-from attnviz.ui.trained_models import visitor
+from attnviz.ui.training_jobs import visitor
 from attnviz.ui.widgets import FileOffer, offer_files, reasons_shown
 
 NOTHING = "No text is generated: type a prompt that the model knows."

@@ -33,8 +33,7 @@ from attnviz.ui.train.generated import (
     tokens_of,
     wanted_count,
 )
-from attnviz.ui.trained_models import visitor
-from attnviz.ui.training_jobs import keep
+from attnviz.ui.training_jobs import keep, visitor
 from attnviz.ui.widgets import TEXT_HEIGHT
 
 TEMPERATURE_HELP = """Each logit is divided by T before the softmax. Below 1 likely characters become likelier still;

@@ -31,8 +31,7 @@ from attnviz.training.settings import TEXT
 from attnviz.training.text.subject import TRAIN_PART
 from attnviz.ui import state
 from attnviz.ui.train.runs import module_at
-from attnviz.ui.trained_models import visitor
-from attnviz.ui.training_jobs import training_jobs
+from attnviz.ui.training_jobs import training_jobs, visitor
 
 SHIPPED = "chargpt"
 PROMPT = "ROMEO:\n"

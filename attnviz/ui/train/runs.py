@@ -32,8 +32,7 @@ from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import ModelAt, Reading, offer, task_parts, text_parts
 from attnviz.ui.train.facts import Facts, drawn_of
 from attnviz.ui.train.plans import Get, is_of, is_usual, stage_of, stage_plan_of
-from attnviz.ui.training_commands import queued
-from attnviz.ui.training_jobs import training_jobs
+from attnviz.ui.training_jobs import queued, training_jobs
 
 SHOWN = 3
 """Maximum trainings of a task that are shown together, the newest ones"""

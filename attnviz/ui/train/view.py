@@ -28,8 +28,7 @@ from attnviz.ui.train.generate_view import generate_controls, show_generate
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_plan_of, task_of
 from attnviz.ui.train.runs import all_curves, header_of, rows_of, runs_of, stage_curves, stage_header, task_header
 from attnviz.ui.train.text_choice import chosen_facts, cut_of
-from attnviz.ui.trained_models import visitor
-from attnviz.ui.training_jobs import keep, training_jobs
+from attnviz.ui.training_jobs import keep, training_jobs, visitor
 
 EVERY = 0.4
 """Seconds between two updates of a running training"""

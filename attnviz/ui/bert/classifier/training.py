@@ -37,13 +37,13 @@ from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import Plan
 from attnviz.training.settings import VECTORS
 from attnviz.training.vectors import split
-from attnviz.ui import state, training_commands
+from attnviz.ui import state
+from attnviz.ui import training_jobs as trainings
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.caches import named_cache, result, result_in
 from attnviz.ui.long_work import wait_for
-from attnviz.ui.trained_models import visitor
-from attnviz.ui.training_jobs import training_jobs
+from attnviz.ui.training_jobs import training_jobs, visitor
 
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel
@@ -201,7 +201,7 @@ def job_of(examples: Examples) -> Job | None:
 
 def live_job() -> Job | None:
     """Return the visitor's training of a linear layer, if it is running or waiting."""
-    return training_commands.latest(lambda job: _is_of_page(job) and job.view.is_live)
+    return trainings.latest(lambda job: _is_of_page(job) and job.view.is_live)
 
 
 def _is_of_page(job: Job) -> bool:
@@ -291,16 +291,16 @@ def _start(kind: ClassifierKind, examples: Examples, seeds: int) -> None:
     first, *others = [
         replace(plan, training=replace(plan.training, seed=plan.training.seed + number)) for number in range(seeds)
     ]
-    with training_commands.refusing(lambda why: kept.refused.update({kind.name: (plan, why)})):
+    with trainings.refusing(lambda why: kept.refused.update({kind.name: (plan, why)})):
         training_jobs().start(visitor(), first, vectors(examples), then=others)
         kept.refused.pop(kind.name, None)
 
 
-stop = partial(training_commands.stop, _is_of_page)
+stop = partial(trainings.stop, _is_of_page)
 """Stop the training, from a callback; `go_on` continues it. Another page's training is left running."""
-go_on = partial(training_commands.go_on, _is_of_page)
+go_on = partial(trainings.go_on, _is_of_page)
 """Continue the stopped training, from a callback. Another page's training is left alone."""
-is_live = partial(training_commands.is_training, _is_of_page)
+is_live = partial(trainings.is_training, _is_of_page)
 """Whether a linear layer of the visitor is training or queued"""
 
 
@@ -309,7 +309,7 @@ def can_go_on(examples: Examples) -> bool:
 
     It may have another seed.
     """
-    job, kept = training_commands.latest(_is_of_page), kept_vectors(examples)
+    job, kept = trainings.latest(_is_of_page), kept_vectors(examples)
     if job is None or kept is None or not isinstance(job.data, LabelledVectors):
         return False
     plan = current_plan(examples)
@@ -326,7 +326,7 @@ def training_refusal(kind: ClassifierKind, examples: Examples) -> str:
 def progress_text(view: View) -> str:
     """Describe a training's progress."""
     if view.status == "queued":
-        return training_commands.queued(view)
+        return trainings.queued(view)
     if view.status == "running":
         return f"Step {view.step:,} of {view.steps:,} …"
     return view.message or (f"Stopped after step {view.step:,} of {view.steps:,}." if view.status == "stopped" else "")

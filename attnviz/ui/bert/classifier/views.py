@@ -47,8 +47,7 @@ from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.parts import in_torch
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
-from attnviz.ui.trained_models import visitor
-from attnviz.ui.training_jobs import keep, training_jobs
+from attnviz.ui.training_jobs import keep, training_jobs, visitor
 from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
