@@ -5,7 +5,7 @@ import streamlit as st
 from attnviz.runtime.lock import page_lock
 from attnviz.ui import shell, side_bar, state
 from attnviz.ui.messages import starting
-from attnviz.ui.train.tabs import EXPORTS
+from attnviz.ui.train import EXPORTS
 
 shell.begin("train", exports=EXPORTS)
 with starting("train"):

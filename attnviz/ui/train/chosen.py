@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -33,7 +32,6 @@ from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_of, ta
 from attnviz.ui.train.runs import Run, job_of, jobs_on, recorded_stage, runs_of
 from attnviz.ui.train.text_choice import chosen_facts
 from attnviz.ui.training_jobs import visitor
-from attnviz.ui.widgets import FileOffer, offer_files
 
 FILE_BYTES = 32 * 2**20
 """Size of the cache of recent files: hundreds of a task's models"""
@@ -159,12 +157,6 @@ def model_file(of: SnapshotName) -> ModelFile:
     job, snapshot = of.job(), of.snapshot()
     key = of.visitor, of.number, of.recording, snapshot.step
     return result("trained files", FILE_BYTES, key, lambda: file_of(job.plan, snapshot, job.view.losses, data=job.data))
-
-
-def model_buttons(key: str, stem: str, data: Callable[[], bytes], card: Callable[[], bytes]) -> None:
-    """Offer a model's file and its card, in a row with this key."""
-    model = FileOffer("Model (safetensors)", f"{stem}.safetensors", data, "export_model")
-    offer_files(key, model, FileOffer("Card (JSON)", f"{stem}.json", card, "export_card"))
 
 
 def script_of(of: SnapshotName) -> str:

@@ -1,19 +1,23 @@
-"""A generated text: its model, its prompt, and the numbers that the browser requests.
+"""A generated text: its model, its prompt, the numbers that the browser requests, and what its files hold.
 
 The models are the character GPT that ships, and a visitor's own, trained here or opened. Shapes: N draws.
 """
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 from torch import nn
 
+from attnviz.export.code.training.script import generation_script
+from attnviz.export.csv_files import draws_csv
 from attnviz.formatting import counted
 from attnviz.links.link import MAX_SEED
 from attnviz.links.train import MAX_LENGTH
@@ -23,13 +27,14 @@ from attnviz.tokens import NO_ID, CharVocab, Tokens
 from attnviz.tokens.value import repair
 from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig, has_attention, longest_context
 from attnviz.trained import load
-from attnviz.trained.shipped import is_kept, title
-from attnviz.training.generation import Sampling, generate, record
+from attnviz.trained.shipped import FOLDER, is_kept, title
+from attnviz.training.generation import GeneratedToken, Sampling, generate, record
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.series import SERIES
 from attnviz.training.settings import TEXT
 from attnviz.training.text.subject import TRAIN_PART
 from attnviz.ui import state
+from attnviz.ui.train.chosen import SnapshotName, model_file
 from attnviz.ui.train.runs import module_at
 from attnviz.ui.training_jobs import training_jobs, visitor
 
@@ -294,3 +299,54 @@ def asked_of(model: TextModel, prompt: Sequence[int], truth: Sequence[int] | Non
 
 def _usual(model: TextModel) -> str:
     return model.passage if state.get("halves") else model.prompt
+
+
+class File(NamedTuple):
+    """A model's file, from which the script loads the weights."""
+
+    stem: str
+    sha256: str
+    data: bytes | None
+    """None if it is the visitor's own file"""
+    card: bytes | None
+
+
+def file_of(model: TextModel, visitor: str) -> File:
+    """Return a text model's file.
+
+    Raises:
+        ModelError: as `model_file` does, or the model is no longer there.
+        LookupError: its training is no longer there.
+    """
+    if model.job:
+        file = model_file(SnapshotName(visitor, TEXT, model.job, model.step, "", ""))
+        return File(file.stem, hashlib.sha256(file.data).hexdigest(), file.data, file.card_file())
+    digest = load(model.name).digest
+    if is_kept(model.name):
+        return File(model.name, digest, None, None)
+    return File(
+        model.name, digest, *((FOLDER / f"{model.name}.{kind}").read_bytes() for kind in ("safetensors", "json"))
+    )
+
+
+def drawn_of(asked: GenerationRequest) -> list[GeneratedToken]:
+    """Return all draws; raises NotOfferedError if the model is no longer there."""
+    return list(generate(asked.model.load(), asked.ids, asked.count, asked.sampling, cached=asked.cached))
+
+
+def text_of(asked: GenerationRequest) -> str:
+    """Return the whole text: the prompt, and what is generated. Raises as `drawn_of`."""
+    return "".join(asked.model.labels[token] for token in (*asked.ids, *(draw.id for draw in drawn_of(asked))))
+
+
+def numbers_of(asked: GenerationRequest) -> bytes:
+    """Return every draw as CSV. Raises as `drawn_of`."""
+    return draws_csv(drawn_of(asked), asked.model.labels, begin=len(asked.ids))
+
+
+def script_of(asked: GenerationRequest, file: File) -> str:
+    """Return a script of plain torch that generates the same text from the model's file. Raises as `drawn_of`."""
+    return generation_script(
+        asked.model.config, asked.model.labels, asked.sampling, ids=asked.ids,
+        generated=[draw.id for draw in drawn_of(asked)], file=f"{file.stem}.safetensors", sha256=file.sha256,
+    )  # fmt: skip
