@@ -17,7 +17,6 @@ from attnviz.bert.agent import (
     REVIEW,
     TITLES,
     Decision,
-    Selective,
     decide,
     message,
     over_positions,
@@ -137,7 +136,7 @@ def show_threshold(trained: TrainedClassifier) -> None:
         f"human. On {asks} of those it is sure of, it chooses to ask a human; on "
         f"{int((acts & ~outcome.is_right).sum())} it would take a wrong action."
     )
-    curve = curve_of(trained)
+    curve = selective(outcome, THRESHOLDS)
     show_plot(coverage(curve.thresholds, curve.coverage, curve.error, threshold, palette()), "agent_coverage")
     st.caption(WARNING)
     notice(
@@ -145,11 +144,6 @@ def show_threshold(trained: TrainedClassifier) -> None:
         "its probabilities are worth anything."
     )
     in_torch(THRESHOLD_LINES)
-
-
-def curve_of(trained: TrainedClassifier) -> Selective:
-    """Return coverage and error at every threshold."""
-    return selective(trained.outcome, THRESHOLDS)
 
 
 def show_positions(trained: TrainedClassifier) -> None:
@@ -196,7 +190,7 @@ def threshold_table(trained: TrainedClassifier) -> pd.DataFrame:
     """Return coverage and error as a table."""
     import pandas as pd
 
-    curve = curve_of(trained)
+    curve = selective(trained.outcome, THRESHOLDS)
     rows = {"coverage": curve.coverage, "error": [None if math.isnan(error) else error for error in curve.error]}
     return pd.DataFrame(rows, index=pd.Index(curve.thresholds, name="threshold"))
 

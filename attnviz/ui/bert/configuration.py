@@ -29,6 +29,7 @@ MAX_TITLE = 24
 SMALL = (20_000, 32)
 """V and C of a small table, such as one for film reviews of 20,000 different words"""
 MILLION = 1e6
+WIDTH = "How many numbers represent a token, before and after every layer: all take and give (T,\u00a0C)."
 LINES = """from torch import nn
 from transformers import AutoModel
 
@@ -57,7 +58,7 @@ def sizes(config: Configuration, base: Configuration) -> Iterator[Size]:
     """Yield a model's sizes beside those of another, with what they mean for the first."""
     for title, symbol, field, meaning in (
         ("Vocabulary", "V", "vocab_size", _vocabulary(config)),
-        ("Hidden size", "C", "hidden_size", _width()),
+        ("Hidden size", "C", "hidden_size", WIDTH),
         ("Intermediate size", "F", "intermediate_size", _feed_forward(config)),
         ("Positions", "", "max_position_embeddings", _positions(config)),
         ("Heads × their width", "H × D", "num_attention_heads", _heads(config)),
@@ -84,10 +85,6 @@ def _vocabulary(config: Configuration) -> str:
         "The number of tokens that have a row in the embedding table: words, and pieces of which other words are made. "
         f"A layer that names tokens has as many outputs{outputs}."
     )
-
-
-def _width() -> str:
-    return "How many numbers represent a token, before and after every layer: all take and give (T,\u00a0C)."
 
 
 def _feed_forward(config: Configuration) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -15,9 +13,6 @@ from attnviz.ui.bert.parts import chosen_part
 from attnviz.ui.long_work import failures_shown
 from attnviz.ui.shell import Tabs
 from attnviz.ui.widgets import FileOffer, offer_files
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PICTURES = (
     "Point at a plot, and press the camera at its upper right corner: it is saved as SVG, which slides and papers take "
@@ -43,33 +38,25 @@ def _show_pictures() -> None:
 def _show_numbers() -> None:
     """Offer each table of the shown part as CSV."""
     with failures_shown():
-        _show_tables(chosen_part().tables())
-
-
-def _show_tables(tables: Mapping[str, pd.DataFrame]) -> None:
-    if not tables:
-        st.caption(NOTHING)
-        return
-    files = [
-        FileOffer(f"{name}.csv", f"{name}.csv", partial(table_csv, table), f"export_{name}")
-        for name, table in tables.items()
-    ]
-    offer_files("bert_numbers_export", *files)
+        files = [
+            FileOffer(f"{name}.csv", f"{name}.csv", partial(table_csv, table), f"export_{name}")
+            for name, table in chosen_part().tables().items()
+        ]
+        if files:
+            offer_files("bert_numbers_export", *files)
+        else:
+            st.caption(NOTHING)
 
 
 def _show_script() -> None:
     """Offer the script of the shown part."""
     with failures_shown():
-        _show_script_file(chosen_part().script())
-
-
-def _show_script_file(script: str) -> None:
-    if not script:
-        st.caption(NOTHING)
-        return
-    file = f"bert_{state.get('bert_part')}.py"
-    offer_files("bert_script_export", FileOffer("Script", file, script.encode, "export_script"))
-    st.caption("Plain torch and transformers, without attnviz: it prints the numbers that are shown.")
+        script, file = chosen_part().script(), f"bert_{state.get('bert_part')}.py"
+        if not script:
+            st.caption(NOTHING)
+            return
+        offer_files("bert_script_export", FileOffer("Script", file, script.encode, "export_script"))
+        st.caption("Plain torch and transformers, without attnviz: it prints the numbers that are shown.")
 
 
 EXPORTS: Tabs = MappingProxyType({"Pictures": _show_pictures, "Numbers": _show_numbers, "Script": _show_script})

@@ -23,7 +23,6 @@ from attnviz.links.link import KEYS, MAX_OTHER
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.reprs import ArraysSize
 from attnviz.tokens import Tokens
-from attnviz.trace.layer import LinearMap
 from attnviz.ui import state
 from attnviz.ui.bert.bars import side_by_side
 from attnviz.ui.bert.models import read_text, text_at_hand
@@ -105,22 +104,20 @@ def moved_by(model: BuiltInModel, tokens: Tokens, setup: Setup, change: WordChan
 
     def largest_changes() -> Tensor:
         ids = [change.token if place == change.place else token for place, token in enumerate(tokens.ids)]
-        states = [
-            run(embed(model, sequence, tokens.segments, setup.x), _layers(model, setup), causal=setup.causal).hidden
-            for sequence in (tokens.ids, ids)
-        ]
-        return moved(states[0], states[1], model.bert.embeddings.token.weight)
+        before, after = (_stack(model, tokens, sequence, setup).hidden for sequence in (tokens.ids, ids))
+        return moved(before, after, model.bert.embeddings.token.weight)
 
     return result("language, moved", MOVED_BYTES, (setup, tokens.ids, change), largest_changes)
 
 
 def _run(model: BuiltInModel, tokens: Tokens, setup: Setup) -> ModelOutput:
-    stack = run(embed(model, tokens.ids, tokens.segments, setup.x), _layers(model, setup), causal=setup.causal)
+    stack = _stack(model, tokens, tokens.ids, setup)
     return ModelOutput(stack, guess(stack.hidden, model.bert.embeddings.token.weight))
 
 
-def _layers(model: BuiltInModel, setup: Setup) -> tuple[LinearMap, ...]:
-    return draw_layers(setup.seed, setup.blocks, model.description.width)
+def _stack(model: BuiltInModel, tokens: Tokens, ids: Sequence[int], setup: Setup) -> Stack:
+    layers = draw_layers(setup.seed, setup.blocks, model.description.width)
+    return run(embed(model, ids, tokens.segments, setup.x), layers, causal=setup.causal)
 
 
 def path(setup: Setup, tokens: int, vocabulary: int, width: int) -> str:
@@ -198,15 +195,11 @@ def show() -> None:
         "what a GPT adds to each block: weights for queries, keys and values, a feed-forward, residual sums, norms."
     )
     if not lesson_bar.is_open():
-        _show_link()
+        page_link(
+            "train", "Train a language model: the chapter Train on a text", {"train_part": "text"},
+            icon=":material/arrow_forward:", icon_position="right",
+        )  # fmt: skip
     in_torch()
-
-
-def _show_link() -> None:
-    page_link(
-        "train", "Train a language model: the chapter Train on a text", {"train_part": "text"},
-        icon=":material/arrow_forward:", icon_position="right",
-    )  # fmt: skip
 
 
 def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:

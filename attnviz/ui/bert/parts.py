@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def _nothing() -> None:
-    pass
-
-
-def _never() -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of the page. Its module is imported when it is chosen."""
@@ -36,11 +28,11 @@ class Part:
     """Returns the numbers on screen as tables, keyed by file name, for Export; imports pandas only when called"""
     script: Callable[[], str]
     """Returns a script of plain torch that computes the numbers on screen; "" if there are none"""
-    controls: Callable[[], None] = _nothing
+    controls: Callable[[], None] = lambda: None
     """Shows the part's settings, in the side bar"""
-    begin: Callable[[], None] = _nothing
+    begin: Callable[[], None] = lambda: None
     """Starts requested work; called before `is_live`, so that the part is redrawn if the work ends while it is drawn"""
-    is_live: Callable[[], bool] = _never
+    is_live: Callable[[], bool] = lambda: False
     """Whether a computation for it is running, so that the part must be redrawn regularly"""
 
 

@@ -55,7 +55,11 @@ POINT_AT_ROW = "Point at a cell to read its number; a click pins it."
 def subsets_of(model: BuiltInModel, tokens: Tokens) -> Subsets:
     """Return attention over the whole X, and in the view's number of parts."""
     heads = state.get("subset_heads")
-    return result("subsets", NBYTES, (tokens.ids, heads), partial(_attend, model, tokens, heads))
+
+    def attend() -> Subsets:
+        return attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), heads)
+
+    return result("subsets", NBYTES, (tokens.ids, heads), attend)
 
 
 def telling_row(subsets: Subsets, tokens: Tokens) -> int:
@@ -69,10 +73,6 @@ def telling_row(subsets: Subsets, tokens: Tokens) -> int:
 def softmax_names(heads: int) -> list[str]:
     """Return the names of the softmax over the whole X and of the one in each part."""
     return ["whole X", *(f"head {head}" for head in range(heads))]
-
-
-def _attend(model: BuiltInModel, tokens: Tokens, heads: int) -> Subsets:
-    return attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), heads)
 
 
 def show() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,9 +45,6 @@ from attnviz.ui.caches import named_cache, result, result_in
 from attnviz.ui.long_work import wait_for
 from attnviz.ui.training_jobs import training_jobs, visitor
 
-if TYPE_CHECKING:
-    from attnviz.pretrained.built_in import BuiltInModel
-
 FEATURE_BYTES, USER_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20
 """Sizes of caches. Features take some 2 MB for the project's texts, up to 6 MB for a user's file, 3 kB a typed text"""
 SLICE = 8
@@ -67,16 +64,10 @@ class _TrainingRecord:
     """The plan that was requested last and why it was refused, by the name of the kind"""
     vectors: state.Last[LabelledVectors] = field(default_factory=state.Last)
     """The features that are trained on, which jobs share"""
-
-
-@dataclass(slots=True)
-class _UserTextsRecord:
-    """What a session keeps of what was computed of its visitor's file."""
-
-    results: SingleFlightCache[Any] = field(
+    of_file: SingleFlightCache[Any] = field(
         default_factory=lambda: SingleFlightCache("own features", USER_BYTES, worker_pool())
     )
-    """At most `USER_BYTES`, dropped with the session"""
+    """What was computed of the visitor's file: at most `USER_BYTES`, dropped with the session"""
 
 
 @dataclass(frozen=True)
@@ -132,19 +123,18 @@ def trained_classifier(kind: ClassifierKind) -> TrainedClassifier | None:
     if not examples.has_links:
         pooled_of(examples)  # slow, so it is done while the page opens rather than when Train is pressed
     trained = _trained_here(kind, examples, current_plan(examples))
-    return trained or (_shipped(kind, examples) if examples.has_links else None)
+    if trained is not None or not examples.has_links:
+        return trained
+    ships = load(kind.name)
+    return TrainedClassifier(
+        kind, examples, ships.classifier, ships.card.plan, ships.losses, ships.evaluations, None, ships
+    )
 
 
 def current_plan(examples: Examples) -> Plan:
     """Return the training that the view's settings describe."""
-    width = built_in().description.width
-    return plan_of(
-        len(examples.labels),
-        width,
-        steps=state.get("class_steps"),
-        rate=state.get("class_rate"),
-        seed=state.get("seed"),
-    )
+    settings = {"steps": state.get("class_steps"), "rate": state.get("class_rate"), "seed": state.get("seed")}
+    return plan_of(len(examples.labels), built_in().description.width, **settings)
 
 
 def vectors(examples: Examples) -> LabelledVectors:
@@ -185,13 +175,6 @@ def _job(examples: Examples, plan: Plan) -> Job | None:
         if job.plan == plan and isinstance(data, LabelledVectors) and data.digest == vectors(examples).digest:
             return job
     return None
-
-
-def _shipped(kind: ClassifierKind, examples: Examples) -> TrainedClassifier:
-    shipped = load(kind.name)
-    return TrainedClassifier(
-        kind, examples, shipped.classifier, shipped.card.plan, shipped.losses, shipped.evaluations, None, shipped
-    )
 
 
 def job_of(examples: Examples) -> Job | None:
@@ -241,9 +224,9 @@ def pooled_of(examples: Examples) -> Pooled:
     return pooled
 
 
-def pooled_text(model: BuiltInModel, texts: tuple[str, ...]) -> Pooled:
+def pooled_texts(*texts: str) -> Pooled:
     """Return the vectors of texts that a user has typed."""
-    return result("typed features", TYPED_BYTES, texts, partial(pool, model, texts))
+    return result("typed features", TYPED_BYTES, texts, partial(pool, built_in(), texts))
 
 
 def baselines_of(examples: Examples, seed: int) -> Baselines:
@@ -263,7 +246,7 @@ def _results(examples: Examples) -> SingleFlightCache[Any]:
     """Return the cache that all sessions share for the project's own texts, or the session's for a user's file."""
     if examples.has_links:
         return named_cache("classifier features", FEATURE_BYTES)
-    return state.record(_UserTextsRecord).results
+    return state.record(_TrainingRecord).of_file
 
 
 def train(kind: ClassifierKind, seeds: int = 1) -> None:

@@ -19,7 +19,6 @@ from attnviz.bert.classification.outcome import (
     SEEDS,
     SeedResult,
     Share,
-    Spread,
     TextWithoutWords,
     most_passes,
     spreads,
@@ -31,7 +30,6 @@ from attnviz.figures.plots import Spec
 from attnviz.formatting import number, percent
 from attnviz.links.bert import MAX_SENTENCE
 from attnviz.settings import settings
-from attnviz.trace.trace import Trace
 from attnviz.training.jobs.view import thinned_losses
 from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier import training
@@ -39,7 +37,7 @@ from attnviz.ui.bert.classifier.data import FORMAT, ClassifierKind, chosen_examp
 from attnviz.ui.bert.classifier.training import (
     TrainedClassifier,
     job_of,
-    pooled_text,
+    pooled_texts,
     seed_results,
     trained_classifier,
 )
@@ -252,18 +250,17 @@ def seeds_table(results: list[SeedResult]) -> pd.DataFrame:
     """Return the accuracies in %: a row for each seed, then their mean and range."""
     import pandas as pd
 
-    spread_of = spreads(results) if results else {}
     rows = {
         str(result.seed): {LEARNERS[name]: percent(result.share(name).value) for name in NAMES} for result in results
     }
-    if spread_of:
-        rows["mean"] = {LEARNERS[name]: percent(spread_of[name].mean) for name in NAMES}
-        rows["range"] = {LEARNERS[name]: _range(spread_of[name]) for name in NAMES}
+    if results:
+        by_name = spreads(results)
+        rows["mean"] = {LEARNERS[name]: percent(spread.mean) for name, spread in by_name.items()}
+        rows["range"] = {
+            LEARNERS[name]: f"{number(100 * spread.low, 0)} to {percent(spread.high, 0)}"
+            for name, spread in by_name.items()
+        }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("seed")
-
-
-def _range(spread: Spread) -> str:
-    return f"{number(100 * spread.low, 0)} to {percent(spread.high, 0)}"
 
 
 def show_mistakes(trained: TrainedClassifier) -> None:
@@ -372,7 +369,7 @@ def text_field(trained: TrainedClassifier) -> str:
 
 def read_typed(trained: TrainedClassifier, text: str) -> TypedText:
     """Return a classifier's prediction for a text."""
-    pooled = pooled_text(built_in(), (text,))
+    pooled = pooled_texts(text)
     return TypedText(text, trained.classifier.features(pooled)[0], trained.classifier.logits(pooled)[0])
 
 
@@ -386,19 +383,14 @@ def show_sentence(trained: TrainedClassifier) -> None:
     order = np.argsort(typed.probabilities)[::-1]
     with st.container(key="class_said"):
         st.markdown(" · ".join(f"{plain(labels[n])} **{percent(typed.probabilities[n])}**" for n in order))
-    _show_reasons(trained, typed)
-    show_arithmetic(trained, typed)
-    in_torch(features_in(SENTENCE_LINES.format(width=trained.classifier.weight.shape[1], classes=len(labels)), trained))
-
-
-def _show_reasons(trained: TrainedClassifier, typed: TypedText) -> None:
-    """Show what each word does, and where [CLS] looks."""
     left, right = st.columns(2, gap="medium")
     with left:
         show_words(trained, typed)
     with right:
         show_attention(typed.text)
     notice("Attention says where [CLS] looks; leaving a word out says what it does. The two need not agree.")
+    show_arithmetic(trained, typed)
+    in_torch(features_in(SENTENCE_LINES.format(width=trained.classifier.weight.shape[1], classes=len(labels)), trained))
 
 
 def show_words(trained: TrainedClassifier, typed: TypedText) -> None:
@@ -427,7 +419,7 @@ def removals(trained: TrainedClassifier, typed: TypedText) -> tuple[list[TextWit
     words = without_words(typed.text, most_passes(len(built_in().tokenize(typed.text))))
     if not words:
         return [], []
-    pooled = pooled_text(built_in(), tuple(left_out.text for left_out in words))
+    pooled = pooled_texts(*(left_out.text for left_out in words))
     after = trained.classifier.probabilities(pooled)[:, typed.label]
     return words, (typed.probabilities[typed.label] - after).tolist()
 
@@ -436,9 +428,8 @@ def show_attention(text: str) -> None:
     """Show the last layer's attention from [CLS]: the mean over the heads, and a chosen head."""
     from attnviz.figures.classification import looks
 
-    model = built_in()
-    trace = caches.trace(model, text, None)
-    weights = from_cls(trace)
+    trace = caches.trace(built_in(), text, None)
+    weights = trace.attentions(len(trace.blocks["encoder"]) - 1)[:, 0]  # (H, T), of the first token in the last layer
     shell.token_notes(trace.tokens)
     head = state.get("cls_head")
     with st.container(horizontal=True, key="cls_bar", vertical_alignment="center"):
@@ -451,12 +442,6 @@ def show_attention(text: str) -> None:
             )  # fmt: skip
     chosen = None if head is None else weights[head].tolist()
     show_plot(looks(weights.mean(0).tolist(), chosen, trace.tokens.labels, palette()), "class_attention")
-
-
-def from_cls(trace: Trace) -> Tensor:
-    """Return the last layer's weights of the first token, (H, T)."""
-    last = len(trace.blocks["encoder"]) - 1
-    return trace.attentions(last)[:, 0]
 
 
 def show_arithmetic(trained: TrainedClassifier, typed: TypedText) -> None:
