@@ -14,7 +14,7 @@ choose_default()
 presets = st.container()
 with side_bar.settings():
     darkening = controls.shared()
-row = controls.panes()
+row = st.container(key="panes", horizontal=True, gap="small")
 left = controls.choose(A, row)
 controls.take_most_different(left)
 right = controls.choose(B, row)

@@ -42,11 +42,11 @@ from attnviz.ui import shell, state
 from attnviz.ui.bert.bars import side_by_side
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.parts import Part, in_torch
-from attnviz.ui.bert.rows import numbered
 from attnviz.ui.caches import named_cache, result
 from attnviz.ui.long_work import wait_for
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
+from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.widgets import clicked, notice, palette, plot, settings_popover
 
 if TYPE_CHECKING:

@@ -43,6 +43,7 @@ from attnviz.ui.bert.classifier.views import (
 from attnviz.ui.bert.models import built_in
 from attnviz.ui.bert.parts import Part, in_torch
 from attnviz.ui.messages import plain
+from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
@@ -168,12 +169,8 @@ def show_positions(trained: TrainedClassifier) -> None:
             f"positions. For the four actions it gives the positions {chosen}: tokens, not actions. The maximum "
             f"over all is the number **{over_tokens.place}** of 0 to {4 * count - 1}{no_action}"
         )
-    rows = [f"{number} {title}" for number, title in enumerate(TITLES)]
-    columns = [f"{number} {label}" for number, label in enumerate(labels)]
-    plot(
-        heatmap(over_tokens.logits.T, rows, columns, palette(), across=f"logits at each token, (4, {count})"),
-        "agent_positions",
-    )
+    across = f"logits at each token, (4, {count})"
+    plot(heatmap(over_tokens.logits.T, numbered(TITLES), numbered(labels), palette(), across=across), "agent_positions")
     if not state.get("lecture"):
         st.caption(WARNING)
     notice("A maximum over the wrong axis runs without an error: the numbers that come out only mean something else.")

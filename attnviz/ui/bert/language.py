@@ -35,7 +35,6 @@ from attnviz.ui.bert.rows import (
     colour_end,
     is_limited,
     last_of_text,
-    numbered,
     row_by_click,
     show_likely,
 )
@@ -43,7 +42,7 @@ from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
 from attnviz.ui.page_links import page_link
-from attnviz.ui.tokens.chips import shorten
+from attnviz.ui.tokens.chips import numbered, shorten
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:

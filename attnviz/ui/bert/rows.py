@@ -16,6 +16,7 @@ from attnviz.ui import state
 from attnviz.ui.bert.bars import ranked
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
+from attnviz.ui.tokens.chips import numbered
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,11 +25,6 @@ LARGER = 0.99
 """Share of a long text's weights that the colour scale distinguishes"""
 POINT = "Point at a cell to read it; a click chooses its row."
 LIMITED = "The colours end where 1 weight in 100 is larger."
-
-
-def numbered(labels: Sequence[str]) -> list[str]:
-    """Return unique labels: tokens may repeat, so each gets its position."""
-    return [f"{place} {label}" for place, label in enumerate(labels)]
 
 
 def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:

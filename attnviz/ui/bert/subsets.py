@@ -27,11 +27,11 @@ from attnviz.ui.bert.rows import (
     colour_end,
     is_limited,
     last_of_text,
-    numbered,
     row_by_click,
     words_of,
 )
 from attnviz.ui.caches import result
+from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:

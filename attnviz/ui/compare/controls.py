@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -45,14 +44,11 @@ from attnviz.ui.styles import style
 from attnviz.ui.widgets import TEXT_HEIGHT, settings_popover
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from streamlit.delta_generator import DeltaGenerator
 
     from attnviz.compare.matrices import Divergences
     from attnviz.sources.shown import ShownHead
     from attnviz.trace.model import Model
-    from attnviz.trace.walk import Walk
 
 
 MOST_SHOWN = 400
@@ -73,10 +69,7 @@ def _texts() -> None:
 
 def shared() -> DeltaGenerator:
     """Show the settings that both panes share; return a container for the switch that depends on the picture."""
-    state.choice(
-        "quantity", st.segmented_control, "Quantity", required=True,
-        width="stretch",
-    )  # fmt: skip
+    state.choice("quantity", st.segmented_control, "Quantity", required=True, width="stretch")
     darkening = st.container()
     keys = {key for pane in (A, B) for key in SOURCES[pane.get("source")].keys}
     with st.expander("More of both"):
@@ -96,11 +89,6 @@ def presets() -> None:
         "Compare", offered, format_func=PRESETS.__getitem__, key=_PRESET, on_change=_take_preset,
         label_visibility="collapsed",
     )  # fmt: skip
-
-
-def panes() -> DeltaGenerator:
-    """Return the row in which each pane has its button (see `choose`)."""
-    return st.container(key="panes", horizontal=True, gap="small")
 
 
 def choose(pane: Pane, row: DeltaGenerator) -> Choice:
@@ -236,14 +224,13 @@ def sentences() -> None:
     a, b = A.get("text"), B.get("text")
     if a == b or max(len(a), len(b)) > MOST_SHOWN:
         return
-    words = [escape(of_a) if of_a == of_b else f"<b>{_either(of_a, of_b)}</b>" for of_a, of_b in joined_words(a, b)]
+    words = [
+        escape(of_a) if of_a == of_b else f"<b>{escape(of_a) or '–'} / {escape(of_b) or '–'}</b>"
+        for of_a, of_b in joined_words(a, b)
+    ]
     about = next((pair.about for pair in MINIMAL_PAIRS if (pair.a, pair.b) == (a, b)), "")
     about = f'<span class="of">{escape(f"{about[0].upper()}{about[1:]}")}</span>' if about else ""
     st.html(f'<p class="sentences"><span>{" ".join(words)}</span>{about}</p>')
-
-
-def _either(of_a: str, of_b: str) -> str:
-    return f"{escape(of_a) or '–'} / {escape(of_b) or '–'}"
 
 
 def _words_of(at: int) -> str:
@@ -259,7 +246,7 @@ def _take_preset() -> None:
         return
     apply_preset(chosen)
     if chosen in ("head", "layer"):
-        _ask_most_different("head" if chosen == "head" else "layer")
+        state.record(CompareRecord).asked = chosen  # the next run sets the most different one for B
 
 
 def _take_pair() -> None:
@@ -269,14 +256,8 @@ def _take_pair() -> None:
         B.put("text", MINIMAL_PAIRS[at].b)
 
 
-_Which = Literal["head", "layer"]
 _RESULT_BYTES = 2**20
 """Enough for hundreds of models, layers and texts"""
-
-
-def _ask_most_different(which: _Which) -> None:
-    """Request, from a callback, the most different head or layer; the next run sets it for B."""
-    state.record(CompareRecord).asked = which
 
 
 def take_most_different(a: Choice) -> None:
@@ -290,17 +271,16 @@ def take_most_different(a: Choice) -> None:
 
 def show_most_different(a: Choice, b: Choice) -> None:
     """If only the head or layer differs, say which one differs most from A's, and by how much."""
-    preset = current_preset()
-    if preset not in ("head", "layer"):
+    which = current_preset()
+    if which not in ("head", "layer"):
         return
-    which: _Which = "head" if preset == "head" else "layer"
     divergences = _divergences(a, which)
     if divergences is not None and divergences.most is not None and not lesson_bar.hides("most_different"):
         with st.container(key="most_different"):
             st.caption(_most_different_sentence(divergences, which, a.get(which), b.get(which)))
 
 
-def _most_different_sentence(divergences: Divergences, which: _Which, a: int, b: int) -> str:
+def _most_different_sentence(divergences: Divergences, which: str, a: int, b: int) -> str:
     """Return the sentence about the head or layer that differs most from A's, and about B's if it is another one."""
     most = a if divergences.most is None else divergences.most
     by = f"{number(divergences.bits_at(most), 2)} bits of Jensen-Shannon divergence between rows of weights, on average"
@@ -309,7 +289,7 @@ def _most_different_sentence(divergences: Divergences, which: _Which, a: int, b:
     return f"Of {count} {which}s, {which} {most} differs most from {which} {a} on A’s text: {by}.{ending}"
 
 
-def _divergences(a: Choice, which: _Which) -> Divergences | None:
+def _divergences(a: Choice, which: str) -> Divergences | None:
     """Return how much all heads of A's layer, or A's head in all layers, differ from A's; None if not available."""
     if which == "layer" and not a.source.has_layers:
         return None
@@ -324,17 +304,12 @@ def _divergences(a: Choice, which: _Which) -> Divergences | None:
     numbers = shown_a.layers if which == "layer" else [a.layer]
     walks = {layer: run(replace(a, layer=layer), RESOURCES) for layer in numbers}
     key = survey_name(trace, shown_a.kind), which, a.layer, a.head, a.get("scale"), a.get("mask")
-    compute = partial(_of_layers, walks, a.layer) if which == "layer" else partial(_of_heads, walks[a.layer], a.head)
+
+    def compute() -> Divergences:
+        from attnviz.compare.matrices import divergences
+
+        if which == "layer":
+            return divergences({number: walk.steps.weights.numpy() for number, walk in walks.items()}, a.layer)
+        return divergences(dict(enumerate(walks[a.layer].layer.attentions().numpy())), a.head)
+
     return result("most different", _RESULT_BYTES, key, compute)
-
-
-def _of_heads(walk: Walk, head: int) -> Divergences:
-    from attnviz.compare.matrices import divergences
-
-    return divergences(dict(enumerate(walk.layer.attentions().numpy())), head)
-
-
-def _of_layers(walks: Mapping[int, Walk], layer: int) -> Divergences:
-    from attnviz.compare.matrices import divergences
-
-    return divergences({number: walk.steps.weights.numpy() for number, walk in walks.items()}, layer)

@@ -6,7 +6,7 @@ When a trained model is chosen for a pane, it opens with the model's own example
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
 from attnviz.links.pages import PAGES
@@ -68,8 +68,8 @@ A, B = Pane("A", ""), Pane("B", "b_")
 class CompareRecord:
     """The session state of Compare."""
 
-    asked: Literal["head", "layer"] | None = None
-    """Whether a preset has requested the most different head, or layer, for the next run"""
+    asked: str | None = None
+    """ "head" or "layer" if a preset has requested the most different one for the next run"""
     sent: str = ""
     """The digest of the picture sent last"""
     chosen: str = ""
@@ -124,18 +124,13 @@ def second_model() -> str | None:
 
 
 def _pair_of_model(text: str, model: str | None) -> tuple[str, str]:
-    """Return two texts to compare: for a trained model two of its examples, else a minimal pair."""
+    """Return two texts to compare: for a trained model two of its examples, else a minimal pair, the text's if it has one."""
     examples = trained_models.examples_of(model)
     if len(examples) < 2:
-        return _minimal_pair(text)
+        other = counterpart(text)
+        return (MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b) if other is None else (text, other)
     text = text if text in examples else examples[0]
     return text, next(example for example in examples if example != text)
-
-
-def _minimal_pair(text: str) -> tuple[str, str]:
-    """Return a text and the other sentence of its minimal pair; if it is not in a pair, the first pair."""
-    other = counterpart(text)
-    return (MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b) if other is None else (text, other)
 
 
 def choose_default() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -102,7 +103,8 @@ def _show_lesson(lesson: Lesson) -> None:
                 "Download as YAML", data=lambda: write_lesson(lesson).encode(), file_name="lesson.yaml",
                 mime="application/yaml", icon=":material/download:", on_click="ignore", key="lesson_download",
             )  # fmt: skip
-        st.button("Start over", icon=":material/delete:", key="lesson_drop", on_click=_drop)
+        drop = partial(lesson_state.change, None, "start over")
+        st.button("Start over", icon=":material/delete:", key="lesson_drop", on_click=drop)
     st.caption("It is kept in this browser tab only: download it to keep it longer.")
 
 
@@ -168,10 +170,6 @@ def _remove() -> None:
     if at in range(len(scenes)):
         removed = scenes.pop(at)
         lesson_state.change(replace(lesson_state.own_or_new(), scenes=tuple(scenes)), f"remove “{removed.title}”")
-
-
-def _drop() -> None:
-    lesson_state.change(None, "start over")
 
 
 _EDITED = ("title", "sentence", "predict", "q", "question", "steps")

@@ -17,7 +17,8 @@ from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.transformer.stream import NOT_KNOWN, choose_stack, choose_token, numbered
+from attnviz.ui.tokens.chips import numbered
+from attnviz.ui.transformer.stream import NOT_KNOWN, choose_stack, choose_token
 from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
@@ -199,7 +200,6 @@ def _pretrained(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor] | N
 
     from attnviz.pretrained.built_in import BuiltInModel
     from attnviz.tokens import MAX_POSITIONS
-    from attnviz.ui.sources import RESOURCES
 
     model = RESOURCES.load(here.model.name)
     if not isinstance(model, BuiltInModel):
@@ -270,7 +270,7 @@ def show_mistake(here: ShownPart) -> None:
     if not in_lesson and not lesson_state.asks():  # its title gives the answer away
         _choose_mistake()
     colours = "dark" if st.context.theme.type == "dark" else "light"
-    view = {name: state.get(name) for name in KEYS}
+    view = state.every()
     trace, answer = here.trace(RESOURCES), state.get("answer")
     settings = (*(view[name] for name in DRAWN_FROM), colours, answer, in_lesson)
     try:

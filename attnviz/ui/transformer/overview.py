@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from attnviz.formatting import nonzero
-from attnviz.links.link import KEYS
+from attnviz.formatting import counted, nonzero
 from attnviz.links.pages import PAGES
 from attnviz.measures.cost import BERT_BASE, PAPER_BASE, cost, equal_at, maps_in_words, parameters
 from attnviz.steps import names_at
@@ -25,7 +24,6 @@ from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
     from attnviz.sources.shown import ShownPart
-    from attnviz.trace.model import Place
     from attnviz.trace.trace import Trace
 
 
@@ -76,7 +74,7 @@ def _row(
     here: ShownPart, trace: Trace, stack: Literal["encoder", "decoder"], link: Link, *, is_last: bool
 ) -> Row:  # fmt: skip
     numbers = [number for number, place in enumerate(trace.places) if place.stack == stack]
-    first, last = numbers[0], numbers[-1]
+    first, last, layers = numbers[0], numbers[-1], len({trace.places[number].layer for number in numbers})
     tokens = trace.query_tokens(trace.places[first].kind)
     width = trace.last_hidden_state.shape[-1]
     rows = f"({len(tokens)}, {width})"
@@ -96,7 +94,7 @@ def _row(
             "Pieces of the text; each has an id.", at(first, "tokens", "embeddings", "qkv"), item="tokens"),
         Box("Embeddings", rows, f"A table gives each token {width} numbers; its neighbours play no part.",
             at(first, "embeddings", "qkv"), item="embeddings"),
-        Box(_layers([trace.places[number] for number in numbers]), _weights(trace, stack),
+        Box(f"{counted(layers, 'layer')} with attention", _weights(trace, stack),
             "Each token takes from others what fits. Only here does one token reach another.",
             at(first, "weights"), "attention", item="layers"),
         Box("Vectors", rows, "One row a token again, now of the token in its text.",
@@ -104,11 +102,6 @@ def _row(
     ]  # fmt: skip
     boxes += _answer(trace, at, link, last) if is_last else [_to_the_decoder(trace, at)]
     return Row(stack, tuple(boxes))
-
-
-def _layers(places: Sequence[Place]) -> str:
-    count = len({place.layer for place in places})
-    return f"{count} {'layer' if count == 1 else 'layers'} with attention"
 
 
 def _weights(trace: Trace, stack: str) -> str:
@@ -176,7 +169,7 @@ def address(page: str, view: Mapping[str, Any], source: str | None = None) -> st
 
 def show_overview(here: ShownPart) -> None:
     """Show the figure for the model and the text of the page."""
-    view = {name: state.get(name) for name in KEYS}
+    view = state.every()
 
     def link(page: str, changed: Mapping[str, Any]) -> str:
         return address(page, {**view, **changed}, here.source.key if page == "transformer" else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,6 +11,7 @@ from attnviz.formatting import fine_percent, nonzero, number
 from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
+from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
@@ -50,11 +51,6 @@ def choose_token(tokens: Tokens, label: str = "Token") -> int:
     if state.get("q") is None:
         state.put("q", rows[-1])
     return int(state.choice("q", st.selectbox, label, rows, format_func=lambda row: f"{row}  {tokens.labels[row]}"))
-
-
-def numbered(tokens: Sequence[str]) -> list[str]:
-    """Return unique labels, even if words are repeated."""
-    return [f"{number} {token}" for number, token in enumerate(tokens)]
 
 
 def show_token(here: ShownPart) -> None:
