@@ -124,7 +124,7 @@ def second_model() -> str | None:
 
 
 def _pair_of_model(text: str, model: str | None) -> tuple[str, str]:
-    """Return two texts to compare: for a trained model two of its examples, else a minimal pair, the text's if it has one."""
+    """Return two texts to compare: two examples of a trained model, else a minimal pair, the text's or the first."""
     examples = trained_models.examples_of(model)
     if len(examples) < 2:
         other = counterpart(text)

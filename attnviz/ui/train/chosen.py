@@ -90,10 +90,6 @@ class SnapshotName:
             raise LookupError("This training has no snapshot yet.")
         return min(snapshots, key=lambda snapshot: abs(snapshot.step - self.step))
 
-    def at(self, step: int) -> SnapshotName:
-        """Return another snapshot of the same training."""
-        return replace(self, step=step)
-
     def head(self) -> Head | None:
         """Return the head that is shown large; None if the model has none."""
         job = self.job()
@@ -218,7 +214,7 @@ def link_to(of: SnapshotName, page: str) -> dict[str, str]:
         view |= {"kind": place.kind, "layer": place.layer, "head": number}
         view["block"] = blocks.index((place.kind, place.layer))
     if page == "compare" and of.step:
-        view["b_model"] = _kept(of.at(0)).name
+        view["b_model"] = _kept(replace(of, step=0)).name
     return PAGES[page].write(view, PAGES[page].link_keys(None if page == "heads" else "trained"))
 
 

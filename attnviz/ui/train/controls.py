@@ -18,16 +18,9 @@ from attnviz.training.tasks.tagging import Tagging
 from attnviz.training.tasks.task import Task
 from attnviz.ui import controls, state, trained_models
 from attnviz.ui.messages import plain
-from attnviz.ui.train.plans import (
-    STAGES,
-    default_of,
-    fitting_plan,
-    schedule,
-    stage_plan_of,
-    task_of,
-)
+from attnviz.ui.train.plans import STAGES, default_of, fitting_plan, schedule, stage_plan_of, task_of
 from attnviz.ui.train.tagged import sentences_choice
-from attnviz.ui.train.text_choice import part_of_text, part_refused, text_choice
+from attnviz.ui.train.text_choice import part_choice, part_refused, text_choice
 from attnviz.ui.widgets import settings_popover
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -53,7 +46,10 @@ def train_controls() -> None:
     if state.get("task") == Tagging.name:
         sentences_choice(forget_choices)
     task = task_of(state.get)
-    _sample(task)
+    state.bound(
+        "sample", st.text_input, "Text for the model", max_chars=MAX_SAMPLE, placeholder=task.examples[0],
+        help="Type one of your own. Its attention is shown at every snapshot; training does not depend on it.",
+    )  # fmt: skip
     left, right = st.columns(2)
     with left:
         _number("steps", "Steps", task, 1, MOST_STEPS, step=100)
@@ -64,12 +60,7 @@ def train_controls() -> None:
     with settings_popover("More settings", "more_settings", width="stretch") as control:
         if control.open:
             _more(task)
-    show_open()
-
-
-def show_open() -> None:
-    """Show the upload field for a trained model's file, which then opens on Step by step."""
-    if settings().uploads:
+    if settings().uploads:  # a trained model's file opens on Step by step
         with settings_popover("Open a model's file", "more_of_model", width="stretch") as control:
             if control.open:
                 trained_models.show_upload()
@@ -80,14 +71,6 @@ def forget_choices() -> None:
     """Reset what belongs to the previous task: text, run, head, snapshot and cell."""
     for name in OF_A_SUBJECT:
         state.put(name, KEYS[name].default)
-
-
-def _sample(task: Task) -> None:
-    """Show the field for the model's input text, with the task's first example as placeholder."""
-    state.bound(
-        "sample", st.text_input, "Text for the model", max_chars=MAX_SAMPLE, placeholder=task.examples[0],
-        help="Type one of your own. Its attention is shown at every snapshot; training does not depend on it.",
-    )  # fmt: skip
 
 
 def _more(task: Task) -> None:
@@ -150,7 +133,7 @@ def _take(key: str, task: str) -> None:
 def text_controls() -> None:
     """Show all settings."""
     text_choice()
-    part_of_text()
+    part_choice()
     if why := part_refused():
         st.error(plain(why))
     left, right = st.columns(2)
@@ -209,12 +192,5 @@ def _pick_or_usual(
             return first_option
         return names[option] if names else f"{option:,g}"
 
-    state.bound(
-        key,
-        st.selectbox,
-        label,
-        [None, *numbers],
-        among=[None, *numbers],
-        format_func=written,
-        placeholder=first_option,
-    )
+    shown = [None, *numbers]
+    state.bound(key, st.selectbox, label, shown, among=shown, format_func=written, placeholder=first_option)

@@ -170,11 +170,8 @@ def lines_of(facts: Facts, cut: Cut, most: int) -> dict[str, Any]:
 
 
 def _sequence(facts: Facts, start: int, stop: int, repeated: int) -> dict[str, Any]:
-    return {"start": start, "ids": _ids(facts.labels, facts.text[start:stop]), "repeated": repeated}
-
-
-def _ids(labels: Sequence[str], text: str) -> list[int]:
-    return [labels.index(character) for character in text]
+    ids = [facts.labels.index(character) for character in facts.text[start:stop]]
+    return {"start": start, "ids": ids, "repeated": repeated}
 
 
 @dataclass(frozen=True, slots=True)

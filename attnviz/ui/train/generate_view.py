@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -28,7 +29,6 @@ from attnviz.ui.train.generated import (
     chosen_model,
     offer,
     prompt_and_truth,
-    text_model_of,
     text_models,
     tokens_of,
     wanted_count,
@@ -80,7 +80,7 @@ def generate_controls() -> None:
         help="Train one in the chapter Train on a text, and it can be chosen here.", on_change=_forget_snapshot,
     )  # fmt: skip
     try:
-        model = text_model_of(state.get("text_model"), visitor(), state.get("snapshot"))
+        model = chosen_model()
     except ModelError:
         st.rerun()  # it was removed after it was offered
     if len(model.steps) > 1:
@@ -142,9 +142,11 @@ def show_generate() -> None:
         _say(model, truth, asked)
     if asked is not None:
         with st.container(key="generation"):
+            take = partial(commands.take_chosen, names=VALUES)
             generation(_header(asked, truth), key="generation_view", on_update=take)
     if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
-        show_assistant()
+        with st.expander("From language model to assistant"):
+            st.markdown(ASSISTANT)
 
 
 def _say(model: TextModel, truth: Sequence[int] | None, asked: GenerationRequest | None) -> None:
@@ -174,14 +176,3 @@ def _header(asked: GenerationRequest, truth: Sequence[int] | None) -> dict[str, 
         "values": {name: state.get(name) for name in VALUES},
         "in_lesson": lesson_bar.is_open(),
     }  # fmt: skip
-
-
-def take(sent: Mapping[str, object]) -> None:
-    """Apply what the browser has sent. It may be anything."""
-    commands.take_chosen(sent, VALUES)
-
-
-def show_assistant() -> None:
-    """Show how an assistant is made, folded."""
-    with st.expander("From language model to assistant"):
-        st.markdown(ASSISTANT)

@@ -270,7 +270,8 @@ def chosen_model() -> TextModel:
 
 def tokens_of(model: TextModel) -> Tokens:
     """Return the typed text, or the model's default one, as the model reads it."""
-    return CharVocab(model.labels).tokenize(state.get("prompt") or _usual(model))
+    usual = model.passage if state.get("halves") else model.prompt
+    return CharVocab(model.labels).tokenize(state.get("prompt") or usual)
 
 
 def prompt_and_truth(tokens: Tokens) -> PromptAndTruth:
@@ -295,10 +296,6 @@ def asked_of(model: TextModel, prompt: Sequence[int], truth: Sequence[int] | Non
     count = min(wanted_count(truth), MAX_LENGTH, most_tokens(model.config, cached=cached))
     sampling = Sampling(state.get("temperature"), state.get("top_k"), state.get("top_p"), state.get("seed"))
     return GenerationRequest(model, tuple(prompt), count, sampling, cached, tuple(truth or ()))
-
-
-def _usual(model: TextModel) -> str:
-    return model.passage if state.get("halves") else model.prompt
 
 
 class File(NamedTuple):

@@ -360,12 +360,8 @@ def title_of(run: Run, runs: Sequence[Run]) -> str:
     if run.is_control:
         return "control"
     rivals = [other for other in runs if other is not run and not other.is_control]
-    return difference(run.plan, [rival.plan for rival in rivals]) or shape_of(run.model)
-
-
-def shape_of(model: TokenConfig) -> str:
-    """Return the layers and heads of a model, such as "1 layer, 2 heads"."""
-    return f"{counted(model.layers, 'layer')}, {counted(model.heads, 'head')}"
+    differing = difference(run.plan, [rival.plan for rival in rivals])
+    return differing or f"{counted(run.model.layers, 'layer')}, {counted(run.model.heads, 'head')}"
 
 
 def difference(plan: Plan, others: Sequence[Plan]) -> str:

@@ -5,7 +5,7 @@ No link holds the text. A part, such as a chapter of a book, is a range of chara
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,14 +62,9 @@ def _bounds(whole: Facts) -> tuple[int, int]:
     return min(begin or 0, count), count if end is None else min(end, count)
 
 
-def forget_part() -> None:
-    """Choose the whole text."""
-    for key in ENDS:
-        state.put(key, None)
-
-
-def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
-    """Show the fields for a part, folded; call `changed` before the part changes."""
+def part_choice() -> None:
+    """Let the user choose a part of the text, such as one chapter, by fields that are folded."""
+    whole = _whole()
     count = len(whole.text)
     for key in ENDS:
         state.sync_widget(key)  # the popover's label comes before its fields
@@ -87,8 +82,10 @@ def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
                 (ENDS[1], right, "To character", "the last"),
             ):
                 with column:
-                    state.bound(key, st.number_input, label, 0, count, None, 1000, placeholder=other, on_change=changed)
-            _find(whole, changed)
+                    state.bound(
+                        key, st.number_input, label, 0, count, None, 1000, placeholder=other, on_change=forget_reading
+                    )
+            _find(whole)
             part = whole.text[begin:end]
             st.caption(
                 f"text[{begin}:{end}] is {len(part):,} of {count:,} characters, {len(part) / count:.0%}: "
@@ -96,7 +93,7 @@ def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
             )
 
 
-def _find(whole: Facts, changed: Callable[[], None]) -> None:
+def _find(whole: Facts) -> None:
     """Search for words, and show buttons that make the part begin or end at a hit."""
     words = st.text_input(
         "Find a place", key=_WORDS, max_chars=LONGEST, placeholder="words such as a chapter's title"
@@ -114,13 +111,13 @@ def _find(whole: Facts, changed: Callable[[], None]) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{at:,}: “{plain(whole.text[at : at + AROUND])}”")
             for key, label in zip(ENDS, ("Begin", "End"), strict=True):
-                st.button(label, key=f"train_text_{key}_{number}", on_click=_take, args=(key, at, changed))
+                st.button(label, key=f"train_text_{key}_{number}", on_click=_take, args=(key, at))
     if len(hits) > HITS:
         st.caption("And at further places: search for more words.")
 
 
-def _take(key: str, at: int, changed: Callable[[], None]) -> None:
-    changed()
+def _take(key: str, at: int) -> None:
+    forget_reading()
     state.put(key, at or None)
 
 
@@ -164,11 +161,6 @@ def text_choice() -> None:
             )
 
 
-def part_of_text() -> None:
-    """Let the user choose a part of the text, such as one chapter."""
-    part_choice(_whole(), forget_reading)
-
-
 def part_refused() -> str:
     """Return why the chosen part is not used; "" if it is."""
     return part_of(_whole())[1]
@@ -183,7 +175,8 @@ def forget_reading() -> None:
 def _forget() -> None:
     """Reset all that belongs to another text."""
     forget_reading()
-    forget_part()
+    for key in ENDS:
+        state.put(key, None)
 
 
 _TEXT = OwnText("train_text", "A text to train on", facts_of, _forget)

@@ -5,15 +5,14 @@ It imports torch, so the page imports it only after showing its introduction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
 from attnviz.components.training import model_series, training
 from attnviz.tokens import CharVocab
-from attnviz.training.plan import Plan, parameters_of
+from attnviz.training.plan import parameters_of
 from attnviz.training.series import SERIES
 from attnviz.training.tasks.task import Task
 from attnviz.ui import shell, state
@@ -72,8 +71,10 @@ def show_training() -> None:
     """Show the visitor's trainings of the view's task."""
     name, task = _begin(), task_of(state.get)
     with st.container():
-        reading = _read(task)
-        runs = runs_of(name, _plan(), task, state.get("run"))
+        reading, (plan, why) = _read(task), fitting_plan(state.get)
+        if why:
+            st.warning(plain(f"These settings do not fit: {why}. So the task's own model is shown."))
+        runs = runs_of(name, plan, task, state.get("run"))
         _show_refusal()
     header = {
         "task": task_header(task, reading),
@@ -84,14 +85,6 @@ def show_training() -> None:
     }
     with st.container(key="training"):
         training(header, all_curves(runs), key="training_view", on_update=commands.take)
-
-
-def _plan() -> Plan:
-    """Return the view's plan; if its settings do not fit each other, say so and use the task's own model."""
-    plan, why = fitting_plan(state.get)
-    if why:
-        st.warning(plain(f"These settings do not fit: {why}. So the task's own model is shown."))
-    return plan
 
 
 def _read(task: Task) -> Reading:
@@ -121,8 +114,10 @@ def show_text() -> None:
     with st.container():
         whole = _read_text(facts, max(row.run.plan.block_size for row in rows))
         _show_refusal()
+    plan = stage_plan_of(SERIES[0], len(facts.labels), state.get)
+    cut = cut_of(facts, plan) if state.get("text_view") == "data" else None
     header = {
-        "text": {**facts.told(), "pairs": offer_pairs(facts), "cut": _cut(facts)},
+        "text": {**facts.told(), "pairs": offer_pairs(facts), "cut": cut},
         "stages": [stage_header(row, facts, name, whole.cut(row.run.plan.block_size), state.get) for row in rows],
         "values": commands.values(),
         "in_lesson": lesson_bar.is_open(),
@@ -131,12 +126,6 @@ def show_text() -> None:
         model_series(header, stage_curves(rows), key="models_view", on_update=commands.take)
     if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
         show_processors(len(facts.labels))
-
-
-def _cut(facts: Facts) -> Mapping[str, Any] | None:
-    """Return how the text will be cut, if the view shows that."""
-    plan = stage_plan_of(SERIES[0], len(facts.labels), state.get)
-    return cut_of(facts, plan) if state.get("text_view") == "data" else None
 
 
 def _read_text(facts: Facts, most: int) -> Reading:
