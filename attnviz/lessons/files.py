@@ -17,7 +17,6 @@ from attnviz.lessons.scene import (
     LessonError,
     Scene,
     check_scene,
-    check_summary,
     check_text,
     query_of,
 )
@@ -43,7 +42,8 @@ def read_lesson(data: bytes, name: str) -> Lesson:
     title, summary = _string(content, "title"), _string(content, "summary")
     check_text("title", title)
     summary = summary if summary.strip() else ""
-    check_summary(summary)
+    if summary:
+        check_text("summary", summary)
     raw = content.get("scenes")
     if not isinstance(raw, list) or not raw:
         raise LessonError("The lesson has no list of scenes.")
@@ -105,25 +105,19 @@ def _numbered(raw: list[Any]) -> Iterator[Scene]:
 
 def _scene(raw: Any) -> Scene:
     fields = _mapping(raw, "A scene", ("title", "sentence", "link", "page", "query", "question", "steps"))
-    page, query = _by_link(_string(fields, "link")) if "link" in fields else _by_page(fields)
-    if "link" in fields and ("page" in fields or "query" in fields):
-        raise LessonError("It has both a link and a page or query: give one of them.")
+    values, steps = fields.get("query") or {}, fields.get("steps") or []
+    if "link" in fields:
+        page, query = _by_link(_string(fields, "link"))
+        if "page" in fields or "query" in fields:
+            raise LessonError("It has both a link and a page or query: give one of them.")
+    elif isinstance(values, dict) and all(isinstance(value, str) for value in values.values()):
+        page, query = _string(fields, "page"), query_of(values)
+    else:
+        raise LessonError("The query is not a mapping of keys to words and numbers.")
     title, sentence, question = (_string(fields, key) for key in ("title", "sentence", "question"))
-    return Scene(title, sentence, page, query, question, _steps(fields))
-
-
-def _steps(fields: dict[str, Any]) -> tuple[str, ...]:
-    steps = fields.get("steps") or []
     if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
         raise LessonError("The steps are not a list of names.")
-    return tuple(steps)
-
-
-def _by_page(fields: dict[str, Any]) -> tuple[str, str]:
-    query = fields.get("query") or {}
-    if not isinstance(query, dict) or not all(isinstance(value, str) for value in query.values()):
-        raise LessonError("The query is not a mapping of keys to words and numbers.")
-    return _string(fields, "page"), query_of(query)
+    return Scene(title, sentence, page, query, question, tuple(steps))
 
 
 def _by_link(link: str) -> tuple[str, str]:

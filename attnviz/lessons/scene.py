@@ -172,16 +172,6 @@ def _check_steps(scene: Scene) -> None:
         raise LessonError("The steps name one twice, or the one that the link opens.")
 
 
-def check_summary(text: str) -> None:
-    """Check that a lesson's summary, which may be empty, is not too long.
-
-    Raises:
-        LessonError: it is too long.
-    """
-    if text:
-        check_text("summary", text)
-
-
 def check_text(kind: str, text: str) -> None:
     """Check that a text is neither empty nor too long. `kind` is a key of `MAX_CHARACTERS`.
 

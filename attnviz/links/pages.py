@@ -189,10 +189,8 @@ class Chapter:
         return f"attnviz: {SUBJECT}" if self.page.path == "/" else f"{self.heading} · attnviz"
 
 
-def _keys_of_sources(*, without: str) -> tuple[str, ...]:
-    """Return the keys of all sources, each once, except `without`."""
-    return tuple(dict.fromkeys(key for source in SOURCES.values() for key in source.keys if key != without))
-
+_COMPARED = dict.fromkeys(key for source in SOURCES.values() for key in source.keys if key != "projection")
+"""The keys of all sources that Compare shows, each once"""
 
 PAGES: dict[str, Page] = {
     page.name: page
@@ -219,7 +217,7 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "compare", "Compare", "/compare", ONE_HEAD,
-            ("text", "source", *_keys_of_sources(without="projection"), "quantity", "stretch", "q", "k", "focus",
+            ("text", "source", *_COMPARED, "quantity", "stretch", "q", "k", "focus",
              "compare", *(f"b_{name}" for name in B_KEYS)),
             # The minimal pair and head in which a pronoun's row changes most: a test measures it.
             opening={"source": PRETRAINED.key, "layer": "3", "head": "1", "q": "10", "k": "2"},

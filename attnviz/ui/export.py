@@ -205,7 +205,10 @@ def show_numbers_export(page: str) -> None:
         check_csv(walk, heads)
     except TooManyNumbersError as why:
         too_many = str(why)
-    _numbers_buttons(shown, heads, _name_of_numbers(shown), too_many)
+    view, source = shown.view, SOURCES[shown.view["source"]]
+    where = f"layer{view['layer']}" if source.has_layers else source.key
+    where = f"transformer-attention{view['block']}" if page == "transformer" else where
+    _numbers_buttons(shown, heads, f"attnviz-{where}-head{view['head']}", too_many)
     code = shown.no_code_reason or about_code(shown.view["source"], page)
     st.caption(f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. {code}")
 
@@ -234,15 +237,6 @@ def _numbers_buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many
     if shown.view["source"] == TRAINED.key and shown.view["model"] in trained.names():
         files.append(FileOffer("Model's file", file, (FOLDER / file).read_bytes, "export_weights"))
     offer_files("numbers_export", *files)
-
-
-def _name_of_numbers(shown: ShownWalk) -> str:
-    view = shown.view
-    source = SOURCES[view["source"]]
-    if shown.page == "transformer":
-        return f"attnviz-transformer-attention{view['block']}-head{view['head']}"
-    where = f"layer{view['layer']}" if source.has_layers else source.key
-    return f"attnviz-{where}-head{view['head']}"
 
 
 def show_web_export(page: str) -> None:

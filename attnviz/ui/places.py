@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.links.pages import PAGES, PLACES, START, Chapter, Place, chapters
+from attnviz.links.pages import PAGES, PLACES, START, Place, chapters
 from attnviz.ui import side_bar, state
 from attnviz.ui.page_links import page_link
 
@@ -33,7 +33,11 @@ def show(page: str) -> None:
         if len(of_place) > 1:
             with st.container(key="chapter_list", horizontal=True, gap=None):
                 for chapter in of_place:
-                    _show_chapter(chapter, is_open=chapter == now, page=page)
+                    label, part = _marked(chapter.title, is_open=chapter == now), chapter.part
+                    if chapter.page.name == page:
+                        st.button(label, key=f"chapter_{part}", type="tertiary", on_click=_open, args=(part,))
+                    else:
+                        page_link(chapter.page.name, label, chapter.query)
 
 
 def _show_first(place: Place, label: str, page: str) -> None:
@@ -49,15 +53,6 @@ def _open(part: str) -> None:
     """Open a part of the current page; one without parts stays as it is."""
     if part:
         state.open_part(part)
-
-
-def _show_chapter(chapter: Chapter, *, is_open: bool, page: str) -> None:
-    label = _marked(chapter.title, is_open=is_open)
-    if chapter.page.name == page:
-        key = f"chapter_{chapter.part}"
-        st.button(label, key=key, type="tertiary", on_click=_open, args=(chapter.part,))
-    else:
-        page_link(chapter.page.name, label, chapter.query)
 
 
 def _marked(title: str, *, is_open: bool) -> str:

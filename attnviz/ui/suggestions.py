@@ -94,19 +94,16 @@ def show_examples(page: str) -> None:
             texts = tuple(example for example in text_examples() if example.page == page)
             examples: tuple[Example | TextExample, ...] = gallery() if page in WITH_EXAMPLE_HEADS else texts
             for number, example in enumerate(examples):
-                _example_button(number, example, page)
+                says = example.said if isinstance(example, Example) else example.says
+                label = f"**{plain(example.title)}**  \n*{plain(example.text)}*  \n{plain(says)}"
+                key = f"example_{number}"
+                st.button(label, key=key, width="stretch", on_click=_take_example, args=(example, page))
 
 
 def _ask_for_surprise(page: str) -> None:
     st.session_state[_EXAMPLES_OPEN] = False
     state.record(_SuggestionRecord).surprise_page = page
     state.run_page()
-
-
-def _example_button(number: int, example: Example | TextExample, page: str) -> None:
-    says = example.said if isinstance(example, Example) else example.says
-    label = f"**{plain(example.title)}**  \n*{plain(example.text)}*  \n{plain(says)}"
-    st.button(label, key=f"example_{number}", width="stretch", on_click=_take_example, args=(example, page))
 
 
 def _take_example(example: Example | TextExample, page: str) -> None:

@@ -151,20 +151,15 @@ def show() -> None:
         notice(_notice(config))
     left, right = st.columns(2)
     with left:
-        _show_counts(config)
+        if not state.get("lecture"):  # which has no room for it
+            with st.expander("All numbers of parameters", key="configuration_counts", on_change="rerun") as counts:
+                if counts.open:
+                    st.table(parameters(config).map(lambda count: f"{count:,}" if count else "–"))
+                    st.caption(
+                        "Other embeddings: positions, segments, and the norm of their sum. Norms: those of the layers."
+                    )
     with right:
         in_torch(LINES)
-
-
-def _show_counts(config: Configuration) -> None:
-    """Offer the parameters by part as a table; a lecture has no room for it."""
-    if not state.get("lecture"):
-        with st.expander("All numbers of parameters", key="configuration_counts", on_change="rerun") as counts:
-            if counts.open:
-                st.table(parameters(config).map(lambda count: f"{count:,}" if count else "–"))
-                st.caption(
-                    "Other embeddings: positions, segments, and the norm of their sum. Norms: those of the layers."
-                )
 
 
 def title_of(config: Configuration) -> str:

@@ -216,7 +216,10 @@ def show() -> None:
         _ask()
     index = index_of_text()
     if isinstance(index, Job):
-        _show_progress(index)
+        done, count = index.done, len(chosen_text())
+        status = f"{done:,} of {count:,} sentences are embedded" if done else f"{count:,} sentences are being read"
+        st.progress(done / count, text=f"{status} …")
+        st.caption("In batches, sorted by length. Another text, or another page, ends it.")
         if index.result.done():  # done since the request, so nothing else would rerun the page
             st.rerun()
         return
@@ -238,13 +241,6 @@ def _ask() -> None:
             placeholder="What are you looking for?",
         )  # fmt: skip
         state.choice("find_view", st.segmented_control, "Show", required=True, label_visibility="collapsed")
-
-
-def _show_progress(job: Job[Index]) -> None:
-    count = len(chosen_text())
-    status = f"{job.done:,} of {count:,} sentences are embedded" if job.done else f"{count:,} sentences are being read"
-    st.progress(job.done / count, text=f"{status} …")
-    st.caption("In batches, sorted by length. Another text, or another page, ends it.")
 
 
 def _show_hit(search: SearchResult) -> None:

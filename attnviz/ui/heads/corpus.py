@@ -26,7 +26,6 @@ from attnviz.corpus.offered import stamp
 from attnviz.corpus.offered import statistics as read
 from attnviz.corpus.run import CorpusCard
 from attnviz.corpus.statistics import CorpusStatistics
-from attnviz.export.csv_files import table_csv
 from attnviz.formatting import number
 from attnviz.heads.all_heads import encode
 from attnviz.links.pages import PAGES
@@ -36,7 +35,7 @@ from attnviz.settings import name_in_links
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.state import HALF, MeasureNames, measure_names, share
-from attnviz.ui.heads.table import HEIGHT
+from attnviz.ui.heads.table import HEIGHT, offer_table
 from attnviz.ui.messages import plain, plain_part
 from attnviz.ui.page_links import page_link
 from attnviz.ui.sources import RESOURCES
@@ -210,21 +209,14 @@ def show_corpus(file: Path, survey: Survey) -> None:
                 "corpus_view", st.segmented_control, "Of this head", required=True, label_visibility="collapsed"
             )
         name = state.get("corpus_view")
-        _offer(VIEWS[name](head), f"heads_{file.stem}_corpus_{head.layer}_{head.head}_{name}.csv")
+        name_of_file = f"heads_{file.stem}_corpus_{head.layer}_{head.head}_{name}.csv"
+        offer_table(VIEWS[name](head), name_of_file, key="corpus_csv", type="tertiary")
     licence = f" Licence: {plain(head.card.licence)}." if head.card.licence else ""
     st.caption(
         f"Corpus: {plain(head.card.corpus)}; {statistics.sentences:,} sentences, {statistics.tokens:,} "
         f"tokens.{licence} In the grid, a head has the labels that hold on half of the sentences or more. Layers and "
         "heads are counted from 0."
     )
-
-
-def _offer(table: pd.DataFrame, file: str) -> None:
-    """Show the button that downloads the numbers shown."""
-    st.download_button(
-        "Download as CSV", lambda: table_csv(table, index=False), file, "text/csv", on_click="ignore",
-        icon=":material/download:", key="corpus_csv", type="tertiary",
-    )  # fmt: skip
 
 
 def _said(here: CorpusHead) -> str:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from attnviz.lessons import MAX_BYTES, OWN, Lesson, LessonError, Scene, read_lesson
 from attnviz.lessons.files import write_lesson
-from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, check_summary, check_text, first_step, query_of
+from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, check_text, first_step, query_of
 from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import CurrentScene, LessonRecord
@@ -143,7 +143,8 @@ def _rename() -> None:
     title, summary = (str(st.session_state.get(key) or "").strip() for key in ("lesson_title", "lesson_summary"))
     try:
         check_text("title", title)
-        check_summary(summary)
+        if summary:
+            check_text("summary", summary)
     except LessonError as why:
         lesson_state.refuse_change(why)
         return

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from attnviz.lessons import Example, Lesson, gallery, shipped
+from attnviz.lessons import gallery, shipped
 from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import CurrentScene, LessonRecord
@@ -27,25 +27,17 @@ def show_start() -> None:
     st.html(f'<p class="start-says">{SAYS}</p><h2 class="start-title">Lessons</h2>')
     with st.container(key="lesson_cards"):
         for lesson in shipped().values():
-            _lesson_card(lesson)
+            first = CurrentScene(lesson, 1)
+            summary = f"{lesson.summary.partition('. ')[0].rstrip('.')}." if lesson.summary else ""
+            with st.container(key=f"lesson_start_{lesson.name}", border=True, gap=None):
+                page_link(first.scene.page, f"**{plain(lesson.title)}**", lesson_state.link_to(first, lecture=True))
+                st.html(f"<p>{escape(summary)} {len(lesson.scenes)} scenes.</p>")
     st.html('<h2 class="start-title">Examples, each with a head of a real BERT that does something clear on it</h2>')
     with st.container(key="example_cards"):
         for number, example in enumerate(gallery()):
-            _example_card(number, example)
-
-
-def _lesson_card(lesson: Lesson) -> None:
-    first = CurrentScene(lesson, 1)
-    summary = f"{lesson.summary.partition('. ')[0].rstrip('.')}." if lesson.summary else ""
-    with st.container(key=f"lesson_start_{lesson.name}", border=True, gap=None):
-        page_link(first.scene.page, f"**{plain(lesson.title)}**", lesson_state.link_to(first, lecture=True))
-        st.html(f"<p>{escape(summary)} {len(lesson.scenes)} scenes.</p>")
-
-
-def _example_card(number: int, example: Example) -> None:
-    with st.container(key=f"example_card_{number}", border=True, gap=None):
-        page_link("step_by_step", f"**{plain(example.title)}**", example.link("step_by_step"))
-        st.html(f"<q>{escape(example.text)}</q><p>{escape(example.said)}</p>")
+            with st.container(key=f"example_card_{number}", border=True, gap=None):
+                page_link("step_by_step", f"**{plain(example.title)}**", example.link("step_by_step"))
+                st.html(f"<q>{escape(example.text)}</q><p>{escape(example.said)}</p>")
 
 
 def show_scenes() -> None:
@@ -55,16 +47,12 @@ def show_scenes() -> None:
         row = lessons[start : start + ACROSS]
         for column, lesson in zip(st.columns(len(row), border=True), row, strict=True):
             with column:
-                _show_scenes_of(lesson)
-
-
-def _show_scenes_of(lesson: Lesson) -> None:
-    st.html(f'<div class="lesson-card"><h2>{escape(lesson.title)}</h2></div>')
-    if lesson.summary:
-        st.caption(plain(lesson.summary))
-    for number in range(1, len(lesson.scenes) + 1):
-        there = CurrentScene(lesson, number)
-        page_link(there.scene.page, f"{number} · {plain(there.scene.title)}", lesson_state.link_to(there))
+                st.html(f'<div class="lesson-card"><h2>{escape(lesson.title)}</h2></div>')
+                if lesson.summary:
+                    st.caption(plain(lesson.summary))
+                for number, scene in enumerate(lesson.scenes, 1):
+                    link = lesson_state.link_to(CurrentScene(lesson, number))
+                    page_link(scene.page, f"{number} · {plain(scene.title)}", link)
 
 
 MARKS = {

@@ -187,8 +187,11 @@ class Row:
 
 def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     """Return all stages of the series, in its order."""
-    jobs = jobs_on(visitor, facts.text)
-    stages, following = [stage_of(job.plan) for job in jobs], [stage_of(plan) for plan in _following(visitor, jobs)]
+    jobs, latest = jobs_on(visitor, facts.text), training_jobs().job(visitor)
+    stages = [stage_of(job.plan) for job in jobs]
+    # The plans queued after the visitor's latest training, if that is on this text and not finished.
+    goes_on = latest is not None and latest in jobs and (latest.view.can_continue or not latest.view.has_ended)
+    following = [stage_of(plan) for plan in latest.then] if latest is not None and goes_on else []
     return [
         _row(
             stage,
@@ -199,13 +202,6 @@ def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
         )
         for stage in SERIES
     ]
-
-
-def _following(visitor: str, jobs: Sequence[Job]) -> tuple[Plan, ...]:
-    """Return the plans queued after the visitor's latest training, if that is on this text and not finished."""
-    latest = training_jobs().job(visitor)
-    goes_on = latest is not None and latest in jobs and (latest.view.can_continue or not latest.view.has_ended)
-    return latest.then if latest is not None and goes_on else ()
 
 
 def _row(stage: Stage, jobs: Sequence[Job], facts: Facts, get: Get, will_follow: bool) -> Row:

@@ -268,7 +268,11 @@ def show_mistake(here: ShownPart) -> None:
 
     in_lesson = lesson_bar.is_open() and state.get("lecture")  # the bar says what there is to say
     if not in_lesson and not lesson_state.asks():  # its title gives the answer away
-        _choose_mistake()
+        left, right = st.columns([2, 1], vertical_alignment="bottom")
+        with left:
+            state.choice("mistake", st.selectbox, "Mistake", TEXTS, format_func=lambda name: TEXTS[name].title)
+        with right:
+            state.bound("answer", st.toggle, "Right beside it", help="Off, a class can guess what is wrong.")
     colours = "dark" if st.context.theme.type == "dark" else "light"
     view = state.every()
     trace, answer = here.trace(RESOURCES), state.get("answer")
@@ -278,11 +282,3 @@ def show_mistake(here: ShownPart) -> None:
         st.html(caches.mistake(trace, settings, draw))
     except (NotKnownError, FontError) as error:
         st.info(plain(str(error)))
-
-
-def _choose_mistake() -> None:
-    left, right = st.columns([2, 1], vertical_alignment="bottom")
-    with left:
-        state.choice("mistake", st.selectbox, "Mistake", TEXTS, format_func=lambda name: TEXTS[name].title)
-    with right:
-        state.bound("answer", st.toggle, "Right beside it", help="Off, a class can guess what is wrong.")

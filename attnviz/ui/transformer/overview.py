@@ -100,7 +100,12 @@ def _row(
         Box("Vectors", rows, "One row a token again, now of the token in its text.",
             at(last, "block_output", "output", "head_outputs"), item="vectors"),
     ]  # fmt: skip
-    boxes += _answer(trace, at, link, last) if is_last else [_to_the_decoder(trace, at)]
+    if is_last:
+        boxes += _answer(trace, at, link, last)
+    else:
+        cross = next(number for number, place in enumerate(trace.places) if place.kind == "cross")
+        boxes.append(Box("To the decoder", "keys and values", "Each layer of the decoder reads these vectors.",
+                         at(cross, "qkv", "scores"), "task"))  # fmt: skip
     return Row(stack, tuple(boxes))
 
 
@@ -111,12 +116,6 @@ def _weights(trace: Trace, stack: str) -> str:
         for kind in kinds
     )
     return f"weights {', to the encoder '.join(shapes)}"
-
-
-def _to_the_decoder(trace: Trace, at: Callable[..., str]) -> Box:
-    number = next(number for number, place in enumerate(trace.places) if place.kind == "cross")
-    return Box("To the decoder", "keys and values", "Each layer of the decoder reads these vectors.",
-               at(number, "qkv", "scores"), "task")  # fmt: skip
 
 
 def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list[Box]:
