@@ -173,7 +173,7 @@ def script_of(of: SnapshotName) -> str:
 def open_if_asked() -> None:
     """Go to the page on which the visitor wants to open the model on screen; if it can't open there, say why."""
     trained_models.go_if_opened()
-    page, of = commands.page_to_open(), chosen()
+    page, of = commands.once("page"), chosen()
     if page == "generate" and of is not None and of.task == TEXT:
         state.go_to_page(PAGES["train"].script, link_to_generate(of))
     if page not in OPENS or of is None:

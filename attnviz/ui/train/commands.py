@@ -50,7 +50,7 @@ class _CommandRecord:
     is_revealed: bool = False
     """Whether the covered row was revealed since the last run of the whole page"""
     settings_changed: bool = False
-    """Whether the view's settings differ from the side bar's"""
+    """Whether the view's settings differ from the side bar's: then the whole page runs again"""
 
 
 def _kept() -> _CommandRecord:
@@ -83,11 +83,12 @@ def chosen_run() -> str:
     return run
 
 
-def page_to_open() -> str:
-    """Return, once, the page on which to open the model; "" if there is none."""
+def once(name: str) -> Any:
+    """Return a field of the session's record of commands, and reset it: "page", "is_revealed", "settings_changed"."""
     kept = _kept()
-    page, kept.page = kept.page, ""
-    return page
+    value = getattr(kept, name)
+    setattr(kept, name, type(value)())
+    return value
 
 
 def take(sent: Mapping[str, object]) -> None:
@@ -151,13 +152,6 @@ def _show_settings(run: str) -> None:
             {name: None if value is None else str(value) for name, value in settings.items()}, settings
         )
         _kept().settings_changed = before != state.every()
-
-
-def have_settings_changed() -> bool:
-    """Whether the view's settings differ from the side bar's; true once, so that the whole page runs again."""
-    kept = _kept()
-    changed, kept.settings_changed = kept.settings_changed, False
-    return changed
 
 
 def do(command: str) -> None:
@@ -238,13 +232,6 @@ def refuse(sentence: str) -> None:
 def speed() -> float:
     """Return the most steps a second; 0 if there is no limit."""
     return 1000 / slow() if slow() else 0.0
-
-
-def has_revealed() -> bool:
-    """Whether the visitor has revealed a covered row since the last call."""
-    kept = _kept()
-    revealed, kept.is_revealed = kept.is_revealed, False
-    return revealed
 
 
 def is_live() -> bool:

@@ -128,7 +128,7 @@ def _forget_snapshot() -> None:
 def show_generate() -> None:
     """Show the text that the view's model generates."""
     keep(visitor())
-    if commands.have_settings_changed() and state.in_fragment():
+    if commands.once("settings_changed") and state.in_fragment():
         st.rerun()  # the side bar shows the seed too
     try:
         model = chosen_model()

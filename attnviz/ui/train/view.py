@@ -6,7 +6,6 @@ It imports torch, so the page imports it only after showing its introduction.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -54,7 +53,7 @@ position after another, whatever the hardware. For models as small as these, a p
 def _begin() -> str:
     """Open another page if requested, keep the visitor's trainings, and return the visitor's name."""
     open_if_asked()
-    if commands.have_settings_changed() and state.in_fragment():
+    if commands.once("settings_changed") and state.in_fragment():
         st.rerun()  # the side bar shows the settings too
     name = visitor()
     keep(name)
@@ -103,7 +102,7 @@ def check_live(*, live: bool, shown_live: bool) -> None:
     """Rerun the whole page if a training has started or ended since its last run, which sets how often this part runs,
     or if the visitor has revealed the row that a lesson asks about.
     """
-    if state.has_changed(live, shown_live, commands.is_live()) or commands.has_revealed():
+    if state.has_changed(live, shown_live, commands.is_live()) or commands.once("is_revealed"):
         st.rerun()
 
 
@@ -155,24 +154,9 @@ def show_processors(vocabulary: int) -> None:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the page."""
-
-    controls: Callable[[], None]
-    """Shows the settings in the side bar"""
-    show: Callable[[], None]
-    """Shows the component, in a fragment"""
-
-
-PARTS: dict[str, Part] = {
-    "task": Part(train_controls, show_training),
-    "text": Part(text_controls, show_text),
-    "generate": Part(generate_controls, show_generate),
+PARTS: dict[str, tuple[Callable[[], None], Callable[[], None]]] = {
+    "task": (train_controls, show_training),
+    "text": (text_controls, show_text),
+    "generate": (generate_controls, show_generate),
 }
-"""Keyed by name in links"""
-
-
-def chosen_part() -> Part:
-    """Return the view's part."""
-    return PARTS[state.get("train_part")]
+"""What shows the settings of a part in the side bar, and what shows its component; keyed by name in links"""

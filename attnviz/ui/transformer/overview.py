@@ -50,15 +50,7 @@ class Box:
     """How words of a lesson call it"""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The stages of one stack of blocks."""
-
-    stack: Literal["encoder", "decoder"]
-    boxes: tuple[Box, ...]
-
-
-def overview(here: ShownPart, trace: Trace, link: Link) -> tuple[Row, ...]:
+def overview(here: ShownPart, trace: Trace, link: Link) -> dict[str, list[Box]]:
     """Return the stages of each stack, the encoder first; all shapes are those of the trace.
 
     Args:
@@ -67,12 +59,10 @@ def overview(here: ShownPart, trace: Trace, link: Link) -> tuple[Row, ...]:
         link: returns the addresses of the boxes.
     """
     stacks = tuple(dict.fromkeys(place.stack for place in trace.places))
-    return tuple(_row(here, trace, stack, link, is_last=stack == stacks[-1]) for stack in stacks)
+    return {stack: _boxes(here, trace, stack, link, is_last=stack == stacks[-1]) for stack in stacks}
 
 
-def _row(
-    here: ShownPart, trace: Trace, stack: Literal["encoder", "decoder"], link: Link, *, is_last: bool
-) -> Row:  # fmt: skip
+def _boxes(here: ShownPart, trace: Trace, stack: str, link: Link, *, is_last: bool) -> list[Box]:
     numbers = [number for number, place in enumerate(trace.places) if place.stack == stack]
     first, last, layers = numbers[0], numbers[-1], len({trace.places[number].layer for number in numbers})
     tokens = trace.query_tokens(trace.places[first].kind)
@@ -106,7 +96,7 @@ def _row(
         cross = next(number for number, place in enumerate(trace.places) if place.kind == "cross")
         boxes.append(Box("To the decoder", "keys and values", "Each layer of the decoder reads these vectors.",
                          at(cross, "qkv", "scores"), "task"))  # fmt: skip
-    return Row(stack, tuple(boxes))
+    return boxes
 
 
 def _weights(trace: Trace, stack: str) -> str:
@@ -142,21 +132,22 @@ def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list
     ]  # fmt: skip
 
 
-def html(rows: Sequence[Row]) -> str:
-    """Return the figure as HTML; everything from a text is escaped."""
-    return f'<div class="ov-rows">{"".join(_row_html(row, len(rows) > 1) for row in rows)}</div>'
+def html(rows: Mapping[str, Sequence[Box]]) -> str:
+    """Return the figure as HTML, with a row for each stack; everything from a text is escaped."""
+    shown = "".join(_row_html(stack if len(rows) > 1 else "", boxes) for stack, boxes in rows.items())
+    return f'<div class="ov-rows">{shown}</div>'
 
 
-def _row_html(row: Row, is_named: bool) -> str:
-    name = f'<div class="ov-stack">{row.stack.capitalize()}</div>' if is_named else ""
+def _row_html(name: str, row: Sequence[Box]) -> str:
+    named = f'<div class="ov-stack">{name.capitalize()}</div>' if name else ""
     boxes = "".join(
         f'<a class="ov-box{f" ov-{box.kind}" if box.kind else ""}" href="{escape(box.address)}" target="_self" '
         f'data-item="{box.item}">'
         f'<span class="ov-title">{escape(box.title)}</span><span class="ov-shape">{escape(box.shape)}</span>'
         f"<span>{escape(box.says)}</span></a>"
-        for box in row.boxes
+        for box in row
     )
-    return f'<div>{name}<div class="ov-row">{boxes}</div></div>'
+    return f'<div>{named}<div class="ov-row">{boxes}</div></div>'
 
 
 def address(page: str, view: Mapping[str, Any], source: str | None = None) -> str:

@@ -84,9 +84,7 @@ def toy_controls() -> None:
         state.bound("width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH, step=STEP)
         own = "feed_forward", _HIDDEN, default_hidden_width(state.get("width"))
         _put_own(*own)
-        st.number_input(
-            "Hidden F", 1, MAX_FEED_FORWARD, key=_HIDDEN, help=HIDDEN_HELP, on_change=_take_own, args=own
-        )
+        st.number_input("Hidden F", 1, MAX_FEED_FORWARD, key=_HIDDEN, help=HIDDEN_HELP, on_change=_take_own, args=own)
     left, right = st.columns(2)
     with left:
         state.choice("norm", st.selectbox, "Norm", help=NORMS_HELP)
