@@ -1,17 +1,40 @@
-"""The bar at the top: the app's name, its places, what the settings choose, and the chapters of the open place.
+"""Links to views, and the bar at the top: the app's name, its places, what the settings choose, the place's chapters.
 
-Its links lead to other pages without loading the app anew, with the text and all else that both pages have in common.
-What leads to the page that is open is a button: Streamlit leaves the address as it is on the way to the same page, and
-the next run would read it as a link that has just been opened.
+The bar's links lead to other pages without loading the app anew, with the text and all else that both pages have in
+common. What leads to the page that is open is a button: Streamlit leaves the address as it is on the way to the same
+page, and the next run would read it as a link that has just been opened.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
 from attnviz.links.pages import PAGES, PLACES, START, Place, chapters
 from attnviz.ui import side_bar, state
-from attnviz.ui.page_links import page_link
+
+START_ADDRESS = "./"
+"""The address of the start page, beside that of any other page"""
+
+
+class _Page(st.Page):
+    """A page with an address for links.
+
+    Streamlit gives the start page an empty one, to which the browser's address would add that of the current page.
+    """
+
+    @property
+    def url_path(self) -> str:
+        return super().url_path or START_ADDRESS
+
+
+def page_link(page: str, label: str, query: Mapping[str, str], **options: Any) -> None:
+    """Show a link to a view on the page with this name; `options` go to `st.page_link`."""
+    to = PAGES[page]
+    target = _Page(to.script, url_path=to.path.strip("/") or None, default=to.path == "/")
+    st.page_link(target, label=label, query_params=query, **options)
 
 
 def show(page: str) -> None:

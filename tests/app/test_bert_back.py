@@ -22,7 +22,7 @@ from attnviz.bert.table import table_of
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel
 from attnviz.ui import caches
-from attnviz.ui.bert import files, round_trip
+from attnviz.ui.bert import parts, round_trip
 from attnviz.ui.widgets import FileOffer
 from tests.app.pages import messages, open_page
 from tests.loaded import built_in_model
@@ -268,7 +268,7 @@ def test_export_has_the_numbers_and_the_script_of_the_model_on_screen(
     def keep(_row: str, *offers: FileOffer) -> None:
         written.update({offer.key: offer.data for offer in offers})
 
-    monkeypatch.setattr(files, "offer_files", keep)
+    monkeypatch.setattr(parts, "offer_files", keep)
     asked: list[Any] = []
     monkeypatch.setattr(
         round_trip, "round_trip_script", lambda *given, **named: asked.append((given, named)) or "# torch"

@@ -36,7 +36,7 @@ from attnviz.ui.bert.parts import Part, in_torch
 from attnviz.ui.bert.rows import show_likely
 from attnviz.ui.caches import result
 from attnviz.ui.messages import plain
-from attnviz.ui.page_links import page_link
+from attnviz.ui.places import page_link
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from attnviz.ui.bert.rows import (
 from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
-from attnviz.ui.page_links import page_link
+from attnviz.ui.places import page_link
 from attnviz.ui.tokens.chips import numbered, shorten
 from attnviz.ui.widgets import notice
 

@@ -37,7 +37,7 @@ from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.state import HALF, MeasureNames, measure_names, share
 from attnviz.ui.heads.table import HEIGHT, offer_table
 from attnviz.ui.messages import plain, plain_part
-from attnviz.ui.page_links import page_link
+from attnviz.ui.places import page_link
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.styles import style
 from attnviz.ui.widgets import notice, palette, plot

@@ -35,7 +35,7 @@ from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.state import measure_names
 from attnviz.ui.messages import plain
-from attnviz.ui.page_links import page_link
+from attnviz.ui.places import page_link
 from attnviz.ui.sources import RESOURCES, settle
 from attnviz.ui.widgets import palette
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
+from attnviz.ui.compare.controls import _most_different_sentence as most_different
 
 from attnviz.compare.matrices import Divergences
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
@@ -17,8 +18,7 @@ from attnviz.measures.striking import StrikingHead
 from attnviz.steps.picture import darkens
 from attnviz.ui import controls, state
 from attnviz.ui import suggestions as message
-from attnviz.ui.compare import controls as compare
-from attnviz.ui.compare.controls import _most_different_sentence as most_different
+from attnviz.ui.compare import panes as compare
 from attnviz.ui.compare.panes import B
 from attnviz.ui.suggestions import sentence as striking
 from attnviz.ui.transformer.overview import LENGTHS, _together
