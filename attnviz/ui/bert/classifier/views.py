@@ -30,6 +30,7 @@ from attnviz.figures.plots import Spec
 from attnviz.formatting import number, percent
 from attnviz.links.bert import MAX_SENTENCE
 from attnviz.settings import settings
+from attnviz.trace.trace import Trace
 from attnviz.training.jobs.view import thinned_losses
 from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier import training
@@ -429,7 +430,7 @@ def show_attention(text: str) -> None:
     from attnviz.figures.classification import looks
 
     trace = caches.trace(built_in(), text, None)
-    weights = trace.attentions(len(trace.blocks["encoder"]) - 1)[:, 0]  # (H, T), of the first token in the last layer
+    weights = from_cls(trace)
     shell.token_notes(trace.tokens)
     head = state.get("cls_head")
     with st.container(horizontal=True, key="cls_bar", vertical_alignment="center"):
@@ -442,6 +443,11 @@ def show_attention(text: str) -> None:
             )  # fmt: skip
     chosen = None if head is None else weights[head].tolist()
     show_plot(looks(weights.mean(0).tolist(), chosen, trace.tokens.labels, palette()), "class_attention")
+
+
+def from_cls(trace: Trace) -> Tensor:
+    """Return the last layer's weights of the first token, (H, T)."""
+    return trace.attentions(len(trace.blocks["encoder"]) - 1)[:, 0]
 
 
 def show_arithmetic(trained: TrainedClassifier, typed: TypedText) -> None:
