@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
-from attnviz.ui.compare.controls import _most_different_sentence as most_different
 
 from attnviz.compare.matrices import Divergences
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
@@ -20,6 +19,7 @@ from attnviz.ui import controls, state
 from attnviz.ui import suggestions as message
 from attnviz.ui.compare import panes as compare
 from attnviz.ui.compare.panes import B
+from attnviz.ui.compare.panes import _most_different_sentence as most_different
 from attnviz.ui.suggestions import sentence as striking
 from attnviz.ui.transformer.overview import LENGTHS, _together
 
