@@ -7,17 +7,11 @@ from types import MappingProxyType
 from attnviz.ui.shell import Tabs
 
 
-def _show(tab: str) -> None:
-    getattr(import_module("attnviz.ui.train.tabs"), f"show_{tab}")()
+def _show(title: str) -> None:
+    import_module("attnviz.ui.train.tabs").show(title)
 
 
 EXPORTS: Tabs = MappingProxyType(
-    {
-        "Model": partial(_show, "model"),
-        "Animation": partial(_show, "animation"),
-        "Web page": partial(_show, "page"),
-        "Script": partial(_show, "script"),
-        "Numbers": partial(_show, "numbers"),
-    }
+    {title: partial(_show, title) for title in ("Model", "Animation", "Web page", "Script", "Numbers")}
 )
 """Keyed by title"""

@@ -36,29 +36,36 @@ NO_TEXT = "No text is generated: type a prompt that the model knows."
 AS_OPENED = "This model is a file of your own: the script reads it as you opened it."
 
 
+class NothingError(Exception):
+    """A tab has nothing to offer; the message says why, in Markdown."""
+
+
+def show(tab: str) -> None:
+    """Show a tab by its title; if it has nothing to offer, say why."""
+    try:
+        with reasons_shown(ModelError, NoTrainingCodeError, LookupError):
+            TABS[tab]()
+    except NothingError as why:
+        st.caption(str(why))
+
+
 def show_model() -> None:
     """Offer the model of the snapshot on screen, or of the part Generate, as a file with its card."""
     if _generates():
         _show_generating_model()
         return
     of = _chosen()
-    if of is None:
-        return
-    with reasons_shown(ModelError, LookupError):
-        stem = model_file(of).stem
-        _model_buttons("train_model_export", stem, lambda: model_file(of).data, lambda: model_file(of).card_file())
-        st.caption(
-            f"The model after {counted(of.step, 'step')}, in float16. *Open a model's file* opens it again, here or in "
-            "another attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was "
-            "trained and how good it is."
-        )
+    stem = model_file(of).stem
+    _model_buttons("train_model_export", stem, lambda: model_file(of).data, lambda: model_file(of).card_file())
+    st.caption(
+        f"The model after {counted(of.step, 'step')}, in float16. *Open a model's file* opens it again, here or in "
+        "another attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was trained "
+        "and how good it is."
+    )
 
 
 def _show_generating_model() -> None:
-    chosen_file = _generating()
-    if chosen_file is None:
-        return
-    _, file = chosen_file
+    _, file = _generating()
     if file.data is None or file.card is None:
         st.caption(AS_OPENED)
         return
@@ -78,8 +85,6 @@ def show_animation() -> None:
     from attnviz.ui.train.exports import frames_of, moving_picture  # takes half a second
 
     of = _of_task()
-    if of is None:
-        return
     count = frames_of(of)
     if not count:
         st.caption("This model has no attention: there is nothing to see forming.")
@@ -100,8 +105,6 @@ def show_page() -> None:
     from attnviz.ui.train.exports import title_of_page, training_file
 
     of = _of_task()
-    if of is None:
-        return
     file = f"attnviz-training-{of.task}.html"
     offer_files("train_web_export", FileOffer("Interactive page", file, lambda: training_file(of), "export_page"))
     st.caption(
@@ -118,20 +121,14 @@ def show_script() -> None:
         _show_generation_script()
         return
     of = _chosen()
-    if of is None:
-        return
-    with reasons_shown(NoTrainingCodeError, LookupError):
-        script_of(of)
-        script = FileOffer("Script", f"train_{of.task}.py", lambda: script_of(of).encode(), "export_script")
-        offer_files("train_script_export", script)
-        st.caption("Plain torch, without attnviz: it trains the same model to the same losses, and compares them.")
+    script_of(of)
+    script = FileOffer("Script", f"train_{of.task}.py", lambda: script_of(of).encode(), "export_script")
+    offer_files("train_script_export", script)
+    st.caption("Plain torch, without attnviz: it trains the same model to the same losses, and compares them.")
 
 
 def _show_generation_script() -> None:
-    shown = _generated()
-    if shown is None:
-        return
-    asked, file = shown
+    asked, file = _generated()
     script = _made(lambda: generated.script_of(asked, file).encode())
     offer_files("generate_script_export", FileOffer("Script", "generate.py", script, "export_script"))
     st.caption(
@@ -149,8 +146,7 @@ def show_numbers() -> None:
 
     if state.get("train_part") == TEXT:
         _show_ids()
-    if _chosen() is None:
-        return
+    _chosen()
     trainings = shown_curves()
     curves = FileOffer("Curves (CSV)", "curves.csv", lambda: curves_csv(trainings), "export_curves")
     offer_files("train_numbers_export", curves)
@@ -162,10 +158,7 @@ def show_numbers() -> None:
 
 def _show_draws() -> None:
     """Offer every draw as a table, and the text."""
-    shown = _generated()
-    if shown is None:
-        return
-    asked, _ = shown
+    asked, _ = _generated()
     draws = FileOffer("Every draw (CSV)", "draws.csv", _made(lambda: generated.numbers_of(asked)), "export_draws")
     text = FileOffer("Text", "generated.txt", _made(lambda: generated.text_of(asked).encode()), "export_text")
     offer_files("generate_numbers_export", draws, text)
@@ -204,44 +197,47 @@ def _generates() -> bool:
     return bool(state.get("train_part") == "generate")
 
 
-def _chosen() -> SnapshotName | None:
+def _chosen() -> SnapshotName:
     """Return the snapshot on screen; if nothing was trained yet, say what to do."""
     snapshot = chosen()
     if snapshot is None:
-        st.caption(GENERATED if _generates() else NOTHING)
+        raise NothingError(GENERATED if _generates() else NOTHING)
     return snapshot
 
 
-def _of_task() -> SnapshotName | None:
+def _of_task() -> SnapshotName:
     """Return a task's snapshot on screen; for a text, say that there is nothing."""
     snapshot = _chosen()
-    if snapshot is not None and snapshot.task == TEXT:
-        st.caption(OF_TASKS)
-        return None
+    if snapshot.task == TEXT:
+        raise NothingError(OF_TASKS)
     return snapshot
 
 
-def _generating() -> tuple[TextModel, File] | None:
-    """Return the model that generates and its file; if there is none, say why."""
-    with reasons_shown(ModelError, LookupError):
-        model = generated.chosen_model()
-        return model, generated.file_of(model, visitor())
-    return None
+def _generating() -> tuple[TextModel, File]:
+    """Return the model that generates, and its file."""
+    model = generated.chosen_model()
+    return model, generated.file_of(model, visitor())
 
 
-def _generated() -> tuple[GenerationRequest, File] | None:
+def _generated() -> tuple[GenerationRequest, File]:
     """Return the text to generate, and its model's file; if there is none, say why."""
-    chosen_file = _generating()
-    if chosen_file is None:
-        return None
-    model, file = chosen_file
+    model, file = _generating()
     asked = generated.asked_of(model, *generated.prompt_and_truth(generated.tokens_of(model)))
     if asked is None:
-        st.caption(NO_TEXT)
-        return None
+        raise NothingError(NO_TEXT)
     return asked, file
 
 
 def _made(make: Callable[[], bytes]) -> Callable[[], bytes]:
     """Return a function that makes a file in the worker pool, since that runs the model."""
     return lambda: worker_pool().run(make)
+
+
+TABS = {
+    "Model": show_model,
+    "Animation": show_animation,
+    "Web page": show_page,
+    "Script": show_script,
+    "Numbers": show_numbers,
+}
+"""Keyed by title"""
