@@ -270,8 +270,8 @@ def choose(pane: Pane, row: DeltaGenerator) -> Choice:
             if source.has_layers:
                 _select(pane, "layer", settled.layers, "layer {}".format)
             _select(pane, "head", range(settled.heads), "head {}".format)
-            _select(pane, "scale", *_named(_scales(pane, source)))
-            _select(pane, "mask", *_named(_masks(source)))
+            for name, titles in (("scale", _scales(pane, source)), ("mask", _masks(source))):
+                _select(pane, name, titles, titles.__getitem__)
     return choice(pane.name, pane.get, model)  # after the menus have updated the view
 
 
@@ -354,10 +354,6 @@ def _scales(pane: Pane, source: Source) -> dict[str, str]:
     default = "its own scale" if source.has_own_scale else "scale 1/√D"
     names = {"sqrt_d": default, "off": "no scale", "sqrt_c": "scale 1/√C"}
     return {**{name: f"scale {name}" for name in (A.get("scale"), pane.get("scale"))}, **names}
-
-
-def _named(names: dict[str, str]) -> tuple[list[str], Callable[[str], str]]:
-    return list(names), names.__getitem__
 
 
 def _select(pane: Pane, name: str, options: Iterable[Any], written: Callable[[Any], str]) -> None:

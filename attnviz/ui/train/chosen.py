@@ -30,7 +30,7 @@ from attnviz.ui.messages import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_of, task_of
 from attnviz.ui.train.runs import Run, job_of, jobs_on, recorded_stage, runs_of
-from attnviz.ui.train.text_choice import chosen_facts
+from attnviz.ui.train.text import chosen_facts
 from attnviz.ui.training_jobs import visitor
 
 FILE_BYTES = 32 * 2**20

@@ -18,9 +18,8 @@ from attnviz.training.plan import Plan
 from attnviz.training.series import SERIES
 from attnviz.training.settings import TEXT
 from attnviz.ui import state
-from attnviz.ui.train.facts import fits
 from attnviz.ui.train.plans import STAGES, is_of, plan_of, settings_of, stage_of, stage_plan_of, task_of
-from attnviz.ui.train.text_choice import chosen_facts
+from attnviz.ui.train.text import chosen_facts, fits
 from attnviz.ui.training_jobs import go_on, is_training, latest, refusing, stop, take_visitor, training_jobs, visitor
 
 VALUES = ("watch", "snapshot", "predict")

@@ -20,7 +20,7 @@ from attnviz.ui import controls, state, trained_models
 from attnviz.ui.messages import plain
 from attnviz.ui.train.plans import STAGES, default_of, fitting_plan, schedule, stage_plan_of, task_of
 from attnviz.ui.train.tagged import sentences_choice
-from attnviz.ui.train.text_choice import part_choice, part_refused, text_choice
+from attnviz.ui.train.text import part_choice, part_refused, text_choice
 from attnviz.ui.widgets import settings_popover
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

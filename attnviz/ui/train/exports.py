@@ -42,7 +42,7 @@ from attnviz.ui.train.runs import (
     run_of,
     task_header,
 )
-from attnviz.ui.train.text_choice import chosen_facts
+from attnviz.ui.train.text import chosen_facts
 from attnviz.ui.training_jobs import visitor
 
 COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy", "training accuracy")

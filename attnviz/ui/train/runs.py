@@ -30,8 +30,8 @@ from attnviz.training.settings import TEXT
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import ModelAt, Reading, offer, task_parts, text_parts
-from attnviz.ui.train.facts import Facts, drawn_of
 from attnviz.ui.train.plans import Get, is_of, is_usual, stage_of, stage_plan_of
+from attnviz.ui.train.text import Facts, drawn_of
 from attnviz.ui.training_jobs import queued, training_jobs
 
 SHOWN = 3

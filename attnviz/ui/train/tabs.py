@@ -25,7 +25,7 @@ from attnviz.ui.train import generated
 from attnviz.ui.train.chosen import SnapshotName, chosen, model_file, script_of
 from attnviz.ui.train.generated import File, GenerationRequest, TextModel
 from attnviz.ui.train.plans import STAGES, stage_plan_of
-from attnviz.ui.train.text_choice import chosen_facts, cut_of
+from attnviz.ui.train.text import chosen_facts, cut_of
 from attnviz.ui.training_jobs import visitor
 from attnviz.ui.widgets import FileOffer, offer_files, reasons_shown
 

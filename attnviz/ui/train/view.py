@@ -21,11 +21,10 @@ from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, offer_pairs, reading_of, reading_of_tokens
 from attnviz.ui.train.chosen import open_if_asked
 from attnviz.ui.train.controls import text_controls, train_controls
-from attnviz.ui.train.facts import Facts
-from attnviz.ui.train.generate_view import generate_controls, show_generate
+from attnviz.ui.train.generated import generate_controls, show_generate
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_plan_of, task_of
 from attnviz.ui.train.runs import all_curves, header_of, rows_of, runs_of, stage_curves, stage_header, task_header
-from attnviz.ui.train.text_choice import chosen_facts, cut_of
+from attnviz.ui.train.text import Facts, chosen_facts, cut_of
 from attnviz.ui.training_jobs import keep, training_jobs, visitor
 
 EVERY = 0.4

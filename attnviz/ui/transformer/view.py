@@ -37,8 +37,10 @@ CHECKS = Checks(
     "check",
     {
         **dict.fromkeys(("overview", "parameters", "cost"), "attnviz.ui.transformer.overview"),
-        **dict.fromkeys(("token", "norm", "lens"), "attnviz.ui.transformer.stream"),
-        **dict.fromkeys(("positions", "change", "padding", "dropout", "mistake"), "attnviz.ui.transformer.differences"),
+        **dict.fromkeys(
+            ("token", "norm", "lens", "positions", "change", "padding", "dropout", "mistake"),
+            "attnviz.ui.transformer.checks",
+        ),
     },
 )
 """The checks of the page; some of their modules import pandas"""
