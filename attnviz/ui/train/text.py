@@ -9,7 +9,7 @@ Shapes: N characters of the text, V different ones, K of them in the table of pa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from itertools import islice, pairwise
@@ -73,8 +73,8 @@ class Facts:
     """(K, K): how often j follows i in the training part"""
     totals: NDArray[np.float32]
     """(K,): how often anything follows i there"""
-    vowels: Vowels | None
-    """How often vowels follow consonants there; None if there is nothing to compare"""
+    vowels: Mapping[str, int] | None
+    """How often vowels follow consonants there (`vowels_in`); None if there is nothing to compare"""
     floor: float
     """The counted table's loss over the validation part, in nats a character, with 1 added to each count"""
     blocks: tuple[tuple[int, ...], ...]
@@ -92,7 +92,7 @@ class Facts:
             "labels": [label_of(label) for label in self.labels], "characters": list(self.labels),
             "first": list(self.first), "shown": list(self.shown), "floor": self.floor,
             "blocks": [list(block) for block in self.blocks],
-            "vowels": None if self.vowels is None else asdict(self.vowels),
+            "vowels": self.vowels,
         }  # fmt: skip
 
 
@@ -189,21 +189,7 @@ def _sequence(facts: Facts, start: int, stop: int, repeated: int) -> dict[str, A
     return {"start": start, "ids": ids, "repeated": repeated}
 
 
-@dataclass(frozen=True, slots=True)
-class Vowels:
-    """Counts of vowels in a text."""
-
-    followed: int
-    """Pairs of a consonant and the character after it"""
-    by_vowel: int
-    """The pairs whose second character is a vowel"""
-    characters: int
-    """N"""
-    vowels: int
-    """The characters that are vowels"""
-
-
-def vowels_in(ids: Tensor, counts: Tensor, labels: Sequence[str]) -> Vowels | None:
+def vowels_in(ids: Tensor, counts: Tensor, labels: Sequence[str]) -> Mapping[str, int] | None:
     """Count vowels after consonants, and vowels.
 
     Args:
@@ -212,13 +198,16 @@ def vowels_in(ids: Tensor, counts: Tensor, labels: Sequence[str]) -> Vowels | No
         labels: the V characters.
 
     Returns:
-        None if the text has no vowel, or no consonant with a character after it: there is nothing to compare.
+        `followed`, the pairs of a consonant and the character after it; `by_vowel`, those of them whose second
+        character is a vowel; `characters`, N; and `vowels`, how many of these are vowels. None if the text has no
+        vowel, or no consonant with a character after it: there is nothing to compare.
     """
     vowel = torch.tensor([len(label) == 1 and label.lower() in VOWELS for label in labels])
     consonant = torch.tensor([label in ascii_letters for label in labels]) & ~vowel
     after = counts[consonant]
-    vowels = Vowels(int(after.sum()), int(after[:, vowel].sum()), len(ids), int(vowel[ids].sum()))
-    return vowels if vowels.followed and vowels.vowels else None
+    followed, vowels = int(after.sum()), int(vowel[ids].sum())
+    counted = {"followed": followed, "by_vowel": int(after[:, vowel].sum()), "characters": len(ids), "vowels": vowels}
+    return counted if followed and vowels else None
 
 
 @dataclass(slots=True)
