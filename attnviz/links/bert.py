@@ -23,17 +23,15 @@ BERT_KEYS: dict[str, Key] = {
     "bert_part": Key(
         "configuration",
         titled(
-            {
-                "configuration": "Configuration",
-                "back": "Embeddings and back",
-                "language": "Language model",
-                "subsets": "One head or several",
-                "classifier": "Classifier",
-                "agent": "Agent",
-                "search": "Search",
-                "without": "Heads switched off",
-                "blank": "Fill the blank",
-            }
+            configuration="Configuration",
+            back="Embeddings and back",
+            language="Language model",
+            subsets="One head or several",
+            classifier="Classifier",
+            agent="Agent",
+            search="Search",
+            without="Heads switched off",
+            blank="Fill the blank",
         ),
         "the part of the page, from the model's configuration to the model without some heads",
     ),
@@ -53,13 +51,11 @@ BERT_KEYS: dict[str, Key] = {
     "back_view": Key(
         "each",
         titled(
-            {
-                "each": "Each token",
-                "one": "One token, written out",
-                "near": "Nearest neighbours",
-                "bias": "Output layer's bias",
-                "targets": "What the targets decide",
-            }
+            each="Each token",
+            one="One token, written out",
+            near="Nearest neighbours",
+            bias="Output layer's bias",
+            targets="What the targets decide",
         ),
         "embeddings and back: candidates for each token, one token written out, the nearest neighbours, tokens "
         "that the output bias favours, or the targets' effect",
@@ -116,13 +112,11 @@ BERT_KEYS: dict[str, Key] = {
     "off_view": Key(
         "tokens",
         titled(
-            {
-                "tokens": "Output",
-                "measures": "All heads",
-                "classifier": "Classifier",
-                "search": "Search",
-                "table": "Table",
-            }
+            tokens="Output",
+            measures="All heads",
+            classifier="Classifier",
+            search="Search",
+            table="Table",
         ),
         "what is shown beside the grid of heads: output embeddings, effects against a measure, a table of all "
         "heads, the classifier, or the search",
@@ -130,13 +124,11 @@ BERT_KEYS: dict[str, Key] = {
     "off_measure": Key(
         "largest",
         titled(
-            {
-                "largest": "largest",
-                "words": "on words",
-                "entropy": "entropy",
-                "distance": "distance",
-                "norm": "norm",
-            }
+            largest="largest",
+            words="on words",
+            entropy="entropy",
+            distance="distance",
+            norm="norm",
         ),
         "the measure of attention against which the effects of all heads are drawn",
     ),
@@ -153,12 +145,10 @@ BERT_KEYS: dict[str, Key] = {
     "class_view": Key(
         "result",
         titled(
-            {
-                "result": "Result",
-                "sentence": "Your sentence",
-                "wrong": "What it gets wrong",
-                "seeds": "Five seeds",
-            }
+            result="Result",
+            sentence="Your sentence",
+            wrong="What it gets wrong",
+            seeds="Five seeds",
         ),
         "the view of the classifier: its result, one sentence, its mistakes, or five seeds beside the baselines",
     ),
@@ -171,14 +161,12 @@ BERT_KEYS: dict[str, Key] = {
     "agent_view": Key(
         "sentence",
         titled(
-            {
-                "sentence": "Your report",
-                "result": "Result",
-                "wrong": "Mistakes",
-                "seeds": "Five seeds",
-                "threshold": "Ask a human",
-                "positions": "Pool first",
-            }
+            sentence="Your report",
+            result="Result",
+            wrong="Mistakes",
+            seeds="Five seeds",
+            threshold="Ask a human",
+            positions="Pool first",
         ),
         "the view of the agent: one report, the result, mistakes, five seeds, coverage and error by "
         "threshold, or a maximum over positions",

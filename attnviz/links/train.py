@@ -51,11 +51,9 @@ TRAIN_KEYS: dict[str, Key] = {
     "cut": Key(
         "blocks",
         titled(
-            {
-                "blocks": "blocks at random places",
-                "chunks": "chunks of lines, with an end token",
-                "plain": "a plain cut of lines",
-            }
+            blocks="blocks at random places",
+            chunks="chunks of lines, with an end token",
+            plain="a plain cut of lines",
         ),
         "how a text is cut into sequences: blocks at random places, or within lines, in overlapping chunks or in "
         "plain cuts",

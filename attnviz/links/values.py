@@ -105,9 +105,10 @@ def one_of(*words: str) -> OneOf:
     return OneOf(lambda: words, {})
 
 
-def titled(titles: Mapping[Any, str]) -> OneOf:
-    """Return values that are one of the keys of `titles`, which has the app's title for each."""
-    return OneOf(lambda: titles, titles)
+def titled(titles: Mapping[Any, str] | None = None, /, **by_word: str) -> OneOf:
+    """Return values that are one of the keys of `titles`, which has the app's title for each, or of the keywords."""
+    named = titles or by_word
+    return OneOf(lambda: named, named)
 
 
 @dataclass(frozen=True, slots=True)
