@@ -40,10 +40,8 @@ from attnviz.runtime.long_work import Work
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.bert.bars import side_by_side
-from attnviz.ui.bert.models import built_in
-from attnviz.ui.bert.parts import Part, in_torch
-from attnviz.ui.caches import named_cache, result
-from attnviz.ui.long_work import wait_for
+from attnviz.ui.bert.parts import Part, built_in, in_torch
+from attnviz.ui.caches import named_cache, result, wait_for
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.tokens.chips import numbered

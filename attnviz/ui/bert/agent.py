@@ -40,8 +40,7 @@ from attnviz.ui.bert.classifier.views import (
     show_view,
     text_field,
 )
-from attnviz.ui.bert.models import built_in
-from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.bert.parts import Part, built_in, in_torch
 from attnviz.ui.messages import plain
 from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.widgets import notice, palette, plot

@@ -14,8 +14,7 @@ from attnviz.pretrained.names import shown
 from attnviz.trace.model import either
 from attnviz.ui import state
 from attnviz.ui.bert.bars import beside
-from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
-from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.bert.parts import Part, choose_model, chosen_model, in_torch, shown_model
 from attnviz.ui.sources import DESCRIBED
 from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.widgets import notice

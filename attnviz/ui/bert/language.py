@@ -25,8 +25,7 @@ from attnviz.reprs import ArraysSize
 from attnviz.tokens import Tokens
 from attnviz.ui import state
 from attnviz.ui.bert.bars import side_by_side
-from attnviz.ui.bert.models import read_text, text_at_hand
-from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.bert.parts import Part, in_torch, read_text, text_at_hand
 from attnviz.ui.bert.rows import (
     LIMITED,
     POINT,

@@ -18,8 +18,7 @@ from attnviz.formatting import nonzero
 from attnviz.links.bert import MAX_PIECE
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.ui import shell, state
-from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
-from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.bert.parts import Part, choose_model, chosen_model, in_torch, shown_model
 from attnviz.ui.bert.token_tables import (
     RoundTripSetup,
     chosen_place,

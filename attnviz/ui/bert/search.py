@@ -35,11 +35,9 @@ from attnviz.runtime.cache import SingleFlightCache
 from attnviz.runtime.long_work import Job, Work
 from attnviz.settings import settings
 from attnviz.ui import state
-from attnviz.ui.bert.models import built_in
-from attnviz.ui.bert.parts import Part, in_torch
-from attnviz.ui.caches import named_cache, result
+from attnviz.ui.bert.parts import Part, built_in, in_torch
+from attnviz.ui.caches import is_waiting, named_cache, request, result
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.long_work import is_waiting, request
 from attnviz.ui.messages import plain
 from attnviz.ui.styles import style
 from attnviz.ui.tokens.choices import OwnText

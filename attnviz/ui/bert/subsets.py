@@ -17,8 +17,7 @@ from attnviz.formatting import number
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.bert.models import read_text, text_at_hand
-from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.bert.parts import Part, in_torch, read_text, text_at_hand
 from attnviz.ui.bert.rows import (
     LIMITED,
     POINT,

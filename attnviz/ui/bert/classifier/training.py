@@ -40,9 +40,8 @@ from attnviz.training.vectors import split
 from attnviz.ui import state
 from attnviz.ui import training_jobs as trainings
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
-from attnviz.ui.bert.models import built_in
-from attnviz.ui.caches import named_cache, result, result_in
-from attnviz.ui.long_work import wait_for
+from attnviz.ui.bert.parts import built_in
+from attnviz.ui.caches import named_cache, result, result_in, wait_for
 from attnviz.ui.training_jobs import training_jobs, visitor
 
 FEATURE_BYTES, USER_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20

@@ -42,8 +42,7 @@ from attnviz.ui.bert.classifier.training import (
     seed_results,
     trained_classifier,
 )
-from attnviz.ui.bert.models import built_in
-from attnviz.ui.bert.parts import in_torch
+from attnviz.ui.bert.parts import built_in, in_torch
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
 from attnviz.ui.training_jobs import keep, training_jobs, visitor
