@@ -83,11 +83,7 @@ BERT_KEYS: dict[str, Key] = {
         titled({heads: str(heads) for heads in SUBSETS}),
         "heads on subsets of the embedding: the parts into which its columns are cut",
     ),
-    "find": Key(
-        QUERY,
-        Text(MAX_QUERY),
-        "search by meaning: the query",
-    ),
+    "find": Key(QUERY, Text(MAX_QUERY), "search by meaning: the query"),
     "find_view": Key(
         "ranking",
         titled({"ranking": "Ranking", "tokens": "Token by token", "map": "Map"}),
@@ -111,25 +107,13 @@ BERT_KEYS: dict[str, Key] = {
     ),
     "off_view": Key(
         "tokens",
-        titled(
-            tokens="Output",
-            measures="All heads",
-            classifier="Classifier",
-            search="Search",
-            table="Table",
-        ),
+        titled(tokens="Output", measures="All heads", classifier="Classifier", search="Search", table="Table"),
         "what is shown beside the grid of heads: output embeddings, effects against a measure, a table of all "
         "heads, the classifier, or the search",
     ),
     "off_measure": Key(
         "largest",
-        titled(
-            largest="largest",
-            words="on words",
-            entropy="entropy",
-            distance="distance",
-            norm="norm",
-        ),
+        titled(largest="largest", words="on words", entropy="entropy", distance="distance", norm="norm"),
         "the measure of attention against which the effects of all heads are drawn",
     ),
     "features": Key(
@@ -144,12 +128,7 @@ BERT_KEYS: dict[str, Key] = {
     "class_rate": Key(0.003, Number(10, decimals=None), "its learning rate"),
     "class_view": Key(
         "result",
-        titled(
-            result="Result",
-            sentence="Your sentence",
-            wrong="What it gets wrong",
-            seeds="Five seeds",
-        ),
+        titled(result="Result", sentence="Your sentence", wrong="What it gets wrong", seeds="Five seeds"),
         "the view of the classifier: its result, one sentence, its mistakes, or five seeds beside the baselines",
     ),
     "sentence": Key(SENTENCE, Text(MAX_SENTENCE), "the sentence that is classified"),

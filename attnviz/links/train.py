@@ -44,16 +44,12 @@ TRAIN_KEYS: dict[str, Key] = {
         "for a training on a text: the models, the table of pairs, one loss written out, or the text as data",
     ),
     "train_block": Key(
-        None,
-        Integer(1, MOST_BLOCK),
-        "the block size of all models trained on a text; without it, each stage's own",
+        None, Integer(1, MOST_BLOCK), "the block size of all models trained on a text; without it, each stage's own"
     ),
     "cut": Key(
         "blocks",
         titled(
-            blocks="blocks at random places",
-            chunks="chunks of lines, with an end token",
-            plain="a plain cut of lines",
+            blocks="blocks at random places", chunks="chunks of lines, with an end token", plain="a plain cut of lines"
         ),
         "how a text is cut into sequences: blocks at random places, or within lines, in overlapping chunks or in "
         "plain cuts",

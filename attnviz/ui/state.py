@@ -477,11 +477,7 @@ def keep_index(name: str, what: str, count: int, there: str = "they go from") ->
 
 
 def keep_token(
-    name: str,
-    what: str,
-    labels: Sequence[str],
-    there: str = "they go from",
-    default: Callable[[], int] | None = None,
+    name: str, what: str, labels: Sequence[str], there: str = "they go from", default: Callable[[], int] | None = None
 ) -> int | None:
     """Return the view's index of a token. It follows the token when the user changes the text or the model.
 

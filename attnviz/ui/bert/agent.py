@@ -11,17 +11,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import streamlit as st
 
-from attnviz.bert.agent import (
-    ASK,
-    MOVES,
-    REVIEW,
-    TITLES,
-    Decision,
-    decide,
-    message,
-    over_positions,
-    selective,
-)
+from attnviz.bert.agent import ASK, MOVES, REVIEW, TITLES, Decision, decide, message, over_positions, selective
 from attnviz.formatting import percent
 from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier import script_of, tables_of

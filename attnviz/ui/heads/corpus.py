@@ -398,10 +398,7 @@ def _by_label(here: CorpusHead) -> str:
 def all_heads(here: CorpusHead) -> pd.DataFrame:
     """Return a row for each head: mean and standard deviation of each measure, and the share of each label."""
     corpus, (layers, count) = here.statistics, here.statistics.shape
-    columns: dict[str, object] = {
-        "layer": np.repeat(corpus.numbers, count),
-        "head": np.tile(np.arange(count), layers),
-    }
+    columns: dict[str, object] = {"layer": np.repeat(corpus.numbers, count), "head": np.tile(np.arange(count), layers)}
     columns |= {f"label: {here.measure_names.labels[name]}": shares.ravel()
                 for name, shares in zip(corpus.labels, corpus.label_share, strict=True) if shares.any()}  # fmt: skip
     for name in corpus.present:
