@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.components.share import share
 from attnviz.hosts import address_for_others
 from attnviz.lessons import OWN, PATHS, Lesson, LessonError, Scene, write_lesson
-from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, covers, first_step, query_of
+from attnviz.lessons.lesson import MARKS, MAX_CHARACTERS, WALKED, covers, first_step, query_of
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.messages import plain

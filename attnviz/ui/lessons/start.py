@@ -15,7 +15,7 @@ from zlib import crc32
 import streamlit as st
 
 from attnviz.lessons import MAX_BYTES, OWN, Lesson, LessonError, Scene, gallery, read_lesson, shipped, write_lesson
-from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, check_text, first_step, query_of
+from attnviz.lessons.lesson import MARKS, MAX_CHARACTERS, WALKED, check_text, first_step, query_of
 from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import CurrentScene, LessonRecord
