@@ -25,17 +25,20 @@ from attnviz.reprs import ArraysSize
 from attnviz.tokens import Tokens
 from attnviz.ui import state
 from attnviz.ui.bert.bars import side_by_side
-from attnviz.ui.bert.parts import Part, in_torch, read_text, text_at_hand
-from attnviz.ui.bert.rows import (
+from attnviz.ui.bert.parts import (
     LIMITED,
     POINT,
+    Part,
     choose_row,
     chosen_row,
     colour_end,
+    in_torch,
     is_limited,
     last_of_text,
+    read_text,
     row_by_click,
     show_likely,
+    text_at_hand,
 )
 from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar

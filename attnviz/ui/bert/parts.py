@@ -1,11 +1,13 @@
-"""What the parts of the page on BERT share: their interface, their model and text, and the tabs of Export.
+"""What the parts of the page on BERT share: their interface, model and text, a chosen row, and the tabs of Export.
 
 The model is the built-in one, or the user's choice in parts that take any model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -15,26 +17,32 @@ from typing import TYPE_CHECKING, cast
 import streamlit as st
 
 from attnviz import trained
+from attnviz.components.matrix import ChosenRow
 from attnviz.export.csv_files import table_csv
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.sources import PRETRAINED
+from attnviz.steps.picture import MANY
+from attnviz.tokens import Tokens
 from attnviz.trained.shipped import title
 from attnviz.ui import caches, controls, shell, state
 from attnviz.ui.bert import MODULES
+from attnviz.ui.bert.bars import ranked
 from attnviz.ui.caches import failures_shown
 from attnviz.ui.controls import open_model
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain, starting
 from attnviz.ui.shell import Tabs
 from attnviz.ui.sources import RESOURCES, AppResources, with_model
 from attnviz.ui.styles import style
+from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.widgets import FileOffer, offer_files
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Tensor
 
     from attnviz.pretrained import PretrainedModel
     from attnviz.pretrained.built_in import BuiltInModel
-    from attnviz.tokens import Tokens
 
 PICTURES = (
     "Point at a plot, and press the camera at its upper right corner: it is saved as SVG, which slides and papers take "
@@ -43,6 +51,10 @@ PICTURES = (
 PICTURES_ONLY, WITH_PICTURES = ("language", "subsets", "blank"), "without"
 """The parts whose matrices and bars are all our own, not Plotly's, and the one that also has a plot of Plotly's"""
 NOTHING = "This part has none yet: there is nothing to be saved."
+LARGER = 0.99
+"""Share of a long text's weights that the colour scale distinguishes"""
+POINT = "Point at a cell to read it; a click chooses its row."
+LIMITED = "The colours end where 1 weight in 100 is larger."
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +150,74 @@ def shown_model() -> PretrainedModel:
         return built_in() if trained.is_name(name) or not name.strip() else caches.model(name)
     except ModelError:
         return built_in()
+
+
+def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:
+    """Return the view's row, or the default."""
+    row = state.get("q")
+    return default() if row is None or row >= len(tokens) else int(row)
+
+
+def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
+    """Let the user choose a row, and return it. For a row beyond the text, show a note and use the default."""
+    state.keep_token("q", "Row", tokens.labels, default=default)
+    rows, names = list(range(len(tokens))), numbered(tokens.labels)
+    if lesson_bar.hides("q"):
+        row = chosen_row(tokens, default)
+        st.markdown(f"{label} **{plain(names[row])}**")
+        return row
+    return int(state.choice("q", st.selectbox, label, rows, format_func=names.__getitem__))
+
+
+def row_by_click(row: int, starts: Sequence[int]) -> ChosenRow:
+    """Return the view's row for matrices in which a click chooses another.
+
+    Args:
+        row: a position in the text.
+        starts: the position at which each row of the matrices begins: several tokens of a long text share one.
+    """
+
+    def choose(place: int) -> None:
+        if place < len(starts):
+            state.put("q", starts[place])
+
+    return ChosenRow(bisect_right(starts, row) - 1, choose)
+
+
+def words_of(tokens: Tokens) -> list[int]:
+    """Return the positions of the text's tokens that have a letter or a digit."""
+    places = range(len(tokens))
+    return [place for place in places if not tokens.special[place] and re.search(r"\w", tokens.source(place))]
+
+
+def last_of_text(tokens: Tokens) -> int:
+    """Return the position of the last token with a letter or a digit; if none has, of the text's last token, or 0."""
+    of_text = [place for place, is_added in enumerate(tokens.special) if not is_added]
+    return (words_of(tokens) or of_text or [0])[-1]
+
+
+def is_limited(tokens: Tokens) -> bool:
+    """Whether the colour scale of weights ends below the largest one."""
+    return len(tokens) >= MANY
+
+
+def colour_end(weights: Tensor) -> float:
+    """Return the end of the colour scale of (..., T, T) weights: the largest, or for many tokens the 99th percentile.
+
+    The first rows of a masked matrix, and a token's weight on itself, are so large that all others would look like 0.
+    The percentile is over weights above 0.
+    """
+    if weights.shape[-1] < MANY:
+        return float(weights.max())
+    visible = weights[weights > 0].sort().values
+    return float(visible[int(LARGER * (len(visible) - 1))])
+
+
+def show_likely(names: Sequence[str], probabilities: Tensor, key: str, *, name: str) -> None:
+    """Show the likeliest tokens and their (N,) probabilities, the largest first, as bars; `name` is the picture's."""
+    percents = [100 * share for share in probabilities.tolist()]
+    with st.container(key=key):
+        st.html(ranked(percents, names, title="probability", unit="%", name=name))
 
 
 def _show_pictures() -> None:

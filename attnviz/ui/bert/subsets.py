@@ -17,16 +17,19 @@ from attnviz.formatting import number
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.bert.parts import Part, in_torch, read_text, text_at_hand
-from attnviz.ui.bert.rows import (
+from attnviz.ui.bert.parts import (
     LIMITED,
     POINT,
+    Part,
     choose_row,
     chosen_row,
     colour_end,
+    in_torch,
     is_limited,
     last_of_text,
+    read_text,
     row_by_click,
+    text_at_hand,
     words_of,
 )
 from attnviz.ui.caches import result
