@@ -35,10 +35,10 @@ from attnviz.ui.bert.parts import (
     in_torch,
     is_limited,
     last_of_text,
+    of_text,
     read_text,
     row_by_click,
     show_likely,
-    text_at_hand,
 )
 from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar
@@ -289,14 +289,10 @@ def change_in(model: BuiltInModel, tokens: Tokens) -> WordChange | None:
     return None if change is None or tokens.ids[change.place] == change.token else change
 
 
-def tables() -> dict[str, pd.DataFrame]:
+def tables(model: BuiltInModel, tokens: Tokens) -> dict[str, pd.DataFrame]:
     """Return the likeliest tokens of each row, and the weights of the shown block."""
     import pandas as pd
 
-    at_hand = text_at_hand()
-    if at_hand is None:
-        return {}
-    model, tokens = at_hand
     setup, labels = setup_of(), table_of(model).labels
     output, names = output_of(model, tokens, setup), numbered(tokens.labels)
     rows: dict[str, object] = {"token": tokens.labels, "id": tokens.ids}
@@ -312,15 +308,11 @@ def tables() -> dict[str, pd.DataFrame]:
     return {"language_model": pd.DataFrame(rows).rename_axis("row"), f"weights_of_block_{block}": weights}
 
 
-def script() -> str:
+def script(model: BuiltInModel, tokens: Tokens) -> str:
     """Return the script that computes the numbers on screen."""
-    at_hand = text_at_hand()
-    if at_hand is None:
-        return ""
-    model, tokens = at_hand
     change = change_in(model, tokens)
     changed = None if change is None else (change.place, change.token)
     return language_script(tokens.text, tokens.ids, setup_of(), limit=model.max_tokens, kept=KEPT, change=changed)
 
 
-PART = Part(show, tables, script, controls=controls)
+PART = Part(show, of_text(tables, {}), of_text(script, ""), controls=controls)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import streamlit as st
 
@@ -55,6 +55,7 @@ LARGER = 0.99
 """Share of a long text's weights that the colour scale distinguishes"""
 POINT = "Point at a cell to read it; a click chooses its row."
 LIMITED = "The colours end where 1 weight in 100 is larger."
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +114,14 @@ def read_text() -> tuple[BuiltInModel, Tokens]:
     return model, tokens
 
 
-def text_at_hand() -> tuple[BuiltInModel, Tokens] | None:
-    """Return the same for Export, without the notes; None if there is no text."""
-    text = state.get("text")
-    if not text.strip():
-        return None
-    model = built_in()
-    return model, model.tokenize(text)
+def of_text(make: Callable[[BuiltInModel, Tokens], V], empty: V) -> Callable[[], V]:
+    """Return what Export calls to make something of the same, without the notes; `empty` if there is no text."""
+
+    def made() -> V:
+        text = state.get("text")
+        return make(built_in(), built_in().tokenize(text)) if text.strip() else empty
+
+    return made
 
 
 def choose_model() -> None:

@@ -27,9 +27,9 @@ from attnviz.ui.bert.parts import (
     in_torch,
     is_limited,
     last_of_text,
+    of_text,
     read_text,
     row_by_click,
-    text_at_hand,
     words_of,
 )
 from attnviz.ui.caches import result
@@ -198,14 +198,10 @@ def _row_said(row: Row, tokens: Tokens, place: int) -> str:
     return f'<div class="said">{sentences}</div>'
 
 
-def tables() -> dict[str, pd.DataFrame]:
+def tables(model: BuiltInModel, tokens: Tokens) -> dict[str, pd.DataFrame]:
     """Return the chosen row's weights with their measures, and the difference between any two softmaxes."""
     import pandas as pd
 
-    at_hand = text_at_hand()
-    if at_hand is None:
-        return {}
-    model, tokens = at_hand
     subsets = subsets_of(model, tokens)
     place = chosen_row(tokens, partial(telling_row, subsets, tokens))
     row, names, labels = row_of(subsets, place), softmax_names(subsets.heads), numbered(tokens.labels)
@@ -219,15 +215,11 @@ def tables() -> dict[str, pd.DataFrame]:
     return {f"row_{place}": weights.assign(**measured), f"differences_of_row_{place}": differences}
 
 
-def script() -> str:
+def script(model: BuiltInModel, tokens: Tokens) -> str:
     """Return the script that computes the numbers on screen."""
-    at_hand = text_at_hand()
-    if at_hand is None:
-        return ""
-    model, tokens = at_hand
     subsets = subsets_of(model, tokens)
     row = chosen_row(tokens, partial(telling_row, subsets, tokens))
     return subsets_script(tokens.text, tokens.ids, limit=model.max_tokens, heads=subsets.heads, row=row)
 
 
-PART = Part(show, tables, script)
+PART = Part(show, of_text(tables, {}), of_text(script, ""))

@@ -85,10 +85,9 @@ def test_a_row_is_told_by_its_largest_keys_its_bits_and_the_heads_differences() 
 
 def test_the_tables_of_a_row_have_each_softmax_with_its_own_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens, made = tokens_of(range(5), "abcde"), attend_in_parts(X, 3)
-    monkeypatch.setattr(subsets, "text_at_hand", lambda: (None, tokens))
     monkeypatch.setattr(subsets, "subsets_of", lambda *_: made)
     monkeypatch.setattr("attnviz.ui.bert.parts.state.get", {"q": 2}.__getitem__)
-    weights, differences = subsets.tables().values()
+    weights, differences = subsets.tables(None, tokens).values()  # type: ignore[arg-type]
     expected = torch.stack([torch.softmax(x @ x.T / x.shape[1] ** 0.5, -1)[2] for x in (X, *X.chunk(3, dim=1))])
     assert weights.index.tolist() == ["whole X", "head 0", "head 1", "head 2"]
     np.testing.assert_allclose(weights.iloc[:, :5].to_numpy(float), expected, rtol=1e-5)
