@@ -22,8 +22,7 @@ from attnviz.bert.table import table_of
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel
 from attnviz.ui import caches
-from attnviz.ui.bert import files
-from attnviz.ui.bert.round_trip import views
+from attnviz.ui.bert import parts, round_trip
 from attnviz.ui.widgets import FileOffer
 from tests.app.pages import messages, open_page
 from tests.loaded import built_in_model
@@ -269,9 +268,11 @@ def test_export_has_the_numbers_and_the_script_of_the_model_on_screen(
     def keep(_row: str, *offers: FileOffer) -> None:
         written.update({offer.key: offer.data for offer in offers})
 
-    monkeypatch.setattr(files, "offer_files", keep)
+    monkeypatch.setattr(parts, "offer_files", keep)
     asked: list[Any] = []
-    monkeypatch.setattr(views, "round_trip_script", lambda *given, **named: asked.append((given, named)) or "# torch")
+    monkeypatch.setattr(
+        round_trip, "round_trip_script", lambda *given, **named: asked.append((given, named)) or "# torch"
+    )
     for tab in ("Numbers", "Script"):
         open_page("bert", {"export": True, "export_tab": tab}, bert_part="back", model=folder, text="the cat", q="2")
     read = {name: pd.read_csv(BytesIO(make()), index_col=0) for name, make in written.items() if "script" not in name}

@@ -29,9 +29,8 @@ from attnviz.settings import PUBLIC
 from attnviz.training.jobs.jobs import Job, Jobs
 from attnviz.training.plan import TooLargeError
 from attnviz.training.vectors import split
-from attnviz.ui.bert.classifier import training, views
+from attnviz.ui.bert.classifier import script_of, tables_of, training, views
 from attnviz.ui.bert.classifier.data import CLASSIFIER, ClassifierKind
-from attnviz.ui.bert.classifier.tables import script_of, tables_of
 from attnviz.ui.messages import plain
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import figures, lines_of_torch, messages, numbers, open_page

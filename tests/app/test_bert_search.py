@@ -18,8 +18,8 @@ from attnviz.bert.search import Index, built_in
 from attnviz.links.bert import QUERY
 from attnviz.pretrained.described import find_folder
 from attnviz.settings import settings
-from attnviz.ui.bert.search import results, views
-from attnviz.ui.bert.search.views import NO_COMMON_WORD
+from attnviz.ui.bert import search
+from attnviz.ui.bert.search import NO_COMMON_WORD
 from attnviz.ui.tokens import choices
 from tests.app.pages import BAD_SELECTIONS, boxes, messages, open_page, select
 
@@ -208,7 +208,7 @@ def test_a_file_that_is_no_text_is_refused_in_a_sentence(data: bytes, why: str) 
 
 def test_where_uploads_are_switched_off_none_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     few = dataclasses.replace(settings(), uploads=False, largest_text=100)
-    for module in (results, choices):
+    for module in (search, choices):
         monkeypatch.setattr(module, "settings", lambda: few)
     at = opened()
     assert at.segmented_control(key="search_text_from").options == ["Built in", "Paste"]
@@ -223,7 +223,7 @@ def test_a_hit_that_is_not_there_is_reset_with_a_note() -> None:
 
 
 def test_a_long_text_shows_its_progress_until_it_is_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "PATIENCE", 0.0)
+    monkeypatch.setattr(search, "PATIENCE", 0.0)
     at = opened()
     at.segmented_control(key="search_text_from").set_value("paste").run()
     at.text_area(key="search_text_pasted").set_value("\n".join(f"Line {n} of a text." for n in range(400)))
@@ -240,9 +240,9 @@ def test_too_little_memory_is_told_in_a_sentence_and_another_text_is_embedded(mo
 
     at = opened()
     with monkeypatch.context() as patch:
-        patch.setattr(results, "build", fails)
+        patch.setattr(search, "build", fails)
         paste(at, "One sentence.\nAnother one.")
-        assert [box.value for box in at.error] == [results.FAILED]
+        assert [box.value for box in at.error] == [search.FAILED]
         assert not at.get("progress")
     paste(at, "A third sentence.\nThe last one.")
     assert not at.error and len(listed(at, "meaning")) == 2
@@ -258,13 +258,13 @@ def test_what_fails_while_its_progress_is_shown_is_told_and_not_begun_again(monk
         raise MemoryError
 
     at = opened()
-    monkeypatch.setattr(results, "build", fails)
-    monkeypatch.setattr(results, "PATIENCE", 0.01)
+    monkeypatch.setattr(search, "build", fails)
+    monkeypatch.setattr(search, "PATIENCE", 0.01)
     paste(at, "One sentence.\nA fourth one.")
     time.sleep(1.2)
     for _ in range(3):
         at.run()
-        assert [box.value for box in at.error] == [results.FAILED] and not at.get("progress")
+        assert [box.value for box in at.error] == [search.FAILED] and not at.get("progress")
     assert begun == [1]
 
 
@@ -273,10 +273,10 @@ def test_tables_and_script_are_of_what_is_shown() -> None:
     seen = {}
 
     def keep() -> None:
-        seen.update(views.tables(), script=views.script())
+        seen.update(search.tables(), script=search.script())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("attnviz.ui.bert.search.views.search_in", lambda index: (keep(), results.search_in(index))[1])
+        patch.setattr(search, "_show_hit", lambda _: keep())
         at.run()
     ranking = seen["ranking"]
     assert len(ranking) == 180 and ranking["sentence"].iloc[0].startswith("The doctor listened")

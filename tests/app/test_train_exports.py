@@ -25,11 +25,11 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.series import SERIES
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
+from attnviz.ui.train import EXPORTS
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
 from attnviz.ui.train.chosen import SnapshotName, model_file, script_of
 from attnviz.ui.train.exports import CurvesOf, curves_csv, frames_of, moving_picture, training_file
-from attnviz.ui.train.generate_exports import NOTHING as NO_TEXT
-from attnviz.ui.train.tabs import EXPORTS, GENERATED, NOTHING
+from attnviz.ui.train.tabs import GENERATED, NO_TEXT, NOTHING
 from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import open_page
 from tests.app.test_train_page import FAST, newest, told

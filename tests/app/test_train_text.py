@@ -230,7 +230,7 @@ def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:
 
 def test_a_pasted_text_is_used_up_to_the_limit_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     few = dataclasses.replace(settings(), largest_text=1300)
-    monkeypatch.setattr("attnviz.ui.train.text_choice.settings", lambda: few)
+    monkeypatch.setattr("attnviz.ui.train.text.settings", lambda: few)
     at = opened()
     at.segmented_control(key="train_text_from").set_value("paste").run()
     assert "Until then, the built-in corpus is shown." in " ".join(boxes(at, "caption"))

@@ -7,8 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.links.pages import PAGES, chapters
-from attnviz.links.places import PLACES
+from attnviz.links.pages import PAGES, PLACES, chapters
 from tests.browser.axe import violations
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, still

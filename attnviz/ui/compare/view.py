@@ -91,7 +91,8 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     Raises:
         attnviz.tokens.NoTokensError: one of the texts has no tokens for its model.
     """
-    if _is_missing_a_model(a, b):
+    is_unavailable = any(choice.model not in (None, choice.asked("model").strip()) for choice in (a, b))
+    if is_unavailable and not differs(a, b):
         st.info(ONE_MODEL.format(plain(title(str(a.model)))))
         return
     left, right = run(a, RESOURCES), run(b, RESOURCES)
@@ -127,12 +128,6 @@ def _darken(both: HeadComparison) -> None:
     )  # fmt: skip
 
 
-def _is_missing_a_model(a: Choice, b: Choice) -> bool:
-    """Whether A and B are equal only because a requested model is not available."""
-    unavailable = any(choice.model not in (None, choice.asked("model").strip()) for choice in (a, b))
-    return unavailable and not differs(a, b)
-
-
 def differences(distance: Distance, labels: Mapping[str, Sequence[str]]) -> list[Tile]:
     """Return the mean and the largest difference between A and B."""
     row, column = explain_compare.place(labels["query"], labels["key"], distance.at)
@@ -161,9 +156,9 @@ def _more_measures(compared: Comparison, distance: Distance, labels: Mapping[str
 
 def figures(tiles: Sequence[Tile]) -> str:
     """Return figures as HTML."""
-    return '<div class="figures">' + "".join(_tile(*tile) for tile in tiles) + "</div>"
-
-
-def _tile(name: str, value: str, about: str) -> str:
-    of = f'<span class="of" title="{escape(about)}">{html(AnnotatedText.of(about))}</span>'
-    return f'<div><span class="figure-name">{escape(name)}</span> <b>{escape(value)}</b>{of}</div>'
+    shown = "".join(
+        f'<div><span class="figure-name">{escape(name)}</span> <b>{escape(value)}</b>'
+        f'<span class="of" title="{escape(about)}">{html(AnnotatedText.of(about))}</span></div>'
+        for name, value, about in tiles
+    )
+    return f'<div class="figures">{shown}</div>'

@@ -30,7 +30,7 @@ from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch, Task
-from attnviz.ui.train.facts import Facts
+from attnviz.ui.train.text import Facts
 
 _SNAPSHOTS = re.compile(r"s((?:\.\d{1,6}){1,16})", re.ASCII)
 """At most 16 in one file"""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -31,9 +30,8 @@ from attnviz.ui.messages import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_of, task_of
 from attnviz.ui.train.runs import Run, job_of, jobs_on, recorded_stage, runs_of
-from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained_models import visitor
-from attnviz.ui.widgets import FileOffer, offer_files
+from attnviz.ui.train.text import chosen_facts
+from attnviz.ui.training_jobs import visitor
 
 FILE_BYTES = 32 * 2**20
 """Size of the cache of recent files: hundreds of a task's models"""
@@ -91,10 +89,6 @@ class SnapshotName:
         if not snapshots:
             raise LookupError("This training has no snapshot yet.")
         return min(snapshots, key=lambda snapshot: abs(snapshot.step - self.step))
-
-    def at(self, step: int) -> SnapshotName:
-        """Return another snapshot of the same training."""
-        return replace(self, step=step)
 
     def head(self) -> Head | None:
         """Return the head that is shown large; None if the model has none."""
@@ -161,12 +155,6 @@ def model_file(of: SnapshotName) -> ModelFile:
     return result("trained files", FILE_BYTES, key, lambda: file_of(job.plan, snapshot, job.view.losses, data=job.data))
 
 
-def model_buttons(key: str, stem: str, data: Callable[[], bytes], card: Callable[[], bytes]) -> None:
-    """Offer a model's file and its card, in a row with this key."""
-    model = FileOffer("Model (safetensors)", f"{stem}.safetensors", data, "export_model")
-    offer_files(key, model, FileOffer("Card (JSON)", f"{stem}.json", card, "export_card"))
-
-
 def script_of(of: SnapshotName) -> str:
     """Return a script of plain torch that trains the same model to the same losses.
 
@@ -185,7 +173,7 @@ def script_of(of: SnapshotName) -> str:
 def open_if_asked() -> None:
     """Go to the page on which the visitor wants to open the model on screen; if it can't open there, say why."""
     trained_models.go_if_opened()
-    page, of = commands.page_to_open(), chosen()
+    page, of = commands.once("page"), chosen()
     if page == "generate" and of is not None and of.task == TEXT:
         state.go_to_page(PAGES["train"].script, link_to_generate(of))
     if page not in OPENS or of is None:
@@ -226,7 +214,7 @@ def link_to(of: SnapshotName, page: str) -> dict[str, str]:
         view |= {"kind": place.kind, "layer": place.layer, "head": number}
         view["block"] = blocks.index((place.kind, place.layer))
     if page == "compare" and of.step:
-        view["b_model"] = _kept(of.at(0)).name
+        view["b_model"] = _kept(replace(of, step=0)).name
     return PAGES[page].write(view, PAGES[page].link_keys(None if page == "heads" else "trained"))
 
 

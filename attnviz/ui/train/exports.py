@@ -42,8 +42,8 @@ from attnviz.ui.train.runs import (
     run_of,
     task_header,
 )
-from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained_models import visitor
+from attnviz.ui.train.text import chosen_facts
+from attnviz.ui.training_jobs import visitor
 
 COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy", "training accuracy")
 BYTES = 1_500_000
@@ -122,7 +122,10 @@ def shown_curves() -> list[CurvesOf]:
         rows = rows_of(visitor(), chosen_facts(), state.get)
         named = [(row.stage.title.removeprefix("+ "), row.run.view, ()) for row in rows]
     else:
-        named = [(_title_of(run), run.view, run.task.patterns) for run in shown_runs()]
+        named = []
+        for run in shown_runs():
+            title = "recorded training" if run.recording else f"training {run.number}"
+            named.append((f"{title}, control" if run.is_control else title, run.view, run.task.patterns))
     return [
         CurvesOf(title, view.losses, view.evaluations, patterns) for title, view, patterns in named if len(view.losses)
     ]
@@ -162,11 +165,6 @@ def _measured(at: Evaluation, patterns: Sequence[Pattern]) -> list[float | None]
 
 def _digits(number: float | None) -> float | str:
     return "" if number is None else float(f"{number:.9g}")  # nine digits restore a float32 exactly
-
-
-def _title_of(run: Run) -> str:
-    what = "recorded training" if run.recording else f"training {run.number}"
-    return f"{what}, control" if run.is_control else what
 
 
 def title_of_page(of: SnapshotName) -> str:
