@@ -28,8 +28,9 @@ LINKS = (
 
 
 @pytest.fixture
-def page(still_page: Page) -> Page:
-    return still_page
+def page(one_page: Page) -> Page:
+    one_page.emulate_media(reduced_motion="reduce")
+    return one_page
 
 
 @pytest.mark.parametrize("link", LINKS)

@@ -90,7 +90,7 @@ def test_an_address_without_keys_has_the_defaults(run: Run) -> None:
         assert run("page/address.ts", "return m.valuesIn(given.query, given.link)", argument) == LINK["defaults"]
 
 
-def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, served: str) -> None:
+def test_what_waits_is_sent_before_anything_else_and_not_with_it(plain_page: Page, served: str) -> None:
     body = """
       const sent = [];
       const ends = new AbortController();
@@ -107,13 +107,13 @@ def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, ser
       m.afterWaiting(() => sent.push("third"));
       return [atOnce, next, sent];
     """
-    at_once, following, sent = imported(page, served, "core/waiting.ts", body)
+    at_once, following, sent = imported(plain_page, served, "core/waiting.ts", body)
     assert at_once == ["what waited"]
     assert following == ["what waited", "first", "second"]
     assert sent == [*following, "third"]
 
 
-def test_an_action_of_the_whole_page_waits_until_what_waited_has_arrived(page: Page, served: str) -> None:
+def test_an_action_of_the_whole_page_waits_until_what_waited_has_arrived(plain_page: Page, served: str) -> None:
     body = """
       const sent = [];
       let [waits, arrived] = [true, null];
@@ -134,13 +134,13 @@ def test_an_action_of_the_whole_page_waits_until_what_waited_has_arrived(page: P
       ends.abort();
       return [before, after, sent];
     """
-    before, after, sent = imported(page, served, "core/waiting.ts", body)
+    before, after, sent = imported(plain_page, served, "core/waiting.ts", body)
     assert before == ["what waited"]
     assert after == ["what waited", "first"]
     assert sent == [*after, "second"]
 
 
-def test_a_click_elsewhere_comes_after_what_waits(page: Page, served: str) -> None:
+def test_a_click_elsewhere_comes_after_what_waits(plain_page: Page, served: str) -> None:
     body = """
       const sent = [];
       let waits = true;
@@ -162,13 +162,13 @@ def test_a_click_elsewhere_comes_after_what_waits(page: Page, served: str) -> No
       outside.click();
       return [atOnce, sent, location.hash];
     """
-    at_once, sent, anchor = imported(page, served, "core/waiting.ts", body)
+    at_once, sent, anchor = imported(plain_page, served, "core/waiting.ts", body)
     assert at_once == [["inside", False]]
     assert sent == [["inside", False], "what waited", ["outside", True], ["outside", False]]
     assert anchor == "#there"
 
 
-def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(page: Page, served: str) -> None:
+def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(plain_page: Page, served: str) -> None:
     """It closes, and what was chosen in it is sent after what waits."""
     body = """
       const sent = [];
@@ -187,7 +187,7 @@ def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(page: Page, served:
       await new Promise((done) => setTimeout(done, 20));
       return [open, sent];
     """
-    assert imported(page, served, "core/waiting.ts", body) == [False, ["what waited", "chosen"]]
+    assert imported(plain_page, served, "core/waiting.ts", body) == [False, ["what waited", "chosen"]]
 
 
 @pytest.mark.parametrize("by_keyboard", [True, False])

@@ -42,16 +42,25 @@ TEXT = "The animal didn't cross the street"
 NUMBER = re.compile(r"−?\d\.\d\d")
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
 class Exporting:
-    """The popover Export of a page, with what it gives."""
+    """The popover Export of a page, with what it gives: title and caption too, whatever was chosen before."""
 
     def __init__(self, page: Page, url: str, **link: str | int) -> None:
+        self.page = page
+        self.section = page.locator(".export-view")
+        if self.section.count():
+            page.keyboard.press("Escape")
+            expect(self.section).to_be_hidden()
         page.goto(f"{url}?{urlencode(link)}")
         settled(page)
         page.locator(".st-key-export button").first.click()
-        self.page = page
-        self.section = page.locator(".export-view")
         expect(self.section).to_be_visible()
+        self.section.get_by_label("Title and caption").check()
 
     def choose(self, **looks: str) -> Exporting:
         for name, value in looks.items():
@@ -201,8 +210,7 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     assert copied == [side * 2 for side in bare.size]
 
 
-def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: Contexts, app_url: str) -> None:
-    page = new_context().new_page()
+def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, app_url: str) -> None:
     export = Exporting(page, f"{app_url}/heads", text=TEXT, layer=3, head=5, chosen="3.5", q=2)
     trace = built_in_model().trace(TEXT)
     labels = set(trace.query_tokens("encoder").labels)
@@ -282,6 +290,7 @@ def test_a_scene_is_exported_in_lecture_mode(page: Page, app_url: str) -> None:
     button.click()
     section = page.locator(".export-view")
     section.locator("input[name=format][value=svg]").check(force=True)
+    section.get_by_label("Title and caption").check()
     expect(section.get_by_label("Title", exact=True)).to_have_value(scene.title)
     with page.expect_download() as found:
         section.get_by_role("button", name="Download SVG").click()

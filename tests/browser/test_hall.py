@@ -53,11 +53,15 @@ SCENES = {
 """By the kind of scene: its address, its picture, and the least part of the window's height"""
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    one_page.emulate_media(reduced_motion="reduce")
+    return one_page
+
+
 @pytest.mark.parametrize("kind", SCENES)
-def test_the_picture_of_a_scene_takes_the_height_that_its_sentence_leaves(
-    still_page: Page, app_url: str, kind: str
-) -> None:
-    page, (address, picture, least) = still_page, SCENES[kind]
+def test_the_picture_of_a_scene_takes_the_height_that_its_sentence_leaves(page: Page, app_url: str, kind: str) -> None:
+    address, picture, least = SCENES[kind]
     page.goto(f"{app_url}{address}&lecture=1")
     expect(page.locator(f"{picture}:visible").first).to_be_visible()  # a snapshot of a training comes by itself
     for size in (LAPTOP, PROJECTOR):
@@ -71,8 +75,7 @@ def test_the_picture_of_a_scene_takes_the_height_that_its_sentence_leaves(
             assert page.evaluate(SHARE, left) == 0, (left, size)
 
 
-def test_both_pictures_of_an_answered_mistake_have_the_height(still_page: Page, app_url: str) -> None:
-    page = still_page
+def test_both_pictures_of_an_answered_mistake_have_the_height(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/transformer?lesson=mistakes&scene=1&lecture=1")
     settled(page)
     page.keyboard.press("ArrowRight")
@@ -88,9 +91,8 @@ def test_both_pictures_of_an_answered_mistake_have_the_height(still_page: Page, 
         assert page.evaluate(BEYOND) == [], size
 
 
-def test_a_text_field_leaves_a_scene_that_does_not_name_it(still_page: Page, app_url: str) -> None:
+def test_a_text_field_leaves_a_scene_that_does_not_name_it(page: Page, app_url: str) -> None:
     """Outside of lecture mode the field is there, in both scenes."""
-    page = still_page
     for scene, is_named in ((5, False), (6, True)):
         for lecture in (True, False):
             page.goto(f"{app_url}/bert?lesson=bert&scene={scene}{'&lecture=1' if lecture else ''}")

@@ -49,7 +49,7 @@ WRITTEN = """() => {
 }"""
 """Every text that is on the screen, with the size of its type in px."""
 
-RECORD = """(() => {
+RECORD = """() => {
   const pen = CanvasRenderingContext2D.prototype;
   const [fill, clear] = [pen.fillText, pen.clearRect];
   window.written = new Map();
@@ -64,7 +64,7 @@ RECORD = """(() => {
     window.written.get(this.canvas).push([px, text]);
     return fill.call(this, text, ...rest);
   };
-})()"""
+}"""
 """Notes what each canvas of the page writes since it was wiped."""
 
 BEYOND = """() => {
@@ -81,6 +81,11 @@ HIGH = """(section) => [
   section.getBoundingClientRect().top + document.querySelector('[data-testid=stMain]').scrollTop,
 ]"""
 """How high the explorer of heads makes itself, and where it begins."""
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 def link(page: Page) -> dict[str, str]:
@@ -101,8 +106,9 @@ def press(page: Page, key: str, until: Callable[[dict[str, str]], bool] | None =
     return link(page)
 
 
-def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
+def test_a_lecture_is_given_by_keys_alone(new_context: Contexts, app_url: str) -> None:
     """From the page to lecture mode, to a head, to a cell and its number, to a covered row, to the dark, and out."""
+    page = new_context().new_page()  # what stays of it, the dark and the open side bar, would be seen by other tests
     open_link(page, app_url, "/?source=pretrained&step=masked")
     press(page, "l", until=lambda at: at.get("lecture") == "1")
     for chrome in ("stHeader", "stSidebar"):
@@ -178,7 +184,8 @@ LINKS = (
 
 
 def test_nothing_on_the_screen_is_too_small_for_the_last_row(page: Page, app_url: str) -> None:
-    page.add_init_script(RECORD)
+    open_link(page, app_url, "/?lecture=1")
+    page.evaluate(RECORD)
     for path in LINKS:
         open_link(page, app_url, f"{path}{'&' if '?' in path else '?'}lecture=1")
         written: list[Any] = [*page.evaluate(WRITTEN), *page.evaluate(PAINTED)]
@@ -190,8 +197,8 @@ def test_nothing_on_the_screen_is_too_small_for_the_last_row(page: Page, app_url
         assert down == 0 or path.startswith(longer), path
 
 
-def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(page: Page, app_url: str) -> None:
-    sent: list[Any] = []
+def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(new_context: Contexts, app_url: str) -> None:
+    page, sent = new_context().new_page(), list[Any]()
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))  # noqa: PLW0108
     open_link(page, app_url, "/?step=weights&lecture=1")
     assert [frame[:1] for frame in sent] == [RUN]  # mounting asks for nothing

@@ -40,8 +40,12 @@ FRESH: dict[str, Any] = {
     "threshold": 0.05, "strongest": 0, "special": "keep", "between": "all", "values": "weights", "mean": False,
     "sort": "", "label": "",
 }  # fmt: skip
+if "away" in link:
+    state.clear()
 state.setdefault("view", FRESH)
 state.setdefault("log", [])
+if "away" in link:  # the explorer that was here may still ask for something
+    st.stop()
 
 
 def header() -> dict[str, Any]:
