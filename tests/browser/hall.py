@@ -58,6 +58,7 @@ def takes_the_height(page: Page, pictures: dict[str, float], where: object) -> N
     for part in (".lesson-says", ".st-key-scene_on"):
         expect(page.locator(part)).to_be_in_viewport(ratio=1)
     for picture, least in pictures.items():
-        assert page.evaluate(SHARE, picture) >= least, (where, picture)
+        share = page.evaluate(SHARE, picture)
+        assert share >= least, (where, picture, share)
     for left in (".player", ".diagram", ".stepper .row"):
         assert page.evaluate(SHARE, left) == 0, (where, left)

@@ -40,29 +40,30 @@ def test_a_page_may_have_another_key_for_the_step(run: Run) -> None:
     assert read == {"step": "softmax", "q": 2}
 
 
-@pytest.mark.parametrize(
-    ("values", "link"),
-    [
+def test_an_address_is_written_as_python_writes_it(run: Run) -> None:
+    text = "Zoë's ~*(test)!_-. “100 %” & a=b + c;/?#\n\u4f60\U0001f600"
+    cases: list[tuple[dict[str, object], dict[str, str]]] = [
         ({"step": "weights", "q": 3, "stretch": "1"}, {"step": "weights", "q": "3", "mask": "causal", "stretch": "1"}),
         ({"step": "scores", "q": None, "stretch": "0"}, {"mask": "causal"}),
         ({"q": 0, "layer": 2}, {"q": "0", "mask": "causal"}),  # this page's links have no layer
-    ],
-)
-def test_an_address_is_written_as_python_writes_it(run: Run, values: dict[str, object], link: dict[str, str]) -> None:
-    text = "Zoë's ~*(test)!_-. “100 %” & a=b + c;/?#\n\u4f60\U0001f600"
-    given = urlencode({"mask": "causal", "embed": "true", "text": text})
-    argument = {"query": given, "values": values, "link": LINK}
-    written = run("page/address.ts", "return m.withValues(`?${given.query}`, given.values, given.link)", argument)
-    assert written == urlencode({"embed": "true", "text": text, **link})
-    read = run("page/address.ts", "return m.valuesIn(given.query, given.link)", {"query": written, "link": LINK})
-    assert read == {**LINK["defaults"], **{name: value for name, value in values.items() if name != "layer"}}
-    bare = run("page/address.ts", "return m.withoutValues(given.query, given.link)", {"query": written, "link": LINK})
-    assert bare == urlencode({"embed": "true", "text": text, "mask": "causal"})
+    ]
+    body = """
+      const { query, all, link } = given;
+      return all.map((values) => {
+        const written = m.withValues(`?${query}`, values, link);
+        return [written, m.valuesIn(written, link), m.withoutValues(written, link)];
+      });
+    """
+    query = urlencode({"mask": "causal", "embed": "true", "text": text})
+    given = {"query": query, "all": [values for values, _ in cases], "link": LINK}
+    for (values, link), (written, read, bare) in zip(cases, run("page/address.ts", body, given), strict=True):
+        assert written == urlencode({"embed": "true", "text": text, **link})
+        assert read == {**LINK["defaults"], **{name: value for name, value in values.items() if name != "layer"}}
+        assert bare == urlencode({"embed": "true", "text": text, "mask": "causal"})
 
 
-@pytest.mark.parametrize(
-    ("query", "values", "link"),
-    [
+def test_an_address_that_says_nothing_stands_for_a_view(run: Run) -> None:
+    cases: list[tuple[str, dict[str, object], str]] = [
         ("", {"step": "weights"}, "source=bert&step=weights&q=3"),
         ("embed=true", {"q": None}, "embed=true&source=bert"),
         ("source=bert&step=weights&q=3", {"step": "scores"}, ""),
@@ -72,22 +73,18 @@ def test_an_address_is_written_as_python_writes_it(run: Run, values: dict[str, o
         ("lecture=1", {"step": "weights"}, "source=bert&step=weights&q=3&lecture=1"),
         ("source=bert&step=weights&q=3&lecture=1&scene=2", {"step": "scores"}, "lecture=1&scene=2"),
         ("utm_source=mail&q=3&lecture=1", {"q": None}, "utm_source=mail&source=toy&lecture=1"),
-    ],
-)
-def test_an_address_that_says_nothing_stands_for_a_view(
-    run: Run, query: str, values: dict[str, object], link: str
-) -> None:
-    argument = {"query": query, "values": values, "link": OPENING}
-    assert run("page/address.ts", "return m.withValues(given.query, given.values, given.link)", argument) == link
-    read = run("page/address.ts", "return m.valuesIn(given.query, given.link)", argument)
-    assert read["q"] == (3 if "q=3" in query or query in ("", "embed=true", "lecture=1") else None)
+    ]
+    body = """return given.cases.map(([query, values]) =>
+      [m.withValues(query, values, given.link), m.valuesIn(query, given.link).q])"""
+    found = run("page/address.ts", body, {"cases": [case[:2] for case in cases], "link": OPENING})
+    said = ("", "embed=true", "lecture=1")  # which name no key
+    assert found == [[link, 3 if "q=3" in query or query in said else None] for query, _, link in cases]
 
 
 def test_an_address_without_keys_has_the_defaults(run: Run) -> None:
     """Going back to it takes back what was changed since, also on a page whose bare address opens no other view."""
-    for query in ("", "?text=a"):
-        argument = {"query": query, "link": LINK}
-        assert run("page/address.ts", "return m.valuesIn(given.query, given.link)", argument) == LINK["defaults"]
+    body = "return ['', '?text=a'].map((query) => m.valuesIn(query, given))"
+    assert run("page/address.ts", body, LINK) == [LINK["defaults"]] * 2
 
 
 def test_what_waits_is_sent_before_anything_else_and_not_with_it(plain_page: Page, served: str) -> None:

@@ -49,7 +49,7 @@ WRITTEN = """() => {
 }"""
 """Every text that is on the screen, with the size of its type in px."""
 
-RECORD = """() => {
+RECORD = """(() => {
   const pen = CanvasRenderingContext2D.prototype;
   const [fill, clear] = [pen.fillText, pen.clearRect];
   window.written = new Map();
@@ -64,7 +64,7 @@ RECORD = """() => {
     window.written.get(this.canvas).push([px, text]);
     return fill.call(this, text, ...rest);
   };
-}"""
+})()"""
 """Notes what each canvas of the page writes since it was wiped."""
 
 BEYOND = """() => {
@@ -246,7 +246,7 @@ def test_escape_lets_go_of_a_pin_that_the_link_does_not_have_yet(page: Page, app
     press(page, "l", until=lambda at: "lecture" not in at)
 
 
-def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Contexts) -> None:
+def test_the_keys_of_the_other_pages(page: Page, app_url: str) -> None:
     open_link(page, app_url, "/heads?lecture=1&layer=0&head=0")
     expect(page.locator(".explorer .how")).to_be_hidden()
     press(page, "m", until=lambda at: at.get("show") == "lines")
@@ -296,11 +296,13 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
             "(below) => (document.querySelector('[data-testid=stMain]').scrollTop > 200) === below", arg=below
         )
 
-    phone = new_context(viewport={"width": 390, "height": 800}).new_page()
+
+def test_on_a_phone_nothing_lies_beyond_the_screen(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
     for path in ("/?lecture=1&step=weights", "/heads?lecture=1", "/compare?lecture=1"):
-        open_link(phone, app_url, path)
-        assert phone.evaluate(BEYOND)[0] <= 0, path
-        expect(phone.get_by_role("button", name="Leave lecture mode")).to_be_visible()
+        open_link(page, app_url, path)
+        assert page.evaluate(BEYOND)[0] <= 0, path
+        expect(page.get_by_role("button", name="Leave lecture mode")).to_be_visible()
 
 
 def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(plain_page: Page, served: str) -> None:

@@ -13,7 +13,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.contexts import EMPTY
 
 LINES = "/frontend/lines/lines.ts"
-CHOICE = "/frontend/lines/choice.ts"
 COLOURS = ("#5E3C99", "#B35806", "#009E73", "#0072B2")
 
 SET_UP = """async ([url, given, size]) => {
