@@ -250,22 +250,6 @@ def test_the_filter_is_opened_and_closed_by_keys(explore: Explore) -> None:
     expect(button).to_have_attribute("aria-expanded", "false")
 
 
-def test_the_button_says_how_many_filters_are_on(explore: Explore) -> None:
-    explored = explore()
-    button = explored.section.locator(".filter summary")
-    explored.set("Order", "entropy")
-    explored.set("Values", "norms")
-    expect(button).to_have_text("Filter")  # neither is a filter
-    explored.set("Special tokens", "hide")
-    expect(button).to_have_text("Filter · 1 on")
-    explored.set("Strongest", "1")
-    expect(button).to_have_text("Filter · 2 on")
-    explored.set("Special tokens", "keep")
-    explored.set("Strongest", "0")
-    explored.section.get_by_label("Threshold").fill("0")  # leaves nothing out
-    expect(button).to_have_text("Filter")
-
-
 @pytest.mark.parametrize(("layers", "heads", "tokens"), [(1, 1, 1), (24, 16, 5), (12, 12, 32)])
 def test_models_of_all_sizes_are_shown(explore: Explore, layers: int, heads: int, tokens: int) -> None:
     explored, model = explore(layers=layers, heads=heads, tokens=tokens), Model(layers, heads, tokens)

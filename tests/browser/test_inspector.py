@@ -56,15 +56,7 @@ def test_a_click_pins_at_once_and_escape_lets_go(see: See) -> None:
     inspector.pinned(None, None, changes=2)
     inspector.leave()
     expect(inspector.panel.get_by_text(FRESH)).to_be_visible()
-
-
-def test_clicking_the_pinned_cell_again_or_the_button_unpins(see: See) -> None:
-    inspector = see(step="scores")
-    inspector.click("scores", 4, 4)
-    inspector.pinned(4, 4, changes=1)
-    inspector.click("scores", 4, 4)
-    inspector.pinned(None, None, changes=2)
-    inspector.click("scores", 5, 1)
+    inspector.click("weights", 5, 1)
     inspector.pinned(5, 1, changes=3)
     inspector.panel.get_by_role("button", name="unpin").click()
     inspector.pinned(None, None, changes=4)
@@ -82,23 +74,6 @@ def test_while_a_head_is_computed_no_arithmetic_stands_beside_it_and_a_pin_can_b
     inspector.page.evaluate("walk.inspect(walk.store.current)")
     inspector.pinned(None, None, changes=2)
     assert inspector.page.evaluate(seen) == "visible"
-
-
-def test_an_axis_of_one_kind_pins_its_own_half(see: See) -> None:
-    inspector = see(step="scores")
-    inspector.click("query", 7, 3)
-    inspector.pinned(7, None, changes=1)
-    inspector.leave()
-    expect(inspector.panel).to_contain_text("Now choose a key column")
-    expect(inspector.panel).not_to_contain_text("looks most at")  # at the scores no weight is known yet
-    inspector.click("key_t", 2, 9)
-    inspector.pinned(7, 9, changes=2)
-    inspector.click("query", 6, 0)
-    inspector.pinned(6, 9, changes=3)
-    inspector.click("query", 6, 5)  # another cell of the row that is pinned already
-    inspector.leave()
-    expect(inspector.panel.get_by_label("query row")).to_have_value("6")
-    inspector.pinned(6, 9, changes=3)
 
 
 def test_a_pinned_row_says_where_it_looks(see: See) -> None:
