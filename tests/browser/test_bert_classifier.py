@@ -58,8 +58,8 @@ def share(page: Page) -> float:
     return float(found[1]) if found else -1.0
 
 
-def test_a_classifier_is_trained_and_it_and_the_agent_are_asked(one_page: Page, app_url: str) -> None:
-    page, data = one_page, some_reviews()
+def test_a_classifier_is_trained_and_it_and_the_agent_are_asked(page: Page, app_url: str) -> None:
+    data = some_reviews()
     layer, right = layer_here(data)
     page.goto(f"{app_url}/bert?bert_part=classifier&class_steps={STEPS}&seed=1")
     open_settings(page)
