@@ -220,11 +220,6 @@ GO = """(address) => {
   return true;
 }"""
 """Goes to an address as the browser's back button does: the app is not loaded anew."""
-ANSWERED = """() => {
-  const app = document.querySelector('[data-testid="stApp"]');
-  return !app || (!window.awaitsAnswer?.() && app.dataset.testScriptState === 'notRunning');
-}"""
-"""Whether no run of the app is under way: what a run of one page still draws can break the page that comes next."""
 
 
 @pytest.fixture(scope="module")
@@ -252,8 +247,6 @@ def one_page(watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[P
 
     def goto(url: str, **options: Any) -> Response | None:
         is_open = any(url.startswith(site) and page.url.startswith(site) for site in watch.sites)
-        if is_open:
-            page.wait_for_function(ANSWERED)
         return None if is_open and page.evaluate(GO, url) else load(url, **options)
 
     page.goto = goto  # type: ignore[method-assign]

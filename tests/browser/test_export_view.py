@@ -56,6 +56,7 @@ class Exporting:
         if self.section.count():
             page.keyboard.press("Escape")
             expect(self.section).to_be_hidden()
+            settled(page)  # what a closed popover still asks for would be drawn into the next page
         page.goto(f"{url}?{urlencode(link)}")
         settled(page)
         page.locator(".st-key-export button").first.click()
