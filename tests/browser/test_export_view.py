@@ -44,7 +44,17 @@ NUMBER = re.compile(r"−?\d\.\d\d")
 
 @pytest.fixture
 def page(one_page: Page) -> Page:
+    close_export(one_page)
     return one_page
+
+
+def close_export(page: Page) -> None:
+    """Close the popover, if it is open; what it then asks for would be drawn into the next page, which would break."""
+    section = page.locator(".export-view")
+    if section.count():
+        page.keyboard.press("Escape")
+        expect(section).to_be_hidden()
+        settled(page)
 
 
 class Exporting:
@@ -53,10 +63,6 @@ class Exporting:
     def __init__(self, page: Page, url: str, **link: str | int) -> None:
         self.page = page
         self.section = page.locator(".export-view")
-        if self.section.count():
-            page.keyboard.press("Escape")
-            expect(self.section).to_be_hidden()
-            settled(page)  # what a closed popover still asks for would be drawn into the next page
         page.goto(f"{url}?{urlencode(link)}")
         settled(page)
         page.locator(".st-key-export button").first.click()
@@ -228,6 +234,7 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, a
     assert len(list(lines.root.iter(f"{SVG}path"))) > 5
     assert labels <= set(export.pdf().extract_text().split())
 
+    close_export(page)
     export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"))
     a, b = (WordTokenizer().tokenize(text) for text in (TEXT, TEXT.replace("street", "road")))
     assert align_tokens(a, b).first == tuple(range(len(a)))
@@ -239,6 +246,7 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, a
         np.testing.assert_allclose(shown[n * cells : (n + 1) * cells], known.ravel(), atol=0.0051)
     assert "animal" in export.pdf().extract_text()
 
+    close_export(page)
     export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"), q=2, k=1)
     plain = export.svg()
     export.section.get_by_role("checkbox", name="Tokens above").check()
@@ -249,6 +257,7 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, a
     assert f"A {one[2, 1]:.4f} − B {two[2, 1]:.4f} = " in " ".join(slide.texts)
     assert all(text.get("textLength") for text in slide.root.iter(f"{SVG}text") if len(text.text or "") > 1)
 
+    close_export(page)
     export = Exporting(page, app_url, text=TEXT, step="weights", drawing="chart")
     chart = export.choose(theme="dark").svg()
     chart.check_self_contained()
