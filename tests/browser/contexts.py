@@ -32,6 +32,8 @@ PROCESS_PER_SITE = "--process-per-site"
 LOOPBACK_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE [::1]"
 """The browser resolves no other host. Playwright's request interception would disable the HTTP cache, so that each
 page would open as slowly as the first."""
+EMPTY = "/_stcore/health"
+"""An address of Streamlit's servers whose document has no script"""
 TIMEOUT_MS = TIMEOUT_S * 1000
 """Playwright's default of 5 seconds is less than a page may take to reload."""
 SITE_STORAGE = "cookies,local_storage,indexeddb,websql,cache_storage,service_workers,file_systems"
@@ -132,7 +134,7 @@ class Watch:
         resident = self.resident = self.resident or self.context.new_page()
         if self.sites and not resident.url.startswith(tuple(self.sites)):
             with suppress(Error):  # the server may have stopped
-                resident.goto(f"{min(self.sites)}/_stcore/health")
+                resident.goto(min(self.sites) + EMPTY)
         for page in self.context.pages:
             if page != resident:
                 page.close()
@@ -191,14 +193,16 @@ def plain(browser: Browser) -> Watch:
 def plain_page(plain: Watch) -> Iterator[Page]:
     """One page for all tests that need no app: to open another for each takes longer than most of them.
 
-    `imported` loads a new document in it.
+    Each leaves a new document, at the same address where `imported` was used, so that the next call needs no other.
     """
     page = plain.context.pages[0] if plain.context.pages else plain.context.new_page()
     yield page
     with suppress(Error):  # nothing of this test goes on into the next
         page.evaluate("() => { if (origin !== 'null') { sessionStorage.clear(); localStorage.clear(); } }")
-        page.goto("about:blank")
+        page.goto(page.url if page.url.endswith(EMPTY) else "about:blank")
         page.mouse.move(0, 0)
+        if page.viewport_size != LAPTOP:
+            page.set_viewport_size(LAPTOP)
     findings, plain.outside, plain.errors = plain.reported(), [], []  # the app is on none of its pages
     assert not findings, "\n".join(findings)
 

@@ -42,13 +42,11 @@ def laid_out(
 
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
-@pytest.mark.parametrize("width", [360, WIDE])
-def test_boxes_lie_apart_in_the_order_of_computation(
-    run: Run, architecture: Architecture, norm_first: bool, width: int
-) -> None:
-    given = model(architecture, 6, norm_first=norm_first)
-    for letters in (12.5, 18):
-        found = laid_out(run, given, layer=3, width=width, letters=letters)
+def test_boxes_lie_apart_in_the_order_of_computation(run: Run, architecture: Architecture, norm_first: bool) -> None:
+    one = {"model": model(architecture, 6, norm_first=norm_first), "layer": 3, "step": "qkv"}
+    each = [{**one, "width": width, "type": letters} for width in (360, WIDE) for letters in (12.5, 18)]
+    body = f"const laidOut = async (given) => {{ {LAID_OUT} }}; return Promise.all(given.map(laidOut));"
+    for found in run(LAYOUT, body, each):
         layout = found["layout"]
         boxes = layout["boxes"]
         for one in boxes:

@@ -142,8 +142,8 @@ def test_the_address_says_what_is_chosen_and_brings_it_back(new_context: Context
 @pytest.mark.parametrize(
     "nonsense",
     [
-        "layer=x&head=-1&q=1.5&k=99999",
-        "chosen=%3Cb%3E&show=all&threshold=2&mean=yes&sort=__proto__&label=nobody&rollout=constructor",
+        "layer=x&head=-1&q=1.5&k=99999&chosen=%3Cb%3E&show=all&threshold=2&mean=yes&sort=__proto__&label=nobody"
+        "&rollout=constructor",
         "layer=77&head=99&chosen=9.9_8.8&q=777&strongest=&special=toString",
     ],
 )

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from attnviz.annotated_text import AnnotatedText
 from attnviz.lessons import PATHS, shipped
 from attnviz.links.pages import PAGES
+from tests.browser.hall import LEAST, takes_the_height
 from tests.browser.settle import settled
 from tests.browser.test_lecture import PAINTED, RECORD, WRITTEN
 
@@ -114,10 +115,14 @@ def names_what_is_there(page: Page, text: AnnotatedText, where: str) -> list[boo
     return list(seen)
 
 
-def fits(page: Page, where: str, sizes: Sequence[ViewportSize] = (LAPTOP,)) -> None:
+def fits(
+    page: Page, where: str, sizes: Sequence[ViewportSize] = (LAPTOP,), pictures: dict[str, float] | None = None
+) -> None:
     for size in sizes:
         page.set_viewport_size(size)
         settled(page)
+        if pictures:
+            takes_the_height(page, pictures, (where, size))
         assert page.evaluate(BEYOND) == [], (where, size)
 
 
@@ -129,9 +134,11 @@ def test_a_scene_is_seen_whole_and_its_words_and_numbers_are_there(still_page: P
     page.goto(f"{app_url}{PATHS[first.page]}?{first.query}&lesson={name}&scene=1&lecture=1")
     for number, scene in enumerate(lesson.scenes, 1):
         expect(page.locator(".lesson-says b")).to_have_text(scene.title)
-        # A projector has more room than a laptop: it is enough to look at both ends of a lesson there.
-        is_end = number in (1, len(lesson.scenes))
-        fits(page, f"{number}: {scene.title}", (PROJECTOR, LAPTOP) if is_end else (LAPTOP,))
+        # A projector has more room than a laptop: it is enough to look at both ends of a lesson there, and at pictures
+        # whose height is measured.
+        pictures = LEAST.get((name, number))
+        sizes = (PROJECTOR, LAPTOP) if pictures or number in (1, len(lesson.scenes)) else (LAPTOP,)
+        fits(page, f"{number}: {scene.title}", sizes, pictures)
         named: list[list[bool]] = []
         if scene.question:
             names_what_is_there(page, scene.asked, f"{number}, asked")
