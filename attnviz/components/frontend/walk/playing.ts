@@ -117,8 +117,8 @@ export class Playing {
 
   /** Whether what the part shows has to come first. */
   get isWaiting() {
-    const { lacking, store, loading } = this.walk;
-    if (!store.current || !this.pair) return true;
+    const { lacking, store, loading, drawing } = this.walk;
+    if (!store.current || !this.pair || drawing.motion.isComing) return true;
     return lacking.isPicture && !(loading.files.failure instanceof Refused); // what never comes is passed over
   }
 
@@ -152,6 +152,7 @@ export class Playing {
   open() {
     this.isOpen = true;
     if (!this.captions) this.fetchCaptions();
+    void this.walk.drawing.motion.fetch().then(() => this.isOpen && this.sync());
     this.player.root.hidden = false;
     this.walk.element.toggleAttribute("data-plays-walk", true);
     this.walk.offer();
