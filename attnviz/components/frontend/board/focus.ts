@@ -16,14 +16,13 @@ export class Focus {
   board;
   onChoice;
   /** the matrix that is focused on */
-  name: string | null;
+  name: string | null = null;
   buttons: HTMLDivElement;
 
   /** `onChoice(name)` is called when the user focuses on a matrix, and with null when on none any more. */
   constructor(board: Board, onChoice: (name: string | null) => void) {
     this.board = board;
     this.onChoice = onChoice;
-    this.name = null;
     this.buttons = element("div", { class: "focus-buttons modebar" });
     board.element.append(this.buttons);
     board.element.addEventListener("attnviz-drawn", () => this.placeButtons());

@@ -22,16 +22,14 @@ export class RowTable {
   opener: HTMLElement;
   root: HTMLElement;
   content: HTMLElement;
-  order: RowOrder;
+  order: RowOrder = { by: "number", isUp: false };
   /** the matrix that the user has chosen, by its name */
-  chosen: string | null;
+  chosen: string | null = null;
 
   /** @param opener the button that opens it, and has the focus again when it closes */
   constructor(board: Board, opener: HTMLElement) {
     this.board = board;
     this.opener = opener;
-    this.order = { by: "number", isUp: false };
-    this.chosen = null;
     this.content = element("div");
     const close = element(
       "button",

@@ -19,14 +19,13 @@ export class GuessLine {
   text: HTMLParagraphElement;
   button: HTMLButtonElement;
   /** what the last guess was of, and its answer */
-  kept: { of: unknown[]; answer: string } | null;
+  kept: { of: unknown[]; answer: string } | null = null;
 
   constructor(reveal: () => void) {
     this.text = element("p", { role: "status" });
     this.button = element("button", { type: "button" }, "Reveal");
     this.button.addEventListener("click", reveal);
     this.root = element("div", { class: "guess", hidden: true }, this.text, this.button);
-    this.kept = null;
   }
 
   /**

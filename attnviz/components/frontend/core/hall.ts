@@ -9,14 +9,13 @@ const SECOND = 1000;
 export class Hall {
   black: HTMLDivElement;
   timer: HTMLTimeElement;
-  ends: AbortController;
+  ends = new AbortController();
   ticking: number;
 
   constructor(root: Element | ShadowRoot) {
     this.black = element("div", { class: "black", hidden: true, role: "img", "aria-label": "Black screen" });
     this.timer = element("time", { class: "timer", role: "timer", hidden: true });
     root.append(this.black, this.timer);
-    this.ends = new AbortController();
     const { signal } = this.ends;
     this.black.addEventListener("click", () => this.blacken(false), { signal });
     // Any key brings the picture back, and does nothing else.

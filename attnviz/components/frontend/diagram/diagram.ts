@@ -20,29 +20,24 @@ export type AtHead = At & { head: number };
 
 export class Diagram {
   choose;
-  stacks: Stack[];
-  parts: Part[];
-  at: At;
-  buttons: Map<string, HTMLButtonElement>;
-  boxes: DiagramBox[];
+  stacks: Stack[] = [];
+  parts: Part[] = [];
+  at: At = { layer: 0, step: "" };
+  buttons = new Map<string, HTMLButtonElement>();
+  boxes: DiagramBox[] = [];
   lines: SVGSVGElement;
   words: HTMLDivElement;
   sheet: HTMLDivElement;
   below: HTMLDivElement;
   root: HTMLDivElement;
-  sizes: ResizeObserver;
-  text: string;
+  sizes: ResizeObserver = new ResizeObserver(() => this.draw());
+  text = ""; // the model as it was given
   /** what it was last drawn from */
-  drawn: unknown[];
+  drawn: unknown[] = [];
 
   /** @param choose is called with the part that is opened */
   constructor(choose: (at: Partial<At>) => void) {
     this.choose = choose;
-    this.stacks = [];
-    this.parts = [];
-    this.at = { layer: 0, step: "" };
-    this.buttons = new Map();
-    this.boxes = [];
     this.lines = document.createElementNS(SVG, "svg");
     this.lines.setAttribute("aria-hidden", "true");
     this.words = element("div", { class: "words", "aria-hidden": "true" });
@@ -57,10 +52,7 @@ export class Diagram {
     this.root.addEventListener("keydown", (event) => this.key(event));
     // A part that is clicked leaves the arrow keys to the page.
     this.root.addEventListener("mousedown", (event) => event.preventDefault());
-    this.sizes = new ResizeObserver(() => this.draw());
     this.sizes.observe(this.root);
-    this.text = ""; // the model as it was given
-    this.drawn = [];
   }
 
   take(model: ModelDiagram) {

@@ -47,7 +47,7 @@ const kept: {
 export class Fields {
   onChange;
   pictures: HTMLFieldSetElement;
-  boxes: HTMLInputElement[];
+  boxes: HTMLInputElement[] = [];
   format: HTMLFieldSetElement;
   scale: HTMLFieldSetElement;
   shape: HTMLFieldSetElement;
@@ -55,7 +55,7 @@ export class Fields {
   theme: HTMLFieldSetElement;
   moving: HTMLFieldSetElement;
   /** what can be had in motion */
-  moved: Moving[];
+  moved: Moving[] = [];
   moves: HTMLParagraphElement;
   written: HTMLLabelElement;
   chips: HTMLLabelElement;
@@ -81,7 +81,6 @@ export class Fields {
   }) {
     this.onChange = onChange;
     this.pictures = element("fieldset", { class: "pictures", hidden: true });
-    this.boxes = [];
     this.format = this.choice("Format", "format", FORMATS);
     for (const format of MOVING) this.formatLabel(format).hidden = true; // until they are offered
     this.scale = this.choice("Size", "scale", SCALES);
@@ -89,7 +88,6 @@ export class Fields {
     this.ground = this.choice("Background", "ground", GROUNDS);
     this.theme = this.choice("Colours", "theme", THEMES);
     this.moving = this.choice("In motion", "moving", MOTIONS);
-    this.moved = [];
     this.moves = element("p", { class: "moves", hidden: true });
     this.written = this.box("written", " Title and caption");
     this.chips = this.box("chips", " Tokens above");

@@ -16,11 +16,11 @@ const WATCH = 700; // ms between two looks at the page: what it shows may change
 
 class ExportView {
   host: Host;
-  found: FoundPicture[] | null;
-  words: ExportHeader | null;
-  server: ExportServer | null;
-  address: string;
-  drawing: number;
+  found: FoundPicture[] | null = null;
+  words: ExportHeader | null = null;
+  server: ExportServer | null = null;
+  address = "";
+  drawing = 0;
   waiting: number | undefined;
   said: HTMLParagraphElement;
   fields: Fields;
@@ -32,12 +32,6 @@ class ExportView {
 
   constructor(root: HTMLElement, host: Host) {
     this.host = host;
-    this.found = null;
-    this.words = null;
-    this.server = null;
-    this.address = "";
-    this.drawing = 0;
-    this.waiting = undefined;
     this.said = element("p", { class: "said", role: "status" });
     this.fields = new Fields({
       said: this.said,

@@ -44,14 +44,14 @@ export class Grid {
   cell: HTMLDivElement;
   row: HTMLDivElement;
   element: HTMLDivElement;
-  frames: HTMLElement[];
+  frames: HTMLElement[] = [];
   /** where the keyboard is */
-  active: HeadId;
-  hovered: HeadId | null;
-  given: GridState | null;
-  layout: GridLayout | null;
-  sizes: ResizeObserver;
-  ends: AbortController;
+  active: HeadId = [0, 0];
+  hovered: HeadId | null = null;
+  given: GridState | null = null;
+  layout: GridLayout | null = null;
+  sizes: ResizeObserver = new ResizeObserver(() => this.fit());
+  ends = new AbortController();
   room: HTMLElement;
 
   /**
@@ -82,14 +82,7 @@ export class Grid {
     for (const [name, value] of Object.entries(properties)) this.element.setAttribute(name, value);
     this.element.attnvizPicture = gridPicture(this);
     root.append(this.element);
-    this.frames = [];
-    this.active = [0, 0];
-    this.hovered = null;
-    this.given = null;
-    this.layout = null;
-    this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(root);
-    this.ends = new AbortController();
     onDensity(() => this.fit(), this.ends.signal);
     this.room = root;
     document.fonts?.ready.then(() => this.fit()); // labels are written with what has come by then

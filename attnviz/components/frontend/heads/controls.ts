@@ -96,7 +96,7 @@ function form(properties: Record<string, string>, onInput: (field: HTMLInputElem
 export class Filters {
   onChange;
   /** whether the number of lines is not the viewer's own */
-  adapts: boolean;
+  adapts = false;
   button: HTMLElement;
   form: HTMLFormElement;
   element: HTMLDetailsElement;
@@ -104,7 +104,6 @@ export class Filters {
   /** `onChange(partial)` gives the part of the view that was changed. */
   constructor({ onChange }: { onChange: (change: Change) => void }) {
     this.onChange = onChange;
-    this.adapts = false;
     this.button = element("summary", { "aria-expanded": "false" }, FILTER);
     this.form = form({ class: "controls", "aria-label": "Filter" }, (one) => this.changed(one));
     this.element = element("details", { class: "filter" }, this.button, this.form);
@@ -169,13 +168,11 @@ export class ViewControls {
   /** what a click on its field chooses; null where darkening changes nothing, undefined while weights load */
   stretched: string | null | undefined;
   /** whether darkening was asked for while weights load */
-  isAsked: boolean;
+  isAsked = false;
   form: HTMLFormElement;
 
   constructor({ onChange }: { onChange: (change: Change) => void }) {
     this.onChange = onChange;
-    this.stretched = undefined;
-    this.isAsked = false;
     this.form = form({ class: "controls", "aria-label": "What is shown" }, (one) => this.changed(one));
   }
 

@@ -38,13 +38,13 @@ export class Pictures {
   element: HTMLDivElement;
   lines: Lines;
   board: Board;
-  sizes: ResizeObserver;
-  light: { hovered: Pair & { head?: string }; pinned: Pair };
-  given: PicturesProps | null;
-  lineHeads: LineHead[];
-  panels: Panel[];
-  arrangement: string;
-  fit: number;
+  sizes: ResizeObserver = new ResizeObserver(() => this.arrange());
+  light: { hovered: Pair & { head?: string }; pinned: Pair } = { hovered: NOTHING, pinned: NOTHING };
+  given: PicturesProps | null = null;
+  lineHeads: LineHead[] = [];
+  panels: Panel[] = [];
+  arrangement = ""; // how the heatmaps stand
+  fit = 0; // how many are shown
   /** the rows of the heatmaps as they were drawn last */
   beside: MatrixRows | null;
 
@@ -73,14 +73,7 @@ export class Pictures {
       this.beside = this.rowsBeside();
       this.lines.update({ beside: this.beside });
     });
-    this.sizes = new ResizeObserver(() => this.arrange());
     this.sizes.observe(this.boardRoom);
-    this.light = { hovered: NOTHING, pinned: NOTHING };
-    this.given = null;
-    this.lineHeads = [];
-    this.panels = [];
-    this.arrangement = ""; // how the heatmaps stand
-    this.fit = 0; // how many are shown
   }
 
   update(given: PicturesProps) {

@@ -75,15 +75,15 @@ export interface Ranking {
 
 export class View {
   on: Acts;
-  given: ViewProps | null;
-  ranking: Ranking;
+  given: ViewProps | null = null;
+  ranking: Ranking = { trace: null, order: null, faded: null };
   /** what the readout says */
-  said: ({ state: string; heads: ShownHead[] } & Pair) | null;
-  pointed: HeadId | null;
+  said: ({ state: string; heads: ShownHead[] } & Pair) | null = null;
+  pointed: HeadId | null = null;
   /** the numbers that were looked at for being faint */
-  looked: Float32Array[];
-  areFaint: boolean;
-  height: number;
+  looked: Float32Array[] = [];
+  areFaint = false;
+  height: number = LEAST_HEIGHT;
   section: HTMLElement;
   overview: HTMLElement;
   filters: Filters;
@@ -107,13 +107,6 @@ export class View {
 
   constructor(root: HTMLElement, on: Acts) {
     this.on = on;
-    this.given = null;
-    this.ranking = { trace: null, order: null, faded: null };
-    this.said = null;
-    this.pointed = null;
-    this.looked = [];
-    this.areFaint = false;
-    this.height = LEAST_HEIGHT;
     this.section = element("section", {
       class: "explorer",
       "aria-label": "Explorer of heads",

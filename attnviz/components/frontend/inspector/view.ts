@@ -29,23 +29,18 @@ interface Shown {
 
 export class View {
   on;
-  pin: Pair;
-  inspected: Inspected | null;
+  pin: Pair = NOTHING;
+  inspected: Inspected | null = null;
   shown: Shown;
-  windowSize: string;
-  chain: Chain;
-  product: Product;
+  windowSize = "";
+  chain = new Chain();
+  product = new Product();
   live: HTMLParagraphElement;
   section: HTMLElement;
 
   constructor(root: Element | ShadowRoot, on: { onPin: (pin: Pair) => void; onUnpin: () => void }) {
     this.on = on;
-    this.pin = NOTHING;
-    this.inspected = null;
     this.shown = hint(HINT);
-    this.windowSize = "";
-    this.chain = new Chain();
-    this.product = new Product();
     this.live = screenReaderOnly({ "aria-live": "polite" });
     // The style sheet makes it visible, so nothing is seen before it has come.
     const looks = { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" };

@@ -27,30 +27,26 @@ interface At {
 const NOTHING: At = { panel: "", q: null, k: null };
 
 class Matrix {
-  header: MatrixHeader | null;
-  panels: Panel[];
+  header: MatrixHeader | null = null;
+  panels: Panel[] = [];
   updates;
   hovered: At;
   /** what a word of a lesson names */
-  named: Target | null;
-  pin: At;
+  named: Target | null = null;
+  pin: At = NOTHING;
   section: HTMLElement;
   frame: HTMLDivElement;
   line: HTMLParagraphElement;
   announcement: HTMLParagraphElement;
   board: Board;
   focus: Focus;
-  sizes: ResizeObserver;
+  sizes: ResizeObserver = new ResizeObserver(() => this.arrange());
   marks: Marks;
-  ends: AbortController;
+  ends = new AbortController();
 
   constructor(root: HTMLElement, host: Host) {
-    this.header = null;
-    this.panels = [];
     this.updates = new PendingUpdates<{ chosen: string; row: number | null }>(host, { chosen: "", row: null });
     this.hovered = NOTHING;
-    this.named = null;
-    this.pin = NOTHING;
     this.section = element("section", { class: "matrix" });
     this.frame = element("div", { class: "frame" });
     this.line = element("p", { class: "line" });
@@ -71,10 +67,8 @@ class Matrix {
       onPin: ({ row: q, column: k }) => this.setPin({ ...this.first(), q, k }),
       onHead: ([q, k]) => this.choose({ ...this.first(), q, k }),
     });
-    this.ends = new AbortController();
     this.updates.followLeaving(this.ends.signal);
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
-    this.sizes = new ResizeObserver(() => this.arrange());
     this.sizes.observe(this.section);
   }
 

@@ -15,31 +15,24 @@ export type Shown = { header: StageHeader; example: Pair };
 
 export class Motion {
   board;
-  t: number;
-  isPlaying: boolean;
-  last: number;
+  t = 1;
+  isPlaying = false;
+  last = 0; // ms
   /** what is on the board; null where it is not played */
-  shown: Shown | null;
-  made: { of: Shown; timeline: Timeline | null } | null;
+  shown: Shown | null = null;
+  made: { of: Shown; timeline: Timeline | null } | null = null;
   /** null until they are here */
-  scripts: Pick<typeof import("./motions.ts"), "animationOf" | "motionAt" | "timelineOf"> | null;
-  fetching: Promise<void> | null;
+  scripts: Pick<typeof import("./motions.ts"), "animationOf" | "motionAt" | "timelineOf"> | null = null;
+  fetching: Promise<void> | null = null;
   player: Player;
-  tick: FrameTask;
+  tick: FrameTask = perFrame(() => this.advance());
 
   constructor(root: HTMLElement, board: Board) {
     this.board = board;
-    this.t = 1;
-    this.isPlaying = false;
-    this.last = 0; // ms
-    this.shown = null;
-    this.made = null;
-    this.scripts = this.fetching = null;
     this.player = new Player(root, {
       onAct: (name) => this.act(name),
       onSeek: (t) => this.seek(STILL.matches ? this.nearest(t) : t),
     });
-    this.tick = perFrame(() => this.advance());
     if (board.element.attnvizPicture) board.element.attnvizPicture.animation = (looks) => this.animation(looks);
   }
 

@@ -38,7 +38,7 @@ export class Player {
   slider: HTMLInputElement;
   pace: HTMLButtonElement;
   says: HTMLParagraphElement;
-  said: string;
+  said = "";
   root: HTMLDivElement;
 
   constructor(
@@ -58,7 +58,6 @@ export class Player {
     });
     this.pace.textContent = "1×";
     this.says = element("p", { class: "says", ...(words.isRead && { role: "status" }) });
-    this.said = "";
     this.root = element(
       "div",
       { class: "player", role: "group", "aria-label": words.label, hidden: true },

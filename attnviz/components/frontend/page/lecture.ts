@@ -35,9 +35,9 @@ class Keyboard {
   host: Host;
   /** actions of the server that it has not acknowledged, each with a number: it runs none twice */
   updates: PendingUpdates<{ acts: [number, string][] }>;
-  lecture: boolean;
+  lecture = false;
   /** what each key sends */
-  sends: Record<string, string>;
+  sends: Record<string, string> = {};
   says: HTMLDivElement;
   dialog: HTMLDialogElement;
   corner: HTMLDivElement;
@@ -45,17 +45,15 @@ class Keyboard {
   late: HTMLParagraphElement;
   section: HTMLElement;
   hall: Hall;
-  ends: AbortController;
-  answers: Answers;
+  ends = new AbortController();
+  answers: Answers = new Answers((state) => this.sayLate(state));
   /** of a lesson; null where none has been open */
-  marks: Promise<Marks> | null;
+  marks: Promise<Marks> | null = null;
 
   constructor(root: HTMLElement, host: Host) {
     oneEntryEach();
     this.host = host;
     this.updates = new PendingUpdates(host, { acts: [] });
-    this.lecture = false;
-    this.sends = {};
     this.says = element("div", { class: "lines" });
     const done = element("button", { type: "button", class: "close" }, "Close");
     this.dialog = element(
@@ -80,8 +78,6 @@ class Keyboard {
     this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, ...parts);
     root.append(this.section);
     this.hall = new Hall(this.section);
-    this.marks = null;
-    this.ends = new AbortController();
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
     this.updates.followLeaving(this.ends.signal);
     followDrawer(this.ends.signal);
@@ -89,7 +85,6 @@ class Keyboard {
     followPopovers(this.ends.signal);
     followWarnings(this.ends.signal);
     followHints(this.ends.signal);
-    this.answers = new Answers((state) => this.sayLate(state));
   }
 
   /** Says that the server does not answer; the style sheet of all pages fades what is old. */

@@ -14,11 +14,11 @@ const SVG = "http://www.w3.org/2000/svg";
 
 class Share {
   host: Host;
-  address: string;
+  address = "";
   following: number | undefined;
   /** the address that a code was asked for */
-  asked: string | null;
-  known: { address: string; modules?: Packed; sentence: string };
+  asked: string | null = null;
+  known: { address: string; modules?: Packed; sentence: string } = { address: "", sentence: "" };
   field: HTMLInputElement;
   copyButton: HTMLButtonElement;
   codeButton: HTMLButtonElement;
@@ -26,19 +26,15 @@ class Share {
   length: HTMLParagraphElement;
   local: HTMLParagraphElement;
   /** this machine's name for others; "" if the server does not listen for them */
-  machine: string;
+  machine = "";
   code: SVGSVGElement;
   under: HTMLParagraphElement;
   dialog: HTMLDialogElement;
   section: HTMLElement;
-  ends: AbortController;
+  ends = new AbortController();
 
   constructor(root: HTMLElement, host: Host) {
     this.host = host;
-    this.address = "";
-    this.following = undefined;
-    this.asked = null;
-    this.known = { address: "", sentence: "" };
     this.field = element("input", { type: "text", readOnly: true, "aria-label": "Address of this view" });
     this.field.addEventListener("focus", () => this.field.select());
     this.copyButton = element("button", { type: "button", class: "copy" }, "Copy the link");
@@ -48,7 +44,6 @@ class Share {
     this.said = element("p", { class: "said", role: "status" });
     this.length = element("p", { class: "length" });
     this.local = element("p", { class: "local" });
-    this.machine = "";
     this.code = document.createElementNS(SVG, "svg");
     this.under = element("p", { class: "under", dir: "ltr" });
     this.dialog = this.makeDialog();
@@ -63,7 +58,6 @@ class Share {
       this.dialog,
     );
     root.append(this.section);
-    this.ends = new AbortController();
     this.watch(this.ends.signal);
     this.read();
   }

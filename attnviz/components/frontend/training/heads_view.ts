@@ -41,7 +41,7 @@ export class HeadsView {
   guessLine: GuessLine;
   heads: Heads;
   /** what is shown large */
-  of: unknown[];
+  of: unknown[] = [];
   scrubber: Scrubber;
   opener: Opener;
 
@@ -58,7 +58,6 @@ export class HeadsView {
     this.small = element("div", { class: "small" });
     this.large = element("div", { class: "large" });
     this.reading = element("p", { class: "reading" });
-    this.of = [];
     this.guessLine = new GuessLine(on.reveal);
     const onGuess = (guess: Guess) => (guess.isOpen ? this.sayGuess() : on.reveal());
     this.heads = new Heads(

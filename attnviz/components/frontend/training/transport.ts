@@ -70,9 +70,9 @@ export class Scrubber {
   onStep;
   onPlay: () => void;
   pace;
-  steps: number[];
-  at: number;
-  playing: number;
+  steps: number[] = [];
+  at = 0;
+  playing = 0; // the timer
   play: HTMLButtonElement;
   slider: HTMLInputElement;
   said: HTMLSpanElement;
@@ -83,9 +83,6 @@ export class Scrubber {
     this.onStep = onStep;
     this.onPlay = onPlay;
     this.pace = pace;
-    this.steps = [];
-    this.at = 0;
-    this.playing = 0; // the timer
     this.play = element("button", { type: "button", class: "play", onclick: () => this.toggle() });
     this.namePlay();
     this.slider = element("input", { type: "range", min: "0", step: "1", "aria-label": pace.name });

@@ -9,13 +9,11 @@ const SMALLEST = 0.6; // of its type size: a formula that would have to be small
 
 export class Formula {
   root: HTMLDivElement;
-  shown: string;
-  sizes: ResizeObserver;
+  shown = "";
+  sizes: ResizeObserver = new ResizeObserver(() => this.fit());
 
   constructor() {
     this.root = element("div", { class: "walk-formula" });
-    this.shown = "";
-    this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.root);
   }
 
@@ -62,11 +60,10 @@ export class Notice {
 /** Sentences in an element, which changes only where they do: else a screen reader would say them again. */
 class Marked {
   root: HTMLElement;
-  shown: string;
+  shown = "";
 
   constructor(root: HTMLElement) {
     this.root = root;
-    this.shown = "";
   }
 
   show(texts: SaidText[]) {

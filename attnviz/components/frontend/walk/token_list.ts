@@ -18,23 +18,20 @@ const ABOUT = "Each of these numbered pieces becomes one row of X: row 0 is the 
 export class TokenList {
   root: HTMLDivElement;
   sentence: Sentence;
-  formula: Formula;
+  formula = new Formula();
   tables: HTMLDivElement;
-  shown: Axis[];
+  shown: Axis[] = [];
   /** what is shown last of the sentence, for its transition to a matrix */
-  left: { words: StandingWord[]; row: number } | null;
+  left: { words: StandingWord[]; row: number } | null = null;
 
   /** @param does as of Sentence */
   constructor(does: ConstructorParameters<typeof Sentence>[0]) {
     this.root = element("div", { class: "tokens" });
     this.sentence = new Sentence(does);
-    this.formula = new Formula();
     this.tables = element("div");
     const listing = element("details", { class: "listing" }, element("summary", {}, "Tokens and their ids"));
     listing.append(this.formula.root, this.tables);
     this.root.append(this.sentence.root, listing);
-    this.shown = [];
-    this.left = null;
   }
 
   /** @param key the same where rows and columns are the same tokens */
