@@ -35,7 +35,7 @@ export interface BoardCallbacks {
 }
 
 export class Board {
-  canvas: HTMLCanvasElement;
+  canvas = element("canvas", { "aria-hidden": "true" });
   element: HTMLDivElement;
   rows: RowsList = new RowsList(() => ({
     panels: this.shown?.panels ?? [],
@@ -81,7 +81,6 @@ export class Board {
     root: Element | ShadowRoot,
     { onPoint, onClick, onMove, className = "" }: BoardCallbacks & { className?: string } = {},
   ) {
-    this.canvas = element("canvas", { "aria-hidden": "true" });
     this.canvas.style.cssText = "position:absolute;inset:0;width:100%;height:100%";
     this.element = frameOf(this.canvas, className);
     this.element.attnviz = this;

@@ -17,13 +17,12 @@ export class Focus {
   onChoice;
   /** the matrix that is focused on */
   name: string | null = null;
-  buttons: HTMLDivElement;
+  buttons = element("div", { class: "focus-buttons modebar" });
 
   /** `onChoice(name)` is called when the user focuses on a matrix, and with null when on none any more. */
   constructor(board: Board, onChoice: (name: string | null) => void) {
     this.board = board;
     this.onChoice = onChoice;
-    this.buttons = element("div", { class: "focus-buttons modebar" });
     board.element.append(this.buttons);
     board.element.addEventListener("attnviz-drawn", () => this.placeButtons());
     board.element.addEventListener("keydown", (event) => this.key(event));

@@ -15,7 +15,7 @@ export class BoardPointer {
   panel: DrawnPanel | null = null;
   travelled = 0; // px
   ends = new AbortController();
-  whole: HTMLButtonElement;
+  whole: HTMLButtonElement = button("⤢", "Show all (0)", () => this.reset());
 
   constructor(board: Board) {
     this.board = board;
@@ -28,7 +28,6 @@ export class BoardPointer {
       root.addEventListener(name, (event) => this.fingers.delete(event.pointerId), { signal });
     }
     root.addEventListener("keydown", (event) => this.key(event), { signal });
-    this.whole = button("⤢", "Show all (0)", () => this.reset());
     this.whole.hidden = true;
     root.append(this.makeButtons());
   }

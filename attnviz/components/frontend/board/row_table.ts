@@ -21,7 +21,7 @@ export class RowTable {
   board: Board;
   opener: HTMLElement;
   root: HTMLElement;
-  content: HTMLElement;
+  content: HTMLElement = element("div");
   order: RowOrder = { by: "number", isUp: false };
   /** the matrix that the user has chosen, by its name */
   chosen: string | null = null;
@@ -30,7 +30,6 @@ export class RowTable {
   constructor(board: Board, opener: HTMLElement) {
     this.board = board;
     this.opener = opener;
-    this.content = element("div");
     const close = element(
       "button",
       { type: "button", class: "close", "aria-label": "Close", title: "Close (Esc)" },

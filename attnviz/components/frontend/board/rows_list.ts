@@ -15,14 +15,13 @@ interface Given {
 }
 
 export class RowsList {
-  root: HTMLDivElement;
+  root = element("div", { class: "attnviz-rows", role: "group", "aria-label": "Rows in words", style: STYLE });
   read: () => Given;
   timer: ReturnType<typeof setTimeout> | undefined;
   idle = 0;
 
   /** @param read what is shown */
   constructor(read: () => Given) {
-    this.root = element("div", { class: "attnviz-rows", role: "group", "aria-label": "Rows in words", style: STYLE });
     this.root.hidden = true;
     this.read = read;
   }

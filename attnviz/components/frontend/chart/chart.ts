@@ -26,13 +26,12 @@ export class Chart {
   size: Size = { width: 0, height: 0 };
   least = 0;
   config: object | null = null;
-  graph: HTMLDivElement;
+  graph = element("div", { class: "attnviz-chart", role: "figure" });
   sizes: ResizeObserver = new ResizeObserver(perFrame(() => this.resize()));
 
   /** `load()` gives plotly.js; it is called for each picture until it has come. */
   constructor(root: Element | ShadowRoot, load: () => Promise<Plotly>) {
     this.load = load;
-    this.graph = element("div", { class: "attnviz-chart", role: "figure" });
     this.graph.attnvizPicture = chartPicture(this);
     root.append(this.graph);
     this.sizes.observe(this.graph);

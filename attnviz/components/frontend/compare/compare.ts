@@ -35,12 +35,16 @@ class Compare {
   fresh = false;
   updates;
   hovered: Cell | null = null;
-  section: HTMLElement;
-  frame: HTMLDivElement;
-  line: HTMLParagraphElement;
-  announcement: HTMLParagraphElement;
-  board: Board;
-  focus: Focus;
+  section: HTMLElement = element("section", { class: "compare", "aria-label": "A, B and their difference" });
+  frame = element("div", { class: "frame" });
+  line = element("p", { class: "line" });
+  announcement: HTMLParagraphElement = screenReaderOnly({ role: "status" });
+  board = new Board(this.frame, {
+    onPoint: (at) => this.point(at),
+    onClick: (at) => this.click(at),
+    onMove: ({ query, key }) => this.setPin({ q: query, k: key }, SETTLE),
+  });
+  focus = new Focus(this.board, (name) => this.setFocus(name));
   ends = new AbortController();
   sizes: ResizeObserver = new ResizeObserver(() => {
     this.fit();
@@ -53,19 +57,9 @@ class Compare {
   constructor(root: HTMLElement, host: Host) {
     this.host = host;
     this.updates = new PendingUpdates(host, { pin: NOTHING, focus: "" });
-    this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
-    this.frame = element("div", { class: "frame" });
-    this.line = element("p", { class: "line" });
-    this.announcement = screenReaderOnly({ role: "status" });
     this.section.append(this.frame, this.line, this.announcement);
     root.append(this.section);
     this.line.attnvizPinned = () => (this.pinned() ? this.said() : "");
-    this.board = new Board(this.frame, {
-      onPoint: (at) => this.point(at),
-      onClick: (at) => this.click(at),
-      onMove: ({ query, key }) => this.setPin({ q: query, k: key }, SETTLE),
-    });
-    this.focus = new Focus(this.board, (name) => this.setFocus(name));
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
     this.updates.followLeaving(this.ends.signal);
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });

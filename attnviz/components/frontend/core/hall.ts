@@ -7,14 +7,12 @@ const SHOWN = "attnviz-timer-shown";
 const SECOND = 1000;
 
 export class Hall {
-  black: HTMLDivElement;
-  timer: HTMLTimeElement;
+  black = element("div", { class: "black", hidden: true, role: "img", "aria-label": "Black screen" });
+  timer = element("time", { class: "timer", role: "timer", hidden: true });
   ends = new AbortController();
   ticking: number;
 
   constructor(root: Element | ShadowRoot) {
-    this.black = element("div", { class: "black", hidden: true, role: "img", "aria-label": "Black screen" });
-    this.timer = element("time", { class: "timer", role: "timer", hidden: true });
     root.append(this.black, this.timer);
     const { signal } = this.ends;
     this.black.addEventListener("click", () => this.blacken(false), { signal });

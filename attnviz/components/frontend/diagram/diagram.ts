@@ -26,9 +26,9 @@ export class Diagram {
   buttons = new Map<string, HTMLButtonElement>();
   boxes: DiagramBox[] = [];
   lines: SVGSVGElement;
-  words: HTMLDivElement;
-  sheet: HTMLDivElement;
-  below: HTMLDivElement;
+  words = element("div", { class: "words", "aria-hidden": "true" });
+  sheet = element("div", { class: "sheet" }, this.words);
+  below = element("div", { class: "below", "aria-hidden": "true", hidden: true }, HINT);
   root: HTMLDivElement;
   sizes: ResizeObserver = new ResizeObserver(() => this.draw());
   text = ""; // the model as it was given
@@ -40,10 +40,7 @@ export class Diagram {
     this.choose = choose;
     this.lines = document.createElementNS(SVG, "svg");
     this.lines.setAttribute("aria-hidden", "true");
-    this.words = element("div", { class: "words", "aria-hidden": "true" });
-    this.sheet = element("div", { class: "sheet" }, this.words);
     this.sheet.prepend(this.lines);
-    this.below = element("div", { class: "below", "aria-hidden": "true", hidden: true }, HINT);
     this.root = element(
       "div",
       { class: "diagram", role: "toolbar", "aria-label": "The model: open a part", hidden: true },

@@ -30,7 +30,7 @@ export class Video {
   rate: number;
   words: FileWords;
   chunks: Chunk[] = [];
-  failure: Error | null;
+  failure: Error | null = null;
   encoder: VideoEncoder = new VideoEncoder({
     output: (chunk) => this.take(chunk),
     error: (error) => (this.failure = error),
@@ -42,7 +42,6 @@ export class Video {
     this.size = size;
     this.rate = rate;
     this.words = words;
-    this.failure = null;
     this.encoder.configure(configOf(size, rate));
   }
 

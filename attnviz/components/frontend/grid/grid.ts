@@ -37,10 +37,10 @@ let grids = 0; // of the page, for ids that differ
 export class Grid {
   onChoose;
   onHover;
-  canvas: HTMLCanvasElement;
-  ring: HTMLDivElement;
-  focus: HTMLDivElement;
-  marks: HTMLDivElement;
+  canvas = element("canvas", { "aria-hidden": "true" });
+  ring = element("div", { class: "ring hovered", hidden: true });
+  focus = element("div", { class: "ring focus" });
+  marks = element("div", { class: "marks", "aria-hidden": "true" }, this.focus, this.ring);
   cell: HTMLDivElement;
   row: HTMLDivElement;
   element: HTMLDivElement;
@@ -67,10 +67,6 @@ export class Grid {
   ) {
     this.onChoose = onChoose;
     this.onHover = onHover;
-    this.canvas = element("canvas", { "aria-hidden": "true" });
-    this.ring = element("div", { class: "ring hovered", hidden: true });
-    this.focus = element("div", { class: "ring focus" });
-    this.marks = element("div", { class: "marks", "aria-hidden": "true" }, this.focus, this.ring);
     this.cell = element("div", { role: "gridcell", id: `active-head-${(grids += 1)}` });
     this.row = element("div", { role: "row", class: "spoken" }, this.cell);
     this.element = element("div", { class: "grid", role: "grid", tabIndex: 0 }, this.canvas, this.marks, this.row);

@@ -97,14 +97,13 @@ export class Filters {
   onChange;
   /** whether the number of lines is not the viewer's own */
   adapts = false;
-  button: HTMLElement;
+  button: HTMLElement = element("summary", { "aria-expanded": "false" }, FILTER);
   form: HTMLFormElement;
   element: HTMLDetailsElement;
 
   /** `onChange(partial)` gives the part of the view that was changed. */
   constructor({ onChange }: { onChange: (change: Change) => void }) {
     this.onChange = onChange;
-    this.button = element("summary", { "aria-expanded": "false" }, FILTER);
     this.form = form({ class: "controls", "aria-label": "Filter" }, (one) => this.changed(one));
     this.element = element("details", { class: "filter" }, this.button, this.form);
     this.element.addEventListener("toggle", () => (this.button.ariaExpanded = String(this.element.open)));

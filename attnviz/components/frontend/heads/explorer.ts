@@ -29,7 +29,7 @@ export class Explorer {
   theme: Theme = "light";
   calm: number | undefined;
   store = new Store();
-  scene: Scene;
+  scene = new Scene(this.store);
   received = 0; // bytes, for the trace of the last payload
   newest = ""; // this trace
   files: Files<Arrays>;
@@ -40,7 +40,6 @@ export class Explorer {
   ends = new AbortController();
 
   constructor(root: HTMLElement, host: Host) {
-    this.scene = new Scene(this.store);
     this.updates = new PendingUpdates(host, FRESH);
     this.files = this.fetching();
     this.view = new View(root, {

@@ -32,10 +32,10 @@ export interface PicturesProps {
 }
 
 export class Pictures {
-  lineRoom: HTMLDivElement;
-  boardRoom: HTMLDivElement;
-  waiting: HTMLDivElement;
-  element: HTMLDivElement;
+  lineRoom = element("div", { class: "pane lines" });
+  boardRoom = element("div", { class: "pane heatmap" });
+  waiting = element("div", { class: "waiting", hidden: true });
+  element = element("div", { class: "pictures" }, this.lineRoom, this.boardRoom, this.waiting);
   lines: Lines;
   board: Board;
   sizes: ResizeObserver = new ResizeObserver(() => this.arrange());
@@ -57,10 +57,6 @@ export class Pictures {
       onMove,
     }: { onPoint: (at: Pointed | null) => void; onPin: (at: Pair) => void; onMove: (at: Pair) => void },
   ) {
-    this.lineRoom = element("div", { class: "pane lines" });
-    this.boardRoom = element("div", { class: "pane heatmap" });
-    this.waiting = element("div", { class: "waiting", hidden: true });
-    this.element = element("div", { class: "pictures" }, this.lineRoom, this.boardRoom, this.waiting);
     root.append(this.element);
     this.lines = new Lines(this.lineRoom, { onPoint, onPin });
     this.board = new Board(this.boardRoom, {

@@ -10,12 +10,11 @@ const AWAY = 14; // px from the pointer
 
 export class Tooltip {
   root: HTMLElement;
-  box: HTMLDivElement;
+  box = element("div", { class: "tooltip", role: "tooltip", hidden: true });
   at: { x: number; y: number } | null = null;
 
   constructor(root: HTMLElement) {
     this.root = root;
-    this.box = element("div", { class: "tooltip", role: "tooltip", hidden: true });
     root.append(this.box);
   }
 

@@ -35,13 +35,12 @@ export class View {
   windowSize = "";
   chain = new Chain();
   product = new Product();
-  live: HTMLParagraphElement;
+  live: HTMLParagraphElement = screenReaderOnly({ "aria-live": "polite" });
   section: HTMLElement;
 
   constructor(root: Element | ShadowRoot, on: { onPin: (pin: Pair) => void; onUnpin: () => void }) {
     this.on = on;
     this.shown = hint(HINT);
-    this.live = screenReaderOnly({ "aria-live": "polite" });
     // The style sheet makes it visible, so nothing is seen before it has come.
     const looks = { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" };
     this.section = element("section", looks);

@@ -42,11 +42,11 @@ export class Lines {
   font = "sans-serif";
   widthOf: WidthOf = () => 0;
   short: (side: number, i: number) => string = () => "";
-  choice: Choice;
+  choice = new Choice([], this.state);
   lines;
   changed = { choice: true, layout: true, back: true, front: true, said: true, pin: true };
   surface = new Surface();
-  painter: LinesPainter;
+  painter = new LinesPainter(this.surface);
   element: HTMLDivElement;
   ask: FrameTask = perFrame(() => this.draw());
   sizes: ResizeObserver = new ResizeObserver(() => this.resized());
@@ -63,9 +63,7 @@ export class Lines {
   ) {
     this.onPoint = onPoint;
     this.onPin = onPin;
-    this.choice = new Choice([], this.state);
     this.lines = this.choice.lines();
-    this.painter = new LinesPainter(this.surface);
     this.element = this.surface.element;
     this.element.attnvizPicture = linesPicture(this);
     this.element.addEventListener("scroll", () => this.scroll());

@@ -13,7 +13,7 @@ export class Surface {
   whole = new Whole();
   pane: HTMLDivElement;
   track: HTMLDivElement;
-  status: HTMLParagraphElement;
+  status: HTMLParagraphElement = screenReaderOnly({ role: "status", "aria-live": "polite" });
   element: HTMLDivElement;
   density = 1;
   vertical = true;
@@ -32,7 +32,6 @@ export class Surface {
       this.whole.element,
     );
     this.track = element("div", {}, this.pane);
-    this.status = screenReaderOnly({ role: "status", "aria-live": "polite" });
     this.element = element(
       "div",
       {

@@ -34,12 +34,18 @@ class Matrix {
   /** what a word of a lesson names */
   named: Target | null = null;
   pin: At = NOTHING;
-  section: HTMLElement;
-  frame: HTMLDivElement;
-  line: HTMLParagraphElement;
-  announcement: HTMLParagraphElement;
-  board: Board;
-  focus: Focus;
+  section: HTMLElement = element("section", { class: "matrix" });
+  frame = element("div", { class: "frame" });
+  line = element("p", { class: "line" });
+  announcement: HTMLParagraphElement = screenReaderOnly({ role: "status" });
+  board = new Board(this.frame, {
+    onPoint: (at) => {
+      this.hovered = at ? { panel: at.panel, q: at.i, k: at.j } : NOTHING;
+      this.draw();
+    },
+    onClick: ({ panel, i, j }) => this.click({ panel, q: i, k: j }),
+  });
+  focus = new Focus(this.board, (name) => this.setFocus(name));
   sizes: ResizeObserver = new ResizeObserver(() => this.arrange());
   marks: Marks;
   ends = new AbortController();
@@ -47,21 +53,9 @@ class Matrix {
   constructor(root: HTMLElement, host: Host) {
     this.updates = new PendingUpdates<{ chosen: string; row: number | null }>(host, { chosen: "", row: null });
     this.hovered = NOTHING;
-    this.section = element("section", { class: "matrix" });
-    this.frame = element("div", { class: "frame" });
-    this.line = element("p", { class: "line" });
-    this.announcement = screenReaderOnly({ role: "status" });
     this.section.append(this.frame, this.line, this.announcement);
     root.append(this.section);
     this.line.attnvizPinned = () => this.reading(this.pin);
-    this.board = new Board(this.frame, {
-      onPoint: (at) => {
-        this.hovered = at ? { panel: at.panel, q: at.i, k: at.j } : NOTHING;
-        this.draw();
-      },
-      onClick: ({ panel, i, j }) => this.click({ panel, q: i, k: j }),
-    });
-    this.focus = new Focus(this.board, (name) => this.setFocus(name));
     this.marks = new Marks([document], {
       onName: (target) => this.nameTarget(target),
       onPin: ({ row: q, column: k }) => this.setPin({ ...this.first(), q, k }),

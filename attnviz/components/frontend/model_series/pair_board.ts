@@ -11,14 +11,13 @@ interface Acts {
 }
 
 export class PairBoard {
-  room: HTMLDivElement;
+  room = element("div", { class: "large" });
   board: Board;
   hovered: Pair;
   /** what a word of a lesson names */
   named: Target | null = null;
 
   constructor({ point, pin }: Acts) {
-    this.room = element("div", { class: "large" });
     this.hovered = NOTHING;
     this.board = new Board(this.room, {
       onPoint: (at) => {

@@ -36,7 +36,10 @@ export class Player {
   speed: number;
   play: HTMLButtonElement;
   slider: HTMLInputElement;
-  pace: HTMLButtonElement;
+  pace: HTMLButtonElement = button("pace", "Speed", () => {
+    this.speed = SPEEDS[(SPEEDS.indexOf(this.speed) + 1) % SPEEDS.length];
+    this.pace.textContent = `${this.speed}×`;
+  });
   says: HTMLParagraphElement;
   said = "";
   root: HTMLDivElement;
@@ -52,10 +55,6 @@ export class Player {
     const range = { min: 0, max: STEPS, value: STEPS, "aria-label": words.position };
     this.slider = element("input", { type: "range", ...range });
     this.slider.addEventListener("input", () => onSeek(Number(this.slider.value) / STEPS));
-    this.pace = button("pace", "Speed", () => {
-      this.speed = SPEEDS[(SPEEDS.indexOf(this.speed) + 1) % SPEEDS.length];
-      this.pace.textContent = `${this.speed}×`;
-    });
     this.pace.textContent = "1×";
     this.says = element("p", { class: "says", ...(words.isRead && { role: "status" }) });
     this.root = element(

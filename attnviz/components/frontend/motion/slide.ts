@@ -29,7 +29,7 @@ export class Slide {
   place: HTMLElement;
   board: Board;
   header: StageHeader | null = null;
-  canvas: HTMLCanvasElement;
+  canvas = element("canvas", SIZE);
   context: CanvasRenderingContext2D;
 
   /**
@@ -48,7 +48,6 @@ export class Slide {
     this.board = new Board(this.place);
     this.board.theme = theme;
     this.board.font = getComputedStyle(this.place).fontFamily || "sans-serif";
-    this.canvas = element("canvas", SIZE);
     this.context = this.canvas.getContext("2d", { willReadFrequently: true }) as CanvasRenderingContext2D;
   }
 

@@ -7,14 +7,12 @@ const JUPYTER_LIGHT = "data-jp-theme-light";
 
 export class Place {
   onTheme = () => {};
-  root: HTMLDivElement;
-  host: HTMLDivElement;
+  root = element("div", { class: "attnviz-standalone attnviz-notebook" });
+  host = element("div");
   ends = new AbortController();
   themes: MutationObserver = new MutationObserver(() => this.setTheme());
 
   constructor(el: HTMLElement, styles: string) {
-    this.root = element("div", { class: "attnviz-standalone attnviz-notebook" });
-    this.host = element("div");
     this.host.attachShadow({ mode: "open" }).append(element("style", {}, styles), this.root);
     el.append(this.host);
     const { signal } = this.ends;

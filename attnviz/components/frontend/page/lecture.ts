@@ -38,11 +38,11 @@ class Keyboard {
   lecture = false;
   /** what each key sends */
   sends: Record<string, string> = {};
-  says: HTMLDivElement;
+  says = element("div", { class: "lines" });
   dialog: HTMLDialogElement;
   corner: HTMLDivElement;
   question: HTMLDialogElement;
-  late: HTMLParagraphElement;
+  late = element("p", { class: "late", role: "status" });
   section: HTMLElement;
   hall: Hall;
   ends = new AbortController();
@@ -54,7 +54,6 @@ class Keyboard {
     oneEntryEach();
     this.host = host;
     this.updates = new PendingUpdates(host, { acts: [] });
-    this.says = element("div", { class: "lines" });
     const done = element("button", { type: "button", class: "close" }, "Close");
     this.dialog = element(
       "dialog",
@@ -73,7 +72,6 @@ class Keyboard {
       this.button("✕", "Leave lecture mode (L)", "lecture"),
     );
     this.question = this.leaving();
-    this.late = element("p", { class: "late", role: "status" });
     const parts = [this.corner, this.dialog, this.question, this.late];
     this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, ...parts);
     root.append(this.section);

@@ -19,33 +19,26 @@ class Share {
   /** the address that a code was asked for */
   asked: string | null = null;
   known: { address: string; modules?: Packed; sentence: string } = { address: "", sentence: "" };
-  field: HTMLInputElement;
-  copyButton: HTMLButtonElement;
-  codeButton: HTMLButtonElement;
-  said: HTMLParagraphElement;
-  length: HTMLParagraphElement;
-  local: HTMLParagraphElement;
+  field = element("input", { type: "text", readOnly: true, "aria-label": "Address of this view" });
+  copyButton = element("button", { type: "button", class: "copy" }, "Copy the link");
+  codeButton = element("button", { type: "button", class: "code" }, "Show a QR code");
+  said = element("p", { class: "said", role: "status" });
+  length = element("p", { class: "length" });
+  local = element("p", { class: "local" });
   /** this machine's name for others; "" if the server does not listen for them */
   machine = "";
   code: SVGSVGElement;
-  under: HTMLParagraphElement;
+  under = element("p", { class: "under", dir: "ltr" });
   dialog: HTMLDialogElement;
   section: HTMLElement;
   ends = new AbortController();
 
   constructor(root: HTMLElement, host: Host) {
     this.host = host;
-    this.field = element("input", { type: "text", readOnly: true, "aria-label": "Address of this view" });
     this.field.addEventListener("focus", () => this.field.select());
-    this.copyButton = element("button", { type: "button", class: "copy" }, "Copy the link");
     this.copyButton.addEventListener("click", () => this.copy());
-    this.codeButton = element("button", { type: "button", class: "code" }, "Show a QR code");
     this.codeButton.addEventListener("click", () => this.ask());
-    this.said = element("p", { class: "said", role: "status" });
-    this.length = element("p", { class: "length" });
-    this.local = element("p", { class: "local" });
     this.code = document.createElementNS(SVG, "svg");
-    this.under = element("p", { class: "under", dir: "ltr" });
     this.dialog = this.makeDialog();
     this.section = element(
       "section",

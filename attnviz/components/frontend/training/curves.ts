@@ -31,7 +31,7 @@ export class Curves {
   lines: SVGElement;
   labels: SVGElement;
   marker: SVGElement;
-  room: HTMLDivElement;
+  room = element("div", { class: "chart" });
   drawn: Drawn | null = null;
   step = 0;
   edge = EDGE;
@@ -46,7 +46,6 @@ export class Curves {
     this.lines = this.svg.appendChild(make("g", { class: "lines" }));
     this.labels = this.svg.appendChild(make("g", { class: "labels" }));
     this.marker = this.svg.appendChild(make("line", { class: "marker" }));
-    this.room = element("div", { class: "chart" });
     this.room.append(this.svg);
     this.room.attnvizPicture = curvesPicture(this);
     root.append(this.room);

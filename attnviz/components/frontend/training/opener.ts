@@ -13,7 +13,7 @@ const WHAT = "Open this model, as it is after this step, on ";
 export class Opener {
   buttons: HTMLButtonElement[];
   writer: HTMLButtonElement;
-  reason: HTMLSpanElement;
+  reason: HTMLSpanElement = span("reason");
   element: HTMLDivElement;
 
   /** @param writes whether the model can write a text, on the part Generate */
@@ -27,7 +27,6 @@ export class Opener {
     const title = "Let this model, as it is after this step, go on with the text: the chapter Generate";
     this.writer = element("button", { type: "button", class: "open generate", title, hidden: !writes }, "Generate");
     this.writer.addEventListener("click", () => onCommand("open generate"));
-    this.reason = span("reason");
     this.element = element("div", { class: "opener", hidden: true }, ...this.buttons, this.writer, this.reason);
     root.append(this.element);
   }

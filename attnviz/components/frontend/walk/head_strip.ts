@@ -23,12 +23,11 @@ export class HeadStrip {
   canvases = new Map<number, HTMLCanvasElement>();
   /** what the thumbnails were last drawn from */
   drawn: unknown[] = [];
-  root: HTMLDivElement;
+  root = element("div", { class: "strip", role: "group" });
 
   /** `choose(head)` is called with the number of the head that is clicked. */
   constructor(choose: (head: number) => void) {
     this.choose = choose;
-    this.root = element("div", { class: "strip", role: "group" });
   }
 
   /**

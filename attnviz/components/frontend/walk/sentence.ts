@@ -72,9 +72,13 @@ interface Arc {
 }
 
 export class Sentence {
-  root: HTMLElement;
-  words: HTMLElement;
-  arcs: HTMLElement;
+  root: HTMLElement = element("section", { class: "sentence", "aria-label": "Sentence" });
+  words: HTMLElement = element("div", {
+    class: "words",
+    role: "group",
+    "aria-label": "Words: move with the up and down arrow keys",
+  });
+  arcs: HTMLElement = element("div", { class: "arcs", "aria-hidden": "true" });
   matrices: HeadMatrices | null = null;
   attention: Rows | null = null;
   /** the row that gives most to another word */
@@ -101,13 +105,6 @@ export class Sentence {
   /** @param does pin: a row is kept; open: the whole matrix is asked for; dim: added tokens are dimmed, or no longer */
   constructor(does: { pin: (row: number) => void; open: (row: number) => void; dim: (isDimmed: boolean) => void }) {
     this.choose = does;
-    this.root = element("section", { class: "sentence", "aria-label": "Sentence" });
-    this.words = element("div", {
-      class: "words",
-      role: "group",
-      "aria-label": "Words: move with the up and down arrow keys",
-    });
-    this.arcs = element("div", { class: "arcs", "aria-hidden": "true" });
     this.words.addEventListener("pointerover", ({ target, pointerType }) => {
       if (pointerType === "mouse") this.point(rowAt(target));
     });

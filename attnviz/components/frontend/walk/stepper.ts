@@ -22,9 +22,9 @@ export class Stepper {
   offered: Offered = EMPTY;
   steps: Row = new Row("Step", (value) => this.choose("step", value));
   drawings: Row = new Row("Drawing", (value) => this.choose("drawing", value));
-  switches: HTMLSpanElement;
+  switches = element("span", { class: "switches" });
   /** what the page adds to the menu */
-  others: HTMLSpanElement;
+  others = element("span", { class: "others" });
   menu;
   strip: HeadStrip = new HeadStrip((head) => this.choose("head", String(head)));
   section: HTMLElement;
@@ -34,8 +34,6 @@ export class Stepper {
     this.onChoice = onChoice;
     this.onWalk = onWalk;
     this.drawings.root.addEventListener("keydown", (event) => this.drawings.key(event));
-    this.switches = element("span", { class: "switches" });
-    this.others = element("span", { class: "others" });
     this.menu = makeMenu("More", this.drawings.root, this.switches, this.others);
     const looks = { "aria-label": "Steps, layer and heads", style: "visibility: hidden" };
     this.section = element("section", { class: "stepper", ...looks });

@@ -52,7 +52,7 @@ export class Walk {
     open: (q) => this.choose({ step: "weights", q, k: null }),
     dim: (dim) => this.choose({ dim }),
   });
-  note: HTMLParagraphElement;
+  note = element("p", { class: "note", role: "status" });
   top: HTMLDivElement;
   picture: HTMLDivElement;
   guessLine: GuessLine = new GuessLine(() => this.reveal("row"));
@@ -60,7 +60,7 @@ export class Walk {
   link: Partial<WalkValues> | null = null;
   unfit = ""; // what is said of a link that asks for a matrix in vain
   beside: HTMLDivElement;
-  element: HTMLDivElement;
+  element = element("div", { class: "walk", style: "visibility: hidden" });
   coming: Coming;
   stepper: Stepper;
   drawing: Drawing;
@@ -75,7 +75,6 @@ export class Walk {
     this.home = home;
     this.store.listener = (changed) => this.draw(changed);
     this.loading = new Loading(home, () => this.load());
-    this.note = element("p", { class: "note", role: "status" });
     [this.top, this.picture] = ["top", "picture"].map((name) => element("div", { class: name }));
     this.beside = element("div", { class: "beside" }, this.notice.root);
     const parts = [
@@ -87,7 +86,6 @@ export class Walk {
       this.note,
       this.beside,
     ];
-    this.element = element("div", { class: "walk", style: "visibility: hidden" });
     this.element.append(element("div", { class: "body" }, ...parts));
     root.append(this.element);
     this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
