@@ -30,12 +30,8 @@ export class RowTable {
   constructor(board: Board, opener: HTMLElement) {
     this.board = board;
     this.opener = opener;
-    const close = element(
-      "button",
-      { type: "button", class: "close", "aria-label": "Close", title: "Close (Esc)" },
-      "✕",
-    );
-    close.addEventListener("click", () => this.toggle());
+    const closing = { type: "button", class: "close", "aria-label": "Close", title: "Close (Esc)" };
+    const close = element("button", { ...closing, onclick: () => this.toggle() }, "✕");
     const looks = { class: "row-table", popover: "manual", role: "dialog", "aria-label": "The chosen row as a table" };
     this.root = element("section", looks, close, this.content);
     for (const part of [this.root, opener]) part.addEventListener("keydown", (event) => this.key(event));

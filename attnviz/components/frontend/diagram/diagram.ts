@@ -171,14 +171,13 @@ export class Diagram {
 
   makeButton({ id, kind, label, lines, inside = [] }: DiagramBox) {
     const stripes = inside.map((one) => element("i", { dataset: { kind: one } }));
-    const made = element(
+    const says = { "aria-label": kind === "block" ? `${label}, closed` : label };
+    return element(
       "button",
-      { type: "button", class: "part", dataset: { kind }, "aria-label": kind === "block" ? `${label}, closed` : label },
+      { type: "button", class: "part", dataset: { kind }, ...says, onclick: () => this.open(id) },
       ...lines.map((line) => element("span", {}, line)),
       ...(stripes.length ? [element("span", { class: "inside" }, ...stripes)] : []),
     );
-    made.addEventListener("click", () => this.open(id));
-    return made;
   }
 
   /** The one button that Tab leads to. */

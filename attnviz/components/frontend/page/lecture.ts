@@ -7,6 +7,7 @@ import { element, setText, span, theme } from "../core/dom.ts";
 import { Hall } from "../core/hall.ts";
 import { ACT, isShortcut, pressed } from "../core/keys.ts";
 import { nextNumber, PendingUpdates } from "../core/pending_updates.ts";
+import { keep, kept } from "../core/storage.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
 import { followPopovers } from "./popovers.ts";
@@ -21,7 +22,7 @@ import type { Marks } from "../marks/marks.ts";
 import type { State } from "./answers.ts";
 
 const SCROLLS: Record<string, string> = { PageDown: "scroll_on", PageUp: "scroll_back" };
-const LESSON = "attnviz-lesson"; // where the browser keeps it
+const LESSON = "attnviz-lesson"; // under which the tab keeps it
 const OLD = "attnviz-old"; // of the page while its fields say more than the server has answered
 const TOOLS = "attnviz-tools"; // of the page while lecture mode shows Share and Export
 const LATE: Record<State, string> = {
@@ -54,15 +55,13 @@ class Keyboard {
     oneEntryEach();
     this.host = host;
     this.updates = new PendingUpdates(host, { acts: [] });
-    const done = element("button", { type: "button", class: "close" }, "Close");
     this.dialog = element(
       "dialog",
       { "aria-labelledby": "keys-title" },
       element("h2", { id: "keys-title" }, "Keys"),
       this.says,
-      done,
+      element("button", { type: "button", class: "close", onclick: () => this.dialog.close() }, "Close"),
     );
-    done.addEventListener("click", () => this.dialog.close());
     // Keys pressed in the dialog do not reach what is behind it.
     this.dialog.addEventListener("keydown", (event) => this.inDialog(this.dialog, event));
     this.corner = element(
@@ -93,23 +92,20 @@ class Keyboard {
 
   /** Asks before Esc, which many press for other reasons, ends the lecture. */
   leaving() {
-    const leave = element("button", { type: "button", class: "close", autofocus: true }, "Leave");
-    const stay = element("button", { type: "button", class: "close" }, "Stay");
-    const title = element("h2", { id: "leaving-title" }, "Leave lecture mode?");
-    const question = element("dialog", { class: "leaving", "aria-labelledby": title.id }, title, leave, " ", stay);
-    stay.addEventListener("click", () => question.close());
-    leave.addEventListener("click", () => {
+    const onclick = () => {
       question.close();
       this.act("lecture");
-    });
+    };
+    const leave = element("button", { type: "button", class: "close", autofocus: true, onclick }, "Leave");
+    const stay = element("button", { type: "button", class: "close", onclick: () => question.close() }, "Stay");
+    const title = element("h2", { id: "leaving-title" }, "Leave lecture mode?");
+    const question = element("dialog", { class: "leaving", "aria-labelledby": title.id }, title, leave, " ", stay);
     question.addEventListener("keydown", (event) => this.inDialog(question, event));
     return question;
   }
 
   button(text: string, title: string, act: string) {
-    const made = element("button", { type: "button", title, "aria-label": title }, text);
-    made.addEventListener("click", () => this.act(act));
-    return made;
+    return element("button", { type: "button", title, "aria-label": title, onclick: () => this.act(act) }, text);
   }
 
   update(payload: Payload<KeyboardHeader> | null) {
@@ -122,9 +118,9 @@ class Keyboard {
     if (inLesson) this.marks ??= import("./items.ts").then(({ followItems }) => followItems());
     this.updates.receive({}, acknowledged);
     this.updates.values = { acts: this.updates.values.acts.filter(([number]) => number > acknowledged) };
-    if (typeof lesson === "string") keep(lesson);
+    if (typeof lesson === "string") keep(LESSON, lesson);
     // Null asks, whether there is one or not.
-    else if (lesson === null || kept()) this.host.say("lesson", kept());
+    else if (lesson === null || kept(LESSON)) this.host.say("lesson", kept(LESSON));
     this.lecture = lecture;
     this.corner.hidden = !lecture;
     this.hall.set(lecture);
@@ -220,24 +216,6 @@ class Keyboard {
 
 /** Whether a component of the page, such as the walk, has done it. */
 const doneHere = (name: string) => !window.dispatchEvent(new CustomEvent(ACT, { detail: name, cancelable: true }));
-
-/** Keeps one's own lesson for as long as the tab is open; an empty text forgets it. */
-function keep(lesson: string) {
-  try {
-    sessionStorage.removeItem(LESSON);
-    if (lesson) sessionStorage.setItem(LESSON, lesson);
-  } catch {
-    // Forbidden or full: then nothing is kept.
-  }
-}
-
-function kept() {
-  try {
-    return sessionStorage.getItem(LESSON) ?? "";
-  } catch {
-    return "";
-  }
-}
 
 /** Brings the arrow keys to the picture, and pins its first cell where none is. */
 function pin() {

@@ -62,16 +62,9 @@ export class Opening {
   }
 }
 
-function door(label: string, act: () => void) {
-  return button(label, "", "door", act);
-}
+const door = (label: string, act: () => void) => button(label, "", "door", act);
 
-function button(text: string, says: string, kind: string, act: () => void) {
-  const made = element(
-    "button",
-    { type: "button", class: kind, ...(says && { title: says, "aria-label": says }) },
-    text,
-  );
-  made.addEventListener("click", act);
-  return made;
+function button(text: string, says: string, kind: string, onclick: () => void) {
+  const look = { type: "button", class: kind, ...(says && { title: says, "aria-label": says }) };
+  return element("button", { ...look, onclick }, text);
 }

@@ -20,8 +20,8 @@ class Share {
   asked: string | null = null;
   known: { address: string; modules?: Packed; sentence: string } = { address: "", sentence: "" };
   field = element("input", { type: "text", readOnly: true, "aria-label": "Address of this view" });
-  copyButton = element("button", { type: "button", class: "copy" }, "Copy the link");
-  codeButton = element("button", { type: "button", class: "code" }, "Show a QR code");
+  copyButton = element("button", { type: "button", class: "copy", onclick: () => this.copy() }, "Copy the link");
+  codeButton = element("button", { type: "button", class: "code", onclick: () => this.ask() }, "Show a QR code");
   said = element("p", { class: "said", role: "status" });
   length = element("p", { class: "length" });
   local = element("p", { class: "local" });
@@ -36,8 +36,6 @@ class Share {
   constructor(root: HTMLElement, host: Host) {
     this.host = host;
     this.field.addEventListener("focus", () => this.field.select());
-    this.copyButton.addEventListener("click", () => this.copy());
-    this.codeButton.addEventListener("click", () => this.ask());
     this.code = document.createElementNS(SVG, "svg");
     this.dialog = this.makeDialog();
     this.section = element(
@@ -63,8 +61,7 @@ class Share {
   }
 
   makeDialog() {
-    const close = element("button", { type: "button", class: "close" }, "Close");
-    close.addEventListener("click", () => this.dialog.close());
+    const close = element("button", { type: "button", class: "close", onclick: () => this.dialog.close() }, "Close");
     this.code.setAttribute("role", "img");
     this.code.setAttribute("shape-rendering", "crispEdges");
     const dialog = element("dialog", { "aria-label": "QR code of this view" }, this.code, this.under, close);

@@ -73,10 +73,8 @@ export class Playing {
     const does = { onAct: (name: string) => void this.act(name), onSeek: (t: number) => this.seek(t) };
     this.player = new Player(walk.element, does, WORDS);
     this.player.root.classList.add("of-walk");
-    const close = element("button", { type: "button", class: "close", title: "Close (Esc)", "aria-label": "Close" });
-    close.textContent = "✕";
-    close.addEventListener("click", () => this.end());
-    this.player.root.append(close);
+    const close = { type: "button", class: "close", title: "Close (Esc)", "aria-label": "Close" };
+    this.player.root.append(element("button", { ...close, onclick: () => this.end() }, "✕"));
     // A button that is clicked leaves Space to the walk.
     this.player.root.addEventListener(
       "mousedown",

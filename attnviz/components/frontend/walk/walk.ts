@@ -397,8 +397,7 @@ export class Walk {
   }
 
   fail(what: string, error: Error) {
-    const again = element("button", { type: "button" }, "Try again");
-    again.addEventListener("click", () => this.loading.files.again());
+    const again = element("button", { type: "button", onclick: () => this.loading.files.again() }, "Try again");
     this.note.replaceChildren(`${what}: ${failureText(error)}`, ...(error instanceof Refused ? [] : [" ", again]));
   }
 
