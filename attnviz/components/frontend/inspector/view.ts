@@ -1,11 +1,10 @@
 // What the inspector shows: a title, the arithmetic of one cell, and the fields of the pinned one.
 
-import { sumOf } from "../core/arithmetic.ts";
+import { strongestOf, sumOf } from "../core/arithmetic.ts";
 import { element, focused, screenReaderOnly } from "../core/dom.ts";
 import { cellName, number, weightText } from "../core/format.ts";
 import { NOTHING } from "../core/pin.ts";
 import { result, span, template, write } from "../core/template.ts";
-import { strongestOf } from "../heads/values.ts";
 import { Chain } from "./chain.ts";
 import { meaningOf } from "./meaning.ts";
 import { Product, colourOf } from "./product.ts";
