@@ -428,6 +428,7 @@ MOTION = """
   performance.now = () => now;
   const board = { element: document.createElement("div"), motion: null, drawNow: () => { drawn += 1; } };
   const motion = new m.Motion(document.body, board);
+  await motion.fetch();
 """
 
 
@@ -492,6 +493,21 @@ def test_playing_keeps_to_its_speed_and_goes_on_where_a_hidden_page_was(run: Run
     assert found["seen"] == [True, True, True, True]
     assert found["steps"] == [0, 50, 100, 100, 0, 20]  # ms of the step, of which at most 100 pass in one frame
     assert (found["unknown"], found["rest"]) == (False, [1, False, None])
+
+
+def test_what_is_pressed_before_motions_are_here_is_done_when_they_come(run: Run) -> None:
+    body = """
+      const early = new m.Motion(document.body, { ...board, element: document.createElement("div") });
+      const looks = () => [early.player.root.hidden, early.player.root.ariaBusy, Boolean(early.timeline)];
+      early.follow(header);
+      const seen = [looks(), early.act("play"), early.isPlaying];  // the bar keeps its room
+      await early.fetch();
+      seen.push(looks(), early.isPlaying);
+      early.follow({ ...header, step: "unknown", products: {} });
+      return [...seen, looks()];
+    """
+    found = run("motion/motion.ts", MOTION + body)
+    assert found == [[False, "true", False], True, False, [False, "false", True], True, [True, "false", False]]
 
 
 WORK = """
@@ -580,7 +596,7 @@ def test_the_words_of_a_file_follow_each_other_and_its_board_goes_away(run: Run)
       return [made("A title"), made(""), asked, document.body.children.length - before];
     """
     inks = [[int(colour[n : n + 2], 16) for n in (1, 3, 5)] for colour in (LIGHT.ink.query, LIGHT.ink.key)]
-    titled, bare, asked, left = run("motion/animation.ts", body, inks)
+    titled, bare, asked, left = run("motion/slide.ts", body, inks)
     assert titled[0][1] < titled[1][0]
     assert titled[2:] == [True, 0], "at the end nothing is said any more"
     assert bare[2] is False
