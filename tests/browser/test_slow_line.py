@@ -5,13 +5,13 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.explored import Explored
 from tests.browser.board import matrix
 from tests.browser.line import Line, held_line
-from tests.browser.settle import in_the_end, settled
+from tests.browser.settle import LISTEN, in_the_end, settled
 
 
 def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
@@ -166,3 +166,21 @@ def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_
     line.release()
     assert urlsplit(page.url).query == link
     assert page.locator(".st-key-pane_A button").first.locator("p").inner_text() == shown
+
+
+def test_a_page_that_streamlit_has_lost_is_loaded_again_but_not_without_end(browser: Browser, app_url: str) -> None:
+    with browser.new_context() as context:  # not monitored: Streamlit's error is one that no code catches
+        context.add_init_script(LISTEN)
+        page = context.new_page()
+        line = Line(page)
+        page.goto(f"{app_url}/?step=scores&text=one+two+three&head=1")
+        settled(page)
+        with page.expect_navigation():
+            line.break_the_page()
+        settled(page)
+        assert matrix(page, "scores").shape == (3, 3)
+        assert urlsplit(page.url).query == "text=one+two+three&head=1"
+        line.break_the_page()
+        expect(page.get_by_test_id("stApp")).to_have_count(0)
+        page.wait_for_timeout(500)
+        assert page.get_by_test_id("stApp").count() == 0
