@@ -13,7 +13,7 @@ import numpy.typing as npt
 from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
-from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
+from attnviz.compare.matrices import Comparison, align_tokens, compare, encode, joined_labels, measure_distance
 from attnviz.figures.colour_limit import colour_limit, darkened_limit, end_text
 from attnviz.figures.style import matrix_text
 from attnviz.formatting import power_of_ten
@@ -88,6 +88,10 @@ class HeadComparison:
             matrices["divergence"] = both.divergence.astype(np.float32)[:, None]
         return matrices
 
+    def encoded(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the matrices as the component reads them; their ranges are in the header."""
+        return {name: encode(matrix)[0] for name, matrix in self.matrices().items()}
+
     def _hidden(self) -> str:
         """Return the value of hidden cells in A or B: "0", "−∞", or another number that a mask fills in."""
         if STEPS[self.comparison.quantity].is_distribution:
@@ -96,7 +100,13 @@ class HeadComparison:
         return " or ".join(dict.fromkeys(power_of_ten(mask.hidden_value(scale)) for mask, scale in masks)) or "−∞"
 
     def header(self, *, stretch: bool | None) -> dict[str, Any]:
-        """Return the header that the component reads with the matrices (see `components.compare`), without a pin."""
+        """Return the header that the component Compare reads with the matrices: all but the pin and the focus.
+
+        It has `trace` (an id: equal ids have equal numbers), `panels` (name, title, role, low, high, scale of each
+        matrix), `labels` (of the aligned rows, "query", and columns, "key"), `own` (for "a" and "b" and each axis, the
+        label at each aligned position or null), `hidden` (what a hatched cell of an aligned token means, or null),
+        `alt` (the text alternative) and `ranges` (of encoded matrices: see `compare.matrices.encode`).
+        """
         masked = STEPS[self.comparison.quantity].masked_value and self._hidden()
         return {
             "trace": self.digest(stretch=stretch),
@@ -106,6 +116,7 @@ class HeadComparison:
             "own": {side.name: side.own_labels() for side in self.sides},
             "hidden": f"{masked} (masked)" if masked else None,
             "alt": describe(self.comparison, self.titles),
+            "ranges": {name: encode(matrix)[1] for name, matrix in self.matrices().items()},
         }
 
     def digest(self, *, stretch: bool | None) -> str:

@@ -293,16 +293,15 @@ for name in ("logits", "probabilities"):
 WITH_OTHERS = "torch.cat([probabilities, 1 - probabilities.sum(-1, keepdim=True)], dim=-1)  # last: all other tokens"
 
 
-def around_pretrained(model: PretrainedModel, place: Place, walk: Walk, trace: Trace) -> Iterator[Cell]:
+def around_pretrained(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
     """Yield the code of the steps around a walk's attention; none if the model's layout is not known.
 
     Args:
-        model: the model.
-        place: where the attention is in it.
         walk: the walk, with the steps around its attention.
         trace: the model on the text.
+        path: the path of the attention's module in transformers' model.
     """
-    part, path = walk.block, model.module_names(place.layer, place.kind).attention
+    part = walk.block
     end = next((end for end in LAYOUTS if path.endswith(end)), "")
     if part is None or not part.matrices or not end:
         return

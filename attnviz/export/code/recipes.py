@@ -73,7 +73,8 @@ def _of_pretrained(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:
     inputs = pretrained_inputs(model, shown.text, shown.pair, place, walk)
     if isinstance(shown, ShownPart):
         attention = code.cells(walk, inputs, place=place.name, needs=needs, page="Transformer")
-        return *attention, *around_pretrained(model, place, walk, shown.trace(resources))
+        path = model.module_names(place.layer, place.kind).attention
+        return *attention, *around_pretrained(walk, shown.trace(resources), path)
     where = f"{KIND_NAMES[shown.kind]} attention, layer {shown.layer}"
     return code.cells(walk, inputs, place=where, needs=needs)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.components.training import generation
+from attnviz.components.updates import mount_with_updates
 from attnviz.formatting import counted
 from attnviz.links.link import KEYS
 from attnviz.links.train import MAX_LENGTH, MAX_PROMPT, MAX_TEMPERATURE
@@ -143,7 +143,7 @@ def show_generate() -> None:
         _say(model, truth, asked)
     if asked is not None:
         with st.container(key="generation"):
-            generation(_header(asked, truth), key="generation_view", on_update=take)
+            mount_with_updates("generation", _header(asked, truth), {}, key="generation_view", on_update=take)
     if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
         show_assistant()
 

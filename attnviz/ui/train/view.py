@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.components.training import model_series, training
+from attnviz.components.updates import mount_with_updates
 from attnviz.tokens import CharVocab
 from attnviz.training.plan import Plan, parameters_of
 from attnviz.training.series import SERIES
@@ -84,7 +84,7 @@ def show_training() -> None:
         "in_lesson": lesson_bar.is_open(),
     }
     with st.container(key="training"):
-        training(header, all_curves(runs), key="training_view", on_update=commands.take)
+        mount_with_updates("training", header, all_curves(runs), key="training_view", on_update=commands.take)
 
 
 def _plan() -> Plan:
@@ -129,7 +129,7 @@ def show_text() -> None:
         "in_lesson": lesson_bar.is_open(),
     }
     with st.container(key="training"):
-        model_series(header, stage_curves(rows), key="models_view", on_update=commands.take)
+        mount_with_updates("model_series", header, stage_curves(rows), key="models_view", on_update=commands.take)
     if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
         show_processors(len(facts.labels))
 
