@@ -13,8 +13,7 @@ from typing import Any
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from bench.apps import OURS
-from bench.limits import megabytes
-from bench.stopwatch import chrome, new_page, wait_for_calm
+from bench.stopwatch import chrome, megabytes, new_page, wait_for_calm
 from bench.table import Row
 from tests.browser.apps.operands import Operands, document
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving

@@ -9,8 +9,7 @@ from playwright.sync_api import Page
 
 from bench import explorer
 from bench.apps import OURS, STAGE
-from bench.limits import limited
-from bench.stopwatch import chrome, frame_times, new_page, wait_for_calm
+from bench.stopwatch import chrome, frame_times, limited, new_page, wait_for_calm
 from bench.table import Row
 from bench.texts import fresh_text
 from tests.browser.settle import settled

@@ -18,8 +18,10 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlencode
@@ -33,6 +35,8 @@ from bench.table import Row
 from bench.texts import fresh_text
 from tests.browser.server import Server, free_port, launch, start
 from tests.payloads import read_payload
+from tests.safety.hostile import breaches
+from tests.safety.test_hostile import open_all_pages, send
 
 THINK = 2.0
 """Seconds between one's changes, on average"""
@@ -49,6 +53,8 @@ COUNTS = (10, 100, 300)
 ATTENTION = list(STEPS)[1:]
 """The steps after the tokens"""
 ENTRANCE = "/?" + urlencode({"source": "pretrained", "step": "weights", "text": "The lamp is out, but he climbs."})
+ORDINARY, HOSTILE, MESSAGES, ATTACKED = 10, 400, 1_700, 30.0
+"""Ordinary and hostile visitors, the messages of the latter, and how many seconds the former work meanwhile"""
 
 
 @dataclass
@@ -252,6 +258,29 @@ def rows(counts: Sequence[int] = COUNTS, seconds: float = SECONDS) -> Iterator[R
         yield Row(
             f"{count} sessions: memory", 0.0, found.megabytes, 1000 if count == 100 else None, unit="MB", alone=True
         )
+
+
+def hostile_rows() -> Iterator[Row]:
+    """Measure ordinary visitors without the attack and during it, against one server."""
+    with served(ours=True) as server, ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        messages = breaches(MESSAGES, 11, open_all_pages(server))
+        process = psutil.Process(server.process.pid)
+
+        def measure() -> Figures:
+            return Crowd(server.url + ENTRANCE, True, ORDINARY, ATTACKED).measure(process)
+
+        measure()  # the first visitors of each page wait for imports
+        without = measure()
+        attack = processes.submit(send, server.url, messages, HOSTILE, ATTACKED)
+        during = measure()
+        attack.result()
+    yield Row(
+        f"{ORDINARY} visitors, p95 while {HOSTILE} hostile ones send (peer: without them)",
+        without.p95(),
+        during.p95(),
+        2,
+    )
+    yield Row("the same: errors", 0.0, sum(during.wrong.values()), 0, unit="", alone=True)
 
 
 def memory(server: psutil.Process) -> int:
