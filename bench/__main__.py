@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from bench import bertviz_views, blocks, corpus, first_visit, forward, frames, heads, load, memory, screen, training
+from bench import bertviz_views, corpus, first_visit, forward, frames, heads, load, memory, screen, training
 from bench.apps import PLAIN_SCRIPT, plain
 from bench.table import Row, table
 
@@ -27,7 +27,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "forward": lambda _: forward.rows(),
     "heads": lambda asked: heads.rows(tuple(asked.tokens), asked.rounds, patient=asked.patient),
     "frames": lambda _: frames.rows(),
-    "blocks": lambda _: blocks.rows(),
+    "blocks": lambda _: frames.block_rows(),
     "parts": lambda _: screen.part_rows(),
     "memory": lambda asked: memory.rows(asked.texts),
     "load": lambda asked: load.rows(asked.sessions, asked.seconds),
