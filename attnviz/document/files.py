@@ -118,7 +118,9 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
-    written["steps"] = [_with_marks(step) for step in header.steps]
+    written["steps"] = [
+        {**_fields(step), **{name: said_to_json(getattr(step, name)) for name in SAID}} for step in header.steps
+    ]
     try:
         return orjson.dumps(written, option=orjson.OPT_NON_STR_KEYS).decode()  # ticks are by column
     except orjson.JSONEncodeError:  # a text with lone surrogates, which only `json` writes
@@ -128,10 +130,6 @@ def write_header(header: Header) -> str:
 def _fields(value: Any) -> dict[str, Any]:
     """Return a dataclass's fields by name. `dataclasses.asdict` would copy the values."""
     return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def _with_marks(step: StepText) -> dict[str, Any]:
-    return {**_fields(step), **{name: said_to_json(getattr(step, name)) for name in SAID}}
 
 
 def said_to_json(texts: OfHeads) -> Any:

@@ -176,7 +176,8 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
     rows = [[slot for slot in slots if slot.row == r] for r in range(len(layout.heights))]
     before = [_gutter(group, first=c == 0, labels=labels) for c, group in enumerate(columns)]
     after = [
-        max([0.0, *(_bar_room(slot.panel) for slot in group)]) + (GAP if c < len(columns) - 1 else 0)
+        max([0.0, *(BAR + SIGN * any(_signs(slot.panel)) for slot in group if slot.panel.bar)])
+        + (GAP if c < len(columns) - 1 else 0)
         for c, group in enumerate(columns)
     ]
     across = [max([1, *(slot.panel.values.shape[1] for slot in group)]) for group in columns]
@@ -196,19 +197,12 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
         y = TITLE * (r + 1) + sum(heights[:r]) + sum(below[:r]) + GAP / 2 * r
         size = (widths[c] * slot.panel.values.shape[1] / across[c], heights[r] * slot.panel.values.shape[0] / down[r])
         boxes.append((slot, x, y, *size))
-    placed = [
-        PlacedPanel(
-            slot.panel, x, y, wide, high, slot.row_labels, slot.column_labels, _title_width(slot, x, boxes, width)
-        )
-        for slot, x, y, wide, high in boxes
-    ]
+    placed = []
+    for slot, x, y, wide, high in boxes:
+        right = min([width, *(left for other, left, *_ in boxes if other.row == slot.row and left > x)])
+        labelled = slot.row_labels, slot.column_labels
+        placed.append(PlacedPanel(slot.panel, x, y, wide, high, *labelled, title_width=right - x - 6))
     return placed, (sum(before) + sum(widths) + sum(after), height - free + sum(heights))
-
-
-def _title_width(
-    slot: _Slot, x: float, boxes: Sequence[tuple[_Slot, float, float, float, float]], width: float
-) -> float:
-    return min([width, *(left for other, left, *_ in boxes if other.row == slot.row and left > x)]) - x - 6
 
 
 def _slots(layout: Layout) -> list[_Slot]:
@@ -461,10 +455,6 @@ def _signs(panel: Panel) -> tuple[str, str]:
     """Return what stands before the numbers at the upper and the lower end of a colour bar."""
     (smallest, largest), (low, high) = panel.ends, domain(panel)
     return "≥" if largest > BEYOND * high else "", "≤" if smallest < BEYOND * low else ""
-
-
-def _bar_room(panel: Panel) -> float:
-    return (BAR + SIGN * any(_signs(panel))) if panel.bar else 0.0
 
 
 def _bar(at: PlacedPanel, palette: Palette) -> list[Mark]:

@@ -145,19 +145,15 @@ def written(value: Value) -> str:
 
 
 def _panel(picture: Picture, effect: MistakeEffect) -> Panel:
+    limit = 1.0
+    if effect.signed:  # both sides have the same colours
+        limit = max(float(side.values.nan_to_num().abs().max()) for side in (effect.wrong, effect.right)) or 1.0
     return Panel(
         picture.name,
         picture.title,
         picture.values.detach().numpy(),
         *AXES[picture.name],
-        limit=_limit(effect),
+        limit=limit,
         scale="signed" if effect.signed else "weights",
         bar=True,
     )
-
-
-def _limit(effect: MistakeEffect) -> float:
-    """Return the value at which the colours of both sides end."""
-    if not effect.signed:
-        return 1.0
-    return max(float(picture.values.nan_to_num().abs().max()) for picture in (effect.wrong, effect.right)) or 1.0
