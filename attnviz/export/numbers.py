@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from attnviz.export.csv_files import protected
 from attnviz.figures.style import AXIS_TITLE, ROWS_AND_COLUMNS
 from attnviz.steps import OF_HEAD, PARTS
-from attnviz.trace.layer import LayerTrace
-from attnviz.trace.matrices import AXES
+from attnviz.trace.matrices import AXES, QKV, find_matrix, heads_matrix
 from attnviz.trace.walk import Walk
 
 Array = npt.NDArray[np.float32]
@@ -60,38 +58,20 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     Raises:
         IndexError: the layer does not have one of the heads.
     """
-    quantities: dict[str, Tensor | None] = dict.fromkeys(QUANTITIES)
-    if walk.parts is not None:
-        quantities["token_embeddings"], quantities["positions"] = walk.parts
     layer, chosen = walk.layer, list(heads)
-    quantities["embeddings"] = layer.query_input
-    quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
-    quantities |= _maps(layer, chosen)
     steps = layer.all_heads()
-    quantities |= {name: getattr(steps, name)[chosen] for name in OF_HEAD}
-    quantities["concat"], quantities["output"] = steps.concat, layer.output()
-    if walk.block is not None:
-        quantities["embeddings"] = walk.block.x
-        quantities |= {
-            name: matrix if matrix.ndim > 1 else matrix[None] for name, matrix in walk.block.matrices.items()
-        }
-    return {name: tensor.detach().float().numpy() for name, tensor in quantities.items() if tensor is not None}
-
-
-def _maps(layer: LayerTrace, heads: list[int]) -> dict[str, Tensor | None]:
-    """Return the known weights and biases of the projections."""
-    quantities: dict[str, Tensor | None] = {}
-    for name, projection in (layer.projections or {}).items():
-        letter = "U" if projection.kind == "positions" else "W"
-        quantities[f"{letter}_{name}"] = None if projection.weight is None else projection.weight[heads]
-        quantities[f"b_{name}"] = None if projection.bias is None else projection.bias[heads][:, None]
-    if layer.output_projection is not None:
-        bias = layer.output_projection.bias
-        quantities["W_output"], quantities["b_output"] = (
-            layer.output_projection.weight,
-            None if bias is None else bias[None],
-        )
-    return quantities
+    of_heads = {name: getattr(steps, name) for name in OF_HEAD}
+    of_heads |= {name: heads_matrix(layer, name) for name in (f"{letter}_{of}" for letter in "WUb" for of in QKV)}
+    quantities = {name: None if tensor is None else tensor[chosen] for name, tensor in of_heads.items()}
+    quantities["concat"] = steps.concat
+    quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
+    for name in QUANTITIES.keys() - quantities.keys():
+        quantities[name] = find_matrix(walk, name)
+    return {
+        name: (tensor if len(AXES[name]) > 1 else tensor.unsqueeze(-2)).detach().float().numpy()
+        for name in QUANTITIES
+        if (tensor := quantities[name]) is not None
+    }
 
 
 def npz(walk: Walk, heads: Sequence[int]) -> bytes:

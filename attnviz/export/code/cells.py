@@ -19,6 +19,7 @@ from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import power_of_ten
 from attnviz.steps import OF_HEAD
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.matrices import find_matrix
 from attnviz.trace.walk import Walk
 
 CORNER = 6
@@ -190,11 +191,8 @@ def literals(values: Iterable[object]) -> str:
 
 def _shown(walk: Walk) -> str:
     """Return the matrices that the page shows as entries of a dictionary literal."""
-    steps, layer = walk.steps, walk.layer
-    matrices: dict[str, Tensor | None] = {"embeddings": layer.query_input}
-    matrices |= {name: getattr(steps, name) for name in OF_HEAD}
-    output = None if layer.output_projection is None else layer.output_projection.apply(walk.concat)
-    matrices |= {"concat": walk.concat, "output": output}
+    matrices = {name: find_matrix(walk, name) for name in (*OF_HEAD, "concat", "output")}
+    matrices = {"embeddings": walk.layer.query_input, **matrices}
     return "\n".join(_entry(name, matrix) for name, matrix in matrices.items() if matrix is not None)
 
 
