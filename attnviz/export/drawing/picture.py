@@ -32,12 +32,6 @@ from attnviz.figures.style import (
 from attnviz.formatting import number
 
 
-def domain(panel: Panel) -> tuple[float, float]:
-    """Return the ends of a panel's colour domain."""
-    limit = panel.limit if panel.limit is not None else panel.largest or 1.0
-    return (-limit if panel.scale == "signed" else 0.0), limit
-
-
 def scale(panel: Panel, palette: Palette) -> Colours:
     """Return the colour scale of a panel, from low to high."""
     return palette.signed if panel.scale == "signed" else palette.weights
@@ -54,7 +48,7 @@ def blend(colours: Colours, shares: npt.NDArray[np.floating]) -> Rgb:
 
 def colour_cells(panel: Panel, palette: Palette) -> Rgb:
     """Return the colour of each cell of a panel, (rows, cols, 3)."""
-    low, high = domain(panel)
+    low, high = panel.domain
     return blend(scale(panel, palette), (panel.values.astype(float) - low) / ((high - low) or 1.0))
 
 
@@ -453,12 +447,12 @@ def _thinned(texts: dict[int, str], wide: float) -> dict[int, str]:
 
 def _signs(panel: Panel) -> tuple[str, str]:
     """Return what stands before the numbers at the upper and the lower end of a colour bar."""
-    (smallest, largest), (low, high) = panel.ends, domain(panel)
+    (smallest, largest), (low, high) = panel.ends, panel.domain
     return "≥" if largest > BEYOND * high else "", "≤" if smallest < BEYOND * low else ""
 
 
 def _bar(at: PlacedPanel, palette: Palette) -> list[Mark]:
-    low, high = domain(at.panel)
+    low, high = at.panel.domain
     tall = min(at.height, 220.0) if at.height >= 70 else 70.0
     left, top = at.x + at.width + 14, at.y + at.height - tall
     colours = tuple(str(colour) for _, colour in reversed(scale(at.panel, palette)))
