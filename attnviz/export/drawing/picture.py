@@ -317,20 +317,19 @@ def draw_layout(
 
 
 def _draw(at: PlacedPanel, labels: Labels, theme: Theme) -> list[Mark]:
-    palette = theme.palette
-    marks: list[Mark] = [_matrix(at, theme), *_heads(at, palette), *_title(at, palette)]
+    marks: list[Mark] = [_matrix(at, theme), *_heads(at, theme), *_title(at, theme)]
     if at.row_labels:
-        marks += _row_labels(at, labels, palette)
+        marks += _row_labels(at, labels, theme)
     if at.column_labels:
-        marks += _column_labels(at, labels, palette)
+        marks += _column_labels(at, labels, theme)
     if at.panel.bar:
-        marks += _bar(at, palette)
+        marks += _bar(at, theme)
     return marks
 
 
 def _matrix(at: PlacedPanel, theme: Theme) -> Matrix:
     numbers, size = _numbers(at.panel, at.cell)
-    colours = colour_cells(at.panel, theme.palette)
+    colours = colour_cells(at.panel, theme)
     box = (at.x, at.y, at.width, at.height)
     return Matrix(at.panel.name, *box, at.panel.values, colours, numbers, size, theme, at.panel.text)
 

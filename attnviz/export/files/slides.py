@@ -74,7 +74,7 @@ def add_matrix(shapes: Any, matrix: Matrix) -> None:
 def add_table(shapes: Any, table: Table) -> None:
     """Add a table of text to a slide's shapes."""
     rows = []
-    rules = [RULE, *[table.theme.rule] * len(table.rows)]
+    rules = [RULE, *[table.theme.row_rule] * len(table.rows)]
     for i, cells in enumerate(table.rows):
         borders = _borders({"B": rules[i]} if i == 0 else {"T": rules[i - 1], "B": rules[i]})
         rows.append(
