@@ -93,11 +93,11 @@ def npz(walk: Walk, heads: Sequence[int]) -> bytes:
     return buffer.getvalue()
 
 
-def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes:
+def csv_zip(walk: Walk, heads: Sequence[int]) -> bytes:
     """Return a ZIP with one CSV per quantity of `collect`; with several heads, a folder per head.
 
-    `about.json` contains `about` and lists the files with their axes. Numbers have all digits of a float32; a masked
-    cell is -inf, or the number that the mask fills in.
+    `about.json` says what they are of, and lists the files with their axes. Numbers have all digits of a float32; a
+    masked cell is -inf, or the number that the mask fills in.
 
     Raises:
         TooManyNumbersError: there are more than MAX_CSV_CELLS numbers.
@@ -114,7 +114,11 @@ def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes
                 "columns": QUANTITIES[name][1],
                 "shape": array.shape,
             }
-        facts = {**about, "axes": ROWS_AND_COLUMNS, "heads": list(heads), "scale": walk.layer.scale, "files": listed}
+        tokens = walk.query_tokens
+        facts = {
+            "of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link,
+            "axes": ROWS_AND_COLUMNS, "heads": list(heads), "scale": walk.layer.scale, "files": listed,
+        }  # fmt: skip
         archive.writestr("about.json", json.dumps(facts, indent=2))
     return buffer.getvalue()
 

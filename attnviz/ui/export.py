@@ -229,8 +229,7 @@ def _numbers_buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many
     def csv() -> bytes:
         from attnviz.export import numbers
 
-        walk = shown.walk()
-        return numbers.csv_zip(walk, heads, _about(walk))
+        return numbers.csv_zip(shown.walk(), heads)
 
     def npz() -> bytes:
         from attnviz.export import numbers
@@ -269,12 +268,6 @@ def _name_of_numbers(shown: ShownWalk) -> str:
         return f"attnviz-transformer-attention{view['block']}-head{view['head']}"
     where = f"layer{view['layer']}" if source.has_layers else source.key
     return f"attnviz-{where}-head{view['head']}"
-
-
-def _about(walk: Walk) -> dict[str, Any]:
-    """Return the description of the numbers."""
-    tokens = walk.query_tokens
-    return {"of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link}
 
 
 def show_web_export(page: str) -> None:

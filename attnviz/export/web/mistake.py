@@ -90,21 +90,16 @@ def words(text: Text, effect: MistakeEffect) -> str:
     )
 
 
-def inline(effect: MistakeEffect, theme: Theme, size: tuple[float, float] = SIZE) -> Callable[[str], str]:
-    """Return a function that returns the HTML of a side's picture, with the picture in it."""
+def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -> str:
+    """Return the mistake of a view as HTML with its style sheet; raises as `found_in` and `draw` do."""
+    effect = found_in(view, trace)
+    size = SIZE if not brief else BESIDE if answer else ALONE
 
     def picture(side: str) -> str:
         svg, alt = draw(effect, side, theme, size)
         return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}">'
 
-    return picture
-
-
-def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -> str:
-    """Return the mistake of a view as HTML with its style sheet; raises as `found_in` and `draw` do."""
-    effect = found_in(view, trace)
-    size = SIZE if not brief else BESIDE if answer else ALONE
-    content = body(TEXTS[view["mistake"]], effect, inline(effect, theme, size), answer=answer, brief=brief)
+    content = body(TEXTS[view["mistake"]], effect, picture, answer=answer, brief=brief)
     return f"<style>{styles(SHEET)}</style>{content}"
 
 

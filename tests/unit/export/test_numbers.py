@@ -85,7 +85,7 @@ def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() 
         assert found["heads"].tolist() == [2, 0]
         np.testing.assert_array_equal(found["scores"] * np.float32(found["scale"]), found["scaled"])
         assert "embeddings_k" not in found
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [2, 0], {"text": HOSTILE})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [2, 0])))
     about = json.loads(archive.read("about.json"))
     assert (about["text"], about["heads"], about["scale"]) == (HOSTILE, [2, 0], walk.layer.scale)
     assert sorted(about["files"]) == sorted(set(archive.namelist()) - {"about.json"})
@@ -101,7 +101,7 @@ def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() 
 
 def test_tables_of_cross_attention_name_the_encoders_tokens_and_hold_its_biases(tmp_path: Path) -> None:
     walk, _ = of_model(str(save("bart", tmp_path / "bart")), "the cat sat", "a dog on the mat", "cross", 1, 3)
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [3, 1], {})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [3, 1])))
     about, labels = json.loads(archive.read("about.json")), {"query": walk.query_labels, "key": walk.key_labels}
     tables = {}
     for file, says in about["files"].items():
@@ -123,7 +123,7 @@ def test_tables_of_cross_attention_name_the_encoders_tokens_and_hold_its_biases(
 def test_no_token_becomes_a_formula_in_a_spreadsheet(sign: str) -> None:
     """Whatever the separator of a country's spreadsheet, a cell of text begins with none of the signs of a formula."""
     walk, _ = toy(ToyConfig(), f'{HOSTILE} ;{sign}3 a;"{sign}4')
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0])))
     text = archive.read("weights.csv").decode("utf-8-sig")
     assert "=1+1" in text
     for separator in ",;\t":
@@ -144,8 +144,8 @@ def _is_number(cell: str) -> bool:
 def test_tables_of_more_numbers_than_a_spreadsheet_likes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     walk, _ = toy(ToyConfig(heads=8), "word " * 300)
     with pytest.raises(numbers.TooManyNumbersError, match="2,880,000"):
-        numbers.csv_zip(walk, range(8), {})
-    assert len(numbers.csv_zip(walk, [0], {})) > 1000
+        numbers.csv_zip(walk, range(8))
+    assert len(numbers.csv_zip(walk, [0])) > 1000
     small, _ = toy(ToyConfig(heads=2), "one two three")
     cells = 4 * 2 * 3 * 3  # scores, scaled, masked and weights of two heads
     monkeypatch.setattr(numbers, "MAX_CSV_CELLS", cells)
@@ -167,7 +167,7 @@ def test_the_last_column_of_probabilities_is_that_of_all_tokens_without_a_column
     labels = list(dict(zip(tokens.ids, tokens.labels, strict=True)).values())
     trace = trace_transformer(tokens, None, TransformerConfig("decoder", depth=1, heads=1, width=8))
     walk = trace.walk_at(len(trace.places) - 1, 0)
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0])))
     (_, *columns), *rows = csv.reader(io.StringIO(archive.read("probabilities.csv").decode("utf-8-sig")))
     assert columns[-1] == "all others"
     shown = [labels.index(column.partition("] ")[2]) for column in columns[:-1]]
@@ -183,7 +183,7 @@ def test_weights_and_biases_of_a_block_are_tables_of_one_row() -> None:
     config = TransformerConfig("decoder", depth=1, heads=1, width=8, bias=True)
     walk = trace_transformer(WordTokenizer().tokenize("a b c"), None, config).walk_at(0, 0)
     assert walk.block is not None
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0])))
     vectors = {name: matrix for name, matrix in walk.block.matrices.items() if matrix.ndim == 1}
     assert {name.partition("_")[0] for name in vectors} == {"gamma", "beta", "b"}
     for name, vector in vectors.items():
