@@ -218,15 +218,9 @@ def _numbers_buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many
     from attnviz.export.code.cells import notebook, script
     from attnviz.export.numbers import csv_zip, npz
 
-    def csv() -> bytes:
-        walk = shown.walk()
-        tokens = walk.query_tokens
-        about = {"of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link}
-        return csv_zip(walk, heads, about)
-
     file = f"{shown.view['model']}.safetensors"
     files = [
-        FileOffer("CSV", f"{name}.zip", csv, "export_CSV", too_many),
+        FileOffer("CSV", f"{name}.zip", lambda: csv_zip(shown.walk(), heads), "export_CSV", too_many),
         FileOffer("npz", f"{name}.npz", lambda: npz(shown.walk(), heads), "export_npz"),
     ]
     if not shown.no_code_reason:

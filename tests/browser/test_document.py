@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from attnviz.attention import Masked
 from attnviz.document import Document, Header, document_of, document_of_layer, write
-from attnviz.document.header import SAID, said_to_json
+from attnviz.document.files import SAID, said_to_json
 from attnviz.toy.config import ToyConfig
 from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.documents import NOT_MATHML, changed, document, of_both, random_document, unsafe

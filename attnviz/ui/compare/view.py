@@ -16,7 +16,7 @@ from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain as explain_compare
 from attnviz.compare.explain import DIVERGENCE, FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
-from attnviz.components.compare import comparison
+from attnviz.components.updates import mount_with_updates
 from attnviz.export.comparison import HeadComparison, compared
 from attnviz.figures.colour_limit import end_text
 from attnviz.formatting import number
@@ -45,11 +45,15 @@ def _show_picture(compared: HeadComparison) -> None:
     known = {"trace": digest, **chosen}
     is_known, kept.chosen = kept.chosen == digest, ""
     with st.container(key="comparison"):
-        comparison(
-            known if is_known else {**compared.header(stretch=stretch), **known},
-            None if is_known else compared.matrices(),
+        # A browser without this trace requests the full payload: it reruns the page, and only a rerun after an update
+        # sends what is chosen alone.
+        mount_with_updates(
+            "compare",
+            {"ranges": {}, **known} if is_known else {**compared.header(stretch=stretch), **known},
+            {} if is_known else compared.encoded(),
             key="compare_picture",
             on_update=_take_choice,
+            on_want_change=lambda: None,
         )
     kept.sent = digest
 

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 from torch import nn
 
-from attnviz.components.training import generation
+from attnviz.components.updates import mount_with_updates
 from attnviz.export.code.training.script import generation_script
 from attnviz.export.csv_files import draws_csv
 from attnviz.formatting import counted
@@ -461,7 +461,7 @@ def show_generate() -> None:
     if asked is not None:
         with st.container(key="generation"):
             take = partial(commands.take_chosen, names=VALUES)
-            generation(_header(asked, truth), key="generation_view", on_update=take)
+            mount_with_updates("generation", _header(asked, truth), {}, key="generation_view", on_update=take)
     if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
         with st.expander("From language model to assistant"):
             st.markdown(ASSISTANT)

@@ -387,7 +387,10 @@ def all_curves(runs: Sequence[Run]) -> Arrays:
 
 
 def curves_of(run: Run) -> Arrays:
-    """Return a training's curves, keyed by name in the payload: see `components.training.training`."""
+    """Return a training's curves, by their names in the payload.
+
+    To those of `loss_curves` come `accuracy` (E,), `trained` (E,) or (0,), and `scores.p` (E, heads) of pattern p.
+    """
     evaluations = run.view.evaluations
     return loss_curves(run.view) | {
         "accuracy": _floats(at.accuracy for at in evaluations),
@@ -397,7 +400,7 @@ def curves_of(run: Run) -> Arrays:
 
 
 def stage_curves(rows: Sequence[Row]) -> Arrays:
-    """Return the curves of stages: see `components.training.model_series`; "0.1.held_out" is an earlier training's."""
+    """Return the curves of stages, those of the first under "0.loss"; "0.1.held_out" is an earlier training's."""
     curves: Arrays = {}
     for number, row in enumerate(rows):
         curves |= {f"{number}.{name}": array for name, array in loss_curves(row.run.view).items()}
@@ -408,7 +411,7 @@ def stage_curves(rows: Sequence[Row]) -> Arrays:
 
 
 def loss_curves(view: View) -> Arrays:
-    """Return the losses of a training: `loss` at `loss_steps`, and `held_out` at `evaluated`."""
+    """Return the losses of a training: `loss` at `loss_steps`, and `held_out` at `evaluated`, (E,)."""
     steps, loss = thinned_losses(view.losses)
     return {
         "loss_steps": steps, "loss": loss,

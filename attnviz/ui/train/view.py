@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.components.training import model_series, training
+from attnviz.components.updates import mount_with_updates
 from attnviz.links.link import KEYS
 from attnviz.links.train import MAX_SAMPLE, MOST_BLOCK, OF_A_SUBJECT
 from attnviz.settings import settings
@@ -262,7 +262,7 @@ def show_training() -> None:
         "in_lesson": lesson_bar.is_open(),
     }
     with st.container(key="training"):
-        training(header, all_curves(runs), key="training_view", on_update=commands.take)
+        mount_with_updates("training", header, all_curves(runs), key="training_view", on_update=commands.take)
 
 
 def _read(task: Task) -> Reading:
@@ -301,7 +301,7 @@ def show_text() -> None:
         "in_lesson": lesson_bar.is_open(),
     }
     with st.container(key="training"):
-        model_series(header, stage_curves(rows), key="models_view", on_update=commands.take)
+        mount_with_updates("model_series", header, stage_curves(rows), key="models_view", on_update=commands.take)
     if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
         show_processors(len(facts.labels))
 

@@ -165,7 +165,7 @@ def test_colours_and_fonts_are_taken_from_the_shared_values(sheet: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_component_begins_with_the_shared_values_and_the_base(name: str) -> None:
-    sheet = styles.styles(KINDS[name].styles)
+    sheet = styles.styles(KINDS[name])
     assert sheet.startswith(styles.styles("core/base.css"))
 
 

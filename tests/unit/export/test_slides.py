@@ -87,7 +87,7 @@ def test_a_table_of_tokens_has_a_bold_header_its_widths_and_every_sign() -> None
                 side: [colour.get("val") for colour in line.iter(f"{DRAWING}srgbClr")]
                 for side in "LRTB" if (line := cell._tc.tcPr.find(f"{DRAWING}ln{side}")) is not None
             }  # fmt: skip
-            between = LIGHT_THEME.rule[1:]
+            between = LIGHT_THEME.row_rule[1:]
             above = {0: [], 1: [RULE[1:]], 2: [between]}[i]
             assert rules == {"L": [], "R": [], "T": above, "B": [between if i else RULE[1:]]}
 
