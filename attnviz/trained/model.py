@@ -194,9 +194,8 @@ class TrainedModel(ShortRepr):
 
     def _written(self, start: str, words: str) -> Tokens:
         """Return the tokens that the decoder reads: the start token and as many of these words as fit."""
-        parts = parts_of(words, r"\S+")
-        kept = parts[: self.block_size - 1]
-        return tokens_of(words, [*added([start]), *kept], self.labels, dropped=len(parts) - len(kept))
+        parts = [*added([start]), *parts_of(words, r"\S+")]
+        return tokens_of(words, parts, self.labels, most=self.block_size)
 
 
 def _token_model(module: nn.Module | None) -> TokenModel:
