@@ -21,7 +21,7 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
 from attnviz.toy.weights import Ids, SeededEmbeddings, draw, draw_tall, draw_wide, sum_of
-from attnviz.trace.layer import Block, LayerTrace, OutputProjection, Projection
+from attnviz.trace.layer import Block, LayerTrace, LinearMap, Projection
 from attnviz.trace.matrices import AVERAGES
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recorded_attention, recording, watch_inputs
@@ -72,7 +72,7 @@ class SeededOutput(nn.Module):
         self.weight = nn.Parameter(torch.cat(rows) / math.sqrt(width), requires_grad=False)
         bias = draw_wide(seed, "b_output", 0, 1, width)[0] / math.sqrt(width) if config.bias else None
         self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-        self.map = OutputProjection(self.weight.data, bias)
+        self.map = LinearMap(self.weight.data, bias)
 
     def forward(self, concat: Tensor) -> Tensor:
         """Project (..., T, H·D) to (..., T, C)."""
@@ -226,14 +226,8 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         parts, output = block(tokens.ids)
     (call,) = recorder.calls
     attention = block.attention
-    layer = LayerTrace(
-        query=call.query,
-        key=call.key,
-        value=call.value,
-        scale=call.scale,
-        mask=attention.mask,
-        query_input=call.query_input,
-        key_input=call.key_input,
+    layer = call.traced(
+        attention.mask,
         projections={"query": attention.query.map, "key": attention.key.map, "value": attention.value.map},
         output_projection=attention.output.map if isinstance(attention.output, SeededOutput) else None,
     )

@@ -150,17 +150,8 @@ def _after(layer: DecoderLayer, encoded: Tensor, x: Tensor, output: Tensor) -> B
 
 
 def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
-    return LayerTrace(
-        query=call.query,
-        key=call.key,
-        value=call.value,
-        scale=call.scale,
-        mask=Mask.recognise(call.mask),
-        query_input=call.query_input,
-        key_input=call.key_input,
-        projections=module.projections(),
-        output_projection=module.output_projection(),
-    )
+    mask = Mask.recognise(call.mask)
+    return call.traced(mask, projections=module.projections(), output_projection=module.output_projection())
 
 
 def final_norms(stack: Encoder | Seq2Seq) -> dict[str, Norm]:

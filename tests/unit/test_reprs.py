@@ -39,7 +39,7 @@ def test_values_say_names_and_shapes() -> None:
     assert repr(layer) == f"LayerTrace(12 heads, {n} x {n} tokens, head_size 32, mask none)"
     weights = "BlockWeights(384 to 1536 and back, gelu)"
     assert repr(trace.block(0)) == f"Block(attention {layer!r}, after_attention, weights {weights})"
-    assert repr(layer.output_projection) == "OutputProjection(weight (384, 384), bias (384,))"
+    assert repr(layer.output_projection) == "LinearMap(weight (384, 384), bias (384,))"
     assert repr(Mask.causal(3)) == "Mask(kind 'causal', cells (3, 3), value -inf, fills 'scaled')"
     cells = "".join(f", {name} ({n}, {n})" for name in ("scaled", "masked", "weights"))
     wide = f"query ({n}, 32), key ({n}, 32), value ({n}, 32), scale 0.1768"
