@@ -173,8 +173,7 @@ class Actor:
 
         begun = ray.get(self._attempts.begin.remote(block.number))
         if begun > MOST_ATTEMPTS:
-            last = block.first_line + block.lines - 1
-            return EngineError(f"{begun - 1} actors ended at lines {block.first_line:,} to {last:,} of {block.path}.")
+            return EngineError(f"{begun - 1} actors ended at {_place(block)}.")
         try:
             if self._reader is None:  # not in __init__, because Ray would hide the reason of a failure
                 self._reader = self._job.reader(self._device)

@@ -21,7 +21,7 @@ from attnviz.toy.layers import MultiHeadAttention
 from attnviz.toy.stacks import Seq2Seq
 from attnviz.trace.model import Kind, Place, places
 from attnviz.trace.recorder import Replacement, batch_weights, replaced
-from attnviz.training.jobs.view import HeadOf, View, best_of
+from attnviz.training.jobs.view import FoundHead, View, best_of
 from attnviz.training.loop import inputs_of, loss_from
 from attnviz.training.plan import Plan
 from attnviz.training.tagged.task import TaggedSentences
@@ -63,7 +63,7 @@ def scores_of(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -
     return {place: pattern.score(tensor, batch) for place, tensor in weights.items() if place.kind == pattern.kind}
 
 
-def best_head(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> HeadOf | None:
+def best_head(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> FoundHead | None:
     """Return the head that shows a pattern most; None if the model has no attention of its kind."""
     return best_of({place: scores.tolist() for place, scores in scores_of(weights, batch, pattern).items()})
 
@@ -116,7 +116,7 @@ def evaluate_whole(model: nn.Module, subject: Subject) -> Result:
     return subject.whole(model) if isinstance(subject, Text) else evaluate(model, subject)
 
 
-def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
+def heads_of(model: nn.Module, subject: Subject) -> dict[str, FoundHead]:
     """Return the head that shows each pattern of a task most on all held-out sequences, by the pattern's name."""
     if not isinstance(subject, Task) or not isinstance(model, TokenModel) or not subject.patterns:
         return {}

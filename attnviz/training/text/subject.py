@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attnviz.tokens import NO_ID, CharVocab, Tokens
+from attnviz.tokens import CharVocab, Tokens
 from attnviz.tokens.value import repair
 from attnviz.training.settings import TEXT
 from attnviz.training.tasks.task import IGNORED, Batch, Result, Subject
@@ -106,10 +106,6 @@ class Text(Subject):
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the first characters of a text, up to the block size."""
         return self.vocabulary.tokenize(text, max_tokens=self.block_size), None
-
-    def encode(self, text: str) -> Tensor:
-        """Return the ids of the characters that are in the vocabulary, (n,); others are skipped."""
-        return torch.tensor([id_ for id_ in self.vocabulary.tokenize(text).ids if id_ != NO_ID], dtype=torch.long)
 
 
 def validation_loss(model: nn.Module, ids: Tensor, block_size: int) -> float:
