@@ -47,7 +47,10 @@ def embed_sentences(
         ValueError: `batch` is below 1.
     """
     if model is None:
-        model = _loaded()
+        from attnviz.pretrained.built_in import BuiltInModel
+        from attnviz.pretrained.described import find_folder
+
+        model = BuiltInModel(find_folder())
     embeddings, done = torch.empty(len(texts), model.description.width), 0
     for places, embedded in sentence_batches(model, token_ids(model, texts, SENTENCE_TOKENS), batch):
         embeddings[places] = embedded
@@ -156,10 +159,3 @@ def _batches(
         with torch.no_grad():  # not inference_mode: a classifier may be trained on the result
             hidden = model.padded_forward(texts, [[0] * len(text) for text in texts])
         yield places, torch.tensor(list(map(len, texts))), hidden
-
-
-def _loaded() -> BuiltInModel:
-    from attnviz.pretrained.built_in import BuiltInModel
-    from attnviz.pretrained.described import find_folder
-
-    return BuiltInModel(find_folder())

@@ -82,7 +82,7 @@ def _sentences(text: str) -> Iterator[str]:
     for paragraph in _paragraphs(text):
         for sentence in _segments(paragraph):
             for piece in _cut(" ".join(sentence.split()), LONGEST):
-                if _says_something(piece):
+                if any(character.isalnum() or unicodedata.category(character) == "So" for character in piece):
                     yield piece
 
 
@@ -125,10 +125,6 @@ def _cut(text: str, longest: int) -> Iterator[str]:
         yield text[start:end].strip()
         start = end
     yield text[start:].strip()
-
-
-def _says_something(sentence: str) -> bool:
-    return any(character.isalnum() or unicodedata.category(character) == "So" for character in sentence)
 
 
 K1, B = 1.5, 0.75

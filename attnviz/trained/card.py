@@ -122,6 +122,11 @@ class Card:
         )
 
 
+def shortened(error: Exception) -> str:
+    """Return an error's message on one short line that can be encoded, without its full stop."""
+    return repair(" ".join(str(error).split()))[:160].rstrip(".")
+
+
 def as_file(plan: Plan, card: Card) -> bytes:
     """Return a model's card as a JSON file to read beside its weights, with its plan."""
     return f"{json.dumps({**card.to_json(), 'plan': plan.to_json()}, indent=2, ensure_ascii=False)}\n".encode()

@@ -31,7 +31,7 @@ from safetensors.numpy import save
 from attnviz.pretrained.names import ModelError, shown
 from attnviz.reprs import ShortRepr
 from attnviz.trace.model import Kind, Place
-from attnviz.trained.card import Card
+from attnviz.trained.card import Card, shortened
 from attnviz.trained.shipped import FOLDER as WEIGHTS
 from attnviz.training.jobs.view import Evaluation, Snapshot, View
 from attnviz.training.plan import Plan
@@ -157,7 +157,7 @@ def read(file: Path) -> Recording:
         plan, card = Plan.from_json(json.loads(metadata["plan"])), Card.from_json(json.loads(metadata["card"]))
         return Recording(plan, card, _view(plan, arrays))
     except (OSError, SafetensorError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise ModelError(f"The recorded training {file.name} can't be read: {_short(error)}.") from error
+        raise ModelError(f"The recorded training {file.name} can't be read: {shortened(error)}.") from error
 
 
 def _view(plan: Plan, arrays: Arrays) -> View:
@@ -217,10 +217,6 @@ def _array(arrays: Arrays, name: str, kind: type[np.generic], shape: tuple[int |
     array = array.copy()
     array.setflags(write=False)
     return array
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:160].rstrip(".")
 
 
 CONTROL, STAGE = "-control", "ladder-"

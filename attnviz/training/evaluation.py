@@ -103,8 +103,9 @@ def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> 
     """
     batch, was_training = subject.held_out() if batch is None else batch, model.training
     model.eval()
+    parts = [_rows(batch, slice(first, first + AT_ONCE)) for first in range(0, len(batch), AT_ONCE)]
     with torch.inference_mode():
-        logits = torch.cat([_logits(model, part) for part in _parts(batch)])
+        logits = torch.cat([model(*inputs_of(model, part)).float() for part in parts])
     model.train(was_training)
     return Result(loss_from(logits, batch).item(), subject.accuracy(logits, batch))
 
@@ -160,16 +161,6 @@ class Evaluator:
             ]
             for pattern in self._subject.patterns
         }
-
-
-def _logits(model: nn.Module, batch: Batch) -> Tensor:
-    logits: Tensor = model(*inputs_of(model, batch))
-    return logits.float()
-
-
-def _parts(batch: Batch) -> Iterator[Batch]:
-    for first in range(0, len(batch), AT_ONCE):
-        yield _rows(batch, slice(first, first + AT_ONCE))
 
 
 def _rows(batch: Batch, rows: slice) -> Batch:

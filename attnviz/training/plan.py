@@ -62,10 +62,11 @@ class Plan:
         return self.model
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plan as plain values."""
+        """Return the plan as plain values; the model's `kind` says which of `CONFIGS` it is."""
+        kind = next(name for name, config_type in CONFIGS.items() if type(self.model) is config_type)
         return {
             "subject": self.subject,
-            "model": config_to_json(self.model),
+            "model": {"kind": kind, **asdict(self.model)},
             "training": asdict(self.training),
             **({} if self.cut == "blocks" else {"cut": self.cut}),
         }
@@ -77,21 +78,17 @@ class Plan:
         Raises:
             ValueError: something is missing, unknown or out of range; the message names it.
         """
-        cut: Any = value.get("cut", "blocks") if isinstance(value, dict) else "blocks"
-        values = _checked(value, {"subject", "model", "training"}, {"cut"})
-        subject = values["subject"]
+        names = {"subject", "model", "training"}
+        if not isinstance(value, dict) or not names <= set(value) <= {*names, "cut"}:
+            raise ValueError(f"expected an object with {', '.join(sorted(names))}")
+        subject: Any = value["subject"]
         if not isinstance(subject, str):
             raise ValueError(f"subject is {subject!r}, which is not a name")
-        return cls(subject, config_from_json(values["model"]), _of(TrainingSettings, values["training"]), cut)
+        training = _of(TrainingSettings, value["training"])
+        return cls(subject, _config(value["model"]), training, value.get("cut", "blocks"))
 
 
-def config_to_json(config: AnyConfig) -> dict[str, Any]:
-    """Return a model's shape as plain values; `kind` says which of `CONFIGS` it is."""
-    kind = next(name for name, config_type in CONFIGS.items() if type(config) is config_type)
-    return {"kind": kind, **asdict(config)}
-
-
-def config_from_json(value: Any) -> AnyConfig:
+def _config(value: Any) -> AnyConfig:
     """Return a model's shape from plain values; raises as `Plan.from_json` does."""
     kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in CONFIGS:
@@ -193,12 +190,6 @@ def _check_files(plan: Plan, data: Data | None) -> None:
             f"A model for {model.vocabulary} tokens, {model.logit_count} tags and {model.block_size} words a sentence "
             f"is not for files with {len(files.labels)}, {len(files.tags)} and {files.longest}."
         )
-
-
-def _checked(value: Any, names: set[str], others: set[str]) -> dict[str, Any]:
-    if not isinstance(value, dict) or not names <= set(value) <= names | others:
-        raise ValueError(f"expected an object with {', '.join(sorted(names))}")
-    return value
 
 
 def _of(kind: type[Any], value: Any) -> Any:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeGuard
+from typing import TypeGuard
 
+from attnviz.toy.config import Architecture
 from attnviz.trace.model import Activation
-
-Architecture = Literal["encoder", "decoder", "both"]
-"""encoder: each token sees all tokens; decoder: each sees itself and earlier ones; both: an encoder, and a decoder that
-also reads its output"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,11 +210,7 @@ class Documents(Text):
 
     def whole(self, model: nn.Module) -> Result:
         """Return loss and accuracy over all predicted characters in the sequences of the validation part."""
-        return result_of(model, self._validation())
-
-    def _validation(self) -> Iterator[Batch]:
-        for rows in self.validation_sequences.split(AT_ONCE):
-            yield padded(self.validation, rows)
+        return result_of(model, (padded(self.validation, rows) for rows in self.validation_sequences.split(AT_ONCE)))
 
 
 def padded(ids: Tensor, sequences: Tensor) -> Batch:
