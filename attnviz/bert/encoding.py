@@ -40,7 +40,7 @@ def embed_sentences(
         texts: the texts to embed; of longer ones, only the first `SENTENCE_TOKENS` tokens.
         model: the built-in model; loaded if None.
         batch: maximum texts in a batch.
-        progress: as in `hidden_states`.
+        progress: called after each batch with the number of texts that are done; if it raises, the work ends.
 
     Raises:
         ModelError: the built-in model is not installed.
@@ -61,12 +61,7 @@ def embed_sentences(
 
 
 def hidden_states(
-    model: BuiltInModel,
-    texts: Sequence[str],
-    *,
-    batch: int = BATCH,
-    max_tokens: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    model: BuiltInModel, texts: Sequence[str], *, batch: int = BATCH, max_tokens: int | None = None
 ) -> list[Tensor]:
     """Return the last hidden states of each text, (T, C) each, [CLS] first and [SEP] last, in the order of the texts.
 
@@ -75,19 +70,14 @@ def hidden_states(
         texts: the texts to read; an empty one is [CLS] [SEP].
         batch: maximum texts in a batch; batches of long texts are smaller.
         max_tokens: longer texts are cut; None means as many as the model takes.
-        progress: called after each batch with the number of texts that are done; if it raises, the work ends.
 
     Raises:
         ValueError: `batch` is below 1, or `max_tokens` too small for [CLS] and [SEP].
     """
     states: list[Tensor] = [torch.empty(0)] * len(texts)
-    done = 0
     for places, lengths, hidden in _batches(model, token_ids(model, texts, max_tokens), batch):
         for place, length, padded in zip(places, lengths.tolist(), hidden, strict=True):
             states[place] = padded[:length].clone()  # a view would keep the padding in memory
-        done += len(places)
-        if progress is not None:
-            progress(done)
     return states
 
 

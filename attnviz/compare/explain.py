@@ -80,11 +80,12 @@ SOURCES = (
     "Fischer 1974)."
 )
 
-_SAME_BECAUSE = {
-    ("scale", "scores"): "The scale comes after the scores.",
-    ("mask", "scores"): "The mask comes after the scores.",
-    ("mask", "scaled"): "The mask comes after the scaling.",
+_SAME_BECAUSE: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("scale", "scores"): ("The scale comes after the scores.",),
+    ("mask", "scores"): ("The mask comes after the scores.",),
+    ("mask", "scaled"): ("The mask comes after the scaling.",),
 }
+"""Why a step is the same if only one setting differs, by setting and step"""
 
 
 def notice(
@@ -107,7 +108,8 @@ def notice(
         return AnnotatedText("A and B have no cell in common, so there is nothing to subtract.")
     if distance.largest == 0:
         where = "every cell" if distance.cells == comparison.difference.size else "every cell that both have"
-        return AnnotatedText.joined([f"A and B are equal in {where}.", *_reason_equal(comparison.quantity, differs)])
+        pair = (*differs, comparison.quantity)
+        return AnnotatedText.joined([f"A and B are equal in {where}.", *_SAME_BECAUSE.get(pair, ())])
     if comparison.divergence is not None and np.isfinite(comparison.divergence).any():
         first = _largest_row_change(comparison, comparison.divergence, queries, keys)
     else:
@@ -140,10 +142,6 @@ def place(queries: Sequence[str], keys: Sequence[str], at: tuple[int, int]) -> t
     """Return the names of a cell's row and column, each with a mark for what it names."""
     row, column = at
     return named(name(queries, row), row=row), named(name(keys, column), column=column)
-
-
-def _reason_equal(quantity: str, differs: Collection[str]) -> list[str]:
-    return [why for (setting, step), why in _SAME_BECAUSE.items() if [*differs] == [setting] and step == quantity]
 
 
 def _largest_row_change(

@@ -7,8 +7,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from attnviz.trace.context import MATRICES as OF_BLOCK
-from attnviz.trace.context import NORMS
+from attnviz.trace.context import OF_BLOCK
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,16 +29,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "triangle": ("query", "key"), "masked_zeros": ("query", "key"), "softmax_weights": ("query", "key"),
     "by_loop": ("query", "model"), "by_matrix": ("query", "model"), "by_softmax": ("query", "model"),
     "by_data": ("query", "model"),
-    "input_norm": ("query", "model"), "attention_residual": ("query", "model"), "attention_norm": ("query", "model"),
-    "feed_forward_norm": ("query", "model"), "W_1": ("model", "hidden"), "b_1": ("hidden",),
-    "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
-    "W_2": ("hidden", "model"), "b_2": ("model",), "feed_forward_output": ("query", "model"),
-    "feed_forward_residual": ("query", "model"), "block_output": ("query", "model"), "final_norm": ("query", "model"),
-    "W_transform": ("model", "model"), "b_transform": ("model",), "transform_inner": ("query", "model"),
-    "transform_hidden": ("query", "model"), "transform_norm": ("query", "model"),
-    "W_vocabulary": ("model", "vocabulary"), "b_vocabulary": ("vocabulary",), "logits": ("query", "vocabulary"),
-    "logits_and_rest": ("query", "outcome"), "probabilities": ("query", "outcome"),
-    **{f"{letter}_{norm}": ("model",) for norm in NORMS for letter in ("gamma", "beta")},
+    **OF_BLOCK,
 }  # fmt: skip
 """The axes of every matrix and vector by name. Axes with the same name have the same length.
 

@@ -123,9 +123,8 @@ def read(data: bytes) -> Saved:
 
 def _header(data: bytes) -> dict[str, Any]:
     size = int.from_bytes(data[:_LENGTH], "little")
-    if len(data) < _LENGTH or not 2 <= size <= min(len(data) - _LENGTH, LARGEST_HEADER):
-        raise ModelError("This is not a safetensors file, which is what a trained model is saved as.")
-    header = _json(data[_LENGTH : _LENGTH + size])
+    has_header = len(data) >= _LENGTH and 2 <= size <= min(len(data) - _LENGTH, LARGEST_HEADER)
+    header = _json(data[_LENGTH : _LENGTH + size]) if has_header else None
     if not isinstance(header, dict):
         raise ModelError("This is not a safetensors file, which is what a trained model is saved as.")
     return header

@@ -1,15 +1,20 @@
-"""A training plan: subject, model and settings as one value that can be sent to another process.
+"""A training plan: subject, model and settings as one value that can be sent to another process. Imports no torch.
 
 Also the limits of a server, with the sentence for a user who exceeds them.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.toy.language.config import AnyConfig, BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
-from attnviz.training.labelled import LabelledVectors
 from attnviz.training.settings import TAGGED, TEXT, VECTORS, TrainingSettings
 from attnviz.training.tagged.files import FILL, TaggedFiles
 from attnviz.training.text.cut import CUTS, MOST, Cut
@@ -18,6 +23,44 @@ if TYPE_CHECKING:
     from torch import nn
 
     from attnviz.training.tasks.task import Subject, Task
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelledVectors(ShortRepr, ArraysSize):
+    """N vectors of C numbers and their classes, to train a linear layer on. Equal data have the same digest."""
+
+    features: NDArray[np.float32]
+    """(N, C)"""
+    classes: NDArray[np.int64]
+    """(N,), from 0"""
+
+    def __post_init__(self) -> None:
+        for name in ("features", "classes"):
+            getattr(self, name).setflags(write=False)
+        rows, classes = self.features.shape, self.classes.shape
+        if len(rows) != 2 or classes != rows[:1] or not rows[0]:
+            raise ValueError(f"features {rows} and classes {classes} are not (N, C) and (N,)")
+        if not np.isfinite(self.features).all() or self.classes.min() < 0:
+            raise ValueError("features are finite numbers, and classes count from 0")
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of all numbers."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """Return them as a safetensors file."""
+        from safetensors.numpy import save
+
+        return save({"features": self.features, "classes": self.classes})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> LabelledVectors:
+        """Read the vectors back from the output of `to_bytes`."""
+        from safetensors.numpy import load
+
+        arrays = load(data)
+        return cls(arrays["features"], arrays["classes"])
 
 
 BIGRAM_BLOCK = 8

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnviz.training.labelled import LabelledVectors
+from attnviz.training.plan import LabelledVectors
 from attnviz.training.settings import VECTORS
 from attnviz.training.tasks.task import Batch, Subject
 

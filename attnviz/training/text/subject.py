@@ -58,19 +58,16 @@ class Text(Subject):
 
     name = TEXT
 
-    def __init__(self, text: str, block_size: int, *, vocabulary: CharVocab | None = None) -> None:
-        """Encode and split a text.
+    def __init__(self, text: str, block_size: int) -> None:
+        """Encode and split a text; the vocabulary has its characters in code-point order.
 
         Args:
             text: the whole text; `as_read` normalises it.
             block_size: T, the length of a training sequence.
-            vocabulary: the known characters; the text may contain no others. By default, the text's characters in
-                code-point order.
 
         Raises:
             TextError: the text is empty, has only one character, or either part is too short for a block and the
                 character after it.
-            UnknownCharacterError: a character is not in the given vocabulary.
             ValueError: the block size is below 1.
         """
         if block_size < 1:
@@ -78,7 +75,7 @@ class Text(Subject):
         text = as_read(text)
         if not text.strip():
             raise TextError("There is no text to train on: paste one, or choose the built-in corpus.")
-        self.vocabulary = CharVocab.from_text(text) if vocabulary is None else vocabulary
+        self.vocabulary = CharVocab.from_text(text)
         if len(set(text)) < 2:
             raise TextError("This text has one character only, over and over, so there is nothing to learn.")
         self.labels, self.block_size = self.vocabulary.characters, block_size
