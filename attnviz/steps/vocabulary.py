@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import fine_percent, number
-from attnviz.formulas.tree import Box, Call, Expression, Name, Relation, Symbol
+from attnviz.formulas.tree import Box, Call, Name, Relation, Symbol
 from attnviz.steps.block import (
     TITLES,
     activated_picture,
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 
 _TRANSFORM_UNKNOWN = "# the activation of this head is not known; transform_hidden is as the model computes it"
-
-
-def _transform_formula(walk: Walk) -> Expression:
-    return activation_formula(Symbol("T"), part_of(walk).head_activation, mapped(walk, "X", "T", "b_transform"))
 
 
 def _transform_code(walk: Walk) -> str:
@@ -72,7 +68,9 @@ def _transform_fact(walk: Walk) -> str:
 TRANSFORM_HIDDEN: Step[Walk] = Step(
     name="transform_hidden",
     title="Dense (head)",
-    formula=_transform_formula,
+    formula=lambda walk: activation_formula(
+        Symbol("T"), part_of(walk).head_activation, mapped(walk, "X", "T", "b_transform")
+    ),
     notice=lambda _: annotated(
         "The language head begins: one more [map](matrix=W_transform) of each row by itself, trained to name the "
         "tokens that were hidden from the model."
@@ -92,10 +90,6 @@ def _panel(walk: Walk, name: str, **options: object) -> PanelSpec:
     has_rest = part.rest and name in ("logits_and_rest", "probabilities")
     labels = [*part.vocabulary, *([f"{part.rest:,} others"] if has_rest else [])]
     return panel(name, TITLES[name], ticks=dict(enumerate(labels)), **options)
-
-
-def _logits_formula(walk: Walk) -> Expression:
-    return Relation("=", (Symbol("Z"), Box(mapped(walk, "X", "V", "b_vocabulary"))))
 
 
 def _logits_picture(walk: Walk) -> Picture:
@@ -186,7 +180,7 @@ def _probabilities_code(walk: Walk) -> str:
 LOGITS: Step[Walk] = Step(
     name="logits",
     title="Logits",
-    formula=_logits_formula,
+    formula=lambda walk: Relation("=", (Symbol("Z"), Box(mapped(walk, "X", "V", "b_vocabulary")))),
     notice=_logits_notice,
     code=lambda walk: (
         f"logits = {read_by_vocabulary(walk)} @ W_vocabulary{' + b_vocabulary' if has(walk, 'b_vocabulary') else ''}"

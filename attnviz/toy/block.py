@@ -1,7 +1,7 @@
 """The toy model: one block of multi-head self-attention with adjustable settings, and its trace.
 
 The projections to queries, keys and values are linear, position-mixing or the identity, and W_O is optional. Every
-module takes (T, C) or, with a batch axis, (B, T, C). `Averages` leads to it: the uniform average over the past,
+module takes (T, C) or, with a batch axis, (B, T, C). `average_past` leads to it: the uniform average over the past,
 computed in three ways, then causal attention.
 
 Shapes: B texts, T tokens, C model width, H heads, D head width.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -240,26 +239,15 @@ def _name(config: ToyConfig) -> str:
     return f"toy, seed {config.seed}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Averages(ShortRepr):
-    """The same averages, (..., T, C), computed in three ways, with the matrices used by the second and third way."""
+def average_past(x: Tensor) -> dict[str, Tensor]:
+    """Average each row of x, (..., T, C), with all previous rows, in three ways.
 
-    by_loop: Tensor
-    """(..., T, C): row i is the mean of rows 0 to i of x, summed in a loop"""
-    triangle: Tensor
-    """(T, T): lower-triangular ones, each row divided by its sum"""
-    by_matrix: Tensor
-    """(..., T, C): triangle @ x"""
-    masked_zeros: Tensor
-    """(T, T): zeros, −inf above the diagonal"""
-    softmax_weights: Tensor
-    """(T, T): softmax of masked_zeros over the keys; equals triangle"""
-    by_softmax: Tensor
-    """(..., T, C): softmax_weights @ x"""
-
-
-def average_past(x: Tensor) -> Averages:
-    """Average each row of x, (..., T, C), with all previous rows: by a loop, a matrix product, and a softmax."""
+    Returns:
+        By the names in `attnviz.trace.matrices.AVERAGES`: `by_loop`, (..., T, C), whose row i is the mean of rows 0 to
+        i of x, summed in a loop; `by_matrix`, triangle @ x, with `triangle`, (T, T), lower-triangular ones, each row
+        divided by its sum; `by_softmax`, softmax_weights @ x, with `softmax_weights`, (T, T), the softmax over the keys
+        of `masked_zeros`, (T, T), which are −inf above the diagonal.
+    """
     n = x.shape[-2]
     by_loop = torch.zeros_like(x)
     for i in range(n):
@@ -270,7 +258,8 @@ def average_past(x: Tensor) -> Averages:
     triangle = ones / ones.sum(dim=1, keepdim=True)
     masked_zeros = apply_mask(torch.zeros(n, n, dtype=x.dtype), causal_mask(n))
     softmax_weights = torch.softmax(masked_zeros, dim=-1)
-    return Averages(by_loop, triangle, triangle @ x, masked_zeros, softmax_weights, softmax_weights @ x)
+    matrices = by_loop, triangle, triangle @ x, masked_zeros, softmax_weights, softmax_weights @ x
+    return dict(zip(AVERAGES, matrices, strict=True))
 
 
 def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
@@ -291,7 +280,6 @@ def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
         raise TypeError("a toy has embeddings")
     mask = Mask.causal(len(tokens))
     attention = LayerTrace(layer.query[:1], layer.key[:1], x[None], layer.scale, mask, query_input=x, key_input=x)
-    averages = average_past(x)
     return Walk(
         tokens,
         tokens,
@@ -300,5 +288,5 @@ def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
         name=f"{toy.model} · from averages to attention",
         model=toy.model,
         kind="decoder",
-        averages={name: getattr(averages, name) for name in AVERAGES},
+        averages=average_past(x),
     )

@@ -230,10 +230,9 @@ def _check_heads(plan: Plan, card: Card) -> None:
     """Refuse a card that names a head that the model does not have."""
     model = plan.model
     for head in card.heads.values():
-        kinds = ("encoder", "decoder", "cross")
         exists = (
             isinstance(model, TokenConfig)
-            and head.kind in (kinds if model.architecture == "both" else (model.architecture,))
+            and head.kind in model.kinds
             and head.layer < model.layers
             and head.head < model.heads
         )

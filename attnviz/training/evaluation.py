@@ -182,16 +182,13 @@ def head_of(plan: Plan, view: View, watch: str) -> Head | None:
     config, task = plan.model, TASKS.get(plan.subject)
     if not has_attention(config):
         return None
-    kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross")
-    if config.architecture != "both":
-        kinds = (config.architecture,)
     kind, _, place = watch.partition(".")
     layer, _, head = place.partition(".")
-    if kind in kinds and int(layer) < config.layers and int(head) < config.heads:
+    if kind in config.kinds and int(layer) < config.layers and int(head) < config.heads:
         return Head(Place(kind, int(layer)), int(head))
     pattern = task.patterns[-1] if task is not None and task.patterns else None
     best = view.evaluations[-1].best_head(pattern.name) if pattern is not None and view.evaluations else None
     if best is not None:
         return Head(Place(best.kind, best.layer), best.head)
-    last_kind = pattern.kind if pattern is not None and pattern.kind in kinds else kinds[-1]
+    last_kind = pattern.kind if pattern is not None and pattern.kind in config.kinds else config.kinds[-1]
     return Head(Place(last_kind, config.layers - 1), 0)

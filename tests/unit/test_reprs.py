@@ -17,7 +17,7 @@ from attnviz.attention import Mask
 from attnviz.pretrained import load
 from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.tokens import CharVocab
-from attnviz.toy.block import Toy, average_past
+from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -57,7 +57,7 @@ def values() -> Iterator[Any]:
         yield from (model, trace, trace.tokens, trace.layer(0), trace.block(0), trace.block(0).steps(), walk)
         yield from (walk.steps, run, run.calls[0], model.blocks[0], trace.layer(0).output_projection)
         yield from (trace.layer(0).projections or {}).values()
-        yield from (Mask.causal(600), average_past(torch.zeros(9, 2)), model.description)
+        yield from (Mask.causal(600), model.description)
 
 
 def test_every_repr_is_one_short_line() -> None:

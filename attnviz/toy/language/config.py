@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from attnviz.toy.config import Architecture
-from attnviz.trace.model import Activation
+from attnviz.trace.model import Activation, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,11 @@ class TokenConfig:
     def is_complete(self) -> bool:
         """Whether its blocks have all parts of a transformer block."""
         return self.residual and self.norm and self.feed_forward != 0
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of attention that its layers have."""
+        return ("encoder", "decoder", "cross") if self.architecture == "both" else (self.architecture,)
 
     @property
     def feed_forward_width(self) -> int:

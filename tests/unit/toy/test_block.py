@@ -102,9 +102,9 @@ def test_averages_of_a_batch_are_those_of_each_text() -> None:
     found = average_past(x)
     expected = x.cumsum(1) / torch.arange(1, 8)[:, None]
     for name in ("by_loop", "by_matrix", "by_softmax"):
-        torch.testing.assert_close(getattr(found, name), expected)
+        torch.testing.assert_close(found[name], expected)
         for text, one in enumerate(x):
-            torch.testing.assert_close(getattr(found, name)[text], getattr(average_past(one), name))
+            torch.testing.assert_close(found[name][text], average_past(one)[name])
 
 
 def test_what_fits_no_weights_is_named() -> None:
@@ -412,9 +412,9 @@ def test_three_averages_are_one(n: int) -> None:
     x = embed_tokens(range(n), 0)
     averages = average_past(x)
     expected = x.double().cumsum(0) / torch.arange(1, n + 1)[:, None]
-    for found in (averages.by_loop, averages.by_matrix, averages.by_softmax):
+    for found in (averages["by_loop"], averages["by_matrix"], averages["by_softmax"]):
         torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(averages.softmax_weights, averages.triangle)
+    torch.testing.assert_close(averages["softmax_weights"], averages["triangle"])
 
 
 @pytest.mark.parametrize(
