@@ -9,13 +9,15 @@ Shapes: N texts, B texts of a batch, T tokens, C model width.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel
+
+T = TypeVar("T")
 
 BATCH = 32
 SENTENCE_TOKENS = 256
@@ -114,8 +116,12 @@ def token_ids(model: BuiltInModel, texts: Sequence[str], max_tokens: int | None 
     limit = model.max_tokens if max_tokens is None else max_tokens
     if limit < 2:
         raise ValueError(f"max_tokens is {limit}; it must be at least 2")
-    whole = (model.tokenize(text).ids for text in texts)
-    return [ids if len(ids) <= limit else (*ids[: limit - 1], ids[-1]) for ids in whole]
+    return [cut(model.tokenize(text).ids, limit) for text in texts]
+
+
+def cut(tokens: tuple[T, ...], limit: int) -> tuple[T, ...]:
+    """Return at most `limit` tokens; the last one, [SEP], stays."""
+    return tokens if len(tokens) <= limit else (*tokens[: limit - 1], tokens[-1])
 
 
 def places_by_length(lengths: Sequence[int], heads: int, batch: int = BATCH) -> Iterator[list[int]]:

@@ -216,9 +216,7 @@ def open_by_name(name: str) -> Model:
     return trained.load(name) if trained.is_name(name) else pretrained.load(name)
 
 
-@cache
-def _load(name: str) -> Model:
-    return open_by_name(name)
+_load = cache(open_by_name)
 
 
 @dataclass(slots=True)

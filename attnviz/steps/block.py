@@ -450,3 +450,9 @@ FEED_FORWARD_OUTPUT: Step[Walk] = Step(
     matrices=("feed_forward_output",),
     is_of_head=False,
 )
+
+AFTER_ATTENTION = (
+    ATTENTION_RESIDUAL, ATTENTION_NORM, FEED_FORWARD_NORM, FEED_FORWARD_HIDDEN, FEED_FORWARD_OUTPUT,
+    FEED_FORWARD_RESIDUAL, BLOCK_OUTPUT, FINAL_NORM,
+)  # fmt: skip
+"""The steps after an attention up to the end of its stack, in order"""

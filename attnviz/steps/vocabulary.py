@@ -9,6 +9,7 @@ from attnviz.formatting import fine_percent, number
 from attnviz.formulas.tree import Box, Call, Name, Relation, Symbol
 from attnviz.steps.block import (
     TITLES,
+    TRANSFORM_NORM,
     activated_picture,
     activation_code,
     activation_formula,
@@ -203,3 +204,6 @@ PROBABILITIES: Step[Walk] = Step(
     matrices=("logits_and_rest", "probabilities"),
     is_of_head=False,
 )
+
+LANGUAGE_HEAD = (TRANSFORM_HIDDEN, TRANSFORM_NORM, LOGITS, PROBABILITIES)
+"""The steps of a language head, in order"""

@@ -130,13 +130,10 @@ def context_of(trace: Trace, place: Place) -> AttentionContext | None:
     return AttentionContext(
         place.name,
         x,
-        builder.matrices,
-        builder.eps,
-        None if weights is None else weights.activation,
-        None if transform is None else transform.activation,
-        builder.vocabulary,
-        builder.rest,
-        trace.focus[0],
+        **vars(builder),
+        activation=None if weights is None else weights.activation,
+        head_activation=None if transform is None else transform.activation,
+        focus=trace.focus[0],
         has_learned=trace.has_learned,
     )
 
