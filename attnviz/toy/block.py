@@ -19,63 +19,44 @@ from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
-from attnviz.toy.weights import Ids, SeededEmbeddings, draw, draw_tall, draw_wide, sum_of
+from attnviz.toy.weights import Ids, draw, draw_tall, draw_wide, embed_positions, embed_tokens, sum_of
 from attnviz.trace.layer import Block, LayerTrace, LinearMap, Projection
-from attnviz.trace.matrices import AVERAGES
+from attnviz.trace.matrices import AVERAGES, QKV
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recorded_attention, recording, watch_inputs
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
 
-class SeededProjection(nn.Module):
-    """The projection from X to "query", "key" or "value", for all heads.
+def draw_projection(name: str, config: ToyConfig, n: int) -> Projection:
+    """Draw the projection from X to "query", "key" or "value", for all heads and n tokens.
 
     Linear weights are normal with variance 1/C, so the projection preserves the variance of X, unless the settings set
     their standard deviation. Position-mixing weights have variance 1/16 for any length, so a longer text does not
-    change them. Biases are normal with variance 1/C.
+    change them; only these depend on n. Biases are normal with variance 1/C.
     """
-
-    def __init__(self, name: str, config: ToyConfig, n: int) -> None:
-        """Draw the weights for n tokens; only position-mixing weights depend on n."""
-        super().__init__()
-        seed, heads = config.seed, range(config.head_count)
-        weight = bias = None
-        if config.qkv == "linear":
-            width, size = config.width, config.head_size
-            maps = torch.stack([_linear(seed, name, h, width)[:, :size] for h in heads])  # (H, C, D)
-            std = config.stds[name]
-            weight = maps / math.sqrt(width) if std is None else maps * std
-            if config.bias:
-                rows = [draw(seed, f"b_{name}", h, 1, MAX_HEAD_SIZE)[:, :size] for h in heads]
-                bias = torch.cat(rows) / math.sqrt(width)  # (H, D)
-        elif config.qkv == "positions":
-            mixes = [draw(seed, f"U_{name}", h, MAX_TOKENS, MAX_TOKENS)[:n, :n] for h in heads]
-            weight = torch.stack(mixes) / 4  # (H, T, T)
-        self.weight = None if weight is None else nn.Parameter(weight, requires_grad=False)
-        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-        self.map = Projection(config.qkv, None if self.weight is None else self.weight.data, bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Project (..., T, C) to (..., H, T, D)."""
-        return self.map.apply(x)
+    seed, heads = config.seed, range(config.head_count)
+    weight = bias = None
+    if config.qkv == "linear":
+        width, size = config.width, config.head_size
+        maps = torch.stack([_linear(seed, name, h, width)[:, :size] for h in heads])  # (H, C, D)
+        std = config.stds[name]
+        weight = maps / math.sqrt(width) if std is None else maps * std
+        if config.bias:
+            rows = [draw(seed, f"b_{name}", h, 1, MAX_HEAD_SIZE)[:, :size] for h in heads]
+            bias = torch.cat(rows) / math.sqrt(width)  # (H, D)
+    elif config.qkv == "positions":
+        mixes = [draw(seed, f"U_{name}", h, MAX_TOKENS, MAX_TOKENS)[:n, :n] for h in heads]
+        weight = torch.stack(mixes) / 4  # (H, T, T)
+    return Projection(config.qkv, weight, bias)
 
 
-class SeededOutput(nn.Module):
-    """W_O, (H·D, C), and optionally b_O, (C,). Adding a head does not change the rows of the others."""
-
-    def __init__(self, config: ToyConfig) -> None:
-        super().__init__()
-        seed, size, width = config.seed, config.width_per_head, config.width
-        rows = [_rows_of_output(seed, h, size, width) for h in range(config.head_count)]
-        self.weight = nn.Parameter(torch.cat(rows) / math.sqrt(width), requires_grad=False)
-        bias = draw_wide(seed, "b_output", 0, 1, width)[0] / math.sqrt(width) if config.bias else None
-        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-        self.map = LinearMap(self.weight.data, bias)
-
-    def forward(self, concat: Tensor) -> Tensor:
-        """Project (..., T, H·D) to (..., T, C)."""
-        return self.map.apply(concat)
+def draw_output(config: ToyConfig) -> LinearMap:
+    """Draw W_O, (H·D, C), and optionally b_O, (C,). Adding a head does not change the rows of the others."""
+    seed, size, width = config.seed, config.width_per_head, config.width
+    rows = [_rows_of_output(seed, h, size, width) for h in range(config.head_count)]
+    bias = draw_wide(seed, "b_output", 0, 1, width)[0] / math.sqrt(width) if config.bias else None
+    return LinearMap(torch.cat(rows) / math.sqrt(width), bias)
 
 
 def _linear(seed: int, name: str, head: int, width: int) -> Tensor:
@@ -106,8 +87,8 @@ class SeededAttention(nn.Module):
     def __init__(self, config: ToyConfig, n: int) -> None:
         """Draw the weights for texts of n tokens."""
         super().__init__()
-        self.query, self.key, self.value = (SeededProjection(name, config, n) for name in ("query", "key", "value"))
-        self.output = SeededOutput(config) if config.projection else nn.Identity()
+        self.projections = {name: draw_projection(name, config, n) for name in QKV}
+        self.output = draw_output(config) if config.projection else None
         self.shape = n, config.width
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
@@ -123,9 +104,15 @@ class SeededAttention(nn.Module):
         if x.ndim not in (2, 3) or tuple(x.shape[-2:]) != self.shape:
             n, width = self.shape
             raise ValueError(f"x {tuple(x.shape)} is neither ({n}, {width}) nor (B, {n}, {width})")
-        steps = recorded_attention(self, self.query(x), self.key(x), self.value(x), mask=self.mask, scale=self.scale)
-        output: Tensor = self.output(steps.concat)
-        return output
+        query, key, value = (self.projections[name].apply(x) for name in QKV)
+        concat = recorded_attention(self, query, key, value, mask=self.mask, scale=self.scale).concat
+        return concat if self.output is None else self.output.apply(concat)
+
+    def weights(self) -> tuple[Tensor, ...]:
+        """Return its weights."""
+        maps: list[Projection | LinearMap | None] = [*self.projections.values(), self.output]
+        weights = (weight for map_ in maps if map_ is not None for weight in (map_.weight, map_.bias))
+        return tuple(weight for weight in weights if weight is not None)
 
 
 ATTENTION_ALONE = "The toy is attention alone: it has no residual, no norm and no feed-forward."
@@ -147,15 +134,17 @@ class ToyBlock(nn.Module):
         if n > MAX_TOKENS:
             raise ValueError(f"{n} tokens: the toy takes at most {MAX_TOKENS}")
         super().__init__()
-        self.embeddings = SeededEmbeddings(config.seed, config.positions, config.width, config.embedding)
-        self.attention = SeededAttention(config, n)
+        self.config, self.attention = config, SeededAttention(config, n)
 
     def forward(self, ids: Ids) -> tuple[dict[str, Tensor], Tensor]:
         """Return the summands of the embeddings, (T, C) each, and the attention's output, (T, C).
 
         For a batch of texts with T ids each, the token embeddings and the output are (B, T, C).
         """
-        parts = self.embeddings(ids)
+        config = self.config
+        parts = {"token": embed_tokens(ids, config.seed, config.width, config.embedding)}
+        positions = embed_positions(parts["token"].shape[-2], config.positions, config.seed, config.width)
+        parts |= {} if positions is None else {"position": positions}
         return parts, self.attention(sum_of(parts))
 
 
@@ -227,11 +216,11 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
     attention = block.attention
     layer = call.traced(
         attention.mask,
-        projections={"query": attention.query.map, "key": attention.key.map, "value": attention.value.map},
-        output_projection=attention.output.map if isinstance(attention.output, SeededOutput) else None,
+        projections=attention.projections,
+        output_projection=attention.output,
     )
     blocks: dict[Kind, tuple[Block, ...]] = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
-    weights = tuple(block.parameters())
+    weights = attention.weights()
     return Trace(tokens, None, blocks, output, embedding_parts=parts, weights=weights, model=_name(config))
 
 

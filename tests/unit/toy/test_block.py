@@ -64,22 +64,22 @@ def test_a_batch_is_torchs_and_has_the_numbers_of_each_text(bias: bool, causal: 
     """Module and attention alone, of texts with a batch axis."""
     module = SeededAttention(ToyConfig(width=24, heads=3, head_size=8, causal=causal, bias=bias), 5)
     theirs = nn.MultiheadAttention(24, 3, bias=bias, batch_first=True).eval()
-    maps = (module.query.map, module.key.map, module.value.map)
+    maps = tuple(module.projections.values())
     blocked = torch.ones(5, 5).triu(1).bool() if causal else None
     x = torch.randn(4, 5, 24, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         theirs.in_proj_weight.copy_(torch.cat([one.weight.transpose(1, 2).flatten(0, 1) for one in maps]))
-        theirs.out_proj.weight.copy_(module.output.map.weight.T)
+        theirs.out_proj.weight.copy_(module.output.weight.T)
         if bias:
             theirs.in_proj_bias.copy_(torch.cat([one.bias.flatten() for one in maps]))
-            theirs.out_proj.bias.copy_(module.output.map.bias)
+            theirs.out_proj.bias.copy_(module.output.bias)
         output = module(x)
         torch.testing.assert_close(output, theirs(x, x, x, attn_mask=blocked)[0])
         query, key, value = (one.apply(x) for one in maps)  # (B, H, T, D)
         expected = F.scaled_dot_product_attention(query, key, value, is_causal=causal)
     steps = attend(query, key, value, mask=module.mask)
     torch.testing.assert_close(steps.head_outputs, expected)
-    torch.testing.assert_close(module.output.map.apply(steps.concat), output)
+    torch.testing.assert_close(module.output.apply(steps.concat), output)
     for text, one in enumerate(x):
         torch.testing.assert_close(output[text], module(one))
 
