@@ -36,27 +36,14 @@ def _norm(cell: tree.Indexed) -> Expression:
     return tree.Root(_over_cells(tree.Power(cell, _TWO)))
 
 
-_MEAN = tree.Row(
-    (
-        tree.Product(
-            (tree.Fraction(_ONE, _N), _over_cells(tree.Absolute(tree.Sum((_A, tree.Negative(_B)))))),
-            "none",
-        ),
-        tree.Product((tree.Text("over the "), _N, tree.Text(" cells that both have")), "none"),
-    )
-)
+_GAPS = _over_cells(tree.Absolute(tree.Sum((_A, tree.Negative(_B)))))
+_WHERE = tree.Product((tree.Text("over the "), _N, tree.Text(" cells that both have")), "none")
+_MEAN = tree.Row((tree.Product((tree.Fraction(_ONE, _N), _GAPS), "none"), _WHERE))
 _HALF_OF_BOTH = tree.Product((_HALF, tree.Sum((tree.Symbol("p"), tree.Symbol("q")))), "none")
-_DIVERGENCE = tree.Row(
-    (
-        tree.Sum((_half_divergence("p"), _half_divergence("q"))),
-        tree.Relation("=", (tree.Symbol("m"), _HALF_OF_BOTH)),
-    ),
-    comma=True,
-)
-_COSINE = tree.Fraction(
-    _over_cells(tree.Product((_A, _B), "none")),
-    tree.Product((_norm(_A), _norm(_B)), "none"),
-)
+_MIDDLE = tree.Relation("=", (tree.Symbol("m"), _HALF_OF_BOTH))
+_DIVERGENCE = tree.Row((tree.Sum((_half_divergence("p"), _half_divergence("q"))), _MIDDLE), comma=True)
+_NORMS = tree.Product((_norm(_A), _norm(_B)), "none")
+_COSINE = tree.Fraction(_over_cells(tree.Product((_A, _B), "none")), _NORMS)
 
 DIVERGENCE = "Jensen-Shannon divergence"
 DIVERGENCE_TITLE = "bits"
