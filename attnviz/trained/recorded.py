@@ -102,27 +102,20 @@ def write(recording: Recording) -> bytes:
     """Return a file with the whole recording."""
     view = recording.view
     evaluations, snapshots = view.evaluations, view.snapshots
-    scores = {
-        f"scores.{name}.{place.kind}.{place.layer}": np.array(
-            [evaluation.scores[name][place] for evaluation in evaluations], np.float32
-        )
-        for name, places in evaluations[-1].scores.items()
-        for place in places
-    }
     arrays: dict[str, NDArray[Any]] = {
         "losses": np.asarray(view.losses, np.float32),
         "evaluated": np.array([evaluation.step for evaluation in evaluations], np.int32),
         "held_out": np.array([evaluation.loss for evaluation in evaluations], np.float64),
         "accuracy": np.array([evaluation.accuracy for evaluation in evaluations], np.float64),
-        **(
-            {}
-            if evaluations[-1].trained is None
-            else {"trained": np.array([evaluation.trained for evaluation in evaluations])}
-        ),
         "snapshot_steps": np.array([snapshot.step for snapshot in snapshots], np.int32),
         "snapshots": pack([snapshot.weights for snapshot in snapshots]),
-        **scores,
     }
+    if evaluations[-1].trained is not None:
+        arrays["trained"] = np.array([evaluation.trained for evaluation in evaluations])
+    for name, places in evaluations[-1].scores.items():
+        for place in places:
+            of_heads = [evaluation.scores[name][place] for evaluation in evaluations]
+            arrays[f"scores.{name}.{place.kind}.{place.layer}"] = np.array(of_heads, np.float32)
     metadata = {"plan": json.dumps(recording.plan.to_json()), "card": json.dumps(recording.card.to_json())}
     data: bytes = save(arrays, {"attnviz.recorded": FORMAT, **metadata})
     return data
