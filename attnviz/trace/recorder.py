@@ -13,7 +13,7 @@ keep the operands of an attention, from which a replaced head's original output 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -111,11 +111,9 @@ class _Weights:
 _recorder: ContextVar[Recorder | _Weights | None] = ContextVar("recorder", default=None)
 
 
-@contextmanager
-def recording() -> Iterator[Recorder]:
+def recording() -> AbstractContextManager[Recorder]:
     """Record the forward passes that this thread runs inside the `with` block."""
-    with _recorded_by(Recorder()) as recorder:
-        yield recorder
+    return _recorded_by(Recorder())
 
 
 def batch_weights(run: Callable[[], object], calls: int) -> list[Tensor]:

@@ -302,12 +302,8 @@ class GRUModel(nn.Module):
         Raises:
             ValueError: a number is below 1.
         """
-        for name, number in (
-            ("vocabulary", vocabulary),
-            ("width", width),
-            ("layers", layers),
-            ("block_size", block_size),
-        ):
+        sizes = {"vocabulary": vocabulary, "width": width, "layers": layers, "block_size": block_size}
+        for name, number in sizes.items():
             if number < 1:
                 raise ValueError(f"{name} is {number}; it must be at least 1")
         super().__init__()
