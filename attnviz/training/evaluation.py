@@ -119,12 +119,17 @@ def evaluate_whole(model: nn.Module, subject: Subject) -> Result:
 
 def heads_of(model: nn.Module, subject: Subject) -> dict[str, FoundHead]:
     """Return the head that shows each pattern of a task most on all held-out sequences, by the pattern's name."""
+    scores = _pattern_scores(model, subject, subject.held_out())
+    heads = {name: best_of({place: of.tolist() for place, of in of_heads.items()}) for name, of_heads in scores.items()}
+    return {name: head for name, head in heads.items() if head is not None}
+
+
+def _pattern_scores(model: nn.Module, subject: Subject, batch: Batch) -> dict[str, dict[Place, Tensor]]:
+    """Return the results of `scores_of` for each pattern of a task, by its name, with the model in evaluation mode."""
     if not isinstance(subject, Task) or not isinstance(model, TokenModel) or not subject.patterns:
         return {}
-    batch = subject.held_out()
     weights = weights_of(model.eval(), batch)
-    heads = {pattern.name: best_head(weights, batch, pattern) for pattern in subject.patterns}
-    return {name: head for name, head in heads.items() if head is not None}
+    return {pattern.name: scores_of(weights, batch, pattern) for pattern in subject.patterns}
 
 
 class Evaluator:
@@ -149,17 +154,12 @@ class Evaluator:
 
     def _scores(self, model: nn.Module, batch: Batch) -> dict[str, list[Any]]:
         """Return each head's score for each pattern, in evaluation mode: dropout would distort the scores."""
-        if not isinstance(self._subject, Task) or not isinstance(model, TokenModel) or not self._subject.patterns:
-            return {}
         was_training = model.training
-        weights = weights_of(model.eval(), batch)
+        scores = _pattern_scores(model, self._subject, batch)
         model.train(was_training)
         return {
-            pattern.name: [
-                (place.kind, place.layer, scores.tolist())
-                for place, scores in scores_of(weights, batch, pattern).items()
-            ]
-            for pattern in self._subject.patterns
+            name: [(place.kind, place.layer, of.tolist()) for place, of in of_heads.items()]
+            for name, of_heads in scores.items()
         }
 
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attnviz.attention import attend, causal_mask
+from attnviz.attention import AttentionSteps, attend, causal_mask
 from attnviz.formatting import number
 from attnviz.measures.changes import change_row, moments, norm_over_all
 from attnviz.reprs import ShortRepr
@@ -122,15 +122,6 @@ class Case(ShortRepr):
         """
         return known(self.attention.query_input, "the input of its attention")
 
-    def map(self, name: str) -> Callable[[Tensor], Tensor]:
-        """Return the function that computes "query", "key" or "value" of head 0 from an input: (T, C) -> (T, D).
-
-        Raises:
-            NotKnownError: it is not known for this model.
-        """
-        maps = known(self.attention.projections, "how it makes queries, keys and values")
-        return lambda x: maps[name].apply(x)[0]
-
 
 def known(value: T | None, what: str) -> T:
     """Return a value, which must not be None.
@@ -141,6 +132,17 @@ def known(value: T | None, what: str) -> T:
     if value is None:
         raise NotKnownError(f"This can't be shown with this model: {what} is not known.")
     return value
+
+
+def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | None = None) -> AttentionSteps:
+    """Attend with the projections of head 0 of a layer from queries, (Tq, C), to keys, (Tk, C).
+
+    Raises:
+        NotKnownError: the projections are not known for this model.
+    """
+    maps = known(layer.projections, "how it makes queries, keys and values")
+    inputs = {"query": queries, "key": keys, "value": keys}
+    return attend(*(maps[name].apply(x)[0] for name, x in inputs.items()), mask=mask, scale=layer.scale)
 
 
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:
@@ -225,30 +227,19 @@ def cross(case: Case) -> MistakeEffect:
         )
     layer = case.trace.layers["cross"][0]
     y, encoded = known(layer.query_input, "what it reads"), known(layer.key_input, "what it reads")
-    projections = known(layer.projections, "how it makes queries, keys and values")
-
-    def attention(queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-        query, key, value = (
-            projections["query"].apply(queries)[0],
-            projections["key"].apply(keys)[0],
-            projections["value"].apply(keys)[0],
-        )
-        steps = attend(query, key, value, scale=layer.scale)
-        return steps.weights, steps.head_outputs
-
-    (right, output), (wrong, swapped) = attention(y, encoded), attention(encoded, y)
+    right, wrong = attended(layer, y, encoded), attended(layer, encoded, y)
     changed = change_row(y, -1)
     changes = [
-        _rows_that_change(attention(*pair)[1], before)
-        for pair, before in (((encoded, changed), swapped), ((changed, encoded), output))
+        _rows_that_change(attended(layer, *pair).head_outputs, before.head_outputs)
+        for pair, before in (((encoded, changed), wrong), ((changed, encoded), right))
     ]
     names = case.trace.query_tokens("encoder").labels, case.tokens.labels
     fits = "yes: no error" if len(y) == len(encoded) else "no: an error"
     return MistakeEffect(
-        Picture("weights", "weights", wrong, {"query": names[0], "key": names[1]}),
-        Picture("weights", "weights", right, {"query": names[1], "key": names[0]}),
+        Picture("weights", "weights", wrong.weights, {"query": names[0], "key": names[1]}),
+        Picture("weights", "weights", right.weights, {"query": names[1], "key": names[0]}),
         (
-            Effect("weights, rows × columns", _shape(wrong), _shape(right)),
+            Effect("weights, rows × columns", _shape(wrong.weights), _shape(right.weights)),
             Effect(f"can be added to the decoder's {len(y)} rows", fits, "yes"),
             Effect("the decoder's last token changes: rows that change", *changes),
         ),
@@ -259,16 +250,13 @@ def cross(case: Case) -> MistakeEffect:
 
 def mask(case: Case) -> MistakeEffect:
     """Leave the causal mask out."""
-    x, scale = case.inputs, case.attention.scale
-    t = len(x)
-    maps = {name: case.map(name) for name in ("query", "key", "value")}
+    x, layer = case.inputs, case.attention
+    seen = causal_mask(len(x))
+    wrong, right = attended(layer, x, x).weights, attended(layer, x, x, seen).weights
 
-    def run(rows: Tensor, seen: Tensor | None) -> tuple[Tensor, Tensor]:
-        steps = attend(maps["query"](rows), maps["key"](rows), maps["value"](rows), mask=seen, scale=scale)
-        return steps.weights, steps.head_outputs
+    def moves(mask: Tensor | None) -> Value:
+        return leak(lambda y: attended(layer, y, y, mask).head_outputs, x)
 
-    seen = causal_mask(t)
-    wrong, right = run(x, None)[0], run(x, seen)[0]
     reads = case.kind == "encoder"
     return MistakeEffect(
         case.picture("weights", wrong),
@@ -277,7 +265,7 @@ def mask(case: Case) -> MistakeEffect:
             Effect("cells that look ahead", int((wrong.triu(1) > 0).sum()), int((right.triu(1) > 0).sum())),
             Effect("weight on later tokens, mean of the rows",
                    *(weights.triu(1).sum(-1).mean().item() for weights in (wrong, right))),
-            Effect(LATER.format("the output"), leak(lambda y: run(y, None)[1], x), leak(lambda y: run(y, seen)[1], x)),
+            Effect(LATER.format("the output"), moves(None), moves(seen)),
         ),
         signed=False,
         where=f"{case.where} · head 0",
