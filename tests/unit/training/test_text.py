@@ -369,7 +369,7 @@ def test_a_model_of_plain_cuts_never_ends_a_line_and_one_of_chunks_does() -> Non
         )
         for _ in range(200):
             trainer.advance()
-        dot, line_end = subject.encode(".\n")
+        dot, line_end = torch.tensor(subject.vocabulary.encode(".\n"))
         with torch.no_grad():
             probabilities[cut] = trainer.model(dot[None])[0].softmax(-1)[line_end].item()
     assert probabilities["plain"] < 0.001
