@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import MAX_BYTES, OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.measures.mistakes import TEXTS
 from attnviz.ready import Check
 from attnviz.settings import Settings
 from attnviz.ui import FRAME

@@ -19,9 +19,8 @@ from transformers import AutoModel, AutoTokenizer
 
 from attnviz.export.web.mistake import written
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.measures.mistakes.case import Case
-from attnviz.measures.mistakes.computed import find
-from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.measures.mistakes import TEXTS
+from attnviz.measures.mistakes.computed import Case, find
 from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer

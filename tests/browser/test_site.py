@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from attnviz.cli import main
 from attnviz.lessons import gallery_lesson, shipped
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.measures.mistakes import TEXTS
 from attnviz.steps import STEPS
 from tests.browser.board import matrix
 from tests.browser.settle import frames

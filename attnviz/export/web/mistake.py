@@ -16,9 +16,8 @@ from attnviz.export.files.svg import write_svg
 from attnviz.export.views import View
 from attnviz.figures.panels import Panel, in_a_row
 from attnviz.formatting import nonzero, scientific
-from attnviz.measures.mistakes.case import Case, Effect, MistakeEffect, Picture, Value
-from attnviz.measures.mistakes.computed import find
-from attnviz.measures.mistakes.texts import TEXTS, Text
+from attnviz.measures.mistakes import TEXTS, Text
+from attnviz.measures.mistakes.computed import Case, Effect, MistakeEffect, Picture, Value, find
 from attnviz.sources import TOY
 from attnviz.steps.picture import AXES
 from attnviz.trace.trace import Trace
@@ -40,7 +39,7 @@ def found_in(view: View, trace: Trace) -> MistakeEffect:
     """Return the effects of the mistake that a view names, on its text.
 
     Raises:
-        attnviz.measures.mistakes.case.NotKnownError: it can't be shown with this model.
+        attnviz.measures.mistakes.computed.NotKnownError: it can't be shown with this model.
     """
     return find(view["mistake"], Case(trace, view["seed"] if view["source"] == TOY.key else 0))
 

@@ -16,7 +16,7 @@ from attnviz.export.web.pictures import draw_view
 from attnviz.lessons import Lesson, Scene
 from attnviz.lessons.targets import html
 from attnviz.links.pages import PAGES
-from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.measures.mistakes import TEXTS
 from attnviz.sources import Resources
 
 ASSETS = "assets"

@@ -82,7 +82,7 @@ class Reading:
             "decoder": (labels, labels),
             "cross": (labels, source),
         }
-        for kind in ("encoder", "decoder", "cross") if config.architecture == "both" else (config.architecture,):
+        for kind in config.kinds:
             queries, keys = sides[kind]
             yield {
                 "kind": kind, "layers": config.layers, "heads": config.heads, "rows": len(queries), "cols": len(keys),

@@ -15,7 +15,7 @@ import streamlit as st
 from attnviz.formatting import fine_percent, nonzero, number
 from attnviz.links.link import KEYS, MAX_DRAW, MAX_OTHER, MAX_PADS
 from attnviz.links.train import MAX_DROPOUT
-from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.measures.mistakes import TEXTS
 from attnviz.tokens import NO_ID
 from attnviz.ui import caches, state
 from attnviz.ui.lessons import bar as lesson_bar
@@ -430,7 +430,7 @@ def show_mistake(here: ShownPart) -> None:
     from attnviz.export.drawing.fonts import FontError
     from attnviz.export.drawing.marks import THEMES
     from attnviz.export.web.mistake import html
-    from attnviz.measures.mistakes.case import NotKnownError
+    from attnviz.measures.mistakes.computed import NotKnownError
 
     in_lesson = lesson_bar.is_open() and state.get("lecture")  # the bar says what there is to say
     if not in_lesson and not lesson_state.asks():  # its title gives the answer away

@@ -28,7 +28,7 @@ from attnviz.lessons import (
 )
 from attnviz.lessons.lesson import check_scene, covers, query_of
 from attnviz.links.link import read_link
-from attnviz.measures.mistakes.texts import NAMES
+from attnviz.measures.mistakes import NAMES
 
 HEAD = "title: T\nsummary: S\nscenes:\n"
 GOOD = "  - {title: a, sentence: b, link: '/heads?layer=3&head=1'}\n"

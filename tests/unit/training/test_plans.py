@@ -14,9 +14,8 @@ import torch
 from attnviz.toy.language.config import AnyConfig, BigramConfig, GRUConfig, LinearConfig, TokenConfig
 from attnviz.toy.language.model import BigramModel, GRUModel, TokenModel
 from attnviz.trained import recorded
-from attnviz.training.labelled import LabelledVectors
 from attnviz.training.loop import Trainer
-from attnviz.training.plan import Limits, Plan, TooLargeError, build, parameters_of, subject_of
+from attnviz.training.plan import LabelledVectors, Limits, Plan, TooLargeError, build, parameters_of, subject_of
 from attnviz.training.series import BLOCK, SERIES, Stage
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS

@@ -33,8 +33,7 @@ from attnviz.runtime.pool import worker_pool
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import Plan
+from attnviz.training.plan import LabelledVectors, Plan
 from attnviz.training.settings import VECTORS
 from attnviz.training.vectors import split
 from attnviz.ui import state

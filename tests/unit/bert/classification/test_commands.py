@@ -14,8 +14,7 @@ from attnviz.bert.classification.classifier import plan_of
 from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.toy.language.config import BigramConfig
 from attnviz.training.jobs.jobs import Jobs
-from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import Plan
+from attnviz.training.plan import LabelledVectors, Plan
 from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.ui import training_jobs
 from attnviz.ui.bert.classifier import training
