@@ -20,11 +20,13 @@ from tests.browser.contexts import (  # noqa: F401
     idle,
     new_context,
     one_page,
+    one_touch_page,
     page,
     plain,
     plain_page,
     pytest_runtest_makereport,
     still_page,
+    touch_watch_of_file,
     watch_of_file,
 )
 from tests.slow import function_of, slow_tests

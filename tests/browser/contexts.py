@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -222,25 +222,33 @@ GO = """(address) => {
 """Goes to an address as the browser's back button does: the app is not loaded anew."""
 
 
-@pytest.fixture(scope="module")
-def watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
-    """A context for `one_page`."""
-    waiting = idle.setdefault(repr([]), [])
-    watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP))
+@contextmanager
+def lent(browser: Browser, idle: dict[str, list[Watch]], **options: Any) -> Iterator[Watch]:
+    """Take a context with these options for the tests of a file."""
+    waiting = idle.setdefault(repr(sorted(options.items())), [])
+    watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP, **options))
     watch.give_pages(LAPTOP)
     yield watch
     watch.clean()
     waiting.append(watch)
 
 
-@pytest.fixture
-def one_page(watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """One page for all tests of a file, each in the session of the one before, as a visitor goes from view to view.
+@pytest.fixture(scope="module")
+def watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
+    """A context for `one_page`."""
+    with lent(browser, idle) as watch:
+        yield watch
 
-    `goto` loads the app only once. To load it for each test takes longer than most of them. After a test that failed,
-    a page is opened anew.
-    """
-    watch = watch_of_file
+
+@pytest.fixture(scope="module")
+def touch_watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
+    """A context for `one_touch_page`."""
+    with lent(browser, idle, has_touch=True) as watch:
+        yield watch
+
+
+def page_of(watch: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Yield the page of a file's context, without what a test has changed of the window."""
     pages = [page for page in watch.context.pages if page != watch.resident]
     page = pages[0] if pages else watch.context.new_page()
     load = page.goto
@@ -257,11 +265,28 @@ def one_page(watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[P
         watch.photograph(re.sub(r"\W+", "-", request.node.name).strip("-")[:120])
         watch.clean()
     else:
+        page.unroute_all()
         page.mouse.move(0, 0)
         page.set_viewport_size(LAPTOP)
         page.emulate_media(color_scheme="null", reduced_motion="null")
     watch.outside, watch.errors = [], []
     assert not findings, "\n".join(findings)
+
+
+@pytest.fixture
+def one_page(watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """One page for all tests of a file, each in the session of the one before, as a visitor goes from view to view.
+
+    `goto` loads the app only once. To load it for each test takes longer than most of them. After a test that failed,
+    a page is opened anew.
+    """
+    yield from page_of(watch_of_file, request)
+
+
+@pytest.fixture
+def one_touch_page(touch_watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """One page with a touch screen for all tests of a file; see `one_page`."""
+    yield from page_of(touch_watch_of_file, request)
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Every scene of the lessons that come with attnviz, as it stands on a laptop and on a projector."""
+"""Every scene of the lessons that come with attnviz, as it stands on a laptop.
+
+`tests/browser/test_hall.py` looks at a scene of each kind on a projector.
+"""
 
 from __future__ import annotations
 
@@ -126,10 +129,19 @@ def fits(
         assert page.evaluate(BEYOND) == [], (where, size)
 
 
+@pytest.fixture
+def page(one_page: Page, app_url: str) -> Page:
+    """One page for all lessons, on which nothing moves and all that canvases write is noted."""
+    one_page.emulate_media(reduced_motion="reduce")
+    if one_page.url == "about:blank":
+        one_page.goto(f"{app_url}/lessons?lecture=1")
+        settled(one_page).evaluate(RECORD)
+    return one_page
+
+
 @pytest.mark.parametrize("name", shipped())
-def test_a_scene_is_seen_whole_and_its_words_and_numbers_are_there(still_page: Page, app_url: str, name: str) -> None:
-    page, lesson = still_page, shipped()[name]
-    page.add_init_script(RECORD)
+def test_a_scene_is_seen_whole_and_its_words_and_numbers_are_there(page: Page, app_url: str, name: str) -> None:
+    lesson = shipped()[name]
     first = lesson.scenes[0]
     page.goto(f"{app_url}{PATHS[first.page]}?{first.query}&lesson={name}&scene=1&lecture=1")
     for number, scene in enumerate(lesson.scenes, 1):
