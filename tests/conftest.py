@@ -94,6 +94,13 @@ def imports_stay_frozen() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tell `tests.loaded` of a folder that all processes of this run share."""
+    base = tmp_path_factory.getbasetemp()
+    os.environ["TESTS_SHARED"] = str(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
+
+
 @pytest.fixture(scope="session")
 def minilm() -> BuiltInModel:
     """Return the built-in model; nobody may change it."""

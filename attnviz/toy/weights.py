@@ -81,9 +81,15 @@ class SeededWeights(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Call a function of torch, with the generator if it draws numbers."""
+        """Call a function of torch, with the generator if it draws numbers.
+
+        On the "meta" device nothing is drawn: there, `normal_` imports torch's compiler, which takes four seconds.
+        """
         arguments = dict(kwargs or {})
         if func in DRAWING:
+            tensor: Tensor = args[0] if args else arguments["tensor"]
+            if tensor.is_meta:
+                return tensor
             arguments["generator"] = self._generator
         return func(*args, **arguments)
 

@@ -8,7 +8,6 @@ import json
 import re
 import time
 from base64 import b64decode
-from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 
@@ -39,12 +38,7 @@ from tests.payloads import read_payload
 SAMPLE = "</script><b>abcabcab"
 
 
-@pytest.fixture(autouse=True)
-def no_training_is_left() -> Iterator[None]:
-    """End the trainings of each test's visitors."""
-    yield
-    for visitor in list(training_jobs()._visitors):
-        training_jobs().release(visitor)
+pytestmark = pytest.mark.usefixtures("no_training_is_left")
 
 
 def of(at: AppTest, step: int = 20, watch: str = "", sample: str = SAMPLE) -> SnapshotName:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -12,15 +13,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.examples import NOTEBOOKS, ROOT, run
+from tests.examples import NOTEBOOKS, ROOT, kernel
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def texts_and_pictures(notebook: nbformat.NotebookNode) -> tuple[list[str], list[bytes]]:
-    """Return what the cells print and the texts of their results, in order, and the pictures."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    texts = [output.get("text") or output["data"]["text/plain"] for output in outputs]
+    """Return what each cell prints with the texts of its results, and the pictures.
+
+    What a cell prints comes in as many pieces as it takes the kernel, which is slow on a busy machine.
+    """
+    of_cells = [cell.get("outputs", ()) for cell in notebook.cells]
+    texts = ["".join(output.get("text") or output["data"]["text/plain"] for output in one) for one in of_cells]
+    outputs = [output for one in of_cells for output in one]
     return texts, [
         b64decode(output["data"]["image/png"]) for output in outputs if "image/png" in output.get("data", {})
     ]
@@ -30,8 +35,17 @@ def pixels(picture: bytes) -> np.ndarray:
     return np.asarray(Image.open(BytesIO(picture)).convert("RGB"), np.int16)
 
 
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[Path], nbformat.NotebookNode]]:
+    """Run each notebook in the same kernel, which imports torch once."""
+    with kernel() as run_in_it:
+        yield run_in_it
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_outputs_that_a_notebook_keeps_are_those_of_a_run(path: Path) -> None:
+def test_the_outputs_that_a_notebook_keeps_are_those_of_a_run(
+    run: Callable[[Path], nbformat.NotebookNode], path: Path
+) -> None:
     """Texts to the letter, and numbers to 2 in the last digit that is printed: processors differ in last bits."""
     (kept_texts, kept_pictures), (texts, pictures) = map(
         texts_and_pictures, (nbformat.read(path, as_version=4), run(path))
