@@ -1,7 +1,4 @@
-"""Every scene of the lessons that come with attnviz, as it stands on a laptop.
-
-`tests/browser/test_hall.py` looks at a scene of each kind on a projector.
-"""
+"""Every scene of the lessons that come with attnviz, as it stands on a laptop, and some on a projector."""
 
 from __future__ import annotations
 

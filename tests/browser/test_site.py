@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from attnviz.lessons.files import write_lesson
 from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.cli import main
-from attnviz.lessons import gallery_lesson, shipped
+from attnviz.lessons import gallery_lesson, shipped, write_lesson
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes import TEXTS
 from attnviz.steps import STEPS

@@ -49,10 +49,11 @@ export class Motion {
     else this.say();
   }
 
-  /** Shows the bar where there is something to play, and keeps its room until that is known. */
+  /** Shows the bar where there is something to play, and keeps its room until that is known: one matrix is read off. */
   offer() {
     const { root } = this.player;
-    root.hidden = !this.timeline && !(this.shown && this.isComing);
+    const mayPlay = this.isComing && this.shown !== null && this.shown.header.panels.length > 1;
+    root.hidden = !this.timeline && !mayPlay;
     root.setAttribute("aria-busy", String(this.isComing));
     this.board.element.toggleAttribute("data-plays", Boolean(this.timeline));
   }
@@ -63,10 +64,13 @@ export class Motion {
       ({ animationOf, motionAt, timelineOf }) => {
         this.scripts = { animationOf, motionAt, timelineOf };
         this.offer();
+        if (this.t < 1) this.paint(); // the slider was moved meanwhile
       },
       () => {
         this.fetching = null;
+        this.rest();
         this.offer();
+        this.say();
       },
     );
     await this.fetching;
@@ -111,7 +115,8 @@ export class Motion {
   act(name: string) {
     if (!ACTS[name]) return false;
     if (this.shown && this.isComing) {
-      void this.fetch().then(() => this.act(name));
+      const { step } = this.shown.header;
+      void this.fetch().then(() => this.shown?.header.step === step && this.act(name));
       return true;
     }
     if (!this.timeline) return false;
@@ -188,6 +193,7 @@ export class Motion {
 
   destroy() {
     this.rest();
+    this.shown = null; // what comes late finds nothing to play
     this.player.root.remove();
   }
 }

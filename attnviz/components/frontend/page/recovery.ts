@@ -5,7 +5,7 @@ import { keep, kept } from "../core/storage.ts";
 import { APP } from "../core/streamlit.ts";
 
 const RELOADED = "attnviz-reloaded";
-/** A page that fails at once is not loaded without end. */
+/** A page that fails at once is not loaded without end; nor one that can't keep when it was loaded. */
 const AGAIN_AFTER = 20_000; // ms
 
 export function reloadWhenLost() {
@@ -14,6 +14,7 @@ export function reloadWhenLost() {
 
 function reloadIfLost() {
   if (document.querySelector(APP) || Date.now() - Number(kept(RELOADED)) < AGAIN_AFTER) return;
-  keep(RELOADED, String(Date.now()));
-  location.reload();
+  const now = String(Date.now());
+  keep(RELOADED, now);
+  if (kept(RELOADED) === now) location.reload();
 }
