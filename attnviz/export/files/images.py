@@ -160,8 +160,6 @@ def _font(size: float, bold: bool) -> ImageFont.FreeTypeFont:
 
 FRAME_WIDTH, FRAME_HEIGHT, MARGIN, TOP, BOTTOM = 720.0, 720.0, 24.0, 72.0, 48.0
 TITLE, CAPTION = 24.0, 20.0
-FRAMES = 120
-"""The most snapshots of a training that are shown"""
 SECONDS, LAST_SECONDS = 0.12, 2.5
 """How long a frame is shown, and the last one"""
 

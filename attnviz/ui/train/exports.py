@@ -13,7 +13,7 @@ from safetensors.numpy import save
 
 from attnviz.components.payload import write_payload
 from attnviz.export.csv_files import rows_csv
-from attnviz.export.files.images import FRAMES, AnimationKind, Frame, write_animation
+from attnviz.export.files.images import AnimationKind, Frame, write_animation
 from attnviz.export.web import write_page
 from attnviz.export.web.pages import Page
 from attnviz.formatting import counted
@@ -48,6 +48,8 @@ from attnviz.ui.training_jobs import visitor
 COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy", "training accuracy")
 BYTES = 1_500_000
 """Bytes of all snapshots' weights in a page: with base64 and all else, the page stays within 3 MB"""
+FRAMES = 120
+"""The most snapshots of a training that an animation shows"""
 ABLATIONS = 8
 """Snapshots of a training for which the page holds the accuracy without each head"""
 HOW = "Its attention at each snapshot of the training: press play, drag the slider, or use the arrow keys."
