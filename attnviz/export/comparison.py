@@ -88,10 +88,6 @@ class HeadComparison:
             matrices["divergence"] = both.divergence.astype(np.float32)[:, None]
         return matrices
 
-    def encoded(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the matrices as the component reads them; their ranges are in the header."""
-        return {name: encode(matrix)[0] for name, matrix in self.matrices().items()}
-
     def _hidden(self) -> str:
         """Return the value of hidden cells in A or B: "0", "−∞", or another number that a mask fills in."""
         if STEPS[self.comparison.quantity].is_distribution:
@@ -99,16 +95,17 @@ class HeadComparison:
         masks = [(head.layer.mask, head.layer.scale) for head in self.heads if head.layer.mask.kind != "none"]
         return " or ".join(dict.fromkeys(power_of_ten(mask.hidden_value(scale)) for mask, scale in masks)) or "−∞"
 
-    def header(self, *, stretch: bool | None) -> dict[str, Any]:
-        """Return the header that the component Compare reads with the matrices: all but the pin and the focus.
+    def payload(self, *, stretch: bool | None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return what the component Compare reads: its header, all but the pin and the focus, and the matrices encoded.
 
-        It has `trace` (an id: equal ids have equal numbers), `panels` (name, title, role, low, high, scale of each
-        matrix), `labels` (of the aligned rows, "query", and columns, "key"), `own` (for "a" and "b" and each axis, the
-        label at each aligned position or null), `hidden` (what a hatched cell of an aligned token means, or null),
-        `alt` (the text alternative) and `ranges` (of encoded matrices: see `compare.matrices.encode`).
+        The header has `trace` (an id: equal ids have equal numbers), `panels` (name, title, role, low, high, scale of
+        each matrix), `labels` (of the aligned rows, "query", and columns, "key"), `own` (for "a" and "b" and each
+        axis, the label at each aligned position or null), `hidden` (what a hatched cell of an aligned token means, or
+        null), `alt` (the text alternative) and `ranges` (of encoded matrices: see `compare.matrices.encode`).
         """
         masked = STEPS[self.comparison.quantity].masked_value and self._hidden()
-        return {
+        encoded = {name: encode(matrix) for name, matrix in self.matrices().items()}
+        header = {
             "trace": self.digest(stretch=stretch),
             "quantity": self.comparison.quantity,
             "panels": self._panels(stretch=stretch),
@@ -116,8 +113,9 @@ class HeadComparison:
             "own": {side.name: side.own_labels() for side in self.sides},
             "hidden": f"{masked} (masked)" if masked else None,
             "alt": describe(self.comparison, self.titles),
-            "ranges": {name: encode(matrix)[1] for name, matrix in self.matrices().items()},
+            "ranges": {name: ends for name, (_, ends) in encoded.items()},
         }
+        return header, {name: array for name, (array, _) in encoded.items()}
 
     def _panels(self, *, stretch: bool | None) -> list[dict[str, Any]]:
         """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""

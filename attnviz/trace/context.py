@@ -130,7 +130,10 @@ def context_of(trace: Trace, place: Place) -> AttentionContext | None:
     return AttentionContext(
         place.name,
         x,
-        **vars(builder),
+        matrices=builder.matrices,
+        eps=builder.eps,
+        vocabulary=builder.vocabulary,
+        rest=builder.rest,
         activation=None if weights is None else weights.activation,
         head_activation=None if transform is None else transform.activation,
         focus=trace.focus[0],

@@ -119,8 +119,10 @@ def evaluate_whole(model: nn.Module, subject: Subject) -> Result:
 
 def heads_of(model: nn.Module, subject: Subject) -> dict[str, FoundHead]:
     """Return the head that shows each pattern of a task most on all held-out sequences, by the pattern's name."""
-    scores = _pattern_scores(model, subject, subject.held_out())
-    heads = {name: best_of({place: of.tolist() for place, of in of_heads.items()}) for name, of_heads in scores.items()}
+    scores = _pattern_scores(model, subject, subject.held_out()) if isinstance(subject, Task) else {}
+    heads = {
+        name: best_of({place: score.tolist() for place, score in by_place.items()}) for name, by_place in scores.items()
+    }
     return {name: head for name, head in heads.items() if head is not None}
 
 

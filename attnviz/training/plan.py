@@ -127,8 +127,8 @@ class Plan:
         subject: Any = value["subject"]
         if not isinstance(subject, str):
             raise ValueError(f"subject is {subject!r}, which is not a name")
-        training = _of(TrainingSettings, value["training"])
-        return cls(subject, _config(value["model"]), training, value.get("cut", "blocks"))
+        model = _config(value["model"])
+        return cls(subject, model, _of(TrainingSettings, value["training"]), value.get("cut", "blocks"))
 
 
 def _config(value: Any) -> AnyConfig:

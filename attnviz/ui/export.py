@@ -41,13 +41,13 @@ def show_picture_export(page: str) -> None:
     """Show the export of a page's picture; `page` is the page's name."""
     lesson_place = lesson_state.here()
     scene = lesson_place.scene if lesson_place and lesson_place.scene.page == page else None
-    shown = f"layer-{state.get('layer')}-head-{state.get('head')}" if page == "heads" else state.get(PICTURE_KEYS[page])
+    part = f"layer-{state.get('layer')}-head-{state.get('head')}" if page == "heads" else state.get(PICTURE_KEYS[page])
     words = {
         # On Step by step, the tab's title replaces the heading.
         "heading": "" if page == "step_by_step" else "This view as a picture",
         "title": scene.title if scene else title(page, state.get),
         "caption": f"{scene.said} {caption(page, state.get)}" if scene else caption(page, state.get),
-        "name": f"attnviz-{page.replace('_', '-')}-{shown}".rstrip("-"),
+        "name": f"attnviz-{page.replace('_', '-')}-{part}".rstrip("-"),
         "none": NO_PICTURE,
     }
     export_view(words, key="export_view")

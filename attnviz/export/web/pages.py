@@ -291,8 +291,8 @@ def _compare_page(view: View, resources: Resources) -> Page:
     a, b = choices(view.__getitem__, resources)
     both = compared((a, b), (run(a, resources), run(b, resources)), view["quantity"])
     sizes = {"q": len(both.labels["query"]), "k": len(both.labels["key"])}
-    header = {
-        **both.header(stretch=STRETCH[view["stretch"]]),
+    header, matrices = both.payload(stretch=STRETCH[view["stretch"]])
+    header |= {
         "acknowledged": 0,
         **{name: view[name] if (view[name] or 0) < size else None for name, size in sizes.items()},
         "focus": view["focus"],
@@ -301,7 +301,7 @@ def _compare_page(view: View, resources: Resources) -> Page:
         "compare",
         views.title("compare", view.__getitem__),
         views.caption("compare", view.__getitem__),
-        write_payload(header, both.encoded()),
+        write_payload(header, matrices),
         json.dumps(header, ensure_ascii=False),
         notes=tuple(filter(None, (both.notice(), both.caveats(), _precision(header["ranges"].values())))),
         lecture=view["lecture"],

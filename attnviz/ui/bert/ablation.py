@@ -87,7 +87,7 @@ COLUMNS = {
     "sentence": "1 − cosine, sentence", "tokens": "1 − cosine, tokens", "largest": "largest weight",
     "words": "weight on words", "entropy": "entropy (bits)", "distance": "distance (tokens)", "norm": "norm",
 }  # fmt: skip
-"""Keyed by name in links"""
+"""Keyed by name; those of the measures are their names in links"""
 SENTENCES = 5
 """Sentences shown of the ranking"""
 SEARCH_CAPTION = (

@@ -315,4 +315,4 @@ def script(model: BuiltInModel, tokens: Tokens) -> str:
     return language_script(tokens.text, tokens.ids, setup_of(), limit=model.max_tokens, kept=KEPT, change=changed)
 
 
-PART = Part(show, of_text(tables, {}), of_text(script, ""), controls=controls)
+PART = Part(show, of_text(tables, dict), of_text(script, str), controls=controls)

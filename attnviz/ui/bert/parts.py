@@ -114,14 +114,14 @@ def read_text() -> tuple[BuiltInModel, Tokens]:
     return model, tokens
 
 
-def of_text(make: Callable[[BuiltInModel, Tokens], V], empty: V) -> Callable[[], V]:
-    """Return what Export calls to make something of the same, without the notes; `empty` if there is no text."""
+def of_text(make: Callable[[BuiltInModel, Tokens], V], nothing: Callable[[], V]) -> Callable[[], V]:
+    """Return what Export calls: `make` of the built-in model and the view's text, or `nothing` without a text."""
 
-    def made() -> V:
+    def export() -> V:
         text = state.get("text")
-        return make(built_in(), built_in().tokenize(text)) if text.strip() else empty
+        return make(built_in(), built_in().tokenize(text)) if text.strip() else nothing()
 
-    return made
+    return export
 
 
 def choose_model() -> None:

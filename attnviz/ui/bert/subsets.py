@@ -222,4 +222,4 @@ def script(model: BuiltInModel, tokens: Tokens) -> str:
     return subsets_script(tokens.text, tokens.ids, limit=model.max_tokens, heads=subsets.heads, row=row)
 
 
-PART = Part(show, of_text(tables, {}), of_text(script, ""))
+PART = Part(show, of_text(tables, dict), of_text(script, str))

@@ -44,13 +44,14 @@ def _show_picture(compared: HeadComparison) -> None:
     digest, kept = compared.digest(stretch=stretch), state.record(CompareRecord)
     known = {"trace": digest, **chosen}
     is_known, kept.chosen = kept.chosen == digest, ""
+    header, matrices = ({"ranges": {}}, {}) if is_known else compared.payload(stretch=stretch)
     with st.container(key="comparison"):
         # A browser without this trace requests the full payload: it reruns the page, and only a rerun after an update
         # sends what is chosen alone.
         mount_with_updates(
             "compare",
-            {"ranges": {}, **known} if is_known else {**compared.header(stretch=stretch), **known},
-            {} if is_known else compared.encoded(),
+            {**header, **known},
+            matrices,
             key="compare_picture",
             on_update=_take_choice,
             on_want_change=lambda: None,

@@ -39,6 +39,10 @@ OPENS = ("step_by_step", "heads", "compare", "transformer")
 """The pages that show a trained model, by name"""
 
 
+class GoneError(LookupError):
+    """A training, a snapshot or a head is no longer there, or not yet. The message is a sentence for the page."""
+
+
 @dataclass(frozen=True, slots=True)
 class SnapshotName:
     """A snapshot of a training, by its names: it holds no weights, so it may be kept long."""
@@ -61,20 +65,20 @@ class SnapshotName:
         """Return the training.
 
         Raises:
-            LookupError: it is no longer there.
+            GoneError: it is no longer there.
         """
         if self.recording:
             return load(self.recording)
         job = job_of(self.visitor, self.number)
         if job is None:
-            raise LookupError("This training is no longer on the server.")
+            raise GoneError("This training is no longer on the server.")
         return job
 
     def learned(self) -> Task | None:
         """Return the task of the training; None if it is on a text.
 
         Raises:
-            LookupError: as `job` does.
+            GoneError: as `job` does.
         """
         job = self.job()
         return None if self.task == TEXT else subject_task(job.plan, job.data)
@@ -83,11 +87,11 @@ class SnapshotName:
         """Return the weights of the nearest snapshot that is still there.
 
         Raises:
-            LookupError: the training is no longer there, or has no snapshot yet.
+            GoneError: the training is no longer there, or has no snapshot yet.
         """
         snapshots = self.job().view.snapshots
         if not snapshots:
-            raise LookupError("This training has no snapshot yet.")
+            raise GoneError("This training has no snapshot yet.")
         return min(snapshots, key=lambda snapshot: abs(snapshot.step - self.step))
 
     def head(self) -> Head | None:
@@ -148,7 +152,7 @@ def model_file(of: SnapshotName) -> ModelFile:
 
     Raises:
         ModelError: as `attnviz.trained.making.file_of` does.
-        LookupError: the training is no longer there.
+        GoneError: the training is no longer there.
     """
     job, snapshot = of.job(), of.snapshot()
     key = of.visitor, of.number, of.recording, snapshot.step
@@ -160,7 +164,7 @@ def script_of(of: SnapshotName) -> str:
 
     Raises:
         NoTrainingCodeError: there is no script for such a training.
-        LookupError: the training is no longer there.
+        GoneError: the training is no longer there.
     """
     job = of.job()
     losses, last = job.view.losses, len(job.view.losses) - 1
@@ -180,7 +184,7 @@ def open_if_asked() -> None:
         return
     try:
         link = link_to(of, page)
-    except (ModelError, LookupError) as why:
+    except (ModelError, GoneError) as why:
         st.warning(plain(str(why)))
         return
     state.go_to_page(PAGES[page].script, link)
@@ -203,7 +207,7 @@ def link_to(of: SnapshotName, page: str) -> dict[str, str]:
 
     Raises:
         ModelError: no page can open it.
-        LookupError: the training is no longer there.
+        GoneError: the training is no longer there.
     """
     model, head = _kept(of), of.head()
     view = {name: key.default for name, key in KEYS.items()}

@@ -27,7 +27,7 @@ from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, at_snapshots, reading_of, task_parts
-from attnviz.ui.train.chosen import SnapshotName, shown_runs
+from attnviz.ui.train.chosen import GoneError, SnapshotName, shown_runs
 from attnviz.ui.train.plans import is_of
 from attnviz.ui.train.runs import (
     SHOWN,
@@ -67,7 +67,7 @@ def moving_picture(of: SnapshotName, kind: AnimationKind) -> bytes:
     """Return the animation. It is made in the worker pool, as it takes seconds.
 
     Raises:
-        LookupError: the training is no longer there, or there is nothing to show.
+        GoneError: the training is no longer there, or there is nothing to show.
     """
     return worker_pool().run(lambda: _picture(of, kind))
 
@@ -76,10 +76,10 @@ def _picture(of: SnapshotName, kind: AnimationKind) -> bytes:
     job, head, task = of.job(), of.head(), of.learned()
     model = job.plan.model
     if head is None or task is None:
-        raise LookupError("There is no head to show.")
+        raise GoneError("There is no head to show.")
     reading = reading_of(task, *task.read(of.sample))
     if not reading.ids or not isinstance(model, TokenConfig):
-        raise LookupError("There is no head to show.")
+        raise GoneError("There is no head to show.")
     place, number = head
     snapshots = thinned(job.view.snapshots, FRAMES)
     over = attention_over_time(job.plan.model, snapshots, reading.batch, place)
@@ -177,7 +177,7 @@ def title_of_page(of: SnapshotName) -> str:
 def _task(of: SnapshotName) -> Task:
     task = of.learned()
     if task is None:
-        raise LookupError("There is no page of a training on a text.")
+        raise GoneError("There is no page of a training on a text.")
     return task
 
 
@@ -185,7 +185,7 @@ def training_file(of: SnapshotName) -> bytes:
     """Return the page as one file. It is made in the worker pool, as it takes seconds.
 
     Raises:
-        LookupError: the training is no longer there.
+        GoneError: the training is no longer there.
     """
     return worker_pool().run(lambda: write_page(training_page(of)))
 

@@ -389,7 +389,7 @@ def all_curves(runs: Sequence[Run]) -> Arrays:
 def curves_of(run: Run) -> Arrays:
     """Return a training's curves, by their names in the payload.
 
-    To those of `loss_curves` come `accuracy` (E,), `trained` (E,) or (0,), and `scores.p` (E, heads) of pattern p.
+    They are those of `loss_curves`, `accuracy` (E,), `trained` (E,) or (0,), and `scores.p` (E, heads) of pattern p.
     """
     evaluations = run.view.evaluations
     return loss_curves(run.view) | {

@@ -22,7 +22,7 @@ from attnviz.training.settings import TEXT
 from attnviz.training.text.cut import id_lines, length_of
 from attnviz.ui import state
 from attnviz.ui.train import generated
-from attnviz.ui.train.chosen import SnapshotName, chosen, model_file, script_of
+from attnviz.ui.train.chosen import GoneError, SnapshotName, chosen, model_file, script_of
 from attnviz.ui.train.generated import File, GenerationRequest, TextModel
 from attnviz.ui.train.plans import STAGES, stage_plan_of
 from attnviz.ui.train.text import chosen_facts, cut_of
@@ -43,7 +43,7 @@ class NothingError(Exception):
 def show(tab: str) -> None:
     """Show a tab by its title; if it has nothing to offer, say why."""
     try:
-        with reasons_shown(ModelError, NoTrainingCodeError, LookupError):
+        with reasons_shown(ModelError, NoTrainingCodeError, GoneError):
             TABS[tab]()
     except NothingError as why:
         st.caption(str(why))

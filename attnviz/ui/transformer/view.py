@@ -78,15 +78,18 @@ def toy_controls() -> None:
         state.bound("depth", st.slider, "Encoder blocks" if has_both else "Blocks L", 1, MAX_LAYERS)
         if has_both:
             state.sync_widget("depth")
-            own = "decoder_depth", _DECODER, state.get("depth")  # as many as the encoder's until another is chosen
-            _put_own(*own)
-            st.slider("Decoder blocks", 1, MAX_LAYERS, key=_DECODER, on_change=_take_own, args=own)
+            # As many as the encoder's until another is chosen.
+            decoder_depth = "decoder_depth", _DECODER, state.get("depth")
+            _put_own(*decoder_depth)
+            st.slider("Decoder blocks", 1, MAX_LAYERS, key=_DECODER, on_change=_take_own, args=decoder_depth)
         _heads()
     with right:
         state.bound("width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH, step=STEP)
-        own = "feed_forward", _HIDDEN, default_hidden_width(state.get("width"))
-        _put_own(*own)
-        st.number_input("Hidden F", 1, MAX_FEED_FORWARD, key=_HIDDEN, help=HIDDEN_HELP, on_change=_take_own, args=own)
+        hidden = "feed_forward", _HIDDEN, default_hidden_width(state.get("width"))
+        _put_own(*hidden)
+        st.number_input(
+            "Hidden F", 1, MAX_FEED_FORWARD, key=_HIDDEN, help=HIDDEN_HELP, on_change=_take_own, args=hidden
+        )
     left, right = st.columns(2)
     with left:
         state.choice("norm", st.selectbox, "Norm", help=NORMS_HELP)

@@ -62,10 +62,8 @@ class _TrainingRecord:
     """The plan that was requested last and why it was refused, by the name of the kind"""
     vectors: state.Last[LabelledVectors] = field(default_factory=state.Last)
     """The features that are trained on, which jobs share"""
-    of_file: SingleFlightCache[Any] = field(
-        default_factory=lambda: SingleFlightCache("own features", USER_BYTES, worker_pool())
-    )
-    """What was computed of the visitor's file: at most `USER_BYTES`, dropped with the session"""
+    of_file: SingleFlightCache[Any] | None = None
+    """What was computed of the visitor's file: at most `USER_BYTES`, dropped with the session; None without a file"""
 
 
 @dataclass(frozen=True)
@@ -244,7 +242,10 @@ def _results(examples: Examples) -> SingleFlightCache[Any]:
     """Return the cache that all sessions share for the project's own texts, or the session's for a user's file."""
     if examples.has_links:
         return named_cache("classifier features", FEATURE_BYTES)
-    return state.record(_TrainingRecord).of_file
+    record = state.record(_TrainingRecord)
+    if record.of_file is None:
+        record.of_file = SingleFlightCache("own features", USER_BYTES, worker_pool())
+    return record.of_file
 
 
 def train(kind: ClassifierKind, seeds: int = 1) -> None:
