@@ -50,6 +50,7 @@ WRITTEN = """() => {
 """Every text that is on the screen, with the size of its type in px."""
 
 RECORD = """(() => {
+  if (window.written) return;
   const pen = CanvasRenderingContext2D.prototype;
   const [fill, clear] = [pen.fillText, pen.clearRect];
   window.written = new Map();
@@ -65,7 +66,7 @@ RECORD = """(() => {
     return fill.call(this, text, ...rest);
   };
 })()"""
-"""Notes what each canvas of the page writes since it was wiped."""
+"""Notes what each canvas of the page writes since it was wiped; evaluated again, it does nothing."""
 
 BEYOND = """() => {
   const main = document.querySelector('[data-testid=stMain]');
